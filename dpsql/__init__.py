@@ -1,0 +1,1 @@
+"""Differentially private SQL counting for a whole session under one budget."""

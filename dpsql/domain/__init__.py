@@ -1,0 +1,33 @@
+"""Column and table domains: the public universe that queries, contingencies and hypotheses share."""
+
+from dpsql.domain.column import (
+    BooleanDomain,
+    CategoryDomain,
+    ColumnDomain,
+    DateDomain,
+    DateUnit,
+    FiniteDomain,
+    IntegerDomain,
+    NumberDomain,
+    TextDomain,
+    Value,
+    cell_values,
+    truncate,
+)
+from dpsql.domain.table import TableDomain
+
+__all__ = [
+    "BooleanDomain",
+    "CategoryDomain",
+    "ColumnDomain",
+    "DateDomain",
+    "DateUnit",
+    "FiniteDomain",
+    "IntegerDomain",
+    "NumberDomain",
+    "TableDomain",
+    "TextDomain",
+    "Value",
+    "cell_values",
+    "truncate",
+]

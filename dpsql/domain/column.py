@@ -1,0 +1,231 @@
+"""Column domains: the public set of codes a column can take.
+
+A *finite* domain lists its values in order; code ``i`` stands for ``values[i]`` and the last code stands for NULL
+(unless the column is declared ``nullable = false``). A *text* domain has no list: its queries are sparse.
+Everything here is public.
+"""
+
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+from dpsql.errors import PolicyError
+
+Value = int | float | str | bool | date | None
+DateUnit = Literal["day", "week", "month", "quarter", "year"]
+MAX_COLUMN_CELLS = 1 << 20  # a longer list of values belongs in a text column or wider bins
+
+
+@dataclass(frozen=True)
+class IntegerDomain:
+    """Whole numbers ``low`` to ``high``, both included.
+
+    >>> IntegerDomain("age", 17, 19).values
+    (17, 18, 19)
+    """
+
+    name: str
+    low: int
+    high: int
+    nullable: bool = True
+    kind: Literal["integer"] = field(default="integer", init=False)
+    sql_type: Literal["BIGINT"] = field(default="BIGINT", init=False)
+
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise PolicyError("min is above max", path=self.name, hint="swap min and max")
+        if not (-(2**53) < self.low and self.high < 2**53):
+            raise PolicyError("bounds beyond 2^53", path=self.name, hint="declare the range that really occurs")
+        _check_cells(self.name, self.high - self.low + 1)
+
+    @cached_property
+    def values(self) -> tuple[Value, ...]:
+        return tuple(range(self.low, self.high + 1))
+
+    @property
+    def size(self) -> int:
+        return self.high - self.low + 1 + self.nullable
+
+
+@dataclass(frozen=True)
+class NumberDomain:
+    """A number cut into bins ``[edges[i], edges[i+1])``, the last one closed; a binned value *is* its lower edge.
+
+    >>> NumberDomain("hours", (0.0, 20.0, 40.0, 100.0)).values
+    (0.0, 20.0, 40.0)
+    """
+
+    name: str
+    edges: tuple[float, ...]
+    nullable: bool = True
+    kind: Literal["number"] = field(default="number", init=False)
+    sql_type: Literal["DOUBLE"] = field(default="DOUBLE", init=False)
+
+    def __post_init__(self) -> None:
+        if len(self.edges) < 2:
+            raise PolicyError("needs at least one bin", path=self.name, hint="write bins = 20 or a list of edges")
+        if any(not abs(e) < float("inf") for e in self.edges):
+            raise PolicyError("bin edges must be finite numbers", path=self.name, hint="give finite min and max")
+        if any(not a < b for a, b in pairwise(self.edges)):
+            raise PolicyError("bins overlap: edges must increase", path=self.name, hint="sort the edges")
+        _check_cells(self.name, len(self.edges) - 1)
+
+    @cached_property
+    def values(self) -> tuple[Value, ...]:
+        return self.edges[:-1]
+
+    @property
+    def size(self) -> int:
+        return len(self.edges) - 1 + self.nullable
+
+
+@dataclass(frozen=True)
+class CategoryDomain:
+    """A declared list of strings, compared byte by byte.
+
+    >>> CategoryDomain("sex", ("Female", "Male"), nullable=False).size
+    2
+    """
+
+    name: str
+    values: tuple[str, ...]
+    nullable: bool = True
+    kind: Literal["category"] = field(default="category", init=False)
+    sql_type: Literal["VARCHAR"] = field(default="VARCHAR", init=False)
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise PolicyError("values is empty", path=self.name, hint='write values = ["a", "b"], or type = "text"')
+        if len(set(self.values)) != len(self.values):
+            twice = next(v for v in self.values if self.values.count(v) > 1)
+            raise PolicyError(f"value {twice!r} is listed twice", path=self.name, hint="list each value once")
+        _check_cells(self.name, len(self.values))
+
+    @property
+    def size(self) -> int:
+        return len(self.values) + self.nullable
+
+
+@dataclass(frozen=True)
+class BooleanDomain:
+    """``false`` (code 0) and ``true`` (code 1)."""
+
+    name: str
+    nullable: bool = True
+    kind: Literal["boolean"] = field(default="boolean", init=False)
+    sql_type: Literal["BOOLEAN"] = field(default="BOOLEAN", init=False)
+    values: tuple[Value, ...] = field(default=(False, True), init=False)
+
+    @property
+    def size(self) -> int:
+        return 2 + self.nullable
+
+
+@dataclass(frozen=True)
+class DateDomain:
+    """Days, weeks (Monday), months, quarters or years from ``low`` to ``high``; a value is the first day of its unit.
+
+    >>> DateDomain("joined", date(2019, 1, 15), date(2019, 3, 1), "month").values
+    (datetime.date(2019, 1, 1), datetime.date(2019, 2, 1), datetime.date(2019, 3, 1))
+    """
+
+    name: str
+    low: date
+    high: date
+    unit: DateUnit = "day"
+    nullable: bool = True
+    kind: Literal["date"] = field(default="date", init=False)
+    sql_type: Literal["DATE"] = field(default="DATE", init=False)
+
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise PolicyError("min is after max", path=self.name, hint="swap min and max")
+        _check_cells(self.name, len(self.values))
+
+    @cached_property
+    def values(self) -> tuple[Value, ...]:
+        out: list[Value] = []
+        day = truncate(self.low, self.unit)
+        while day <= self.high and len(out) <= MAX_COLUMN_CELLS:
+            out.append(day)
+            if day > _last_start(self.unit):
+                break
+            day = _next_start(day, self.unit)
+        return tuple(out)
+
+    @property
+    def size(self) -> int:
+        return len(self.values) + self.nullable
+
+
+@dataclass(frozen=True)
+class TextDomain:
+    """Strings without a declared list; ``prefixes`` are the lengths for which LIKE 'ab%' may be answered."""
+
+    name: str
+    prefixes: tuple[int, ...] = ()
+    nullable: bool = True
+    kind: Literal["text"] = field(default="text", init=False)
+    sql_type: Literal["VARCHAR"] = field(default="VARCHAR", init=False)
+
+
+FiniteDomain = IntegerDomain | NumberDomain | CategoryDomain | BooleanDomain | DateDomain
+ColumnDomain = FiniteDomain | TextDomain
+
+
+def cell_values(domain: FiniteDomain) -> tuple[Value, ...]:
+    """The value of each code in order; NULL (``None``) last when the column is nullable.
+
+    >>> cell_values(BooleanDomain("member"))
+    (False, True, None)
+    """
+    values: tuple[Value, ...] = tuple(domain.values)
+    return (*values, None) if domain.nullable else values
+
+
+def truncate(day: date, unit: DateUnit) -> date:
+    """The first day of the unit that holds ``day``, as DuckDB's date_trunc.
+
+    >>> truncate(date(2020, 5, 17), "quarter"), truncate(date(2020, 5, 17), "week")
+    (datetime.date(2020, 4, 1), datetime.date(2020, 5, 11))
+    """
+    match unit:
+        case "day":
+            return day
+        case "week":
+            return date.fromordinal(max(1, day.toordinal() - day.weekday()))
+        case "month":
+            return day.replace(day=1)
+        case "quarter":
+            return day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1)
+        case "year":
+            return day.replace(month=1, day=1)
+
+
+def _next_start(day: date, unit: DateUnit) -> date:
+    match unit:
+        case "day":
+            return date.fromordinal(day.toordinal() + 1)
+        case "week":
+            return date.fromordinal(day.toordinal() + 7)
+        case "month" | "quarter":
+            month = day.month - 1 + (1 if unit == "month" else 3)
+            return date(day.year + month // 12, month % 12 + 1, 1)
+        case "year":
+            return date(day.year + 1, 1, 1)
+
+
+def _last_start(unit: DateUnit) -> date:
+    """The last start after which adding a unit would leave the calendar of datetime.date."""
+    return {"day": date(9999, 12, 30), "week": date(9999, 12, 20)}.get(unit, date(9998, 12, 31))
+
+
+def _check_cells(name: str, cells: int) -> None:
+    if cells > MAX_COLUMN_CELLS:
+        raise PolicyError(
+            f"{cells:,} values are more than {MAX_COLUMN_CELLS:,}",
+            path=name,
+            hint="declare fewer values, bins or a coarser unit, or make the column text",
+        )

@@ -1,0 +1,61 @@
+"""A private table as the analyst may know it: declared columns and the privacy unit. All of it is public."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from dpsql.domain.column import ColumnDomain, FiniteDomain, TextDomain
+
+
+@dataclass(frozen=True)
+class TableDomain:
+    """The declared columns of a private table, in the policy's order.
+
+    ``unit`` names the column whose value identifies a privacy unit (``None``: every row is its own unit), and at most
+    ``max_rows_per_unit`` rows of a unit are counted.
+
+    >>> from dpsql.domain import BooleanDomain, IntegerDomain
+    >>> t = TableDomain("t", (IntegerDomain("age", 0, 9, nullable=False), BooleanDomain("b", nullable=False)))
+    >>> t.cells, t.shape(("age", "b"))
+    (20, (10, 2))
+    """
+
+    name: str
+    columns: tuple[ColumnDomain, ...]
+    unit: str | None = None
+    max_rows_per_unit: int = 1
+
+    @cached_property
+    def by_name(self) -> dict[str, ColumnDomain]:
+        """Columns by lower-cased name: DuckDB's identifiers are case-insensitive."""
+        return {c.name.lower(): c for c in self.columns}
+
+    @cached_property
+    def finite(self) -> tuple[FiniteDomain, ...]:
+        return tuple(c for c in self.columns if not isinstance(c, TextDomain))
+
+    @cached_property
+    def text(self) -> tuple[TextDomain, ...]:
+        return tuple(c for c in self.columns if isinstance(c, TextDomain))
+
+    @cached_property
+    def order(self) -> dict[str, int]:
+        """Position of each column: scopes are always listed in this order."""
+        return {c.name: i for i, c in enumerate(self.columns)}
+
+    @cached_property
+    def cells(self) -> int:
+        """Number of cells of the universe: the product of the finite domains."""
+        return prod(c.size for c in self.finite)
+
+    def finite_domain(self, name: str) -> FiniteDomain:
+        """The finite domain called exactly ``name``; KeyError for a text or unknown column."""
+        return self._finite_by_name[name]
+
+    @cached_property
+    def _finite_by_name(self) -> dict[str, FiniteDomain]:
+        return {c.name: c for c in self.finite}
+
+    def shape(self, columns: tuple[str, ...]) -> tuple[int, ...]:
+        """Sizes of the given finite columns."""
+        return tuple(self._finite_by_name[c].size for c in columns)

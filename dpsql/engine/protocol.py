@@ -1,0 +1,37 @@
+"""The only private questions dpsql ever asks: counts by codes of the public domain."""
+
+from typing import Protocol
+
+import pyarrow as pa
+
+from dpsql.private import Private
+from dpsql.query import Counts, Key
+
+
+class Engine(Protocol):
+    """Counts rows of private tables. Errors are ``EngineError`` and never quote a value."""
+
+    def contingency(self, table: str, columns: tuple[str, ...]) -> Private[Counts]:
+        """Counts over the cells of finite ``columns`` (any order), int64, shape = the columns' sizes, in rows.
+
+        ``columns = ()`` gives a 0-d array: the number of counted rows. The array must not be written to.
+        """
+        ...
+
+    def keyed_counts(
+        self, table: str, text_columns: tuple[str, ...], keys: tuple[Key, ...], columns: tuple[str, ...]
+    ) -> Private[Counts]:
+        """Counts for each listed key and cell, int64, shape ``(len(keys), *sizes)``, in rows."""
+        ...
+
+    def fingerprint(self) -> str:
+        """A digest of the declared columns' content, the same for every copy of the data. For the ledger only."""
+        ...
+
+    def public_table(self, name: str) -> pa.Table:
+        """A table that the policy declares public, whole."""
+        ...
+
+    def close(self) -> None:
+        """Release the connection; idempotent."""
+        ...

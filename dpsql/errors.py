@@ -1,0 +1,167 @@
+"""Every exception of dpsql: the PEP 249 tree, with errors that carry objects and name the next step.
+
+    Error                                what the analyst can be shown; never holds a row value
+    ├── InterfaceError                   the connection or cursor was used wrongly (closed, nothing executed)
+    └── DatabaseError
+        ├── DataError                    a value does not fit: wrong parameter type, NUL in a string
+        ├── OperationalError             the world is in the way: files, locks, entropy
+        │   ├── EngineError              DuckDB could not read the private table
+        │   ├── LedgerError              the ledger is missing, altered, older, locked or of another policy
+        │   └── BudgetExhausted          the accountant refuses: .requested, .remaining
+        ├── IntegrityError
+        ├── InternalError
+        ├── ProgrammingError             the text is wrong
+        │   ├── SqlSyntaxError           .line, .column
+        │   ├── UnknownName              .name, .suggestions, .line, .column
+        │   └── PolicyError              .path, the key's path in the policy file
+        └── NotSupportedError
+            └── UnsupportedQuery         .line, .column, .reason, .hint
+
+Every ``Error`` has a ``hint``: what to do next, one sentence.
+"""
+
+from collections.abc import Sequence
+
+
+class Warning(Exception):  # noqa: A001 - the name is PEP 249's
+    """Important warnings (PEP 249)."""
+
+
+class Error(Exception):
+    """Base class of every dpsql error.
+
+    >>> Error("no such file", hint="check the path").hint
+    'check the path'
+    """
+
+    default_hint = "see docs/sql.md for what dpsql answers"
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = self.default_hint if hint is None else hint
+
+
+class InterfaceError(Error):
+    """The interface itself was misused, not the database (PEP 249)."""
+
+    default_hint = "open a connection with dpsql.connect(...) and call cursor.execute(...) first"
+
+
+class DatabaseError(Error):
+    """Errors of the database (PEP 249)."""
+
+
+class DataError(DatabaseError):
+    """A value cannot be used: wrong type, not representable (PEP 249)."""
+
+    default_hint = "pass parameters as numbers, strings, booleans, dates or None"
+
+
+class OperationalError(DatabaseError):
+    """Errors of the database's operation, not under the analyst's control (PEP 249)."""
+
+    default_hint = "ask the owner of the database"
+
+
+class IntegrityError(DatabaseError):
+    """Relational integrity (PEP 249); dpsql never writes, so it is never raised."""
+
+
+class InternalError(DatabaseError):
+    """dpsql met a state that it believed impossible (PEP 249)."""
+
+    default_hint = "nothing was charged beyond what the ledger shows; please report this"
+
+
+class ProgrammingError(DatabaseError):
+    """The statement or the policy is wrong (PEP 249)."""
+
+
+class NotSupportedError(DatabaseError):
+    """Valid SQL that dpsql does not answer (PEP 249)."""
+
+
+class EngineError(OperationalError):
+    """The private table could not be read. Carries no text of the engine, which may quote rows."""
+
+
+class LedgerError(OperationalError):
+    """The ledger cannot be used as it is; spending on it would not be accounted for."""
+
+    default_hint = "restore the ledger from the owner's copy; never delete it to go on"
+
+
+class BudgetExhausted(OperationalError):
+    """The accountant refuses before any data are touched.
+
+    ``requested`` and ``remaining`` are in units of the ledger's scalar budget, as a fraction of epsilon.
+    """
+
+    default_hint = "equal questions stay free; ask the owner for a new budget"
+
+    def __init__(self, message: str, *, requested: float, remaining: float, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.requested = requested
+        self.remaining = remaining
+
+
+def _located(message: str, line: int | None, column: int | None) -> str:
+    return message if line is None else f"line {line}, column {column}: {message}"
+
+
+class SqlSyntaxError(ProgrammingError):
+    """The text is not one SQL statement. ``line`` and ``column`` count from 1."""
+
+    default_hint = "send one SELECT statement in DuckDB's dialect"
+
+    def __init__(
+        self, message: str, *, line: int | None = None, column: int | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(_located(message, line, column), hint=hint)
+        self.line = line
+        self.column = column
+
+
+class UnknownName(ProgrammingError):
+    """A table or column that the policy does not declare. ``suggestions`` are public names, best first."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        name: str,
+        suggestions: Sequence[str] = (),
+        line: int | None = None,
+        column: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        if hint is None:
+            hint = f"did you mean {suggestions[0]}?" if suggestions else "con.tables() and \\d list what exists"
+        super().__init__(_located(message, line, column), hint=hint)
+        self.name = name
+        self.suggestions = tuple(suggestions)
+        self.line = line
+        self.column = column
+
+
+class PolicyError(ProgrammingError):
+    """The policy is wrong at ``path``, for example ``tables.adult.columns.age.min``."""
+
+    default_hint = "docs/policy.md describes every key"
+
+    def __init__(self, message: str, *, path: str = "", hint: str | None = None) -> None:
+        super().__init__(f"{path}: {message}" if path else message, hint=hint)
+        self.path = path
+
+
+class UnsupportedQuery(NotSupportedError):
+    """Valid SQL, refused at no charge: where, why, and what to write instead."""
+
+    def __init__(
+        self, reason: str, *, line: int | None = None, column: int | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(_located(reason, line, column), hint=hint)
+        self.reason = reason
+        self.line = line
+        self.column = column

@@ -1,0 +1,62 @@
+"""The ledger as the session sees it: check, then durably append, then reveal (security.md rule 4, proof.md section 5)."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+from dpsql.ledger.event import Event, Payload, Totals
+from dpsql.result import Answer
+
+
+class Ledger(Protocol):
+    """Durable, append-only. Every append is synced before the method returns, unless it says otherwise.
+
+    Errors are ``LedgerError``; after one from an append the ledger is poisoned and refuses everything.
+    """
+
+    @property
+    def header(self) -> Mapping[str, str]:
+        """What the ledger was created with: policy digest, data fingerprint, plan. Immutable."""
+        ...
+
+    def events(self, after: int = 0) -> list[Event]:
+        """Events with sequence > ``after``, in order, of this and other processes."""
+        ...
+
+    def changed(self) -> bool:
+        """Whether another process has written since the last call of ``events``; cheap enough for every statement."""
+        ...
+
+    def totals(self) -> Totals:
+        """Units spent and reserved, over all processes."""
+        ...
+
+    def reserve(self, cost: int, check: Callable[[Totals], None], payload: Payload) -> int:
+        """Under the write lock: ``check(totals)`` (raises BudgetExhausted), append, sync; the reservation's id.
+
+        ``payload["burn"]`` is what a dead holder's reservation costs while no ``hard`` is recorded under it.
+        """
+        ...
+
+    def hard(self, reservation: int, payload: Payload) -> None:
+        """Record a hard outcome, before anything else happens under the reservation."""
+        ...
+
+    def release(self, reservation: int, payload: Payload, answers: Iterable[tuple[str, Answer]] = ()) -> None:
+        """Record the measurement (and the answers shown from it) in one transaction; spends the reservation's cost."""
+        ...
+
+    def free(self, reservation: int) -> None:
+        """Give an unused reservation back: only its holder, after a last easy outcome, never to test under it again."""
+        ...
+
+    def lookup(self, key: str) -> Answer | None:
+        """The answer once given to this canonical question."""
+        ...
+
+    def remember(self, answers: Iterable[tuple[str, Answer]]) -> None:
+        """Keep easy answers: buffered, written in unsynced batches; a crash may lose the last ones."""
+        ...
+
+    def close(self) -> None:
+        """Flush buffered answers, free held reservations, close; idempotent."""
+        ...

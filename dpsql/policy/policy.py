@@ -1,0 +1,52 @@
+"""The owner's policy as a frozen value: privacy parameters, mechanism choices, private and public tables. Public."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from hashlib import sha256
+from typing import Literal
+
+from dpsql.domain import TableDomain
+
+Neighbors = Literal["add-remove", "replace-one"]
+WhenSpent = Literal["uncertified", "refuse"]
+Strategy = Literal["auto", "pmw", "sparse-pmw", "median", "frieze-kannan"]
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """``epsilon`` and ``delta`` of the whole session, as exact decimals; ``planned_queries`` is no part of the claim."""
+
+    epsilon: Fraction
+    delta: Fraction
+    neighbors: Neighbors = "add-remove"
+    planned_queries: int = 100_000
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """Choices that change accuracy, never the guarantee. ``hard_rounds = None`` lets the plan choose."""
+
+    strategy: Strategy = "auto"
+    hard_rounds: int | None = None
+    when_spent: WhenSpent = "uncertified"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One session's rules. ``digest`` names everything that the ledger must agree with."""
+
+    privacy: Privacy
+    tables: tuple[TableDomain, ...]
+    mechanism: Mechanism = field(default_factory=Mechanism)
+    public_tables: tuple[str, ...] = ()
+
+    @cached_property
+    def by_name(self) -> dict[str, TableDomain]:
+        """Private tables by lower-cased name."""
+        return {t.name.lower(): t for t in self.tables}
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the policy's canonical form: equal policies, equal digest, whatever the file looks like."""
+        return sha256(repr((1, self.privacy, self.mechanism, self.tables, self.public_tables)).encode()).hexdigest()

@@ -1,0 +1,29 @@
+"""Affine forms of linear queries: what one aggregate of one group asks for."""
+
+from dataclasses import dataclass
+
+from dpsql.query.linear import LinearQuery
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """``coefficient * q``; the coefficient is public and in the aggregate's own unit per count."""
+
+    coefficient: float
+    query: LinearQuery
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """``constant + sum of terms``; without terms the value is public and exact.
+
+    >>> Form(0.0, ()).is_public
+    True
+    """
+
+    constant: float
+    terms: tuple[Term, ...] = ()
+
+    @property
+    def is_public(self) -> bool:
+        return not self.terms

@@ -1,0 +1,133 @@
+"""Linear queries: weights in [0, 1] over the cells of a scope, kept as a product over disjoint column sets.
+
+Weights are exact fixed-point numbers: integer numerators over a common ``unit``. A query with text columns also has an
+explicit finite list of keys. Everything here is public.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+Counts = npt.NDArray[np.int64]
+Weights = npt.NDArray[np.int64]
+Estimates = npt.NDArray[np.float64]
+Key = tuple[str | None, ...]
+
+FIXED_POINT = 1 << 24
+"""Denominator for weights that are not ratios of small integers: sums stay below 2^63 for 5e11 rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """Weights over the cells of ``columns`` (table order): ``weights / unit`` in [0, 1], shape = the columns' sizes."""
+
+    columns: tuple[str, ...]
+    weights: Weights
+    unit: int = 1
+
+    def __post_init__(self) -> None:
+        self.weights.setflags(write=False)
+
+    @cached_property
+    def digest(self) -> bytes:
+        packed = np.packbits(self.weights.astype(bool)) if self.unit == 1 else self.weights
+        return sha256(repr((self.columns, self.weights.shape, self.unit)).encode() + packed.tobytes()).digest()
+
+
+@dataclass(frozen=True, eq=False)
+class KeyedFactor:
+    """Weights over listed keys of the text columns and the cells of ``columns``.
+
+    ``weights`` has shape ``(len(keys), *sizes of columns)``; a key that is not listed has weight 0. ``None`` in a key
+    is NULL. Keys are sorted and distinct.
+    """
+
+    text_columns: tuple[str, ...]
+    keys: tuple[Key, ...]
+    columns: tuple[str, ...]
+    weights: Weights
+    unit: int = 1
+
+    def __post_init__(self) -> None:
+        self.weights.setflags(write=False)
+
+    @cached_property
+    def digest(self) -> bytes:
+        head = repr((self.text_columns, self.keys, self.columns, self.weights.shape, self.unit)).encode()
+        return sha256(head + self.weights.tobytes()).digest()
+
+
+@dataclass(frozen=True, eq=False)
+class LinearQuery:
+    """One counting question on one table: the product of its factors, summed over the rows.
+
+    Build it with :func:`dpsql.query.canonical.linear_query`, which brings equal questions to equal keys.
+    """
+
+    table: str
+    factors: tuple[Factor, ...]
+    keyed: KeyedFactor | None = None
+
+    @cached_property
+    def scope(self) -> tuple[str, ...]:
+        """Finite columns: those of the keyed factor first, then those of each factor, in factor order."""
+        keyed = self.keyed.columns if self.keyed else ()
+        return keyed + tuple(c for f in self.factors for c in f.columns)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        keyed = self.keyed.weights.shape[1:] if self.keyed else ()
+        return keyed + tuple(n for f in self.factors for n in f.weights.shape)
+
+    @property
+    def cells(self) -> int:
+        return prod(self.shape)
+
+    @cached_property
+    def unit(self) -> int:
+        return prod(f.unit for f in self.factors) * (self.keyed.unit if self.keyed else 1)
+
+    @cached_property
+    def key(self) -> str:
+        """A digest that equal questions share."""
+        parts = [self.table.encode(), *(f.digest for f in self.factors)]
+        if self.keyed:
+            parts.append(self.keyed.digest)
+        return sha256(b"\0".join(parts)).hexdigest()
+
+    @property
+    def is_indicator(self) -> bool:
+        """All weights are 0 or 1."""
+        return self.unit == 1
+
+    def numerator(self, contingency: Counts) -> int:
+        """Exact ``unit * q(D)`` for integer counts of shape ``(keys,) + shape`` (``shape`` without a keyed factor)."""
+        return int(self._contract(contingency))
+
+    def floor(self, contingency: Counts) -> int:
+        """``floor(q(D))``, a query of sensitivity 1 in the rows (floor keeps it, rounding to even does not)."""
+        return self.numerator(contingency) // self.unit
+
+    def estimate(self, contingency: Estimates) -> float:
+        """``q`` of a real-valued contingency of shape ``(keys,) + shape``, in counts."""
+        return float(self._contract(contingency)) / self.unit
+
+    def _contract(self, array: npt.NDArray[np.int64] | Estimates) -> np.int64 | np.float64:
+        flat = array
+        for f in reversed(self.factors):  # trailing axes first: reshape and one matrix-vector product each
+            n = f.weights.size
+            flat = flat.reshape(-1, n) @ f.weights.reshape(n)
+        if self.keyed:
+            return flat.reshape(-1) @ self.keyed.weights.reshape(-1)  # type: ignore[no-any-return]
+        return flat.reshape(-1)[0]  # type: ignore[no-any-return]
+
+    def weights_array(self) -> Weights:
+        """Integer weights over the whole scope, shape ``(keys,) + shape``; only for small scopes."""
+        out: Weights = self.keyed.weights if self.keyed else np.ones((), dtype=np.int64)
+        for f in self.factors:
+            out = np.multiply.outer(out, f.weights)
+        return out

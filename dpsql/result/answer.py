@@ -1,0 +1,35 @@
+"""Released numbers: a value with its error bound, where it came from and what it charged. All public."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Source = Literal["public", "hypothesis", "measurement", "cache"]
+"""``public``: depends on the policy alone, exact. ``hypothesis``: the model's estimate. ``measurement``: read from a
+released noisy contingency. ``cache`` is never stored: an equal question shows the first answer's own source."""
+
+ErrorKind = Literal["exact", "calibrated"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One released number.
+
+    ``value``: in the aggregate's own unit (counts for COUNT); ``None`` where SQL gives NULL (an average over nothing).
+    ``error``: half-width of the 95 % interval around the unclamped estimate, same unit; ``None`` when nothing is known.
+    ``interval``: (low, high), clamped at 0 for counts.
+    ``error_kind``: ``exact`` holds on any data; ``calibrated`` is a model estimate.
+    ``certified``: whether the bound ``certified_bound`` (same unit) is guaranteed by a passed test or a fresh release.
+    ``charged``: epsilon-equivalent share of the session's budget paid for this number; 0.0 when it was free.
+    """
+
+    value: int | float | None
+    error: float | None
+    interval: tuple[float, float] | None
+    error_kind: ErrorKind
+    source: Source
+    certified: bool
+    certified_bound: float | None = None
+    charged: float = 0.0
+
+
+EXACT_ZERO = Answer(0, 0.0, (0.0, 0.0), "exact", "public", certified=True, certified_bound=0.0)

@@ -1,0 +1,69 @@
+"""What lowering produces: blocks of released numbers and the outer statement over them. All public."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from dpsql.domain import Value
+from dpsql.query import Form
+
+AggregateType = Literal["BIGINT", "DOUBLE"]
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregate:
+    """One aggregate column of a block: for every group, ``numerator`` (divided by ``denominator`` for AVG).
+
+    ``column`` is its name in the released table; ``label`` is what the analyst wrote, for explain.
+    BIGINT values are rounded integers, DOUBLE values are not. A denominator at or below 0 gives NULL; ``null_if_empty``
+    (SUM) makes the value NULL when the block has no possible row for the group.
+    """
+
+    column: str
+    label: str
+    sql_type: AggregateType
+    numerator: tuple[Form, ...]
+    denominator: tuple[Form, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """An innermost SELECT block that reads the private table ``table``; it becomes the released table ``name``.
+
+    ``groups`` holds one tuple of public values per output row (one empty tuple without GROUP BY), in domain order.
+    """
+
+    name: str
+    table: str
+    group_columns: tuple[str, ...]
+    group_types: tuple[str, ...]
+    groups: tuple[tuple[Value, ...], ...]
+    aggregates: tuple[Aggregate, ...]
+    needs_intervals: bool = False
+
+
+@dataclass(frozen=True)
+class DirectColumn:
+    """An output column of a statement that is one block and nothing else: ``source`` names a column of the block."""
+
+    name: str
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """A lowered statement.
+
+    Exactly one of ``direct`` and ``outer_sql`` is set. ``direct``: the rows of the only block, in order, are the
+    result. ``outer_sql``: DuckDB SQL over the released tables (``blocks``' names) and ``public_tables``; when
+    ``row_column`` is set, its first output column, of that name, is the row number in the first block's released
+    table: the session strips it and uses it to line answers up with rows. A statement without blocks is public.
+    """
+
+    text: str
+    blocks: tuple[Block, ...]
+    direct: tuple[DirectColumn, ...] | None
+    outer_sql: str | None
+    row_column: str | None = None
+    public_tables: tuple[str, ...] = ()
+    outer_parameters: Mapping[str, Value] | None = None
