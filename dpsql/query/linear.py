@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -116,14 +117,14 @@ class LinearQuery:
         """``q`` of a real-valued contingency of shape ``(keys,) + shape``, in counts."""
         return float(self._contract(contingency)) / self.unit
 
-    def _contract(self, array: npt.NDArray[np.int64] | Estimates) -> np.int64 | np.float64:
-        flat = array
+    def _contract(self, array: Counts | Estimates) -> Any:
+        flat: npt.NDArray[Any] = array
         for f in reversed(self.factors):  # trailing axes first: reshape and one matrix-vector product each
             n = f.weights.size
             flat = flat.reshape(-1, n) @ f.weights.reshape(n)
         if self.keyed:
-            return flat.reshape(-1) @ self.keyed.weights.reshape(-1)  # type: ignore[no-any-return]
-        return flat.reshape(-1)[0]  # type: ignore[no-any-return]
+            return flat.reshape(-1) @ self.keyed.weights.reshape(-1)
+        return flat.reshape(-1)[0]
 
     def weights_array(self) -> Weights:
         """Integer weights over the whole scope, shape ``(keys,) + shape``; only for small scopes."""

@@ -1,5 +1,8 @@
-"""Released numbers and result tables."""
+"""Released numbers, result tables, budget and explanations: everything an analyst may see."""
 
 from dpsql.result.answer import EXACT_ZERO, Answer, ErrorKind, Source
+from dpsql.result.budget import Budget
+from dpsql.result.explanation import Explanation, QueryPlan
+from dpsql.result.table import Result
 
-__all__ = ["EXACT_ZERO", "Answer", "ErrorKind", "Source"]
+__all__ = ["EXACT_ZERO", "Answer", "Budget", "ErrorKind", "Explanation", "QueryPlan", "Result", "Source"]

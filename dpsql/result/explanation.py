@@ -1,0 +1,38 @@
+"""The public plan of a statement: what it would ask, from where it would be answered, what it could charge at most."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """One scope that a statement touches.
+
+    ``queries`` linear queries share it; ``scope`` its columns; ``cells`` of the finite part; ``support`` keys listed
+    (None without text columns); ``source`` where the answers are expected from; ``error`` expected 95 % bound in
+    counts (None: unknown); ``worst_charge`` in epsilon.
+    """
+
+    table: str
+    scope: tuple[str, ...]
+    cells: int
+    support: int | None
+    queries: int
+    source: str
+    error: float | None
+    worst_charge: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """``plans`` in asking order; ``outer`` the SQL that runs over released tables (None: rows are returned as they are).
+
+    ``expected_charge <= worst_charge``, both in epsilon; ``statements_left``: how many such statements the remaining
+    budget pays in the worst case (None: any number, they are free).
+    """
+
+    plans: tuple[QueryPlan, ...]
+    outer: str | None
+    worst_charge: float
+    remaining: float
+    notes: tuple[str, ...] = ()
+    statements_left: int | None = None

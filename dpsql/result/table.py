@@ -1,0 +1,40 @@
+"""What a statement returns: an Arrow table of released values, and an answer for each released number in it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from dpsql.result.answer import Answer
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A released table.
+
+    ``types`` are DuckDB type names, one per column of ``table``. ``column_answers`` maps the index of an output
+    column to one answer per row. ``block_answers`` is set instead when output rows cannot be lined up with released
+    numbers (several blocks, DISTINCT, UNION ALL): the released numbers behind the result, block by block.
+    """
+
+    table: pa.Table
+    types: tuple[str, ...]
+    column_answers: Mapping[int, tuple[Answer, ...]] = field(default_factory=dict)
+    block_answers: tuple[Answer, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.table.column_names)
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """One entry per released number, in row order (columns left to right within a row)."""
+        if self.block_answers:
+            return self.block_answers
+        columns = [self.column_answers[i] for i in sorted(self.column_answers)]
+        return tuple(a for row in zip(*columns, strict=True) for a in row)
+
+    @property
+    def charged(self) -> float:
+        """Epsilon-equivalent that this statement charged, 0.0 when it was free."""
+        return sum(a.charged for a in self.answers)
