@@ -36,7 +36,7 @@ class IntegerDomain:
     def __post_init__(self) -> None:
         if self.low > self.high:
             raise PolicyError("min is above max", path=self.name, hint="swap min and max")
-        if not (-(2**53) < self.low and self.high < 2**53):
+        if self.low <= -(2**53) or self.high >= 2**53:
             raise PolicyError("bounds beyond 2^53", path=self.name, hint="declare the range that really occurs")
         _check_cells(self.name, self.high - self.low + 1)
 

@@ -1,4 +1,4 @@
-"""The ledger as the session sees it: check, then durably append, then reveal (security.md rule 4, proof.md section 5)."""
+"""The ledger as the session sees it: check, then durably append, then reveal (docs/privacy.md)."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol

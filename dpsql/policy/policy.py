@@ -15,7 +15,7 @@ Strategy = Literal["auto", "pmw", "sparse-pmw", "median", "frieze-kannan"]
 
 @dataclass(frozen=True)
 class Privacy:
-    """``epsilon`` and ``delta`` of the whole session, as exact decimals; ``planned_queries`` is no part of the claim."""
+    """``epsilon`` and ``delta`` of the whole session, exact; ``planned_queries`` is no part of the claim."""
 
     epsilon: Fraction
     delta: Fraction

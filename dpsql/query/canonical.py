@@ -16,9 +16,7 @@ SPLIT_CELLS = 1 << 16
 """Larger joint factors are not searched for a product form: the search would cost more than the query."""
 
 
-def linear_query(
-    table: TableDomain, factors: Sequence[Factor], keyed: KeyedFactor | None = None
-) -> LinearQuery | None:
+def linear_query(table: TableDomain, factors: Sequence[Factor], keyed: KeyedFactor | None = None) -> LinearQuery | None:
     """The canonical query, or ``None`` when every weight is 0 (the answer is exactly 0 on every table).
 
     Factors must have disjoint columns in table order. Public.

@@ -24,7 +24,7 @@ class QueryPlan:
 
 @dataclass(frozen=True)
 class Explanation:
-    """``plans`` in asking order; ``outer`` the SQL that runs over released tables (None: rows are returned as they are).
+    """``plans`` in asking order; ``outer`` the SQL over released tables (None: no outer SQL).
 
     ``expected_charge <= worst_charge``, both in epsilon; ``statements_left``: how many such statements the remaining
     budget pays in the worst case (None: any number, they are free).
