@@ -1,0 +1,123 @@
+"""A policy written back as TOML, so that reading the text gives an equal policy."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+from dpsql.domain import (
+    BooleanDomain,
+    CategoryDomain,
+    ColumnDomain,
+    DateDomain,
+    IntegerDomain,
+    NumberDomain,
+    TableDomain,
+    TextDomain,
+)
+from dpsql.errors import PolicyError
+from dpsql.policy import Policy
+from dpsql.policy_file.keys import quoted, quoted_key
+
+
+def dump_policy(policy: Policy) -> str:
+    """TOML text with ``parse_policy(dump_policy(p)) == p``.
+
+    Raises PolicyError when epsilon or delta is no finite decimal, such as 1/3: TOML cannot hold it exactly.
+
+    >>> from dpsql.policy_file import parse_policy
+    >>> policy = parse_policy('''
+    ... version = 1
+    ... privacy = { epsilon = 0.50, delta = 1e-6 }
+    ... [tables.t.columns]
+    ... member = { type = "boolean" }
+    ... ''')
+    >>> print(dump_policy(policy), end="")
+    version = 1
+    <BLANKLINE>
+    [privacy]
+    epsilon = 0.5
+    delta = 0.000001
+    neighbors = "add-remove"
+    planned_queries = 100000
+    <BLANKLINE>
+    [mechanism]
+    strategy = "auto"
+    when_spent = "uncertified"
+    <BLANKLINE>
+    [tables.t]
+    [tables.t.columns]
+    member = { type = "boolean" }
+    """
+    privacy, mechanism = policy.privacy, policy.mechanism
+    lines = [
+        "version = 1",
+        "",
+        "[privacy]",
+        f"epsilon = {_exact(privacy.epsilon, 'privacy.epsilon')}",
+        f"delta = {_exact(privacy.delta, 'privacy.delta')}",
+        f"neighbors = {quoted(privacy.neighbors)}",
+        f"planned_queries = {privacy.planned_queries}",
+        "",
+        "[mechanism]",
+        f"strategy = {quoted(mechanism.strategy)}",
+    ]
+    if mechanism.hard_rounds is not None:
+        lines.append(f"hard_rounds = {mechanism.hard_rounds}")
+    lines.append(f"when_spent = {quoted(mechanism.when_spent)}")
+    for table in policy.tables:
+        lines += ["", *_table(table)]
+    if policy.public_tables:
+        lines += ["", "[public]", f"tables = {_strings(policy.public_tables)}"]
+    return "\n".join(lines) + "\n"
+
+
+def column_line(column: ColumnDomain) -> str:
+    """One column's line: ``name = { type = ..., ... }``.
+
+    >>> column_line(NumberDomain("hours", (0.0, 20.0, 100.0), nullable=False))
+    'hours = { type = "number", bins = [0.0, 20.0, 100.0], nullable = false }'
+    """
+    keys = [f"type = {quoted(column.kind)}", *_keys(column)]
+    if not column.nullable:
+        keys.append("nullable = false")
+    return f"{quoted_key(column.name)} = {{ {', '.join(keys)} }}"
+
+
+def _table(table: TableDomain) -> list[str]:
+    name = quoted_key(table.name)
+    lines = [f"[tables.{name}]"]
+    if table.unit is not None:
+        lines += [f"unit = {quoted(table.unit)}", f"max_rows_per_unit = {table.max_rows_per_unit}"]
+    return [*lines, f"[tables.{name}.columns]", *(column_line(c) for c in table.columns)]
+
+
+def _keys(column: ColumnDomain) -> list[str]:
+    match column:
+        case IntegerDomain():
+            return [f"min = {column.low}", f"max = {column.high}"]
+        case NumberDomain():
+            return [f"bins = [{', '.join(repr(e) for e in column.edges)}]"]
+        case CategoryDomain():
+            return [f"values = {_strings(column.values)}"]
+        case DateDomain():
+            return [f"min = {column.low}", f"max = {column.high}", f"unit = {quoted(column.unit)}"]
+        case TextDomain(prefixes=prefixes) if prefixes:
+            return [f"prefixes = [{', '.join(str(n) for n in prefixes)}]"]
+        case BooleanDomain() | TextDomain():
+            return []
+
+
+def _strings(values: tuple[str, ...]) -> str:
+    return f"[{', '.join(quoted(v) for v in values)}]"
+
+
+def _exact(value: Fraction, path: str) -> str:
+    """The finite decimal that equals ``value``."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    places = value.denominator.bit_length()  # 2^a 5^b divides 10^max(a, b)
+    scaled = value * 10**places
+    if scaled.denominator != 1:
+        raise PolicyError(f"{value} is not a finite decimal", path=path, hint="write it as a decimal, such as 0.33")
+    digits = tuple(int(d) for d in str(abs(scaled.numerator)).rstrip("0"))
+    zeros = len(str(abs(scaled.numerator))) - len(digits)
+    return str(Decimal((int(value < 0), digits, zeros - places))).lower()

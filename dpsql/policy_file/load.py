@@ -1,0 +1,176 @@
+"""The policy file, TOML version 1, read into a ``Policy``. docs/policy.md describes every key."""
+
+import tomllib
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from dpsql.domain import TableDomain
+from dpsql.errors import PolicyError
+from dpsql.policy import Mechanism, Neighbors, Policy, Privacy, Strategy, WhenSpent
+from dpsql.policy_file.columns import read_column
+from dpsql.policy_file.keys import Keys
+
+VERSION = 1
+EPSILON_RANGE = (Fraction(1, 10**6), Fraction(100))
+"""Below, no count of any table survives the noise; above, the guarantee says nothing."""
+DELTA_RANGE = (Fraction(1, 10**100), Fraction(1, 10))
+"""Both ends excluded. Below, floats of the public accounting lose their precision."""
+MAX_ROWS_PER_UNIT = 10**6
+MAX_HARD_ROUNDS = 1000
+MAX_PLANNED_QUERIES = 10**12
+
+
+def load_policy(source: str | PathLike[str]) -> Policy:
+    """The policy in a file, or in ``source`` itself when that is a string of several lines.
+
+    Raises PolicyError: the file cannot be read, is not UTF-8 or not TOML (with line and column), or a key is unknown,
+    missing, of the wrong type or out of range (with the key's path).
+    """
+    if isinstance(source, str) and "\n" in source:
+        return parse_policy(source)
+    return parse_policy(_read(Path(source)))
+
+
+def parse_policy(text: str) -> Policy:
+    """The policy written in TOML ``text``. Numbers are read exactly as written. Raises PolicyError.
+
+    >>> policy = parse_policy('''
+    ... version = 1
+    ... privacy = { epsilon = 0.1, delta = 1e-6 }
+    ... [tables.adult.columns]
+    ... age = { type = "integer", min = 17, max = 90 }
+    ... ''')
+    >>> policy.privacy.epsilon, policy.tables[0].cells
+    (Fraction(1, 10), 75)
+    """
+    root = Keys(_toml(text))
+    version = root.value("version", "version = 1 at the top")
+    if isinstance(version, bool) or not isinstance(version, int) or version != VERSION:
+        root.refuse("version", f"must be {VERSION}", f"this dpsql reads version = {VERSION}")
+    root.only(("version", "privacy", "mechanism", "tables", "public"), "the policy")
+    privacy = _privacy(root.table("privacy", "[privacy] with epsilon and delta"))
+    mechanism = _mechanism(root.table("mechanism", "[mechanism]")) if "mechanism" in root else Mechanism()
+    tables = _tables(root.table("tables", "[tables.NAME.columns] with a line for each column"))
+    private = {t.name.lower() for t in tables}
+    public = _public(root.table("public", "[public]"), private) if "public" in root else ()
+    return Policy(privacy, tables, mechanism, public)
+
+
+def _privacy(keys: Keys) -> Privacy:
+    keys.only(("epsilon", "delta", "neighbors", "planned_queries"), "[privacy]")
+    epsilon, delta = keys.number("epsilon", "epsilon = 1.0"), keys.number("delta", "delta = 1e-6")
+    if epsilon <= 0:
+        keys.refuse("epsilon", "must be above 0", "write epsilon = 1.0, or less for more privacy")
+    if not EPSILON_RANGE[0] <= epsilon <= EPSILON_RANGE[1]:
+        keys.refuse("epsilon", "must be from 1e-6 to 100", "epsilon = 1.0 is usual; above 10 little is protected")
+    if not DELTA_RANGE[0] < delta < DELTA_RANGE[1]:
+        keys.refuse("delta", "must be between 0 and 0.1", "write delta = 1e-6, well below 1 / (number of people)")
+    options: dict[str, Any] = {}
+    if "neighbors" in keys:
+        options["neighbors"] = cast(Neighbors, keys.choice("neighbors", get_args(Neighbors)))
+    if "planned_queries" in keys:
+        options["planned_queries"] = keys.integer(
+            "planned_queries", 1, MAX_PLANNED_QUERIES, example="planned_queries = 100_000"
+        )
+    return Privacy(epsilon, delta, **options)
+
+
+def _mechanism(keys: Keys) -> Mechanism:
+    keys.only(("strategy", "hard_rounds", "when_spent"), "[mechanism]")
+    options: dict[str, Any] = {}
+    if "strategy" in keys:
+        options["strategy"] = cast(Strategy, keys.choice("strategy", get_args(Strategy)))
+    if "hard_rounds" in keys:
+        options["hard_rounds"] = keys.integer("hard_rounds", 1, MAX_HARD_ROUNDS, example="hard_rounds = 20")
+    if "when_spent" in keys:
+        options["when_spent"] = cast(WhenSpent, keys.choice("when_spent", get_args(WhenSpent)))
+    return Mechanism(**options)
+
+
+def _tables(keys: Keys) -> tuple[TableDomain, ...]:
+    if not keys.names():
+        raise PolicyError("no table is declared", path=keys.path, hint="add [tables.NAME.columns]")
+    _check_names(keys, "table")
+    return tuple(_table(name, keys.table(name, f"[tables.{name}]")) for name in keys.names())
+
+
+def _table(name: str, keys: Keys) -> TableDomain:
+    keys.only(("unit", "max_rows_per_unit", "columns"), "a table")
+    unit, rows = None, 1
+    if "unit" in keys:
+        unit = keys.string("unit", 'unit = "owner_id"')
+        if not unit or not unit.isprintable():
+            keys.refuse("unit", "is not a column's name", 'write unit = "owner_id", the column that names the person')
+    if "max_rows_per_unit" in keys:
+        if unit is None:
+            keys.refuse("max_rows_per_unit", "needs a unit", 'add unit = "owner_id", or leave max_rows_per_unit out')
+        rows = keys.integer("max_rows_per_unit", 1, MAX_ROWS_PER_UNIT, example="max_rows_per_unit = 3")
+    columns = keys.table("columns", f"[{keys.path}.columns] with a line for each column")
+    if not columns.names():
+        raise PolicyError("no column is declared", path=columns.path, hint='add age = { type = "integer", ... }')
+    _check_names(columns, "column")
+    domains = [read_column(c, columns.table(c, f'{c} = {{ type = "text" }}')) for c in columns.names()]
+    return TableDomain(name, tuple(domains), unit, rows)
+
+
+def _public(keys: Keys, private: set[str]) -> tuple[str, ...]:
+    keys.only(("tables",), "[public]")
+    names = keys.strings("tables", 'tables = ["zip_codes"]')
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        if not name or not name.isprintable():
+            keys.refuse("tables", "is not a table's name", 'write tables = ["zip_codes"]', i)
+        if name.lower() in private:
+            keys.refuse(
+                "tables", f"{name} is also a private table", "a table is public or private: keep one of the two", i
+            )
+        if name.lower() in seen:
+            keys.refuse(
+                "tables", f"{name} is listed twice", "list each table once; upper and lower case are the same", i
+            )
+        seen.add(name.lower())
+    return names
+
+
+def _check_names(keys: Keys, what: str) -> None:
+    seen: dict[str, str] = {}
+    for name in keys.names():
+        if not name or not name.isprintable():
+            keys.refuse(name, f"is not a {what}'s name", f"write the {what}'s name as the database has it")
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            keys.refuse(name, f"differs from {other} only in case", f"names ignore case: declare the {what} once")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        message, hint = "there is no such policy file", "write one with: dpsql init DATABASE, or pass --policy"
+    except IsADirectoryError:
+        message, hint = "is a directory, not a policy file", "name the .dpsql.toml file itself"
+    except UnicodeDecodeError:
+        message, hint = "is not UTF-8 text", "save the policy as UTF-8"
+    except (OSError, ValueError):
+        message, hint = "the policy file cannot be read", "check its name and permissions"
+    raise PolicyError(message, path=str(path), hint=hint)
+
+
+def _toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text, parse_float=_decimal)
+    except tomllib.TOMLDecodeError as error:
+        message = f"not TOML: {error}"
+    except (ValueError, RecursionError):  # a number of thousands of digits, thousands of nested brackets
+        message = "not TOML that a policy needs: a number or a nesting is too long"
+    raise PolicyError(message, hint="strings are quoted, dates are not; see https://toml.io/en/v1.0.0")
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent beyond decimal's own limits
+        return Decimal("nan")
