@@ -1,0 +1,123 @@
+"""``dpsql.connect``: finds the policy and the ledger, and opens engine, ledger and session in this order."""
+
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpsql.errors import InterfaceError, OperationalError
+from dpsql.interface.connection import Connection
+from dpsql.policy import Policy
+from dpsql.policy_file import load_policy
+
+if TYPE_CHECKING:
+    from dpsql.interface.session_view import SessionView
+
+MEMORY = ":memory:"
+_POLICY_SUFFIX = ".dpsql.toml"
+_LEDGER_SUFFIX = ".dpsql.ledger"
+
+StrPath = str | PathLike[str]
+
+
+def connect(
+    database: StrPath | Any,
+    policy: StrPath | Policy | None = None,
+    ledger: StrPath | None = None,
+    *,
+    new_budget: bool = False,
+) -> Connection:
+    """Open a private database for differentially private SQL.
+
+    ``database``: the path of a DuckDB file (opened read-only), or an open DuckDB connection of the owner's.
+    ``policy``: the path of a policy file or a ``Policy``; by default ``census.dpsql.toml`` beside ``census.duckdb``.
+    ``ledger``: the path of the ledger, by default ``census.dpsql.ledger`` beside the database, or ``":memory:"``, which
+    forgets at close what was spent: for tests and throw-away data only.
+    ``new_budget``: the owner's decision to spend a second (epsilon, delta) on data that a ledger already knows.
+
+    Raises PolicyError, LedgerError, EngineError, OperationalError (no such file), InterfaceError (a path is missing).
+    """
+    where = _database_path(database)
+    ledger_path = _ledger_path(where, ledger)
+    rules = policy if isinstance(policy, Policy) else load_policy(_policy_path(where, policy))
+    return Connection(_open(database if where is None else where, rules, ledger_path, new_budget=new_budget))
+
+
+def default_policy_path(database: StrPath) -> Path:
+    """``census.dpsql.toml`` beside ``census.duckdb``.
+
+    >>> default_policy_path("census.duckdb").name
+    'census.dpsql.toml'
+    """
+    return Path(database).with_suffix(_POLICY_SUFFIX)
+
+
+def default_ledger_path(database: StrPath) -> Path:
+    """``census.dpsql.ledger`` beside ``census.duckdb``.
+
+    >>> default_ledger_path("census.duckdb").name
+    'census.dpsql.ledger'
+    """
+    return Path(database).with_suffix(_LEDGER_SUFFIX)
+
+
+def _database_path(database: object) -> Path | None:
+    """The path of a database file; ``None`` for an open connection."""
+    if not isinstance(database, str | PathLike):
+        if not callable(getattr(database, "cursor", None)):
+            raise InterfaceError(
+                f"a database is a path or a DuckDB connection, not {type(database).__name__}",
+                hint='call dpsql.connect("census.duckdb")',
+            )
+        return None
+    if database == MEMORY:
+        raise InterfaceError(
+            "an in-memory database holds no table to protect", hint="pass the open DuckDB connection that holds it"
+        )
+    path = _path(database, "database", "census.duckdb")
+    try:
+        found = path.is_file()
+    except OSError:  # a name too long, a folder that may not be read
+        found = False
+    if not found:
+        raise OperationalError(f"there is no database file {path}", hint="check the path")
+    return path
+
+
+def _policy_path(database: Path | None, policy: object) -> Path:
+    if isinstance(policy, str | PathLike):
+        return _path(policy, "policy", "census.dpsql.toml")
+    if policy is not None:
+        raise InterfaceError(
+            f"a policy is a path or a Policy, not {type(policy).__name__}", hint='pass policy="census.dpsql.toml"'
+        )
+    if database is None:
+        raise InterfaceError("an open connection needs a policy", hint='pass policy="census.dpsql.toml"')
+    return default_policy_path(database)
+
+
+def _ledger_path(database: Path | None, ledger: object) -> Path | None:
+    """The path of the ledger; ``None`` for a ledger in memory."""
+    if ledger == MEMORY:
+        return None
+    if isinstance(ledger, str | PathLike):
+        return _path(ledger, "ledger", "census.dpsql.ledger")
+    if ledger is not None:
+        raise InterfaceError(
+            f"a ledger is a path, not {type(ledger).__name__}", hint='pass ledger="census.dpsql.ledger"'
+        )
+    if database is None:
+        raise InterfaceError("an open connection needs a ledger", hint='pass ledger="census.dpsql.ledger"')
+    return default_ledger_path(database)
+
+
+def _path(given: "str | PathLike[str]", what: str, example: str) -> Path:
+    text = fspath(given)
+    if not isinstance(text, str) or not Path(text).name or "\0" in text:
+        raise InterfaceError(
+            f"not the path of a {what}", hint=f'write the file\'s path as a string, such as "{example}"'
+        )
+    return Path(text)
+
+
+def _open(database: Any, policy: Policy, ledger: Path | None, *, new_budget: bool) -> "SessionView":
+    raise OperationalError("the session is not built yet")

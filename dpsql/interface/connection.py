@@ -1,0 +1,102 @@
+"""A PEP 249 connection: one session."""
+
+import os
+import weakref
+from types import TracebackType
+from typing import Self
+
+from dpsql import errors
+from dpsql.domain import TableDomain
+from dpsql.interface.cursor import Cursor
+from dpsql.interface.session_view import Parameters, SessionView
+from dpsql.result import Budget, Explanation
+
+
+class Connection:
+    """Answers SQL under one policy and one ledger. Made by ``dpsql.connect``.
+
+    Closes its session when it is closed, collected, or left by ``with``, and at the end of the program: a session that
+    is not closed leaves a reservation behind, which counts as spent.
+    """
+
+    Warning = errors.Warning
+    Error = errors.Error
+    InterfaceError = errors.InterfaceError
+    DatabaseError = errors.DatabaseError
+    DataError = errors.DataError
+    OperationalError = errors.OperationalError
+    IntegrityError = errors.IntegrityError
+    InternalError = errors.InternalError
+    ProgrammingError = errors.ProgrammingError
+    NotSupportedError = errors.NotSupportedError
+
+    def __init__(self, session: SessionView) -> None:
+        self._session: SessionView | None = session
+        self._finalizer = weakref.finalize(self, _close_in_process, session, os.getpid())
+
+    @property
+    def session(self) -> SessionView:
+        """The open session; InterfaceError after ``close``."""
+        if self._session is None:
+            raise errors.InterfaceError("the connection is closed", hint="open a new one with dpsql.connect(...)")
+        return self._session
+
+    @property
+    def closed(self) -> bool:
+        return self._session is None
+
+    def cursor(self) -> Cursor:
+        """A new cursor."""
+        _ = self.session
+        return Cursor(self)
+
+    def execute(self, operation: str, parameters: Parameters = None) -> Cursor:
+        """A new cursor that has executed the statement."""
+        return self.cursor().execute(operation, parameters)
+
+    @property
+    def budget(self) -> Budget:
+        """epsilon, delta, what has been spent and what is left."""
+        return self.session.budget()
+
+    def explain(self, operation: str, parameters: Parameters = None) -> Explanation:
+        """The public plan of a statement: scope, cells, expected source and error, worst-case charge. Free."""
+        return self.session.explain(operation, parameters)
+
+    def tables(self) -> tuple[TableDomain, ...]:
+        """The private tables: columns, domains, privacy unit."""
+        return self.session.tables()
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What there is to know about how the session was opened."""
+        return self.session.notices
+
+    def commit(self) -> None:
+        """Does nothing: what was paid is durable before it is shown. Raises after ``close``."""
+        _ = self.session
+
+    def rollback(self) -> None:
+        """Does nothing: what was shown stays spent. Raises after ``close``."""
+        _ = self.session
+
+    def close(self) -> None:
+        """Close the session; the connection and its cursors cannot be used any more. Idempotent."""
+        session, self._session = self._session, None
+        if session is not None:
+            self._finalizer.detach()
+            session.close()
+
+    def __enter__(self) -> Self:
+        _ = self.session
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _close_in_process(session: SessionView, pid: int) -> None:
+    if os.getpid() == pid:  # a forked child does not own the parent's reservation
+        session.close()

@@ -1,0 +1,247 @@
+"""A PEP 249 cursor over released tables."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import pyarrow as pa
+
+from dpsql.errors import DataError, InterfaceError, ProgrammingError
+from dpsql.interface.session_view import Parameters, SessionView
+from dpsql.result import Answer, Explanation, Result
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+    from dpsql.interface.connection import Connection
+
+Row = tuple[Any, ...]
+ColumnDescription = tuple[str, str, None, None, int | None, int | None, None]
+"""name, type code (a DuckDB type name), display size, internal size, precision, scale, null_ok."""
+_ROWS_AT_A_TIME = 4096
+
+
+class Cursor:
+    """Executes statements and hands out their rows. Made by ``Connection.cursor``; all it holds is public.
+
+    ``arraysize`` is how many rows ``fetchmany`` returns when it is not told.
+    """
+
+    def __init__(self, connection: "Connection") -> None:
+        self.arraysize = 1
+        self._connection = connection
+        self._closed = False
+        self._forget()
+
+    def _forget(self) -> None:
+        self._result: Result | None = None
+        self._row_number = 0
+        self._buffer: list[Row] = []
+        self._buffer_start = 0
+        self._statement: tuple[str, Parameters] = ("", None)
+
+    @property
+    def connection(self) -> "Connection":
+        return self._connection
+
+    def execute(self, operation: str, parameters: Parameters = None) -> Self:
+        """Answer one SELECT; ``parameters`` fill ``?`` in order or ``$name`` by name. Returns the cursor.
+
+        Raises ``dpsql.Error``; the cursor then holds no result.
+        """
+        session = self._session()
+        self._forget()
+        _check_statement(operation, parameters)
+        self._result = session.execute(operation, parameters)
+        self._statement = (operation, parameters)
+        return self
+
+    def executemany(self, operation: str, seq_of_parameters: Iterable[Parameters]) -> NoReturn:
+        """Refused: every statement that dpsql answers returns rows, for which PEP 249 leaves this undefined."""
+        self._session()
+        self._forget()
+        raise ProgrammingError(
+            "executemany cannot run a statement that returns rows",
+            hint="call execute once for each set of parameters, or ask once with GROUP BY",
+        )
+
+    def fetchone(self) -> Row | None:
+        """The next row, or ``None`` after the last."""
+        rows = self._take(1)
+        return rows[0] if rows else None
+
+    def fetchmany(self, size: int | None = None) -> list[Row]:
+        """The next ``size`` rows (``arraysize`` when not given), fewer at the end, then an empty list."""
+        wanted = self.arraysize if size is None else size
+        if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0:
+            raise ProgrammingError("fetchmany needs a whole number of rows", hint="call fetchmany(100)")
+        return self._take(wanted)
+
+    def fetchall(self) -> list[Row]:
+        """All rows not fetched yet."""
+        return self._take(None)
+
+    def _take(self, limit: int | None) -> list[Row]:
+        """The next rows. An error leaves the position where it was, so that rows are never skipped in silence."""
+        table = self._answered().table
+        position, end = self._row_number, table.num_rows
+        if limit is not None:
+            end = min(end, position + limit)
+        rows: list[Row] = []
+        while position < end:
+            if not self._buffer_start <= position < self._buffer_start + len(self._buffer):
+                self._buffer, self._buffer_start = _python_rows(table.slice(position, _ROWS_AT_A_TIME)), position
+            offset = position - self._buffer_start
+            rows += self._buffer[offset : offset + end - position]
+            position = self._row_number + len(rows)
+        self._row_number = position
+        return rows
+
+    def __iter__(self) -> Iterator[Row]:
+        self._answered()
+        return self
+
+    def __next__(self) -> Row:
+        row = self.fetchone()
+        if row is None:
+            raise StopIteration
+        return row
+
+    @property
+    def description(self) -> tuple[ColumnDescription, ...] | None:
+        """One 7-tuple per column of the result; ``None`` when nothing has been executed."""
+        if self._result is None:
+            return None
+        return tuple(_description(n, t) for n, t in zip(self._result.names, self._result.types, strict=True))
+
+    @property
+    def rowcount(self) -> int:
+        """Rows of the result (public), -1 when nothing has been executed."""
+        return -1 if self._result is None else int(self._result.table.num_rows)
+
+    @property
+    def rownumber(self) -> int | None:
+        """Index of the next row, from 0; ``None`` when nothing has been executed."""
+        return None if self._result is None else self._row_number
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """One entry per released number, in row order: value, error, interval, source, certified, charged."""
+        return self._answered().answers
+
+    @property
+    def result(self) -> Result:
+        """The released table with its answers by column."""
+        return self._answered()
+
+    @property
+    def explanation(self) -> Explanation:
+        """The plan of the executed statement as it stands now: an equal question would be free."""
+        self._answered()
+        return self._session().explain(*self._statement)
+
+    def to_arrow_table(self) -> pa.Table:
+        """The whole result, whatever has been fetched of it."""
+        return self._answered().table
+
+    def df(self) -> "pandas.DataFrame":
+        """The whole result as a pandas DataFrame."""
+        table = self._answered().table
+        try:
+            import pandas
+        except ImportError:
+            missing = True
+        else:
+            missing = False
+        if missing:
+            _need("pandas")
+        frame: pandas.DataFrame = table.to_pandas()
+        return frame
+
+    def pl(self) -> "polars.DataFrame":
+        """The whole result as a polars DataFrame."""
+        table = self._answered().table
+        try:
+            from polars import DataFrame
+        except ImportError:
+            frame = None
+        else:
+            frame = DataFrame(table)
+        if frame is None:
+            _need("polars")
+        return frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The whole result as an Arrow stream (the Arrow PyCapsule interface)."""
+        return self._answered().table.__arrow_c_stream__(requested_schema)
+
+    def setinputsizes(self, sizes: Sequence[object]) -> None:
+        """Does nothing: parameters are bound as values (PEP 249)."""
+        self._session()
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Does nothing: results are held whole (PEP 249)."""
+        self._session()
+
+    def close(self) -> None:
+        """Forget the result; the cursor cannot be used any more. Idempotent."""
+        self._forget()
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        self._session()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _session(self) -> SessionView:
+        if self._closed:
+            raise InterfaceError("the cursor is closed", hint="take a new one with con.cursor()")
+        return self._connection.session
+
+    def _answered(self) -> Result:
+        self._session()
+        if self._result is None:
+            raise InterfaceError("there is no result to fetch", hint="call cursor.execute(...) first")
+        return self._result
+
+
+def _python_rows(table: pa.Table) -> list[Row]:
+    """Rows as tuples of Python values; column names may repeat."""
+    try:
+        columns = [column.to_pylist() for column in table.columns]
+    except (ValueError, OverflowError, TypeError):  # pyarrow's own errors are ValueErrors or TypeErrors
+        columns = None
+    if columns is None:
+        raise DataError(
+            "a value of the result has no Python form, such as a date after the year 9999",
+            hint="fetch with to_arrow_table(), or cast the column to VARCHAR",
+        )
+    return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+
+def _description(name: str, type_code: str) -> ColumnDescription:
+    precision, scale = None, None
+    if type_code.upper().startswith("DECIMAL("):
+        precision, scale = (int(n) for n in type_code[8:-1].split(","))
+    return (name, type_code, None, None, precision, scale, None)
+
+
+def _check_statement(operation: object, parameters: object) -> None:
+    if not isinstance(operation, str):
+        raise ProgrammingError("a statement is a string", hint='call execute("SELECT COUNT(*) FROM ...")')
+    if parameters is None or isinstance(parameters, Mapping):
+        return
+    if isinstance(parameters, str | bytes | bytearray) or not isinstance(parameters, Sequence):
+        raise ProgrammingError(
+            "parameters are a list or tuple for ?, a dict for $name",
+            hint="write execute(sql, [30]), also for one value",
+        )
+
+
+def _need(package: str) -> NoReturn:
+    raise InterfaceError(f"{package} is not installed", hint=f"pip install {package}, or use fetchall()")

@@ -1,0 +1,39 @@
+"""A session as connections and the command line see it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from dpsql.domain import TableDomain
+from dpsql.result import Budget, Explanation, Result
+
+Parameters = Sequence[object] | Mapping[str, object] | None
+"""Values for ``?`` in order, or for ``$name`` by name."""
+
+
+class SessionView(Protocol):
+    """One policy, one ledger, one hypothesis. Every error is a ``dpsql.Error``; everything returned is public."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the owner should know about how the session was opened, one sentence each."""
+        ...
+
+    def execute(self, text: str, parameters: Parameters = None) -> Result:
+        """The released table that answers one statement; charged as its answers say."""
+        ...
+
+    def explain(self, text: str, parameters: Parameters = None) -> Explanation:
+        """The statement's public plan; charges nothing, touches no data."""
+        ...
+
+    def budget(self) -> Budget:
+        """What has been spent, over all processes that share the ledger."""
+        ...
+
+    def tables(self) -> tuple[TableDomain, ...]:
+        """The private tables as the policy declares them."""
+        ...
+
+    def close(self) -> None:
+        """Give unused reservations back, keep buffered answers; idempotent."""
+        ...

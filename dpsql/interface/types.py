@@ -1,0 +1,74 @@
+"""The module-level names of PEP 249: globals, constructors and type objects."""
+
+from datetime import date, datetime, time
+from typing import Final
+
+apilevel: Final = "2.0"
+threadsafety: Final = 1
+"""Threads may share the module, not connections."""
+paramstyle: Final = "qmark"
+"""``?`` with a sequence; ``$name`` with a mapping is understood as well."""
+
+Date = date
+Time = time
+Timestamp = datetime
+Binary = bytes
+
+
+def DateFromTicks(ticks: float) -> Date:  # noqa: N802
+    """The local date at ``ticks`` seconds after the epoch."""
+    return Date.fromtimestamp(ticks)
+
+
+def TimeFromTicks(ticks: float) -> Time:  # noqa: N802
+    """The local time of day at ``ticks`` seconds after the epoch."""
+    return Timestamp.fromtimestamp(ticks).time()
+
+
+def TimestampFromTicks(ticks: float) -> Timestamp:  # noqa: N802
+    """The local time at ``ticks`` seconds after the epoch."""
+    return Timestamp.fromtimestamp(ticks)
+
+
+class TypeObject:
+    """Compares equal to the type codes of ``cursor.description`` (DuckDB type names) that it stands for.
+
+    >>> NUMBER == "DECIMAL(18,3)", NUMBER == "VARCHAR", STRING == STRING
+    (True, False, True)
+    """
+
+    def __init__(self, name: str, types: str) -> None:
+        self.name = name
+        self.types = frozenset(types.split())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, TypeObject):
+            return self.name == other.name
+        if not isinstance(other, str):
+            return NotImplemented
+        return not other.endswith("]") and _base(other) in self.types
+
+    __hash__ = None  # type: ignore[assignment] # equal to many strings, so it cannot hash like them
+
+    def __repr__(self) -> str:
+        return f"dpsql.{self.name}"
+
+
+def _base(type_code: str) -> str:
+    """``TIMESTAMP WITH TIME ZONE`` -> ``TIMESTAMP``, ``DECIMAL(18,3)`` -> ``DECIMAL``."""
+    words = type_code.upper().partition("(")[0].split()
+    return words[0] if words else ""
+
+
+STRING: Final = TypeObject("STRING", "VARCHAR CHAR BPCHAR TEXT STRING ENUM UUID JSON")
+BINARY: Final = TypeObject("BINARY", "BLOB BYTEA BINARY VARBINARY BIT")
+NUMBER: Final = TypeObject(
+    "NUMBER",
+    "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT BIGNUM VARINT "
+    "FLOAT REAL DOUBLE DECIMAL NUMERIC",
+)
+DATETIME: Final = TypeObject(
+    "DATETIME", "DATE TIME TIME_NS TIMETZ TIMESTAMP TIMESTAMP_S TIMESTAMP_MS TIMESTAMP_NS TIMESTAMPTZ INTERVAL"
+)
+ROWID: Final = TypeObject("ROWID", "")
+"""Equal to no type code: a private row has no address."""
