@@ -1,0 +1,8 @@
+"""The only code that sees unreleased values: the test, the measurement, and where their randomness comes from."""
+
+from dpsql.mechanism.entropy import Entropy, SystemEntropy
+from dpsql.mechanism.measure import measure
+from dpsql.mechanism.sparse_vector import Outcome, two_sided
+from dpsql.mechanism.threshold_test import ThresholdTest
+
+__all__ = ["Entropy", "Outcome", "SystemEntropy", "ThresholdTest", "measure", "two_sided"]

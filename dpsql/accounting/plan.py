@@ -1,0 +1,133 @@
+"""The plan: (epsilon, delta) turned once into one order, one scalar budget and its shares. Public, exact, frozen."""
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpsql.accounting.curve import UNITS, budget_units, gaussian_cost, hard_round_cost, units
+from dpsql.accounting.grid import sigma_from_variance
+from dpsql.accounting.net import TABLE_MARGIN, Net
+from dpsql.errors import InternalError, LedgerError
+
+_FRACTIONS = ("epsilon", "delta", "delta_purse", "alpha", "slope", "sigma")
+_INTEGERS = ("hard_rounds", "test_cost", "measure_cost", "total_units")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a ledger may spend, fixed when it is created. A plan that exists keeps (epsilon, delta): it is checked.
+
+    ``epsilon``, ``delta``: of the whole session. ``delta_purse``: part of delta kept for releases with a delta of their
+    own. ``alpha``: the one Renyi order at which everything is charged. ``hard_rounds``: T. ``slope`` (per count, 0 when
+    T = 0) and ``sigma`` (counts, 0 when T = 0): the test and the measurement at sensitivity 1. ``test_cost``,
+    ``measure_cost``, ``total_units``: integer units, ``1 / UNITS`` of Renyi divergence each.
+
+    See ``calibrate`` for an example; ``from_json(plan.to_json()) == plan``.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    delta_purse: Fraction
+    alpha: Fraction
+    hard_rounds: int
+    slope: Fraction
+    sigma: Fraction
+    test_cost: int
+    measure_cost: int
+    total_units: int
+
+    def __post_init__(self) -> None:
+        if self.epsilon <= 0 or not 0 <= self.delta_purse < self.delta < 1 or self.alpha <= 1:
+            raise self._unsound("epsilon, delta or alpha is out of range")
+        if self.total_units > budget_units(self.epsilon, self.alpha, self.delta - self.delta_purse):
+            raise self._unsound("the budget exceeds epsilon")
+        if self.hard_rounds < 0 or min(self.test_cost, self.measure_cost, self.release_budget) < 0:
+            raise self._unsound("a share is negative")
+        if self.hard_rounds > 0 and (self.slope <= 0 or self.sigma <= 0):
+            raise self._unsound("a hard round needs a slope and a sigma")
+        if self.hard_rounds > 0 and self.test_cost < units(hard_round_cost(self.certified_slope, self.alpha)):
+            raise self._unsound("the test is charged too little")
+        if self.hard_rounds > 0 and self.measure_cost < units(gaussian_cost(self.alpha, Fraction(1), self.sigma)):
+            raise self._unsound("the measurement is charged too little")
+
+    @staticmethod
+    def _unsound(what: str) -> InternalError:
+        return InternalError(f"unsound plan: {what}", hint="make plans with dpsql.accounting.calibrate")
+
+    @property
+    def certified_slope(self) -> Fraction:
+        """The slope that is charged: at least every step of the test's integer table."""
+        return self.slope + TABLE_MARGIN
+
+    @property
+    def hard_cost(self) -> int:
+        """Units of one hard round: its test and its measurement."""
+        return self.test_cost + self.measure_cost
+
+    @property
+    def release_budget(self) -> int:
+        """Units for planned releases outside hard rounds."""
+        return self.total_units - self.hard_rounds * self.hard_cost
+
+    @property
+    def release_precision(self) -> Fraction:
+        """The sum of D2^2 / sigma^2 that the release budget can pay."""
+        return Fraction(2 * self.release_budget, UNITS) / self.alpha
+
+    def release_cost(self, precision: Fraction) -> int:
+        """Units of a Gaussian release with D2^2 / sigma^2 = ``precision`` >= 0, rounded up."""
+        return units(self.alpha * precision / 2)
+
+    def release_sigma(self, cost: int, l2_squared: int = 1) -> Fraction:
+        """The least noise (counts, an exact double) that ``cost`` > 0 units buy at D2^2 = ``l2_squared``."""
+        if cost <= 0 or l2_squared <= 0:
+            raise InternalError("a release needs a positive cost", hint="plan a larger share for releases")
+        return sigma_from_variance(self.alpha * l2_squared * UNITS / (2 * cost))
+
+    def for_sensitivity(self, test: int = 1, l2_squared: int = 1) -> Net:
+        """The hard round for tested values that change by at most ``test`` and cells by sqrt(l2_squared) in L2.
+
+        Add-remove with c rows per unit: (c, c^2). Replace-one: (c, 2 c^2). The cost stays ``hard_cost``.
+        """
+        if test < 1 or l2_squared < 1:
+            raise InternalError("a sensitivity is at least 1", hint="count at least one row per privacy unit")
+        if self.hard_rounds == 0:
+            return Net(Fraction(0), Fraction(0), test, Fraction(0), 0)
+        sigma = sigma_from_variance(self.sigma * self.sigma * l2_squared)
+        return Net(self.slope / test, self.certified_slope / test, test, sigma, self.hard_rounds)
+
+    def threshold(self, planned_queries: int) -> int:
+        """``Net.threshold`` at sensitivity 1."""
+        return self.for_sensitivity().threshold(planned_queries)
+
+    def certified_bound(self, planned_queries: int, beta: float = 0.05) -> int:
+        """``Net.certified_bound`` at sensitivity 1."""
+        return self.for_sensitivity().certified_bound(planned_queries, beta)
+
+    def epsilon_share(self, cost: int) -> float:
+        """``cost`` units as a share of epsilon, for display: the whole budget shows as epsilon."""
+        return float(self.epsilon * cost / self.total_units)
+
+    def to_json(self) -> str:
+        """Exact: fractions as strings, costs as integers, keys sorted."""
+        fields: dict[str, str | int] = {name: str(getattr(self, name)) for name in _FRACTIONS}
+        fields |= {name: getattr(self, name) for name in _INTEGERS}
+        return json.dumps(fields | {"units": UNITS}, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Plan":
+        """The plan written by ``to_json``, checked again. ``LedgerError`` when it is not one, or is unsound."""
+        try:
+            fields = json.loads(text)
+            scale = fields.pop("units")
+            if set(fields) != {*_FRACTIONS, *_INTEGERS} or scale != UNITS:
+                raise LedgerError("the ledger's plan has other fields")
+            if not all(type(fields[name]) is int for name in _INTEGERS):
+                raise LedgerError("the ledger's plan has costs that are not integers")
+            if not all(type(fields[name]) is str for name in _FRACTIONS):
+                raise LedgerError("the ledger's plan has numbers that are not exact")
+            values: dict[str, Any] = {name: Fraction(fields[name]) for name in _FRACTIONS}
+            return cls(**values, **{name: fields[name] for name in _INTEGERS})
+        except (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError, InternalError) as error:
+            raise LedgerError("the ledger's plan cannot be read") from error

@@ -1,0 +1,63 @@
+"""Where noise comes from. ``SystemEntropy`` is the only source outside the tests; nothing here can be seeded."""
+
+import math
+import secrets
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Protocol
+
+from dpsql.errors import InternalError, OperationalError
+
+
+class Entropy(Protocol):
+    """Fair coins and exact discrete Gaussians; every call is independent of all others."""
+
+    def bits(self, n: int) -> int:
+        """Uniform on the integers 0 <= k < 2^n."""
+        ...
+
+    def discrete_gaussian(self, sigma: Fraction, size: int) -> list[int]:
+        """``size`` independent draws with probability proportional to exp(-x^2 / (2 sigma^2)) on the integers.
+
+        A source may draw at a slightly larger sigma, never at a smaller one. ``InternalError`` when sigma <= 0.
+        """
+        ...
+
+
+class SystemEntropy:
+    """The operating system's entropy: ``secrets`` for coins, OpenDP's exact sampler for discrete Gaussians.
+
+    OpenDP draws from its cryptographic generator, which the operating system seeds and which seeds itself anew in a
+    forked process and in every thread. Draws are variable-time (docs/known-vulnerabilities.md).
+
+    >>> 0 <= SystemEntropy().bits(8) < 256
+    True
+    """
+
+    def bits(self, n: int) -> int:
+        """Uniform on the integers 0 <= k < 2^n."""
+        return secrets.randbits(n)
+
+    def discrete_gaussian(self, sigma: Fraction, size: int) -> list[int]:
+        """Discrete Gaussians on i64; sigma is rounded up to a double when it is not one."""
+        if sigma <= 0:
+            raise InternalError("noise needs sigma > 0", hint="take sigma from the plan")
+        scale = float(sigma)
+        if Fraction(scale) < sigma:
+            scale = math.nextafter(scale, math.inf)
+        noise = _sampler(scale)([0] * size) if size > 0 else []
+        if len(noise) != size:
+            raise OperationalError("the noise sampler failed", hint="reinstall opendp")
+        return [int(draw) for draw in noise]
+
+
+@lru_cache(maxsize=64)
+def _sampler(scale: float) -> Any:
+    # imported at the first draw: it loads a large library, which help texts and explanations never need
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import l2_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="i64"), scale=scale)
