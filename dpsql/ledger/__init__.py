@@ -1,0 +1,20 @@
+"""The durable record of everything released and spent."""
+
+from dpsql.ledger.event import Event, Kind, Payload, Totals
+from dpsql.ledger.memory import MemoryLedger
+from dpsql.ledger.protocol import Ledger
+from dpsql.ledger.registry import Registry, default_state_directory, state_directory
+from dpsql.ledger.sqlite_ledger import SqliteLedger
+
+__all__ = [
+    "Event",
+    "Kind",
+    "Ledger",
+    "MemoryLedger",
+    "Payload",
+    "Registry",
+    "SqliteLedger",
+    "Totals",
+    "default_state_directory",
+    "state_directory",
+]

@@ -1,6 +1,7 @@
 """The ledger as the session sees it: check, then durably append, then reveal (docs/privacy.md)."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from dpsql.ledger.event import Event, Payload, Totals
@@ -16,6 +17,11 @@ class Ledger(Protocol):
     @property
     def header(self) -> Mapping[str, str]:
         """What the ledger was created with: policy digest, data fingerprint, plan. Immutable."""
+        ...
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the owner should hear about the ledger itself, for example that it was created. Public."""
         ...
 
     def events(self, after: int = 0) -> list[Event]:
@@ -49,6 +55,10 @@ class Ledger(Protocol):
         """Give an unused reservation back: only its holder, after a last easy outcome, never to test under it again."""
         ...
 
+    def drawing(self, reservation: int) -> AbstractContextManager[None]:
+        """Around the coins drawn under a reservation: left by an exception, it can be freed no more, only burnt."""
+        ...
+
     def lookup(self, key: str) -> Answer | None:
         """The answer once given to this canonical question."""
         ...
@@ -57,6 +67,10 @@ class Ledger(Protocol):
         """Keep easy answers: buffered, written in unsynced batches; a crash may lose the last ones."""
         ...
 
+    def count_answers(self) -> tuple[int, int]:
+        """(questions answered, of these free), over all processes, for display; approximate after a crash."""
+        ...
+
     def close(self) -> None:
-        """Flush buffered answers, free held reservations, close; idempotent."""
+        """Flush buffered answers, free held reservations (burn those hard or left while drawing), close; idempotent."""
         ...

@@ -1,0 +1,50 @@
+"""One ledger's ties to the registry: is this the latest state that the machine has seen, and how far is it now?"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from dpsql.errors import LedgerError
+from dpsql.ledger.history import History
+from dpsql.ledger.registry import Anchor, Registry
+
+
+class Anchoring:
+    """Without a registry, or once it fails, the ledger stands on its own; ``notices`` says so."""
+
+    def __init__(self, registry: Registry | None, path: Path, header: Mapping[str, str]) -> None:
+        self._registry = registry
+        self._path = path
+        self._data = header["data"]
+        self._ledger = header["ledger"]
+        self.notices: list[str] = []
+
+    def check(self, history: History, *, new_budget: bool) -> None:
+        """``LedgerError`` unless the history continues the anchored one, or ``new_budget`` allows another ledger."""
+        if self._registry is None:
+            return
+        anchors = self._registry.anchors(self._data)
+        own = anchors.get(self._ledger)
+        if own is None:
+            if anchors and not new_budget:
+                raise LedgerError(
+                    f"the ledger {self._path} is not the one known for these data, {next(iter(anchors.values())).path}",
+                    hint="open that one with --ledger, or decide on another budget with --new-budget",
+                )
+        elif own.sequence > history.sequence or history.digest_at(own.sequence).hex() != own.head:
+            raise LedgerError(
+                f"the ledger {self._path} is older than its state on record, or continues an older one: "
+                f"it has {history.sequence} events, {own.sequence} are on record",
+                hint="restore the latest copy of the ledger",
+            )
+
+    def record(self, history: History, *, sync: bool = False) -> None:
+        """Tell the registry how far the ledger has come."""
+        if self._registry is None:
+            return
+        anchor = Anchor(self._ledger, str(self._path), history.sequence, history.head.hex())
+        try:
+            with self._registry.exclusive(self._data):
+                self._registry.record(self._data, anchor, sync=sync)
+        except (OSError, LedgerError):
+            self.notices.append(f"{self._registry.directory} cannot be written: an older ledger would not be noticed")
+            self._registry = None

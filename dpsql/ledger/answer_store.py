@@ -1,0 +1,210 @@
+"""Answers once given, by canonical question: a file beside the ledger that may be lost without any loss of budget.
+
+Nothing here is synced. Whatever is wrong with the file, it is moved aside and begun anew from the answers that the
+ledger's own events hold; the ledger's spending is never read from it.
+"""
+
+import hashlib
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from dpsql.ledger.answer_text import decode_answer, encode_answer
+from dpsql.ledger.holder import boot_identity
+from dpsql.ledger.sqlite_file import LOCKED, SqliteFile, code
+from dpsql.ledger.sqlite_schema import companions
+from dpsql.result import Answer
+
+BATCH = 256
+_PATIENCE = 64  # batches kept in memory while another process holds the file's lock
+_TIMEOUT = 2.0  # seconds
+
+Pairs = Iterable[tuple[str, Answer]]
+Released = Callable[[int], Iterator[tuple[int, list[tuple[str, Answer]]]]]
+"""Answers held by the ledger's events after a sequence number, in order: (sequence, answers)."""
+
+_TABLES = (
+    "CREATE TABLE answers (question BLOB PRIMARY KEY, answer TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE TABLE counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+)
+
+
+class AnswerStore:
+    """Not thread-safe: the ledger calls it under its own lock. No method raises for a bad file."""
+
+    def __init__(self, path: Path, ledger: str, released: Released, on_step: Callable[[str], None]) -> None:
+        self._path = path
+        self._ledger = ledger
+        self._released = released
+        self._step = on_step
+        self._buffer: dict[str, Answer] = {}
+        self._applied = 0
+        self.notices: list[str] = []
+        self._file = self._open()
+
+    def lookup(self, key: str) -> Answer | None:
+        """The first answer given to ``key``, buffered ones included."""
+        buffered = self._buffer.get(key)
+        if buffered is not None:
+            return buffered
+        try:
+            return self._read(key)
+        except (sqlite3.Error, ValueError, TypeError) as error:
+            if code(error) in LOCKED:
+                return None
+        self._begin_anew()
+        try:
+            return self._buffer[key] if key in self._buffer else self._read(key)
+        except (sqlite3.Error, ValueError, TypeError):
+            return None
+
+    def remember(self, answers: Pairs) -> None:
+        """Keep answers; every ``BATCH`` of them is written out."""
+        for key, answer in answers:
+            self._buffer.setdefault(key, answer)
+            if len(self._buffer) >= BATCH:
+                self.flush()
+
+    def absorb(self, sequence: int, answers: Pairs) -> None:
+        """Take over the answers that the ledger's event ``sequence`` holds; events come in order."""
+        for key, answer in answers:
+            self._buffer.setdefault(key, answer)
+        self._applied = max(self._applied, sequence)
+        if len(self._buffer) >= BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the buffer, without syncing."""
+        if not self._buffer:
+            return
+        try:
+            self._write()
+            return
+        except sqlite3.Error as error:
+            with suppress(sqlite3.Error):
+                self._file.rollback()
+            if code(error) in LOCKED:
+                if len(self._buffer) > _PATIENCE * BATCH:
+                    self._buffer.clear()
+                return
+        self._begin_anew()
+        try:
+            self._write()
+        except sqlite3.Error:
+            self._file = self._in_memory()
+            self._write()
+
+    def counts(self) -> tuple[int, int]:
+        """(questions answered, of these free); approximate after a crash."""
+        free = sum(1 for answer in self._buffer.values() if answer.charged == 0)
+        try:
+            stored = dict(self._file.execute("SELECT name, value FROM counts").fetchall())
+        except sqlite3.Error:
+            stored = {}
+        return stored.get("answered", 0) + len(self._buffer), stored.get("free", 0) + free
+
+    def close(self) -> None:
+        self.flush()
+        with suppress(sqlite3.Error):
+            self._file.close()
+
+    def _read(self, key: str) -> Answer | None:
+        row = self._file.execute("SELECT answer FROM answers WHERE question = ?", (_question(key),)).fetchone()
+        return None if row is None else decode_answer(row[0])
+
+    def _write(self) -> None:
+        self._file.begin()
+        self._step("remember:begin")
+        for name, free in (("free", True), ("paid", False)):
+            before = self._file.total_changes
+            self._file.executemany(
+                "INSERT OR IGNORE INTO answers VALUES (?, ?)",
+                ((_question(k), encode_answer(a)) for k, a in self._buffer.items() if (a.charged == 0) is free),
+            )
+            new = self._file.total_changes - before
+            self._file.execute("UPDATE counts SET value = value + ? WHERE name IN ('answered', ?)", (new, name))
+        self._file.execute(
+            "UPDATE facts SET value = ? WHERE name = 'applied' AND CAST(value AS INTEGER) < ?",
+            (str(self._applied), self._applied),
+        )
+        self._step("remember:written")
+        self._file.commit()
+        self._buffer.clear()
+        self._step("remember:committed")
+
+    def _open(self) -> SqliteFile:
+        try:
+            return self._connect()
+        except (sqlite3.Error, OSError, ValueError) as error:
+            if code(error) in LOCKED:
+                return self._in_memory()
+        return self._replaced()
+
+    def _connect(self) -> SqliteFile:
+        with suppress(FileExistsError):
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        file = SqliteFile(self._path, synchronous="OFF", busy_timeout=_TIMEOUT)
+        try:
+            self._prepare(file)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def _prepare(self, file: SqliteFile) -> None:
+        """Tables on first use, then the answers of events that the file has not seen."""
+        boot = boot_identity()
+        file.begin()
+        if file.one("SELECT count(*) FROM sqlite_schema")[0] == 0:
+            for table in _TABLES:
+                file.execute(table)
+            facts = (("ledger", self._ledger), ("applied", "0"), ("boot", boot))
+            file.executemany("INSERT INTO facts VALUES (?, ?)", facts)
+            file.executemany("INSERT INTO counts VALUES (?, 0)", (("answered",), ("free",), ("paid",)))
+        known = dict(file.execute("SELECT name, value FROM facts").fetchall())
+        if known.get("ledger") != self._ledger:
+            raise ValueError("another ledger's answers")
+        if known.get("boot") != boot or boot == "-":
+            # Unsynced pages may have been lost with the power: look at every event's answers again.
+            known["applied"] = "0"
+            file.execute("UPDATE facts SET value = ? WHERE name = 'boot'", (boot,))
+            file.execute("UPDATE facts SET value = '0' WHERE name = 'applied'")
+        file.commit()
+        self._applied = int(known.get("applied", "0"))
+        for sequence, answers in self._released(self._applied):
+            for key, answer in answers:
+                self._buffer.setdefault(key, answer)
+            self._applied = sequence
+
+    def _begin_anew(self) -> None:
+        with suppress(sqlite3.Error):
+            self._file.close()
+        self._file = self._replaced()
+
+    def _replaced(self) -> SqliteFile:
+        """A new file in place of one that cannot be used, which is kept under another name."""
+        aside = f".aside-{secrets.token_hex(4)}"
+        try:
+            for path in (self._path, *companions(self._path)):
+                if path.exists():
+                    path.rename(path.with_name(path.name + aside))
+                    if path == self._path:
+                        self.notices.append(f"{path} could not be used; it was moved aside and begun anew")
+            return self._connect()
+        except (sqlite3.Error, OSError, ValueError):
+            return self._in_memory()
+
+    def _in_memory(self) -> SqliteFile:
+        self.notices.append(f"{self._path} cannot be written; free answers are forgotten when the session ends")
+        file = SqliteFile(None, synchronous="OFF", busy_timeout=_TIMEOUT)
+        self._prepare(file)
+        return file
+
+
+def _question(key: str) -> bytes:
+    """Questions may be kilobytes long; their SHA-256 keeps the file and the search tree small."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,110 @@
+"""Spent and reserved units as a fold over events; the same rules for every ledger. Everything here is public."""
+
+from dataclasses import dataclass, field, replace
+
+from dpsql.errors import LedgerError
+from dpsql.ledger.event import Event, Payload, Totals
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """An open reservation: ``cost`` units set aside by ``holder``; ``burn`` of them are due while it is not hard."""
+
+    cost: int
+    burn: int
+    holder: str
+    hard: bool = False
+
+    @property
+    def due(self) -> int:
+        """What it costs when its holder dies: the test alone before ``hard`` is recorded, everything after."""
+        return self.cost if self.hard else self.burn
+
+
+@dataclass
+class Balance:
+    """Folds events into ``Totals``.
+
+    >>> balance = Balance()
+    >>> balance.apply(Event(1, "reserve", 1, 10, {"burn": 3}), holder="a")
+    >>> balance.totals
+    Totals(spent=0, reserved=10)
+    >>> balance.apply(Event(2, "burn", 1, 3, {}), holder="b")
+    >>> balance.totals
+    Totals(spent=3, reserved=0)
+    """
+
+    spent: int = 0
+    open: dict[int, Reservation] = field(default_factory=dict)
+
+    @property
+    def totals(self) -> Totals:
+        return Totals(self.spent, sum(reservation.cost for reservation in self.open.values()))
+
+    def copy(self) -> "Balance":
+        return Balance(self.spent, dict(self.open))
+
+    def apply(self, event: Event, holder: str) -> None:
+        """Fold one event; ``LedgerError`` for one that cannot follow the events before it."""
+        if event.kind == "reserve":
+            if event.reservation != event.sequence or event.cost < 0:
+                raise _impossible(event)
+            self.open[event.sequence] = Reservation(event.cost, burn_of(event.cost, event.payload), holder)
+            return
+        reservation = self.open.get(event.reservation)
+        if reservation is None:
+            raise _impossible(event)
+        if event.kind != "burn" and holder != reservation.holder:
+            raise _impossible(event)
+        if event.kind == "hard":
+            if reservation.hard or event.cost != 0:
+                raise _impossible(event)
+            self.open[event.reservation] = replace(reservation, hard=True)
+            return
+        due = {"release": reservation.cost, "free": 0, "burn": reservation.due}[event.kind]
+        if event.cost != due or (event.kind == "free" and reservation.hard):
+            raise _impossible(event)
+        self.spent += due
+        del self.open[event.reservation]
+
+    def held(self, reservation: int, holder: str) -> Reservation:
+        """The open reservation, which must be ``holder``'s own; ``LedgerError`` otherwise."""
+        found = self.open.get(reservation)
+        if found is None:
+            raise LedgerError(
+                f"reservation {reservation} is not open",
+                hint="reserve anew; a reservation is used up by its release, by being freed or by being burnt",
+            )
+        if found.holder != holder:
+            raise LedgerError(
+                f"reservation {reservation} belongs to another session", hint="each session reserves for itself"
+            )
+        return found
+
+
+def burn_of(cost: int, payload: Payload) -> int:
+    """``payload["burn"]``, by default the full cost: what is not known to be unspent counts as spent."""
+    burn = payload.get("burn", cost)
+    if isinstance(burn, bool) or not isinstance(burn, int) or not 0 <= burn <= cost:
+        raise LedgerError(
+            "a reservation's burn is an integer from 0 to its cost", hint='pass payload["burn"] within the cost'
+        )
+    return burn
+
+
+def checked_cost(cost: int) -> int:
+    """``cost`` in units; ``LedgerError`` unless it is an integer >= 0."""
+    if isinstance(cost, bool) or not isinstance(cost, int) or cost < 0:
+        raise LedgerError("a cost is an integer number of units, 0 or more", hint="round costs up to whole units")
+    return cost
+
+
+def already_hard(reservation: int) -> LedgerError:
+    return LedgerError(
+        f"reservation {reservation} has, or may have, a hard outcome",
+        hint="release its measurement; a hard reservation can be neither freed nor tested under again",
+    )
+
+
+def _impossible(event: Event) -> LedgerError:
+    return LedgerError(f"the ledger is altered: event {event.sequence} cannot follow the events before it")

@@ -1,0 +1,28 @@
+"""The records that one transaction is about to append, with the state that they lead to."""
+
+from dataclasses import dataclass, field
+
+from dpsql.ledger.balance import Balance
+from dpsql.ledger.record import Record
+
+
+@dataclass
+class Batch:
+    """Starts from a copy of the committed state; thrown away when the transaction fails."""
+
+    balance: Balance
+    sequence: int
+    head: bytes
+    holder: str
+    records: list[tuple[Record, bytes]] = field(default_factory=list)
+
+    def add(self, kind: str, reservation: int | None, cost: int, payload: str, answers: str | None = None) -> int:
+        """Append a record (``reservation`` None: its own sequence number); its sequence number."""
+        sequence = self.sequence + 1
+        number = sequence if reservation is None else reservation
+        record = Record(sequence, kind, number, str(cost), payload, self.holder, answers)
+        self.balance.apply(record.event(), self.holder)
+        self.head = record.digest(self.head)
+        self.sequence = sequence
+        self.records.append((record, self.head))
+        return sequence

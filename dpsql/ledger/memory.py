@@ -1,0 +1,140 @@
+"""The ledger's twin in memory, for tests and ``ledger=":memory:"``: same rules, nothing survives the process."""
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Self
+
+from dpsql.errors import LedgerError
+from dpsql.ledger.answer_text import encode
+from dpsql.ledger.balance import Balance, already_hard, burn_of, checked_cost
+from dpsql.ledger.event import Event, Kind, Payload, Totals
+from dpsql.result import Answer
+
+_HOLDER = "memory"
+
+
+class MemoryLedger:
+    """``Ledger`` in memory. Thread-safe; its budget begins anew with every instance.
+
+    >>> ledger = MemoryLedger({"policy": "p", "data": "d"})
+    >>> number = ledger.reserve(10, lambda totals: None, {"burn": 4})
+    >>> ledger.release(number, {"values": [1, 2]})
+    >>> ledger.totals()
+    Totals(spent=10, reserved=0)
+    """
+
+    def __init__(self, header: Mapping[str, str]) -> None:
+        self._header = MappingProxyType(dict(header))
+        self._lock = threading.RLock()
+        self._pid = os.getpid()
+        self._balance = Balance()
+        self._events: list[Event] = []
+        self._answers: dict[str, Answer] = {}
+        self._drawing: set[int] = set()
+        self._closed = False
+
+    @property
+    def header(self) -> Mapping[str, str]:
+        return self._header
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        return ("the ledger is in memory: nothing of what is spent is remembered when the process ends",)
+
+    def events(self, after: int = 0) -> list[Event]:
+        with self._entered():
+            return self._events[max(after, 0) :]
+
+    def changed(self) -> bool:
+        """Never: no other process can see this ledger."""
+        with self._entered():
+            return False
+
+    def totals(self) -> Totals:
+        with self._entered():
+            return self._balance.totals
+
+    def reserve(self, cost: int, check: Callable[[Totals], None], payload: Payload) -> int:
+        checked_cost(cost)
+        burn_of(cost, payload)
+        with self._entered():
+            check(self._balance.totals)
+            return self._append("reserve", len(self._events) + 1, cost, payload)
+
+    def hard(self, reservation: int, payload: Payload) -> None:
+        with self._entered():
+            if self._balance.held(reservation, _HOLDER).hard:
+                raise already_hard(reservation)
+            self._append("hard", reservation, 0, payload)
+
+    def release(self, reservation: int, payload: Payload, answers: Iterable[tuple[str, Answer]] = ()) -> None:
+        pairs = list(answers)
+        with self._entered():
+            self._append("release", reservation, self._balance.held(reservation, _HOLDER).cost, payload)
+            for key, answer in pairs:
+                self._answers.setdefault(key, answer)
+
+    def free(self, reservation: int) -> None:
+        with self._entered():
+            if self._balance.held(reservation, _HOLDER).hard or reservation in self._drawing:
+                raise already_hard(reservation)
+            self._append("free", reservation, 0, {})
+
+    @contextmanager
+    def drawing(self, reservation: int) -> Iterator[None]:
+        with self._entered():
+            self._drawing.add(reservation)
+        yield
+        self._drawing.discard(reservation)
+
+    def lookup(self, key: str) -> Answer | None:
+        with self._entered():
+            return self._answers.get(key)
+
+    def remember(self, answers: Iterable[tuple[str, Answer]]) -> None:
+        with self._entered():
+            for key, answer in answers:
+                self._answers.setdefault(key, answer)
+
+    def count_answers(self) -> tuple[int, int]:
+        with self._entered():
+            return len(self._answers), sum(1 for answer in self._answers.values() if answer.charged == 0)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._closed or os.getpid() != self._pid:
+                return
+            for number, entry in list(self._balance.open.items()):
+                if entry.hard or number in self._drawing:
+                    self._append("burn", number, entry.due, {})
+                else:
+                    self._append("free", number, 0, {})
+            self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _entered(self) -> Iterator[None]:
+        if os.getpid() != self._pid:
+            raise LedgerError(
+                "the ledger was opened by the parent process", hint="open a connection of its own in each process"
+            )
+        with self._lock:
+            if self._closed:
+                raise LedgerError("the ledger is closed", hint="open it again")
+            yield
+
+    def _append(self, kind: Kind, reservation: int, cost: int, payload: Payload) -> int:
+        # Through JSON and back: what a file would not keep exactly is not kept here either.
+        event = Event(len(self._events) + 1, kind, reservation, cost, json.loads(encode(dict(payload))))
+        self._balance.apply(event, _HOLDER)
+        self._events.append(event)
+        return event.sequence

@@ -1,0 +1,163 @@
+"""Everything between a path and an open ledger file: creation, identity, and refusals that say what to do."""
+
+import json
+import secrets
+import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dpsql.errors import LedgerError
+from dpsql.ledger.record import genesis
+from dpsql.ledger.registry import Anchor, Registry
+from dpsql.ledger.sqlite_file import SqliteFile, explain
+from dpsql.ledger.sqlite_schema import FORMAT, check_file, companions, create, read_header
+
+Step = Callable[[str], None]
+
+
+@dataclass
+class Opening:
+    """An open file that is the ledger of the right policy and data."""
+
+    path: Path
+    header: dict[str, str]
+    file: SqliteFile
+    registry: Registry | None
+    on_step: Step
+    notices: list[str] = field(default_factory=list)
+
+
+def prepare(
+    path: Path,
+    header: Mapping[str, str],
+    create_missing: bool,
+    registry: Registry | None,
+    new_budget: bool,
+    busy_timeout: float,
+    on_step: Step | None,
+) -> Opening:
+    """Open or create; every failure is a ``LedgerError`` with nothing of SQLite's attached."""
+    step = on_step if on_step is not None else _no_step
+    wanted = _complete(header)
+    notices: list[str] = []
+    try:
+        path = path.expanduser().resolve()
+        if not path.exists():
+            registry = _usable(registry, wanted["data"], notices)
+            guard = nullcontext() if registry is None else registry.exclusive(wanted["data"])
+            with guard:
+                _check_absence(path, wanted["data"], create_missing, registry, new_budget)
+                _clear_remnants(path)
+                if create(path, wanted, busy_timeout, step):
+                    notices.append(_announcement(path, wanted))
+                    if registry is not None:
+                        anchor = Anchor(wanted["ledger"], str(path), 0, genesis(wanted).hex())
+                        registry.record(wanted["data"], anchor, sync=True)
+        registry = _usable(registry, wanted["data"], notices)
+        check_file(path)
+        file = SqliteFile(path, synchronous="FULL", busy_timeout=busy_timeout)
+        try:
+            found = read_header(file, path)
+            _compare(path, found, wanted)
+        except BaseException:
+            file.close()
+            raise
+        return Opening(path, found, file, registry, step, notices)
+    except (sqlite3.Error, OSError) as error:
+        failure = explain(path, error)
+    except (RuntimeError, ValueError):  # a loop of symbolic links, a NUL in the name
+        failure = LedgerError(f"{str(path)!r} cannot be a ledger's path", hint="choose another with --ledger PATH")
+    raise failure
+
+
+def _no_step(_: str) -> None:
+    """Nothing: steps matter to tests only."""
+
+
+def _complete(header: Mapping[str, str]) -> dict[str, str]:
+    """The caller's header, checked, with the format and a new random identity."""
+    wanted = dict(header)
+    for key in ("policy", "data"):
+        if key not in wanted:
+            raise LedgerError(f"a ledger's header needs {key!r}", hint="pass the policy's digest and the fingerprint")
+    if not all(isinstance(value, str) for value in wanted.values()):
+        raise LedgerError("a ledger's header holds text only", hint="turn its values into strings")
+    if wanted.setdefault("format", FORMAT) != FORMAT:
+        raise LedgerError(f"this dpsql writes format {FORMAT} only", hint='leave "format" out of the header')
+    wanted["ledger"] = secrets.token_hex(16)
+    return wanted
+
+
+def _usable(registry: Registry | None, data: str, notices: list[str]) -> Registry | None:
+    """The registry, or None with a notice when its directory cannot be used."""
+    if registry is None:
+        return None
+    try:
+        with registry.exclusive(data):
+            return registry
+    except OSError:
+        notices.append(f"{registry.directory} cannot be written: a deleted or older ledger would not be noticed")
+        return None
+
+
+def _check_absence(path: Path, data: str, create_missing: bool, registry: Registry | None, new_budget: bool) -> None:
+    """There is no file at ``path``: is that as it should be?"""
+    anchors = {} if registry is None else registry.anchors(data)
+    if anchors and not new_budget:
+        known = sorted(anchor.path for anchor in anchors.values())
+        if str(path) in known:
+            raise LedgerError(
+                f"the ledger {path} is missing; it existed for these data",
+                hint="restore it from a copy, or decide on another budget with --new-budget",
+            )
+        raise LedgerError(
+            f"these data already have a ledger, {known[0]}",
+            hint=f"open that one with --ledger {known[0]}, or decide on another budget with --new-budget",
+        )
+    if not create_missing:
+        raise LedgerError(f"there is no ledger at {path}", hint="check the path, or connect once to create it")
+    if not new_budget and any(part.exists() for part in _remnants(path)):
+        raise LedgerError(
+            f"the ledger {path} is missing, but files that belong to one are still beside it",
+            hint="restore the ledger from a copy, or decide on another budget with --new-budget",
+        )
+
+
+def _remnants(path: Path) -> tuple[Path, ...]:
+    return (*companions(path), path.with_name(path.name + ".answers"))
+
+
+def _clear_remnants(path: Path) -> None:
+    """SQLite would replay a former ledger's write-ahead log into the new file: move such files aside."""
+    suffix = f".aside-{secrets.token_hex(4)}"
+    for part in _remnants(path):
+        if part.exists():
+            part.rename(part.with_name(part.name + suffix))
+
+
+def _compare(path: Path, found: Mapping[str, str], wanted: Mapping[str, str]) -> None:
+    if found.get("policy") != wanted["policy"]:
+        raise LedgerError(
+            f"the ledger {path} belongs to another policy: the policy was changed after the ledger was created",
+            hint="restore the policy, or begin a new ledger with --ledger PATH --new-budget",
+        )
+    if found.get("data") != wanted["data"]:
+        raise LedgerError(
+            f"the ledger {path} belongs to other data: the database is not the one it was created for",
+            hint="open the database that it belongs to, or choose a new ledger with --ledger PATH",
+        )
+
+
+def _announcement(path: Path, header: Mapping[str, str]) -> str:
+    epsilon = header.get("epsilon")
+    if epsilon is None:
+        try:
+            plan = json.loads(header.get("plan", ""))
+        except ValueError:
+            plan = None
+        if isinstance(plan, dict) and "epsilon" in plan:
+            epsilon = str(plan["epsilon"])
+    budget = "" if epsilon is None else f" with a budget of epsilon {epsilon}"
+    return f"new ledger {path}{budget}; keep it: it is the only record of what has been spent"

@@ -1,0 +1,115 @@
+"""Anchors: what this machine remembers of each ledger, kept away from the ledgers themselves.
+
+A ledger that was deleted, or replaced by an older copy, cannot tell so itself. The registry remembers for each data
+fingerprint which ledgers exist and how far each had come; it holds public values only.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dpsql.errors import LedgerError
+from dpsql.ledger.os_lock import locked
+
+_TIMEOUT = 10.0  # seconds
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """How far the ledger with identity ``ledger`` at ``path`` had come: its ``sequence`` and chain ``head`` (hex)."""
+
+    ledger: str
+    path: str
+    sequence: int
+    head: str
+
+
+def state_directory(environment: Mapping[str, str], home: Path) -> Path:
+    """Where the registry belongs.
+
+    >>> state_directory({"XDG_STATE_HOME": "/state"}, Path("/home/ada")).as_posix()
+    '/state/dpsql'
+    >>> state_directory({}, Path("/home/ada")).as_posix()
+    '/home/ada/.local/state/dpsql'
+    """
+    if environment.get("DPSQL_STATE_HOME"):
+        return Path(environment["DPSQL_STATE_HOME"])
+    if environment.get("XDG_STATE_HOME"):
+        return Path(environment["XDG_STATE_HOME"]) / "dpsql"
+    return home / ".local" / "state" / "dpsql"
+
+
+def default_state_directory() -> Path:
+    """``state_directory`` of this process; the one place that reads the environment, for the interface to call."""
+    return state_directory(os.environ, Path.home())
+
+
+class Registry:
+    """The anchors under one directory, one small file per data fingerprint. Methods may raise ``OSError``."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def __repr__(self) -> str:
+        return f"Registry({str(self.directory)!r})"
+
+    @contextmanager
+    def exclusive(self, data: str) -> Iterator[None]:
+        """Hold the fingerprint's lock over a check and the creation that follows."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(self._file(data).with_suffix(".lock"), _TIMEOUT):
+            yield
+
+    def anchors(self, data: str) -> dict[str, Anchor]:
+        """Anchors of the fingerprint by ledger identity; ``LedgerError`` when they are unreadable."""
+        file = self._file(data)
+        failed = False
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+            anchors = [Anchor(**fields) for fields in content["ledgers"]]
+            return {anchor.ledger: anchor for anchor in anchors}
+        except FileNotFoundError:
+            return {}
+        except (ValueError, TypeError, KeyError):
+            failed = True
+        if failed:
+            raise LedgerError(
+                f"the registry file {file} is damaged",
+                hint="make sure that the ledger is the latest one, then remove the registry file",
+            )
+        return {}
+
+    def record(self, data: str, anchor: Anchor, *, sync: bool = False) -> None:
+        """Keep the anchor if it is further than the one known for its ledger; call within ``exclusive``."""
+        anchors = self.anchors(data)
+        known = anchors.get(anchor.ledger)
+        if known is not None and (known.sequence, known.path) >= (anchor.sequence, anchor.path) and not sync:
+            return
+        if known is not None and known.sequence > anchor.sequence:
+            return
+        anchors[anchor.ledger] = anchor
+        text = json.dumps({"data": data, "ledgers": [asdict(entry) for entry in anchors.values()]}, indent=1)
+        file = self._file(data)
+        draft = file.with_suffix(f".new-{secrets.token_hex(8)}")
+        try:
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+                stream.write(text)
+                stream.flush()
+                if sync:
+                    os.fsync(descriptor)
+            draft.replace(file)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    @property
+    def _folder(self) -> Path:
+        return self.directory / "ledgers"
+
+    def _file(self, data: str) -> Path:
+        return self._folder / f"{hashlib.sha256(data.encode('utf-8')).hexdigest()[:40]}.json"

@@ -1,0 +1,374 @@
+"""The durable ledger: one SQLite file, append-only, chained by SHA-256, shared by threads and processes.
+
+Every append is one transaction under SQLite's write lock: catch up with other processes, check, append, sync. What is
+appended is public; what is not known to be unspent counts as spent (docs/privacy.md, "reservations").
+"""
+
+import atexit
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import Self, TypeVar
+
+from dpsql.errors import LedgerError
+from dpsql.ledger.anchoring import Anchoring
+from dpsql.ledger.answer_store import AnswerStore
+from dpsql.ledger.answer_text import encode, encode_answers
+from dpsql.ledger.balance import already_hard, burn_of, checked_cost
+from dpsql.ledger.batch import Batch
+from dpsql.ledger.event import Event, Payload, Totals
+from dpsql.ledger.history import History
+from dpsql.ledger.holder import Holder, is_alive, stale_files, sweep
+from dpsql.ledger.opening import Opening, Step, prepare
+from dpsql.ledger.registry import Registry
+from dpsql.ledger.sqlite_file import LOCKED, code, explain
+from dpsql.result import Answer
+
+T = TypeVar("T")
+
+
+class SqliteLedger:
+    """``Ledger`` in a file; open it with ``SqliteLedger.open``. All it holds is public. Thread-safe.
+
+    Errors are ``LedgerError``. After a failed append, or when the file is found altered, the ledger is *poisoned*: it
+    refuses everything until it is opened anew. A reservation that waited in vain for another process's lock has
+    appended nothing and may be tried again.
+
+    ``with ledger.drawing(reservation):`` goes around the coins of a test or measurement: left by an exception, the
+    reservation can no longer be freed, not even by ``close``. A ledger does not survive ``fork``: the child opens it
+    again.
+    """
+
+    def __init__(self, opening: Opening) -> None:
+        self._path = opening.path
+        self._file = opening.file
+        self._header = MappingProxyType(opening.header)
+        self._step = opening.on_step
+        self._notices = list(opening.notices)
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._closed = False
+        self._poison: LedgerError | None = None
+        self._holder = Holder(self._path)
+        self._drawing: set[int] = set()
+        self._history = History(self._file, self._path, self._header)
+        self._anchoring = Anchoring(opening.registry, self._path, self._header)
+        self._seen_version: int | None = None
+        self._answers: AnswerStore | None = None
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        header: Mapping[str, str],
+        *,
+        create: bool = True,
+        registry: Registry | None = None,
+        new_budget: bool = False,
+        busy_timeout: float = 20.0,
+        on_step: Step | None = None,
+    ) -> "SqliteLedger":
+        """Open the ledger at ``path``, or create it.
+
+        ``header`` names the ``policy`` (digest), the ``data`` (fingerprint) and the ``plan``; an existing ledger must
+        be of the same policy and data, its plan is the caller's to compare. ``registry`` remembers ledgers elsewhere
+        on the machine, so that deleted, replaced or older ones are noticed; ``new_budget`` is the owner's decision to
+        begin another ledger for data that already have one. ``busy_timeout``: seconds to wait for other processes.
+        ``on_step`` is called with each write step's name; for tests.
+        """
+        opening = prepare(Path(path), header, create, registry, new_budget, busy_timeout, on_step)
+        ledger = cls(opening)
+        try:
+            ledger._start(new_budget=new_budget)
+        except BaseException:
+            ledger._dispose(settled=False)
+            raise
+        _open_ledgers.add(ledger)
+        return ledger
+
+    def _start(self, *, new_budget: bool) -> None:
+        self._read(self._catch_up)
+        self._read(lambda: self._anchoring.check(self._history, new_budget=new_budget))
+        dead = any(not is_alive(self._path, entry.holder) for entry in self._history.balance.open.values())
+        if dead or stale_files(self._path):
+            self._append("recover", lambda batch: sweep(self._path))
+        self._answers = AnswerStore(
+            self._path.with_name(self._path.name + ".answers"),
+            self._header["ledger"],
+            self._history.released,
+            self._step,
+        )
+        self._anchoring.record(self._history, sync=True)
+
+    @property
+    def path(self) -> Path:
+        """The file, symbolic links resolved."""
+        return self._path
+
+    @property
+    def header(self) -> Mapping[str, str]:
+        """What the ledger was created with, its ``format`` and its random identity ``ledger``. Immutable."""
+        return self._header
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the owner should hear: a ledger was created, a file had to be moved aside. Public."""
+        return (*self._notices, *self._anchoring.notices, *(() if self._answers is None else self._answers.notices))
+
+    def events(self, after: int = 0) -> list[Event]:
+        """Events with sequence > ``after``, in order; verified against the chain."""
+        with self._lock:
+            self._enter()
+            return self._read(lambda: self._events(after))
+
+    def _events(self, after: int) -> list[Event]:
+        version = self._file.data_version()  # first: what is committed meanwhile shows as changed once more
+        self._catch_up()
+        events = self._history.events(after)
+        self._seen_version = version
+        return events
+
+    def changed(self) -> bool:
+        """Whether another process has written since the last call of ``events``: some microseconds."""
+        with self._lock:
+            self._enter()
+            return self._read(lambda: self._file.data_version() != self._seen_version)
+
+    def totals(self) -> Totals:
+        """Units spent and reserved, over all processes."""
+        with self._lock:
+            self._enter()
+            self._read(self._catch_up)
+            return self._history.balance.totals
+
+    def reserve(self, cost: int, check: Callable[[Totals], None], payload: Payload) -> int:
+        """Set ``cost`` units aside if ``check(totals)`` does not raise; the reservation's id."""
+        checked_cost(cost)
+        burn_of(cost, payload)
+        text = encode(dict(payload))
+
+        def act(batch: Batch) -> int:
+            check(batch.balance.totals)
+            self._holder.acquire()
+            return batch.add("reserve", None, cost, text)
+
+        with self._lock:
+            self._enter()
+            return self._append("reserve", act)
+
+    def hard(self, reservation: int, payload: Payload) -> None:
+        """Record a hard outcome, before anything else happens under the reservation."""
+        text = encode(dict(payload))
+
+        def act(batch: Batch) -> None:
+            if batch.balance.held(reservation, self._holder.name).hard:
+                raise already_hard(reservation)
+            batch.add("hard", reservation, 0, text)
+
+        with self._lock:
+            self._enter()
+            self._append("hard", act)
+
+    def release(self, reservation: int, payload: Payload, answers: Iterable[tuple[str, Answer]] = ()) -> None:
+        """Record the measurement and the answers shown from it in one transaction; spends the reservation's cost."""
+        text, pairs = encode(dict(payload)), list(answers)
+        answers_text = encode_answers(pairs) if pairs else None
+
+        def act(batch: Batch) -> int:
+            cost = batch.balance.held(reservation, self._holder.name).cost
+            return batch.add("release", reservation, cost, text, answers_text)
+
+        with self._lock:
+            self._enter()
+            sequence = self._append("release", act)
+            self._store.absorb(sequence, pairs)
+            self._store.flush()
+
+    def free(self, reservation: int) -> None:
+        """Give an unused reservation back: only its holder, after a last easy outcome."""
+
+        def act(batch: Batch) -> None:
+            if batch.balance.held(reservation, self._holder.name).hard or reservation in self._drawing:
+                raise already_hard(reservation)
+            batch.add("free", reservation, 0, "{}")
+
+        with self._lock:
+            self._enter()
+            self._append("free", act)
+
+    @contextmanager
+    def drawing(self, reservation: int) -> Iterator[None]:
+        """Around the coins drawn under ``reservation``. An exception inside leaves their outcome unknown, so it counts
+        as drawn: the reservation can still become hard and be released, but not be freed."""
+        with self._lock:
+            self._enter()
+            self._drawing.add(reservation)
+        yield
+        with self._lock:
+            self._drawing.discard(reservation)
+
+    def lookup(self, key: str) -> Answer | None:
+        """The answer once given to this canonical question."""
+        with self._lock:
+            self._enter()
+            return self._store.lookup(key)
+
+    def remember(self, answers: Iterable[tuple[str, Answer]]) -> None:
+        """Keep easy answers: buffered, written in unsynced batches."""
+        with self._lock:
+            self._enter()
+            self._store.remember(answers)
+
+    def count_answers(self) -> tuple[int, int]:
+        """(questions answered, of these free), over all processes; approximate after a crash."""
+        with self._lock:
+            self._enter()
+            return self._store.counts()
+
+    def close(self) -> None:
+        """Flush answers, give back own reservations without a hard outcome, close; idempotent."""
+        if os.getpid() != self._pid:
+            return
+        with self._lock:
+            if self._closed:
+                return
+            settled = False
+            try:
+                if self._poison is None:
+                    if any(self._own_open()):
+                        self._append("close", self._settle)
+                    settled = True
+            finally:
+                self._dispose(settled=settled)
+
+    def _settle(self, batch: Batch) -> None:
+        for reservation, entry in list(batch.balance.open.items()):
+            if entry.holder == self._holder.name:
+                if entry.hard or reservation in self._drawing:
+                    batch.add("burn", reservation, entry.due, "{}")
+                else:
+                    batch.add("free", reservation, 0, "{}")
+
+    def _dispose(self, *, settled: bool) -> None:
+        self._closed = True
+        if self._answers is not None:
+            self._answers.close()
+        with suppress(sqlite3.Error):
+            self._file.close()
+        self._holder.drop(settled=settled)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _enter(self) -> None:
+        if os.getpid() != self._pid:
+            raise LedgerError(
+                f"the ledger {self._path} was opened by the parent process",
+                hint="open a connection of its own in each process",
+            )
+        if self._closed:
+            raise LedgerError(f"the ledger {self._path} is closed", hint="open it again")
+        if self._poison is not None:
+            raise LedgerError(
+                f"{self._poison.message} (the session stopped there)", hint="close this session and open a new one"
+            )
+
+    @property
+    def _store(self) -> AnswerStore:
+        if self._answers is None:
+            raise LedgerError(f"the ledger {self._path} is not open", hint="open it again")
+        return self._answers
+
+    def _read(self, action: Callable[[], T]) -> T:
+        """Run a reading action; failures of the file become ``LedgerError`` with nothing of SQLite's attached."""
+        try:
+            return action()
+        except LedgerError as error:
+            self._poison = error
+            raise
+        except (sqlite3.Error, OSError) as error:
+            failure = explain(self._path, error)
+            if code(error) not in LOCKED:
+                self._poison = failure
+        raise failure
+
+    def _append(self, step: str, action: Callable[[Batch], T]) -> T:
+        """One durable transaction: lock, catch up, recover, act, append, sync."""
+        begun = committing = False
+        try:
+            self._file.begin()
+            begun = True
+            self._step(f"{step}:begin")
+            self._read(self._catch_up)
+            history = self._history
+            batch = Batch(history.balance.copy(), history.sequence, history.head, self._holder.name)
+            self._burn_dead(batch)
+            result = action(batch)
+            history.append(batch)
+            self._step(f"{step}:appended")
+            committing = True
+            self._file.commit()
+            history.committed(batch)
+            self._step(f"{step}:committed")
+            if batch.records:
+                self._anchoring.record(history)
+            committing = False
+            self._step(f"{step}:anchored")
+            if self._answers is not None:
+                self._answers.flush()
+            return result
+        except (sqlite3.Error, OSError) as error:
+            failure = explain(self._path, error)
+            # Before the lock was there nothing was appended; a hard outcome that could not be recorded stops all.
+            if begun or code(error) not in LOCKED or step in ("hard", "release"):
+                self._poison = failure
+            self._rollback()
+        except BaseException as error:
+            if committing:
+                self._poison = LedgerError(f"an append to the ledger {self._path} was interrupted")
+            self._rollback()
+            if not isinstance(error, Exception):
+                self._drawing.update(self._own_open())  # interrupted: what was about to be recorded is unknown
+            raise
+        raise failure
+
+    def _own_open(self) -> Iterator[int]:
+        return (number for number, entry in self._history.balance.open.items() if entry.holder == self._holder.name)
+
+    def _rollback(self) -> None:
+        try:
+            self._file.rollback()
+            return
+        except sqlite3.Error as error:
+            failure = explain(self._path, error)
+        self._poison = self._poison or failure
+
+    def _burn_dead(self, batch: Batch) -> None:
+        """Reservations of dead holders are spent, never given back: their last coin may have come out hard."""
+        for reservation, entry in list(batch.balance.open.items()):
+            if entry.holder != self._holder.name and not is_alive(self._path, entry.holder):
+                batch.add("burn", reservation, entry.due, "{}")
+
+    def _catch_up(self) -> None:
+        for sequence, answers in self._history.follow():
+            if self._answers is not None:
+                self._answers.absorb(sequence, answers)
+
+
+_open_ledgers: "weakref.WeakSet[SqliteLedger]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """A session that nobody closed should not lose its unused reservation to the next one's recovery."""
+    for ledger in list(_open_ledgers):
+        with suppress(LedgerError):
+            ledger.close()
