@@ -1,0 +1,80 @@
+"""pandas, polars and Arrow read a statement with exactly one execution."""
+
+import warnings
+
+import pandas
+import polars
+import pyarrow as pa
+import pytest
+
+from dpsql import Connection, InterfaceError
+from tests.support.fake_session import FakeSession
+
+SQL = "SELECT g, COUNT(*) AS n FROM t GROUP BY g"
+ROWS = {"g": ["g0", "g1", "g2"], "n": [10, 20, 30]}
+
+
+def read_pandas(con: Connection, **options: object) -> pandas.DataFrame:
+    with warnings.catch_warnings():
+        # pandas says this of every connection but SQLAlchemy's and sqlite3's
+        warnings.filterwarnings("ignore", message="pandas only supports SQLAlchemy", category=UserWarning)
+        return pandas.read_sql(SQL, con, **options)
+
+
+@pytest.mark.parametrize("params", [None, [30], {"age": 30}])
+def test_pandas_read_sql(params: object) -> None:
+    session = FakeSession()
+    con = Connection(session)
+    frame = read_pandas(con, params=params)
+    assert frame.to_dict("list") == ROWS
+    assert session.executed == [(SQL, params)] and not con.closed
+
+
+def test_pandas_read_sql_in_chunks() -> None:
+    session = FakeSession()
+    chunks = list(read_pandas(Connection(session), chunksize=2))
+    assert [len(c) for c in chunks] == [2, 1]
+    assert len(session.executed) == 1
+
+
+def test_polars_read_database() -> None:
+    session = FakeSession()
+    con = Connection(session)
+    frame = polars.read_database(SQL, con)
+    assert frame.to_dict(as_series=False) == ROWS
+    assert frame.schema == {"g": polars.String(), "n": polars.Int64()}
+    assert session.executed == [(SQL, None)] and not con.closed
+
+
+def test_polars_passes_parameters_by_name() -> None:
+    session = FakeSession()
+    polars.read_database(SQL, Connection(session), execute_options={"parameters": [30]})
+    assert session.executed == [(SQL, [30])]
+
+
+def test_polars_reads_from_a_cursor_and_in_batches() -> None:
+    session = FakeSession()
+    cur = Connection(session).cursor()
+    frames = list(polars.read_database(SQL, cur, iter_batches=True, batch_size=2))
+    assert [len(f) for f in frames] == [2, 1]
+    assert len(session.executed) == 1
+
+
+def test_frames_hold_the_whole_result_after_a_partial_fetch() -> None:
+    cur = Connection(FakeSession()).execute(SQL)
+    cur.fetchone()
+    assert cur.df().to_dict("list") == ROWS
+    assert cur.pl().to_dict(as_series=False) == ROWS
+    assert cur.to_arrow_table().to_pydict() == ROWS
+    assert pa.table(cur).to_pydict() == ROWS
+    assert polars.DataFrame(cur).to_dict(as_series=False) == ROWS
+    assert cur.fetchone() == ("g1", 20)
+
+
+@pytest.mark.parametrize(("package", "method"), [("pandas", "df"), ("polars", "pl")])
+def test_a_missing_package_is_named(package: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, package, None)
+    cur = Connection(FakeSession()).execute(SQL)
+    with pytest.raises(InterfaceError, match=package) as caught:
+        getattr(cur, method)()
+    assert package in caught.value.hint and caught.value.__context__ is None

@@ -1,0 +1,120 @@
+"""Writing a policy and reading it back changes nothing, whatever the policy."""
+
+from datetime import date
+from fractions import Fraction
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpsql.domain import (
+    BooleanDomain,
+    CategoryDomain,
+    ColumnDomain,
+    DateDomain,
+    DateUnit,
+    IntegerDomain,
+    NumberDomain,
+    TableDomain,
+    TextDomain,
+)
+from dpsql.errors import PolicyError
+from dpsql.policy import Mechanism, Neighbors, Policy, Privacy, Strategy, WhenSpent
+from dpsql.policy_file import dump_policy, parse_policy
+
+names = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=6)
+strings = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
+days = st.dates(date(1900, 1, 1), date(2100, 1, 1))
+decimals = st.builds(lambda n, p: Fraction(n, 10**p), st.integers(1, 999), st.integers(2, 40))
+
+
+def column(name: str) -> st.SearchStrategy[ColumnDomain]:
+    integers = st.builds(lambda a, n, u: IntegerDomain(name, a, a + n, u), whole, st.integers(0, 99), nullable)
+    numbers = st.builds(lambda e, u: NumberDomain(name, tuple(sorted(e)), u), edges, nullable)
+    categories = st.builds(lambda v, u: CategoryDomain(name, tuple(v), u), values, nullable)
+    dates = st.builds(lambda a, b, t, u: DateDomain(name, min(a, b), max(a, b), t, u), days, days, units, nullable)
+    texts = st.builds(lambda p, u: TextDomain(name, tuple(sorted(p)), u), st.sets(st.integers(1, 64)), nullable)
+    return st.one_of(integers, numbers, categories, dates, texts, st.builds(BooleanDomain, st.just(name), nullable))
+
+
+nullable = st.booleans()
+whole = st.integers(-(2**53) + 1, 2**53 - 200)
+edges = st.sets(st.floats(allow_nan=False, allow_infinity=False).map(lambda x: x + 0.0), min_size=2, max_size=5)
+values = st.lists(strings, min_size=1, max_size=4, unique=True)
+units = st.sampled_from(get_args(DateUnit))
+
+
+def unique(items: st.SearchStrategy[str], most: int) -> st.SearchStrategy[list[str]]:
+    return st.lists(items, min_size=1, max_size=most, unique_by=str.lower)
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> Policy:
+    tables = []
+    everything = draw(unique(names, 4))
+    private = everything[: draw(st.integers(1, len(everything)))]
+    for name in private:
+        columns = tuple(draw(column(c)) for c in draw(unique(names, 4)))
+        unit = draw(st.none() | names)
+        tables.append(TableDomain(name, columns, unit, 1 if unit is None else draw(st.integers(1, 10**6))))
+    privacy = Privacy(
+        draw(decimals.filter(lambda e: e >= Fraction(1, 10**6))),
+        draw(decimals.filter(lambda d: d < Fraction(1, 10))),
+        draw(st.sampled_from(get_args(Neighbors))),
+        draw(st.integers(1, 10**12)),
+    )
+    mechanism = Mechanism(
+        draw(st.sampled_from(get_args(Strategy))),
+        draw(st.none() | st.integers(1, 1000)),
+        draw(st.sampled_from(get_args(WhenSpent))),
+    )
+    return Policy(privacy, tuple(tables), mechanism, tuple(everything[len(private) :]))
+
+
+@settings(deadline=None)
+@given(policies())
+def test_dump_then_parse_is_the_same_policy(policy: Policy) -> None:
+    again = parse_policy(dump_policy(policy))
+    assert again == policy
+    assert again.digest == policy.digest
+
+
+@settings(deadline=None)
+@given(st.integers(1, 60), st.integers(0, 12), st.integers(0, 12))
+def test_epsilon_is_written_exactly_or_not_at_all(numerator: int, fives: int, threes: int) -> None:
+    epsilon = Fraction(numerator, 5**fives * 3**threes) + Fraction(1, 1000)
+    policy = Policy(Privacy(epsilon, Fraction(1, 10**6)), (TableDomain("t", (BooleanDomain("b"),)),))
+    remainder = epsilon.denominator
+    while remainder % 2 == 0 or remainder % 5 == 0:
+        remainder //= 2 if remainder % 2 == 0 else 5
+    if remainder == 1:
+        assert parse_policy(dump_policy(policy)).privacy.epsilon == epsilon
+    else:
+        with pytest.raises(PolicyError) as caught:
+            dump_policy(policy)
+        assert caught.value.path == "privacy.epsilon"
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60))
+def test_any_text_is_a_policy_or_a_policy_error(text: str) -> None:
+    try:
+        parse_policy(text)
+    except PolicyError as error:
+        assert error.hint
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_a_damaged_policy_is_a_policy_or_a_policy_error(data: st.DataObject) -> None:
+    text = dump_policy(data.draw(policies()))
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(len(text), start + 9)))
+    damaged = (
+        text[:start] + data.draw(st.sampled_from(["", "1", "-1", '"', "[", "true", "x = 1\n", "nan"])) + text[end:]
+    )
+    try:
+        parse_policy(damaged)
+    except PolicyError as error:
+        assert error.hint
