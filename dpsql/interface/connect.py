@@ -1,16 +1,18 @@
 """``dpsql.connect``: finds the policy and the ledger, and opens engine, ledger and session in this order."""
 
+from contextlib import ExitStack
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpsql.errors import InterfaceError, OperationalError
+from dpsql.errors import InterfaceError, LedgerError, OperationalError
 from dpsql.interface.connection import Connection
 from dpsql.policy import Policy
 from dpsql.policy_file import load_policy
 
 if TYPE_CHECKING:
     from dpsql.interface.session_view import SessionView
+    from dpsql.ledger import Registry
 
 MEMORY = ":memory:"
 _POLICY_SUFFIX = ".dpsql.toml"
@@ -120,4 +122,39 @@ def _path(given: "str | PathLike[str]", what: str, example: str) -> Path:
 
 
 def _open(database: Any, policy: Policy, ledger: Path | None, *, new_budget: bool) -> "SessionView":
-    raise OperationalError("the session is not built yet")
+    """Engine, ledger and session, in this order; what was opened is closed again when a later one fails.
+
+    Imported here, so that ``import dpsql`` does not load DuckDB, sqlglot and OpenDP.
+    """
+    from dpsql.engine.duckdb_engine import DuckDbEngine
+    from dpsql.engine.duckdb_public_sql import DuckDbPublicSql
+    from dpsql.ledger import MemoryLedger, SqliteLedger
+    from dpsql.mechanism import SystemEntropy
+    from dpsql.session import open_session
+    from dpsql.session.planning import make_plan
+
+    with ExitStack() as opened:
+        engine = DuckDbEngine(database, policy)
+        opened.callback(engine.close)
+        public = DuckDbPublicSql(engine.public_table)
+        header = {"policy": policy.digest, "data": engine.fingerprint(), "plan": make_plan(policy).to_json()}
+        record: MemoryLedger | SqliteLedger
+        if ledger is None:
+            record = MemoryLedger(header)
+        else:
+            record = SqliteLedger.open(ledger, header, registry=_registry(), new_budget=new_budget)
+        opened.callback(record.close)
+        session: SessionView = open_session(engine, record, policy, public, SystemEntropy())
+        opened.pop_all()  # from here on the session closes them
+        return session
+
+
+def _registry() -> "Registry":
+    """Where this machine remembers its ledgers."""
+    from dpsql.ledger import Registry, default_state_directory
+
+    try:
+        return Registry(default_state_directory())
+    except RuntimeError:
+        pass  # the user has no home directory
+    raise LedgerError("there is no place to remember ledgers", hint="set DPSQL_STATE_HOME to a directory")

@@ -6,17 +6,47 @@ rows. Everything else is dpsql's own cursor and connection.
 
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import dpsql
-from dpsql import Connection, Cursor
+from dpsql import Connection, Cursor, Policy
+from dpsql.domain import CategoryDomain, TableDomain
 from dpsql.interface.session_view import Parameters, SessionView
+from dpsql.policy import Privacy
 
 OpenSession = Callable[[Any], SessionView]
 """A new session over the owner's tables as they are now."""
 
 _SELECT = re.compile(r"\s*select\s+(?P<columns>[\w, ]+)\s+from\s+(?P<table>\w+)\s*", re.IGNORECASE)
 _OWNERS = ("create", "drop", "insert")
+
+
+_NAMES = (
+    "Boag's",
+    "Carlton Cold",
+    "Carlton Draft",
+    "Cooper's",
+    "Mountain Goat",
+    "Redback",
+    "Victoria Bitter",
+    "XXXX",
+    "a",
+)
+_DRINKS = ("thi%s :may ca%(u)se? troub:1e",)
+_TABLES = {
+    "dbapi20test_booze": (CategoryDomain("name", _NAMES),),
+    "dbapi20test_barflys": (CategoryDomain("name", _NAMES), CategoryDomain("drink", _DRINKS)),
+}
+_NO_NOISE = Privacy(epsilon=Fraction(10**6), delta=Fraction(1, 10**6))
+"""A budget with which no count of the suite is wrong by a half: it tests the interface, not privacy."""
+
+
+def private_session(owner: Any) -> SessionView:
+    """dpsql itself over the suite's tables that exist now."""
+    there = {name for (name,) in owner.cursor().execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    tables = tuple(TableDomain(name, columns) for name, columns in _TABLES.items() if name in there)
+    return dpsql.connect(owner, Policy(_NO_NOISE, tables), ":memory:").session
 
 
 class Reopening:

@@ -1,6 +1,9 @@
 """What dpsql.connect makes of its arguments before anything is opened."""
 
+import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import duckdb
 import pytest
@@ -102,3 +105,92 @@ def test_a_missing_policy_points_to_init(opened: Opened, database: Path) -> None
     with pytest.raises(dpsql.PolicyError, match="no such policy file") as caught:
         dpsql.connect(database)
     assert "dpsql init" in caught.value.hint and opened.calls == []
+
+
+class Part:
+    """Stands for the engine, the ledger or the session; records when it is opened and closed."""
+
+    def __init__(self, log: list[str], name: str, *, broken: bool = False) -> None:
+        if broken:
+            raise dpsql.OperationalError(f"{name} is broken")
+        self.log, self.name = log, name
+        log.append(f"open {name}")
+
+    def close(self) -> None:
+        self.log.append(f"close {self.name}")
+
+    def fingerprint(self) -> str:
+        return "data"
+
+    def public_table(self, name: str) -> object:
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        return "plan"
+
+
+def with_parts(monkeypatch: pytest.MonkeyPatch, broken: str) -> tuple[list[str], list[dict[str, str]]]:
+    """Replace the parts that connect opens; the one called ``broken`` raises."""
+    log: list[str] = []
+    headers: list[dict[str, str]] = []
+
+    def part(name: str) -> Part:
+        return Part(log, name, broken=name == broken)
+
+    def ledger(header: dict[str, str]) -> Part:
+        headers.append(header)
+        return part("ledger")
+
+    def module(name: str, **content: object) -> None:
+        found = ModuleType(name)
+        vars(found).update(content)
+        monkeypatch.setitem(sys.modules, name, found)
+
+    module("dpsql.engine.duckdb_engine", DuckDbEngine=lambda database, policy: part("engine"))
+    module("dpsql.engine.duckdb_public_sql", DuckDbPublicSql=lambda read: object())
+    module("dpsql.ledger", MemoryLedger=ledger, SqliteLedger=None)
+    module("dpsql.mechanism", SystemEntropy=object)
+    module("dpsql.session", open_session=lambda *parts: part("session"))
+    module("dpsql.session.planning", make_plan=lambda policy: part("plan"))
+    return log, headers
+
+
+def test_the_ledger_is_bound_to_policy_data_and_plan(monkeypatch: pytest.MonkeyPatch, database: Path) -> None:
+    log, headers = with_parts(monkeypatch, broken="")
+    con = dpsql.connect(database, ledger=":memory:")
+    digest = dpsql.load_policy(POLICY).digest
+    assert headers == [{"policy": digest, "data": "data", "plan": "plan"}]
+    assert log == ["open engine", "open plan", "open ledger", "open session"]
+    con.close()
+    assert log[4:] == ["close session"]  # which closes its ledger and engine
+
+
+@pytest.mark.parametrize(
+    ("broken", "closed"),
+    [("engine", []), ("plan", ["engine"]), ("ledger", ["engine"]), ("session", ["ledger", "engine"])],
+)
+def test_a_failure_closes_what_was_opened(
+    monkeypatch: pytest.MonkeyPatch, database: Path, broken: str, closed: list[str]
+) -> None:
+    log, _ = with_parts(monkeypatch, broken)
+    with pytest.raises(dpsql.OperationalError, match=f"{broken} is broken") as caught:
+        dpsql.connect(database, ledger=":memory:")
+    assert [entry for entry in log if entry.startswith("close")] == [f"close {name}" for name in closed]
+    assert caught.value.__context__ is None
+
+
+def test_without_a_home_the_registry_needs_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr("dpsql.ledger.default_state_directory", homeless)
+    with pytest.raises(dpsql.LedgerError) as caught:
+        connect_module._registry()
+    assert "DPSQL_STATE_HOME" in caught.value.hint and caught.value.__context__ is None
+
+
+def test_importing_dpsql_loads_no_engine() -> None:
+    heavy = ("duckdb", "sqlglot", "opendp", "sqlite3", "pandas", "polars", "prompt_toolkit")
+    script = f"import dpsql, sys; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
