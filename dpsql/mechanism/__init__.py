@@ -2,7 +2,8 @@
 
 from dpsql.mechanism.entropy import Entropy, SystemEntropy
 from dpsql.mechanism.measure import measure
+from dpsql.mechanism.public_total import public_total
 from dpsql.mechanism.sparse_vector import Outcome, two_sided
 from dpsql.mechanism.threshold_test import ThresholdTest
 
-__all__ = ["Entropy", "Outcome", "SystemEntropy", "ThresholdTest", "measure", "two_sided"]
+__all__ = ["Entropy", "Outcome", "SystemEntropy", "ThresholdTest", "measure", "public_total", "two_sided"]

@@ -65,8 +65,8 @@ def build_table(step: Fraction) -> Table:
 def certified_step(easy: tuple[int, ...]) -> Fraction:
     """A proven bound on |ln lambda_{j+1} - ln lambda_j| over the integers of a table.
 
-    ``InternalError`` unless the easy_j are non-increasing and in (0, 2^128 - 2^87], so that lambda >= 2^-41. Each lambda has a relative error
-    below 1e-37 (50 digits), far inside the 1e-30 that is added.
+    ``InternalError`` unless the easy_j are non-increasing and in (0, 2^128 - 2^87], so that lambda >= 2^-41. Each
+    lambda has a relative error below 1e-37 (50 digits), far inside the 1e-30 that is added.
     """
     if any(not 0 < entry <= _MOST_EASY for entry in easy) or any(b > a for a, b in pairwise(easy)):
         raise InternalError("the table of the test is not a table of probabilities")
