@@ -12,11 +12,11 @@ from typing import Any
 import dpsql
 from dpsql import Connection, Cursor, Policy
 from dpsql.domain import CategoryDomain, TableDomain
-from dpsql.interface.session_view import Parameters, SessionView
+from dpsql.interface.session_view import Parameters
 from dpsql.policy import Privacy
 
-OpenSession = Callable[[Any], SessionView]
-"""A new session over the owner's tables as they are now."""
+Open = Callable[[Any], Connection]
+"""A new connection of dpsql to the owner's tables as they are now."""
 
 _SELECT = re.compile(r"\s*select\s+(?P<columns>[\w, ]+)\s+from\s+(?P<table>\w+)\s*", re.IGNORECASE)
 _OWNERS = ("create", "drop", "insert")
@@ -42,28 +42,25 @@ _NO_NOISE = Privacy(epsilon=Fraction(10**6), delta=Fraction(1, 10**6))
 """A budget with which no count of the suite is wrong by a half: it tests the interface, not privacy."""
 
 
-def private_session(owner: Any) -> SessionView:
+def connect_privately(owner: Any) -> Connection:
     """dpsql itself over the suite's tables that exist now."""
     there = {name for (name,) in owner.cursor().execute("SELECT table_name FROM duckdb_tables()").fetchall()}
     tables = tuple(TableDomain(name, columns) for name, columns in _TABLES.items() if name in there)
-    return dpsql.connect(owner, Policy(_NO_NOISE, tables), ":memory:").session
+    return dpsql.connect(owner, Policy(_NO_NOISE, tables), ":memory:")
 
 
 class Reopening:
-    """A session view that opens a session for each statement: the suite's tables come and go."""
+    """A session view that connects for each statement: the suite's tables come and go."""
 
     notices: tuple[str, ...] = ()
 
-    def __init__(self, owner: Any, open_session: OpenSession) -> None:
+    def __init__(self, owner: Any, open_privately: Open) -> None:
         self.owner = owner
-        self._open = open_session
+        self._open = open_privately
 
     def execute(self, text: str, parameters: Parameters = None) -> dpsql.Result:
-        session = self._open(self.owner)
-        try:
-            return session.execute(text, parameters)
-        finally:
-            session.close()
+        with self._open(self.owner) as con:
+            return con.execute(text, parameters).result
 
     def explain(self, text: str, parameters: Parameters = None) -> dpsql.Explanation:
         raise NotImplementedError
@@ -109,8 +106,8 @@ class ShimConnection(Connection):
 class Driver:
     """dpsql's module with the shim's ``connect``."""
 
-    def __init__(self, open_session: OpenSession) -> None:
-        self._open = open_session
+    def __init__(self, open_privately: Open) -> None:
+        self._open = open_privately
 
     def connect(self, owner: Any) -> ShimConnection:
         return ShimConnection(Reopening(owner, self._open))

@@ -1,14 +1,21 @@
 """The classic PEP 249 suite, its test bodies unmodified but for three that it asks drivers to override."""
 
+from typing import Any
+
 import dbapi20
 import duckdb
 
+from dpsql import Connection
 from tests.interface.dbapi_shim import Driver
 from tests.support.fake_session import ExactSession
 
 
+def connect_exactly(owner: Any) -> Connection:
+    return Connection(ExactSession(owner))
+
+
 class TestCompliance(dbapi20.DatabaseAPI20Test):
-    driver = Driver(ExactSession)
+    driver = Driver(connect_exactly)
 
     def setUp(self) -> None:
         self.owner = duckdb.connect()
