@@ -1,0 +1,82 @@
+"""``dpsql``: the command line. One module per group of commands; what is heavy is imported when a command runs."""
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from dpsql.errors import Error
+from dpsql.interface.cli_ask import budget, explain, query, shell
+from dpsql.interface.cli_demo import demo
+from dpsql.interface.cli_owner import check, init
+from dpsql.interface.cli_run import run
+from dpsql.interface.console import INTERRUPTED, QUERY_ERROR, Console, exit_code
+
+
+class Program(click.Group):
+    """Turns what ends a command early into one of the documented exit codes."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            value = super().invoke(ctx)
+            sys.stdout.flush()
+        except Error as error:
+            Console().error(error)
+            ctx.exit(exit_code(error))
+        except (KeyboardInterrupt, click.Abort):
+            Console().notice("interrupted")
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            _forget_stdout()
+            ctx.exit(QUERY_ERROR)
+        except OSError as error:
+            Console().error(
+                Error(f"{error.filename or 'output'}: {error.strerror}", hint="check the path and the disk")
+            )
+            ctx.exit(QUERY_ERROR)
+        return value
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)  # in the order of a first hour, not of the alphabet
+
+
+def _forget_stdout() -> None:
+    """The reader has gone: the interpreter must not try to flush the rest at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # no real file behind it
+        sys.stdout = None
+
+
+@click.group(
+    cls=Program,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 ok, 1 query error, 2 usage, 3 budget exhausted, 130 interrupted.",
+)
+@click.version_option(package_name="dpsql", prog_name="dpsql")
+def cli() -> None:
+    """SQL counting queries on private DuckDB tables, answered with differential privacy.
+
+    One fixed (epsilon, delta) holds for the whole session, however many questions are asked. Start with: dpsql demo
+    """
+
+
+for _command in (demo, init, shell, run, query, explain, budget, check):
+    cli.add_command(_command)
+
+
+def main() -> None:
+    """The entry point of the ``dpsql`` script."""
+    try:
+        cli.main(prog_name="dpsql")
+    except KeyboardInterrupt:  # before or after the command itself
+        sys.exit(INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - a traceback with values must not reach a terminal or a log
+        click.echo(f"error: internal error ({type(error).__name__})", err=True)
+        click.echo("hint: nothing was charged beyond what `dpsql budget` shows; please report this", err=True)
+        sys.exit(QUERY_ERROR)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""The analyst's commands: query, explain, budget, shell."""
+
+import time
+from pathlib import Path
+
+import click
+
+from dpsql.interface.cli_common import opened, parameter_option, session_options
+from dpsql.interface.console import Console
+from dpsql.interface.render import FORMATS, Format
+
+_PARQUET_NEEDS_FILE = "parquet is binary: add -o FILE"
+
+
+@click.command()
+@session_options
+@click.argument("sql")
+@parameter_option
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Write to a file.")
+def query(
+    database: Path,
+    sql: str,
+    policy: Path | None,
+    ledger: str | None,
+    new_budget: bool,
+    params: tuple[str, ...],
+    form: Format,
+    output: Path | None,
+) -> None:
+    """Answer one statement; SQL of - is read from standard input."""
+    console = Console()
+    if form == "parquet" and output is None and console.out_is_terminal:
+        raise click.UsageError(_PARQUET_NEEDS_FILE)
+    from dpsql.interface.parameters import chosen, parse_parameters
+    from dpsql.interface.render.result import render_result
+    from dpsql.interface.render.style import PLAIN
+
+    values = parse_parameters(params)
+    text = _statement(sql)
+    with opened(console, database, policy, ledger, new_budget) as session:
+        start = time.perf_counter()
+        result = session.execute(text, chosen(values, _names(text)))
+        seconds = time.perf_counter() - start
+        style = console.out if output is None else PLAIN
+        rendered = render_result(result, form, style, budget=session.budget(), seconds=seconds)
+        if output is not None:
+            output.write_bytes(rendered if isinstance(rendered, bytes) else rendered.encode())
+        else:
+            console.text(rendered)
+
+
+@click.command()
+@session_options
+@click.argument("sql")
+@parameter_option
+def explain(
+    database: Path, sql: str, policy: Path | None, ledger: str | None, new_budget: bool, params: tuple[str, ...]
+) -> None:
+    """Show what a statement would ask and cost at most; free."""
+    console = Console()
+    from dpsql.interface.parameters import chosen, parse_parameters
+    from dpsql.interface.render.explanation import render_explanation
+
+    values = parse_parameters(params)
+    text = _statement(sql)
+    with opened(console, database, policy, ledger, new_budget) as session:
+        explanation = session.explain(text, chosen(values, _names(text)))
+    console.lines(render_explanation(explanation, console.out))
+
+
+@click.command()
+@session_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a drawing.")
+def budget(database: Path, policy: Path | None, ledger: str | None, new_budget: bool, as_json: bool) -> None:
+    """Show what has been spent and what is left."""
+    console = Console()
+    from dpsql.interface.render.budget import budget_object, render_budget
+    from dpsql.interface.render.structured import to_json
+
+    with opened(console, database, policy, ledger, new_budget) as session:
+        state = session.budget()
+    if as_json:
+        console.text(to_json(budget_object(state), indent=2) + "\n")
+    else:
+        console.lines(render_budget(state, console.out))
+
+
+@click.command()
+@session_options
+def shell(database: Path, policy: Path | None, ledger: str | None, new_budget: bool) -> None:
+    """Ask interactively; reads statements from standard input when that is no terminal."""
+    console = Console()
+    from dpsql.interface.repl import run_shell
+
+    with opened(console, database, policy, ledger, new_budget) as session:
+        code = run_shell(session, console, title=database.name)
+    click.get_current_context().exit(code)
+
+
+def _statement(sql: str) -> str:
+    """The text to run, with one trailing semicolon taken off by the session itself."""
+    return click.get_text_stream("stdin").read() if sql == "-" else sql
+
+
+def _names(text: str) -> frozenset[str]:
+    from dpsql.interface.splitter import split
+
+    return frozenset(name for piece in split(text) for name in piece.parameters)

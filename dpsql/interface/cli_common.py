@@ -1,0 +1,55 @@
+"""What several commands share: the database argument, the options for policy and ledger, an open session."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from dpsql.interface.console import Console
+from dpsql.interface.session_view import SessionView
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+database_argument = click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+
+
+def session_options(command: Command) -> Command:
+    """``DATABASE --policy --ledger --new-budget``."""
+    options = [
+        database_argument,
+        click.option(
+            "--policy",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="Policy file. Default: NAME.dpsql.toml beside the database.",
+        ),
+        click.option(
+            "--ledger",
+            type=click.Path(dir_okay=False),
+            help="Ledger file. Default: NAME.dpsql.ledger beside the database.",
+        ),
+        click.option(
+            "--new-budget", is_flag=True, help="Owner: spend a second budget on data that a ledger already knows."
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+parameter_option = click.option(
+    "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Value for $NAME in the SQL; repeatable."
+)
+
+
+@contextmanager
+def opened(
+    console: Console, database: Path, policy: Path | None, ledger: str | None, new_budget: bool
+) -> Iterator[SessionView]:
+    """An open session, closed at the end; its notices go to standard error."""
+    from dpsql.interface import connect  # brings in DuckDB, NumPy and the rest, which --help does not need
+
+    with connect.connect(database, policy, ledger, new_budget=new_budget) as connection:
+        console.notices(connection.notices)
+        yield connection.session

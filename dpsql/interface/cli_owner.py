@@ -1,0 +1,92 @@
+"""The owner's commands: init drafts a policy, check counts what the policy does not cover."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dpsql.errors import OperationalError
+from dpsql.interface.cli_common import database_argument
+from dpsql.interface.console import Console
+
+if TYPE_CHECKING:
+    from dpsql.policy_file import TableSchema
+
+
+@click.command()
+@database_argument
+@click.option("--table", "tables", multiple=True, help="Only this table; repeatable. Default: every table.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Default: NAME.dpsql.toml.")
+@click.option("--force", is_flag=True, help="Overwrite an existing policy.")
+@click.option(
+    "--look-at-data", is_flag=True, help="Fill ranges and lists from the rows. They become public: read the warning."
+)
+def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bool, look_at_data: bool) -> None:
+    """Draft a policy from the schema, for the owner to correct."""
+    console = Console()
+    from dpsql.engine import describe
+    from dpsql.interface.connect import default_policy_path
+    from dpsql.policy_file import TableSchema, draft_policy
+
+    path = default_policy_path(database) if output is None else output
+    schemas = [TableSchema(name, tuple(columns)) for name, columns in describe(database)]
+    wanted = {t.lower() for t in tables}
+    missing = wanted - {s.name.lower() for s in schemas}
+    if missing:
+        names = ", ".join(s.name for s in schemas) or "none"
+        raise OperationalError(f"there is no table {min(missing)}", hint=f"tables: {names}")
+    schemas = [s for s in schemas if not wanted or s.name.lower() in wanted]
+    if look_at_data:
+        schemas = [_looked_at(database, s) for s in schemas]
+    text = draft_policy(schemas)
+    try:  # exclusive: a policy that somebody is writing is not lost
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if force else os.O_EXCL), 0o644)
+    except FileExistsError:
+        descriptor = None
+    if descriptor is None:
+        raise OperationalError(f"{path} exists", hint="edit it, or overwrite it with --force")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    if look_at_data:
+        console.notices(["ranges and lists were read from the rows: replace them by what is publicly known"])
+    marks = text.count("# CHECK") + text.count("CHECK:") - text.count("# CHECK:")
+    console.lines([f"{path}: {len(schemas)} table{'' if len(schemas) == 1 else 's'}, {marks} lines to check"])
+    console.notice(f"next: edit the lines marked CHECK, then: dpsql shell {database}")
+
+
+@click.command()
+@database_argument
+@click.option("--policy", type=click.Path(dir_okay=False, path_type=Path), help="Default: NAME.dpsql.toml.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a listing.")
+def check(database: Path, policy: Path | None, as_json: bool) -> None:
+    """Owner only: count values outside their declared domains; the counts are exact and private."""
+    console = Console()
+    from dpsql.engine import DuckDbEngine
+    from dpsql.interface.connect import default_policy_path
+    from dpsql.interface.render.domain_check import domain_check_object, render_domain_check
+    from dpsql.interface.render.structured import to_json
+    from dpsql.policy_file import load_policy
+
+    rules = load_policy(default_policy_path(database) if policy is None else policy)
+    engine = DuckDbEngine(database, rules)
+    try:
+        outside = [(table, dict(engine.out_of_domain(table.name))) for table in rules.tables]
+    finally:
+        engine.close()
+    if as_json:
+        console.text(to_json(domain_check_object(outside), indent=2) + "\n")
+    else:
+        console.lines(render_domain_check(outside, console.out))
+    console.notices(["these counts are exact and not protected: for the owner's eyes"])
+
+
+def _looked_at(database: Path, schema: "TableSchema") -> "TableSchema":
+    from dpsql.engine import look_at
+    from dpsql.policy_file import ColumnSchema, TableSchema
+
+    columns = []
+    for column in schema.columns:
+        seen = look_at(database, schema.name, column.name)
+        columns.append(ColumnSchema(*column)._replace(low=seen.low, high=seen.high, values=seen.values))
+    return TableSchema(schema.name, tuple(columns))

@@ -1,0 +1,137 @@
+"""``dpsql run``: a file of statements, one after another, into one output."""
+
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dpsql.errors import Error, LedgerError
+from dpsql.interface.cli_common import opened, parameter_option, session_options
+from dpsql.interface.console import INTERRUPTED, OK, Console, exit_code
+from dpsql.interface.parameters import Scalar, chosen, parse_parameters
+from dpsql.interface.render import FORMATS, Format
+from dpsql.interface.render.style import PLAIN
+from dpsql.interface.session_view import SessionView
+from dpsql.interface.splitter import Piece, split
+
+if TYPE_CHECKING:
+    from dpsql.interface.batch_output import BatchFile, BatchOutput
+
+
+@click.command()
+@session_options
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
+@parameter_option
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Write to a file.")
+@click.option("--resume", is_flag=True, help="Go on after the last finished statement of OUTPUT.")
+@click.option("--keep-going", is_flag=True, help="Go on after a statement that fails.")
+def run(
+    database: Path,
+    file: Path,
+    policy: Path | None,
+    ledger: str | None,
+    new_budget: bool,
+    params: tuple[str, ...],
+    form: Format,
+    output: Path | None,
+    resume: bool,
+    keep_going: bool,
+) -> None:
+    """Run a file of statements separated by semicolons."""
+    console = Console()
+    if resume and output is None:
+        raise click.UsageError("--resume goes on with an output file: add -o FILE")
+    if form == "parquet" and output is None:
+        raise click.UsageError("parquet is binary: add -o FILE")
+    values = parse_parameters(params)
+    text = _read(file)
+    pieces = split(text)
+    with opened(console, database, policy, ledger, new_budget) as session:
+        from dpsql.interface.batch_output import BatchFile, BatchOutput, batch_digest
+
+        target = None if output is None else BatchFile(output, batch_digest(text, sorted(values.items()), form))
+        done = 0 if target is None else target.open(resume=resume)
+        style = console.out if output is None else PLAIN
+        write = console.text if target is None else target.write
+        batch = _Batch(session, console, pieces, values, str(file), keep_going)
+        code = batch.run(BatchOutput(write, form, style, len(pieces), output), target, done)
+    click.get_current_context().exit(code)
+
+
+class _Batch:
+    """The statements of one file and how they are run."""
+
+    def __init__(
+        self,
+        session: SessionView,
+        console: Console,
+        pieces: list[Piece],
+        values: Mapping[str, Scalar],
+        name: str,
+        keep_going: bool,
+    ) -> None:
+        self._session = session
+        self._console = console
+        self._pieces = pieces
+        self._values = values
+        self._name = name
+        self._keep_going = keep_going
+
+    def run(self, output: "BatchOutput", target: "BatchFile | None", done: int) -> int:
+        """The exit code: 0, or that of the worst failure."""
+        code = OK
+        finished = False
+        console = self._console
+        if done:
+            console.notice(f"{done} of {len(self._pieces)} statements were done before")
+        try:
+            output.begin(done)
+            for number, piece in enumerate(self._pieces[done:], start=done + 1):
+                if target is not None:
+                    console.progress(f"{number} of {len(self._pieces)} statements")
+                error = self._one(output, number, piece)
+                if error is not None:
+                    where = f"{self._name}:{piece.line}: statement {number}"
+                    console.error(error, where)
+                    code = max(code, exit_code(error))
+                    if not self._keep_going or isinstance(error, LedgerError):
+                        break
+                if target is not None:
+                    target.done(number)
+            else:
+                finished = True
+            output.end()
+        except KeyboardInterrupt:
+            hint = "; the same command with --resume goes on" if target is not None else ""
+            output.end()
+            console.notice(f"interrupted{hint}")
+            code = INTERRUPTED
+        finally:
+            console.clear_progress()
+            if target is not None:
+                target.close(finished=finished)
+        return code
+
+    def _one(self, output: "BatchOutput", number: int, piece: Piece) -> Error | None:
+        start = time.perf_counter()
+        try:
+            result = self._session.execute(piece.text, chosen(self._values, piece.parameters))
+            seconds = time.perf_counter() - start
+            output.result(number, piece, result, self._session.budget(), seconds)
+        except Error as error:
+            if self._keep_going:
+                output.failure(number, piece, error)
+            return error
+        return None
+
+
+def _read(file: Path) -> str:
+    try:
+        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise click.UsageError(f"{file} is not UTF-8 text") from None

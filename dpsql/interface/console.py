@@ -1,0 +1,96 @@
+"""The two streams of the command line: results on standard output, everything else on standard error."""
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import IO, Any
+
+import click
+
+from dpsql.errors import BudgetExhausted, Error
+from dpsql.interface.render.style import Style, escape
+
+OK, QUERY_ERROR, USAGE, EXHAUSTED, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes of every command."""
+_SIGNS = "±─█…≤"
+
+
+def exit_code(error: Error) -> int:
+    """3 when the budget does not allow it, else 1."""
+    return EXHAUSTED if isinstance(error, BudgetExhausted) else QUERY_ERROR
+
+
+class Console:
+    """Writes to the process's streams as they are now. ``out`` and ``err`` are the styles that suit them."""
+
+    def __init__(self) -> None:
+        self.out = _style(sys.stdout)
+        self.err = _style(sys.stderr)
+        self._progress = False
+
+    @property
+    def out_is_terminal(self) -> bool:
+        return _is_terminal(sys.stdout)
+
+    @property
+    def err_is_terminal(self) -> bool:
+        return _is_terminal(sys.stderr)
+
+    def lines(self, lines: Iterable[str]) -> None:
+        """Result lines."""
+        self.clear_progress()
+        click.echo("".join(f"{line}\n" for line in lines), nl=False, color=True)
+
+    def text(self, text: str | bytes) -> None:
+        """Result text as it is."""
+        self.clear_progress()
+        click.echo(text, nl=False, color=True)
+
+    def notice(self, text: str) -> None:
+        """One line about what happened, beside the results."""
+        self._say(self.err.dim(escape(text)))
+
+    def notices(self, texts: Iterable[str]) -> None:
+        """What there is to know about how a session was opened."""
+        for text in texts:
+            self._say(f"{self.err.yellow('notice:')} {escape(text)}")
+
+    def error(self, error: Error, where: str = "") -> None:
+        """``error: ...`` and ``hint: ...``; messages may quote what the analyst typed, so they are escaped."""
+        place = f"{escape(where)}: " if where else ""
+        self._say(f"{self.err.red('error:')} {place}{_lines(error.message)}")
+        self._say(f"{self.err.cyan('hint:')} {_lines(error.hint)}")
+
+    def progress(self, text: str) -> None:
+        """A line that the next one replaces; only on a terminal."""
+        if self.err_is_terminal:
+            click.echo(f"\r\x1b[K{text}", nl=False, err=True, color=True)
+            self._progress = True
+
+    def clear_progress(self) -> None:
+        if self._progress:
+            click.echo("\r\x1b[K", nl=False, err=True, color=True)
+            self._progress = False
+
+    def _say(self, line: str) -> None:
+        self.clear_progress()
+        click.echo(line, err=True, color=True)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(escape(line) for line in text.split("\n"))
+
+
+def _is_terminal(stream: IO[Any] | None) -> bool:
+    return stream is not None and not stream.closed and stream.isatty()
+
+
+def _style(stream: IO[Any] | None) -> Style:
+    dull = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    try:
+        _SIGNS.encode(getattr(stream, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        encodes = False
+    else:
+        encodes = True
+    return Style(colour=_is_terminal(stream) and not dull, unicode=encodes)

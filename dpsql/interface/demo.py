@@ -1,0 +1,170 @@
+"""``dpsql demo``: a tour on real data, which are public: so the true answer may stand beside the private one."""
+
+import re
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from dpsql.errors import Error
+from dpsql.interface import connect
+from dpsql.interface.connection import Connection
+from dpsql.interface.console import Console
+from dpsql.interface.demo_data import Truth, build
+from dpsql.interface.demo_tour import TOUR, Step, random_questions
+from dpsql.interface.render.budget import render_budget
+from dpsql.interface.render.footer import duration
+from dpsql.interface.render.number import epsilon, number, plain
+from dpsql.interface.render.table import render_table
+from dpsql.result import Result
+
+COLUMNS = 96
+RANDOM_QUESTIONS = 300
+RANDOM_SECONDS = 15.0
+"""The tour ends in time on a slow machine: then it asks fewer random questions."""
+
+_TITLES = {
+    "adult": "adult: 48,842 people of the 1994 US census (UCI Adult, CC BY 4.0)",
+    "pets": "pets: 52,519 pet licences of Seattle, with the pets' names (public domain)",
+}
+_KEYWORD = re.compile(r"\b(SELECT|FROM|WHERE|AND|OR|GROUP BY|ORDER BY|DESC|IN|AS|BETWEEN|LIKE|DATE|COUNT|AVG)\b")
+
+
+def run_demo(console: Console, keep: Path | None, *, questions: int = RANDOM_QUESTIONS) -> None:
+    """Build both databases, ask, compare, end with the budget. Raises OSError when ``keep`` cannot be written."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(_folder(keep))
+        connections: dict[str, Connection] = {}
+        truths: dict[str, Truth] = {}
+        for name in _TITLES:
+            built = build(name, folder)
+            # a ledger in memory: what a tour spends on public data need not be remembered
+            connection = connect.connect(built.database, built.policy, connect.MEMORY)
+            connections[name] = stack.enter_context(connection)
+            truths[name] = Truth(name)
+            stack.callback(truths[name].close)
+        _welcome(console)
+        current = ""
+        for i, step in enumerate(TOUR, start=1):
+            if step.database != current:
+                current = step.database
+                _title(console, _TITLES[current])
+            _step(console, i, step, connections[current], truths[current])
+        _title(console, f"adult: {questions} random questions more")
+        _random(console, connections["adult"], truths["adult"], questions)
+        _title(console, "adult: the budget")
+        console.lines([*render_budget(connections["adult"].budget, console.out), ""])
+        _farewell(console, keep)
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        yield keep
+        return
+    folder = Path(tempfile.mkdtemp(prefix="dpsql-demo-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _welcome(console: Console) -> None:
+    style = console.out
+    console.lines(
+        [
+            style.bold("dpsql answers SQL counts on private tables, for a whole session under one (epsilon, delta)."),
+            "These tables are public: so the column TRUTH can show what an analyst never sees.",
+        ]
+    )
+
+
+def _title(console: Console, text: str) -> None:
+    style = console.out
+    console.lines(["", style.bold(style.cyan(text)), style.dim(style.rule * COLUMNS)])
+
+
+def _step(console: Console, number_: int, step: Step, connection: Connection, truth: Truth) -> None:
+    style = console.out
+    sql = _KEYWORD.sub(lambda m: style.cyan(m.group()), step.sql).split("\n")
+    console.lines(["", f"{style.bold(f'{number_}. {step.question}')}", *(f"   {line}" for line in sql), ""])
+    start = time.perf_counter()
+    result = connection.session.execute(step.sql)
+    seconds = time.perf_counter() - start
+    beside = {"TRUTH": _truths(result, truth.rows(step.sql))}
+    lines = render_table(result, style, budget=connection.budget, seconds=seconds, beside=beside)
+    console.lines(f"   {line}" for line in lines)
+    if step.remark:
+        console.lines([f"   {style.green('→' if style.unicode else '->')} {step.remark}"])
+
+
+def _truths(result: Result, rows: Sequence[tuple[object, ...]]) -> list[str]:
+    """The true number for each row of ``result``, found by its plain columns; 0 for a group without rows."""
+    answer = max(result.column_answers, default=len(result.names) - 1)
+    columns = [result.table.column(i).to_pylist() for i in range(len(result.names))]
+    exact = {tuple(v for i, v in enumerate(row) if i != answer): row[answer] for row in rows}
+    keys = [tuple(v for i, v in enumerate(row) if i != answer) for row in zip(*columns, strict=True)]
+    return [_number(exact.get(key, 0)) for key in keys]
+
+
+def _number(value: object) -> str:
+    if isinstance(value, int):
+        return number(value, 0)
+    return number(value, 2) if isinstance(value, float) else plain(value)
+
+
+def _random(console: Console, connection: Connection, truth: Truth, count: int) -> None:
+    """Ask many questions and say how good and how dear they were."""
+    before = connection.budget
+    start = time.perf_counter()
+    errors: list[float] = []
+    covered = bounded = 0
+    refused: Error | None = None
+    for i, sql in enumerate(random_questions(count), start=1):
+        if time.perf_counter() - start > RANDOM_SECONDS:
+            break
+        console.progress(f"{i} of {count} questions")
+        try:
+            answers = connection.session.execute(sql).answers
+        except Error as error:
+            refused = error
+            break
+        for answer, row in zip(answers, truth.rows(sql), strict=True):
+            exact = row[0]
+            if answer.value is None or not isinstance(exact, int):
+                continue
+            miss = abs(answer.value - exact)
+            errors.append(miss)
+            if answer.error is not None:
+                bounded += 1
+                covered += miss <= answer.error
+    seconds = time.perf_counter() - start
+    after = connection.budget
+    asked = len(errors)
+    if not asked:
+        raise refused if refused is not None else Error("no question was answered in time")
+    free = after.queries_free - before.queries_free
+    spent = after.spent_epsilon - before.spent_epsilon
+    style = console.out
+    console.lines(
+        [
+            f"such as   {next(random_questions(1))}",
+            f"asked     {asked:,} in {duration(seconds)}",
+            f"free      {style.bold(f'{free:,} of them')}; all together cost epsilon {epsilon(max(spent, 0.0))}",
+            f"errors    {statistics.median(errors):,.0f} at the median, {max(errors):,.0f} at most, of 48,842 people",
+            f"bounds    {100 * covered / max(bounded, 1):.0f} % of the answers lie within their {style.plus_minus}",
+        ]
+    )
+
+
+def _farewell(console: Console, keep: Path | None) -> None:
+    style = console.out
+    if keep is None:
+        console.lines(["Ask yourself: dpsql demo --keep DIR", "        then: dpsql shell DIR/adult.duckdb"])
+    else:
+        command = f"dpsql shell {keep / 'adult.duckdb'}"
+        console.lines([f"Ask yourself: {style.bold(command)}"])

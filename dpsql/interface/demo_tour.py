@@ -1,0 +1,90 @@
+"""What the demonstration asks, and in what order."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+
+@dataclass(frozen=True)
+class Step:
+    """One question: in words, in SQL, and what to notice about its answer."""
+
+    database: str
+    question: str
+    sql: str
+    remark: str = ""
+
+
+TOUR = (
+    Step(
+        "adult",
+        "How many people are 65 or older?",
+        "SELECT COUNT(*) AS n FROM adult WHERE age >= 65",
+        "the answer is noisy on purpose; ± says how much, and the footer says what it cost",
+    ),
+    Step(
+        "adult",
+        "And again?",
+        "SELECT COUNT(*) AS people FROM adult WHERE 65 <= age",
+        "an equal question gets the equal answer, free, however it is written",
+    ),
+    Step(
+        "adult",
+        "How does income differ between women and men?",
+        "SELECT sex, income, COUNT(*) AS n FROM adult GROUP BY sex, income",
+    ),
+    Step(
+        "adult",
+        "Who works long hours?",
+        "SELECT education, COUNT(*) AS n FROM adult\n"
+        "WHERE hours_per_week >= 41 AND education IN ('Bachelors', 'Masters', 'Doctorate')\n"
+        "GROUP BY education ORDER BY n DESC",
+    ),
+    Step(
+        "adult",
+        "What is the average age by marital status?",
+        "SELECT marital_status, AVG(age) AS years FROM adult GROUP BY marital_status",
+        "few people, wide interval: nobody can be singled out",
+    ),
+    Step(
+        "pets",
+        "Which animals live in Seattle?",
+        "SELECT species, COUNT(*) AS n FROM pets GROUP BY species",
+    ),
+    Step(
+        "pets",
+        "How many pets have one of these names?",
+        "SELECT COUNT(*) AS n FROM pets WHERE animal_name IN ('Luna', 'Bella', 'Lucy', 'Charlie')",
+        "nobody declared a list of names: unbounded strings are asked with =, IN or a public table",
+    ),
+    Step(
+        "pets",
+        "How many dogs bear a top-ten baby name of 2018?",
+        "SELECT COUNT(*) AS n FROM pets\nWHERE species = 'Dog' AND animal_name IN (SELECT name FROM baby_names)",
+    ),
+    Step(
+        "pets",
+        "How many cats were licensed in West Seattle in 2018?",
+        "SELECT COUNT(*) AS n FROM pets\n"
+        "WHERE species = 'Cat' AND issued >= DATE '2018-01-01'\n"
+        "  AND zip_code IN (SELECT zip_code FROM zip_areas WHERE area = 'West Seattle')",
+    ),
+)
+
+_CONDITIONS = (
+    ("age", ("age < 25", "age >= 65", "age BETWEEN 25 AND 34", "age BETWEEN 35 AND 49", "age BETWEEN 50 AND 64")),
+    ("sex", ("sex = 'Female'", "sex = 'Male'")),
+    ("income", ("income = '>50K'", "income = '<=50K'")),
+    ("education", ("education = 'HS-grad'", "education IN ('Masters', 'Doctorate')", "education LIKE '%th'")),
+    ("marital_status", ("marital_status = 'Divorced'", "marital_status LIKE 'Married%'", "marital_status = 'Widowed'")),
+    ("workclass", ("workclass = 'Private'", "workclass LIKE '%-gov'", "workclass LIKE 'Self-emp%'")),
+    ("hours_per_week", ("hours_per_week < 35", "hours_per_week >= 41", "hours_per_week >= 51")),
+)
+
+
+def random_questions(count: int, seed: int = 1994) -> Iterator[str]:
+    """Counts under one or two random conditions on different columns of ``adult``, the same for the same seed."""
+    random = Random(seed)  # noqa: S311 - chooses questions, protects nothing
+    for _ in range(count):
+        chosen = random.sample(_CONDITIONS, k=random.choice((1, 2, 2)))
+        yield "SELECT COUNT(*) AS n FROM adult WHERE " + " AND ".join(random.choice(texts) for _, texts in chosen)

@@ -1,0 +1,66 @@
+"""The public plan of a statement."""
+
+from collections.abc import Sequence
+
+from dpsql.interface.render.layout import Align, grid
+from dpsql.interface.render.number import epsilon, error
+from dpsql.interface.render.style import Style, escape, shorten
+from dpsql.result import Explanation, QueryPlan
+
+LONGEST_SCOPE = 34
+_ALIGNS: tuple[Align, ...] = ("left", "left", "right", "right", "right", "left", "right", "right")
+_SOURCES = {"hypothesis": "model", "measurement": "measurement", "cache": "given before", "public": "policy alone"}
+
+
+def render_explanation(explanation: Explanation, style: Style) -> list[str]:
+    """One line per scope, the outer SQL, the charge at most and how often the budget pays it."""
+    lines: list[str] = []
+    if explanation.plans:
+        keys = any(p.support is not None for p in explanation.plans)
+        header = ["table", "columns", "queries", "cells", "keys", "answered from", "error", "costs at most"]
+        rows = [_row(p, style) for p in explanation.plans]
+        shown = [i for i, name in enumerate(header) if keys or name != "keys"]
+        lines += grid(_take(header, shown), [_take(r, shown) for r in rows], [_ALIGNS[i] for i in shown], style)
+    else:
+        lines.append("reads no private table: nothing is charged")
+    if explanation.outer is not None:
+        lines += ["", style.bold("then, over the released numbers"), *_indented(explanation.outer)]
+    if explanation.plans:
+        lines += ["", f"{style.bold('charge')}  {_charge(explanation)}"]
+    lines += [f"{style.bold('note')}    {escape(n)}" for n in explanation.notes]
+    lines.append(style.dim("planned from the policy and from released numbers; no row was read, nothing was charged"))
+    return lines
+
+
+def _row(plan: QueryPlan, style: Style) -> list[str]:
+    return [
+        escape(plan.table),
+        shorten(", ".join(escape(c) for c in plan.scope) or "(every row)", LONGEST_SCOPE, style),
+        f"{plan.queries:,}",
+        f"{plan.cells:,}",
+        "" if plan.support is None else f"{plan.support:,}",
+        _SOURCES.get(plan.source, escape(plan.source)),
+        "?" if plan.error is None else f"{style.plus_minus}{error(plan.error, 0)}",
+        epsilon(plan.worst_charge),
+    ]
+
+
+def _charge(explanation: Explanation) -> str:
+    left = f"epsilon {epsilon(explanation.remaining)} left"
+    if explanation.worst_charge == 0:
+        return f"free; {left}"
+    text = f"at most epsilon {epsilon(explanation.worst_charge)}, nothing where the model is right; {left}"
+    if explanation.worst_charge > explanation.remaining:
+        return f"{text}: it would be refused"
+    if explanation.statements_left is None:
+        return text
+    count = explanation.statements_left
+    return f"{text}, for at least {count:,} such statement{'' if count == 1 else 's'}"
+
+
+def _take(cells: Sequence[str], positions: Sequence[int]) -> list[str]:
+    return [cells[i] for i in positions]
+
+
+def _indented(sql: str) -> list[str]:
+    return ["  " + escape(line) for line in sql.splitlines()]

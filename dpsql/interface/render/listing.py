@@ -1,0 +1,85 @@
+r"""Tables and columns as ``\d`` lists them. All of it is public."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import isclose
+
+from dpsql.domain import (
+    BooleanDomain,
+    CategoryDomain,
+    ColumnDomain,
+    DateDomain,
+    IntegerDomain,
+    NumberDomain,
+    TableDomain,
+    TextDomain,
+)
+from dpsql.interface.render.layout import grid
+from dpsql.interface.render.number import plain
+from dpsql.interface.render.style import Style, escape, shorten
+
+LONGEST_DOMAIN = 60
+
+
+def render_tables(tables: Sequence[TableDomain], style: Style) -> list[str]:
+    """One line per private table."""
+    rows = [(escape(t.name), f"{len(t.columns):,}", cells(t), unit(t)) for t in tables]
+    return grid(("table", "columns", "cells", "privacy unit"), rows, ("left", "right", "right", "left"), style)
+
+
+def render_columns(table: TableDomain, style: Style) -> list[str]:
+    """One line per column of ``table``."""
+    rows = [
+        (escape(c.name), c.kind, shorten(domain_text(c), LONGEST_DOMAIN, style), "yes" if c.nullable else "no")
+        for c in table.columns
+    ]
+    head = f"{style.bold(escape(table.name))}: {len(table.columns)} columns, {cells(table)} cells, {unit(table)}"
+    return [head, *grid(("column", "kind", "domain", "null"), rows, ("left", "left", "left", "left"), style)]
+
+
+def cells(table: TableDomain) -> str:
+    """Size of the universe of the finite columns, readable up to any size."""
+    return f"{table.cells:,}" if table.cells < 10**12 else f"{float(table.cells):.1e}"
+
+
+def unit(table: TableDomain) -> str:
+    """What the guarantee protects."""
+    if table.unit is None:
+        return "one row"
+    rows = table.max_rows_per_unit
+    return f"one {escape(table.unit)}, at most {rows:,} row{'' if rows == 1 else 's'}"
+
+
+def domain_text(column: ColumnDomain) -> str:
+    """A column's domain in a few words.
+
+    >>> domain_text(IntegerDomain("age", 17, 90)), domain_text(CategoryDomain("sex", ("Female", "Male")))
+    ('17 to 90', '2 values: Female, Male')
+    """
+    match column:
+        case IntegerDomain():
+            return f"{column.low} to {column.high}"
+        case NumberDomain():
+            return _bins(column)
+        case CategoryDomain():
+            count = len(column.values)
+            listed = ", ".join(escape(v) or "''" for v in column.values[:40])
+            return f"{count:,} value{'' if count == 1 else 's'}: {listed}" + (", ..." if count > 40 else "")
+        case BooleanDomain():
+            return "false, true"
+        case DateDomain():
+            by = "" if column.unit == "day" else f", by {column.unit}"
+            return f"{column.low.isoformat()} to {column.high.isoformat()}{by}"
+        case TextDomain():
+            if not column.prefixes:
+                return "any string: ask with =, IN or a public list"
+            return f"any string; prefixes of {', '.join(str(p) for p in column.prefixes)}"
+
+
+def _bins(column: NumberDomain) -> str:
+    count = len(column.edges) - 1
+    bins = f"{count:,} bin{'' if count == 1 else 's'}"
+    steps = [b - a for a, b in pairwise(column.edges)]
+    if count == 1 or all(isclose(s, steps[0], rel_tol=1e-9) for s in steps):
+        return f"{plain(column.edges[0])} to {plain(column.edges[-1])} in {bins} of {steps[0]:.6g}"
+    return f"{bins} from " + ", ".join(plain(e) for e in column.edges[:-1]) + f"; up to {plain(column.edges[-1])}"

@@ -1,0 +1,110 @@
+"""Released numbers as people read them: thousands, digits that the error bound justifies, small counts as intervals."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from math import ceil, floor, isfinite, log10
+
+from dpsql.interface.render.style import Style, escape
+from dpsql.result import Answer
+
+NULL = "NULL"
+
+
+@dataclass(frozen=True)
+class AnswerCell:
+    """The parts of a printed answer, aligned part by part: ``~8,213 ± 96 *`` or ``0 to 96``."""
+
+    mark: str
+    low: str
+    sign: str
+    high: str
+    paid: bool
+
+
+def answer_cell(value: object, answer: Answer, style: Style) -> AnswerCell:
+    """``value`` is the cell of the result, in the answer's unit.
+
+    >>> from dpsql.interface.render.style import PLAIN
+    >>> cell = answer_cell(3, Answer(3, 96.0, (0.0, 99.0), "exact", "measurement", certified=True), PLAIN)
+    >>> cell.low, cell.sign, cell.high
+    ('0', 'to', '99')
+    """
+    mark = "" if answer.certified else "~"
+    paid = answer.charged > 0
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return AnswerCell(mark, plain(value), "", "", paid)
+    digits = 0 if isinstance(value, int) else _digits(answer.error)
+    if answer.error is None:
+        return AnswerCell(mark, number(value, digits), style.plus_minus, "?", paid)
+    if answer.error == 0:
+        return AnswerCell(mark, number(value, digits), "", "", paid)
+    if answer.interval is not None and answer.interval[0] > value - answer.error and value == answer.value:
+        low, high = answer.interval  # the lower end was clamped: "8 ± 96" would claim that -88 were possible
+        if high <= low:
+            return AnswerCell(mark, number(low, digits), "", "", paid)
+        return AnswerCell(mark, number(low, digits), "to", error(high, digits), paid)
+    return AnswerCell(mark, number(value, digits), style.plus_minus, error(answer.error, digits), paid)
+
+
+def number(value: float, digits: int | None) -> str:
+    """Thousands separated by commas, ``digits`` after the point (None: as many as make sense).
+
+    >>> number(8213, 0), number(-4.25, 1), number(0.125, None)
+    ('8,213', '-4.2', '0.125')
+    """
+    if not isfinite(value):
+        return str(value)
+    if digits is None:
+        return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
+    text = f"{value:,.{digits}f}"
+    return text.lstrip("-") if float(text.replace(",", "")) == 0 else text
+
+
+def error(value: float, digits: int | None) -> str:
+    """A bound, rounded up, so that the printed interval still covers.
+
+    >>> error(95.2, 0), error(0.211, 2), error(12.0, 0)
+    ('96', '0.22', '12')
+    """
+    if not isfinite(value):
+        return "?"
+    if digits is None:
+        return number(value, None)
+    return number(ceil(round(value * 10**digits, 6)) / 10**digits, digits)
+
+
+def plain(value: object) -> str:
+    """A public cell, escaped: numbers without separators (17, 2018), dates in ISO form, NULL as NULL."""
+    if value is None:
+        return NULL
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    if isinstance(value, date):
+        return value.isoformat()
+    return escape(str(value))
+
+
+def epsilon(value: float) -> str:
+    """A privacy loss with three significant digits, never in scientific notation above one millionth.
+
+    >>> epsilon(1.0), epsilon(0.01234), epsilon(0.00002), epsilon(0.0)
+    ('1', '0.0123', '0.00002', '0')
+    """
+    if value == 0:
+        return "0"
+    if not 1e-6 <= abs(value) < 1e6:
+        return f"{value:.3g}"
+    places = max(0, 2 - floor(log10(abs(value))))
+    text = f"{value:.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _digits(bound: float | None) -> int | None:
+    """Digits after the point that show a bound with two significant digits."""
+    if bound is None or bound <= 0 or not isfinite(bound):
+        return None
+    return max(0, min(9, 1 - floor(log10(bound))))

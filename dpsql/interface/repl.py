@@ -1,0 +1,78 @@
+"""``dpsql shell``: on a terminal a prompt, elsewhere statements from standard input without prompt or echo."""
+
+import sys
+from collections.abc import Iterable
+
+from dpsql.interface.console import INTERRUPTED, Console
+from dpsql.interface.repl_shell import Shell
+from dpsql.interface.session_view import SessionView
+from dpsql.interface.splitter import split
+
+
+class LineReader:
+    r"""Gathers lines into inputs: a line that starts with ``\`` or ``.``, or a statement up to its semicolon.
+
+    >>> reader = LineReader()
+    >>> [reader.feed(line) for line in ("SELECT 1", "; SELECT", "2;", "\\q")]
+    [[], ['SELECT 1'], ['SELECT\n2'], ['\\q']]
+    """
+
+    def __init__(self) -> None:
+        self._rest = ""
+
+    def feed(self, line: str) -> list[str]:
+        """The inputs that ``line`` completes."""
+        if not self._rest.strip() and is_command(line):
+            return [line.strip()]
+        self._rest += line.rstrip("\n") + "\n"
+        return self._take() if ";" in line else []
+
+    def finish(self) -> list[str]:
+        """What is left at the end, with or without a semicolon."""
+        rest, self._rest = self._rest, ""
+        return [p.text for p in split(rest)]
+
+    def _take(self) -> list[str]:
+        pieces = split(self._rest)
+        self._rest = ""
+        if pieces and not pieces[-1].ended:
+            last = pieces.pop()
+            self._rest = last.text if last.open is not None else last.text + "\n"
+        return [p.text for p in pieces]
+
+
+def is_command(line: str) -> bool:
+    r"""Whether a line is a command of the shell: ``\d``, ``.read``.
+
+    >>> is_command("\\d adult"), is_command(".read x.sql"), is_command(".5 + 1")
+    (True, True, False)
+    """
+    text = line.lstrip()
+    return text.startswith("\\") or (text.startswith(".") and text[1:2].isalpha())
+
+
+def run_lines(shell: Shell, lines: Iterable[str]) -> None:
+    """Run inputs as they arrive; errors do not stop the ones behind them."""
+    reader = LineReader()
+    for line in lines:
+        for text in reader.feed(line):
+            shell.handle(text)
+        if shell.leaving:
+            return
+    for text in reader.finish():
+        shell.handle(text)
+
+
+def run_shell(session: SessionView, console: Console, *, title: str) -> int:
+    """The exit code: 0 on a terminal; elsewhere that of the worst error, 130 when interrupted."""
+    shell = Shell(session, console, read_lines=run_lines)
+    if sys.stdin.isatty():
+        from dpsql.interface.repl_prompt import run_prompt
+
+        run_prompt(shell, title=title)
+        return 0
+    try:
+        run_lines(shell, sys.stdin)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return shell.code

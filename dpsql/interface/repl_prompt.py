@@ -1,0 +1,114 @@
+"""The prompt on a terminal: multi-line input, history without answers, completion, the budget that is left."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import has_focus
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output import ColorDepth, Output
+
+from dpsql.errors import Error
+from dpsql.interface.render.number import epsilon
+from dpsql.interface.repl import LineReader, is_command
+from dpsql.interface.repl_completer import SqlCompleter
+from dpsql.interface.repl_shell import Shell
+from dpsql.interface.splitter import is_complete
+
+_WORDS = ("quit", "exit", "help")
+
+
+def run_prompt(
+    shell: Shell,
+    *,
+    title: str,
+    history: History | None = None,
+    source: Input | None = None,
+    screen: Output | None = None,
+) -> None:
+    """Until ``\\q`` or Ctrl-D. ``source`` and ``screen`` stand in for the terminal in tests."""
+    from dpsql import __version__
+
+    budget = shell.session.budget()
+    left = f"epsilon {epsilon(budget.remaining_epsilon)} of {epsilon(budget.epsilon)} left"
+    shell.console.notice(f"dpsql {__version__} on {title}: {left}. \\? for help, \\q to leave.")
+    session: PromptSession[str] = PromptSession(
+        history=default_history() if history is None else history,
+        completer=SqlCompleter(shell.session.tables()),
+        complete_while_typing=False,
+        multiline=True,
+        key_bindings=_bindings(),
+        prompt_continuation=_continuation,
+        color_depth=None if shell.console.out.colour else ColorDepth.DEPTH_1_BIT,
+        input=source,
+        output=screen,
+    )
+    while not shell.leaving:
+        try:
+            text = session.prompt(_message(shell))
+        except KeyboardInterrupt:  # cancels the input, as in every shell
+            continue
+        except EOFError:
+            return
+        try:
+            run_input(shell, text)
+        except KeyboardInterrupt:
+            shell.console.notice("interrupted")
+
+
+def run_input(shell: Shell, text: str) -> None:
+    """Everything that was entered at one prompt: a command, a bare word, or statements."""
+    if is_command(text) or text.strip().lower() in _WORDS:
+        shell.handle(text)
+        return
+    reader = LineReader()
+    inputs = [t for line in text.splitlines(keepends=True) for t in reader.feed(line)] + reader.finish()
+    for one in inputs:
+        shell.handle(one)
+
+
+def default_history() -> History:
+    """Statements, never answers, in the user's state folder; in memory when that cannot be written."""
+    state = os.environ.get("XDG_STATE_HOME")
+    try:
+        folder = (Path(state) if state else Path.home() / ".local" / "state") / "dpsql"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = folder / "history"
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+    except (OSError, RuntimeError):  # read-only, no home
+        return InMemoryHistory()
+    return FileHistory(str(path))
+
+
+def _message(shell: Shell) -> StyleAndTextTuples:
+    try:
+        budget = shell.session.budget()
+    except Error:
+        return [("bold", "dpsql> ")]
+    share = budget.remaining_epsilon / budget.epsilon if budget.epsilon > 0 else 0.0
+    colour = "ansigreen" if share > 0.5 else "ansiyellow" if share > 0.1 else "ansired"
+    return [("bold", "dpsql"), (colour, f" {epsilon(budget.remaining_epsilon)} left"), ("bold", "> ")]
+
+
+def _continuation(width: int, line_number: int, wrap_count: int) -> StyleAndTextTuples:
+    return [("", "." * max(0, width - 2) + "> " if wrap_count == 0 else " " * width)]
+
+
+def _bindings() -> KeyBindings:
+    bindings = KeyBindings()
+
+    @bindings.add("enter", filter=has_focus(DEFAULT_BUFFER))
+    def _(event: KeyPressEvent) -> Any:
+        buffer = event.current_buffer
+        text = buffer.text
+        if is_command(text) or is_complete(text) or text.strip().lower() in _WORDS:
+            buffer.validate_and_handle()
+        else:
+            buffer.insert_text("\n")
+
+    return bindings

@@ -1,0 +1,154 @@
+"""The shell behind the prompt: what it does with one statement or one of its own commands."""
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from dpsql.errors import Error, OperationalError, ProgrammingError
+from dpsql.interface.console import OK, Console, exit_code
+from dpsql.interface.render import FORMATS, Format
+from dpsql.interface.render.budget import render_budget
+from dpsql.interface.render.explanation import render_explanation
+from dpsql.interface.render.footer import duration
+from dpsql.interface.render.layout import pairs
+from dpsql.interface.render.listing import render_columns, render_tables
+from dpsql.interface.render.result import render_result
+from dpsql.interface.render.style import escape
+from dpsql.interface.session_view import SessionView
+
+COMMANDS = (
+    ("\\d", "list the tables"),
+    ("\\d TABLE", "list a table's columns and their domains"),
+    ("\\budget", "draw what is spent and what is left"),
+    ("\\explain SQL", "show what a statement would ask and cost at most; free"),
+    ("\\timing", "show the time each statement takes, or stop"),
+    ("\\o FORMAT", "write results as table, csv, json, jsonl or markdown"),
+    (".read FILE", "run the statements and commands in a file"),
+    ("\\?", "this list"),
+    ("\\q", "leave; so do Ctrl-D, quit and exit"),
+)
+SHELL_FORMATS = tuple(f for f in FORMATS if f != "parquet")
+_DEEPEST_READ = 8
+_HELP = "\\? lists the commands"
+ReadLines = Callable[["Shell", Iterable[str]], None]
+
+
+class Shell:
+    """``leaving`` after ``\\q``; ``code`` is the exit code of the worst error so far."""
+
+    def __init__(self, session: SessionView, console: Console, *, read_lines: ReadLines) -> None:
+        self.session = session
+        self.console = console
+        self.leaving = False
+        self.code = OK
+        self._format: Format = "table"
+        self._timing = False
+        self._read_lines = read_lines
+        self._depth = 0
+
+    def handle(self, text: str) -> None:
+        """Run one statement or command; a ``dpsql.Error`` is shown, never raised."""
+        text = text.strip()
+        if not text or self.leaving:
+            return
+        try:
+            if text.startswith(("\\", ".")):
+                self._command(text)
+            elif text.lower() in ("quit", "exit"):
+                self.leaving = True
+            elif text.lower() == "help":
+                self._help("")
+            else:
+                self._statement(text)
+        except Error as error:
+            self.console.error(error)
+            self.code = max(self.code, exit_code(error))
+
+    def _statement(self, text: str) -> None:
+        start = time.perf_counter()
+        result = self.session.execute(text)
+        seconds = time.perf_counter() - start if self._timing else None
+        budget = self.session.budget()
+        self.console.text(render_result(result, self._format, self.console.out, budget=budget, seconds=seconds))
+        if seconds is not None and self._format != "table":
+            self.console.notice(duration(seconds))
+
+    def _command(self, text: str) -> None:
+        name, _, rest = text.partition(" ")
+        rest = rest.strip()
+        commands: dict[str, Callable[[str], None]] = {
+            "\\d": self._describe,
+            "\\dt": self._describe,
+            "\\budget": self._budget,
+            "\\explain": self._explain,
+            "\\timing": self._toggle_timing,
+            "\\o": self._set_format,
+            ".read": self._read,
+            "\\q": self._leave,
+            ".quit": self._leave,
+            ".exit": self._leave,
+            "\\?": self._help,
+            "\\h": self._help,
+            ".help": self._help,
+        }
+        run = commands.get(name.rstrip(";"))
+        if run is None:
+            raise ProgrammingError(f"there is no command {name[:40]}", hint=_HELP)
+        run(rest)
+
+    def _describe(self, name: str) -> None:
+        tables = self.session.tables()
+        wanted = name.rstrip("; ").strip('"').lower()
+        if not wanted:
+            self.console.lines(render_tables(tables, self.console.out))
+            return
+        for table in tables:
+            if table.name.lower() == wanted:
+                self.console.lines(render_columns(table, self.console.out))
+                return
+        names = ", ".join(t.name for t in tables)
+        raise ProgrammingError(f"there is no table {wanted[:80]}", hint=f"tables: {names}")
+
+    def _budget(self, rest: str) -> None:
+        self.console.lines(render_budget(self.session.budget(), self.console.out))
+
+    def _explain(self, sql: str) -> None:
+        if not sql.rstrip(";").strip():
+            raise ProgrammingError("\\explain needs a statement", hint="write \\explain SELECT ... on one line")
+        self.console.lines(render_explanation(self.session.explain(sql), self.console.out))
+
+    def _toggle_timing(self, rest: str) -> None:
+        self._timing = {"on": True, "off": False}.get(rest.lower(), not self._timing)
+        self.console.notice(f"timing is {'on' if self._timing else 'off'}")
+
+    def _set_format(self, name: str) -> None:
+        for form in SHELL_FORMATS:
+            if form == name.lower():
+                self._format = form
+                self.console.notice(f"results as {form}")
+                return
+        raise ProgrammingError(f"no format {name[:40]!r}", hint=f"\\o {' | '.join(SHELL_FORMATS)}")
+
+    def _read(self, name: str) -> None:
+        if not name:
+            raise ProgrammingError(".read needs a file", hint="write .read queries.sql")
+        if self._depth >= _DEEPEST_READ:
+            raise ProgrammingError(".read goes too deep", hint="does the file read itself?")
+        try:
+            text = Path(name.strip("'\"")).expanduser().read_text(encoding="utf-8-sig")
+        except (OSError, ValueError):
+            text = None
+        if text is None:
+            raise OperationalError(f"cannot read {name[:200]} as UTF-8 text", hint="check the path")
+        self._depth += 1
+        try:
+            self._read_lines(self, text.splitlines(keepends=True))
+        finally:
+            self._depth -= 1
+
+    def _leave(self, rest: str) -> None:
+        self.leaving = True
+
+    def _help(self, rest: str) -> None:
+        self.console.lines(["A statement ends with a semicolon. Equal questions are free.", ""])
+        self.console.lines(pairs([(name, escape(what)) for name, what in COMMANDS], self.console.out))
