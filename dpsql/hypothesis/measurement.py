@@ -1,0 +1,192 @@
+"""Measurements: released noisy contingencies, over the cells of a scope or over coarser parts of it. All public."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil, prod, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsql.query import Counts, Factor, Key, LinearQuery, Weights
+
+Labels = npt.NDArray[np.int64]
+_FEW_PARTS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One axis of a measurement: a partition of the cells of ``columns``.
+
+    ``labels`` has the columns' sizes as its shape and says which part a cell belongs to (0 .. size-1).
+    """
+
+    columns: tuple[str, ...]
+    labels: Labels
+    size: int
+
+    @classmethod
+    def cells(cls, columns: tuple[str, ...], shape: tuple[int, ...]) -> "Axis":
+        """Every cell is its own part."""
+        n = prod(shape)
+        return cls(columns, np.arange(n, dtype=np.int64).reshape(shape), n)
+
+    @classmethod
+    def level_sets(cls, columns: tuple[str, ...], weights: Sequence[Weights]) -> "Axis":
+        """The coarsest partition on which every one of ``weights`` (all of the columns' shape) is constant.
+
+        >>> Axis.level_sets(("a",), [np.array([0, 1, 1, 0])]).labels
+        array([0, 1, 1, 0])
+        """
+        shape = weights[0].shape
+        stacked = np.stack([w.reshape(-1) for w in weights], axis=1)
+        _, labels = np.unique(stacked, axis=0, return_inverse=True)
+        labels = labels.reshape(-1).astype(np.int64)
+        return cls(columns, labels.reshape(shape), int(labels.max()) + 1)
+
+    @property
+    def is_identity(self) -> bool:
+        return self.size == self.labels.size
+
+    def coarse_weights(self, weights: Weights) -> Weights | None:
+        """Weights of the parts, or ``None`` when ``weights`` (the columns' shape) are not constant on a part."""
+        flat, labels = weights.reshape(-1), self.labels.reshape(-1)
+        out = np.zeros(self.size, dtype=np.int64)
+        out[labels] = flat
+        return out if self.is_identity or bool((out[labels] == flat).all()) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Noisy counts: ``values`` int64 of shape ``([keys,] *axis sizes)``, in rows, each with noise of sd ``sigma``.
+
+    Without text columns ``keys`` is empty and ``values`` has no key axis.
+    """
+
+    table: str
+    axes: tuple[Axis, ...]
+    values: Counts
+    sigma: float
+    text_columns: tuple[str, ...] = ()
+    keys: tuple[Key, ...] = ()
+
+    @cached_property
+    def scope(self) -> tuple[str, ...]:
+        return tuple(c for a in self.axes for c in a.columns)
+
+    @cached_property
+    def key_index(self) -> dict[Key, int]:
+        return {k: i for i, k in enumerate(self.keys)}
+
+    def of_keys(self, keys: Sequence[Key]) -> "Measurement":
+        """The part of a keyed measurement that is about ``keys``, in their order."""
+        rows = [self.key_index[k] for k in keys]
+        return replace(self, values=self.values[rows], keys=tuple(keys))
+
+    def answer(self, query: LinearQuery) -> tuple[int, float] | None:
+        """``(floor of the measured q, its sd)`` in counts when this measurement determines the query, else ``None``."""
+        weights = self.weights_of(query)
+        if weights is None:
+            return None
+        total = int((weights * self.values).sum())
+        spread = sqrt(float((weights.astype(np.float64) ** 2).sum())) * self.sigma / query.unit
+        return total // query.unit, spread
+
+    def weights_of(self, query: LinearQuery) -> Weights | None:
+        """Integer weights over ``values`` that give ``query.unit * q``, or ``None`` when the parts are too coarse."""
+        if query.table != self.table:
+            return None
+        left = {f.columns: f for f in query.factors}
+        keyed = query.keyed
+        if keyed is None:
+            if self.text_columns:
+                return None
+            out: Weights = np.ones((), dtype=np.int64)
+        else:
+            if keyed.text_columns != self.text_columns:
+                return None
+            if any(k not in self.key_index for k in keyed.keys):
+                return None
+            if keyed.columns:
+                return self._keyed_weights(query)
+            out = np.zeros(len(self.keys), dtype=np.int64)
+            out[[self.key_index[k] for k in keyed.keys]] = keyed.weights
+        for axis in self.axes:
+            coarse = _axis_weights(axis, left)
+            if coarse is None:
+                return None
+            out = np.multiply.outer(out, coarse)
+        return None if left else out
+
+    def _keyed_weights(self, query: LinearQuery) -> Weights | None:
+        """The case of weights that are joint over keys and cells: the first axis must be exactly those columns."""
+        keyed = query.keyed
+        if keyed is None or not self.axes or self.axes[0].columns != keyed.columns:
+            return None
+        left = {f.columns: f for f in query.factors}
+        first = np.zeros((len(self.keys), self.axes[0].size), dtype=np.int64)
+        for i, key in enumerate(keyed.keys):
+            row = self.axes[0].coarse_weights(keyed.weights[i])
+            if row is None:
+                return None
+            first[self.key_index[key]] = row
+        out: Weights = first
+        for axis in self.axes[1:]:
+            coarse = _axis_weights(axis, left)
+            if coarse is None:
+                return None
+            out = np.multiply.outer(out, coarse)
+        return None if left else out
+
+
+def _axis_weights(axis: Axis, left: dict[tuple[str, ...], Factor]) -> Weights | None:
+    """Weights of the axis' parts from the factors that live on its columns, which are taken out of ``left``."""
+    own = [f for columns, f in left.items() if set(columns) <= set(axis.columns)]
+    for f in own:
+        del left[f.columns]
+    if not own:
+        return np.ones(axis.size, dtype=np.int64)
+    full: Weights = np.ones([1] * axis.labels.ndim, dtype=np.int64)
+    for f in own:
+        shape = [1] * axis.labels.ndim
+        order = [axis.columns.index(c) for c in f.columns]
+        for c, n in zip(order, f.weights.shape, strict=True):
+            shape[c] = n
+        full = full * f.weights.transpose(np.argsort(order)).reshape(shape)
+    return axis.coarse_weights(np.broadcast_to(full, axis.labels.shape))
+
+
+def coarsen(counts: npt.NDArray[Any], axes: Sequence[Axis], keyed: bool = False) -> npt.NDArray[Any]:
+    """Sums of ``counts`` (shape: ``[keys,]`` then every axis' cells) over the parts of each axis."""
+    lead = counts.shape[:1] if keyed else ()
+    out = counts
+    done: tuple[int, ...] = lead
+    for axis in axes:
+        tail = out.size // max(prod(done) * axis.labels.size, 1)
+        out = out.reshape(prod(done), axis.labels.size, tail)
+        if not axis.is_identity or not (axis.labels.reshape(-1) == np.arange(axis.size)).all():
+            out = _sum_parts(out, axis)
+        done = (*done, axis.size)
+    return out.reshape(done)
+
+
+def _sum_parts(array: npt.NDArray[Any], axis: Axis) -> npt.NDArray[Any]:
+    """Sums over the parts of the middle axis of a (lead, cells, tail) array."""
+    labels = axis.labels.reshape(-1)
+    if axis.size <= _FEW_PARTS:
+        return np.stack([array[:, labels == part].sum(axis=1) for part in range(axis.size)], axis=1)
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], np.arange(axis.size))
+    return np.add.reduceat(array[:, order], starts, axis=1)
+
+
+def error_bound(sd: float, fractional: bool = False) -> int:
+    """95 % half-width for a sum of released cells: ceil(1.96 sd), one more for a floored weighted query.
+
+    Rounding up keeps the coverage of a discrete Gaussian at .9503 or more; rounding down can fall to .79.
+
+    >>> error_bound(30.0), error_bound(30.0, fractional=True)
+    (59, 60)
+    """
+    return ceil(1.96 * sd) + fractional

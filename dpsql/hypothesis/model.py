@@ -1,0 +1,61 @@
+"""The hypothesis of one table: a dense part for finite columns, a sparse part for each set of text columns."""
+
+from dpsql.domain import TableDomain
+from dpsql.hypothesis.dense import DenseHypothesis
+from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.sparse import SparseHypothesis
+from dpsql.query import LinearQuery
+
+SPARSITY = 10_000
+"""Keys in one query at most: the m of Blum-Roth's structure size."""
+
+
+class TableModel:
+    """Everything public that is known of one table; a function of its released total and measurements. Public.
+
+    ``total``: number of rows, exact under replace-one, a measurement under add-remove. ``alpha``: the accuracy, in
+    counts, at which the test lets answers pass.
+    """
+
+    def __init__(self, table: TableDomain, total: float, alpha: float) -> None:
+        self.table = table
+        self.total = max(float(total), 1.0)
+        self.dense = DenseHypothesis(table, self.total)
+        self._alpha = alpha
+        self._sparse: dict[tuple[str, ...], SparseHypothesis] = {}
+        self._measurements: list[tuple[frozenset[str], Measurement]] = []
+
+    def absorb(self, measurement: Measurement) -> None:
+        """Take a released measurement into the model."""
+        self._measurements.append((frozenset(measurement.scope), measurement))
+        if measurement.text_columns:
+            self.sparse(measurement.text_columns).absorb(measurement)
+        else:
+            self.dense.absorb(measurement)
+            # sparse parts read the dense one at question time and need no refit
+
+    def sparse(self, text_columns: tuple[str, ...]) -> SparseHypothesis:
+        """The sparse hypothesis of these text columns; empty at first."""
+        known = self._sparse.get(text_columns)
+        if known is None:
+            known = SparseHypothesis(self.dense, text_columns, SPARSITY, self._alpha / self.total)
+            self._sparse[text_columns] = known
+        return known
+
+    def estimate(self, query: LinearQuery) -> float:
+        """The hypothesis' answer in counts: any linear query, free of charge."""
+        if query.keyed is None:
+            return query.estimate(self.dense.contingency(query.scope))
+        sparse = self.sparse(query.keyed.text_columns)
+        return query.estimate(sparse.keyed_contingency(query.keyed.keys, query.scope))
+
+    def measured(self, query: LinearQuery) -> tuple[int, float] | None:
+        """``(value, sd)`` in counts from the least noisy measurement that determines the query, or ``None``."""
+        scope = frozenset(query.scope)
+        best: tuple[int, float] | None = None
+        for columns, measurement in self._measurements:
+            if scope <= columns:
+                found = measurement.answer(query)
+                if found is not None and (best is None or found[1] < best[1]):
+                    best = found
+        return best

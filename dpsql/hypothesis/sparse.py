@@ -1,0 +1,129 @@
+"""Sparse multiplicative weights for text columns: only keys that were ever measured have a weight of their own.
+
+Blum-Roth 2011: the universe of strings is unbounded, the data structure holds ``s`` variables, and unassigned strings
+share the next free one. Here a hard round measures the vector of all listed keys, so a key's weight comes from its own
+measurements instead of one textbook step; keys never measured keep the share ``total / s``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log
+
+import numpy as np
+
+from dpsql.hypothesis.dense import DenseHypothesis, projected
+from dpsql.hypothesis.measurement import Measurement, coarsen
+from dpsql.query import Estimates, Key
+
+GARROTE = 2.0
+"""Shrinkage of a key's estimate y with variance v to y (1 - 2 v / y^2)+: the non-negative garrote (Breiman 1995)."""
+_TINY = 1e-9
+
+
+@lru_cache(maxsize=64)
+def structure_size(sparsity: int, alpha: float) -> int:
+    """The smallest s with s / (ln s + 1) >= 4 m / alpha^2 (Blum-Roth, lecture 13, Alg. 1).
+
+    ``sparsity`` m: keys in one query; ``alpha``: accuracy as a fraction of n.
+
+    >>> s = structure_size(10, 0.1)
+    >>> s / (log(s) + 1) >= 4000 > (s - 1) / (log(s - 1) + 1)
+    True
+    """
+    need = 4 * sparsity / alpha**2
+    low, high = 1, 2
+    while high / (log(high) + 1) < need:
+        low, high = high, high * 2
+    while low + 1 < high:
+        middle = (low + high) // 2
+        if middle / (log(middle) + 1) < need:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def update_bound(size: int, alpha: float) -> int:
+    """The most updates that can ever be needed: B = 4 (ln s + 1) / alpha^2 (Blum-Roth, lecture 13, Thm 4)."""
+    return int(4 * (log(size) + 1) / alpha**2)
+
+
+@dataclass
+class _Weight:
+    """Sum of the measured totals of one key, each weighted by its precision 1/variance."""
+
+    weighted: float = 0.0
+    precision: float = 0.0
+
+    def estimate(self) -> float:
+        y, var = self.weighted / self.precision, 1.0 / self.precision
+        return y * max(0.0, 1.0 - GARROTE * var / max(y * y, _TINY)) if y > 0 else 0.0
+
+
+class SparseHypothesis:
+    """The public estimate of keyed counts for one set of text columns of one table."""
+
+    def __init__(self, dense: DenseHypothesis, text_columns: tuple[str, ...], sparsity: int, alpha: float) -> None:
+        self.dense = dense
+        self.text_columns = text_columns
+        self.measurements: list[Measurement] = []
+        self.unassigned = dense.total / structure_size(sparsity, min(max(alpha, 1e-6), 1.0))
+        self._weights: dict[Key, _Weight] = {}
+        self._with_axes: list[Measurement] = []
+
+    def absorb(self, measurement: Measurement) -> None:
+        """Take a keyed measurement into the weights: each listed key's total, with the noise of its parts."""
+        self.measurements.append(measurement)
+        totals = measurement.values.reshape(len(measurement.keys), -1).sum(axis=1)
+        parts = measurement.values.size // max(len(measurement.keys), 1)
+        precision = 1.0 / (measurement.sigma**2 * parts)
+        for key, y in zip(measurement.keys, totals.tolist(), strict=True):
+            weight = self._weights.setdefault(key, _Weight())
+            weight.weighted += y * precision
+            weight.precision += precision
+        if measurement.axes:
+            self._with_axes.append(measurement)
+
+    def weight(self, key: Key) -> float:
+        """Estimated number of rows with this key, in counts."""
+        known = self._weights.get(key)
+        return self.unassigned if known is None else known.estimate()
+
+    def keyed_contingency(self, keys: Sequence[Key], columns: tuple[str, ...]) -> Estimates:
+        """Estimated counts, float64 of shape ``(len(keys), *sizes of columns)``: mirrors ``Engine.keyed_counts``.
+
+        Without a measurement of a key's cells, they follow the table's own contingency over ``columns``.
+        """
+        weights = np.fromiter((self.weight(k) for k in keys), dtype=np.float64, count=len(keys))
+        if not columns:
+            return weights
+        cells = self.dense.contingency(columns)
+        out = np.multiply.outer(weights, cells / max(float(cells.sum()), _TINY))
+        for m in self._with_axes:
+            self._fit_cells(out, keys, columns, m)
+        return out
+
+    def _fit_cells(self, out: Estimates, keys: Sequence[Key], columns: tuple[str, ...], m: Measurement) -> None:
+        rows = [i for i, k in enumerate(keys) if k in m.key_index]
+        if not rows:
+            return
+        within = projected(m.of_keys([keys[i] for i in rows]), set(columns))
+        if within is None:
+            return
+        position = {c: i + 1 for i, c in enumerate(columns)}
+        kept = [position[c] for c in within.scope]
+        summed = tuple(i for i in position.values() if i not in set(kept))
+        rank = np.argsort(np.argsort(kept))
+        own = out[rows]
+        marginal = own.sum(axis=summed).transpose(0, *(rank + 1))
+        model = coarsen(np.ascontiguousarray(marginal), within.axes, keyed=True)
+        y = np.maximum(within.values.astype(np.float64), 0.0)
+        target = y * np.maximum(0.0, 1.0 - GARROTE * within.sigma**2 / np.maximum(y * y, _TINY))
+        ratio = (target + _TINY) / (model + _TINY)
+        for i, axis in enumerate(within.axes):
+            ratio = np.take(ratio, axis.labels.reshape(-1), axis=i + 1)
+        inverse = np.argsort(rank)
+        shape = [len(rows)] + [n if i in kept else 1 for i, n in enumerate(out.shape) if i > 0]
+        ratio = ratio.reshape(marginal.shape).transpose(0, *(inverse + 1)).reshape(shape)
+        out[rows] = own * np.clip(ratio, 0.0, 1e12)

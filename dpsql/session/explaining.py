@@ -1,0 +1,56 @@
+"""The public plan of a statement: from where each scope would be answered, and what it could charge. Touches no data."""
+
+from collections.abc import Sequence
+
+from dpsql.query import LinearQuery
+from dpsql.result import Explanation, QueryPlan
+from dpsql.session.asking import Asker
+from dpsql.session.table_state import same_shape
+from dpsql.sql.statement import Statement
+
+
+def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Asker) -> Explanation:
+    """One plan per scope, in asking order."""
+    left = asker.hard_rounds_left()
+    share = asker.plan.epsilon_share(asker.plan.hard_cost)
+    scopes: list[list[LinearQuery]] = []
+    for query in queries:
+        group = next((g for g in scopes if same_shape(g[0], query)), None)
+        if group is None:
+            scopes.append([query])
+        else:
+            group.append(query)
+    plans = [_scope_plan(group, asker, left, share) for group in scopes]
+    notes = [
+        f"the first question to {name} also measures its row count: {_share(asker.total_share(name))}"
+        for name in dict.fromkeys(q.table for q in queries)
+        if asker.total_share(name) > 0
+    ]
+    worst = sum(p.worst_charge for p in plans) + sum(asker.total_share(n) for n in {q.table for q in queries})
+    rounds = sum(p.worst_charge > 0 for p in plans)
+    remaining = asker.remaining_share()
+    outer = None if statement.direct is not None else statement.outer_sql
+    return Explanation(tuple(plans), outer, worst, remaining, tuple(notes), left // rounds if rounds else None)
+
+
+def _scope_plan(group: Sequence[LinearQuery], asker: Asker, left: int, share: float) -> QueryPlan:
+    query = group[0]
+    paths = [asker.path(q) for q in group]
+    order = ("test", "uncertified", "measurement", "cache")
+    path = next(p for p in order if any(kind == p for kind, _ in paths))
+    errors = [error for _, error in paths]
+    worst = 0.0 if path in ("cache", "measurement") or left == 0 else share
+    source = {
+        "cache": "an equal question's answer",
+        "measurement": "a measurement",
+        "test": "hypothesis if the test passes, else a measurement",
+        "uncertified": "hypothesis, not certified: no test left",
+    }[path]
+    error = None if any(e is None for e in errors) else max(e for e in errors if e is not None)
+    support = None if query.keyed is None else len({k for q in group if q.keyed for k in q.keyed.keys})
+    text = query.keyed.text_columns if query.keyed else ()
+    return QueryPlan(query.table, text + query.scope, query.cells, support, len(group), source, error, worst)
+
+
+def _share(epsilon: float) -> str:
+    return f"epsilon {epsilon:.3g}"
