@@ -57,7 +57,7 @@ def build_table(step: Fraction) -> Table:
     ratio, rate = context.exp(slope), context.exp(context.multiply(slope, Decimal(first)))
     whole, easy = Decimal(1 << BITS), []
     for _ in range(first, last + 1):
-        easy.append(int(context.to_integral_value(context.multiply(whole, context.exp(-rate)))))
+        easy.append(int(context.to_integral_value(context.multiply(whole, context.exp(context.minus(rate))))))
         rate = context.multiply(rate, ratio)
     return Table(first, tuple(easy), certified_step(tuple(easy)))
 
@@ -74,7 +74,7 @@ def certified_step(easy: tuple[int, ...]) -> Fraction:
         50, ROUND_HALF_EVEN, Emin=-999999, Emax=999999, traps=[InvalidOperation, DivisionByZero, Overflow]
     )
     whole = Decimal(1 << BITS)
-    rates = [-context.ln(context.divide(Decimal(entry), whole)) for entry in easy]
+    rates = [context.minus(context.ln(context.divide(Decimal(entry), whole))) for entry in easy]
     largest = max((context.divide(b, a) for a, b in pairwise(rates)), default=Decimal(1))
     return Fraction(context.add(context.ln(largest), _ERROR))
 

@@ -21,7 +21,7 @@ PLANS = [
 
 
 def accuracy(plan: Plan, queries: int = 10_000) -> tuple[float, float, float]:
-    """Threshold and bound that hold with 95 % over ``queries`` tests of a perfect hypothesis; noise of a paid answer."""
+    """Threshold and bound that hold with 95 % over ``queries`` perfect estimates; noise of a paid answer."""
     miss = -math.log(0.95)
     threshold = math.log(2 * queries / miss) / float(plan.slope)
     return threshold, threshold + math.log(math.log(queries / miss)) / float(plan.slope), float(plan.sigma)
