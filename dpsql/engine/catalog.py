@@ -1,0 +1,165 @@
+"""What the database's catalog says about tables and columns. Reads no rows."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+
+from dpsql.domain import ColumnDomain, TableDomain
+from dpsql.engine.quoting import identifier
+from dpsql.engine.reader import Reader
+from dpsql.errors import PolicyError
+from dpsql.policy import Policy
+
+INTEGERS = frozenset(
+    ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"]
+)
+FLOATS = frozenset(["FLOAT", "DOUBLE"])
+
+_NAMES = """
+    SELECT database_name, schema_name, name
+    FROM (SELECT database_name, schema_name, table_name AS name, internal FROM duckdb_tables()
+          UNION ALL SELECT database_name, schema_name, view_name, internal FROM duckdb_views())
+    WHERE NOT internal AND database_name = current_database()
+    ORDER BY schema_name <> current_schema(), schema_name, name
+"""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table or view: its qualified, quoted name and its columns with their DuckDB types."""
+
+    sql: str
+    columns: tuple[tuple[str, str], ...]
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """DuckDB types by lower-cased column name."""
+        return {name.lower(): kind for name, kind in self.columns}
+
+    def type_of(self, column: str) -> str:
+        return self.types[column.lower()]
+
+    def has(self, column: str) -> bool:
+        return column.lower() in self.types
+
+
+class Catalog:
+    """Tables and views of the current database; the current schema goes first when a name occurs twice."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._names: dict[str, tuple[str, str, str]] = {}
+        for database, schema, name in reader.rows("listing its tables", _NAMES):
+            self._names.setdefault(name.lower(), (database, schema, name))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """As written in the database."""
+        return tuple(name for _, _, name in self._names.values())
+
+    def source(self, name: str) -> Source | None:
+        """The table or view of that name (in any case), or None."""
+        found = self._names.get(name.lower())
+        if found is None:
+            return None
+        sql = ".".join(identifier(part) for part in found)
+        rows = self._reader.rows(f"reading the columns of {name}", f"DESCRIBE {sql}")
+        return Source(sql, tuple((str(row[0]), str(row[1])) for row in rows))
+
+    def details(self, name: str) -> list[tuple[str, str, bool, tuple[str, ...]]]:
+        """(column, type, may be NULL, values of an ENUM) of a table or view that exists."""
+        sql = ".".join(identifier(part) for part in self._names[name.lower()])
+        out = []
+        for column, kind, null, *_ in self._reader.rows(f"reading the columns of {name}", f"DESCRIBE {sql}"):
+            values: tuple[str, ...] = ()
+            if str(kind).startswith("ENUM"):
+                enum = f"SELECT unnest(enum_range(any_value({identifier(column)}))) FROM (SELECT * FROM {sql} LIMIT 0)"
+                values = tuple(row[0] for row in self._reader.rows(f"reading the type of {column}", enum))
+            out.append((str(column), str(kind), null != "NO", values))
+        return out
+
+
+def private_sources(catalog: Catalog, policy: Policy) -> dict[str, Source]:
+    """The source of every private table, by the table's name. PolicyError with the key's path when one does not fit."""
+    out = {}
+    for table in policy.tables:
+        source = catalog.source(table.name)
+        if source is None:
+            raise PolicyError(
+                "the database has no such table or view",
+                path=f"tables.{table.name}",
+                hint=_did_you_mean(table.name, catalog.names),
+            )
+        _check_columns(table, source)
+        out[table.name] = source
+    return out
+
+
+def public_sources(catalog: Catalog, policy: Policy, private: Iterable[Source]) -> dict[str, Source]:
+    """The source of every public table, by lower-cased name. PolicyError when one is missing or private."""
+    taken = {source.sql for source in private}
+    out = {}
+    for name in policy.public_tables:
+        source = catalog.source(name)
+        if source is None:
+            raise PolicyError(
+                f"the database has no table or view {name!r}",
+                path="public.tables",
+                hint=_did_you_mean(name, catalog.names),
+            )
+        if source.sql in taken or name.lower() in policy.by_name:
+            raise PolicyError(
+                f"{name!r} is a private table", path="public.tables", hint="remove it here or under [tables]"
+            )
+        out[name.lower()] = source
+    return out
+
+
+def _check_columns(table: TableDomain, source: Source) -> None:
+    path = f"tables.{table.name}"
+    existing = [name for name, _ in source.columns]
+    for column in table.columns:
+        where = f"{path}.columns.{column.name}"
+        if not source.has(column.name):
+            raise PolicyError(
+                "the table has no such column", path=where, hint=_did_you_mean(column.name, existing)
+            )
+        kind = source.type_of(column.name)
+        if not fits(column, kind):
+            raise PolicyError(
+                f"a column of DuckDB type {kind} cannot be declared as {column.kind}",
+                path=where,
+                hint=f"declare another type, or declare a view that casts it to {column.sql_type}",
+            )
+    if table.unit is not None and not source.has(table.unit):
+        raise PolicyError(
+            f"the table has no column {table.unit!r}", path=f"{path}.unit", hint=_did_you_mean(table.unit, existing)
+        )
+
+
+def fits(column: ColumnDomain, kind: str) -> bool:
+    """Whether a DuckDB type can be read as the declared kind.
+
+    >>> from dpsql.domain import IntegerDomain
+    >>> fits(IntegerDomain("age", 0, 9), "DECIMAL(5,2)"), fits(IntegerDomain("age", 0, 9), "VARCHAR")
+    (True, False)
+    """
+    match column.kind:
+        case "integer" | "number":
+            return kind in INTEGERS or kind in FLOATS or kind.startswith("DECIMAL")
+        case "category" | "text":
+            return kind in INTEGERS or kind in {"VARCHAR", "UUID", "BOOLEAN"} or kind.startswith("ENUM")
+        case "boolean":
+            return kind == "BOOLEAN"
+        case "date":
+            return kind == "DATE" or kind.startswith("TIMESTAMP")
+
+
+def _did_you_mean(name: str, existing: Iterable[str]) -> str:
+    lower = {e.lower(): e for e in existing}
+    close = get_close_matches(name.lower(), lower, n=1)
+    if close:
+        return f"did you mean {lower[close[0]]}?"
+    listed = ", ".join(list(lower.values())[:8])
+    return f"it has {listed}" if listed else "the database is empty"

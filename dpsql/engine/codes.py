@@ -1,0 +1,165 @@
+"""From a column of rows to codes of its declared domain, as SQL. Total: no value makes these expressions fail.
+
+A NULL or a value outside the domain gives NULL; the caller turns that into the last code. The in-memory engine codes
+the same values in Python, and the contract tests compare the two.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from math import floor, inf, isfinite, nextafter
+
+from dpsql.domain import BooleanDomain, CategoryDomain, DateDomain, DateUnit, FiniteDomain, IntegerDomain, NumberDomain
+from dpsql.engine.catalog import FLOATS, INTEGERS
+from dpsql.engine.quoting import double, double_list
+
+TREE_BINS = 64  # irregular bins up to here: nested CASE; beyond, an ASOF join is faster
+LISTED_BINS = 4096  # regular bins up to here: arithmetic, corrected by the exact edges in a literal
+
+
+@dataclass(frozen=True)
+class Coded:
+    """How to code one column.
+
+    ``expression``: SQL for the code, NULL when outside. ``join``: what it adds to the FROM clause ("" for nothing).
+    ``setup``: a statement and its parameters that create the joined lookup table, once.
+    """
+
+    expression: str
+    join: str = ""
+    setup: tuple[str, Sequence[object]] | None = None
+
+
+def coded(domain: FiniteDomain, column: str, kind: str, lookup: str) -> Coded:
+    """SQL for the codes of ``domain``; ``column`` is quoted SQL of type ``kind``, ``lookup`` a free, plain table name."""
+    match domain:
+        case IntegerDomain():
+            return Coded(_integer(domain, column, kind))
+        case NumberDomain():
+            return _number(domain, f"TRY_CAST({column} AS DOUBLE)", lookup)
+        case CategoryDomain():
+            return _category(domain, column, lookup)
+        case BooleanDomain():
+            return Coded(f"CAST({column} AS INTEGER)")
+        case DateDomain():
+            return Coded(_date(domain, column, kind))
+
+
+def _integer(domain: IntegerDomain, column: str, kind: str) -> str:
+    code = f"TRY_CAST({column} AS BIGINT)"
+    whole = "TRUE"
+    if kind in FLOATS:
+        whole = f"{column} = trunc({column})"
+    elif kind not in INTEGERS:  # DECIMAL: the cast rounds, so it must lead back to the same number
+        whole = f"TRY_CAST({code} AS {kind}) = {column}"
+    return f"CASE WHEN {whole} AND {code} BETWEEN {domain.low} AND {domain.high} THEN {code} - ({domain.low}) END"
+
+
+def _number(domain: NumberDomain, x: str, lookup: str) -> Coded:
+    edges, bins = domain.edges, len(domain.edges) - 1
+    inside = f"{x} BETWEEN {double(edges[0])} AND {double(edges[-1])}"  # NaN is above every number in DuckDB
+    scale = regular_scale(edges)
+    if scale is not None and bins <= LISTED_BINS:
+        listed = f"({double_list(edges)})"
+        guess = f"least({bins - 1}, TRY_CAST(floor(({x} - {double(edges[0])}) * {double(scale)}) AS INTEGER))"
+        below = f"CAST({x} < {listed}[{guess} + 1] AS INTEGER)"
+        above = f"CAST({guess} < {bins - 1} AND {x} >= {listed}[{guess} + 2] AS INTEGER)"
+        return Coded(f"CASE WHEN {inside} THEN {guess} - {below} + {above} END")
+    if bins <= TREE_BINS:
+        return Coded(f"CASE WHEN {inside} THEN {_tree(edges, 0, bins - 1, x)} END")
+    return Coded(
+        f"CASE WHEN {inside} THEN {lookup}.code END",
+        f"ASOF LEFT JOIN {lookup} ON {x} >= {lookup}.edge",
+        (
+            f"CREATE TEMP TABLE {lookup} AS SELECT unnest(?::DOUBLE[]) AS edge, unnest(range({bins}))::INTEGER AS code",
+            [list(edges[:-1])],
+        ),
+    )
+
+
+def regular_scale(edges: Sequence[float]) -> float | None:
+    """A factor f such that floor((x - edges[0]) * f) misses the bin of no x by more than one; None if there is none.
+
+    The guess is monotone in x (each rounding is), so it is enough to look at both ends of every bin.
+
+    >>> regular_scale((0.0, 0.1, 0.2, 0.30000000000000004)) is None, regular_scale((0.0, 1.0, 1000.0)) is None
+    (False, True)
+    """
+    low, span = edges[0], edges[-1] - edges[0]
+    bins = len(edges) - 1
+    if not isfinite(span) or not isfinite(bins / span):
+        return None
+    scale = bins / span
+    for i in range(bins):
+        first = floor((edges[i] - low) * scale)
+        last = floor((nextafter(edges[i + 1], -inf) - low) * scale)
+        if not (i - 1 <= first and last <= i + 1):
+            return None
+    return scale
+
+
+def _tree(edges: Sequence[float], first: int, last: int, x: str) -> str:
+    """Binary search over the bins ``first`` to ``last``."""
+    if first == last:
+        return str(first)
+    middle = (first + last + 1) // 2
+    upper, lower = _tree(edges, middle, last, x), _tree(edges, first, middle - 1, x)
+    return f"CASE WHEN {x} >= {double(edges[middle])} THEN {upper} ELSE {lower} END"
+
+
+def _category(domain: CategoryDomain, column: str, lookup: str) -> Coded:
+    # Bytes, not strings: a collation of the column or the database must not merge values. A join, because casting to
+    # an ENUM of many values is a linear search in DuckDB 2.0.
+    return Coded(
+        f"{lookup}.code",
+        f"LEFT JOIN {lookup} ON {lookup}.bytes = encode(CAST({column} AS VARCHAR))",
+        (
+            f"CREATE TEMP TABLE {lookup} AS "
+            f"SELECT encode(unnest(?::VARCHAR[])) AS bytes, unnest(range({len(domain.values)}))::INTEGER AS code",
+            [list(domain.values)],
+        ),
+    )
+
+
+def _date(domain: DateDomain, column: str, kind: str) -> str:
+    day = calendar_day(column, kind)
+    first = domain.values[0]
+    last = domain.values[-1]
+    if not isinstance(first, date) or not isinstance(last, date):  # the domain's values are dates, never NULL
+        return "NULL"
+    match domain.unit:
+        case "day":
+            code = f"({day} - DATE '{first}')"
+        case "week":
+            code = f"({day} - DATE '{first}') // 7"
+        case "month":
+            code = f"(year({day}) - {first.year}) * 12 + month({day}) - {first.month}"
+        case "quarter":
+            code = f"(year({day}) - {first.year}) * 4 + quarter({day}) - {(first.month + 2) // 3}"
+        case "year":
+            code = f"year({day}) - {first.year}"
+    # the range is checked first: infinite dates never reach the arithmetic
+    return f"CASE WHEN {day} BETWEEN DATE '{first}' AND DATE '{last_day(last, domain.unit)}' THEN {code} END"
+
+
+def calendar_day(column: str, kind: str) -> str:
+    """The DATE of a DATE or TIMESTAMP column; with a time zone, its day in UTC whatever the session's zone is."""
+    if kind == "TIMESTAMP WITH TIME ZONE":
+        return f"CAST(make_timestamp(epoch_us({column})) AS DATE)"
+    return column if kind == "DATE" else f"TRY_CAST({column} AS DATE)"
+
+
+def last_day(start: date, unit: DateUnit) -> date:
+    """The last day of the unit that begins on ``start``.
+
+    >>> last_day(date(2020, 2, 1), "month"), last_day(date(9999, 10, 1), "quarter")
+    (datetime.date(2020, 2, 29), datetime.date(9999, 12, 31))
+    """
+    days = {"day": 1, "week": 7}.get(unit)
+    if days is not None:
+        return date.fromordinal(min(start.toordinal() + days - 1, date.max.toordinal()))
+    months = {"month": 1, "quarter": 3, "year": 12}[unit]
+    month = start.month - 1 + months
+    if start.year + month // 12 > date.max.year:
+        return date.max
+    return date(start.year + month // 12, month % 12 + 1, 1) - timedelta(days=1)

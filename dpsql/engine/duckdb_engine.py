@@ -1,0 +1,166 @@
+"""The private engine on DuckDB: counts rows by codes of the public domain, and nothing else."""
+
+from hashlib import sha256
+from math import prod
+from pathlib import Path
+from threading import RLock
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from dpsql.domain import TableDomain
+from dpsql.engine.catalog import Catalog, Source, private_sources, public_sources
+from dpsql.engine.contingencies import Contingencies, Scope
+from dpsql.engine.fingerprint import file_identity, table_fingerprint
+from dpsql.engine.reader import Reader, open_read_only, without_cause
+from dpsql.engine.rows import Rows
+from dpsql.engine.scope import private_table, scope_of, text_columns_of
+from dpsql.engine.text_index import TextIndex
+from dpsql.errors import EngineError, UnknownName
+from dpsql.policy import Policy
+from dpsql.private import Private
+from dpsql.query import Counts, Key
+
+WHOLE_CELLS = 1 << 22
+"""A universe (or the part of it in use) up to here is counted in one scan; every smaller scope is a sum over it."""
+
+CACHE_BYTES = 256 << 20
+
+
+class DuckDbEngine:
+    """Counts rows of private tables in a DuckDB database; implements :class:`dpsql.engine.protocol.Engine`.
+
+    ``database``: a path, opened read-only and locked, or an open connection of the owner's, of which a cursor is
+    used (its temporary tables and uncommitted changes are not seen). The policy is checked against the catalog: a
+    missing or unfit table or column raises PolicyError with the key's path; an unreadable file raises EngineError.
+
+    Counts are kept once counted, so one engine answers from one state of the data. Which rows are counted is said in
+    :mod:`dpsql.engine.rows`. Safe to use from several threads.
+
+    >>> from fractions import Fraction
+    >>> from dpsql.domain import BooleanDomain
+    >>> from dpsql.policy import Privacy
+    >>> con = duckdb.connect()
+    >>> _ = con.execute("CREATE TABLE t AS SELECT true AS member").fetchall()
+    >>> policy = Policy(Privacy(Fraction(1), Fraction(0)), (TableDomain("t", (BooleanDomain("member"),)),))
+    >>> DuckDbEngine(con, policy).contingency("t", ("member",))
+    <private>
+    """
+
+    def __init__(self, database: str | Path | duckdb.DuckDBPyConnection, policy: Policy) -> None:
+        self._lock = RLock()
+        self._policy = policy
+        self._path: Path | None = None
+        if isinstance(database, duckdb.DuckDBPyConnection):
+            gone = EngineError("the duckdb connection is closed", hint="pass an open connection or a path")
+            connection = without_cause(database.cursor, lambda _: gone)
+        else:
+            self._path = Path(database)
+            connection = open_read_only(database)
+        self._reader = Reader(connection)
+        try:
+            catalog = Catalog(self._reader)
+            self._sources = private_sources(catalog, policy)
+            self._public = public_sources(catalog, policy, self._sources.values())
+        except Exception:
+            self._reader.close()
+            raise
+        self._rows = {
+            t.name: Rows(self._reader, i, t, self._sources[t.name]) for i, t in enumerate(policy.tables)
+        }
+        self._contingencies = Contingencies(CACHE_BYTES)
+        self._used: dict[str, set[str]] = {t.name: set() for t in policy.tables}
+        self._texts: dict[tuple[str, tuple[str, ...]], TextIndex] = {}
+
+    def contingency(self, table: str, columns: tuple[str, ...]) -> Private[Counts]:
+        """Counts over the cells of ``columns`` in the given order, int64, in rows; not to be written to."""
+        domain = private_table(self._policy, table)
+        scope = scope_of(domain, columns)
+        with self._lock:
+            counts = self._contingencies.get(domain.name, scope)
+            if counts is None:
+                counts = self._count(domain, scope)
+        if columns != scope:
+            counts = np.ascontiguousarray(counts.transpose([scope.index(c) for c in columns]))
+            counts.setflags(write=False)
+        return Private(counts)
+
+    def _count(self, domain: TableDomain, scope: Scope) -> Counts:
+        """One scan over a scope that holds ``scope``, then a sum."""
+        used = self._used[domain.name]
+        used.update(scope)
+        widest = scope
+        for candidate in (tuple(c.name for c in domain.finite), tuple(sorted(used, key=lambda c: domain.order[c]))):
+            if prod(domain.shape(candidate)) <= WHOLE_CELLS:
+                widest = candidate
+                break
+        rows = self._rows[domain.name]
+        source = rows.from_where(widest)
+        found = self._reader.integers(
+            f"counting rows of {domain.name}",
+            f"SELECT cell, count(*) AS n FROM (SELECT {rows.cell(widest)} AS cell {source}) GROUP BY cell",
+        )
+        shape = domain.shape(widest)
+        counts = np.zeros(prod(shape), dtype=np.int64)
+        counts[found["cell"]] = found["n"]
+        counts = counts.reshape(shape)
+        self._contingencies.put(domain.name, widest, counts)
+        if widest == scope:
+            return counts
+        smaller = self._contingencies.get(domain.name, scope)
+        return counts if smaller is None else smaller  # never None: it was put just now and fits
+
+    def keyed_counts(
+        self, table: str, text_columns: tuple[str, ...], keys: tuple[Key, ...], columns: tuple[str, ...]
+    ) -> Private[Counts]:
+        """Counts for each listed key and cell, int64, ``(len(keys), *sizes)``, in rows. Strings match byte by byte.
+
+        The first question about some text columns and scope scans the table; after that the cost follows the support.
+        """
+        domain = private_table(self._policy, table)
+        scope_of(domain, columns)
+        text_columns_of(domain, text_columns)
+        with self._lock:
+            index = self._texts.get((domain.name, text_columns))
+            if index is None:
+                name = f"dpsql_text_{len(self._texts)}"
+                index = TextIndex(self._reader, name, domain, self._rows[domain.name], text_columns)
+                self._texts[domain.name, text_columns] = index
+            counts = index.counts(keys, columns)
+        counts.setflags(write=False)
+        return Private(counts)
+
+    def fingerprint(self) -> str:
+        """SHA-256 over the content of the declared columns and units, whatever the row order, file or DuckDB version."""
+        with self._lock:
+            parts = [table_fingerprint(self._reader, t, self._sources[t.name]) for t in self._policy.tables]
+        return sha256(b"".join(sorted(parts))).hexdigest()
+
+    def file_identity(self) -> str | None:
+        """Changes when the database file may have changed; None for an owner's connection, which has no such mark."""
+        return None if self._path is None else file_identity(self._path)
+
+    def out_of_domain(self, table: str) -> dict[str, int]:
+        """Values that are not NULL but outside the declared domain, per finite column, over all rows.
+
+        For the owner alone: these are exact counts of private rows.
+        """
+        with self._lock:
+            return self._rows[private_table(self._policy, table).name].out_of_domain()
+
+    def public_table(self, name: str) -> pa.Table:
+        """A public table, whole."""
+        source: Source | None = self._public.get(name.lower())
+        if source is None:
+            raise UnknownName(f"there is no public table {name}", name=name, suggestions=self._policy.public_tables)
+        with self._lock:
+            return self._reader.arrow(f"reading the public table {name}", f"SELECT * FROM {source.sql}")
+
+    def close(self) -> None:
+        """Release the connection and what was counted; idempotent. The owner's own connection stays open."""
+        with self._lock:
+            self._reader.close()
+            self._texts.clear()
+            self._contingencies = Contingencies(CACHE_BYTES)
+

@@ -1,0 +1,129 @@
+"""The rows of a private table that are counted, as SQL over codes.
+
+Two rules decide which rows are counted, the same for every scope; each looks at one privacy unit at a time:
+
+1. A row with a NULL or out-of-domain value in ANY declared column that is not nullable is dropped.
+2. Of the rows of a unit at most ``max_rows_per_unit`` are kept: those with the smallest digest of (unit, codes,
+   texts). Rows with equal digests are equal in every declared column, so the counts are determined. A NULL unit is
+   one unit.
+"""
+
+from collections.abc import Sequence
+
+from dpsql.domain import FiniteDomain, TableDomain
+from dpsql.engine.catalog import Source
+from dpsql.engine.codes import Coded, coded
+from dpsql.engine.content import row_digest
+from dpsql.engine.quoting import identifier
+from dpsql.engine.reader import Reader
+
+
+class Rows:
+    """The counted rows of one private table. Lookup tables, and the kept rows of units, are made at first use."""
+
+    def __init__(self, reader: Reader, number: int, table: TableDomain, source: Source) -> None:
+        self._reader = reader
+        self._number = number
+        self._table = table
+        self._source = source
+        self._set_up: set[str] = set()
+        self._kept = False
+        self._coded = {c.name: self._code(i, c) for i, c in enumerate(table.finite)}
+
+    def _code(self, position: int, domain: FiniteDomain) -> Coded:
+        kind = self._source.type_of(domain.name)
+        return coded(domain, f"r.{identifier(domain.name)}", kind, f"dpsql_codes_{self._number}_{position}")
+
+    def from_where(self, finite: Sequence[str]) -> str:
+        """``FROM ... WHERE ...`` of the counted rows, with what :meth:`cell` and :meth:`text` need for the columns."""
+        if self._table.unit is not None:
+            self._keep()
+            return f"FROM {self._kept_name} AS r"
+        return self._scan(finite)
+
+    def cell(self, finite: Sequence[str]) -> str:
+        """SQL for the row-major number of a row's cell in the scope ``finite``; 0 for an empty scope."""
+        terms, stride = [], 1
+        for name in reversed(finite):
+            terms.append(f"{stride}::BIGINT * {self._cell_of(name)}")
+            stride *= self._table.finite_domain(name).size
+        return " + ".join(terms) or "0::BIGINT"
+
+    def text(self, column: str) -> str:
+        """SQL for a text column's bytes: they compare the same under every collation."""
+        if self._table.unit is not None:
+            return f"r.{self._text_name(column)}"
+        return f"encode(CAST(r.{identifier(column)} AS VARCHAR))"
+
+    def out_of_domain(self) -> dict[str, int]:
+        """Values that are not NULL and outside their declared domain, per finite column."""
+        names = [c.name for c in self._table.finite]
+        if not names:
+            return {}
+        counts = ", ".join(
+            f"count(*) FILTER (r.{identifier(n)} IS NOT NULL AND ({self._coded[n].expression}) IS NULL)" for n in names
+        )
+        what = f"counting undeclared values of {self._table.name}"
+        found = self._reader.rows(what, f"SELECT {counts} {self._joined(names)}")
+        return dict(zip(names, found[0], strict=True))
+
+    def _cell_of(self, name: str) -> str:
+        if self._table.unit is not None:
+            return f"r.{self._code_name(name)}"
+        domain, code = self._table.finite_domain(name), self._coded[name].expression
+        return f"coalesce({code}, {len(domain.values)})" if domain.nullable else f"({code})"
+
+    def _scan(self, finite: Sequence[str]) -> str:
+        required = [c.name for c in self._table.finite if not c.nullable]
+        tests = [f"({self._coded[n].expression}) IS NOT NULL" for n in required]
+        tests += [f"r.{identifier(c.name)} IS NOT NULL" for c in self._table.text if not c.nullable]
+        where = f" WHERE {' AND '.join(tests)}" if tests else ""
+        return self._joined([*finite, *required]) + where
+
+    def _joined(self, finite: Sequence[str]) -> str:
+        joins = []
+        for name in dict.fromkeys(finite):
+            code = self._coded[name]
+            if code.setup is not None and name not in self._set_up:
+                self._reader.rows(f"preparing {self._table.name}.{name}", *code.setup)
+                self._set_up.add(name)
+            joins.append(code.join)
+        return " ".join([f"FROM {self._source.sql} AS r", *filter(None, joins)])
+
+    @property
+    def _kept_name(self) -> str:
+        return f"dpsql_kept_{self._number}"
+
+    def _code_name(self, column: str) -> str:
+        return f"c{self._table.order[column]}"
+
+    def _text_name(self, column: str) -> str:
+        return f"t{self._table.order[column]}"
+
+    def _keep(self) -> None:
+        """Materialise the kept rows once: the window over units is the costly part."""
+        if self._kept or self._table.unit is None:
+            return
+        finite, texts = [c.name for c in self._table.finite], [c.name for c in self._table.text]
+        scan = self._scan(finite)
+        inner = [f"r.{identifier(self._table.unit)} AS u"]
+        hashed = [("u", self._source.type_of(self._table.unit))]
+        outer = []
+        for name in finite:
+            domain, code = self._table.finite_domain(name), self._coded[name].expression
+            inner.append(f"CAST(coalesce({code}, {len(domain.values)}) AS UINTEGER) AS {self._code_name(name)}")
+            hashed.append((self._code_name(name), "UINTEGER"))
+            outer.append(self._code_name(name))
+        for name in texts:
+            inner.append(f"CAST(r.{identifier(name)} AS VARCHAR) AS {self._text_name(name)}")
+            hashed.append((self._text_name(name), "VARCHAR"))
+            outer.append(f"encode({self._text_name(name)}) AS {self._text_name(name)}")
+        self._reader.rows(
+            f"keeping at most {self._table.max_rows_per_unit} rows per unit of {self._table.name}",
+            f"CREATE TEMP TABLE {self._kept_name} AS SELECT {', '.join(outer) or '0 AS nothing'} "
+            f"FROM (SELECT {', '.join(inner)} {scan}) "
+            # the unit is part of the digest: otherwise every unit would keep the same favourite values
+            f"QUALIFY row_number() OVER (PARTITION BY u ORDER BY {row_digest(hashed)}) "
+            f"<= {int(self._table.max_rows_per_unit)}",
+        )
+        self._kept = True

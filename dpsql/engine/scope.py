@@ -1,0 +1,32 @@
+"""Names that an engine is asked for, checked against the policy. The front end has bound them already."""
+
+from dpsql.domain import TableDomain
+from dpsql.errors import InternalError, UnknownName
+from dpsql.policy import Policy
+
+
+def private_table(policy: Policy, name: str) -> TableDomain:
+    """The private table of that name, in any case."""
+    table = policy.by_name.get(name.lower())
+    if table is None:
+        raise UnknownName(f"there is no table {name}", name=name, suggestions=[t.name for t in policy.tables])
+    return table
+
+
+def scope_of(table: TableDomain, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The finite columns in table order. UnknownName when one is not a finite column of the table."""
+    known = {c.name for c in table.finite}
+    for name in columns:
+        if name not in known:
+            raise UnknownName(f"{table.name} has no finite column {name}", name=name)
+    if len(set(columns)) != len(columns):
+        raise InternalError(f"a column is listed twice in a scope of {table.name}")
+    return tuple(sorted(columns, key=lambda c: table.order[c]))
+
+
+def text_columns_of(table: TableDomain, columns: tuple[str, ...]) -> None:
+    """UnknownName when one is not a text column of the table."""
+    known = {c.name for c in table.text}
+    for name in columns:
+        if name not in known:
+            raise UnknownName(f"{table.name} has no text column {name}", name=name)

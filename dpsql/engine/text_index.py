@@ -1,0 +1,142 @@
+"""An index from strings to counts, so that a sparse query costs what its support costs, not what the table does.
+
+The strings of a table are numbered once per tuple of text columns. Counts by (string number, cell) are kept in
+compressed sparse rows; a lookup is a dictionary hit and a slice.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsql.domain import TableDomain
+from dpsql.engine.quoting import identifier
+from dpsql.engine.reader import Reader
+from dpsql.engine.rows import Rows
+from dpsql.query import Counts, Key
+
+Encoded = tuple[bytes | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SparseCounts:
+    """Counts by string number and cell: those of string ``i`` are entries ``offsets[i]`` to ``offsets[i + 1]``."""
+
+    columns: tuple[str, ...]
+    sizes: tuple[int, ...]
+    offsets: npt.NDArray[np.int64]
+    cells: npt.NDArray[np.int32] | npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int32] | npt.NDArray[np.int64]
+
+    def of(self, numbers: Sequence[int], columns: tuple[str, ...], sizes: tuple[int, ...]) -> Counts:
+        """Counts over ``columns`` (some of the index's, any order), shape ``(len(numbers), *sizes)``; number -1: zeros."""
+        wanted = np.asarray(numbers, dtype=np.int64)
+        row = np.flatnonzero(wanted >= 0)
+        starts, ends = self.offsets[wanted[row]], self.offsets[wanted[row] + 1]
+        lengths = ends - starts
+        entries = np.repeat(ends - np.cumsum(lengths), lengths) + np.arange(lengths.sum())
+        target = np.repeat(row, lengths)
+        cells = self.cells[entries].astype(np.int64)
+        for name, size in zip(columns, sizes, strict=True):
+            axis = self.columns.index(name)
+            stride = int(np.prod(self.sizes[axis + 1 :], dtype=np.int64))
+            target = target * size + cells // stride % size
+        out = np.zeros((len(wanted), *sizes), dtype=np.int64)
+        np.add.at(out.reshape(-1), target, self.counts[entries])
+        return out
+
+
+class TextIndex:
+    """All indexes over one tuple of text columns of one table."""
+
+    def __init__(
+        self, reader: Reader, name: str, table: TableDomain, rows: Rows, text_columns: tuple[str, ...]
+    ) -> None:
+        self._reader = reader
+        self._name = identifier(name)
+        self._table = table
+        self._rows = rows
+        self._text_columns = text_columns
+        self._numbers: dict[bytes | None, int] | dict[Encoded, int] = {}
+        self._counts: dict[frozenset[str], SparseCounts] = {}
+
+    def counts(self, keys: Sequence[Key], columns: tuple[str, ...]) -> Counts:
+        """Counts of the listed keys over the cells of ``columns``, int64, ``(len(keys), *sizes)``."""
+        if not self._counts:
+            self._number_strings()
+        index = self._narrowest(columns)
+        if index is None:
+            index = self._count(tuple(sorted(columns, key=lambda c: self._table.order[c])))
+        return index.of(self._numbers_of(keys), columns, self._table.shape(columns))
+
+    def _narrowest(self, columns: tuple[str, ...]) -> SparseCounts | None:
+        holds = [s for key, s in self._counts.items() if key.issuperset(columns)]
+        return min(holds, key=lambda s: len(s.cells), default=None)
+
+    def _numbers_of(self, keys: Sequence[Key]) -> list[int]:
+        # surrogates never match: no stored string has them
+        encoded: Iterator[Encoded] = (
+            tuple(None if part is None else part.encode("utf-8", "surrogatepass") for part in key) for key in keys
+        )
+        numbers: dict[object, int] = self._numbers  # type: ignore[assignment]  # keys are looked up, never stored
+        if len(self._text_columns) == 1:
+            return [numbers.get(key[0], -1) for key in encoded]
+        return [numbers.get(key, -1) for key in encoded]
+
+    @property
+    def _parts(self) -> list[str]:
+        return [f"k{i}" for i in range(len(self._text_columns))]
+
+    def _number_strings(self) -> None:
+        texts = ", ".join(f"{self._rows.text(c)} AS k{i}" for i, c in enumerate(self._text_columns))
+        grouped = ", ".join(self._parts)
+        what = f"indexing the strings of {self._table.name}"
+        source = self._rows.from_where(())
+        self._reader.rows(
+            what,
+            f"CREATE TEMP TABLE {self._name} AS SELECT {grouped}, n, row_number() OVER () - 1 AS number "
+            f"FROM (SELECT {grouped}, count(*) AS n FROM (SELECT {texts} {source}) GROUP BY {grouped})",
+        )
+        found = self._reader.arrays(what, f"SELECT number, n, {grouped} FROM {self._name} ORDER BY number")
+        parts = [found[p].tolist() for p in self._parts]  # masked entries, NULL, become None
+        if len(parts) == 1:
+            self._numbers = dict(zip(map(_bytes, parts[0]), range(len(parts[0])), strict=True))
+        else:
+            keys = (tuple(map(_bytes, key)) for key in zip(*parts, strict=True))
+            self._numbers = dict(zip(keys, range(len(parts[0])), strict=True))
+        counts = _small(np.asarray(found["n"], dtype=np.int64))
+        offsets = np.arange(len(counts) + 1, dtype=np.int64)
+        self._counts[frozenset()] = SparseCounts((), (), offsets, np.zeros(len(counts), dtype=np.int32), counts)
+
+    def _count(self, columns: tuple[str, ...]) -> SparseCounts:
+        texts = ", ".join(f"{self._rows.text(c)} AS k{i}" for i, c in enumerate(self._text_columns))
+        same = " AND ".join(f"s.{p} IS NOT DISTINCT FROM d.{p}" for p in self._parts)
+        source = self._rows.from_where(columns)
+        found = self._reader.integers(
+            f"counting strings of {self._table.name}",
+            f"SELECT d.number AS number, s.cell AS cell, count(*) AS n "
+            f"FROM (SELECT {texts}, {self._rows.cell(columns)} AS cell {source}) AS s "
+            f"JOIN {self._name} AS d ON {same} GROUP BY ALL ORDER BY number, cell",
+        )
+        strings = len(self._numbers)
+        per_string = np.bincount(found["number"], minlength=strings)
+        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(per_string, dtype=np.int64)])
+        index = SparseCounts(
+            columns, self._table.shape(columns), offsets, _small(found["cell"]), _small(found["n"])
+        )
+        self._counts[frozenset(columns)] = index
+        return index
+
+
+def _bytes(value: object) -> bytes | None:
+    return None if value is None else bytes(value)  # type: ignore[call-overload, no-any-return]  # bytes-like
+
+
+def _small(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int32] | npt.NDArray[np.int64]:
+    """Half the memory where the values allow it."""
+    if len(values) and int(values.max()) > np.iinfo(np.int32).max:
+        return values
+    return values.astype(np.int32)
+
+
