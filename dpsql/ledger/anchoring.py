@@ -16,13 +16,17 @@ class Anchoring:
         self._path = path
         self._data = header["data"]
         self._ledger = header["ledger"]
+        self._anchors: dict[str, Anchor] = {}
         self.notices: list[str] = []
+
+    def recall(self) -> None:
+        """Read what is on record, before the history: other sessions may append and record in between."""
+        if self._registry is not None:
+            self._anchors = self._registry.anchors(self._data)
 
     def check(self, history: History, *, new_budget: bool) -> None:
         """``LedgerError`` unless the history continues the anchored one, or ``new_budget`` allows another ledger."""
-        if self._registry is None:
-            return
-        anchors = self._registry.anchors(self._data)
+        anchors = self._anchors
         own = anchors.get(self._ledger)
         if own is None:
             if anchors and not new_budget:

@@ -100,6 +100,7 @@ class AnswerStore:
 
     def counts(self) -> tuple[int, int]:
         """(questions answered, of these free); approximate after a crash."""
+        self.flush()  # only the file knows which of the buffered ones are new
         free = sum(1 for answer in self._buffer.values() if answer.charged == 0)
         try:
             stored = dict(self._file.execute("SELECT name, value FROM counts").fetchall())

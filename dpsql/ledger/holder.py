@@ -98,6 +98,8 @@ def _remove_if_dead(path: Path) -> bool:
         descriptor = os.open(path, os.O_RDWR)
     except FileNotFoundError:
         return True
+    except PermissionError:
+        return False  # another user's: unknown, so its reservation stays reserved
     try:
         if not try_lock(descriptor):
             return False

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from contextlib import AbstractContextManager
 from typing import Protocol
 
 from dpsql.ledger.event import Event, Payload, Totals
@@ -58,19 +57,6 @@ class Ledger(Protocol):
 
     def drawing(self, reservation: int) -> AbstractContextManager[None]:
         """Around the coins drawn under a reservation: left by an exception, it can be freed no more, only burnt."""
-        ...
-
-    def drawing(self, reservation: int) -> AbstractContextManager[None]:
-        """Around the coins drawn under ``reservation``: left by an exception, it can no longer be freed."""
-        ...
-
-    def count_answers(self) -> tuple[int, int]:
-        """(questions answered, of these free), over all processes; approximate after a crash."""
-        ...
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What the owner should hear: a ledger was created, a file had to be moved aside. Public."""
         ...
 
     def lookup(self, key: str) -> Answer | None:

@@ -7,7 +7,6 @@ fingerprint which ledgers exist and how far each had come; it holds public value
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -88,24 +87,19 @@ class Registry:
         """Keep the anchor if it is further than the one known for its ledger; call within ``exclusive``."""
         anchors = self.anchors(data)
         known = anchors.get(anchor.ledger)
-        if known is not None and (known.sequence, known.path) >= (anchor.sequence, anchor.path) and not sync:
-            return
-        if known is not None and known.sequence > anchor.sequence:
+        if known is not None and (known.sequence > anchor.sequence or known == anchor):
             return
         anchors[anchor.ledger] = anchor
         text = json.dumps({"data": data, "ledgers": [asdict(entry) for entry in anchors.values()]}, indent=1)
         file = self._file(data)
-        draft = file.with_suffix(f".new-{secrets.token_hex(8)}")
-        try:
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-                stream.write(text)
-                stream.flush()
-                if sync:
-                    os.fsync(descriptor)
-            draft.replace(file)
-        finally:
-            draft.unlink(missing_ok=True)
+        draft = file.with_suffix(".draft")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            if sync:
+                os.fsync(descriptor)
+        draft.replace(file)
 
     @property
     def _folder(self) -> Path:

@@ -92,6 +92,7 @@ class SqliteLedger:
         return ledger
 
     def _start(self, *, new_budget: bool) -> None:
+        self._read(self._anchoring.recall)
         self._read(self._catch_up)
         self._read(lambda: self._anchoring.check(self._history, new_budget=new_budget))
         dead = any(not is_alive(self._path, entry.holder) for entry in self._history.balance.open.values())
@@ -292,7 +293,7 @@ class SqliteLedger:
         try:
             return action()
         except LedgerError as error:
-            self._poison = error
+            self._poison = LedgerError(error.message, hint=error.hint)  # a copy: the original's frames hold cursors
             raise
         except (sqlite3.Error, OSError) as error:
             failure = explain(self._path, error)

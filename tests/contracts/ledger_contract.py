@@ -1,0 +1,205 @@
+"""What every ``Ledger`` does; subclasses provide ``ledger``."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from dpsql.errors import BudgetExhausted, LedgerError
+from dpsql.ledger import Ledger, Totals
+from dpsql.result import Answer
+
+HEADER = {"policy": "policy digest", "data": "data fingerprint", "plan": '{"epsilon": "1"}'}
+EASY = Answer(12, 3.5, (8.5, 15.5), "calibrated", "hypothesis", certified=True, certified_bound=40.25)
+PAID = Answer(-0.0, 0.1 + 0.2, None, "exact", "measurement", certified=True, charged=1 / 3)
+
+
+def any_cost(totals: Totals) -> None:
+    """A check that never refuses."""
+
+
+def within(budget: int, cost: int) -> Callable[[Totals], None]:
+    def check(totals: Totals) -> None:
+        if totals.spent + totals.reserved + cost > budget:
+            raise BudgetExhausted("spent", requested=float(cost), remaining=0.0)
+
+    return check
+
+
+class LedgerContract:
+    """Run for every implementation."""
+
+    @pytest.fixture
+    def ledger(self) -> Ledger:
+        raise NotImplementedError
+
+    def kinds(self, ledger: Ledger) -> list[str]:
+        return [event.kind for event in ledger.events()]
+
+    def test_header_is_kept_and_immutable(self, ledger: Ledger) -> None:
+        assert {key: ledger.header[key] for key in HEADER} == HEADER
+        with pytest.raises(TypeError):
+            ledger.header["policy"] = "other"  # type: ignore[index]
+
+    def test_begins_empty(self, ledger: Ledger) -> None:
+        assert ledger.events() == []
+        assert ledger.totals() == Totals(0, 0)
+        assert ledger.count_answers() == (0, 0)
+
+    def test_reserved_then_released_is_spent_in_full(self, ledger: Ledger) -> None:
+        number = ledger.reserve(10, any_cost, {"burn": 3})
+        assert ledger.totals() == Totals(0, 10)
+        ledger.hard(number, {"query": "q"})
+        assert ledger.totals() == Totals(0, 10)
+        ledger.release(number, {"values": [1, -2]})
+        assert ledger.totals() == Totals(10, 0)
+        assert self.kinds(ledger) == ["reserve", "hard", "release"]
+        assert [event.cost for event in ledger.events()] == [10, 0, 10]
+        assert [event.reservation for event in ledger.events()] == [number] * 3
+
+    def test_a_planned_measurement_needs_no_hard(self, ledger: Ledger) -> None:
+        number = ledger.reserve(7, any_cost, {})
+        ledger.release(number, {})
+        assert ledger.totals() == Totals(7, 0)
+
+    def test_freed_costs_nothing(self, ledger: Ledger) -> None:
+        ledger.free(ledger.reserve(10, any_cost, {"burn": 3}))
+        assert ledger.totals() == Totals(0, 0)
+        assert self.kinds(ledger) == ["reserve", "free"]
+
+    def test_check_sees_spent_and_reserved(self, ledger: Ledger) -> None:
+        seen: list[Totals] = []
+        ledger.release(ledger.reserve(4, seen.append, {}), {})
+        ledger.reserve(5, seen.append, {})
+        ledger.reserve(6, seen.append, {})
+        assert seen == [Totals(0, 0), Totals(4, 0), Totals(4, 5)]
+
+    def test_a_refused_reservation_leaves_no_trace(self, ledger: Ledger) -> None:
+        ledger.reserve(6, within(10, 6), {})
+        with pytest.raises(BudgetExhausted):
+            ledger.reserve(6, within(10, 6), {})
+        assert ledger.totals() == Totals(0, 6)
+        assert len(ledger.events()) == 1
+        ledger.reserve(4, within(10, 4), {})
+
+    def test_budgets_beyond_64_bits(self, ledger: Ledger) -> None:
+        ledger.release(ledger.reserve(10**30 + 1, any_cost, {}), {})
+        assert ledger.totals().spent == 10**30 + 1
+
+    def test_events_after(self, ledger: Ledger) -> None:
+        for _ in range(5):
+            ledger.reserve(1, any_cost, {})
+        assert [event.sequence for event in ledger.events()] == [1, 2, 3, 4, 5]
+        assert [event.sequence for event in ledger.events(after=3)] == [4, 5]
+        assert ledger.events(after=9) == []
+        assert not ledger.changed()
+
+    def test_payloads_come_back_as_json(self, ledger: Ledger) -> None:
+        payload = {
+            "burn": 1,
+            "text": "a\u2028\U0001f600\x00",
+            "list": [1, 2.5, None, True],
+            "big": 2**80,
+            "deep": {"a": [[]]},
+        }
+        ledger.reserve(1, any_cost, payload)
+        assert ledger.events()[0].payload == payload
+        ledger.reserve(1, any_cost, {"pair": (1, 2)})
+        assert ledger.events()[1].payload == {"pair": [1, 2]}
+
+    @pytest.mark.parametrize("payload", [{"x": object()}, {"x": {1, 2}}, {"burn": 11}, {"burn": -1}, {"burn": 1.0}])
+    def test_payloads_that_cannot_be_kept(self, ledger: Ledger, payload: dict[str, object]) -> None:
+        with pytest.raises(LedgerError):
+            ledger.reserve(10, any_cost, payload)
+        assert ledger.events() == []
+        ledger.reserve(10, any_cost, {})
+
+    @pytest.mark.parametrize("cost", [-1, 1.0, True, "1"])
+    def test_costs_are_whole_units(self, ledger: Ledger, cost: int) -> None:
+        with pytest.raises(LedgerError):
+            ledger.reserve(cost, any_cost, {})
+        assert ledger.events() == []
+
+    def test_a_closed_reservation_stays_closed(self, ledger: Ledger) -> None:
+        freed = ledger.reserve(1, any_cost, {})
+        ledger.free(freed)
+        released = ledger.reserve(1, any_cost, {})
+        ledger.release(released, {})
+        for number in (freed, released, 99):
+            for action in (lambda n: ledger.hard(n, {}), lambda n: ledger.release(n, {}), ledger.free):
+                with pytest.raises(LedgerError):
+                    action(number)
+        assert ledger.totals() == Totals(1, 0)
+
+    def test_hard_happens_once_and_forbids_free(self, ledger: Ledger) -> None:
+        number = ledger.reserve(10, any_cost, {"burn": 3})
+        ledger.hard(number, {})
+        with pytest.raises(LedgerError):
+            ledger.hard(number, {})
+        with pytest.raises(LedgerError):
+            ledger.free(number)
+        assert ledger.totals() == Totals(0, 10)
+
+    def test_misuse_does_not_poison(self, ledger: Ledger) -> None:
+        with pytest.raises(LedgerError):
+            ledger.free(99)
+        ledger.free(ledger.reserve(1, any_cost, {}))
+
+    def test_left_while_drawing_is_never_freed(self, ledger: Ledger) -> None:
+        number = ledger.reserve(10, any_cost, {"burn": 3})
+        with suppress(KeyboardInterrupt), ledger.drawing(number):
+            raise KeyboardInterrupt
+        with pytest.raises(LedgerError):
+            ledger.free(number)
+        assert ledger.totals() == Totals(0, 10)
+
+    def test_drawing_that_ends_well_may_be_freed(self, ledger: Ledger) -> None:
+        number = ledger.reserve(10, any_cost, {"burn": 3})
+        with ledger.drawing(number):
+            pass
+        ledger.free(number)
+        assert ledger.totals() == Totals(0, 0)
+
+    def test_answers_are_exact_and_the_first_stays(self, ledger: Ledger) -> None:
+        assert ledger.lookup("q") is None
+        ledger.remember([("q", EASY), ("big", Answer(2**70, None, None, "exact", "public", certified=True))])
+        ledger.remember([("q", PAID)])
+        assert ledger.lookup("q") == EASY
+        assert isinstance(ledger.lookup("q").value, int)  # type: ignore[union-attr]
+        assert ledger.lookup("big").value == 2**70  # type: ignore[union-attr]
+        assert ledger.lookup("Q") is None
+
+    def test_released_answers_are_looked_up(self, ledger: Ledger) -> None:
+        ledger.release(ledger.reserve(1, any_cost, {}), {}, [("a", PAID), ("b", EASY)])
+        assert ledger.lookup("a") == PAID
+        assert str(ledger.lookup("a").value) == "-0.0"  # type: ignore[union-attr]
+        assert ledger.lookup("b") == EASY
+        assert ledger.count_answers() == (2, 1)
+
+    def test_many_answers(self, ledger: Ledger) -> None:
+        ledger.remember((f"q{i}", Answer(i, 1.0, None, "exact", "hypothesis", certified=True)) for i in range(1000))
+        assert [ledger.lookup(f"q{i}").value for i in (0, 255, 256, 999)] == [0, 255, 256, 999]  # type: ignore[union-attr]
+        assert ledger.count_answers() == (1000, 1000)
+
+    def test_strange_questions(self, ledger: Ledger) -> None:
+        for key in ("", "\x00", "\ud800", "x" * 100_000):
+            ledger.remember([(key, EASY)])
+            assert ledger.lookup(key) == EASY
+
+    def test_closed_refuses_everything_and_closes_again(self, ledger: Ledger) -> None:
+        number = ledger.reserve(1, any_cost, {})
+        ledger.close()
+        ledger.close()
+        for action in (
+            ledger.events,
+            ledger.totals,
+            ledger.changed,
+            ledger.count_answers,
+            lambda: ledger.lookup("q"),
+            lambda: ledger.remember([]),
+            lambda: ledger.reserve(1, any_cost, {}),
+            lambda: ledger.free(number),
+        ):
+            with pytest.raises(LedgerError) as raised:
+                action()
+            assert raised.value.hint

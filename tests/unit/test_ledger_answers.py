@@ -1,0 +1,140 @@
+"""Answers beside the ledger: fast, flat in memory, and worth nothing when lost."""
+
+import sqlite3
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from dpsql.ledger import SqliteLedger, Totals
+from dpsql.result import Answer
+from tests.contracts.ledger_contract import EASY, HEADER, PAID, any_cost
+
+
+def number(value: int) -> Answer:
+    return Answer(value, 1.0, (0.0, 2.0), "calibrated", "hypothesis", certified=True)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A ledger with one paid answer and one free answer, closed."""
+    path = tmp_path / "a.ledger"
+    with SqliteLedger.open(path, HEADER) as ledger:
+        ledger.release(ledger.reserve(10, any_cost, {}), {}, [("paid", PAID)])
+        ledger.remember([("free", EASY)])
+    return path
+
+
+def answers_file(path: Path) -> Path:
+    return path.with_name("a.ledger.answers")
+
+
+def test_remembered_across_sessions(path: Path) -> None:
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert (ledger.lookup("paid"), ledger.lookup("free")) == (PAID, EASY)
+        assert ledger.count_answers() == (2, 1)
+
+
+def test_a_full_batch_is_written_for_others_to_see(path: Path) -> None:
+    with SqliteLedger.open(path, HEADER) as one, SqliteLedger.open(path, HEADER) as two:
+        one.remember((f"q{i}", number(i)) for i in range(255))
+        assert one.lookup("q0") == number(0)
+        assert two.lookup("q0") is None
+        one.remember([("q255", number(255))])
+        assert two.lookup("q0") == number(0)
+        two.remember([("q0", number(7))])
+        assert two.count_answers()[0] == 259
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.lookup("q0") == number(0)
+        assert ledger.count_answers() == (258, 257)
+
+
+def test_any_append_writes_them_out(path: Path) -> None:
+    with SqliteLedger.open(path, HEADER) as one, SqliteLedger.open(path, HEADER) as two:
+        one.remember([("q", EASY)])
+        one.reserve(1, any_cost, {})
+        assert two.lookup("q") == EASY
+
+
+def test_a_deleted_file_is_rebuilt_from_the_events(path: Path) -> None:
+    answers_file(path).unlink()
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.totals() == Totals(10, 0)
+        assert (ledger.lookup("paid"), ledger.lookup("free")) == (PAID, None)
+        assert ledger.count_answers() == (1, 0)
+
+
+@pytest.mark.parametrize("damage", ["text", "empty", "zeros", "schema", "other ledger", "entries"])
+def test_a_damaged_file_is_begun_anew(path: Path, damage: str) -> None:
+    file = answers_file(path)
+    if damage == "text":
+        file.write_text("not a database" * 1000)
+    elif damage == "empty":
+        file.write_bytes(b"")
+    elif damage == "zeros":
+        file.write_bytes(file.read_bytes()[:4096] + bytes(file.stat().st_size - 4096))
+    else:
+        connection = sqlite3.connect(file, isolation_level=None)
+        change = {
+            "schema": "DROP TABLE answers",
+            "other ledger": "UPDATE facts SET value = 'x' WHERE name = 'ledger'",
+            "entries": "UPDATE answers SET answer = '[1,'",
+        }
+        connection.execute(change[damage])
+        connection.close()
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.totals() == Totals(10, 0)
+        assert ledger.lookup("paid") == PAID
+        assert ledger.lookup("free") is None
+        ledger.remember([("new", EASY)])
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert (ledger.lookup("paid"), ledger.lookup("new")) == (PAID, EASY)
+        assert ledger.totals() == Totals(10, 0)
+
+
+def test_damaged_while_open(path: Path) -> None:
+    with SqliteLedger.open(path, HEADER) as ledger:
+        connection = sqlite3.connect(answers_file(path), isolation_level=None)
+        connection.execute("DROP TABLE answers")
+        connection.close()
+        assert ledger.lookup("paid") == PAID
+        ledger.remember((f"q{i}", number(i)) for i in range(600))
+        assert ledger.lookup("q3") == number(3)
+        assert any("moved aside" in notice for notice in ledger.notices)
+        ledger.reserve(1, any_cost, {})
+
+
+def test_no_place_for_the_file(path: Path) -> None:
+    answers_file(path).unlink()
+    answers_file(path).mkdir()
+    (answers_file(path) / "occupied").touch()
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.lookup("paid") == PAID
+        ledger.remember([("q", EASY)])
+        assert ledger.lookup("q") == EASY
+
+
+def test_locked_by_another_costs_nothing(path: Path) -> None:
+    with SqliteLedger.open(path, HEADER) as ledger:
+        ledger._store._file.execute("PRAGMA busy_timeout = 10")
+        connection = sqlite3.connect(answers_file(path), isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE")
+        ledger.remember((f"q{i}", number(i)) for i in range(300))
+        assert ledger.lookup("q299") == number(299)
+        connection.execute("ROLLBACK")
+        connection.close()
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.lookup("q299") == number(299)
+
+
+def test_memory_stays_flat(path: Path) -> None:
+    with SqliteLedger.open(path, HEADER) as ledger:
+        ledger.remember((f"warm{i}", number(i)) for i in range(1000))
+        tracemalloc.start()
+        try:
+            ledger.remember((f"q{i}", number(i)) for i in range(20_000))
+            grown, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert grown < 500_000  # bytes; keeping the answers would take some ten million
+        assert ledger.lookup("q17") == number(17)

@@ -1,0 +1,184 @@
+"""Anchors: deleted, older, copied or second ledgers do not open a fresh budget silently."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dpsql.errors import LedgerError
+from dpsql.ledger import Registry, SqliteLedger, Totals
+from tests.contracts.ledger_contract import HEADER, any_cost
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    return Registry(tmp_path / "state")
+
+
+@pytest.fixture
+def path(tmp_path: Path, registry: Registry) -> Path:
+    """A registered ledger with 10 units spent, closed."""
+    path = tmp_path / "a.ledger"
+    spend(path, registry)
+    return path
+
+
+def spend(path: Path, registry: Registry | None, cost: int = 10) -> None:
+    with SqliteLedger.open(path, HEADER, registry=registry) as ledger:
+        ledger.release(ledger.reserve(cost, any_cost, {}), {})
+
+
+def remove(path: Path) -> None:
+    for entry in path.parent.glob(f"{path.name}*"):
+        entry.unlink()
+
+
+def refused(path: Path, registry: Registry, header: dict[str, str] = HEADER) -> LedgerError:
+    with pytest.raises(LedgerError) as raised:
+        SqliteLedger.open(path, header, registry=registry)
+    assert raised.value.hint
+    assert raised.value.__context__ is None
+    return raised.value
+
+
+def test_goes_on(path: Path, registry: Registry) -> None:
+    spend(path, registry)
+    with SqliteLedger.open(path, HEADER, registry=registry) as ledger:
+        assert ledger.totals() == Totals(20, 0)
+        assert ledger.notices == ()
+
+
+def test_second_ledger_for_the_same_data(path: Path, registry: Registry) -> None:
+    second = path.with_name("b.ledger")
+    error = refused(second, registry)
+    assert str(path) in error.message
+    assert "--new-budget" in error.hint
+    assert not second.exists()
+    with SqliteLedger.open(second, HEADER, registry=registry, new_budget=True) as ledger:
+        assert ledger.totals() == Totals(0, 0)
+    spend(second, registry)  # decided once, both go on
+    spend(path, registry)
+
+
+def test_other_data_have_their_own(path: Path, registry: Registry) -> None:
+    SqliteLedger.open(path.with_name("b.ledger"), {**HEADER, "data": "other"}, registry=registry).close()
+
+
+def test_another_policy_is_no_way_round(path: Path, registry: Registry) -> None:
+    refused(path.with_name("b.ledger"), registry, {**HEADER, "policy": "other"})
+
+
+def test_deleted(path: Path, registry: Registry) -> None:
+    remove(path)
+    error = refused(path, registry)
+    assert "missing" in error.message
+    assert "--new-budget" in error.hint
+    with SqliteLedger.open(path, HEADER, registry=registry, new_budget=True) as ledger:
+        assert any("new ledger" in notice for notice in ledger.notices)
+
+
+def test_older_copy(path: Path, registry: Registry) -> None:
+    copy = path.with_name("copy")
+    shutil.copy(path, copy)
+    spend(path, registry)
+    remove(path)
+    shutil.move(copy, path)
+    assert "older than" in refused(path, registry).message
+    assert "older than" in refused(path, registry).message
+
+
+def test_older_copy_that_went_on_elsewhere(path: Path, registry: Registry) -> None:
+    copy = path.with_name("copy")
+    shutil.copy(path, copy)
+    spend(path, registry)
+    remove(path)
+    shutil.move(copy, path)
+    spend(path, None, cost=1)
+    spend(path, None, cost=1)
+    assert "older" in refused(path, registry).message
+
+
+def test_moved_ledger_goes_on(path: Path, registry: Registry) -> None:
+    moved = path.with_name("moved.ledger")
+    shutil.move(path, moved)
+    spend(moved, registry)
+    anchors = registry.anchors(HEADER["data"])
+    assert [anchor.path for anchor in anchors.values()] == [str(moved)]
+
+
+def test_two_copies_cannot_both_go_on(path: Path, registry: Registry) -> None:
+    copy = path.with_name("copy.ledger")
+    shutil.copy(path, copy)
+    spend(copy, registry)
+    assert "older than" in refused(path, registry).message
+
+
+def test_spent_without_the_registry_is_caught_up(path: Path, registry: Registry) -> None:
+    spend(path, None)
+    spend(path, registry)
+    (anchor,) = registry.anchors(HEADER["data"]).values()
+    assert anchor.sequence == 6
+
+
+def test_unregistered_ledger_beside_a_registered_one(path: Path, registry: Registry) -> None:
+    second = path.with_name("b.ledger")
+    spend(second, None)
+    assert str(path) in refused(second, registry).message
+    SqliteLedger.open(second, HEADER, registry=registry, new_budget=True).close()
+    spend(second, registry)
+
+
+def test_anchored_from_its_creation_on(tmp_path: Path, registry: Registry) -> None:
+    class Crash(Exception):
+        pass
+
+    def crash(step: str) -> None:
+        if step == "recover:begin":
+            raise Crash
+
+    path = tmp_path / "a.ledger"
+    (tmp_path / "a.ledger.holder-x").touch()
+    with pytest.raises(Crash):
+        SqliteLedger.open(path, HEADER, registry=registry, on_step=crash)
+    remove(path)
+    refused(path, registry)
+
+
+def test_a_directory_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with SqliteLedger.open(tmp_path / "a.ledger", HEADER, registry=Registry(tmp_path / "file" / "state")) as ledger:
+        assert any("cannot be written" in notice for notice in ledger.notices)
+        ledger.reserve(1, any_cost, {})
+
+
+def test_a_registry_lost_on_the_way_is_reported(path: Path, registry: Registry) -> None:
+    with SqliteLedger.open(path, HEADER, registry=registry) as ledger:
+        shutil.rmtree(registry.directory)
+        registry.directory.touch()
+        ledger.reserve(1, any_cost, {})
+        assert any("cannot be written" in notice for notice in ledger.notices)
+        ledger.reserve(1, any_cost, {})
+
+
+def test_a_damaged_registry_is_not_taken_for_an_empty_one(path: Path, registry: Registry) -> None:
+    (file,) = (registry.directory / "ledgers").glob("*.json")
+    for text in ("", "{", "[]", '{"ledgers": [{}]}', '{"ledgers": 5}'):
+        file.write_text(text)
+        assert "damaged" in refused(path, registry).message
+        assert "damaged" in refused(path.with_name("b.ledger"), registry).message
+
+
+def test_never_goes_back(path: Path, registry: Registry) -> None:
+    (anchor,) = registry.anchors(HEADER["data"]).values()
+    older = type(anchor)(anchor.ledger, anchor.path, 1, "00")
+    registry.record(HEADER["data"], older, sync=True)
+    assert list(registry.anchors(HEADER["data"]).values()) == [anchor]
+
+
+def test_holds_public_values_only(path: Path, registry: Registry) -> None:
+    (file,) = (registry.directory / "ledgers").glob("*.json")
+    content = json.loads(file.read_text())
+    assert set(content) == {"data", "ledgers"}
+    assert [set(entry) for entry in content["ledgers"]] == [{"ledger", "path", "sequence", "head"}]
+    assert file.stat().st_mode & 0o077 == 0
