@@ -1,5 +1,6 @@
 """The analyst's commands: query, explain, budget, shell."""
 
+import sys
 import time
 from pathlib import Path
 
@@ -100,7 +101,7 @@ def shell(database: Path, policy: Path | None, ledger: str | None, new_budget: b
 
 def _statement(sql: str) -> str:
     """The text to run, with one trailing semicolon taken off by the session itself."""
-    return click.get_text_stream("stdin").read() if sql == "-" else sql
+    return sys.stdin.read() if sql == "-" else sql
 
 
 def _names(text: str) -> frozenset[str]:

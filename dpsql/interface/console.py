@@ -93,4 +93,5 @@ def _style(stream: IO[Any] | None) -> Style:
         encodes = False
     else:
         encodes = True
-    return Style(colour=_is_terminal(stream) and not dull, unicode=encodes)
+    terminal = _is_terminal(stream)
+    return Style(colour=terminal and not dull, unicode=encodes, terminal=terminal)

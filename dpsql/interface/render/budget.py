@@ -20,9 +20,10 @@ def render_budget(budget: Budget, style: Style) -> list[str]:
         f" {epsilon(budget.remaining_epsilon)} left",
         "",
     ]
+    delta = f"{budget.delta:g}".replace("e-0", "e-")
     free = f", {budget.queries_free:,} of them free" if budget.queries_answered else ""
     items = [
-        ("guarantee", f"({epsilon(budget.epsilon)}, {budget.delta:g})-differential privacy for the whole session"),
+        ("guarantee", f"({epsilon(budget.epsilon)}, {delta})-differential privacy for the whole session"),
         ("answered", f"{budget.queries_answered:,} queries{free}"),
         ("hard rounds", f"{budget.hard_rounds_left:,} left: so often may the model still be wrong"),
     ]

@@ -1,7 +1,9 @@
 """The lines under a result: how good its numbers are, where they came from, what they cost."""
 
+from math import floor, isfinite, log10
+
 from dpsql.interface.render.number import epsilon, error
-from dpsql.interface.render.style import Style
+from dpsql.interface.render.style import Style, escape
 from dpsql.result import Answer, Budget, Result
 
 _WORDS = {"public": "public", "hypothesis": "from the model", "measurement": "measured", "cache": "answered before"}
@@ -13,13 +15,15 @@ def footer(result: Result, budget: Budget | None, seconds: float | None, style: 
     count = f"{rows:,} row{'' if rows == 1 else 's'}"
     lines = [f"({count})" if seconds is None else f"({count}, {duration(seconds)})"]
     answers = result.answers
-    kinds: dict[tuple[str, str, bool], list[Answer]] = {}
-    for answer in answers:
-        if answer.source != "public" or answer.error != 0:
-            kinds.setdefault((answer.source, answer.error_kind, answer.certified), []).append(answer)
-    exact = len(answers) - sum(len(k) for k in kinds.values())
-    alone = len(answers) == 1
-    lines += [(f"{_label(k)}: " if alone else f"{len(k):,} {_label(k)}: ") + bounds(k, style) for k in kinds.values()]
+    kinds: dict[tuple[str, str, str, bool], list[Answer]] = {}
+    exact = 0
+    for name, answer in _named(result):
+        if answer.source == "public" and answer.error == 0:
+            exact += 1
+        else:
+            kinds.setdefault((name, answer.source, answer.error_kind, answer.certified), []).append(answer)
+    for (name, *_), alike in kinds.items():
+        lines.append(f"{name}{_label(alike, len(answers))}: {bounds(alike, style)}")
     if exact:
         lines.append(f"{exact:,} public, exact: no row of the table can change {'it' if exact == 1 else 'them'}")
     if answers:
@@ -36,7 +40,7 @@ def bounds(answers: list[Answer], style: Style) -> str:
     '±96 (about 95 %, model estimate; certified <= 752)'
     """
     sign = style.plus_minus
-    known = [a.error for a in answers if a.error is not None]
+    known = [a.error for a in answers if a.error is not None and isfinite(a.error)]
     if known:
         low, high = _bound(min(known), answers), _bound(max(known), answers)
         size = f"{sign}{high}" if low == high else f"{sign}{low} to {sign}{high}"
@@ -61,14 +65,25 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
-def _label(answers: list[Answer]) -> str:
-    mark = "" if answers[0].certified else "~ "
-    return mark + _WORDS[answers[0].source]
+def _named(result: Result) -> list[tuple[str, Answer]]:
+    """Answers with the name of their column; without it when there is only one column, or none of their own."""
+    if result.block_answers or len(result.column_answers) < 2:
+        return [("", a) for a in result.answers]
+    return [
+        (f"{escape(result.names[i])}: ", a) for i in sorted(result.column_answers) for a in result.column_answers[i]
+    ]
+
+
+def _label(alike: list[Answer], of: int) -> str:
+    mark = "" if alike[0].certified else "~ "
+    count = "" if of == 1 else f"{len(alike):,} "
+    return mark + count + _WORDS[alike[0].source]
 
 
 def _bound(value: float, answers: list[Answer]) -> str:
     whole = all(isinstance(a.value, int) or a.value is None for a in answers)
-    return error(value, 0 if whole or value >= 100 else None if value == 0 else 2)
+    digits = 0 if whole or value <= 0 else max(0, 1 - floor(log10(value)))
+    return error(value, digits)
 
 
 def _charge(result: Result, budget: Budget | None) -> str:

@@ -1,5 +1,6 @@
 """Released numbers as people read them: thousands, digits that the error bound justifies, small counts as intervals."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from math import ceil, floor, isfinite, log10
@@ -21,8 +22,8 @@ class AnswerCell:
     paid: bool
 
 
-def answer_cell(value: object, answer: Answer, style: Style) -> AnswerCell:
-    """``value`` is the cell of the result, in the answer's unit.
+def answer_cell(value: object, answer: Answer, style: Style, digits: int | None = 0) -> AnswerCell:
+    """``value`` is the cell of the result, in the answer's unit; ``digits`` are those of its column.
 
     >>> from dpsql.interface.render.style import PLAIN
     >>> cell = answer_cell(3, Answer(3, 96.0, (0.0, 99.0), "exact", "measurement", certified=True), PLAIN)
@@ -33,7 +34,6 @@ def answer_cell(value: object, answer: Answer, style: Style) -> AnswerCell:
     paid = answer.charged > 0
     if not isinstance(value, int | float) or isinstance(value, bool):
         return AnswerCell(mark, plain(value), "", "", paid)
-    digits = 0 if isinstance(value, int) else _digits(answer.error)
     if answer.error is None:
         return AnswerCell(mark, number(value, digits), style.plus_minus, "?", paid)
     if answer.error == 0:
@@ -103,8 +103,16 @@ def epsilon(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _digits(bound: float | None) -> int | None:
-    """Digits after the point that show a bound with two significant digits."""
-    if bound is None or bound <= 0 or not isfinite(bound):
-        return None
-    return max(0, min(9, 1 - floor(log10(bound))))
+def column_digits(values: Sequence[object], answers: Iterable[Answer]) -> int | None:
+    """Digits after the point for a whole column, so that points align: two significant ones of the smallest bound.
+
+    0 for a column of whole numbers; None when no bound is known.
+
+    >>> averages = [Answer(38.6, 0.21, None, "exact", "measurement", certified=True)]
+    >>> column_digits([38.6], averages), column_digits([8213], averages), column_digits([None], [])
+    (2, 0, None)
+    """
+    if not any(isinstance(v, float) for v in values):
+        return 0 if any(isinstance(v, int) for v in values) else None
+    bounds = [a.error for a in answers if a.error is not None and a.error > 0 and isfinite(a.error)]
+    return max(0, min(9, 1 - floor(log10(min(bounds))))) if bounds else None

@@ -21,7 +21,7 @@ def render_result(
         case "table":
             return "".join(f"{line}\n" for line in render_table(result, style, budget=budget, seconds=seconds))
         case "csv":
-            return render_csv(result)
+            return render_csv(result, escaped=style.terminal)
         case "json":
             return render_json(result)
         case "jsonl":

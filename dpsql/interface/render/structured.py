@@ -84,13 +84,15 @@ def render_jsonl(result: Result) -> str:
     return "".join(to_json(r) + "\n" for r in json_rows(result))
 
 
-def render_csv(result: Result) -> str:
-    """RFC 4180 with a header and ``\\n`` line ends; NULL is an empty field."""
+def render_csv(result: Result, *, escaped: bool = False) -> str:
+    """RFC 4180 with a header and ``\\n`` line ends; NULL is an empty field. ``escaped``: no control characters."""
     names, columns = _flat(result)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(["" if v is None else _field(v) for v in row] for row in zip(*columns, strict=True))
+    writer.writerow([escape(n) for n in names] if escaped else names)
+    for row in zip(*columns, strict=True):
+        fields = ["" if v is None else _field(v) for v in row]
+        writer.writerow([escape(f) if escaped and isinstance(f, str) else f for f in fields])
     return out.getvalue()
 
 

@@ -10,10 +10,14 @@ _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 @dataclass(frozen=True)
 class Style:
-    """``colour``: ANSI colours may be used. ``unicode``: the stream can encode the signs ± and ─ and █."""
+    """``colour``: ANSI colours may be used. ``unicode``: the stream can encode the signs ± and ─ and █.
+
+    ``terminal``: somebody reads it as it is, so even formats for programs must not carry control characters.
+    """
 
     colour: bool = False
     unicode: bool = True
+    terminal: bool = False
 
     @property
     def plus_minus(self) -> str:

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from dpsql.interface.render.footer import footer
 from dpsql.interface.render.layout import Align, grid
-from dpsql.interface.render.number import AnswerCell, answer_cell, plain
+from dpsql.interface.render.number import AnswerCell, answer_cell, column_digits, plain
 from dpsql.interface.render.style import Style, escape, right, shorten, width
 from dpsql.result import Budget, Result
 
@@ -38,9 +38,10 @@ def render_table(
             cells.append([shorten(plain(v), LONGEST_CELL, style) for v in values])
         else:
             aligns.append("left")
-            texts, digits = _aligned([answer_cell(v, a, style) for v, a in zip(values, answers, strict=True)])
+            digits = column_digits(values, answers)
+            texts, end = _aligned([answer_cell(v, a, style, digits) for v, a in zip(values, answers, strict=True)])
             cells.append(texts)
-            title = right(title, max(digits, width(title)))
+            title = right(title, max(end, width(title)))
         header.append(title)
     for extra, column in beside.items():
         header.append(extra)

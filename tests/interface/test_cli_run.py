@@ -1,0 +1,191 @@
+"""``dpsql run``: formats, parameters, failures, and going on after an interruption."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+from dpsql import BudgetExhausted, Error, LedgerError, UnsupportedQuery
+from tests.support.command_line import CommandLine
+from tests.support.fake_session import FakeSession, counts
+
+SCRIPT = "-- three questions\nSELECT 1;\nSELECT ';';\n\nSELECT 3"
+THREE = ["SELECT 1", "SELECT ';'", "SELECT 3"]
+REFUSED = UnsupportedQuery("refused", hint="write another")
+
+
+@pytest.fixture
+def dpsql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    return CommandLine(FakeSession(default=counts(values=(10,))), tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> str:
+    path = tmp_path / "queries.sql"
+    path.write_text(SCRIPT)
+    return str(path)
+
+
+def executed(dpsql: CommandLine) -> list[str]:
+    return [text for text, _ in dpsql.session.executed]
+
+
+def test_all_statements_in_order(dpsql: CommandLine, script: str) -> None:
+    shown = dpsql("run", script)
+    assert shown.exit_code == 0
+    assert executed(dpsql) == THREE
+    assert [line for line in shown.stdout.splitlines() if line.startswith("--")] == [
+        "-- 1. SELECT 1",
+        "-- 2. SELECT ';'",
+        "-- 3. SELECT 3",
+    ]
+
+
+def test_parameters_go_where_they_are_named(dpsql: CommandLine) -> None:
+    shown = dpsql("run", "-", "-p", "a=1", "-p", "b=x", stdin="SELECT $a; SELECT 2; SELECT $b, $a")
+    assert shown.exit_code == 0
+    assert dpsql.session.executed == [
+        ("SELECT $a", {"a": 1}),
+        ("SELECT 2", None),
+        ("SELECT $b, $a", {"a": 1, "b": "x"}),
+    ]
+
+
+def test_first_failure_stops(dpsql: CommandLine, script: str) -> None:
+    dpsql.session.results[THREE[1]] = REFUSED
+    shown = dpsql("run", script)
+    assert shown.exit_code == 1
+    assert executed(dpsql) == THREE[:2]
+    assert f"error: {script}:3: statement 2: refused\nhint: write another\n" in shown.stderr
+
+
+def test_keep_going(dpsql: CommandLine, script: str) -> None:
+    dpsql.session.results[THREE[1]] = REFUSED
+    shown = dpsql("run", script, "--keep-going")
+    assert shown.exit_code == 1
+    assert executed(dpsql) == THREE
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "asked"),
+    [
+        (BudgetExhausted("no more", requested=1.0, remaining=0.0), 3, 3),
+        (LedgerError("altered"), 1, 2),
+    ],
+)
+def test_worst_failure_decides(dpsql: CommandLine, script: str, error: Error, code: int, asked: int) -> None:
+    dpsql.session.results |= {THREE[0]: REFUSED, THREE[1]: error}
+    shown = dpsql("run", script, "--keep-going")
+    assert (shown.exit_code, len(dpsql.session.executed)) == (code, asked)
+
+
+def test_json_is_one_document(dpsql: CommandLine, script: str) -> None:
+    dpsql.session.results[THREE[1]] = REFUSED
+    found = json.loads(dpsql("run", script, "--format", "json", "--keep-going").stdout)
+    assert [(s["statement"], s["line"]) for s in found] == [(1, 2), (2, 3), (3, 5)]
+    assert found[0]["rows"][0]["n"]["value"] == 10
+    assert (found[1]["error"], found[1]["hint"]) == ("refused", "write another")
+    stopped = json.loads(dpsql("run", script, "--format", "json").stdout)
+    assert len(stopped) == 1
+
+
+def test_no_statement_at_all(dpsql: CommandLine) -> None:
+    shown = dpsql("run", "-", "--format", "json", stdin="-- nothing\n;")
+    assert (shown.exit_code, json.loads(shown.stdout)) == (0, [])
+
+
+def test_jsonl_names_the_statement(dpsql: CommandLine, script: str) -> None:
+    lines = [json.loads(line) for line in dpsql("run", script, "--format", "jsonl").stdout.splitlines()]
+    assert [line["statement"] for line in lines] == [1, 2, 3]
+    assert lines[0]["row"]["n"]["value"] == 10
+
+
+def test_csv_results_are_separated_by_a_blank_line(dpsql: CommandLine, script: str) -> None:
+    blocks = dpsql("run", script, "--format", "csv").stdout.split("\n\n")
+    assert [b.splitlines()[0] for b in blocks] == ["g,n,n_error,n_certified"] * 3
+
+
+def test_parquet_needs_a_file_and_writes_one_per_statement(dpsql: CommandLine, script: str, tmp_path: Path) -> None:
+    assert dpsql("run", script, "--format", "parquet").exit_code == 2
+    out = tmp_path / "out.parquet"
+    assert dpsql("run", script, "--format", "parquet", "-o", str(out)).exit_code == 0
+    parts = sorted(p.name for p in tmp_path.glob("out-*.parquet"))
+    assert parts == ["out-001.parquet", "out-002.parquet", "out-003.parquet"]
+    assert parquet.read_table(tmp_path / parts[2]).column("n").to_pylist() == [10]
+
+
+def test_resume_needs_a_file(dpsql: CommandLine, script: str) -> None:
+    assert dpsql("run", script, "--resume").exit_code == 2
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json", "jsonl", "markdown"])
+def test_resumed_output_is_that_of_one_run(dpsql: CommandLine, script: str, tmp_path: Path, form: str) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    # the time in the table's footer is the only thing that may differ
+    assert dpsql("run", script, "--format", form, "-o", str(whole)).exit_code == 0
+    dpsql.session.executed.clear()
+    dpsql.session.results[THREE[1]] = REFUSED
+    assert dpsql("run", script, "--format", form, "-o", str(parts)).exit_code == 1
+    with parts.open("a") as file:
+        file.write("torn last write")
+    assert (tmp_path / "parts.progress").exists()
+    del dpsql.session.results[THREE[1]]
+    assert dpsql("run", script, "--format", form, "-o", str(parts), "--resume").exit_code == 0
+    assert executed(dpsql) == [*THREE[:2], *THREE[1:]]
+    kept = [[line for line in p.read_text().splitlines() if not line.startswith("(1 row")] for p in (whole, parts)]
+    assert kept[0] == kept[1]
+    assert not (tmp_path / "parts.progress").exists()
+
+
+def test_resume_after_a_finished_or_without_any_run_starts_again(
+    dpsql: CommandLine, script: str, tmp_path: Path
+) -> None:
+    out = str(tmp_path / "out")
+    assert dpsql("run", script, "-o", out, "--resume").exit_code == 0
+    assert dpsql("run", script, "-o", out, "--resume").exit_code == 0
+    assert executed(dpsql) == THREE * 2
+
+
+def test_resume_refuses_another_batch(dpsql: CommandLine, script: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    dpsql.session.results[THREE[2]] = REFUSED
+    dpsql("run", script, "-o", str(out))
+    before = out.read_bytes()
+    shown = dpsql("run", script, "-o", str(out), "-p", "a=1", "--resume")
+    assert shown.exit_code == 1
+    assert "is of another file, format or parameters" in shown.stderr
+    assert out.read_bytes() == before
+    out.write_text("")
+    assert "is shorter than" in dpsql("run", script, "-o", str(out), "--resume").stderr
+    (tmp_path / "out.progress").write_text("not JSON")
+    assert dpsql("run", script, "-o", str(out), "--resume").exit_code == 1
+
+
+def test_interrupted_batch_goes_on(
+    dpsql: CommandLine, script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.json"
+    answer = dpsql.session.execute
+
+    def interrupt_third(text: str, parameters: object = None) -> object:
+        if text == THREE[2]:
+            raise KeyboardInterrupt
+        return answer(text)
+
+    monkeypatch.setattr(dpsql.session, "execute", interrupt_third)
+    shown = dpsql("run", script, "--format", "json", "-o", str(out))
+    assert shown.exit_code == 130
+    assert "--resume" in shown.stderr
+    assert len(json.loads(out.read_text())) == 2
+    monkeypatch.setattr(dpsql.session, "execute", answer)
+    assert dpsql("run", script, "--format", "json", "-o", str(out), "--resume").exit_code == 0
+    assert [s["statement"] for s in json.loads(out.read_text())] == [1, 2, 3]
+
+
+def test_not_utf8(dpsql: CommandLine, tmp_path: Path) -> None:
+    path = tmp_path / "latin.sql"
+    path.write_bytes(b"SELECT '\xe9'")
+    shown = dpsql("run", str(path))
+    assert shown.exit_code == 2
+    assert "is not UTF-8" in shown.stderr
