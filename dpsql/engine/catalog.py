@@ -122,9 +122,7 @@ def _check_columns(table: TableDomain, source: Source) -> None:
     for column in table.columns:
         where = f"{path}.columns.{column.name}"
         if not source.has(column.name):
-            raise PolicyError(
-                "the table has no such column", path=where, hint=_did_you_mean(column.name, existing)
-            )
+            raise PolicyError("the table has no such column", path=where, hint=_did_you_mean(column.name, existing))
         kind = source.type_of(column.name)
         if not fits(column, kind):
             raise PolicyError(

@@ -31,7 +31,7 @@ class Coded:
 
 
 def coded(domain: FiniteDomain, column: str, kind: str, lookup: str) -> Coded:
-    """SQL for the codes of ``domain``; ``column`` is quoted SQL of type ``kind``, ``lookup`` a free, plain table name."""
+    """SQL for the codes of ``domain``: ``column`` is quoted SQL of type ``kind``, ``lookup`` a free table name."""
     match domain:
         case IntegerDomain():
             return Coded(_integer(domain, column, kind))
@@ -82,7 +82,7 @@ def regular_scale(edges: Sequence[float]) -> float | None:
 
     The guess is monotone in x (each rounding is), so it is enough to look at both ends of every bin.
 
-    >>> regular_scale((0.0, 0.1, 0.2, 0.30000000000000004)) is None, regular_scale((0.0, 1.0, 1000.0)) is None
+    >>> regular_scale((0.0, 0.1, 0.2, 0.30000000000000004)) is None, regular_scale((0.0, 1.0, 2.0, 1000.0)) is None
     (False, True)
     """
     low, span = edges[0], edges[-1] - edges[0]

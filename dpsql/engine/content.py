@@ -1,4 +1,4 @@
-"""A canonical text of a row, the same in every version of DuckDB: for the fingerprint and the choice of a unit's rows."""
+"""A canonical text of a row, the same in every version of DuckDB: for fingerprints and the choice of a unit's rows."""
 
 from collections.abc import Sequence
 

@@ -66,9 +66,7 @@ class DuckDbEngine:
         except Exception:
             self._reader.close()
             raise
-        self._rows = {
-            t.name: Rows(self._reader, i, t, self._sources[t.name]) for i, t in enumerate(policy.tables)
-        }
+        self._rows = {t.name: Rows(self._reader, i, t, self._sources[t.name]) for i, t in enumerate(policy.tables)}
         self._contingencies = Contingencies(CACHE_BYTES)
         self._used: dict[str, set[str]] = {t.name: set() for t in policy.tables}
         self._texts: dict[tuple[str, tuple[str, ...]], TextIndex] = {}
@@ -132,7 +130,7 @@ class DuckDbEngine:
         return Private(counts)
 
     def fingerprint(self) -> str:
-        """SHA-256 over the content of the declared columns and units, whatever the row order, file or DuckDB version."""
+        """SHA-256 over the content of declared columns and units, whatever the row order, file or DuckDB version."""
         with self._lock:
             parts = [table_fingerprint(self._reader, t, self._sources[t.name]) for t in self._policy.tables]
         return sha256(b"".join(sorted(parts))).hexdigest()
@@ -163,4 +161,3 @@ class DuckDbEngine:
             self._reader.close()
             self._texts.clear()
             self._contingencies = Contingencies(CACHE_BYTES)
-

@@ -29,10 +29,13 @@ def without_cause(work: Callable[[], T], translate: Callable[[Exception], Error]
     DuckDB's messages quote row values. ``raise ... from None`` would still keep them in ``__context__``, so the new
     error is raised after the ``except`` block has ended.
     """
+    error: BaseException
     try:
         return work()
     except FAILURES as e:
-        error = translate(e)
+        # Ctrl-C inside DuckDB arrives as a RuntimeError of its binding
+        pressed = type(e) is RuntimeError and "interrupted" in str(e)
+        error = KeyboardInterrupt() if pressed else translate(e)
     raise error
 
 

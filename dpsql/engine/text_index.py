@@ -17,6 +17,8 @@ from dpsql.engine.rows import Rows
 from dpsql.query import Counts, Key
 
 Encoded = tuple[bytes | None, ...]
+INDEX_BYTES = 512 << 20
+"""Room for the counts of all scopes over one tuple of text columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +31,12 @@ class SparseCounts:
     cells: npt.NDArray[np.int32] | npt.NDArray[np.int64]
     counts: npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
+    @property
+    def nbytes(self) -> int:
+        return self.offsets.nbytes + self.cells.nbytes + self.counts.nbytes
+
     def of(self, numbers: Sequence[int], columns: tuple[str, ...], sizes: tuple[int, ...]) -> Counts:
-        """Counts over ``columns`` (some of the index's, any order), shape ``(len(numbers), *sizes)``; number -1: zeros."""
+        """Counts over ``columns``, some of the index's in any order, ``(len(numbers), *sizes)``; zeros for number -1."""
         wanted = np.asarray(numbers, dtype=np.int64)
         row = np.flatnonzero(wanted >= 0)
         starts, ends = self.offsets[wanted[row]], self.offsets[wanted[row] + 1]
@@ -122,15 +128,20 @@ class TextIndex:
         strings = len(self._numbers)
         per_string = np.bincount(found["number"], minlength=strings)
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(per_string, dtype=np.int64)])
-        index = SparseCounts(
-            columns, self._table.shape(columns), offsets, _small(found["cell"]), _small(found["n"])
-        )
+        index = SparseCounts(columns, self._table.shape(columns), offsets, _small(found["cell"]), _small(found["n"]))
         self._counts[frozenset(columns)] = index
+        self._make_room()
         return index
+
+    def _make_room(self) -> None:
+        """Drop the oldest scopes; the counts without columns and the newest scope stay."""
+        oldest = [key for key in self._counts if key][:-1]
+        while oldest and sum(s.nbytes for s in self._counts.values()) > INDEX_BYTES:
+            del self._counts[oldest.pop(0)]
 
 
 def _bytes(value: object) -> bytes | None:
-    return None if value is None else bytes(value)  # type: ignore[call-overload, no-any-return]  # bytes-like
+    return None if value is None else bytes(value)  # type: ignore[call-overload]  # bytes-like
 
 
 def _small(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int32] | npt.NDArray[np.int64]:
@@ -138,5 +149,3 @@ def _small(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int32] | npt.NDArray
     if len(values) and int(values.max()) > np.iinfo(np.int32).max:
         return values
     return values.astype(np.int32)
-
-

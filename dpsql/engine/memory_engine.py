@@ -1,0 +1,210 @@
+"""The engine's twin in plain Python: the contract tests compare DuckDB with it, and other tests use it as a stub.
+
+Slow on purpose: one dictionary or bisection per value, no SQL.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from hashlib import md5, sha256
+from math import isfinite
+from struct import pack, unpack
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dpsql.domain import (
+    BooleanDomain,
+    CategoryDomain,
+    DateDomain,
+    FiniteDomain,
+    IntegerDomain,
+    NumberDomain,
+    TableDomain,
+    truncate,
+)
+from dpsql.engine.scope import private_table, scope_of, text_columns_of
+from dpsql.errors import EngineError, PolicyError, UnknownName
+from dpsql.policy import Policy
+from dpsql.private import Private
+from dpsql.query import Counts, Key
+
+Columns = Mapping[str, Sequence[Any]]
+
+
+class MemoryEngine:
+    """Private and public tables as Arrow tables or lists of Python values by column; implements ``Engine``.
+
+    >>> from fractions import Fraction
+    >>> from dpsql.policy import Privacy
+    >>> policy = Policy(Privacy(Fraction(1), Fraction(0)), (TableDomain("t", (BooleanDomain("member"),)),))
+    >>> MemoryEngine(policy, {"t": {"member": [True, None]}}).contingency("t", ())
+    <private>
+    """
+
+    def __init__(self, policy: Policy, tables: Mapping[str, pa.Table | Columns]) -> None:
+        self._policy = policy
+        self._tables = {name.lower(): t if isinstance(t, pa.Table) else dict(t) for name, t in tables.items()}
+        self._columns: dict[str, dict[str, Sequence[Any]]] = {}
+        self._closed = False
+        for table in policy.tables:
+            if table.name.lower() not in self._tables:
+                raise PolicyError("the database has no such table or view", path=f"tables.{table.name}")
+            found = _lists(self._tables[table.name.lower()])
+            wanted = [c.name for c in table.columns] + ([table.unit] if table.unit is not None else [])
+            for name in wanted:
+                if name.lower() not in found:
+                    raise PolicyError("the table has no such column", path=f"tables.{table.name}.columns.{name}")
+            self._columns[table.name] = found
+        self._kept = {t.name: list(_keep(t, self._columns[t.name])) for t in policy.tables}
+
+    def contingency(self, table: str, columns: tuple[str, ...]) -> Private[Counts]:
+        """Counts over the cells of ``columns``, int64; see the protocol."""
+        domain = self._table(table)
+        scope_of(domain, columns)
+        out = np.zeros(domain.shape(columns), dtype=np.int64)
+        for codes, _ in self._kept[domain.name]:
+            out[tuple(codes[c] for c in columns)] += 1
+        out.setflags(write=False)
+        return Private(out)
+
+    def keyed_counts(
+        self, table: str, text_columns: tuple[str, ...], keys: tuple[Key, ...], columns: tuple[str, ...]
+    ) -> Private[Counts]:
+        """Counts for each listed key and cell, int64; see the protocol."""
+        domain = self._table(table)
+        scope_of(domain, columns)
+        text_columns_of(domain, text_columns)
+        counted = Counter(
+            (tuple(texts[c] for c in text_columns), tuple(codes[c] for c in columns))
+            for codes, texts in self._kept[domain.name]
+        )
+        out = np.zeros((len(keys), *domain.shape(columns)), dtype=np.int64)
+        for (key, cell), n in counted.items():
+            for i, wanted in enumerate(keys):
+                if wanted == key:
+                    out[(i, *cell)] = n
+        out.setflags(write=False)
+        return Private(out)
+
+    def fingerprint(self) -> str:
+        """SHA-256 over the declared columns' values as a multiset of rows."""
+        parts = []
+        for t in self._policy.tables:
+            names = list(dict.fromkeys([*(c.name for c in t.columns), *([t.unit] if t.unit is not None else [])]))
+            columns = [self._columns[t.name][n.lower()] for n in names]
+            rows = sorted(_md5("".join(map(_field, row))) for row in zip(*columns, strict=True))
+            parts.append(sha256(repr((t.name.lower(), [n.lower() for n in names], rows)).encode()).digest())
+        return sha256(b"".join(sorted(parts))).hexdigest()
+
+    def out_of_domain(self, table: str) -> dict[str, int]:
+        """Values that are not NULL but undeclared, per finite column. For the owner alone."""
+        domain = self._table(table)
+        columns = self._columns[domain.name]
+        return {
+            c.name: sum(v is not None and code(c, v) is None for v in columns[c.name.lower()]) for c in domain.finite
+        }
+
+    def public_table(self, name: str) -> pa.Table:
+        """A public table, whole."""
+        found = self._tables.get(name.lower())
+        if found is None or name.lower() not in {n.lower() for n in self._policy.public_tables}:
+            raise UnknownName(f"there is no public table {name}", name=name, suggestions=self._policy.public_tables)
+        return found if isinstance(found, pa.Table) else pa.table(found)
+
+    def close(self) -> None:
+        """Idempotent."""
+        self._closed = True
+
+    def _table(self, name: str) -> TableDomain:
+        if self._closed:
+            raise EngineError("the connection to the private database is closed", hint="open a new one")
+        return private_table(self._policy, name)
+
+
+def code(domain: FiniteDomain, value: Any) -> int | None:
+    """The code of a value that is not NULL; None when it is outside the domain.
+
+    >>> code(NumberDomain("hours", (0.0, 20.0, 40.0)), 40), code(IntegerDomain("age", 17, 90), 17.5)
+    (1, None)
+    """
+    match domain:
+        case IntegerDomain():
+            inside = value == value and domain.low <= value <= domain.high and value == int(value)
+            return int(value) - domain.low if inside else None
+        case NumberDomain():
+            x = float(value)
+            if not isfinite(x) or not domain.edges[0] <= x <= domain.edges[-1]:
+                return None
+            return min(bisect_right(domain.edges, x) - 1, len(domain.edges) - 2)
+        case CategoryDomain():
+            text = _as_text(value)
+            return domain.values.index(text) if text in domain.values else None
+        case BooleanDomain():
+            return int(value)
+        case DateDomain():
+            if isinstance(value, datetime):
+                value = (value.astimezone(UTC) if value.tzinfo is not None else value).date()
+            day = truncate(value, domain.unit)
+            return domain.values.index(day) if day in domain.values else None
+
+
+def _lists(table: pa.Table | Columns) -> dict[str, Sequence[Any]]:
+    if isinstance(table, pa.Table):
+        return {name.lower(): table.column(name).to_pylist() for name in table.column_names}
+    return {name.lower(): list(values) for name, values in table.items()}
+
+
+def _as_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _keep(table: TableDomain, columns: Columns) -> Iterator[tuple[dict[str, int], dict[str, str | None]]]:
+    """(codes, texts) of the counted rows; the two rules are those of :mod:`dpsql.engine.rows`."""
+    units: dict[Any, list[tuple[int, dict[str, int], dict[str, str | None]]]] = {}
+    unit = columns[table.unit.lower()] if table.unit is not None else None
+    for i in range(len(next(iter(columns.values()), ()))):
+        codes: dict[str, int] = {}
+        texts: dict[str, str | None] = {}
+        counted = True
+        for c in table.finite:
+            value = columns[c.name.lower()][i]
+            found = None if value is None else code(c, value)
+            counted = counted and (found is not None or c.nullable)
+            codes[c.name] = len(c.values) if found is None else found
+        for t in table.text:
+            value = columns[t.name.lower()][i]
+            counted = counted and (value is not None or t.nullable)
+            texts[t.name] = None if value is None else _as_text(value)
+        if not counted:
+            continue
+        if unit is None:
+            yield codes, texts
+        else:
+            digest = _md5("".join(map(_field, [unit[i], *codes.values(), *texts.values()])))
+            units.setdefault(unit[i], []).append((digest, codes, texts))
+    for rows in units.values():
+        rows.sort(key=lambda row: row[0])
+        yield from ((codes, texts) for _, codes, texts in rows[: table.max_rows_per_unit])
+
+
+def _md5(text: str) -> int:
+    return int.from_bytes(md5(text.encode(), usedforsecurity=False).digest(), "little")
+
+
+def _field(value: Any) -> str:
+    """The text of a value as in :mod:`dpsql.engine.content`. A NULL string is '-', another NULL ','."""
+    match value:
+        case float():
+            return f"{unpack('>Q', pack('>d', value))[0]},"
+        case bool() | int() | Decimal():
+            return f"{_as_text(value)},"
+        case date() if not isinstance(value, datetime):
+            return f"{value},"
+        case None:
+            return "-"
+    text = str(value)
+    return f"{len(text.encode())}:{text}"
