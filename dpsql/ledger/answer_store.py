@@ -41,7 +41,7 @@ class AnswerStore:
         self._ledger = ledger
         self._released = released
         self._step = on_step
-        self._buffer: dict[str, Answer] = {}
+        self._buffer: dict[str, tuple[Answer, str]] = {}  # with the text that will be written
         self._applied = 0
         self.notices: list[str] = []
         self._file = self._open()
@@ -50,7 +50,7 @@ class AnswerStore:
         """The first answer given to ``key``, buffered ones included."""
         buffered = self._buffer.get(key)
         if buffered is not None:
-            return buffered
+            return buffered[0]
         try:
             return self._read(key)
         except (sqlite3.Error, ValueError, TypeError) as error:
@@ -58,21 +58,21 @@ class AnswerStore:
                 return None
         self._begin_anew()
         try:
-            return self._buffer[key] if key in self._buffer else self._read(key)
+            return self._buffer[key][0] if key in self._buffer else self._read(key)
         except (sqlite3.Error, ValueError, TypeError):
             return None
 
     def remember(self, answers: Pairs) -> None:
         """Keep answers; every ``BATCH`` of them is written out."""
         for key, answer in answers:
-            self._buffer.setdefault(key, answer)
+            self._keep(key, answer)
             if len(self._buffer) >= BATCH:
                 self.flush()
 
     def absorb(self, sequence: int, answers: Pairs) -> None:
         """Take over the answers that the ledger's event ``sequence`` holds; events come in order."""
         for key, answer in answers:
-            self._buffer.setdefault(key, answer)
+            self._keep(key, answer)
         self._applied = max(self._applied, sequence)
         if len(self._buffer) >= BATCH:
             self.flush()
@@ -101,7 +101,7 @@ class AnswerStore:
     def counts(self) -> tuple[int, int]:
         """(questions answered, of these free); approximate after a crash."""
         self.flush()  # only the file knows which of the buffered ones are new
-        free = sum(1 for answer in self._buffer.values() if answer.charged == 0)
+        free = sum(1 for answer, _ in self._buffer.values() if answer.charged == 0)
         try:
             stored = dict(self._file.execute("SELECT name, value FROM counts").fetchall())
         except sqlite3.Error:
@@ -112,6 +112,10 @@ class AnswerStore:
         self.flush()
         with suppress(sqlite3.Error):
             self._file.close()
+
+    def _keep(self, key: str, answer: Answer) -> None:
+        if key not in self._buffer:
+            self._buffer[key] = (answer, encode_answer(answer))
 
     def _read(self, key: str) -> Answer | None:
         row = self._file.execute("SELECT answer FROM answers WHERE question = ?", (_question(key),)).fetchone()
@@ -124,7 +128,7 @@ class AnswerStore:
             before = self._file.total_changes
             self._file.executemany(
                 "INSERT OR IGNORE INTO answers VALUES (?, ?)",
-                ((_question(k), encode_answer(a)) for k, a in self._buffer.items() if (a.charged == 0) is free),
+                [(_question(k), text) for k, (a, text) in self._buffer.items() if (a.charged == 0) is free],
             )
             new = self._file.total_changes - before
             self._file.execute("UPDATE counts SET value = value + ? WHERE name IN ('answered', ?)", (new, name))
@@ -178,7 +182,7 @@ class AnswerStore:
         self._applied = int(known.get("applied", "0"))
         for sequence, answers in self._released(self._applied):
             for key, answer in answers:
-                self._buffer.setdefault(key, answer)
+                self._keep(key, answer)
             self._applied = sequence
 
     def _begin_anew(self) -> None:
@@ -202,7 +206,13 @@ class AnswerStore:
     def _in_memory(self) -> SqliteFile:
         self.notices.append(f"{self._path} cannot be written; free answers are forgotten when the session ends")
         file = SqliteFile(None, synchronous="OFF", busy_timeout=_TIMEOUT)
-        self._prepare(file)
+        try:
+            self._prepare(file)
+        except sqlite3.Error:
+            # The ledger's own file failed while its answers were read: it will say so itself.
+            file = SqliteFile(None, synchronous="OFF", busy_timeout=_TIMEOUT)
+            self._released = lambda after: iter(())
+            self._prepare(file)
         return file
 
 

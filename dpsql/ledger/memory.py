@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Self
 
 from dpsql.errors import LedgerError
-from dpsql.ledger.answer_text import encode
+from dpsql.ledger.answer_text import encode, encode_answer, encode_answers
 from dpsql.ledger.balance import Balance, already_hard, burn_of, checked_cost
 from dpsql.ledger.event import Event, Kind, Payload, Totals
 from dpsql.result import Answer
@@ -73,6 +73,7 @@ class MemoryLedger:
 
     def release(self, reservation: int, payload: Payload, answers: Iterable[tuple[str, Answer]] = ()) -> None:
         pairs = list(answers)
+        encode_answers(pairs)
         with self._entered():
             self._append("release", reservation, self._balance.held(reservation, _HOLDER).cost, payload)
             for key, answer in pairs:
@@ -98,6 +99,7 @@ class MemoryLedger:
     def remember(self, answers: Iterable[tuple[str, Answer]]) -> None:
         with self._entered():
             for key, answer in answers:
+                encode_answer(answer)  # what a file could not keep is refused here too
                 self._answers.setdefault(key, answer)
 
     def count_answers(self) -> tuple[int, int]:

@@ -95,8 +95,7 @@ class SqliteLedger:
         self._read(self._anchoring.recall)
         self._read(self._catch_up)
         self._read(lambda: self._anchoring.check(self._history, new_budget=new_budget))
-        dead = any(not is_alive(self._path, entry.holder) for entry in self._history.balance.open.values())
-        if dead or stale_files(self._path):
+        if self._read(self._needs_recovery):
             self._append("recover", lambda batch: sweep(self._path))
         self._answers = AnswerStore(
             self._path.with_name(self._path.name + ".answers"),
@@ -105,6 +104,10 @@ class SqliteLedger:
             self._step,
         )
         self._anchoring.record(self._history, sync=True)
+
+    def _needs_recovery(self) -> bool:
+        holders = {entry.holder for entry in self._history.balance.open.values()}
+        return not all(is_alive(self._path, holder) for holder in holders) or bool(stale_files(self._path))
 
     @property
     def path(self) -> Path:

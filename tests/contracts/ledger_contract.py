@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 
+import numpy as np
 import pytest
 
 from dpsql.errors import BudgetExhausted, LedgerError
@@ -180,6 +181,18 @@ class LedgerContract:
         ledger.remember((f"q{i}", Answer(i, 1.0, None, "exact", "hypothesis", certified=True)) for i in range(1000))
         assert [ledger.lookup(f"q{i}").value for i in (0, 255, 256, 999)] == [0, 255, 256, 999]  # type: ignore[union-attr]
         assert ledger.count_answers() == (1000, 1000)
+
+    def test_answers_that_cannot_be_kept(self, ledger: Ledger) -> None:
+        wrong = Answer(np.int64(1), 1.0, None, "exact", "hypothesis", certified=True)  # type: ignore[arg-type]
+        number = ledger.reserve(1, any_cost, {})
+        with pytest.raises(LedgerError):
+            ledger.remember([("q", wrong)])
+        with pytest.raises(LedgerError):
+            ledger.release(number, {}, [("q", wrong)])
+        assert ledger.lookup("q") is None
+        assert ledger.totals() == Totals(0, 1)
+        ledger.remember([("q", EASY)])
+        assert ledger.lookup("q") == EASY
 
     def test_strange_questions(self, ledger: Ledger) -> None:
         for key in ("", "\x00", "\ud800", "x" * 100_000):

@@ -203,7 +203,7 @@ def test_threads_share_one_budget(tmp_path: Path) -> None:
 
 
 def in_child(action: Callable[[], bool]) -> bool:
-    """Run in a forked child, which ends as a process normally does: with its interpreter torn down."""
+    """Whether ``action``, run in a forked child, returned True."""
     child = os.fork()
     if child == 0:
         verdict = 1
@@ -244,21 +244,55 @@ def test_a_forked_child_cannot_use_the_parents_ledger(tmp_path: Path) -> None:
 def test_a_forked_child_does_not_keep_a_dead_parents_reservation(tmp_path: Path) -> None:
     path = tmp_path / "a.ledger"
     read, write = os.pipe()
+    ready, started = os.pipe()
 
     def parent() -> bool:
         ledger = SqliteLedger.open(path, HEADER)
         ledger.reserve(COST, any_cost, {"burn": BURN})
         if os.fork() == 0:  # outlives its parent until the pipe is closed
             os.close(write)
+            os.write(started, b"1")
             os.read(read, 1)
             os._exit(0)
+        os.read(ready, 1)
         os._exit(0)
 
     assert in_child(parent)
     with SqliteLedger.open(path, HEADER) as ledger:
         assert ledger.totals() == Totals(BURN, 0)
-    os.close(write)
-    os.close(read)
+    for descriptor in (write, read, ready, started):
+        os.close(descriptor)
+
+
+FORKING = """
+import os, sys
+from dpsql.ledger import SqliteLedger
+
+header = {"policy": "policy digest", "data": "data fingerprint"}
+ledger = SqliteLedger.open(sys.argv[1], header)
+number = ledger.reserve(10, lambda totals: None, {"burn": 3})
+child = os.fork()
+if child == 0:
+    sys.exit(7)  # an orderly end: exit handlers run, the interpreter is torn down
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+ledger.hard(number, {})
+with SqliteLedger.open(sys.argv[1], header) as other:
+    assert other.totals().reserved == 10, other.totals()
+read, write = os.pipe()
+if os.fork() == 0:
+    del ledger
+    os.write(write, b"1")
+    sys.exit(0)
+os.read(read, 1)
+os._exit(0)  # the parent dies without closing; its child ends in its own time
+"""
+
+
+def test_an_orderly_end_of_a_child_leaves_the_parents_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.ledger"
+    subprocess.run([sys.executable, "-c", FORKING, str(path)], check=True, timeout=60)
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.totals() == Totals(COST, 0)
 
 
 def test_a_session_that_nobody_closed_gives_its_reservation_back(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_a_full_batch_is_written_for_others_to_see(path: Path) -> None:
         one.remember([("q255", number(255))])
         assert two.lookup("q0") == number(0)
         two.remember([("q0", number(7))])
-        assert two.count_answers()[0] == 259
+        assert two.count_answers() == (258, 257)
     with SqliteLedger.open(path, HEADER) as ledger:
         assert ledger.lookup("q0") == number(0)
         assert ledger.count_answers() == (258, 257)
