@@ -12,6 +12,7 @@ from dpsql.interface.render.style import Style, escape
 
 OK, QUERY_ERROR, USAGE, EXHAUSTED, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes of every command."""
+_CHUNK = 1 << 14
 _SIGNS = "±─█…≤"
 
 
@@ -38,13 +39,13 @@ class Console:
 
     def lines(self, lines: Iterable[str]) -> None:
         """Result lines."""
-        self.clear_progress()
-        click.echo("".join(f"{line}\n" for line in lines), nl=False, color=True)
+        self.text("".join(f"{line}\n" for line in lines))
 
     def text(self, text: str | bytes) -> None:
         """Result text as it is."""
         self.clear_progress()
-        click.echo(text, nl=False, color=True)
+        for start in range(0, len(text), _CHUNK):  # an unbuffered stream hides that a long write was cut short
+            click.echo(text[start : start + _CHUNK], nl=False, color=True)
 
     def notice(self, text: str) -> None:
         """One line about what happened, beside the results."""

@@ -1,7 +1,6 @@
 """The prompt on a terminal: multi-line input, history without answers, completion, the budget that is left."""
 
 import os
-from pathlib import Path
 from typing import Any
 
 from prompt_toolkit import PromptSession
@@ -19,6 +18,7 @@ from dpsql.interface.repl import LineReader, is_command
 from dpsql.interface.repl_completer import SqlCompleter
 from dpsql.interface.repl_shell import Shell
 from dpsql.interface.splitter import is_complete
+from dpsql.ledger import default_state_directory
 
 _WORDS = ("quit", "exit", "help")
 
@@ -74,9 +74,8 @@ def run_input(shell: Shell, text: str) -> None:
 
 def default_history() -> History:
     """Statements, never answers, in the user's state folder; in memory when that cannot be written."""
-    state = os.environ.get("XDG_STATE_HOME")
     try:
-        folder = (Path(state) if state else Path.home() / ".local" / "state") / "dpsql"
+        folder = default_state_directory()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / "history"
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))

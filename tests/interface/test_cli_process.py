@@ -1,0 +1,140 @@
+"""The command line as a process: streams, signals, broken pipes, colours, start-up."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COMMAND = [sys.executable, "-m", "tests.support.fake_main"]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    path = tmp_path / "census.duckdb"
+    path.touch()
+    return str(path)
+
+
+def run(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=ROOT,
+        input=stdin,
+        capture_output=True,
+        encoding="utf-8",
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"} | environment,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_answer_and_exit_code(database: str) -> None:
+    shown = run("query", database, "SELECT 1")
+    assert shown.returncode == 0
+    assert "10 ± 3 *" in shown.stdout
+    assert "\x1b" not in shown.stdout
+    assert shown.stderr == "notice: a notice\n"
+
+
+def test_piped_shell_has_no_prompt_and_no_echo(database: str) -> None:
+    shown = run("shell", database, stdin="SELECT\n 1;\n\\d\nnonsense_command;\n\\nonsense\nSELECT 2")
+    assert shown.returncode == 1
+    assert "dpsql>" not in shown.stdout
+    assert "SELECT" not in shown.stdout
+    assert shown.stdout.count("(3 rows)") == 3
+    assert "error: there is no command \\nonsense\nhint: \\? lists the commands\n" in shown.stderr
+
+
+def test_broken_pipe_is_quiet(database: str) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "query", database, "LONG", "--format", "csv"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b"notice: a notice\n"
+    process.stderr.close()
+    assert process.wait(30) == 1
+
+
+def test_interrupt_is_130(database: str) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "query", database, "SLEEP"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stderr is not None
+    process.stderr.readline()  # the notice: the session is open
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=30)
+    assert (process.returncode, rest) == (130, b"interrupted\n")
+
+
+def test_what_nobody_foresaw_shows_no_value(database: str) -> None:
+    shown = run("query", database, "CRASH")
+    assert shown.returncode == 1
+    assert "error: internal error (RuntimeError)" in shown.stderr
+    assert "canary" not in shown.stdout + shown.stderr
+
+
+def test_an_ascii_terminal_gets_ascii(database: str) -> None:
+    shown = run("query", database, "SELECT 1", PYTHONIOENCODING="ascii")
+    assert shown.returncode == 0
+    assert "10 +/- 3 *" in shown.stdout
+    assert shown.stdout.isascii()
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_colour_only_on_a_terminal_and_unless_no_color(database: str, no_color: str, coloured: bool) -> None:
+    shown = on_terminal("query", database, "SELECT 1", NO_COLOR=no_color, TERM="xterm")
+    assert "10 ± 3 *" in shown
+    assert ("\x1b[1m" in shown) is coloured
+
+
+def test_help_is_fast() -> None:
+    start = time.perf_counter()
+    shown = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "dpsql.interface.cli", "--help"],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert time.perf_counter() - start < 5  # the machine may be busy; what matters is what is imported
+    imported = {line.rsplit("|", 1)[1].strip() for line in shown.stderr.splitlines() if "|" in line}
+    assert not imported & {"duckdb", "sqlglot", "opendp", "pandas", "polars", "prompt_toolkit", "pyarrow.parquet"}
+
+
+def on_terminal(*arguments: str, **environment: str) -> str:
+    """What a terminal gets to see."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], cwd=ROOT, stdin=slave, stdout=slave, stderr=slave, env=os.environ | environment
+    )
+    os.close(slave)
+    shown = b""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if select.select([master], [], [], 0.1)[0]:
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # how Linux says that the other side is closed
+                break
+            if not part:
+                break
+            shown += part
+        elif process.poll() is not None:
+            break
+    process.wait(30)
+    os.close(master)
+    return shown.decode()

@@ -1,0 +1,202 @@
+"""The shell's commands, and its prompt on a simulated terminal."""
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from dpsql import BudgetExhausted, UnsupportedQuery
+from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
+from dpsql.interface.console import Console
+from dpsql.interface.repl import run_lines
+from dpsql.interface.repl_completer import SqlCompleter
+from dpsql.interface.repl_prompt import default_history, run_prompt
+from dpsql.interface.repl_shell import COMMANDS, Shell
+from tests.support.fake_session import FakeSession
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def session() -> FakeSession:
+    return FakeSession(
+        {"refused": UnsupportedQuery("no"), "exhausted": BudgetExhausted("no", requested=1.0, remaining=0.0)}
+    )
+
+
+@pytest.fixture
+def shell(session: FakeSession) -> Shell:
+    return Shell(session, Console(), read_lines=run_lines)
+
+
+@pytest.fixture
+def keys() -> Iterator[PipeInput]:
+    with create_pipe_input() as source:
+        yield source
+
+
+def executed(session: FakeSession) -> list[str]:
+    return [text for text, _ in session.executed]
+
+
+def press(shell: Shell, keys: PipeInput, text: str) -> None:
+    """Type, then leave by Ctrl-D."""
+    keys.send_text(text + "\x04")
+    run_prompt(shell, title="census.duckdb", history=InMemoryHistory(), source=keys, screen=DummyOutput())
+
+
+def test_statement_runs_at_the_line_that_ends_it(shell: Shell, session: FakeSession, keys: PipeInput) -> None:
+    press(shell, keys, "SELECT 1\rFROM t;\rSELECT ';\r';\r")
+    assert executed(session) == ["SELECT 1\nFROM t", "SELECT ';\n'"]
+
+
+def test_several_statements_at_once(shell: Shell, session: FakeSession, keys: PipeInput) -> None:
+    press(shell, keys, "SELECT 1; SELECT 2;\r")
+    assert executed(session) == ["SELECT 1", "SELECT 2"]
+
+
+def test_ctrl_c_cancels_the_input_and_ctrl_d_leaves(shell: Shell, session: FakeSession, keys: PipeInput) -> None:
+    press(shell, keys, "SELECT 1\r\x03SELECT 2;\r")
+    assert executed(session) == ["SELECT 2"]
+
+
+def test_interrupted_statement_leaves_the_shell_open(
+    shell: Shell, session: FakeSession, keys: PipeInput, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    def interrupt(*_: object) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "execute", interrupt)
+    press(shell, keys, "SELECT 1;\rSELECT 2;\r")
+    assert executed(session) == ["SELECT 2"]
+    assert "interrupted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["\\q", "quit", "exit", "quit;", ".exit"])
+def test_words_that_leave(shell: Shell, session: FakeSession, keys: PipeInput, word: str) -> None:
+    press(shell, keys, f"{word}\rSELECT 1;\r")
+    assert executed(session) == []
+
+
+def test_prompt_greets_with_the_budget(shell: Shell, keys: PipeInput, capsys: Captured) -> None:
+    press(shell, keys, "")
+    assert "on census.duckdb: epsilon 0.75 of 1 left" in capsys.readouterr().err
+
+
+def test_history_is_the_users_own_file_and_holds_no_answer(
+    shell: Shell, keys: PipeInput, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    history = default_history()
+    assert isinstance(history, FileHistory)
+    keys.send_text("SELECT 1;\r\x04")
+    run_prompt(shell, title="t", history=history, source=keys, screen=DummyOutput())
+    (path,) = (tmp_path / "state").rglob("history")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    assert lines == ["+SELECT 1;"]
+
+
+def test_history_without_a_place_to_keep_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "file" / "below"))
+    assert isinstance(default_history(), InMemoryHistory)
+
+
+def test_list_tables_and_columns(shell: Shell, capsys: Captured) -> None:
+    shell.handle("\\d")
+    shell.handle('\\d "PEOPLE";')
+    out = capsys.readouterr().out
+    assert "people        1      3  one row" in out
+    assert "member  boolean  false, true  yes" in out
+
+
+def test_budget_and_explain(shell: Shell, session: FakeSession, capsys: Captured) -> None:
+    shell.handle("\\budget")
+    shell.handle("\\explain SELECT 1;")
+    out = capsys.readouterr().out
+    assert "epsilon 0.25 of 1 spent" in out
+    assert "costs at most" in out
+    assert (executed(session), session.explained) == ([], [("SELECT 1;", None)])
+
+
+def test_timing(shell: Shell, capsys: Captured) -> None:
+    for text in ("SELECT 1", "\\timing", "SELECT 1", "\\timing off", "SELECT 1"):
+        shell.handle(text)
+    assert capsys.readouterr().out.count(" ms)") == 1
+
+
+def test_format(shell: Shell, capsys: Captured) -> None:
+    shell.handle("\\o csv")
+    shell.handle("SELECT 1")
+    assert capsys.readouterr().out.startswith("g,n,n_error,n_certified\n")
+    shell.handle("\\o parquet")
+    assert "no format 'parquet'" in capsys.readouterr().err
+
+
+def test_read_a_file(shell: Shell, session: FakeSession, tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "q.sql"
+    path.write_text("\\timing on\nSELECT 1;\nSELECT\n2")
+    shell.handle(f".read {path}")
+    assert executed(session) == ["SELECT 1", "SELECT\n2"]
+    path.write_text(f".read {path}")
+    shell.handle(f".read {path}")
+    assert "goes too deep" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["\\nonsense", ".read", ".read /no/such/file", "\\d nothing", "\\explain ;", "\\o yaml"]
+)
+def test_refused_commands_have_a_hint(shell: Shell, text: str, capsys: Captured) -> None:
+    shell.handle(text)
+    assert "hint: " in capsys.readouterr().err
+    assert shell.code == 1
+
+
+def test_help_lists_every_command(shell: Shell, capsys: Captured) -> None:
+    shell.handle("help")
+    out = capsys.readouterr().out
+    assert all(name in out for name, _ in COMMANDS)
+
+
+def test_exit_code_is_that_of_the_worst_error(shell: Shell) -> None:
+    shell.handle("refused")
+    assert shell.code == 1
+    shell.handle("exhausted")
+    shell.handle("refused")
+    assert shell.code == 3
+
+
+TABLE = TableDomain(
+    "people",
+    (CategoryDomain("sex", ("Female", "Male")), CategoryDomain("job", ("it's", "Farm")), IntegerDomain("Age", 0, 9)),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sel", ["SELECT"]),
+        ("SELECT * FROM peo", ["people"]),
+        ("SELECT a", ["Age", "AND", "AS", "ASC", "AVG("]),
+        ("WHERE sex = '", ["Female'", "Male'"]),
+        ("WHERE sex IN ('Male', 'F", ["Female'"]),
+        ("WHERE job <> 'i", ["it''s'"]),
+        ("WHERE f", ["FROM", "FILTER (WHERE", "FALSE"]),
+        ("WHERE x = 'fa", ["Farm'"]),
+        ("\\ex", ["\\explain"]),
+        ("\\d p", ["people"]),
+        ("\\o c", ["csv"]),
+        ("", []),
+    ],
+)
+def test_completion(text: str, expected: list[str]) -> None:
+    found = SqlCompleter((TABLE,)).get_completions(Document(text), CompleteEvent(completion_requested=True))
+    assert sorted(c.text for c in found) == sorted(expected)

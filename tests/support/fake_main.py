@@ -1,0 +1,31 @@
+"""``python -m tests.support.fake_main``: the real command line in a real process, on a canned session."""
+
+import time
+from typing import Any
+
+from dpsql.interface import connect
+from dpsql.interface.cli import main
+from dpsql.interface.connection import Connection
+from dpsql.interface.session_view import Parameters
+from dpsql.result import Result
+from tests.support.fake_session import FakeSession, counts
+
+
+class SlowSession(FakeSession):
+    """``SLEEP`` takes ten seconds, ``LONG`` returns many rows, ``CRASH`` fails in a way nobody foresaw."""
+
+    def execute(self, text: str, parameters: Parameters = None) -> Result:
+        if "SLEEP" in text:
+            time.sleep(10)
+        if "CRASH" in text:
+            raise RuntimeError("canary 48842")
+        return counts(values=tuple(range(20_000))) if "LONG" in text else super().execute(text, parameters)
+
+
+def _connect(*_: Any, **__: Any) -> Connection:
+    return Connection(SlowSession())
+
+
+if __name__ == "__main__":
+    connect.connect = _connect
+    main()
