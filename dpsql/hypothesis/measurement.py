@@ -49,6 +49,11 @@ class Axis:
     def is_identity(self) -> bool:
         return self.size == self.labels.size
 
+    @cached_property
+    def is_cells(self) -> bool:
+        """Whether part i is cell i."""
+        return self.is_identity and bool((self.labels.reshape(-1) == np.arange(self.size)).all())
+
     def coarse_weights(self, weights: Weights) -> Weights | None:
         """Weights of the parts, or ``None`` when ``weights`` (the columns' shape) are not constant on a part."""
         flat, labels = weights.reshape(-1), self.labels.reshape(-1)
@@ -89,72 +94,60 @@ class Measurement:
         weights = self.weights_of(query)
         if weights is None:
             return None
-        total = int((weights * self.values).sum())
-        spread = sqrt(float((weights.astype(np.float64) ** 2).sum())) * self.sigma / query.unit
+        full = np.broadcast_to(weights, self.values.shape)
+        total = int((full * self.values).sum())
+        spread = sqrt(float((full.astype(np.float64) ** 2).sum())) * self.sigma / query.unit
         return total // query.unit, spread
 
     def weights_of(self, query: LinearQuery) -> Weights | None:
-        """Integer weights over ``values`` that give ``query.unit * q``, or ``None`` when the parts are too coarse."""
-        if query.table != self.table:
-            return None
-        left = {f.columns: f for f in query.factors}
+        """Integer weights over ``values`` that give ``query.unit * q``, or ``None`` when the parts are too coarse.
+
+        The result broadcasts against ``values``: axes that the query does not touch have length 1.
+        """
         keyed = query.keyed
-        if keyed is None:
-            if self.text_columns:
-                return None
-            out: Weights = np.ones((), dtype=np.int64)
-        else:
-            if keyed.text_columns != self.text_columns:
-                return None
+        if query.table != self.table or self.text_columns != (keyed.text_columns if keyed else ()):
+            return None
+        lead = 0 if keyed is None else 1
+        out: Weights = np.ones((1,) * (lead + len(self.axes)), dtype=np.int64)
+        if keyed is not None:
             if any(k not in self.key_index for k in keyed.keys):
                 return None
-            if keyed.columns:
-                return self._keyed_weights(query)
-            out = np.zeros(len(self.keys), dtype=np.int64)
-            out[[self.key_index[k] for k in keyed.keys]] = keyed.weights
-        for axis in self.axes:
-            coarse = _axis_weights(axis, left)
-            if coarse is None:
+            touched, shape = self._axes_of(keyed.columns), keyed.weights.shape[1:]
+            full = None
+            for key, row in zip(keyed.keys, keyed.weights.reshape(len(keyed.keys), -1), strict=True):
+                weights = self._spread(touched, Factor(keyed.columns, row.reshape(shape)))
+                if weights is None:
+                    return None
+                if full is None:
+                    full = np.zeros((len(self.keys), *weights.shape), dtype=np.int64)
+                full[self.key_index[key]] = weights
+            out = out if full is None else out * full
+        for factor in query.factors:
+            weights = self._spread(self._axes_of(factor.columns), factor)
+            if weights is None:
                 return None
-            out = np.multiply.outer(out, coarse)
-        return None if left else out
+            out = out * weights.reshape((1,) * lead + weights.shape)
+        return out
 
-    def _keyed_weights(self, query: LinearQuery) -> Weights | None:
-        """The case of weights that are joint over keys and cells: the first axis must be exactly those columns."""
-        keyed = query.keyed
-        if keyed is None or not self.axes or self.axes[0].columns != keyed.columns:
+    def _axes_of(self, columns: tuple[str, ...]) -> list[int]:
+        return [i for i, a in enumerate(self.axes) if not set(columns).isdisjoint(a.columns)]
+
+    def _spread(self, touched: list[int], factor: Factor) -> Weights | None:
+        """A factor's weights over the parts of the axes it touches, with length 1 elsewhere; ``None`` if too coarse."""
+        columns = tuple(c for i in touched for c in self.axes[i].columns)
+        if not set(factor.columns) <= set(columns):
             return None
-        left = {f.columns: f for f in query.factors}
-        first = np.zeros((len(self.keys), self.axes[0].size), dtype=np.int64)
-        for i, key in enumerate(keyed.keys):
-            row = self.axes[0].coarse_weights(keyed.weights[i])
-            if row is None:
-                return None
-            first[self.key_index[key]] = row
-        out: Weights = first
-        for axis in self.axes[1:]:
-            coarse = _axis_weights(axis, left)
-            if coarse is None:
-                return None
-            out = np.multiply.outer(out, coarse)
-        return None if left else out
-
-
-def _axis_weights(axis: Axis, left: dict[tuple[str, ...], Factor]) -> Weights | None:
-    """Weights of the axis' parts from the factors that live on its columns, which are taken out of ``left``."""
-    own = [f for columns, f in left.items() if set(columns) <= set(axis.columns)]
-    for f in own:
-        del left[f.columns]
-    if not own:
-        return np.ones(axis.size, dtype=np.int64)
-    full: Weights = np.ones([1] * axis.labels.ndim, dtype=np.int64)
-    for f in own:
-        shape = [1] * axis.labels.ndim
-        order = [axis.columns.index(c) for c in f.columns]
-        for c, n in zip(order, f.weights.shape, strict=True):
-            shape[c] = n
-        full = full * f.weights.transpose(np.argsort(order)).reshape(shape)
-    return axis.coarse_weights(np.broadcast_to(full, axis.labels.shape))
+        sizes = dict(zip(columns, (n for i in touched for n in self.axes[i].labels.shape), strict=True))
+        order = sorted(range(len(factor.columns)), key=lambda i: columns.index(factor.columns[i]))
+        weights = factor.weights.transpose(order).reshape([sizes[c] if c in factor.columns else 1 for c in columns])
+        full = np.broadcast_to(weights, tuple(sizes[c] for c in columns))
+        shape = [1] * len(self.axes)
+        for i in touched:
+            shape[i] = self.axes[i].size
+        if len(touched) == 1:
+            coarse = self.axes[touched[0]].coarse_weights(full)
+            return None if coarse is None else coarse.reshape(shape)
+        return full.reshape(shape) if all(self.axes[i].is_cells for i in touched) else None
 
 
 def coarsen(counts: npt.NDArray[Any], axes: Sequence[Axis], keyed: bool = False) -> npt.NDArray[Any]:
@@ -165,7 +158,7 @@ def coarsen(counts: npt.NDArray[Any], axes: Sequence[Axis], keyed: bool = False)
     for axis in axes:
         tail = out.size // max(prod(done) * axis.labels.size, 1)
         out = out.reshape(prod(done), axis.labels.size, tail)
-        if not axis.is_identity or not (axis.labels.reshape(-1) == np.arange(axis.size)).all():
+        if not axis.is_cells:
             out = _sum_parts(out, axis)
         done = (*done, axis.size)
     return out.reshape(done)
