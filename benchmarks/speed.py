@@ -1,0 +1,142 @@
+"""Speed as ratios within one run: ``python -m benchmarks.speed [--rows 10000000]``.
+
+1. An easy answer through ``con.execute`` against DuckDB's own COUNT of the same statement, on Adult.
+2. The same on generated rows: an easy answer must not grow with the rows.
+3. A sparse query on a table with 1e6 distinct strings against one with 1e3.
+4. Import of dpsql, and ``dpsql query`` from a cold start, in seconds.
+"""
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+import duckdb
+
+import dpsql
+from benchmarks.accuracy_dense import Row
+from benchmarks.report import show
+from benchmarks.tables import BenchmarkTable, adult6
+from benchmarks.workload import Column, dense_statements
+from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain, TextDomain
+from dpsql.policy_file import dump_policy
+
+WARM = 2_000
+TIMED = 2_000
+
+
+def milliseconds(ask: Callable[[str], object], statements: Sequence[str]) -> float:
+    """Median time of one statement."""
+    times = []
+    for sql in statements:
+        begin = time.perf_counter()
+        ask(sql)
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times) * 1e3
+
+
+def dense_ratio(table: BenchmarkTable, title: str) -> Row:
+    """New statements only (each asked once), after a warm-up that has used up most hard rounds."""
+    distinct = list(dict.fromkeys(dense_statements(table.domain.name, table.columns, 4 * (WARM + TIMED), 7)))
+    distinct = [s for s in distinct if "GROUP BY" not in s][: WARM + TIMED]
+    with dpsql.connect(table.path, policy=table.policy(planned=10_000), ledger=":memory:") as con:
+        for sql in distinct[:WARM]:
+            con.execute(sql).fetchall()
+        timed = distinct[WARM:]
+        own = milliseconds(lambda s: con.execute(s).fetchall(), timed)
+    with duckdb.connect(str(table.path), read_only=True) as db:
+        for sql in distinct[:50]:
+            db.execute(sql).fetchall()
+        peer = milliseconds(lambda s: db.execute(s).fetchall(), timed[:500])
+    return {"case": title, "dpsql ms": own, "DuckDB COUNT ms": peer, "ratio": own / peer}
+
+
+def generated(folder: Path, rows: int) -> BenchmarkTable:
+    path = folder / f"rows{rows}.duckdb"
+    kinds = tuple(f"k{i}" for i in range(20))
+    with duckdb.connect(str(path)) as con:
+        con.execute(
+            "CREATE TABLE t AS SELECT (hash(i) % 90)::BIGINT AS age, 'k' || (hash(i + 1) % 20) AS kind, "
+            f"CASE WHEN hash(i + 2) % 3 = 0 THEN 'a' ELSE 'b' END AS side FROM range({rows}) r(i)"
+        )
+    domain = TableDomain(
+        "t",
+        (
+            IntegerDomain("age", 0, 89, nullable=False),
+            CategoryDomain("kind", kinds, nullable=False),
+            CategoryDomain("side", ("a", "b"), nullable=False),
+        ),
+    )
+    columns = (Column("age", tuple(range(90)), ordered=True), Column("kind", kinds), Column("side", ("a", "b")))
+    return BenchmarkTable(path, domain, columns)
+
+
+def strings(folder: Path, distinct: int) -> BenchmarkTable:
+    path = folder / f"strings{distinct}.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute(
+            f"CREATE TABLE t AS SELECT 'word' || (i % {distinct}) AS word, i % 7 AS day FROM range(2000000) r(i)"
+        )
+    domain = TableDomain("t", (TextDomain("word"), IntegerDomain("day", 0, 6, nullable=False)))
+    return BenchmarkTable(path, domain, ())
+
+
+def sparse_ms(table: BenchmarkTable, distinct: int) -> float:
+    step = max(1, distinct // 997)
+    statements = [
+        "SELECT COUNT(*) FROM t WHERE word IN ("
+        + ", ".join(f"'word{(j * step + i * 31) % distinct}'" for j in range(10))
+        + ")"
+        for i in range(600)
+    ]
+    with dpsql.connect(table.path, policy=table.policy(), ledger=":memory:") as con:
+        for sql in statements[:200]:
+            con.execute(sql).fetchall()
+        return milliseconds(lambda s: con.execute(s).fetchall(), statements[200:])
+
+
+def seconds(command: Sequence[str]) -> float:
+    begin = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    return time.perf_counter() - begin
+
+
+@click.command()
+@click.option("--rows", default=10_000_000)
+def main(rows: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        adult = adult6(folder)
+        out: list[Row] = [
+            dense_ratio(adult, "Adult, 48,842 rows"),
+            dense_ratio(generated(folder, rows), f"{rows:,} rows"),
+        ]
+        few, many = (sparse_ms(strings(folder, n), n) for n in (1_000, 1_000_000))
+        out.append({"case": "sparse, 1e6 over 1e3 strings", "dpsql ms": many, "1e3 ms": few, "ratio": many / few})
+        policy = folder / "adult6.dpsql.toml"
+        policy.write_text(dump_policy(adult.policy()))
+        begin = [sys.executable, "-c", "pass"]
+        python = min(seconds(begin) for _ in range(3))
+        loaded = min(seconds([sys.executable, "-c", "import dpsql"]) for _ in range(3)) - python
+        out.append({"case": "import dpsql, s", "dpsql ms": loaded * 1e3})
+        query = [
+            sys.executable,
+            "-m",
+            "dpsql",
+            "query",
+            str(adult.path),
+            "SELECT COUNT(*) FROM adult WHERE sex = 'Male'",
+        ]
+        cold = [
+            seconds([*query, "--ledger", str(folder / f"l{i}")] + (["--new-budget"] if i else [])) for i in range(3)
+        ]
+        out.append({"case": "dpsql query from a cold start", "dpsql ms": min(cold) * 1e3})
+    show("Speed", out, "speed", ["medians within one run on one machine; ratios are what counts"])
+
+
+if __name__ == "__main__":
+    main()
