@@ -27,10 +27,10 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
     console = Console()
     from dpsql.engine import describe
     from dpsql.interface.connect import default_policy_path
-    from dpsql.policy_file import TableSchema, draft_policy
+    from dpsql.policy_file import ColumnSchema, TableSchema, draft_policy
 
     path = default_policy_path(database) if output is None else output
-    schemas = [TableSchema(name, tuple(columns)) for name, columns in describe(database)]
+    schemas = [TableSchema(name, tuple(ColumnSchema(*c) for c in columns)) for name, columns in describe(database)]
     wanted = {t.lower() for t in tables}
     missing = wanted - {s.name.lower() for s in schemas}
     if missing:
@@ -50,7 +50,7 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
         file.write(text)
     if look_at_data:
         console.notices(["ranges and lists were read from the rows: replace them by what is publicly known"])
-    marks = text.count("# CHECK") + text.count("CHECK:") - text.count("# CHECK:")
+    marks = sum("# CHECK" in line for line in text.splitlines())
     console.lines([f"{path}: {len(schemas)} table{'' if len(schemas) == 1 else 's'}, {marks} lines to check"])
     console.notice(f"next: edit the lines marked CHECK, then: dpsql shell {database}")
 
@@ -88,5 +88,6 @@ def _looked_at(database: Path, schema: "TableSchema") -> "TableSchema":
     columns = []
     for column in schema.columns:
         seen = look_at(database, schema.name, column.name)
-        columns.append(ColumnSchema(*column)._replace(low=seen.low, high=seen.high, values=seen.values))
+        strings = None if seen.values is None else tuple(v for v in seen.values if isinstance(v, str))
+        columns.append(ColumnSchema(*column)._replace(low=seen.low, high=seen.high, values=strings or None))
     return TableSchema(schema.name, tuple(columns))

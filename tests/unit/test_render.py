@@ -227,10 +227,10 @@ def test_budget() -> None:
         == """\
 ███████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  epsilon 0.27 of 1 spent, 0.73 left
 
-guarantee    (1, 1e-6)-differential privacy for the whole session
-answered     120 queries, 113 of them free
-hard rounds  14 left: so often may the model still be wrong
-tests        0.1 of 0.2
+guarantee       (1, 1e-6)-differential privacy for the whole session
+answered        120 queries, 113 of them free
+hard rounds     14 left: so often may the model still prove wrong
+spent on tests  0.1 of 0.2 planned
 """
     )
     assert budget_object(BUDGET)["purses"] == {"tests": {"spent": 0.1, "planned": 0.2}}

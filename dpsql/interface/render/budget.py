@@ -25,10 +25,10 @@ def render_budget(budget: Budget, style: Style) -> list[str]:
     items = [
         ("guarantee", f"({epsilon(budget.epsilon)}, {delta})-differential privacy for the whole session"),
         ("answered", f"{budget.queries_answered:,} queries{free}"),
-        ("hard rounds", f"{budget.hard_rounds_left:,} left: so often may the model still be wrong"),
+        ("hard rounds", f"{budget.hard_rounds_left:,} left: so often may the model still prove wrong"),
     ]
     for name, spent, planned in budget.purses:
-        items.append((escape(name), f"{epsilon(spent)} of {epsilon(planned)}"))
+        items.append((f"spent on {escape(name)}", f"{epsilon(spent)} of {epsilon(planned)} planned"))
     return lines + pairs(items, style)
 
 

@@ -1,0 +1,118 @@
+"""init and check, on real DuckDB files."""
+
+import json
+import stat
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner, Result
+
+from dpsql.domain import CategoryDomain, IntegerDomain
+from dpsql.interface.cli import cli
+from dpsql.policy_file import load_policy
+
+SECRET = "Zaphod-48842"
+POLICY = """\
+version = 1
+privacy = { epsilon = 1.0, delta = 1e-6 }
+[tables.people.columns]
+age = { type = "integer", min = 0, max = 50 }
+planet = { type = "category", values = ["Earth"], nullable = false }
+"""
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "census.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE people (age INTEGER, planet VARCHAR NOT NULL)")
+        connection.execute("CREATE TABLE visits (person INTEGER)")
+        connection.execute(f"INSERT INTO people VALUES (30, 'Earth'), (77, '{SECRET}'), (78, 'Earth'), (NULL, 'Earth')")
+    return path
+
+
+def dpsql(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(a) for a in arguments], catch_exceptions=False)
+
+
+def test_init_drafts_from_the_schema_alone(database: Path) -> None:
+    shown = dpsql("init", database)
+    assert shown.exit_code == 0
+    path = database.with_name("census.dpsql.toml")
+    assert str(path) in shown.stdout
+    text = path.read_text()
+    assert "78" not in text
+    assert SECRET not in text
+    assert [t.name for t in load_policy(path).tables] == ["people", "visits"]
+    assert [c.nullable for c in load_policy(path).tables[0].columns] == [True, False]
+
+
+def test_init_overwrites_only_when_forced(database: Path) -> None:
+    path = database.with_name("census.dpsql.toml")
+    path.write_text("precious")
+    shown = dpsql("init", database)
+    assert (shown.exit_code, path.read_text()) == (1, "precious")
+    assert "hint: edit it, or overwrite it with --force" in shown.stderr
+    assert dpsql("init", database, "--force").exit_code == 0
+    assert "precious" not in path.read_text()
+
+
+def test_init_one_table(database: Path, tmp_path: Path) -> None:
+    out = tmp_path / "mine.toml"
+    assert dpsql("init", database, "--table", "VISITS", "-o", out).exit_code == 0
+    assert [t.name for t in load_policy(out).tables] == ["visits"]
+    shown = dpsql("init", database, "--table", "nothing", "-o", tmp_path / "other.toml")
+    assert shown.exit_code == 1
+    assert "hint: tables: people, visits" in shown.stderr
+
+
+def test_looking_at_the_data_warns(database: Path) -> None:
+    shown = dpsql("init", database, "--look-at-data", "--table", "people")
+    assert shown.exit_code == 0
+    assert "notice: ranges and lists were read from the rows" in shown.stderr
+    path = database.with_name("census.dpsql.toml")
+    assert "WARNING" in path.read_text()
+    age, planet = load_policy(path).tables[0].columns
+    assert isinstance(age, IntegerDomain)
+    assert (age.low, age.high) == (30, 78)
+    assert isinstance(planet, CategoryDomain)
+    assert planet.values == ("Earth", SECRET)
+
+
+def test_the_file_of_a_policy_is_nobodys_secret_but_the_owners_to_write(database: Path) -> None:
+    dpsql("init", database)
+    mode = stat.S_IMODE(database.with_name("census.dpsql.toml").stat().st_mode)
+    assert mode & 0o133 == 0
+
+
+def test_check_counts_what_lies_outside(database: Path) -> None:
+    database.with_name("census.dpsql.toml").write_text(POLICY)
+    shown = dpsql("check", database)
+    assert shown.exit_code == 0
+    lines = [line.split() for line in shown.stdout.splitlines()[2:]]
+    assert [(line[1], line[-2 if line[-1] == "NULL" else -4]) for line in lines] == [("age", "2"), ("planet", "1")]
+    assert "row left out" in shown.stdout
+    assert SECRET not in shown.output
+    assert "for the owner's eyes" in shown.stderr
+    assert json.loads(dpsql("check", database, "--json").stdout) == {"people": {"age": 2, "planet": 1}}
+
+
+def test_check_of_a_policy_that_covers_everything(database: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "wide.toml"
+    policy.write_text(POLICY.replace("50", "100").replace('["Earth"]', f'["Earth", "{SECRET}"]'))
+    assert dpsql("check", database, "--policy", policy).stdout == "every value lies in its declared domain\n"
+
+
+def test_check_without_a_policy(database: Path) -> None:
+    shown = dpsql("check", database)
+    assert shown.exit_code == 1
+    assert "hint: " in shown.stderr
+
+
+def test_not_a_database(tmp_path: Path) -> None:
+    path = tmp_path / "census.duckdb"
+    path.write_text(SECRET * 1000)
+    shown = dpsql("init", path)
+    assert shown.exit_code == 1
+    assert SECRET not in shown.output
