@@ -68,7 +68,7 @@ class Catalog:
         return Source(sql, tuple((str(row[0]), str(row[1])) for row in rows))
 
     def details(self, name: str) -> list[tuple[str, str, bool, tuple[str, ...]]]:
-        """(column, type, may be NULL, values of an ENUM) of a table or view that exists."""
+        """(column, type, declared NOT NULL, values of an ENUM) of a table or view that exists."""
         sql = ".".join(identifier(part) for part in self._names[name.lower()])
         out = []
         for column, kind, null, *_ in self._reader.rows(f"reading the columns of {name}", f"DESCRIBE {sql}"):
@@ -76,7 +76,7 @@ class Catalog:
             if str(kind).startswith("ENUM"):
                 enum = f"SELECT unnest(enum_range(any_value({identifier(column)}))) FROM (SELECT * FROM {sql} LIMIT 0)"
                 values = tuple(row[0] for row in self._reader.rows(f"reading the type of {column}", enum))
-            out.append((str(column), str(kind), null != "NO", values))
+            out.append((str(column), str(kind), null == "NO", values))
         return out
 
 

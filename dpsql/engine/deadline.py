@@ -1,20 +1,21 @@
 """A limit on the time of public work: a watchdog interrupts a call that takes too long.
 
 The watchdog thread starts with the first call and ends when nothing was asked for a second, so that short calls pay
-no thread each and an idle connection holds none.
+no thread each and an idle connection holds none. While it sleeps it holds no reference to what it watches.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock, Thread
 from time import monotonic, sleep
+from weakref import ReferenceType, ref
 
 TICK = 0.05
 IDLE = 1.0
 
 
 class Deadline:
-    """Calls ``interrupt`` when a ``with deadline.limit():`` block lasts longer than ``seconds``; one block at a time."""
+    """Calls ``interrupt`` when a ``with deadline.limit():`` block outlasts ``seconds``; one block at a time."""
 
     def __init__(self, seconds: float, interrupt: Callable[[], None]) -> None:
         self._seconds = seconds
@@ -31,7 +32,7 @@ class Deadline:
             self._last = monotonic()
             self._ends = self._last + self._seconds
             if self._thread is None or not self._thread.is_alive():  # not alive: after a fork
-                self._thread = Thread(target=self._watch, name="dpsql-deadline", daemon=True)
+                self._thread = Thread(target=_watch, args=(ref(self),), name="dpsql-deadline", daemon=True)
                 self._thread.start()
         try:
             yield
@@ -39,14 +40,23 @@ class Deadline:
             with self._lock:
                 self._ends = None
 
-    def _watch(self) -> None:
-        while True:
-            sleep(TICK)
-            with self._lock:
-                now = monotonic()
-                if self._ends is None:
-                    if now - self._last > IDLE:
-                        self._thread = None
-                        return
-                elif now >= self._ends:
-                    self._interrupt()  # again at every tick: a query may begin just after the first interrupt
+    def _tick(self) -> bool:
+        """Interrupt what is overdue; False when the watchdog may end."""
+        with self._lock:
+            now = monotonic()
+            if self._ends is None:
+                if now - self._last > IDLE:
+                    self._thread = None
+                    return False
+            elif now >= self._ends:
+                self._interrupt()  # again at every tick: a query may begin just after the first interrupt
+            return True
+
+
+def _watch(watched: "ReferenceType[Deadline]") -> None:
+    while True:
+        sleep(TICK)
+        deadline = watched()
+        if deadline is None or not deadline._tick():
+            return
+        del deadline

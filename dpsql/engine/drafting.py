@@ -19,7 +19,7 @@ class ColumnDescription(NamedTuple):
 
     name: str
     sql_type: str
-    nullable: bool
+    not_null: bool
     enum_values: tuple[str, ...] = ()
 
 

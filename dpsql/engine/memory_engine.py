@@ -96,7 +96,8 @@ class MemoryEngine:
         for t in self._policy.tables:
             names = list(dict.fromkeys([*(c.name for c in t.columns), *([t.unit] if t.unit is not None else [])]))
             columns = [self._columns[t.name][n.lower()] for n in names]
-            rows = sorted(_md5("".join(map(_field, row))) for row in zip(*columns, strict=True))
+            fields = [[*map(_field, values, [_null(values)] * len(values))] for values in columns]
+            rows = sorted(_md5("".join(row)) for row in zip(*fields, strict=True))
             parts.append(sha256(repr((t.name.lower(), [n.lower() for n in names], rows)).encode()).digest())
         return sha256(b"".join(sorted(parts))).hexdigest()
 
@@ -184,7 +185,7 @@ def _keep(table: TableDomain, columns: Columns) -> Iterator[tuple[dict[str, int]
         if unit is None:
             yield codes, texts
         else:
-            digest = _md5("".join(map(_field, [unit[i], *codes.values(), *texts.values()])))
+            digest = _md5(_field(unit[i], _null(unit)) + "".join(map(_field, [*codes.values(), *texts.values()])))
             units.setdefault(unit[i], []).append((digest, codes, texts))
     for rows in units.values():
         rows.sort(key=lambda row: row[0])
@@ -195,8 +196,14 @@ def _md5(text: str) -> int:
     return int.from_bytes(md5(text.encode(), usedforsecurity=False).digest(), "little")
 
 
-def _field(value: Any) -> str:
-    """The text of a value as in :mod:`dpsql.engine.content`. A NULL string is '-', another NULL ','."""
+def _null(values: Sequence[Any]) -> str:
+    """NULL in a column of strings is '-', in one of numbers or dates ','."""
+    first = next((v for v in values if v is not None), "")
+    return "," if _field(first).endswith(",") and not isinstance(first, str) else "-"
+
+
+def _field(value: Any, null: str = "-") -> str:
+    """The text of a value as in :mod:`dpsql.engine.content`."""
     match value:
         case float():
             return f"{unpack('>Q', pack('>d', value))[0]},"
@@ -205,6 +212,6 @@ def _field(value: Any) -> str:
         case date() if not isinstance(value, datetime):
             return f"{value},"
         case None:
-            return "-"
+            return null
     text = str(value)
     return f"{len(text.encode())}:{text}"

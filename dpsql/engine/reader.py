@@ -36,7 +36,10 @@ def without_cause(work: Callable[[], T], translate: Callable[[Exception], Error]
         # Ctrl-C inside DuckDB arrives as a RuntimeError of its binding
         pressed = type(e) is RuntimeError and "interrupted" in str(e)
         error = KeyboardInterrupt() if pressed else translate(e)
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # no cycle of error, traceback and frame
 
 
 def open_read_only(path: str | Path) -> duckdb.DuckDBPyConnection:

@@ -36,7 +36,7 @@ class SparseCounts:
         return self.offsets.nbytes + self.cells.nbytes + self.counts.nbytes
 
     def of(self, numbers: Sequence[int], columns: tuple[str, ...], sizes: tuple[int, ...]) -> Counts:
-        """Counts over ``columns``, some of the index's in any order, ``(len(numbers), *sizes)``; zeros for number -1."""
+        """Counts over ``columns``, some of the index's, shape ``(len(numbers), *sizes)``; number -1: zeros."""
         wanted = np.asarray(numbers, dtype=np.int64)
         row = np.flatnonzero(wanted >= 0)
         starts, ends = self.offsets[wanted[row]], self.offsets[wanted[row] + 1]

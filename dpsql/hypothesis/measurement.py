@@ -99,6 +99,19 @@ class Measurement:
         spread = sqrt(float((full.astype(np.float64) ** 2).sum())) * self.sigma / query.unit
         return total // query.unit, spread
 
+    def least_sd(self, query: LinearQuery) -> float:
+        """A lower bound on the sd (counts) of any indicator query on ``query``'s cells; 0 for weighted queries."""
+        if not query.is_indicator:
+            return 0.0
+        if not self._all_cells:
+            return self.sigma
+        cells = self.values.size // max(len(self.keys), 1)
+        return self.sigma * sqrt(max(1.0, cells / max(query.cells, 1)))
+
+    @cached_property
+    def _all_cells(self) -> bool:
+        return all(a.is_cells for a in self.axes)
+
     def weights_of(self, query: LinearQuery) -> Weights | None:
         """Integer weights over ``values`` that give ``query.unit * q``, or ``None`` when the parts are too coarse.
 

@@ -1,5 +1,7 @@
 """The hypothesis of one table: a dense part for finite columns, a sparse part for each set of text columns."""
 
+from math import inf
+
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.dense import DenseHypothesis
 from dpsql.hypothesis.measurement import Measurement
@@ -49,12 +51,15 @@ class TableModel:
         sparse = self.sparse(query.keyed.text_columns)
         return query.estimate(sparse.keyed_contingency(query.keyed.keys, query.scope))
 
-    def measured(self, query: LinearQuery) -> tuple[int, float] | None:
-        """``(value, sd)`` in counts from the least noisy measurement that determines the query, or ``None``."""
+    def measured(self, query: LinearQuery, limit: float = inf) -> tuple[int, float] | None:
+        """``(value, sd)`` in counts from the least noisy measurement that determines the query, or ``None``.
+
+        Measurements that cannot have an sd of at most ``limit`` are passed over without being worked out.
+        """
         scope = frozenset(query.scope)
         best: tuple[int, float] | None = None
         for columns, measurement in self._measurements:
-            if scope <= columns:
+            if scope <= columns and measurement.least_sd(query) <= limit:
                 found = measurement.answer(query)
                 if found is not None and (best is None or found[1] < best[1]):
                     best = found

@@ -61,5 +61,7 @@ def released_table(
         if intervals:
             for suffix, end in ((LOW, 0), (HIGH, 1)):
                 names.append(name + suffix)
-                arrays.append(pa.array([None if a.interval is None else a.interval[end] for a in answers], pa.float64()))
+                arrays.append(
+                    pa.array([None if a.interval is None else a.interval[end] for a in answers], pa.float64())
+                )
     return pa.table(arrays, names=names)

@@ -155,12 +155,14 @@ class Asker:
         """The answer to a query that is not known, in counts: measured, easy, hard, or uncertified."""
         state = self.states[query.table]
         model, charged = self._know_total(state)
-        found = model.measured(query)
-        if found is not None and error_bound(found[1], not query.is_indicator) <= MEASURED_SHARE * state.theta:
+        limit = MEASURED_SHARE * state.theta
+        found = model.measured(query, limit / 1.96)
+        if found is not None and error_bound(found[1], not query.is_indicator) <= limit:
             return self._keep(query, _measured_answer(query, *found, charged=charged))
         estimate = round(model.estimate(query))
         reservation = None if state.net.hard_rounds == 0 else self._reserve_hard_round()
         if reservation is None:
+            found = model.measured(query, state.bound / 1.96)
             return self._keep(query, _untested(query, estimate, found, state.bound, charged))
         value = self._counts(query).map(query.floor)
         with self._ledger.drawing(reservation):

@@ -126,3 +126,16 @@ def test_coarsen_is_a_sum_over_labels(labels: list[int], data: np.ndarray) -> No
     got = coarsen(data, [Axis.cells(("a",), (2,)), axis, Axis.cells(("c",), (2,))])
     for part in range(len(used)):
         assert (got[:, part, :] == sum(data[:, i, :] for i in range(6) if inverse[i] == part)).all()
+
+
+@given(dense_queries(), dense_queries(), st.booleans())
+def test_the_least_sd_is_a_lower_bound(measured: LinearQuery | None, asked: LinearQuery | None, fine: bool) -> None:
+    if measured is None or asked is None:
+        return
+    if fine:
+        axes = split_identity([Axis.cells(f.columns, f.weights.shape) for f in measured.factors])
+    else:
+        axes = tuple(Axis.level_sets(f.columns, [f.weights]) for f in measured.factors)
+    measurement = Measurement("t", axes, np.zeros([a.size for a in axes], dtype=np.int64), 3.0)
+    found = measurement.answer(asked)
+    assert found is None or found[1] >= measurement.least_sd(asked) - 1e-9
