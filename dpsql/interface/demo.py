@@ -18,6 +18,7 @@ from dpsql.interface.demo_tour import TOUR, Step, random_questions
 from dpsql.interface.render.budget import render_budget
 from dpsql.interface.render.footer import duration
 from dpsql.interface.render.number import epsilon, number, plain
+from dpsql.interface.render.style import shorten
 from dpsql.interface.render.table import render_table
 from dpsql.result import Result
 
@@ -150,9 +151,10 @@ def _random(console: Console, connection: Connection, truth: Truth, count: int) 
     free = after.queries_free - before.queries_free
     spent = after.spent_epsilon - before.spent_epsilon
     style = console.out
+    example = next(random_questions(1)).replace("SELECT COUNT(*) AS n FROM adult", "...")
     console.lines(
         [
-            f"such as   {next(random_questions(1))}",
+            f"such as   {shorten(example, COLUMNS - 10, style)}",
             f"asked     {asked:,} in {duration(seconds)}",
             f"free      {style.bold(f'{free:,} of them')}; all together cost epsilon {epsilon(max(spent, 0.0))}",
             f"errors    {statistics.median(errors):,.0f} at the median, {max(errors):,.0f} at most, of 48,842 people",

@@ -12,7 +12,7 @@ from dpsql.domain import CategoryDomain, IntegerDomain
 from dpsql.interface.cli import cli
 from dpsql.policy_file import load_policy
 
-SECRET = "Zaphod-48842"
+CANARY = "Zaphod-48842"
 POLICY = """\
 version = 1
 privacy = { epsilon = 1.0, delta = 1e-6 }
@@ -28,7 +28,7 @@ def database(tmp_path: Path) -> Path:
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE people (age INTEGER, planet VARCHAR NOT NULL)")
         connection.execute("CREATE TABLE visits (person INTEGER)")
-        connection.execute(f"INSERT INTO people VALUES (30, 'Earth'), (77, '{SECRET}'), (78, 'Earth'), (NULL, 'Earth')")
+        connection.execute(f"INSERT INTO people VALUES (30, 'Earth'), (77, '{CANARY}'), (78, 'Earth'), (NULL, 'Earth')")
     return path
 
 
@@ -43,7 +43,7 @@ def test_init_drafts_from_the_schema_alone(database: Path) -> None:
     assert str(path) in shown.stdout
     text = path.read_text()
     assert "78" not in text
-    assert SECRET not in text
+    assert CANARY not in text
     assert [t.name for t in load_policy(path).tables] == ["people", "visits"]
     assert [c.nullable for c in load_policy(path).tables[0].columns] == [True, False]
 
@@ -77,7 +77,7 @@ def test_looking_at_the_data_warns(database: Path) -> None:
     assert isinstance(age, IntegerDomain)
     assert (age.low, age.high) == (30, 78)
     assert isinstance(planet, CategoryDomain)
-    assert planet.values == ("Earth", SECRET)
+    assert planet.values == ("Earth", CANARY)
 
 
 def test_the_file_of_a_policy_is_nobodys_secret_but_the_owners_to_write(database: Path) -> None:
@@ -93,14 +93,14 @@ def test_check_counts_what_lies_outside(database: Path) -> None:
     lines = [line.split() for line in shown.stdout.splitlines()[2:]]
     assert [(line[1], line[-2 if line[-1] == "NULL" else -4]) for line in lines] == [("age", "2"), ("planet", "1")]
     assert "row left out" in shown.stdout
-    assert SECRET not in shown.output
+    assert CANARY not in shown.output
     assert "for the owner's eyes" in shown.stderr
     assert json.loads(dpsql("check", database, "--json").stdout) == {"people": {"age": 2, "planet": 1}}
 
 
 def test_check_of_a_policy_that_covers_everything(database: Path, tmp_path: Path) -> None:
     policy = tmp_path / "wide.toml"
-    policy.write_text(POLICY.replace("50", "100").replace('["Earth"]', f'["Earth", "{SECRET}"]'))
+    policy.write_text(POLICY.replace("50", "100").replace('["Earth"]', f'["Earth", "{CANARY}"]'))
     assert dpsql("check", database, "--policy", policy).stdout == "every value lies in its declared domain\n"
 
 
@@ -112,7 +112,7 @@ def test_check_without_a_policy(database: Path) -> None:
 
 def test_not_a_database(tmp_path: Path) -> None:
     path = tmp_path / "census.duckdb"
-    path.write_text(SECRET * 1000)
+    path.write_text(CANARY * 1000)
     shown = dpsql("init", path)
     assert shown.exit_code == 1
-    assert SECRET not in shown.output
+    assert CANARY not in shown.output

@@ -1,0 +1,127 @@
+"""The demonstration: its data, its questions, and how the tour reads."""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+from dpsql.interface.cli import cli
+from dpsql.interface.connection import Connection
+from dpsql.interface.demo_data import Truth, build
+from dpsql.interface.demo_tour import TOUR, random_questions
+from dpsql.interface.session_view import Parameters
+from dpsql.interface.splitter import split
+from dpsql.policy_file import load_policy
+from dpsql.result import Answer, Result
+from tests.support.fake_session import FakeSession
+
+ROOT = Path(__file__).parents[2]
+DATA = files("dpsql.interface") / "data"
+ROWS = {"adult": 48_842, "pets": 52_519}
+
+
+class DemoSession(FakeSession):
+    """Answers from the database itself, off by three, the first time for a charge."""
+
+    def __init__(self, database: Path) -> None:
+        super().__init__()
+        self._owner = duckdb.connect(str(database), read_only=True)
+
+    def execute(self, text: str, parameters: Parameters = None) -> Result:
+        self.executed.append((text, parameters))
+        relation = self._owner.sql(text)
+        table = relation.to_arrow_table()
+        last = table.num_columns - 1
+        values = [v + 3 for v in table.column(last).to_pylist()]
+        charged = 0.01 if len(self.executed) == 1 else 0.0
+        answers = tuple(
+            Answer(v, 4.0, (v - 4.0, v + 4.0), "exact", "measurement", True, charged=charged) for v in values
+        )
+        table = table.set_column(last, table.column_names[last], pa.array(values))
+        return Result(table, tuple(str(t) for t in relation.types), {last: answers})
+
+    def close(self) -> None:
+        super().close()
+        self._owner.close()
+
+
+@pytest.fixture
+def sessions(monkeypatch: pytest.MonkeyPatch) -> list[DemoSession]:
+    made: list[DemoSession] = []
+
+    def connect(database: Path, policy: Any, ledger: Any, **_: Any) -> Connection:
+        assert ledger == ":memory:"
+        made.append(DemoSession(database))
+        return Connection(made[-1])
+
+    monkeypatch.setattr("dpsql.interface.connect.connect", connect)
+    return made
+
+
+def test_tour(sessions: list[DemoSession]) -> None:
+    shown = CliRunner().invoke(cli, ["demo"], catch_exceptions=False)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    lines = shown.stdout.splitlines()
+    assert max(len(line) for line in lines) <= 100
+    for i, step in enumerate(TOUR, start=1):
+        assert f"{i}. {step.question}" in lines
+    assert any("2,090 ± 4 *" in line and "2,087" in line for line in lines)
+    assert lines[-1] == "        then: dpsql shell DIR/adult.duckdb"
+    assert all(s.closed for s in sessions)
+
+
+def test_kept_databases(sessions: list[DemoSession], tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "data"
+    shown = CliRunner().invoke(cli, ["demo", "--keep", str(folder)], catch_exceptions=False)
+    assert shown.exit_code == 0
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "adult.dpsql.toml",
+        "adult.duckdb",
+        "pets.dpsql.toml",
+        "pets.duckdb",
+    ]
+    assert str(folder / "adult.duckdb") in shown.stdout
+
+
+@pytest.mark.parametrize("name", ["adult", "pets"])
+def test_database_is_real_and_covered_by_its_policy(name: str, tmp_path: Path) -> None:
+    built = build(name, tmp_path)
+    (table,) = load_policy(built.policy).tables
+    assert table.cells <= 1 << 24
+    with duckdb.connect(str(built.database), read_only=True) as connection:
+        (count,) = connection.execute(f"SELECT COUNT(*) FROM {name}").fetchone() or (0,)
+        assert count == ROWS[name]
+        described = {row[0]: row[2] for row in connection.execute(f"DESCRIBE {name}").fetchall()}
+    for column in table.columns:
+        assert column.nullable is (described[column.name] == "YES") or column.name == "issued"
+    assert len(table.finite) >= (7 if name == "adult" else 3)
+
+
+@pytest.mark.parametrize("name", ["adult", "pets"])
+def test_example_policy_is_the_packaged_one(name: str) -> None:
+    example = ROOT / "examples" / name / f"{name}.dpsql.toml"
+    assert example.read_text() == (DATA / f"{name}.dpsql.toml").read_text()
+
+
+@pytest.mark.parametrize("name", ["adult", "pets"])
+def test_example_questions_are_valid_sql_on_the_real_tables(name: str) -> None:
+    truth = Truth(name)
+    pieces = split((ROOT / "examples" / name / "queries.sql").read_text())
+    assert len(pieces) == 8
+    for piece in pieces:
+        assert truth.rows(piece.text.replace("$zip", "98103"))
+    truth.close()
+
+
+def test_random_questions_are_the_same_for_the_same_seed() -> None:
+    questions = list(random_questions(50))
+    assert questions == list(random_questions(50))
+    assert questions != list(random_questions(50, seed=1))
+    assert len(set(questions)) > 30
+    truth = Truth("adult")
+    assert all(0 <= truth.rows(q)[0][0] <= ROWS["adult"] for q in questions)  # type: ignore[operator]
+    truth.close()
