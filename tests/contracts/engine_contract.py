@@ -1,0 +1,222 @@
+"""What every engine must do; a subclass says how to build one from Arrow tables."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from datetime import date
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dpsql.domain import (
+    BooleanDomain,
+    CategoryDomain,
+    DateDomain,
+    IntegerDomain,
+    NumberDomain,
+    TableDomain,
+    TextDomain,
+)
+from dpsql.engine.protocol import Engine
+from dpsql.errors import EngineError, PolicyError, UnknownName
+from dpsql.policy import Policy, Privacy
+
+PETS = TableDomain(
+    "pets",
+    (
+        CategoryDomain("species", ("Dog", "Cat", "", "Žába")),
+        IntegerDomain("age", -1, 20),
+        NumberDomain("weight", (0.0, 0.1, 0.5, 40.0)),
+        BooleanDomain("chipped"),
+        DateDomain("born", date(2019, 1, 31), date(2020, 3, 1), "month"),
+        TextDomain("name"),
+        TextDomain("street"),
+    ),
+)
+ROWS = pa.table(
+    {
+        "species": ["Dog", "Cat", "dog", None, "", "Žába"],
+        "age": [3, 20, 21, None, -1, 0],
+        "weight": [0.1, 40.0, 40.1, None, float("nan"), -0.0],
+        "chipped": [True, False, None, True, True, False],
+        "born": [date(2019, 1, 1), date(2020, 3, 31), date(2020, 4, 1), None, date(2018, 12, 31), date(2019, 2, 5)],
+        "name": ["Rex", "rex", "Rex", None, "", "Re\0x"],
+        "street": ["a", "a", "b", "b", None, "a"],
+    }
+)
+PUBLIC = pa.table({"zip": ["01", "02"], "city": ["A", "B"]})
+
+
+def policy_of(*tables: TableDomain, public: tuple[str, ...] = ()) -> Policy:
+    return Policy(Privacy(Fraction(1), Fraction(1, 10**6)), tables, public_tables=public)
+
+
+class EngineContract(ABC):
+    @abstractmethod
+    def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
+        """An engine over the tables."""
+
+    @pytest.fixture
+    def pets(self) -> Engine:
+        return self.engine(policy_of(PETS, public=("zips",)), {"pets": ROWS, "zips": PUBLIC})
+
+    def count(self, engine: Engine, *columns: str, table: str = "pets") -> list[object]:
+        counts = engine.contingency(table, columns).reveal()
+        assert counts.dtype == np.int64
+        assert not counts.flags.writeable
+        return counts.tolist()
+
+    def test_every_kind_of_column_has_its_codes(self, pets: Engine) -> None:
+        assert self.count(pets, "species") == [1, 1, 1, 1, 2]
+        assert self.count(pets, "age") == [1, 1, 0, 0, 1] + [0] * 16 + [1, 2]
+        assert self.count(pets, "weight") == [1, 1, 1, 3]
+        assert self.count(pets, "chipped") == [2, 3, 1]
+        assert self.count(pets, "born") == [1, 1, *[0] * 12, 1, 3]
+
+    def test_no_columns_gives_the_number_of_rows(self, pets: Engine) -> None:
+        counts = pets.contingency("pets", ()).reveal()
+        assert counts.shape == () and int(counts) == 6
+
+    def test_columns_come_in_the_order_asked(self, pets: Engine) -> None:
+        one = pets.contingency("pets", ("species", "chipped", "age")).reveal()
+        other = pets.contingency("pets", ("age", "species", "chipped")).reveal()
+        assert one.shape == (5, 3, 23)
+        assert (one.transpose(2, 0, 1) == other).all()
+        assert one[1, 0, 21] == 1
+
+    def test_asking_again_changes_nothing(self, pets: Engine) -> None:
+        first = self.count(pets, "species", "age")
+        self.count(pets, "weight")
+        assert self.count(pets, "species", "age") == first
+
+    def test_strings_match_byte_by_byte(self, pets: Engine) -> None:
+        keys = (("Rex",), ("rex",), ("Re\0x",), ("Re",), ("",), (None,), ("\ud800",), ("Rex",))
+        counts = pets.keyed_counts("pets", ("name",), keys, ()).reveal()
+        assert counts.tolist() == [2, 1, 1, 0, 1, 1, 0, 2]
+        assert counts.dtype == np.int64 and not counts.flags.writeable
+
+    def test_keyed_counts_by_cells(self, pets: Engine) -> None:
+        counts = pets.keyed_counts("pets", ("name",), (("Rex",), (None,)), ("chipped", "species")).reveal()
+        assert counts.shape == (2, 3, 5)
+        assert counts[0, 1, 0] == counts[0, 2, 4] == counts[1, 1, 4] == 1
+        assert counts.sum() == 3
+        narrower = pets.keyed_counts("pets", ("name",), (("Rex",), (None,)), ("species",)).reveal()
+        assert (narrower == counts.sum(axis=1)).all()
+        turned = pets.keyed_counts("pets", ("name",), (("Rex",), (None,)), ("species", "chipped")).reveal()
+        assert (turned == counts.transpose(0, 2, 1)).all()
+
+    def test_keys_of_several_text_columns(self, pets: Engine) -> None:
+        keys = (("Rex", "a"), ("Rex", "b"), (None, "b"), ("", None), ("Rex", None))
+        assert pets.keyed_counts("pets", ("name", "street"), keys, ()).reveal().tolist() == [1, 1, 1, 1, 0]
+        swapped = tuple((b, a) for a, b in keys)
+        assert pets.keyed_counts("pets", ("street", "name"), swapped, ()).reveal().tolist() == [1, 1, 1, 1, 0]
+
+    def test_no_keys_give_no_rows(self, pets: Engine) -> None:
+        assert pets.keyed_counts("pets", ("name",), (), ("chipped",)).reveal().shape == (0, 3)
+
+    def test_a_row_outside_a_column_that_is_not_nullable_counts_nowhere(self) -> None:
+        table = TableDomain(
+            "pets", (CategoryDomain("species", ("Dog", "Cat"), nullable=False), BooleanDomain("chipped"))
+        )
+        engine = self.engine(policy_of(table), {"pets": ROWS})
+        assert self.count(engine, "species") == [1, 1]
+        assert self.count(engine, "chipped") == [1, 1, 0]
+        assert self.count(engine) == 2
+
+    def test_a_null_text_that_is_not_nullable_drops_the_row(self) -> None:
+        table = TableDomain("pets", (BooleanDomain("chipped"), TextDomain("name", nullable=False)))
+        engine = self.engine(policy_of(table), {"pets": ROWS})
+        assert self.count(engine) == 5
+        assert engine.keyed_counts("pets", ("name",), ((None,),), ()).reveal().tolist() == [0]
+
+    def test_a_unit_contributes_at_most_its_rows(self) -> None:
+        rows = pa.table({"owner": [1, 1, 1, 2, None, None, None], "age": [0, 1, 2, 0, 0, 1, 2]})
+        for most, total in ((1, 3), (2, 5), (3, 7)):
+            table = TableDomain("t", (IntegerDomain("age", 0, 2),), unit="owner", max_rows_per_unit=most)
+            engine = self.engine(policy_of(table), {"t": rows})
+            assert self.count(engine, table="t") == total
+            assert sum(self.count(engine, "age", table="t")) == total
+
+    def test_the_rows_kept_of_a_unit_depend_on_that_unit_alone(self) -> None:
+        table = TableDomain("t", (IntegerDomain("age", 0, 9),), unit="owner", max_rows_per_unit=2)
+        mine = {"owner": [7] * 5, "age": [1, 3, 5, 7, 9]}
+        alone = self.count(self.engine(policy_of(table), {"t": pa.table(mine)}), "age", table="t")
+        crowd = {"owner": [*[3] * 6, *reversed(mine["owner"])], "age": [0, 2, 4, 6, 8, 0, *reversed(mine["age"])]}
+        among = self.count(self.engine(policy_of(table), {"t": pa.table(crowd)}), "age", table="t")
+        assert [n for i, n in enumerate(among) if i % 2] == [n for i, n in enumerate(alone) if i % 2]
+
+    def test_units_do_not_all_keep_the_same_favourite_value(self) -> None:
+        table = TableDomain("t", (BooleanDomain("b"),), unit="owner", max_rows_per_unit=1)
+        rows = pa.table({"owner": [i for i in range(200) for _ in range(2)], "b": [False, True] * 200})
+        no, yes, _ = self.count(self.engine(policy_of(table), {"t": rows}), "b", table="t")
+        assert no + yes == 200 and 60 < no < 140
+
+    def test_a_dropped_row_takes_no_place_of_its_unit(self) -> None:
+        columns = (IntegerDomain("age", 0, 2, nullable=False),)
+        table = TableDomain("t", columns, unit="owner", max_rows_per_unit=1)
+        rows = pa.table({"owner": ["x"] * 9, "age": [9] * 8 + [1]})
+        assert self.count(self.engine(policy_of(table), {"t": rows}), "age", table="t") == [0, 1, 0]
+
+    def test_an_empty_table(self) -> None:
+        engine = self.engine(policy_of(PETS), {"pets": ROWS.slice(0, 0)})
+        assert self.count(engine) == 0
+        assert sum(self.count(engine, "chipped")) == 0
+        assert engine.keyed_counts("pets", ("name",), (("Rex",),), ("chipped",)).reveal().sum() == 0
+        assert engine.fingerprint()
+
+    def test_fingerprint_sees_content_and_not_order(self) -> None:
+        policy = policy_of(PETS)
+
+        def fingerprint(rows: pa.Table) -> str:
+            return self.engine(policy, {"pets": rows}).fingerprint()
+
+        first = fingerprint(ROWS)
+        assert fingerprint(ROWS.take([5, 3, 1, 0, 2, 4])) == first
+        assert fingerprint(ROWS.append_column("undeclared", pa.array(range(6)))) == first
+        different = [
+            ROWS.slice(1),
+            pa.concat_tables([ROWS, ROWS.slice(0, 1)]),
+            ROWS.set_column(5, "name", pa.array(["Rex", "rex", "Rex", "", "", "Re\0x"])),
+            ROWS.set_column(1, "age", pa.array([3, 20, 22, None, -1, 0])),  # both are out of the domain
+        ]
+        assert len({first, *map(fingerprint, different)}) == 5
+
+    def test_fingerprint_covers_the_unit(self) -> None:
+        table = TableDomain("t", (BooleanDomain("b"),), unit="owner", max_rows_per_unit=1)
+        found = {
+            self.engine(policy_of(table), {"t": pa.table({"owner": owners, "b": [True, True]})}).fingerprint()
+            for owners in ([1, 2], [1, 1], [1, None])
+        }
+        assert len(found) == 3
+
+    def test_public_tables_are_whole_and_private_ones_refused(self, pets: Engine) -> None:
+        assert pets.public_table("ZIPS").to_pydict() == PUBLIC.to_pydict()
+        for name in ("pets", "nothing"):
+            with pytest.raises(UnknownName):
+                pets.public_table(name)
+
+    def test_unknown_names(self, pets: Engine) -> None:
+        for ask in (
+            lambda: pets.contingency("pats", ()),
+            lambda: pets.contingency("pets", ("name",)),
+            lambda: pets.contingency("pets", ("colour",)),
+            lambda: pets.keyed_counts("pets", ("age",), (), ()),
+            lambda: pets.keyed_counts("pets", ("name",), (), ("street",)),
+        ):
+            with pytest.raises(UnknownName):
+                ask()
+
+    def test_a_policy_that_does_not_fit(self) -> None:
+        with pytest.raises(PolicyError) as e:
+            self.engine(policy_of(PETS), {"cats": ROWS})
+        assert e.value.path == "tables.pets"
+        with pytest.raises(PolicyError) as e:
+            self.engine(policy_of(PETS), {"pets": ROWS.drop_columns(["age"])})
+        assert e.value.path == "tables.pets.columns.age"
+
+    def test_close_is_idempotent_and_final(self, pets: Engine) -> None:
+        pets.close()
+        pets.close()
+        with pytest.raises(EngineError):
+            pets.contingency("pets", ("age",))

@@ -1,0 +1,142 @@
+"""Every engine keeps the contract, and all give the same counts on random tables of every column type."""
+
+import struct
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from random import Random
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dpsql.domain import (
+    BooleanDomain,
+    CategoryDomain,
+    DateDomain,
+    FiniteDomain,
+    IntegerDomain,
+    NumberDomain,
+    TableDomain,
+    TextDomain,
+)
+from dpsql.engine import DuckDbEngine, MemoryEngine
+from dpsql.engine.protocol import Engine
+from dpsql.policy import Policy
+from tests.contracts.engine_contract import EngineContract, policy_of
+
+
+def load(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect()
+    for name, table in tables.items():
+        con.register("incoming", table)
+        con.execute(f'CREATE TABLE "{name}" AS SELECT * FROM incoming').fetchall()
+        con.unregister("incoming")
+    return con
+
+
+class TestMemoryEngine(EngineContract):
+    def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
+        return MemoryEngine(policy, tables)
+
+
+class TestDuckDbEngine(EngineContract):
+    def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
+        return DuckDbEngine(load(tables), policy)
+
+
+def some_float(random: Random) -> float:
+    return random.choice(
+        [random.uniform(-2, 12), random.randrange(-1, 12), random.randrange(0, 40) / 4, 0.1 * random.randrange(100)]
+        + [float("nan"), float("inf"), -0.0, struct.unpack("<d", random.randbytes(8))[0]]
+    )
+
+
+def some_day(random: Random) -> date:
+    return random.choice([date(2018, 11, 1) + timedelta(days=random.randrange(900)), date.min, date.max])
+
+
+def edges(random: Random) -> tuple[float, ...]:
+    regular = tuple(0.1 * i for i in range(random.randrange(2, 101)))
+    few = tuple(sorted({round(random.uniform(0, 10), 1) for _ in range(random.randrange(3, 20))} | {0.0, 10.5}))
+    many = tuple(sorted({random.uniform(0, 1) ** 4 * 10 for _ in range(100)}))
+    return random.choice([regular, few, many])
+
+
+def columns(random: Random) -> list[tuple[FiniteDomain, pa.DataType, object]]:
+    """A domain, an Arrow type and a way to draw a value, for every type that DuckDB stores a declared column in."""
+    integer = IntegerDomain("i", -2, 9)
+    number = NumberDomain("n", edges(random))
+    category = CategoryDomain("c", ("a", "A", "", "b b", "1", "true", "nul\0", "Ä"))
+    day = DateDomain(
+        "d", date(2019, 2, 3), date(2020, 5, 6), random.choice(["day", "week", "month", "quarter", "year"])
+    )
+
+    def whole(low: int, high: int) -> object:
+        return lambda: random.choice([random.randrange(max(low, -4), 12), low, high - 1])
+
+    def moment() -> datetime:
+        return datetime.combine(some_day(random), datetime.min.time()) + timedelta(seconds=random.randrange(86400))
+
+    decimal = Decimal("0.01")
+    return [
+        (integer, pa.int8(), whole(-128, 128)),
+        (integer, pa.int64(), whole(-(2**63), 2**63)),
+        (integer, pa.uint64(), whole(0, 2**64)),
+        (integer, pa.float64(), lambda: some_float(random)),
+        (integer, pa.decimal128(5, 2), lambda: random.randrange(-300, 1200) * decimal),
+        (integer, pa.decimal128(38, 2), lambda: random.choice([random.randrange(12), 10**35]) + decimal * 0),
+        (number, pa.float64(), lambda: some_float(random)),
+        (number, pa.float32(), lambda: float(np.float32(random.uniform(-1, 12)))),
+        (number, pa.int32(), whole(-(2**31), 2**31)),
+        (number, pa.decimal128(5, 2), lambda: random.randrange(-100, 1200) * decimal),
+        (category, pa.string(), lambda: random.choice([*category.values, "z", "A ", "ä"])),
+        (category, pa.dictionary(pa.int8(), pa.string()), lambda: random.choice([*category.values[:6], "z"])),
+        (category, pa.int16(), lambda: random.randrange(3)),
+        (category, pa.bool_(), lambda: random.random() < 0.5),
+        (BooleanDomain("b"), pa.bool_(), lambda: random.random() < 0.5),
+        (day, pa.date32(), lambda: some_day(random)),
+        (day, pa.timestamp("us"), moment),
+        (day, pa.timestamp("s"), moment),
+        (day, pa.timestamp("us", tz="UTC"), lambda: moment().replace(tzinfo=UTC)),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_engines_agree_on_random_tables(seed: int) -> None:
+    random = Random(seed)
+    domains: list[FiniteDomain | TextDomain] = []
+    data: dict[str, pa.Array] = {}
+    rows = random.randrange(1, 60)
+    nulls = random.choice([0.0, 0.2])
+    for i, (domain, kind, draw) in enumerate(random.sample(columns(random), 8)):
+        name = f"{domain.name}{i}"
+        nullable = random.random() < 0.8
+        fields = {f: getattr(domain, f) for f in ("low", "high", "edges", "values", "unit") if hasattr(domain, f)}
+        if not isinstance(domain, CategoryDomain):
+            fields.pop("values", None)
+        domains.append(type(domain)(name, **fields, nullable=nullable))
+        values = [None if random.random() < nulls else draw() for _ in range(rows)]  # type: ignore[operator]
+        data[name] = pa.array(values, type=kind.value_type if pa.types.is_dictionary(kind) else kind)
+        if pa.types.is_dictionary(kind):
+            data[name] = data[name].dictionary_encode()
+    for name in ("t1", "t2"):
+        domains.append(TextDomain(name))
+        data[name] = pa.array([random.choice(["x", "X", "", "y", None]) for _ in range(rows)], type=pa.string())
+    unit = random.choice([None, "u"])
+    owners, owner_type = random.choice([([1, 2, 3, None], pa.int32()), (["a", "b:c", "", None], pa.string())])
+    data["u"] = pa.array([random.choice(owners) for _ in range(rows)], type=owner_type)
+    table = TableDomain("t", tuple(domains), unit=unit, max_rows_per_unit=random.randrange(1, 4) if unit else 1)
+    policy = policy_of(table)
+    engines = [MemoryEngine(policy, {"t": pa.table(data)}), DuckDbEngine(load({"t": pa.table(data)}), policy)]
+    names = [c.name for c in table.finite]
+    for _ in range(12):
+        scope = tuple(random.sample(names, random.randrange(0, 3)))
+        one, other = (e.contingency("t", scope).reveal() for e in engines)
+        assert one.tolist() == other.tolist(), scope
+        texts = random.choice([("t1",), ("t2",), ("t1", "t2"), ("t2", "t1")])
+        keys = tuple(tuple(random.choice(["x", "X", "", None, "none"]) for _ in texts) for _ in range(5))
+        one, other = (e.keyed_counts("t", texts, keys, scope).reveal() for e in engines)
+        assert one.tolist() == other.tolist(), (texts, scope)
+    assert engines[0].out_of_domain("t") == engines[1].out_of_domain("t")
