@@ -70,7 +70,9 @@ class Shell:
         seconds = time.perf_counter() - start if self._timing else None
         budget = self.session.budget()
         self.console.text(render_result(result, self._format, self.console.out, budget=budget, seconds=seconds))
-        if seconds is not None and self._format != "table":
+        if self._format == "table":
+            self.console.lines([""])
+        elif seconds is not None:
             self.console.notice(duration(seconds))
 
     def _command(self, text: str) -> None:

@@ -309,7 +309,7 @@ visits        2     10  one owner, at most 3 rows
     assert (
         text(render_columns(tables[0], PLAIN))
         == """\
-people: 2 columns, 10 cells, one row
+people: 2 columns, 10 cells; privacy unit: one row
 column  kind     domain                                       null
 ──────  ───────  ───────────────────────────────────────────  ────
 age     integer  0 to 9                                       no

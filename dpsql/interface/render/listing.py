@@ -33,7 +33,9 @@ def render_columns(table: TableDomain, style: Style) -> list[str]:
         (escape(c.name), c.kind, shorten(domain_text(c), LONGEST_DOMAIN, style), "yes" if c.nullable else "no")
         for c in table.columns
     ]
-    head = f"{style.bold(escape(table.name))}: {len(table.columns)} columns, {cells(table)} cells, {unit(table)}"
+    count = len(table.columns)
+    size = f"{count:,} column{'' if count == 1 else 's'}, {cells(table)} cells"
+    head = f"{style.bold(escape(table.name))}: {size}; privacy unit: {unit(table)}"
     return [head, *grid(("column", "kind", "domain", "null"), rows, ("left", "left", "left", "left"), style)]
 
 
