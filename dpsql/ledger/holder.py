@@ -19,7 +19,7 @@ _STAT = Path("/proc/self/stat")
 def boot_identity() -> str:
     """The running system's boot identity, ``-`` where there is none to read."""
     try:
-        return _BOOT.read_text(encoding="ascii").strip()
+        return _BOOT.read_text(encoding="utf-8").strip()
     except OSError:
         return "-"
 

@@ -104,6 +104,19 @@ def test_damaged_while_open(path: Path) -> None:
         ledger.reserve(1, any_cost, {})
 
 
+def test_damaged_before_a_write(path: Path) -> None:
+    with SqliteLedger.open(path, HEADER) as ledger:
+        connection = sqlite3.connect(answers_file(path), isolation_level=None)
+        connection.execute("DROP TABLE answers")
+        connection.close()
+        ledger.remember((f"q{i}", number(i)) for i in range(256))
+        assert ledger.lookup("q3") == number(3)
+        assert ledger.lookup("paid") == PAID
+        assert len([notice for notice in ledger.notices if "moved aside" in notice]) == 1
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.lookup("q3") == number(3)
+
+
 def test_no_place_for_the_file(path: Path) -> None:
     answers_file(path).unlink()
     answers_file(path).mkdir()

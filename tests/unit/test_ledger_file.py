@@ -33,8 +33,9 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ordinary_user() -> Iterator[Path]:
+def ordinary_user(tmp_path: Path) -> Iterator[Path]:
     """A directory of our own, without the superuser's powers, who would not notice permissions."""
+    SqliteLedger.open(tmp_path / "a.ledger", HEADER).close()  # loads what Python loads late and may not read as nobody
     directory = Path(tempfile.mkdtemp())
     superuser = os.geteuid() == 0
     if superuser:
@@ -233,6 +234,22 @@ def test_deleted_but_for_its_companions(path: Path) -> None:
     with SqliteLedger.open(path, HEADER, new_budget=True) as ledger:
         assert ledger.totals() == Totals(0, 0)
         assert ledger.lookup("paid") is None
+
+
+def test_a_former_ledgers_log_is_not_replayed(path: Path) -> None:
+    copy, log = path.with_name("copy"), path.with_name("a.ledger-wal")
+    with SqliteLedger.open(path, HEADER) as ledger:
+        spend(ledger)
+        copy.write_bytes(log.read_bytes())
+    for entry in (path, path.with_name("a.ledger.answers")):
+        entry.unlink()
+    copy.rename(log)
+    refused(path)
+    with SqliteLedger.open(path, HEADER, new_budget=True) as ledger:
+        assert ledger.totals() == Totals(0, 0)
+        assert ledger.events() == []
+        spend(ledger)
+    assert len(list(path.parent.glob("a.ledger-wal.aside-*"))) == 1
 
 
 def test_symbolic_links_are_one_ledger(path: Path) -> None:
