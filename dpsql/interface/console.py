@@ -1,5 +1,6 @@
 """The two streams of the command line: results on standard output, everything else on standard error."""
 
+import io
 import os
 import sys
 from collections.abc import Iterable
@@ -25,6 +26,9 @@ class Console:
     """Writes to the process's streams as they are now. ``out`` and ``err`` are the styles that suit them."""
 
     def __init__(self) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # data that the terminal cannot show is no failure
         self.out = _style(sys.stdout)
         self.err = _style(sys.stderr)
         self._progress = False

@@ -92,6 +92,8 @@ def test_an_ascii_terminal_gets_ascii(database: str) -> None:
     assert shown.returncode == 0
     assert "10 +/- 3 *" in shown.stdout
     assert shown.stdout.isascii()
+    wide = run("query", database, "WIDE", "--format", "csv", PYTHONIOENCODING="latin-1")
+    assert (wide.returncode, wide.stdout) == (0, "city\n\\u6771\\u4eac\n")
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])

@@ -3,6 +3,8 @@
 import time
 from typing import Any
 
+import pyarrow as pa
+
 from dpsql.interface import connect
 from dpsql.interface.cli import main
 from dpsql.interface.connection import Connection
@@ -12,13 +14,15 @@ from tests.support.fake_session import FakeSession, counts
 
 
 class SlowSession(FakeSession):
-    """``SLEEP`` takes ten seconds, ``LONG`` returns many rows, ``CRASH`` fails in a way nobody foresaw."""
+    """``SLEEP`` takes ten seconds, ``LONG`` has many rows, ``WIDE`` wide letters, ``CRASH`` fails as nobody foresaw."""
 
     def execute(self, text: str, parameters: Parameters = None) -> Result:
         if "SLEEP" in text:
             time.sleep(10)
         if "CRASH" in text:
             raise RuntimeError("canary 48842")
+        if "WIDE" in text:
+            return Result(pa.table({"city": ["東京"]}), ("VARCHAR",))
         return counts(values=tuple(range(20_000))) if "LONG" in text else super().execute(text, parameters)
 
 
