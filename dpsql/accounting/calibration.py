@@ -73,7 +73,7 @@ def calibrate(
     total = budget_units(epsilon, alpha, delta - delta_purse)
     slope = sigma = Fraction(0)
     test_cost = measure_cost = 0
-    net = (1 - release_share) * precision(float(alpha))
+    net, shrink = (1 - release_share) * precision(float(alpha)), 1e-9
     while hard_rounds > 0:
         slope = slope_below(math.sqrt((1 - share) * net / hard_rounds))
         if slope < _LEAST_SLOPE:
@@ -85,7 +85,7 @@ def calibrate(
         measure_cost = units(gaussian_cost(alpha, Fraction(1), sigma))
         if hard_rounds * (test_cost + measure_cost) <= total:
             break
-        net *= 1 - 1e-6  # the search's floats were a little generous
+        net, shrink = net * (1 - shrink), min(0.5, 2 * shrink)  # the search's floats were a little generous
     return Plan(
         epsilon, delta, delta_purse, alpha, hard_rounds, slope, sigma, test_cost, measure_cost, total_units=total
     )

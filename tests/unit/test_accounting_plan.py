@@ -186,3 +186,8 @@ def test_calibrate_refuses_with_the_keys_path(path: str, keys: dict[str, object]
         calibrate(**(arguments | keys))  # type: ignore[arg-type]
     assert caught.value.path == path
     assert caught.value.hint
+
+
+def test_a_plan_that_spends_its_delta_purse_twice_is_refused() -> None:
+    with pytest.raises(InternalError):
+        replace(PLANS[0], delta_purse=DELTA / 10)
