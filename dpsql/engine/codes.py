@@ -146,7 +146,8 @@ def calendar_day(column: str, kind: str) -> str:
     """The DATE of a DATE or TIMESTAMP column; with a time zone, its day in UTC whatever the session's zone is."""
     if kind == "TIMESTAMP WITH TIME ZONE":
         return f"CAST(make_timestamp(epoch_us({column})) AS DATE)"
-    return column if kind == "DATE" else f"TRY_CAST({column} AS DATE)"
+    # by way of TIMESTAMP: DuckDB 1.5 fails on an infinite TIMESTAMP_MS otherwise
+    return column if kind == "DATE" else f"TRY_CAST(TRY_CAST({column} AS TIMESTAMP) AS DATE)"
 
 
 def last_day(start: date, unit: DateUnit) -> date:
