@@ -1,0 +1,110 @@
+"""The locked DuckDB keeps the contract; its caches, threads and watchdog."""
+
+import threading
+from collections.abc import Callable
+from time import monotonic, sleep
+
+import pyarrow as pa
+import pytest
+
+from dpsql.engine import DuckDbPublicSql, deadline, duckdb_public_sql
+from dpsql.engine.deadline import Deadline
+from dpsql.errors import InterfaceError, UnsupportedQuery
+from dpsql.sql.public_sql import GridColumn, PublicSql
+from tests.contracts.public_sql_contract import AGE, PublicSqlContract, public_table
+
+
+class TestDuckDbPublicSql(PublicSqlContract):
+    def build(self, public_table: Callable[[str], pa.Table], seconds: float) -> PublicSql:
+        return DuckDbPublicSql(public_table, seconds=seconds)
+
+
+def test_domain_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duckdb_public_sql, "GRID_TABLES", 3)
+    sql = DuckDbPublicSql(public_table)
+    for turn in range(10):
+        columns = [GridColumn(f"c{turn + i}", "BIGINT", (1, 2)) for i in range(5)]
+        assert sql.truth(columns, [f"c{turn} = 1"])[0].sum() == 16
+    tables = sql._connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall()
+    assert tables == [(3,)]
+
+
+def test_predicates_are_asked_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duckdb_public_sql, "BATCH_CELLS", 9)
+    found = DuckDbPublicSql(public_table).truth([AGE], [f"age = {17 + i}" for i in range(5)])
+    assert [w.tolist() for w in found] == [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0] * 4, [0] * 4]
+
+
+def test_too_much_memory() -> None:
+    sql = DuckDbPublicSql(public_table, memory_limit="64MB", seconds=20)
+    with pytest.raises(UnsupportedQuery, match="memory"):
+        sql.run("SELECT list(a.n) FROM t a, t b", {"t": pa.table({"n": range(6000)})})
+    assert sql.truth([AGE], ["age = 17"])[0].sum() == 1
+
+
+def test_closed() -> None:
+    sql = DuckDbPublicSql(public_table)
+    sql.close()
+    sql.close()
+    with pytest.raises(InterfaceError):
+        sql.truth([AGE], ["age = 17"])
+
+
+def test_threads_share_one_connection() -> None:
+    sql = DuckDbPublicSql(public_table)
+    failures: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for i in range(20):
+                column = GridColumn(f"c{number % 3}", "BIGINT", (i, number))
+                assert sql.truth([column], [f"c{number % 3} = {number}"])[0].tolist() == [int(i == number), 1]
+                text = "SELECT sum(n) AS s FROM released"
+                assert sql.run(text, {"released": pa.table({"n": [number, i]})}).to_pydict() == {"s": [number + i]}
+        except BaseException as e:  # noqa: BLE001 - a thread hands its failure to the test
+            failures.append(e)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures
+
+
+class TestDeadline:
+    def watchdogs(self) -> list[threading.Thread]:
+        return [t for t in threading.enumerate() if t.name == "dpsql-deadline"]
+
+    def test_short_work_is_left_alone_and_long_work_is_not(self) -> None:
+        interrupts: list[float] = []
+        limit = Deadline(0.15, lambda: interrupts.append(monotonic()))
+        for _ in range(20):
+            with limit.limit():
+                sleep(0.02)
+        assert not interrupts
+        with limit.limit():
+            sleep(0.4)
+        assert interrupts
+
+    def test_the_watchdog_ends_when_idle_and_comes_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(deadline, "IDLE", 0.1)
+        limit = Deadline(9, lambda: None)
+        for _ in range(2):
+            with limit.limit():
+                assert limit._thread is not None
+            until = monotonic() + 5
+            while limit._thread is not None and monotonic() < until:
+                sleep(0.02)
+            assert limit._thread is None
+
+    def test_a_forgotten_connection_leaves_no_watchdog(self) -> None:
+        before = len(self.watchdogs())
+        limit = Deadline(9, lambda: None)
+        with limit.limit():
+            assert len(self.watchdogs()) > 0
+        thread = limit._thread
+        del limit
+        assert thread is not None
+        thread.join(5)
+        assert not thread.is_alive() and len(self.watchdogs()) <= before + 1
