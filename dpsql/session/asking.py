@@ -18,7 +18,7 @@ from dpsql.private import Private
 from dpsql.query import Counts, Key, LinearQuery, sort_key
 from dpsql.result import Answer, Source
 from dpsql.session.payload import CONTINGENCY, TOTAL, decode_measurement, encode_measurement
-from dpsql.session.planning import total_cost, total_sigma
+from dpsql.session.planning import row_count_is_public, total_cost, total_sigma
 from dpsql.session.table_state import TableState, measurement_axes, same_shape
 
 _RECENT = 8192
@@ -68,8 +68,7 @@ class Asker:
 
     def pending_totals(self) -> int:
         """Units kept back for row counts that are not measured yet."""
-        cost = total_cost(self.plan, self.policy)
-        return cost * sum(state.model is None for state in self.states.values())
+        return self._totals(known=False)
 
     def hard_rounds_left(self) -> int:
         """Hard rounds that the budget still covers, the one held in reserve included."""
@@ -82,13 +81,18 @@ class Asker:
 
     def spent_on_totals(self) -> int:
         """Units that row counts have cost so far."""
-        cost = total_cost(self.plan, self.policy)
-        return cost * sum(state.model is not None for state in self.states.values())
+        return self._totals(known=True)
+
+    def _totals(self, *, known: bool) -> int:
+        asked = (s.table for s in self.states.values() if (s.model is not None) == known)
+        return sum(total_cost(self.plan, self.policy, table) for table in asked)
 
     def total_share(self, table: str) -> float:
         """What the first question to ``table`` charges for its row count, in epsilon; 0.0 once it is known."""
-        known = self.states[table].model is not None
-        return 0.0 if known else self.plan.epsilon_share(total_cost(self.plan, self.policy))
+        state = self.states[table]
+        if state.model is not None:
+            return 0.0
+        return self.plan.epsilon_share(total_cost(self.plan, self.policy, state.table))
 
     def remaining_share(self) -> float:
         """Epsilon not spent yet, reservations of other processes taken off."""
@@ -98,9 +102,10 @@ class Asker:
 
     def check_total(self, table: str) -> None:
         """BudgetExhausted when the table's row count is unknown and cannot be paid any more."""
-        if self.states[table].model is None:
+        state = self.states[table]
+        if state.model is None:
             totals = self._ledger.totals()
-            cost = total_cost(self.plan, self.policy)
+            cost = total_cost(self.plan, self.policy, state.table)
             own = self.plan.hard_cost if self._reservation is not None else 0
             self.accountant.check(totals.spent, totals.reserved - own, cost)
 
@@ -237,9 +242,9 @@ class Asker:
             return state.model, 0.0
         name = state.table.name
         rows = self._engine.contingency(name, ())
-        if self.policy.privacy.neighbors == "replace-one":
-            return state.know_total(float(public_total(rows, self.policy.privacy.neighbors))), 0.0
-        cost = total_cost(self.plan, self.policy)
+        if row_count_is_public(self.policy, state.table):
+            return state.know_total(float(public_total(rows, self.policy.privacy.neighbors, state.table))), 0.0
+        cost = total_cost(self.plan, self.policy, state.table)
         reservation = self._ledger.reserve(
             cost,
             lambda totals: self.accountant.check(totals.spent, totals.reserved, cost),

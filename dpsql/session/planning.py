@@ -10,7 +10,7 @@ HARD_ROUNDS = 20
 MEASURE_SHARE = 0.6
 """Share of a hard round's precision for its measurement (docs/decisions/0003-hard-rounds.md)."""
 TOTAL_SHARE = 0.02
-"""Share of the squared precision for the tables' row counts under add-remove, split evenly between the tables."""
+"""Share of the squared precision for the row counts that are private, split evenly between their tables."""
 
 
 def make_plan(policy: Policy) -> Plan:
@@ -21,15 +21,27 @@ def make_plan(policy: Policy) -> Plan:
         privacy.delta,
         hard_rounds=HARD_ROUNDS if mechanism.hard_rounds is None else mechanism.hard_rounds,
         measure_share=MEASURE_SHARE,
-        release_share=TOTAL_SHARE if privacy.neighbors == "add-remove" else 0.0,
+        release_share=TOTAL_SHARE if _private_totals(policy) else 0.0,
     )
 
 
-def total_cost(plan: Plan, policy: Policy) -> int:
-    """Units for measuring the row count of one table; 0 under replace-one, where it is public."""
-    if policy.privacy.neighbors == "replace-one":
-        return 0
-    return plan.release_budget // max(len(policy.tables), 1)
+def row_count_is_public(policy: Policy, table: TableDomain) -> bool:
+    """Whether neighbours always have equally many counted rows, so that the exact number may be shown.
+
+    Only when rows are replaced one by one and none can leave the count: a replaced unit may bring another number of
+    rows, and a row outside the domain of a ``nullable = false`` column is not counted.
+    """
+    whole = table.unit is None and all(column.nullable for column in table.columns)
+    return policy.privacy.neighbors == "replace-one" and whole
+
+
+def total_cost(plan: Plan, policy: Policy, table: TableDomain) -> int:
+    """Units for measuring the table's row count; 0 where it is public."""
+    return 0 if row_count_is_public(policy, table) else plan.release_budget // _private_totals(policy)
+
+
+def _private_totals(policy: Policy) -> int:
+    return sum(not row_count_is_public(policy, table) for table in policy.tables)
 
 
 def contingency_l2_squared(policy: Policy, table: TableDomain) -> int:
@@ -45,4 +57,4 @@ def query_sensitivity(table: TableDomain) -> int:
 
 def total_sigma(plan: Plan, policy: Policy, table: TableDomain) -> Fraction:
     """Noise of the released row count, in rows."""
-    return plan.release_sigma(total_cost(plan, policy), contingency_l2_squared(policy, table))
+    return plan.release_sigma(total_cost(plan, policy, table), contingency_l2_squared(policy, table))

@@ -11,9 +11,10 @@ import pytest
 from dpsql.accounting import Plan
 from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.engine.memory_engine import MemoryEngine
-from dpsql.errors import BudgetExhausted, EngineError
+from dpsql.errors import BudgetExhausted, EngineError, InternalError
 from dpsql.ledger import MemoryLedger
 from dpsql.ledger.event import Totals
+from dpsql.mechanism import public_total
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.private import Private
 from dpsql.query import Counts, Factor, Key, KeyedFactor, LinearQuery, linear_query
@@ -228,11 +229,40 @@ def test_an_engine_failure_after_a_hard_outcome_keeps_the_charge() -> None:
     assert ledger.totals().spent + ledger.totals().reserved == plan.release_budget + plan.hard_cost
 
 
-def test_replace_one_starts_from_the_exact_row_count_for_free() -> None:
-    rules = Policy(Privacy(Fraction(1), Fraction(1, 10**6), "replace-one"), (TABLE,))
-    asker, ledger, _ = make(rules)
-    assert asker.plan.release_budget < asker.plan.hard_cost
-    total = linear_query(TABLE, [])
+REPLACE = Privacy(Fraction(1), Fraction(1, 10**6), "replace-one")
+OPEN = TableDomain("t", (CategoryDomain("a", ("x", "y")), TextDomain("w")))
+
+
+def total_of(table: TableDomain) -> LinearQuery:
+    total = linear_query(table, [])
     assert total is not None
-    assert asker.ask(total).value == 10_000
+    return total
+
+
+def test_replace_one_starts_from_the_exact_row_count_for_free() -> None:
+    asker, ledger, _ = make(Policy(REPLACE, (OPEN,)))
+    assert asker.ask(total_of(OPEN)).value == 10_000
     assert ledger.totals().spent == 0
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        TableDomain("t", OPEN.columns, unit="w", max_rows_per_unit=3),
+        TableDomain("t", (CategoryDomain("a", ("x", "y"), nullable=False),)),
+        TableDomain("t", (CategoryDomain("a", ("x", "y")), TextDomain("w", nullable=False))),
+    ],
+)
+def test_replace_one_measures_a_row_count_that_a_neighbour_can_change(table: TableDomain) -> None:
+    """Another unit may have another number of rows; a row outside a non-nullable domain is not counted."""
+    asker, ledger, log = make(Policy(REPLACE, (table,)))
+    assert asker.ask(total_of(table)).charged > 0
+    assert ledger.totals().spent > 0
+    assert log[:3] == ["reserve", "noise", "release"]
+    with pytest.raises(InternalError):
+        public_total(Private(np.array(5)), "replace-one", table)
+
+
+def test_the_exact_row_count_never_leaves_under_add_remove() -> None:
+    with pytest.raises(InternalError):
+        public_total(Private(np.array(5)), "add-remove", OPEN)
