@@ -1,0 +1,371 @@
+"""Binding: an expression over private columns becomes DuckDB text, by structural recursion; the last branch refuses.
+
+Text is printed with the analyst's own parentheses and operators, so DuckDB's precedence decides what it means. Where
+sqlglot's reading of comparisons without parentheses could differ from DuckDB's, the expression is refused.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from sqlglot import exp
+
+from dpsql.errors import UnsupportedQuery
+from dpsql.sql.bound import Bound, Outside, compose, conjunction, disjunction, negation
+from dpsql.sql.functions import SCALAR, function_refusal
+from dpsql.sql.limits import MAX_LIST_ITEMS
+from dpsql.sql.names import Scope, unknown_column
+from dpsql.sql.position import refusal
+from dpsql.sql.types import type_name
+
+Lookup = Callable[[exp.Expr], list[exp.Expr]]
+"""Values of the only column of a query over public tables, as literals."""
+
+_ARITHMETIC: dict[type, str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.IntDiv: "//",
+    exp.Mod: "%",
+    exp.Pow: "**",
+    exp.DPipe: "||",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+    exp.BitwiseLeftShift: "<<",
+    exp.BitwiseRightShift: ">>",
+}
+_COMPARISON: dict[type, str] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+    exp.NullSafeNEQ: "IS DISTINCT FROM",
+    exp.Like: "LIKE",
+    exp.ILike: "ILIKE",
+    exp.Glob: "GLOB",
+    exp.SimilarTo: "SIMILAR TO",
+    exp.StartsWith: "^@",
+    exp.RegexpLike: "~",
+}
+_EQUAL = {exp.EQ: Outside.FALSE, exp.NEQ: Outside.TRUE, exp.NullSafeEQ: Outside.FALSE, exp.NullSafeNEQ: Outside.TRUE}
+LOGICAL = (exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Between, exp.Escape, *_COMPARISON)
+_UNITS = frozenset(
+    ["MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY", "MILLENNIUM"]
+)
+_PARTS = _UNITS | frozenset(["DOW", "ISODOW", "DOY", "ISOYEAR", "YEARWEEK", "ERA", "EPOCH", "JULIAN", "DAYOFWEEK", "DAYOFYEAR", "WEEKDAY"])
+_LIST_HINT = "list the strings with = or IN (...), or ask the owner to declare the column's values as a category"
+
+
+def flatten(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
+    """Operands of a chain of AND or OR, left to right, through parentheses; without recursion."""
+    out: list[exp.Expr] = []
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        inner = top
+        while type(inner) is exp.Paren:
+            inner = inner.this
+        if type(inner) is kind:
+            stack.append(inner.args["expression"])
+            stack.append(inner.this)
+        else:
+            out.append(top)
+    return out
+
+
+def unwrap(node: exp.Expr) -> exp.Expr:
+    """The node inside its parentheses."""
+    while type(node) is exp.Paren:
+        node = node.this
+    return node
+
+
+class Binder:
+    """Binds expressions of one block. ``aliases`` are the select list's, tried after the columns."""
+
+    __slots__ = ("_lookup", "_open", "aliases", "scope", "text")
+
+    def __init__(self, text: str, scope: Scope, aliases: Mapping[str, exp.Expr], lookup: Lookup) -> None:
+        self.text = text
+        self.scope = scope
+        self.aliases = aliases
+        self._lookup = lookup
+        self._open: list[str] = []
+
+    def bind(self, node: exp.Expr) -> Bound:
+        """The bound form of ``node``. Raises UnsupportedQuery or UnknownName at its position."""
+        kind = type(node)
+        symbol = _COMPARISON.get(kind)
+        if symbol is not None:
+            return self._comparison(node, symbol)
+        handler = self._HANDLERS.get(kind)
+        if handler is not None:
+            return handler(self, node)
+        symbol = _ARITHMETIC.get(kind)
+        if symbol is not None:
+            left, right = self._operand(node.this), self._operand(node.args["expression"])
+            return compose(f"{left.sql} {symbol} {right.sql}", (left, right))
+        raise self.refuse(node)
+
+    def conjuncts(self, node: exp.Expr) -> list[Bound]:
+        """The bound operands of the top-level AND chain of a predicate."""
+        return [self.bind(n if type(n) is not exp.Paren else unwrap(n)) for n in flatten(node, exp.And)]
+
+    def refuse(self, node: exp.Expr) -> UnsupportedQuery:
+        """The refusal of a node that has no handler."""
+        reason, hint = _REASONS.get(
+            type(node), (f"{_plain(node)} is not answered here", "docs/sql.md lists what is; simplify the expression")
+        )
+        return refusal(self.text, node, reason, hint)
+
+    def _only(self, node: exp.Expr, *known: str) -> None:
+        for key, value in node.args.items():
+            if value and key not in known:
+                raise refusal(self.text, node, f"{_plain(node)} with {key} is not answered", "write it in another way")
+
+    def _operand(self, node: exp.Expr) -> Bound:
+        if type(node) in LOGICAL:
+            raise refusal(
+                self.text, node, "a comparison inside an expression is ambiguous", "put the comparison in parentheses"
+            )
+        return self.bind(node)
+
+    def _column(self, node: exp.Expr) -> Bound:
+        if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
+            raise self.refuse(node)
+        found = self.scope.resolve(self.text, node)
+        if found is not None:
+            return found[1]
+        alias = node.name.lower()
+        target = self.aliases.get(alias)
+        if target is None or alias in self._open:
+            raise unknown_column(self.text, node, self.scope)
+        self._open.append(alias)
+        try:
+            bound = self.bind(target)
+        finally:
+            self._open.pop()
+        return Bound(
+            f"({bound.sql})", bound.columns, bound.outside, bound.candidates, text=bound.text, literal=bound.literal
+        )
+
+    def _literal(self, node: exp.Expr) -> Bound:
+        value = node.this
+        if node.args.get("is_string"):
+            return Bound("'" + value.replace("'", "''") + "'", literal=value)
+        return Bound(value)
+
+    def _constant(self, node: exp.Expr) -> Bound:
+        if isinstance(node, exp.Null):
+            return Bound("NULL")
+        return Bound("TRUE" if node.this else "FALSE")
+
+    def _paren(self, node: exp.Expr) -> Bound:
+        inner = self.bind(node.this)
+        if inner.literal is not None:
+            return inner
+        return Bound(f"({inner.sql})", inner.columns, inner.outside, inner.candidates, text=inner.text)
+
+    def _unary(self, node: exp.Expr) -> Bound:
+        inner = self._operand(node.this)
+        return compose(f"{'-' if isinstance(node, exp.Neg) else '~'} {inner.sql}", (inner,))
+
+    def _and(self, node: exp.Expr) -> Bound:
+        parts = [self.bind(n) for n in flatten(node, exp.And)]
+        return conjunction(" AND ".join(p.sql for p in parts), parts)
+
+    def _or(self, node: exp.Expr) -> Bound:
+        operands = flatten(node, exp.Or)
+        parts = [self.bind(n) for n in operands]
+        return disjunction(" OR ".join(p.sql for p in parts), parts)
+
+    def _not(self, node: exp.Expr) -> Bound:
+        inner = self.bind(node.this)
+        return negation(f"NOT {inner.sql}", inner)
+
+    def _comparison(self, node: exp.Expr, symbol: str) -> Bound:
+        args = node.args
+        left, right = self._operand(args["this"]), self._operand(args["expression"])
+        if type(node) is exp.Like and args.get("negate"):
+            symbol = "NOT LIKE"
+        elif len(args) > 2:
+            self._only(node, "this", "expression")
+        sql = f"{left.sql} {symbol} {right.sql}"
+        if left.outside or right.outside:
+            return self._text_comparison(node, sql, left, right)
+        columns = left.columns | right.columns if left.columns and right.columns else left.columns or right.columns
+        return Bound(sql, columns)
+
+    def _text_comparison(self, node: exp.Expr, sql: str, left: Bound, right: Bound) -> Bound:
+        column, other = (left, right) if left.text is not None else (right, left)
+        if column.text is None:
+            return compose(sql, (left, right))
+        t = column.text
+        if type(node) in _EQUAL and other.literal is not None:
+            return Bound(sql, column.columns, {t: _EQUAL[type(node)]}, {t: frozenset((other.literal,))})
+        if other.sql == "NULL" and type(node) in _EQUAL:
+            safe = {exp.NullSafeEQ: Outside.FALSE, exp.NullSafeNEQ: Outside.TRUE}.get(type(node), Outside.NULL)
+            return Bound(sql, column.columns, {t: safe}, {t: frozenset()})
+        if type(node) in _EQUAL and not other.columns:
+            raise refusal(
+                self.text, node, f"the text column {t} is compared with something that is no string literal",
+                "write the string itself between quotes",
+            )
+        return compose(sql, (left, right))
+
+    def _is(self, node: exp.Expr) -> Bound:
+        left = self._operand(node.this)
+        right = node.args["expression"]
+        self._only(node, "this", "expression", "negate")
+        if not isinstance(right, (exp.Null, exp.Boolean)):
+            raise self.refuse(node)
+        word = "IS NOT" if node.args.get("negate") else "IS"
+        sql = f"{left.sql} {word} {self.bind(right).sql}"
+        if left.text is not None and isinstance(right, exp.Null):
+            value = Outside.TRUE if word == "IS NOT" else Outside.FALSE
+            return Bound(sql, left.columns, {left.text: value}, {left.text: frozenset()})
+        return compose(sql, (left,))
+
+    def _between(self, node: exp.Expr) -> Bound:
+        self._only(node, "this", "low", "high")
+        parts = [self._operand(node.args[k]) for k in ("this", "low", "high")]
+        return compose(f"{parts[0].sql} BETWEEN {parts[1].sql} AND {parts[2].sql}", parts)
+
+    def _in(self, node: exp.Expr) -> Bound:
+        left = self._operand(node.this)
+        query = node.args.get("query")
+        self._only(node, "this", "expressions", "query")
+        items = node.expressions if query is None else self._lookup(query)
+        if len(items) > MAX_LIST_ITEMS:
+            raise refusal(self.text, node, f"more than {MAX_LIST_ITEMS:,} list items", "ask in several parts")
+        if not items:
+            if query is None:
+                raise self.refuse(node)
+            return Bound("FALSE", left.columns, dict.fromkeys(left.outside, Outside.FALSE), left.candidates)
+        listed = [self.bind(n) for n in items]
+        sql = f"{left.sql} IN ({', '.join([b.sql for b in listed])})"
+        if left.text is None:
+            return compose(sql, (left, *listed))
+        strings = frozenset(b.literal for b in listed if b.literal is not None)
+        nulls = any(b.sql == "NULL" for b in listed)
+        if any(b.literal is None and b.sql != "NULL" for b in listed):
+            raise refusal(self.text, node, f"the text column {left.text} is compared with something that is no string "
+                          "literal", "list strings between quotes")
+        t = left.text
+        return Bound(sql, left.columns, {t: Outside.NULL if nulls else Outside.FALSE}, {t: strings})
+
+    def _case(self, node: exp.Expr) -> Bound:
+        self._only(node, "this", "ifs", "default")
+        parts: list[Bound] = []
+
+        def add(n: exp.Expr) -> str:
+            parts.append(self.bind(n))
+            return parts[-1].sql
+
+        sql = "CASE"
+        if node.args.get("this") is not None:
+            sql += " " + add(node.this)
+        for branch in node.args["ifs"]:
+            self._only(branch, "this", "true")
+            sql += f" WHEN {add(branch.this)} THEN {add(branch.args['true'])}"
+        if node.args.get("default") is not None:
+            sql += " ELSE " + add(node.args["default"])
+        return compose(sql + " END", parts)
+
+    def _cast(self, node: exp.Expr) -> Bound:
+        self._only(node, "this", "to", "safe")
+        to = type_name(node.args["to"])
+        if to is None:
+            raise refusal(self.text, node, "a cast to this type is not answered", "cast to a number, string or date")
+        inner = self.bind(node.this)
+        return compose(f"{'TRY_CAST' if isinstance(node, exp.TryCast) else 'CAST'}({inner.sql} AS {to})", (inner,))
+
+    def _extract(self, node: exp.Expr) -> Bound:
+        self._only(node, "this", "expression")
+        part = node.this.name.upper()
+        if part not in _PARTS:
+            raise refusal(self.text, node, f"EXTRACT of {part[:40]} is not answered", "extract year, month or day")
+        inner = self.bind(node.args["expression"])
+        return compose(f"EXTRACT({part} FROM {inner.sql})", (inner,))
+
+    def _interval(self, node: exp.Expr) -> Bound:
+        self._only(node, "this", "unit", "fraction_in_string")
+        unit = node.args.get("unit")
+        name = "" if unit is None else unit.name.upper()
+        if name and name.rstrip("S") not in _UNITS and name not in _UNITS:
+            raise refusal(self.text, node, "this interval unit is not answered", "use days, months or years")
+        inner = self.bind(node.this)
+        return compose(f"INTERVAL {inner.sql} {name}".rstrip(), (inner,))
+
+    def _escape(self, node: exp.Expr) -> Bound:
+        if type(node.this) not in (exp.Like, exp.ILike):
+            raise self.refuse(node)
+        inner = self.bind(node.this)
+        mark = self.bind(node.args["expression"])
+        if mark.literal is None:
+            raise self.refuse(node)
+        return compose(f"{inner.sql} ESCAPE {mark.sql}", (inner,))
+
+    def _function(self, node: exp.Expr) -> Bound:
+        name = node.name.lower()
+        if name not in SCALAR:
+            raise refusal(self.text, node, *function_refusal(name, private=True))
+        parts = [self.bind(n) for n in node.expressions]
+        return compose(f"{name}({', '.join([p.sql for p in parts])})", parts)
+
+    def _subquery(self, node: exp.Expr) -> Bound:
+        values = self._lookup(node)
+        if len(values) > 1:
+            raise refusal(self.text, node, "a scalar subquery returned several rows", "use IN, or aggregate it")
+        return self.bind(values[0]) if values else Bound("NULL")
+
+    _HANDLERS: ClassVar[dict[type, Callable[[Any, exp.Expr], Bound]]] = {
+        exp.Column: _column,
+        exp.Literal: _literal,
+        exp.Boolean: _constant,
+        exp.Null: _constant,
+        exp.Paren: _paren,
+        exp.Neg: _unary,
+        exp.BitwiseNot: _unary,
+        exp.And: _and,
+        exp.Or: _or,
+        exp.Not: _not,
+        exp.Is: _is,
+        exp.Between: _between,
+        exp.In: _in,
+        exp.Case: _case,
+        exp.Cast: _cast,
+        exp.TryCast: _cast,
+        exp.Extract: _extract,
+        exp.Interval: _interval,
+        exp.Escape: _escape,
+        exp.Anonymous: _function,
+        exp.Subquery: _subquery,
+    }
+
+
+def _plain(node: exp.Expr) -> str:
+    return type(node).__name__.upper()
+
+
+_REASONS: dict[type, tuple[str, str]] = {
+    exp.Exists: ("EXISTS over private rows is not answered", "use IN (SELECT ... FROM a public table)"),
+    exp.Window: ("a window function over private rows", "GROUP BY first: windows run on the released counts"),
+    exp.Star: ("* selects whole rows", "count rows: SELECT COUNT(*), with GROUP BY for a breakdown"),
+    exp.Filter: ("an aggregate cannot stand inside this expression", "aggregate in the SELECT list"),
+    exp.Lambda: ("lambda functions are not answered", "write the condition with AND, OR and CASE"),
+    exp.Collate: ("COLLATE is not answered", "compare with lower(...) on declared categories"),
+    exp.CurrentDate: ("the current date depends on the clock", "write the date as a literal or a parameter"),
+    exp.CurrentTimestamp: ("the current time depends on the clock", "write the time as a literal or a parameter"),
+    exp.CurrentTime: ("the current time depends on the clock", "write the time as a literal or a parameter"),
+}
+
+
+def text_refusal(text: str, node: exp.Expr | None, column: str) -> UnsupportedQuery:
+    """The refusal of a predicate or value that depends on every string of a text column."""
+    return refusal(
+        text, node, f"the answer depends on every possible string of the text column {column}", _LIST_HINT
+    )

@@ -1,0 +1,202 @@
+"""The SQL front end: text and parameters to a lowered statement, or a refusal that costs nothing."""
+
+from collections.abc import Hashable, Mapping
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpsql.errors import UnsupportedQuery
+from dpsql.policy import Policy
+from dpsql.sql.block import ROW, Services
+from dpsql.sql.cache import Lru
+from dpsql.sql.grid import Evaluator
+from dpsql.sql.limits import check_text
+from dpsql.sql.naming import Namer, empty_select
+from dpsql.sql.outer import check_outer
+from dpsql.sql.parameters import Parameters, bind
+from dpsql.sql.parse import Dialect, parse
+from dpsql.sql.public_sql import PublicSql
+from dpsql.sql.relations import Walk
+from dpsql.sql.statement import Block, Statement
+from dpsql.sql.types import arrow_type
+
+STATEMENTS = 1024
+HEAVY_CELLS = 1 << 22
+
+
+class FrontEnd:
+    """Lowers statements of one policy; equal texts and parameters are looked up. Everything it holds is public."""
+
+    def __init__(self, policy: Policy, public: PublicSql) -> None:
+        self._policy = policy
+        self._public = public
+        self._services = Services(Evaluator(public), Namer(public))
+        self._statements: Lru[Statement] = Lru(STATEMENTS)
+
+    def lower(self, text: str, parameters: Parameters = None) -> Statement:
+        """The lowered statement. Raises ``dpsql.errors`` only; touches no private row and charges nothing.
+
+        Raises SqlSyntaxError, UnknownName, UnsupportedQuery with line and column; ProgrammingError and DataError for
+        parameters that do not fit and for texts that are none.
+        """
+        key = _key(text, parameters)
+        if key is not None:
+            known = self._statements.get(key)
+            if known is not None:
+                return known
+        check_text(text)
+        try:
+            statement = self._lower(text, parameters)
+        except RecursionError:
+            raise UnsupportedQuery("the statement is nested too deeply", hint="split it into simpler ones") from None
+        if key is not None:
+            self._statements.put(key, statement, 1 + _heaviness(statement))
+        return statement
+
+    def _lower(self, text: str, parameters: Parameters) -> Statement:
+        tree: exp.Expr = parse(text)
+        if parameters or "?" in text or "$" in text:
+            tree = _bound(tree, parameters)
+        if isinstance(tree, exp.Select) and _empty(tree):
+            return self._schema_probe(text, tree)
+        walk = Walk(text, self._policy, self._public, self._services)
+        scope = walk.query(tree, {})
+        if scope is not None:
+            raise walk.rows_refusal(tree, scope)
+        blocks = tuple(walk.blocks)
+        if walk.direct is not None and len(blocks) == 1 and isinstance(tree, exp.Select) and _reads_table(tree):
+            return Statement(text, blocks, walk.direct, None)
+        check_outer(text, tree, [*(b.name for b in blocks), *(t.lower() for t in walk.public_tables)])
+        shown = walk.sources.get(id(tree), ())
+        row = self._add_row_number(tree, blocks) if shown else None
+        outer_columns = shown if row is not None else ()
+        outer = tree.sql(dialect=Dialect)
+        public_tables = tuple(sorted(walk.public_tables))
+        self._dry_run(outer, blocks, public_tables)
+        return Statement(text, blocks, None, outer, row, outer_columns, public_tables)
+
+    def _add_row_number(self, tree: exp.Expr, blocks: tuple[Block, ...]) -> str | None:
+        if len(blocks) != 1 or not isinstance(tree, exp.Select) or tree.args.get("distinct") is not None:
+            return None
+        _shift_positions(tree)
+        row = exp.alias_(exp.column(ROW, table=blocks[0].name), ROW, quoted=True, copy=False)
+        tree.set("expressions", [row, *tree.expressions])
+        return ROW
+
+    def _dry_run(self, outer: str, blocks: tuple[Block, ...], public_tables: tuple[str, ...]) -> None:
+        """Runs the outer statement over empty tables: what DuckDB refuses is refused before anything is asked."""
+        self._public.run(outer, {b.name: empty_block(b) for b in blocks}, public_tables)
+
+    def _schema_probe(self, text: str, tree: exp.Select) -> Statement:
+        """LIMIT 0 and WHERE FALSE: no row is wanted, so private tables are empty and the answer is public."""
+        for table in list(tree.find_all(exp.Table)):
+            domain = self._policy.by_name.get(table.name.lower()) if isinstance(table.this, exp.Identifier) else None
+            shadowed = any(c.alias.lower() == table.name.lower() for c in tree.find_all(exp.CTE))
+            if domain is None or shadowed:
+                continue
+            empty = exp.Subquery(
+                this=Dialect().parse(empty_select(domain))[0],
+                alias=exp.TableAlias(this=exp.to_identifier(table.alias or domain.name, quoted=True)),
+            )
+            table.replace(empty)
+        walk = Walk(text, self._policy, self._public, self._services)
+        walk.query(tree, {})
+        check_outer(text, tree, [t.lower() for t in walk.public_tables])
+        outer = tree.sql(dialect=Dialect)
+        public_tables = tuple(sorted(walk.public_tables))
+        self._dry_run(outer, (), public_tables)
+        return Statement(text, (), None, outer, public_tables=public_tables)
+
+
+def lower(text: str, parameters: Parameters, policy: Policy, public: PublicSql) -> Statement:
+    """One statement without a front end's caches; see :meth:`FrontEnd.lower`."""
+    return FrontEnd(policy, public).lower(text, parameters)
+
+
+def empty_block(block: Block) -> pa.Table:
+    """The released table of a block without its rows: row number, groups, aggregates and, if asked, intervals."""
+    columns = {ROW: pa.array([], pa.int64())}
+    for name, kind in zip(block.group_columns, block.group_types, strict=True):
+        columns[name] = pa.array([], arrow_type(kind))
+    for a in block.aggregates:
+        columns[a.column] = pa.array([], arrow_type(a.sql_type))
+        if block.needs_intervals:
+            columns[f"{a.column}_low"] = pa.array([], pa.float64())
+            columns[f"{a.column}_high"] = pa.array([], pa.float64())
+    return pa.table(columns)
+
+
+def _key(text: object, parameters: Parameters) -> Hashable | None:
+    """Equal keys, equal statements; ``None`` when the parameters cannot be a key."""
+    if not isinstance(text, str):
+        return None
+    if parameters is None:
+        return text
+    if isinstance(parameters, (str, bytes)):
+        return None
+    pairs = sorted(parameters.items()) if isinstance(parameters, Mapping) else list(enumerate(parameters))
+    key = (text, tuple((name, type(value), repr(value)) for name, value in pairs if _simple(value)))
+    return key if len(key[1]) == len(pairs) else None
+
+
+def _simple(value: object) -> bool:
+    return value is None or type(value) in (int, float, str, bool)
+
+
+def _bound(tree: exp.Expr, parameters: Parameters) -> exp.Expr:
+    """The tree with its parameters; a wrapper keeps a placeholder at the root replaceable."""
+    bind(tree, parameters)
+    return tree
+
+
+def _empty(tree: exp.Select) -> bool:
+    """Whether the statement publicly has no row to show: LIMIT 0, or no row of FROM passes WHERE."""
+    limit = tree.args.get("limit")
+    if isinstance(limit, exp.Limit) and isinstance(limit.expression, exp.Literal) and limit.expression.this == "0":
+        return True
+    where = tree.args.get("where")
+    condition = where.this if where is not None else None
+    if isinstance(condition, exp.Boolean):
+        return condition.this is False
+    if isinstance(condition, exp.EQ):
+        sides = (condition.this, condition.expression)
+        return all(isinstance(s, exp.Literal) and not s.is_string and s.this.isdigit() for s in sides) and int(
+            sides[0].this
+        ) != int(sides[1].this)
+    return False
+
+
+def _reads_table(tree: exp.Select) -> bool:
+    """Whether the direct block is the statement itself, not a subquery of it."""
+    return tree.args.get("where") is not None or not any(
+        t.name.startswith("_released_") for t in tree.find_all(exp.Table)
+    )
+
+
+def _shift_positions(tree: exp.Select) -> None:
+    """ORDER BY positions and ALL, after one more column was put in front."""
+    order = tree.args.get("order")
+    if order is None:
+        return
+    shifted: list[exp.Expr] = []
+    for item in order.expressions:
+        target = item.this
+        if isinstance(target, exp.Literal) and not target.is_string and target.this.isdigit():
+            item.set("this", exp.Literal.number(int(target.this) + 1))
+            shifted.append(item)
+        elif isinstance(target, exp.Var) and target.name.upper() == "ALL":
+            for position in range(2, len(tree.expressions) + 2):
+                one = item.copy()
+                one.set("this", exp.Literal.number(position))
+                shifted.append(one)
+        else:
+            shifted.append(item)
+    order.set("expressions", shifted)
+
+
+def _heaviness(statement: Statement) -> int:
+    """How many light statements one is worth in the cache."""
+    terms = (t for b in statement.blocks for a in b.aggregates for f in (*a.numerator, *(a.denominator or ()))
+             for t in f.terms)
+    return sum(t.query.cells for t in terms) * STATEMENTS // HEAVY_CELLS
+

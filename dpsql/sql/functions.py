@@ -1,0 +1,66 @@
+"""The functions an analyst may call, by DuckDB's names. Public.
+
+``scalar_functions.txt`` is a frozen list: scalar functions that DuckDB 1.5 and 2.x both mark CONSISTENT, over numbers,
+strings, dates and booleans, without those that see sessions, settings, time zones or the clock.
+"""
+
+from difflib import get_close_matches
+from importlib.resources import files
+
+_REWRITTEN = ("coalesce", "fdiv", "fmod", "if", "ifnull", "nullif", "split_part")  # DuckDB's parser or macros make them
+SCALAR: frozenset[str] = frozenset(
+    files("dpsql.sql").joinpath("scalar_functions.txt").read_text(encoding="ascii").split()
+) | frozenset(_REWRITTEN)
+
+LOWERED = frozenset({"count", "count_star", "count_if", "countif", "sum", "avg", "mean"})
+"""Aggregates over private rows."""
+
+AGGREGATE = LOWERED | frozenset(
+    ["any_value", "approx_count_distinct", "approx_quantile", "approx_top_k", "arbitrary", "arg_max", "arg_min", "argmax", "argmin", "array_agg", "bit_and", "bit_or", "bit_xor", "bitstring_agg", "bool_and", "bool_or", "corr", "covar_pop", "covar_samp", "entropy", "favg", "first", "fsum", "group_concat", "histogram", "kahan_sum", "kurtosis", "kurtosis_pop", "last", "list", "listagg", "mad", "max", "max_by", "median", "min", "min_by", "mode", "product", "quantile", "quantile_cont", "quantile_disc", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "reservoir_quantile", "sem", "skewness", "stddev", "stddev_pop", "stddev_samp", "string_agg", "sumkahan", "var_pop", "var_samp", "variance"]
+)
+"""Every aggregate by name, to tell a refused aggregate from an unknown function."""
+
+RELEASED_AGGREGATE = LOWERED | frozenset(
+    ["bool_and", "bool_or", "corr", "covar_pop", "covar_samp", "mad", "max", "median", "min", "mode", "product", "quantile", "quantile_cont", "quantile_disc", "stddev", "stddev_pop", "stddev_samp", "string_agg", "var_pop", "var_samp", "variance"]
+)
+"""Aggregates over released tables; DuckDB computes them."""
+
+WINDOW = frozenset(
+    ["cume_dist", "dense_rank", "first_value", "lag", "last_value", "lead", "nth_value", "ntile", "percent_rank", "rank", "row_number"]
+)
+INTERVAL_LOW, INTERVAL_HIGH = "dp_interval_low", "dp_interval_high"
+RELEASED = SCALAR | RELEASED_AGGREGATE | WINDOW
+
+_CLOCK = frozenset(
+    ["now", "today", "current_date", "current_time", "current_timestamp", "get_current_time", "get_current_timestamp", "localtime", "localtimestamp", "current_localtime", "current_localtimestamp", "transaction_timestamp", "age"]
+)
+_RANDOM = frozenset(["random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7", "setseed", "nextval", "currval"])
+
+
+def function_refusal(name: str, *, private: bool) -> tuple[str, str]:
+    """Reason and hint for a function that is not answered; ``private``: inside a block over a private table."""
+    if name in AGGREGATE:
+        return aggregate_refusal(name)
+    if name in _CLOCK:
+        return f"{name}() depends on the clock", "write the date as a literal or pass it as a parameter"
+    if name in _RANDOM:
+        return f"{name}() is random", "an equal question must get an equal answer; remove it"
+    if name in WINDOW:
+        return f"{name}() is a window function over private rows", "apply it to grouped counts: it runs on the result"
+    if name in (INTERVAL_LOW, INTERVAL_HIGH):
+        return f"{name}() needs the alias of an aggregate", "write COUNT(*) AS n, DP_INTERVAL_LOW(n) in one SELECT"
+    known = sorted(SCALAR if private else RELEASED)
+    close = get_close_matches(name, known, 1)
+    hint = f"did you mean {close[0]}?" if close else "docs/sql.md lists the functions that are answered"
+    return f"the function {name[:60]} is not answered", hint
+
+
+def aggregate_refusal(name: str) -> tuple[str, str]:
+    """Reason and hint for an aggregate that is no linear query of the rows."""
+    if name in ("min", "max", "arg_min", "arg_max", "min_by", "max_by"):
+        return f"{name}() shows one person's value", "count rows above thresholds, or GROUP BY the column"
+    if name in ("median", "mode", "mad") or "quantile" in name:
+        return f"{name}() is not a sum over rows", "GROUP BY the column and take it from the counts, or count below values"
+    if name in LOWERED:
+        return f"{name}() cannot stand here", "use it in SELECT, HAVING, QUALIFY or ORDER BY of the private table's block"
+    return f"{name}() is not answered on private rows", "write it with COUNT, SUM and AVG, or apply it to grouped counts"

@@ -1,0 +1,257 @@
+"""Lowering: conditions, group expressions and measures become groups and affine forms of linear queries.
+
+Conditions are split into components that share no column. Each component is evaluated on the grid of its own columns;
+the product over components is the query.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from dpsql.domain import TableDomain, Value
+from dpsql.errors import UnsupportedQuery
+from dpsql.query import Form, LinearQuery, Term
+from dpsql.sql.bind import text_refusal
+from dpsql.sql.bound import Bound, Outside, merge_candidates, never_true
+from dpsql.sql.cache import Lru
+from dpsql.sql.grid import Codes, Evaluator, Grids, spread
+from dpsql.sql.limits import MAX_CELLS, MAX_GROUP_CELLS, MAX_GROUPS
+from dpsql.sql.measure import Part
+from dpsql.sql.support import Piece, Signed, pieces
+
+Ranks = tuple[int, ...]
+Answer = dict[Ranks, tuple[Piece, ...]]
+"""For each present combination of the component's group values: the pieces of its weights."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Component:
+    """Conditions, group expressions (by position) and perhaps a number that are tied together by shared columns."""
+
+    columns: frozenset[str]
+    conjuncts: tuple[Bound, ...]
+    groups: tuple[int, ...]
+    value: Bound | None
+
+
+class Lowering:
+    """The lowering of one block: its condition and group expressions are fixed, parts are asked one by one."""
+
+    def __init__(
+        self,
+        text: str,
+        table: TableDomain,
+        evaluator: Evaluator,
+        cache: Lru[Answer],
+        condition: Sequence[Bound],
+        groups: Sequence[Bound],
+        parts: Sequence[Part],
+    ) -> None:
+        self._text = text
+        self._table = table
+        self._evaluator = evaluator
+        self._cache = cache
+        self._condition = tuple(condition)
+        self._groups = tuple(groups)
+        texts = [b for b in self._condition if b.candidates]
+        texts += [b for b in self._groups if b.candidates]
+        for p in parts:
+            texts += [b for b in p.conjuncts if b.candidates]
+            if p.value is not None and p.value.candidates:
+                texts.append(p.value)
+        self._grids = Grids(table, merge_candidates(texts) if texts else {})
+        self._codes: dict[int, Codes] = {}
+        self._splits = [self._components(Part(1.0)), *[self._components(p) for p in parts]]
+        self._prefetch()
+        self._answers = [[self._answer(c) for c in split] for split in self._splits]
+        self.groups: tuple[tuple[Value, ...], ...] = ()
+        self._ranks: list[Ranks] = [()]
+        if groups:
+            self._find_groups()
+        else:
+            self.groups = ((),)
+
+    def group_type(self, position: int) -> str:
+        """DuckDB type of a group expression."""
+        return self._group_codes(position).sql_type
+
+    def forms(self, chosen: Sequence[tuple[int, Part]]) -> tuple[Form, ...]:
+        """One form per group: the sum of the parts, each given with its index in the constructor's list."""
+        out = []
+        for ranks in self._ranks:
+            terms: list[Term] = []
+            for index, part in chosen:
+                terms.extend(self._terms(index + 1, part.coefficient, ranks))
+            out.append(Form(0.0, tuple(terms)))
+        return tuple(out)
+
+    def is_integral(self, part: Part) -> bool:
+        """Whether the part's value is of an integer type."""
+        if part.value is None:
+            return True
+        array = self._evaluator.numbers(self._grids, part.value)
+        return array.numbers.dtype == np.int64
+
+    def _terms(self, split: int, coefficient: float, ranks: Ranks) -> list[Term]:
+        if coefficient == 0:
+            return []
+        found: list[tuple[Piece, ...]] = []
+        for component, answer in zip(self._splits[split], self._answers[split], strict=True):
+            here = answer.get(tuple([ranks[g] for g in component.groups]), ())
+            if not here:
+                return []
+            found.append(here)
+        table = self._table
+        terms = []
+        for combination in product(*found):
+            scale = coefficient
+            factors = []
+            keyed = None
+            for piece in combination:
+                scale *= piece.coefficient
+                factors += piece.query.factors
+                keyed = piece.query.keyed or keyed
+            if len(factors) > 1:
+                order = table.order
+                factors.sort(key=lambda f: [order[c] for c in f.columns])
+            query = LinearQuery(table.name, tuple(factors), keyed)
+            cells = query.cells * (len(keyed.keys) if keyed is not None else 1)
+            if cells > MAX_CELLS:
+                raise UnsupportedQuery(
+                    f"the statement touches {cells:,} cells at once, more than {MAX_CELLS:,}",
+                    hint="use fewer columns in one statement",
+                )
+            terms.append(Term(scale, query))
+        return terms
+
+    def _components(self, part: Part) -> list[Component]:
+        """Connected components of conditions, groups and value; everything on text columns is one component."""
+        conjuncts = self._condition + part.conjuncts if part.conjuncts else self._condition
+        merged: list[tuple[frozenset[str], list[Bound], list[int], Bound | None]] = []
+        items: list[tuple[Bound, int | None, bool]] = [(b, None, False) for b in conjuncts]
+        items += [(b, i, False) for i, b in enumerate(self._groups)]
+        if part.value is not None:
+            items.append((part.value, None, True))
+        for bound, group, is_value in items:
+            columns, own = bound.columns, ([] if group is not None or is_value else [bound])
+            numbers = [] if group is None else [group]
+            value = bound if is_value else None
+            rest = []
+            for other in merged:
+                if not columns.isdisjoint(other[0]) or (bound.outside and self._on_text(other)):
+                    columns |= other[0]
+                    own = other[1] + own
+                    numbers = other[2] + numbers
+                    value = other[3] or value
+                else:
+                    rest.append(other)
+            merged = [*rest, (columns, own, numbers, value)]
+        return [Component(c, tuple(b), tuple(sorted(g)), v) for c, b, g, v in merged]
+
+    def _on_text(self, item: tuple[frozenset[str], list[Bound], list[int], Bound | None]) -> bool:
+        bounds = [*item[1], *(self._groups[g] for g in item[2])]
+        if item[3] is not None:
+            bounds.append(item[3])
+        return any(b.outside for b in bounds)
+
+    def _prefetch(self) -> None:
+        """Asks for every missing condition of the statement at once."""
+        for split in self._splits:
+            for c in split:
+                self._check_text(c)
+        conjuncts = {id(b): b for split in self._splits for c in split for b in c.conjuncts}
+        self._evaluator.truths(self._grids, list(conjuncts.values()))
+
+    def _check_text(self, c: Component) -> None:
+        """Refuses weights that depend on a string outside the candidates."""
+        others = [self._groups[g] for g in c.groups]
+        if c.value is not None:
+            others.append(c.value)
+        for t in {t for b in (*c.conjuncts, *others) for t in b.outside}:
+            if never_true(c.conjuncts, t):
+                continue
+            if any(t in b.outside and b.outside[t] is not Outside.FIXED for b in others) or any(
+                b.outside.get(t) is Outside.UNKNOWN for b in c.conjuncts
+            ):
+                raise text_refusal(self._text, None, t)
+
+    def _answer(self, c: Component) -> Answer:
+        key = (
+            self._table.name,
+            tuple([self._grids.key(b) for b in c.conjuncts]),
+            tuple([self._grids.key(self._groups[g]) for g in c.groups]),
+            None if c.value is None else self._grids.key(c.value),
+        )
+        answer = self._cache.get(key)
+        if answer is None:
+            answer = self._evaluate(c)
+            weight = sum(p.query.cells + 64 for found in answer.values() for p in found)
+            self._cache.put(key, answer, weight + 64)
+        return answer
+
+    def _evaluate(self, c: Component) -> Answer:
+        axes = self._grids.check(c.columns)
+        shape = tuple(a.size for a in axes)
+        base: Signed = np.ones(shape, dtype=np.int64)
+        for bound, truth in zip(c.conjuncts, self._evaluator.truths(self._grids, c.conjuncts), strict=True):
+            base = base * spread(truth, self._grids.ordered(bound.columns), axes)
+        weights = base
+        if c.value is not None:
+            numbers = self._evaluator.numbers(self._grids, c.value).numbers
+            weights = base * spread(numbers, self._grids.ordered(c.value.columns), axes)
+        if not c.groups:
+            return {(): pieces(self._table, axes, weights)}
+        flat: Signed = np.zeros(shape, dtype=np.int64)
+        sizes = []
+        for g in c.groups:
+            codes = self._group_codes(g)
+            sizes.append(len(codes.values))
+            placed = spread(codes.codes, self._grids.ordered(self._groups[g].columns), axes)
+            base = base * (placed >= 0)
+            flat = flat * len(codes.values) + placed
+        present = np.unique(flat[base != 0]).tolist()
+        if len(present) * prod(shape) > MAX_GROUP_CELLS or len(present) > MAX_GROUPS:
+            raise _too_many(len(present))
+        return {
+            tuple(int(r) for r in np.unravel_index(code, sizes)): pieces(
+                self._table, axes, np.where(flat == code, weights, 0)
+            )
+            for code in present
+        }
+
+    def _group_codes(self, position: int) -> Codes:
+        codes = self._codes.get(position)
+        if codes is None:
+            codes = self._codes[position] = self._evaluator.codes(self._grids, self._groups[position])
+        return codes
+
+    def _find_groups(self) -> None:
+        """Combinations of group values that the condition leaves possible, in domain order."""
+        found: list[list[tuple[tuple[int, ...], Ranks]]] = []
+        total = 1
+        for component, answer in zip(self._splits[0], self._answers[0], strict=True):
+            present = [ranks for ranks, here in answer.items() if here]
+            total *= len(present)
+            found.append([(component.groups, ranks) for ranks in present])
+        if total > MAX_GROUPS:
+            raise _too_many(total)
+        combinations: list[Ranks] = []
+        for combination in product(*found):
+            row = [0] * len(self._groups)
+            for positions, ranks in combination:
+                for g, r in zip(positions, ranks, strict=True):
+                    row[g] = r
+            combinations.append(tuple(row))
+        combinations.sort()
+        self._ranks = combinations
+        values = [self._group_codes(g).values for g in range(len(self._groups))]
+        self.groups = tuple(tuple(v[r] for v, r in zip(values, row, strict=True)) for row in combinations)
+
+
+def _too_many(groups: int) -> UnsupportedQuery:
+    return UnsupportedQuery(
+        f"GROUP BY would make {groups:,} groups", hint=f"at most {MAX_GROUPS:,}: group by fewer or coarser expressions"
+    )

@@ -1,0 +1,177 @@
+"""Aggregates over private rows, as sums of parts: a coefficient, an indicator and perhaps a number per row.
+
+``COUNT(x)`` counts ``x IS NOT NULL``; ``SUM(CASE WHEN p THEN 1 ELSE 0 END)`` counts ``p``; a SUM over no row is 0.
+"""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dpsql.sql.bind import LOGICAL, Binder, flatten, unwrap
+from dpsql.sql.bound import Bound, Outside, compose
+from dpsql.sql.functions import AGGREGATE, LOWERED, aggregate_refusal
+from dpsql.sql.position import refusal
+
+_NOT_NULL = "IS NOT NULL"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Part:
+    """``coefficient`` times the sum, over rows where every conjunct is TRUE, of ``value`` (1 when ``None``)."""
+
+    coefficient: float
+    conjuncts: tuple[Bound, ...] = ()
+    value: Bound | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Measure:
+    """One aggregate: ``numerator`` (over ``denominator`` for AVG). ``integral``: all its values are whole numbers."""
+
+    node: exp.Expr
+    numerator: tuple[Part, ...]
+    denominator: tuple[Part, ...] | None = None
+    integral: bool = True
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether the node is an aggregate call, perhaps with FILTER."""
+    kind = type(node)
+    if kind is exp.Filter or kind is exp.WithinGroup:
+        return True
+    return kind is exp.Anonymous and node.name.lower() in AGGREGATE
+
+
+def measure(binder: Binder, node: exp.Expr) -> Measure:
+    """The measure of an aggregate node. Raises UnsupportedQuery for one that is no linear query."""
+    call, shared = node, ()
+    if isinstance(node, exp.Filter):
+        call = node.this
+        shared = tuple(binder.conjuncts(node.args["expression"].this))
+    if not isinstance(call, exp.Anonymous):
+        raise refusal(binder.text, node, "this aggregate is not answered", "use COUNT, SUM or AVG")
+    name = call.name.lower()
+    if name not in LOWERED:
+        raise refusal(binder.text, call, *aggregate_refusal(name))
+    argument = _argument(binder, call, name)
+    integral, denominator = True, None
+    if argument is None:
+        numerator: tuple[Part, ...] = (Part(1.0),)
+    elif name == "count":
+        numerator = (Part(1.0, _not_null(binder, argument)),)
+    elif name in ("count_if", "countif"):
+        numerator = (Part(1.0, tuple(binder.conjuncts(argument))),)
+    else:
+        numerator, integral = _sum(binder, argument)
+        if name != "sum":
+            denominator = (Part(1.0, _not_null(binder, argument)),)
+            integral = False
+    if shared:
+        numerator = _within(numerator, shared)
+        denominator = None if denominator is None else _within(denominator, shared)
+    return Measure(node, numerator, denominator, integral)
+
+
+def _within(parts: tuple[Part, ...], shared: tuple[Bound, ...]) -> tuple[Part, ...]:
+    return tuple(Part(p.coefficient, shared + p.conjuncts, p.value) for p in parts)
+
+
+def _argument(binder: Binder, call: exp.Anonymous, name: str) -> exp.Expr | None:
+    """The only argument; ``None`` for COUNT(*) and COUNT()."""
+    arguments = call.expressions
+    if name in ("count", "count_star") and (not arguments or type(arguments[0]) is exp.Star):
+        star = arguments[0] if arguments else None
+        if len(arguments) > 1 or (star is not None and any(star.args.values())):
+            raise refusal(binder.text, call, "this form of COUNT(*) is not answered", "write COUNT(*)")
+        return None
+    if len(arguments) != 1 or name == "count_star":
+        raise refusal(binder.text, call, f"{name}() takes one argument", f"write {name}(column)")
+    argument = arguments[0]
+    if isinstance(argument, exp.Distinct):
+        raise refusal(
+            binder.text, call, f"{name}(DISTINCT ...) is not a sum over rows",
+            "GROUP BY the column and count the groups whose released count is clearly above 0",
+        )
+    if isinstance(argument, exp.Order):
+        return argument.this if isinstance(argument.this, exp.Expr) else argument
+    if any(is_aggregate(n) for n in argument.walk()):
+        raise refusal(binder.text, call, "an aggregate inside an aggregate", "aggregate in a subquery first")
+    return argument
+
+
+def _indicator(node: exp.Expr) -> tuple[exp.Expr, exp.Expr, exp.Expr | None] | None:
+    """(condition, then, else) of ``CASE WHEN condition THEN then [ELSE else] END``."""
+    node = unwrap(node)
+    if type(node) is not exp.Case or node.args.get("this") is not None or len(node.args["ifs"]) != 1:
+        return None
+    branch = node.args["ifs"][0]
+    otherwise = node.args.get("default")
+    return branch.this, branch.args["true"], None if isinstance(otherwise, exp.Null) else otherwise
+
+
+def _number(node: exp.Expr) -> float | None:
+    node = unwrap(node)
+    if isinstance(node, exp.Neg):
+        inner = _number(node.this)
+        return None if inner is None else -inner
+    if isinstance(node, exp.Literal) and not node.args.get("is_string"):
+        return float(node.this)
+    return None
+
+
+def _condition(node: exp.Expr) -> exp.Expr | None:
+    """The predicate ``p`` of ``p``, ``(p)`` and ``p::INT``."""
+    node = unwrap(node)
+    if type(node) is exp.Cast and _is_integer(node.args["to"]):
+        node = unwrap(node.this)
+    return node if isinstance(node, LOGICAL) else None
+
+
+def _is_integer(to: exp.Expr) -> bool:
+    return isinstance(to, exp.DataType) and to.this in exp.DataType.INTEGER_TYPES
+
+
+def _not_null(binder: Binder, argument: exp.Expr) -> tuple[Bound, ...]:
+    """Conjuncts of ``argument IS NOT NULL``."""
+    node = unwrap(argument)
+    if isinstance(node, (exp.Literal, exp.Boolean)):
+        return ()
+    case = _indicator(node)
+    if case is not None and isinstance(case[1], (exp.Literal, exp.Boolean)):
+        if case[2] is None:
+            return tuple(binder.conjuncts(case[0]))
+        if isinstance(case[2], (exp.Literal, exp.Boolean)):
+            binder.bind(case[0])
+            return ()
+    bound = binder.bind(node)
+    if bound.text is not None:
+        return (Bound(f"{bound.sql} {_NOT_NULL}", bound.columns, {bound.text: Outside.TRUE}, bound.candidates),)
+    if not bound.columns and bound.sql == "NULL":
+        return (Bound("FALSE"),)
+    return (compose(f"({bound.sql}) {_NOT_NULL}", (bound,)),)
+
+
+def _sum(binder: Binder, argument: exp.Expr) -> tuple[tuple[Part, ...], bool]:
+    """Parts of SUM(argument), and whether their coefficients are whole numbers (values decide for the rest)."""
+    constant = _number(argument)
+    if constant is not None:
+        return (Part(constant),), _whole(argument)
+    case = _indicator(argument)
+    if case is not None:
+        then = _number(case[1])
+        otherwise = 0.0 if case[2] is None else _number(case[2])
+        if then is not None and otherwise is not None:
+            parts = [Part(then - otherwise, tuple(binder.conjuncts(case[0])))]
+            if otherwise:
+                parts.append(Part(otherwise))
+            whole = _whole(case[1]) and (case[2] is None or _whole(case[2]))
+            return tuple(parts), whole
+    predicate = _condition(argument)
+    if predicate is not None:
+        conjuncts = flatten(predicate, exp.And)
+        return (Part(1.0, tuple(binder.bind(unwrap(c)) for c in conjuncts)),), True
+    return (Part(1.0, (), binder.bind(unwrap(argument))),), True
+
+
+def _whole(node: exp.Expr) -> bool:
+    return "." not in unwrap(node).sql() and "e" not in unwrap(node).sql().lower()

@@ -1,0 +1,95 @@
+"""Names: which columns a block can see, and suggestions for those that it cannot."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import lru_cache
+
+from sqlglot import exp
+
+from dpsql.domain import TableDomain, TextDomain
+from dpsql.errors import UnknownName
+from dpsql.sql.bound import Bound, Outside
+from dpsql.sql.position import place, refusal
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """The rows that a block reads: a private table, or a projection and selection of one.
+
+    ``names`` maps an output column's lower-cased name to (its name, its meaning in declared columns); ``qualifier`` is
+    the lower-cased name that may stand before the dot; ``condition`` holds the conjuncts of inner WHERE clauses.
+    ``base`` is false for a derived table.
+    """
+
+    table: TableDomain
+    qualifier: str
+    names: Mapping[str, tuple[str, Bound]]
+    condition: tuple[Bound, ...] = ()
+    base: bool = True
+    refused: str | None = field(default=None)
+
+    def resolve(self, text: str, node: exp.Column) -> tuple[str, Bound] | None:
+        """Name and meaning of a column reference; ``None`` when an unqualified name is not here."""
+        parts = [node.args.get("table"), node.args.get("db"), node.args.get("catalog")]
+        if parts[0] is not None:
+            qualifier = parts[0].name.lower()
+            schema = parts[1].name.lower() if parts[1] is not None else "main"
+            if qualifier != self.qualifier or schema != "main" or parts[2] is not None:
+                raise unknown(text, node, "table", parts[0].name, [self.qualifier])
+        found = self.names.get(node.name.lower())
+        if found is None and parts[0] is not None:
+            raise unknown_column(text, node, self)
+        return found
+
+
+@lru_cache(maxsize=256)
+def table_scope(table: TableDomain, qualifier: str) -> Scope:
+    """The scope of a private table under its name or alias."""
+    names: dict[str, tuple[str, Bound]] = {}
+    for c in table.columns:
+        sql = quoted(c.name)
+        if isinstance(c, TextDomain):
+            bound = Bound(sql, frozenset((c.name,)), {c.name: Outside.UNKNOWN}, {c.name: frozenset()}, text=c.name)
+        else:
+            bound = Bound(sql, frozenset((c.name,)))
+        names[c.name.lower()] = (c.name, bound)
+    return Scope(table, qualifier, names)
+
+
+def quoted(name: str) -> str:
+    """A quoted identifier.
+
+    >>> quoted('a"b')
+    '"a""b"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def unknown(text: str, node: exp.Expr, kind: str, name: str, known: Iterable[str]) -> UnknownName:
+    """The error for a name that is not declared, with the closest public names."""
+    line, column = place(text, node)
+    by_lower = {k.lower(): k for k in known}
+    close = get_close_matches(name.lower(), list(by_lower), 3)
+    return UnknownName(
+        f"there is no {kind} {name[:80]!r}",
+        name=name,
+        suggestions=[by_lower[c] for c in close],
+        line=line,
+        column=column,
+    )
+
+
+def unknown_column(text: str, node: exp.Column, scope: Scope) -> UnknownName:
+    return unknown(text, node, f"column of {scope.table.name}", node.name, [n for n, _ in scope.names.values()])
+
+
+def check_usable(text: str, node: exp.Expr, scope: Scope) -> None:
+    """Raises the refusal of a derived table that selects rows in a way that cannot be merged."""
+    if scope.refused is not None:
+        raise refusal(
+            text,
+            node,
+            f"a subquery with {scope.refused} selects rows of the private table {scope.table.name}",
+            "inside, only project and filter rows; count them, then sort and limit the counts",
+        )

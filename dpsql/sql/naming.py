@@ -1,0 +1,88 @@
+"""Names of output columns, exactly as DuckDB would give them. Public."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpsql.domain import TableDomain
+from dpsql.errors import Error
+from dpsql.sql.cache import Lru
+from dpsql.sql.names import Scope, quoted
+from dpsql.sql.parse import Dialect
+from dpsql.sql.public_sql import PublicSql
+from dpsql.sql.types import arrow_type
+
+_COUNT_STAR = "count_star()"
+
+
+def simple_name(item: exp.Expr, scope: Scope) -> str | None:
+    """The name of an alias, a column or a plain aggregate; ``None`` when DuckDB must be asked."""
+    if isinstance(item, exp.Alias):
+        return item.alias
+    if isinstance(item, exp.Column):
+        found = scope.names.get(item.name.lower())
+        return item.name if found is None else found[0]
+    if isinstance(item, exp.Anonymous) and isinstance(item.this, str):
+        name = item.this.lower()
+        arguments = item.expressions
+        if name == "count" and (not arguments or type(arguments[0]) is exp.Star):
+            return _COUNT_STAR
+        if len(arguments) == 1:
+            argument = arguments[0]
+            if isinstance(argument, exp.Column) and argument.args.get("table") is None:
+                return None if argument.this.args.get("quoted") else f"{name}({argument.name})"
+    return None
+
+
+def empty_table(table: TableDomain) -> pa.Table:
+    """A private table's declared columns without a row."""
+    return pa.table({c.name: pa.array([], type=arrow_type(c.sql_type)) for c in table.columns})
+
+
+def empty_select(table: TableDomain) -> str:
+    """A SELECT that yields the declared columns and no row."""
+    columns = ", ".join(f"CAST(NULL AS {c.sql_type}) AS {quoted(c.name)}" for c in table.columns)
+    return f"SELECT {columns} WHERE FALSE"
+
+
+class Namer:
+    """Asks DuckDB for the names of expressions that have no simple name, over empty tables; remembers."""
+
+    def __init__(self, public: PublicSql) -> None:
+        self._public = public
+        self._known: Lru[tuple[str, ...]] = Lru(4096)
+
+    def names(self, select: exp.Select, scope: Scope) -> list[str]:
+        """One name for each item of a block's select list, before it is rewritten."""
+        simple = [simple_name(item, scope) for item in select.expressions]
+        asked = [item for item, name in zip(select.expressions, simple, strict=True) if name is None]
+        if not asked:
+            return [n for n in simple if n is not None]
+        answers = iter(self._ask(select, asked, scope))
+        return [next(answers) if n is None else n for n in simple]
+
+    def _ask(self, select: exp.Select, asked: Sequence[exp.Expr], scope: Scope) -> tuple[str, ...]:
+        plain = tuple(item.sql(dialect=Dialect).lower() for item in asked)
+        if not scope.base or any(item.find(exp.Query) for item in asked):
+            return plain
+        items = ", ".join(i.sql(dialect=Dialect) for i in select.expressions)
+        group = select.args.get("group")
+        windows = select.args.get("windows")
+        alias = scope.qualifier if scope.qualifier != scope.table.name.lower() else scope.table.name
+        sql = f"SELECT {items} FROM {quoted(scope.table.name)} AS {quoted(alias)}"
+        sql += "" if group is None else group.sql(dialect=Dialect)
+        if windows:
+            sql += " WINDOW " + ", ".join(w.sql(dialect=Dialect) for w in windows)
+        key = (sql, scope.table.name)
+        known = self._known.get(key)
+        if known is None:
+            try:
+                table = self._public.run(sql + " LIMIT 0", {scope.table.name: empty_table(scope.table)})
+            except Error:
+                return plain  # DP_INTERVAL_LOW and the like exist only here
+            wanted = {id(i) for i in asked}
+            pairs = zip(select.expressions, table.column_names, strict=True)
+            known = tuple(name for item, name in pairs if id(item) in wanted)
+            self._known.put(key, known, 1)
+        return known

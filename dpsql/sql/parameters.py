@@ -1,0 +1,159 @@
+"""Parameters become typed literals in the tree: values, never text."""
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from dpsql.errors import DataError, ProgrammingError
+from dpsql.sql.limits import MAX_LIST_ITEMS
+
+Parameters = Sequence[Any] | Mapping[str, Any] | None
+_MAX_INT = 2**127 - 1  # HUGEINT
+
+
+def bind(tree: exp.Expr, parameters: Parameters) -> None:
+    """Replaces every ``?``, ``$1`` and ``$name`` in ``tree`` by its value, in place.
+
+    Raises ProgrammingError when placeholders and parameters do not match, DataError for a value without a literal.
+    """
+    places = list(tree.find_all(exp.Placeholder, exp.Parameter))
+    if isinstance(parameters, (str, bytes)):
+        raise ProgrammingError("parameters must be a list, tuple or mapping", hint="write execute(sql, [value])")
+    if not places:
+        if parameters is not None and len(parameters):
+            raise ProgrammingError(f"{len(parameters)} parameters for no placeholder", hint="write ? where they belong")
+        return
+    places.sort(key=lambda p: _offset(p))
+    names = [str(p.name) for p in places]
+    if all(name == "" for name in names):
+        values = _positional(parameters, len(places))
+    elif all(name.isdigit() for name in names):
+        given = _positional(parameters, max(int(n) for n in names))
+        if set(names) != {str(i + 1) for i in range(len(given))}:
+            raise ProgrammingError("numbered placeholders skip a number", hint="number them $1, $2, ... without gaps")
+        values = [given[int(n) - 1] for n in names]
+    elif all(name and not name.isdigit() for name in names):
+        values = _named(parameters, names)
+    else:
+        raise ProgrammingError("?, $1 and $name are mixed", hint="use one kind of placeholder in a statement")
+    for node, value in zip(places, values, strict=True):
+        _replace(node, value)
+
+
+def _offset(node: exp.Expr) -> int:
+    start = node.meta.get("start")
+    return start if isinstance(start, int) else -1
+
+
+def _positional(parameters: Parameters, count: int) -> list[Any]:
+    if parameters is None or isinstance(parameters, Mapping):
+        given = "none" if parameters is None else "a mapping"
+        raise ProgrammingError(f"{count} positional parameters wanted, {given} given", hint="pass a list of values")
+    values = list(parameters)
+    if len(values) != count:
+        raise ProgrammingError(f"{count} parameters wanted, {len(values)} given", hint="pass one value for each ?")
+    return values
+
+
+def _named(parameters: Parameters, names: list[str]) -> list[Any]:
+    if not isinstance(parameters, Mapping):
+        raise ProgrammingError("named parameters wanted", hint="pass a mapping from names to values")
+    missing = sorted(set(names) - set(parameters))
+    extra = sorted(str(k) for k in set(parameters) - set(names))
+    if missing:
+        raise ProgrammingError(f"no value for ${missing[0]}", hint=f"add {missing[0]!r} to the mapping")
+    if extra:
+        raise ProgrammingError(f"no placeholder ${extra[0]}", hint=f"remove {extra[0]!r} from the mapping")
+    return [parameters[n] for n in names]
+
+
+def _replace(node: exp.Expr, value: Any) -> None:
+    parent = node.parent
+    if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
+        listed = isinstance(parent, exp.In) and (parent.args.get("field") is node or parent.expressions == [node])
+        if not listed or not isinstance(parent, exp.In):
+            raise DataError("a list is only a value for IN", hint="write column IN ?")
+        items = [literal(v) for v in value]
+        if len(items) > MAX_LIST_ITEMS:
+            raise DataError(f"{len(items):,} list items, more than {MAX_LIST_ITEMS:,}", hint="ask in several parts")
+        parent.set("field", None)
+        parent.set("expressions", items)
+        if not items:
+            parent.replace(exp.false())
+        return
+    replacement = literal(value)
+    if isinstance(parent, exp.In) and parent.args.get("field") is node:
+        parent.set("field", None)
+        parent.set("expressions", [replacement])
+    else:
+        replacement.meta.update(node.meta)
+        node.replace(replacement)
+
+
+def literal(value: Any) -> exp.Expr:
+    """The literal of a value; DuckDB reads it back as the same value of the same type.
+
+    >>> [literal(v).sql("duckdb") for v in (1, -2, 0.5, "it's", None, True, date(2020, 1, 2))]
+    ['1', '(-2)', '5e-1', "'it''s'", 'NULL', 'TRUE', "CAST('2020-01-02' AS DATE)"]
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    match value:
+        case None:
+            return exp.null()
+        case bool():
+            return exp.Boolean(this=value)
+        case int():
+            if not -_MAX_INT <= value <= _MAX_INT:
+                raise DataError("an integer parameter is beyond 128 bits")
+            return _signed(str(abs(value)), value < 0)
+        case float():
+            if not math.isfinite(value):
+                return _cast(str(value), "DOUBLE")
+            return _signed(_scientific(abs(value)), math.copysign(1, value) < 0)
+        case Decimal():
+            if not value.is_finite() or len(value.as_tuple().digits) > 38 or abs(value.adjusted()) > 37:
+                raise DataError("a decimal parameter does not fit DECIMAL(38)", hint="pass it as float")
+            return _signed(f"{abs(value):f}", value.is_signed())
+        case str():
+            return exp.Literal.string(_text(value))
+        case datetime():
+            if value.tzinfo is not None:
+                raise DataError("a timestamp parameter has a time zone", hint="pass it without tzinfo")
+            return _cast(value.isoformat(sep=" "), "TIMESTAMP")
+        case date():
+            return _cast(value.isoformat(), "DATE")
+        case time():
+            return _cast(value.isoformat(), "TIME")
+        case _:
+            raise DataError(f"a parameter of type {type(value).__name__} cannot be bound")
+
+
+def _text(value: str) -> str:
+    if "\0" in value:
+        raise DataError("a string parameter holds a NUL character", hint="remove it")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise DataError("a string parameter holds a lone surrogate", hint="send well-formed Unicode") from None
+    return value
+
+
+def _scientific(value: float) -> str:
+    """Shortest digits that read back as the same DOUBLE; the exponent keeps DuckDB from reading a DECIMAL."""
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    return f"{''.join(map(str, digits))}e{exponent}"
+
+
+def _signed(digits: str, negative: bool) -> exp.Expr:
+    number = exp.Literal.number(digits)
+    return exp.Paren(this=exp.Neg(this=number)) if negative else number
+
+
+def _cast(text: str, kind: str) -> exp.Expr:
+    return exp.Cast(this=exp.Literal.string(text), to=exp.DataType.build(kind, dialect="duckdb"))

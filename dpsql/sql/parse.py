@@ -1,0 +1,110 @@
+"""Text to syntax tree: DuckDB's dialect, one SELECT statement.
+
+Functions stay what the analyst wrote: sqlglot's typed function nodes, which it would print under other names, are
+switched off, so that DuckDB evaluates the very function that was named.
+"""
+
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from dpsql.errors import SqlSyntaxError, UnsupportedQuery
+from dpsql.sql.position import line_column
+
+
+def _pow(self: Any, node: exp.Pow) -> str:
+    return str(self.binary(node, "**"))
+
+
+def _full_match(self: Any, node: exp.RegexpLike) -> str:
+    return str(self.func("regexp_full_match", node.this, node.expression))
+
+
+def _starts_with(self: Any, node: exp.StartsWith) -> str:
+    return str(self.binary(node, "^@"))
+
+
+class Dialect(DuckDB):
+    """DuckDB's dialect with every function kept under its own name."""
+
+    class Parser(DuckDB.Parser):
+        FUNCTIONS: ClassVar[Any] = {}
+        FUNCTION_PARSERS: ClassVar[Any] = {
+            name: parser
+            for name, parser in DuckDB.Parser.FUNCTION_PARSERS.items()
+            if name in ("CAST", "TRY_CAST", "EXTRACT")
+        }
+        NO_PAREN_FUNCTION_PARSERS: ClassVar[Any] = {
+            name: parser for name, parser in DuckDB.Parser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("ANY", "CASE")
+        }
+
+    class Generator(DuckDB.Generator):
+        # Operators are printed as operators, so that DuckDB's own precedence holds, not sqlglot's.
+        TRANSFORMS: ClassVar[Any] = {
+            **DuckDB.Generator.TRANSFORMS,
+            exp.Pow: _pow,
+            exp.RegexpLike: _full_match,
+            exp.StartsWith: _starts_with,
+        }
+
+
+_DIALECT = Dialect()
+_OPENERS = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.VALUES})
+
+
+def parse(text: str) -> exp.Query | exp.Values:
+    """The syntax tree of the only statement in ``text``.
+
+    Raises SqlSyntaxError (with line and column) when it does not parse, UnsupportedQuery when it is not one SELECT.
+    """
+    try:
+        tokens = _DIALECT.tokenize(text)
+    except SqlglotError:
+        raise SqlSyntaxError("a string, name or comment is not closed") from None
+    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
+        tokens.pop()
+    if not tokens:
+        raise SqlSyntaxError("there is no statement")
+    _check_one_select(text, tokens)
+    try:
+        trees = _DIALECT.parser().parse(tokens, text)
+    except RecursionError:
+        raise UnsupportedQuery("the statement is nested too deeply", hint="split it into simpler ones") from None
+    except SqlglotError as error:
+        raise _syntax_error(error) from None
+    tree = trees[0] if len(trees) == 1 else None
+    if not isinstance(tree, (exp.Query, exp.Values)):
+        raise UnsupportedQuery("only one SELECT statement is answered", hint="send a single SELECT")
+    return tree
+
+
+def _check_one_select(text: str, tokens: list[Token]) -> None:
+    first = tokens[0]
+    if first.token_type not in _OPENERS:
+        line, column = line_column(text, first.start)
+        raise UnsupportedQuery(
+            f"{first.text.upper()[:40]} is not a SELECT statement",
+            line=line,
+            column=column,
+            hint="only SELECT is answered; the owner changes tables, policy and settings",
+        )
+    for token in tokens:
+        if token.token_type == TokenType.SEMICOLON:
+            line, column = line_column(text, token.start)
+            raise UnsupportedQuery(
+                "more than one statement", line=line, column=column, hint="send one statement at a time"
+            )
+
+
+def _syntax_error(error: SqlglotError) -> SqlSyntaxError:
+    details = getattr(error, "errors", None) or [{}]
+    first = details[0]
+    line, column = first.get("line"), first.get("col")
+    highlight = first.get("highlight") or ""
+    if isinstance(column, int):
+        column = max(1, column - len(highlight) + 1)
+    near = f" near {highlight[:40]!r}" if highlight else ""
+    return SqlSyntaxError(f"syntax error{near}", line=line, column=column)

@@ -1,0 +1,28 @@
+"""Where in the text a node stands, and the refusal that names the place. Public."""
+
+from sqlglot import exp
+
+from dpsql.errors import UnsupportedQuery
+
+
+def line_column(text: str, offset: int) -> tuple[int, int]:
+    """Line and column, both from 1, of a character offset.
+
+    >>> line_column("a\\nbc", 3)
+    (2, 2)
+    """
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def place(text: str, node: exp.Expr | None) -> tuple[int | None, int | None]:
+    """Line and column of the first character of ``node``, as far as its tokens tell; (None, None) otherwise."""
+    if node is None:
+        return None, None
+    starts = [n.meta["start"] for n in node.walk() if n.meta.get("start") is not None]
+    return line_column(text, min(starts)) if starts else (None, None)
+
+
+def refusal(text: str, node: exp.Expr | None, reason: str, hint: str) -> UnsupportedQuery:
+    """The refusal of ``node``, to be raised by the caller; nothing was charged."""
+    line, column = place(text, node)
+    return UnsupportedQuery(reason, line=line, column=column, hint=hint)

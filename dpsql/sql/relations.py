@@ -1,0 +1,335 @@
+"""Walking a statement's SELECTs: which read rows, which are blocks, and what the outer statement becomes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from dpsql.domain import TableDomain
+from dpsql.errors import ProgrammingError
+from dpsql.policy import Policy
+from dpsql.sql.bind import Binder, unwrap
+from dpsql.sql.block import BlockLowering, Services
+from dpsql.sql.bound import Bound
+from dpsql.sql.measure import is_aggregate
+from dpsql.sql.names import Scope, check_usable, quoted, table_scope, unknown
+from dpsql.sql.outer import check_outer
+from dpsql.sql.parameters import literal
+from dpsql.sql.parse import Dialect
+from dpsql.sql.position import refusal
+from dpsql.sql.public_sql import PublicSql
+from dpsql.sql.statement import Block, DirectColumn
+
+Environment = Mapping[str, Scope | None]
+"""What a CTE's lower-cased name means: rows of a private table, or (``None``) released and public values."""
+
+_ROW_CLAUSES = ("distinct", "order", "limit", "offset", "qualify", "windows", "having", "sample")
+
+
+@dataclass(eq=False)
+class Walk:
+    """The state of one statement's lowering."""
+
+    text: str
+    policy: Policy
+    public: PublicSql
+    services: Services
+    blocks: list[Block] = field(default_factory=list)
+    public_tables: set[str] = field(default_factory=set)
+    direct: tuple[DirectColumn, ...] | None = None
+    sources: dict[int, tuple[str | None, ...]] = field(default_factory=dict)
+
+    def query(self, node: exp.Expr, env: Environment) -> Scope | None:
+        """Lowers every block inside ``node``. Rows of a private table come back as a scope, nothing else does."""
+        if isinstance(node, exp.Subquery):
+            env = self._with(node, env)
+            inner = node.this
+            if isinstance(inner, exp.Table):
+                return self._source(inner, env)
+            scope = self.query(inner, env)
+            if scope is not None and any(node.args.get(k) for k in ("order", "limit", "offset", "where", "joins")):
+                raise self._rows(node, scope)
+            return scope
+        if isinstance(node, exp.Select):
+            return self._select(node, self._with(node, env))
+        if isinstance(node, exp.SetOperation):
+            env = self._with(node, env)
+            for side in _sides(node):
+                scope = self.query(side, env)
+                if scope is not None:
+                    raise self._rows(side, scope)
+            for key in ("order", "limit", "offset"):
+                clause = node.args.get(key)
+                if clause is not None:
+                    self._subqueries(clause, env)
+            return None
+        if isinstance(node, exp.Values):
+            self._subqueries(node, env)
+            return None
+        raise refusal(self.text, node, f"{type(node).__name__.upper()} is not answered", "send one SELECT statement")
+
+    def rows_refusal(self, node: exp.Expr, scope: Scope) -> Exception:
+        """The refusal of a statement that would return rows."""
+        return self._rows(node, scope)
+
+    def _rows(self, node: exp.Expr, scope: Scope) -> Exception:
+        return refusal(
+            self.text, node, f"this returns rows of the private table {scope.table.name}",
+            "count them: SELECT COUNT(*), with GROUP BY for a breakdown",
+        )
+
+    def _with(self, node: exp.Expr, env: Environment) -> Environment:
+        """The environment inside ``node``; CTEs that only select rows leave the tree."""
+        clause = node.args.get("with_")
+        if clause is None:
+            return env
+        if clause.args.get("recursive"):
+            raise refusal(self.text, clause, "recursive CTEs are not answered", "write the steps as several CTEs")
+        inner = dict(env)
+        kept = []
+        for cte in clause.expressions:
+            scope = self.query(cte.this, inner)
+            name = cte.alias.lower()
+            if scope is not None:
+                scope = self._renamed(cte, scope, name)
+            else:
+                kept.append(cte)
+            inner[name] = scope
+        if not kept:
+            node.set("with_", None)
+        elif len(kept) < len(clause.expressions):
+            clause.set("expressions", kept)
+        return inner
+
+    def _renamed(self, node: exp.Expr, scope: Scope, qualifier: str) -> Scope:
+        alias = node.args.get("alias")
+        columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
+        names = scope.names
+        if columns:
+            if len(columns) > len(names):
+                raise refusal(self.text, node, "more column names than columns", "name each column once")
+            renamed = [c.name for c in columns] + [n for n, _ in names.values()][len(columns) :]
+            names = {n.lower(): (n, b) for n, (_, b) in zip(renamed, names.values(), strict=True)}
+        base = scope.base and not columns
+        return Scope(scope.table, qualifier, names, scope.condition, base, scope.refused)
+
+    def _source(self, node: exp.Expr, env: Environment) -> Scope | None:
+        """What one entry of FROM yields."""
+        if isinstance(node, exp.Table):
+            return self._table(node, env)
+        if isinstance(node, exp.Subquery):
+            scope = self.query(node, env)
+            if scope is None:
+                return None
+            return self._renamed(node, scope, (node.alias or scope.qualifier).lower())
+        if isinstance(node, exp.Values):
+            self._subqueries(node, env)
+            return None
+        raise refusal(self.text, node, f"{type(node).__name__.upper()} in FROM is not answered", "name a table")
+
+    def _table(self, node: exp.Table, env: Environment) -> Scope | None:
+        if not isinstance(node.this, exp.Identifier):
+            raise refusal(
+                self.text, node, "table functions and file readers are not answered",
+                "ask the owner to declare a public table",
+            )
+        name = node.name.lower()
+        schema = node.args.get("db")
+        if schema is None and name in env:
+            scope = env[name]
+            return None if scope is None else self._renamed(node, scope, (node.alias or name).lower())
+        if (schema is None or schema.name.lower() == "main") and node.args.get("catalog") is None:
+            table = self.policy.by_name.get(name)
+            if table is not None:
+                return self._private(node, table)
+            for public in self.policy.public_tables:
+                if public.lower() == name:
+                    self.public_tables.add(public)
+                    node.set("db", None)
+                    return None
+        known = [t.name for t in self.policy.tables] + list(self.policy.public_tables)
+        raise unknown(self.text, node, "table", node.name, known)
+
+    def _private(self, node: exp.Table, table: TableDomain) -> Scope:
+        if node.args.get("sample") is not None:
+            raise refusal(self.text, node, "sampling is not answered", "it is random; count all rows")
+        for key, value in node.args.items():
+            if value and key not in ("this", "db", "alias"):
+                raise refusal(self.text, node, f"{key.upper()} on a private table is not answered", "name the table")
+        return self._renamed(node, table_scope(table, table.name.lower()), (node.alias or table.name).lower())
+
+    def _select(self, node: exp.Select, env: Environment) -> Scope | None:
+        clause = node.args.get("from_")
+        if clause is None:
+            self._subqueries(node, env)
+            return None
+        joins = node.args.get("joins") or []
+        entries = [clause.this, *(j.this for j in joins)]
+        scopes = [self._source(e, env) for e in entries]
+        for join in clause.this.args.get("joins") or []:
+            entries.append(join.this)
+            scopes.append(self._source(join.this, env))
+        if node.args.get("laterals"):
+            raise refusal(self.text, node, "LATERAL is not answered", "join the released block with JOIN ... ON")
+        private = [(e, s) for e, s in zip(entries, scopes, strict=True) if s is not None]
+        if not private:
+            self._subqueries(node, env, entries)
+            return None
+        if len(entries) > 1:
+            both = len(private) > 1
+            reason = "a join of private tables" if both else "a join with a private table inside a counting block"
+            hint = "count each table in its own subquery" if both else (
+                "group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)"
+            )
+            raise refusal(self.text, private[-1][0] if both else joins[0], reason, hint)
+        return self._rows_or_block(node, private[0][1], env)
+
+    def _rows_or_block(self, node: exp.Select, scope: Scope, env: Environment) -> Scope | None:
+        distinct = node.args.get("distinct")
+        grouped = node.args.get("group") is not None
+        if not grouped and distinct is None and not _aggregates(node):
+            return self._projection(node, scope, env)
+        if not grouped and distinct is not None and not _aggregates(node):
+            if distinct.args.get("on") is not None or any(i.find(exp.Star) for i in node.expressions):
+                raise self._rows(node, scope)
+        check_usable(self.text, node, scope)
+        name = f"_released_{len(self.blocks) + 1}"
+        self.blocks.append(_PENDING)
+        position = len(self.blocks) - 1
+        lowering = BlockLowering(
+            self.text, name, node, scope, self.services, lambda q: self._lookup(q, env), lambda q: self._nested(q, env)
+        )
+        lowered = lowering.lower()
+        self.blocks[position] = lowered.block
+        self.sources[id(node)] = lowered.sources
+        if lowered.direct is not None:
+            self.direct = lowered.direct
+            if not (node.parent is None and node.depth == 0):
+                self._materialise(node, lowered.direct, name)
+        return None
+
+    def _materialise(self, node: exp.Select, direct: tuple[DirectColumn, ...], name: str) -> None:
+        """A direct block inside a larger statement is written out as a SELECT over its released table."""
+        items = [exp.alias_(exp.column(d.source, table=name), d.name, quoted=True, copy=False) for d in direct]
+        node.set("expressions", items)
+        node.set("from_", exp.From(this=exp.to_table(name)))
+        node.set("where", None)
+        node.set("group", None)
+
+    def _projection(self, node: exp.Select, scope: Scope, env: Environment) -> Scope:
+        """Rows of a private table, filtered and projected; merged into the block that counts them."""
+        refused = scope.refused or next((k.upper() for k in _ROW_CLAUSES if node.args.get(k)), None)
+        aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
+        binder = Binder(self.text, scope, aliases, lambda q: self._lookup(q, env))
+        condition = scope.condition
+        where = node.args.get("where")
+        if where is not None:
+            condition = (*condition, *binder.conjuncts(where.this))
+        names: dict[str, tuple[str, Bound]] = {}
+        star_only = True
+        for item in node.expressions:
+            inner = item.this if isinstance(item, exp.Alias) else item
+            if _is_star(inner):
+                if any(inner.args.get(k) for k in ("except_", "replace", "rename")):
+                    raise refusal(self.text, inner, "* with EXCLUDE or REPLACE is not answered", "name the columns")
+                names.update(scope.names)
+                continue
+            star_only = False
+            if isinstance(inner, exp.Window) or inner.find(exp.Window):
+                refused = refused or "a window function"
+                continue
+            bound = binder.bind(unwrap(inner))
+            name = item.alias if isinstance(item, exp.Alias) else inner.name
+            if not isinstance(item, exp.Alias) and not isinstance(inner, exp.Column):
+                name = inner.sql(dialect=Dialect).lower()
+            wrapped = bound if bound.text or bound.literal or bound.sql == quoted(bound.sql[1:-1]) else _grouped(bound)
+            names.setdefault(name.lower(), (name, wrapped))
+        base = scope.base and star_only
+        return Scope(scope.table, scope.qualifier, names, condition, base, refused)
+
+    def _subqueries(self, node: exp.Expr, env: Environment, done: list[exp.Expr] | None = None) -> None:
+        """Lowers the queries inside the expressions of ``node``, but not the FROM entries in ``done``."""
+        finished = {id(d) for d in done or ()}
+        stack: list[exp.Expr] = [c for c in node.iter_expressions() if not isinstance(c, exp.With)]
+        while stack:
+            child = stack.pop()
+            if id(child) in finished:
+                continue
+            if isinstance(child, exp.Query) and not isinstance(child, exp.Table):
+                self._nested(child, env)
+            else:
+                stack.extend(child.iter_expressions())
+
+    def _nested(self, query: exp.Expr, env: Environment) -> None:
+        scope = self.query(query, env)
+        if scope is not None:
+            raise self._rows(query, scope)
+
+    def _lookup(self, query: exp.Expr, env: Environment) -> list[exp.Expr]:
+        """The values of a query over public tables, as literals."""
+        before = len(self.blocks)
+        scope = self.query(query, env)
+        if scope is not None or len(self.blocks) > before:
+            raise refusal(
+                self.text, query, "a condition on private rows reads a private table", "use values that are public"
+            )
+        if any(t.name.lower() in env for t in query.find_all(exp.Table)):
+            raise refusal(self.text, query, "a condition on private rows reads a CTE", "write the subquery in place")
+        tables = sorted(self.public_tables)
+        check_outer(self.text, query, [t.lower() for t in tables])
+        inner = query.this if isinstance(query, exp.Subquery) else query
+        try:
+            result = self.public.run(inner.sql(dialect=Dialect), {}, tables)
+        except ProgrammingError:
+            raise refusal(
+                self.text, query, "the subquery does not stand alone", "correlated subqueries are not answered: it "
+                "may name columns of public tables only",
+            ) from None
+        if result.num_columns != 1:
+            raise refusal(self.text, query, "the subquery has several columns", "select one column")
+        return [literal(v) for v in dict.fromkeys(result.column(0).to_pylist())]
+
+
+_PENDING = Block("", "", (), (), (), ())
+
+
+def _sides(node: exp.SetOperation) -> list[exp.Expr]:
+    """The operands of a chain of set operations, left to right, without recursion on its left-deep side."""
+    out: list[exp.Expr] = [node.args["expression"]]
+    left = node.this
+    while isinstance(left, exp.SetOperation) and left.args.get("with_") is None:
+        out.append(left.args["expression"])
+        left = left.this
+    out.append(left)
+    return out[::-1]
+
+
+def _is_star(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
+
+
+def _grouped(bound: Bound) -> Bound:
+    return Bound(f"({bound.sql})", bound.columns, bound.outside, bound.candidates)
+
+
+def _aggregates(node: exp.Select) -> bool:
+    """Whether the SELECT itself aggregates: outside its subqueries and not only as a window function."""
+    stack: list[exp.Expr] = list(node.expressions)
+    for key in ("having", "qualify", "order"):
+        if node.args.get(key) is not None:
+            stack.append(node.args[key])
+    while stack:
+        child = stack.pop()
+        if isinstance(child, exp.Query):
+            continue
+        if isinstance(child, exp.Window):
+            function = child.this
+            while isinstance(function, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
+                function = function.this
+            stack.extend(c for c in child.iter_expressions() if c is not child.this)
+            stack.extend(function.iter_expressions())
+            continue
+        if is_aggregate(child) or isinstance(child, exp.Having):
+            return True
+        stack.extend(child.iter_expressions())
+    return False
