@@ -15,17 +15,17 @@ SPARSITY = 10_000
 class TableModel:
     """Everything public that is known of one table; a function of its released total and measurements. Public.
 
-    ``total``: number of rows, exact under replace-one, a measurement under add-remove. ``alpha``: the accuracy, in
-    counts, at which the test lets answers pass.
+    ``total``: the number of rows, a 0-d measurement (sigma 0 where it is public). ``alpha``: the accuracy, in counts,
+    at which the test lets answers pass.
     """
 
-    def __init__(self, table: TableDomain, total: float, alpha: float) -> None:
+    def __init__(self, table: TableDomain, total: Measurement, alpha: float) -> None:
         self.table = table
-        self.total = max(float(total), 1.0)
+        self.total = max(float(total.values), 1.0)
         self.dense = DenseHypothesis(table, self.total)
         self._alpha = alpha
         self._sparse: dict[tuple[str, ...], SparseHypothesis] = {}
-        self._measurements: list[tuple[frozenset[str], Measurement]] = []
+        self._measurements: list[tuple[frozenset[str], Measurement]] = [(frozenset(), total)]
 
     def absorb(self, measurement: Measurement) -> None:
         """Take a released measurement into the model."""

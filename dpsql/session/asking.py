@@ -60,7 +60,7 @@ class Asker:
     def _absorb(self, kind: str, measurement: Measurement) -> None:
         state = self.states[measurement.table]
         if kind == TOTAL:
-            state.know_total(float(measurement.values))
+            state.know_total(measurement)
         else:
             state.absorb(measurement)
 
@@ -243,7 +243,8 @@ class Asker:
         name = state.table.name
         rows = self._engine.contingency(name, ())
         if row_count_is_public(self.policy, state.table):
-            return state.know_total(float(public_total(rows, self.policy.privacy.neighbors, state.table))), 0.0
+            exact = np.array(public_total(rows, self.policy.privacy.neighbors, state.table))
+            return state.know_total(Measurement(name, (), exact, 0.0)), 0.0
         cost = total_cost(self.plan, self.policy, state.table)
         reservation = self._ledger.reserve(
             cost,
@@ -255,7 +256,7 @@ class Asker:
             values = measure(rows, sigma, self._entropy)
             measurement = Measurement(name, (), values, float(sigma))
             self._ledger.release(reservation, encode_measurement(TOTAL, measurement))
-        return state.know_total(float(values)), self.plan.epsilon_share(cost)
+        return state.know_total(measurement), self.plan.epsilon_share(cost)
 
     def close(self) -> None:
         """Give the unused reservation back."""

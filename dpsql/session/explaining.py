@@ -1,4 +1,4 @@
-"""The public plan of a statement: from where each scope would be answered, and what it could charge. Touches no data."""
+"""The public plan of a statement: where each scope would be answered from, what it could charge; touches no data."""
 
 from collections.abc import Sequence
 

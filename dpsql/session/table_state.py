@@ -38,8 +38,8 @@ class TableState:
     def test(self) -> ThresholdTest:
         return ThresholdTest(self.net.slope, self.net.certified_slope, self.net.sensitivity)
 
-    def know_total(self, total: float) -> TableModel:
-        """The model, started with the table's released (or public) number of rows."""
+    def know_total(self, total: Measurement) -> TableModel:
+        """The model, started with the table's released (or, with sigma 0, public) number of rows."""
         self.model = TableModel(self.table, total, float(max(self.theta, 1)))
         for measurement in self.pending:
             self.model.absorb(measurement)

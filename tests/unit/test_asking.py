@@ -119,6 +119,15 @@ def test_a_hard_answer_is_near_the_truth_and_charges_a_hard_round() -> None:
     assert answer.charged == pytest.approx(plan.epsilon_share(plan.release_budget + plan.hard_cost))
 
 
+def test_the_row_count_is_answered_from_its_own_measurement() -> None:
+    asker, _, log = make(policy())
+    answer = asker.ask(total_of(TABLE))
+    assert (answer.source, log) == ("measurement", ["reserve", "noise", "release"])
+    assert answer.value is not None
+    assert answer.error is not None
+    assert abs(answer.value - 10_000) < 3 * answer.error
+
+
 def test_an_easy_answer_is_free_and_comes_from_the_model() -> None:
     asker, ledger, _ = make(policy())
     asker.ask(on("a", 1, 0))
@@ -241,7 +250,8 @@ def total_of(table: TableDomain) -> LinearQuery:
 
 def test_replace_one_starts_from_the_exact_row_count_for_free() -> None:
     asker, ledger, _ = make(Policy(REPLACE, (OPEN,)))
-    assert asker.ask(total_of(OPEN)).value == 10_000
+    answer = asker.ask(total_of(OPEN))
+    assert (answer.value, answer.error, answer.charged) == (10_000, 0.0, 0.0)
     assert ledger.totals().spent == 0
 
 

@@ -21,6 +21,8 @@ TABLE = TableDomain(
     ),
 )
 
+TOTAL = Measurement("t", (), np.array(600), 3.0)
+
 
 def cells(column: str, values: list[int], sigma: float = 1e-3) -> Measurement:
     return Measurement("t", (Axis.cells((column,), (len(values),)),), np.array(values), sigma)
@@ -136,7 +138,7 @@ def test_unmeasured_strings_share_what_is_unassigned_and_measured_ones_do_not() 
 
 
 def test_cells_of_a_key_follow_its_own_measurement_and_else_the_table() -> None:
-    model = TableModel(TABLE, 600, 50.0)
+    model = TableModel(TABLE, TOTAL, 50.0)
     model.absorb(cells("a", [100, 200, 300]))
     model.absorb(Measurement("t", (), np.array([60]), 0.01, ("w",), (("k",),)))
     spread = model.sparse(("w",)).keyed_contingency([("k",), ("new",)], ("a",))
@@ -152,7 +154,7 @@ def test_cells_of_a_key_follow_its_own_measurement_and_else_the_table() -> None:
 
 
 def test_the_least_noisy_measurement_answers() -> None:
-    model = TableModel(TABLE, 600, 50.0)
+    model = TableModel(TABLE, TOTAL, 50.0)
     model.absorb(cells("a", [100, 200, 300], 8.0))
     model.absorb(cells("a", [101, 199, 300], 2.0))
     query = linear_query(TABLE, [Factor(("a",), np.array([1, 0, 0]))])
