@@ -12,8 +12,8 @@ from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.query import Estimates
 
 TENSOR_CELLS = 1 << 24
-PASSES = 10
-PASSES_LARGE = 3
+PASSES = 4
+PASSES_LARGE = 2
 LARGE_CELLS = 1 << 20
 _CACHED_SCOPES = 512
 

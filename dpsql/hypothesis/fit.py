@@ -1,13 +1,16 @@
 """The fit: multiplicative weights over all measurements, with empirical-Bayes shrinkage. Post-processing, public.
 
 Every step multiplies the hypothesis by target/model on the parts of one measurement: iterative proportional fitting
-(Deming-Stephan 1940), which is the multiplicative-weights update with an exact line search.
+(Deming-Stephan 1940), which is the multiplicative-weights update with an exact line search. Overlapping contingencies
+of up to three columns are combined first, and each step moves one pure interaction only (``components``): noise of a
+3-way table must not spoil the 1- and 2-way ones, which other tables know better.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from dpsql.hypothesis.components import Component, components, pure, pure_sigma, separable
 from dpsql.hypothesis.measurement import Axis, Measurement, coarsen
 from dpsql.query import Estimates
 
@@ -15,28 +18,53 @@ FLOOR = 0.05
 """A step never takes a part below this fraction of the model: noise must not delete cells for good."""
 GUARD = 6.0
 """Deviations with (y - m)^2 > 6 var are certain enough to be followed whatever the moment estimate says."""
+RAKE_ROUNDS = 3
+_SWEEP = (1, 2, 1, 3, 2, 1)
+"""Numbers of columns of the interactions fitted in one pass: after the finer ones, the coarser ones again."""
 _TINY = 1e-9
 
 
-def shrunken_target(model: Estimates, values: Estimates, sigma: float) -> Estimates:
-    """Where the fit moves one contingency: ``model`` pulled towards ``values`` (same shape, counts) as far as is sure.
+def shrunken(model: Estimates, gap: Estimates, sigma: float) -> Estimates:
+    """``model`` (counts) moved along ``gap`` (the same shape, noise sd ``sigma``) as far as is sure.
 
     Prior: cells scatter around the model with variance v = m + phi m^2; phi is the moment estimate over the table
-    (empirical Bayes), the weight of the data is v / (v + sigma^2). Rescaled to the model's total.
-
-    >>> shrunken_target(np.array([50.0, 50.0]), np.array([90.0, 10.0]), 1.0).round()
-    array([90., 10.])
+    (empirical Bayes), the weight of the data is v / (v + sigma^2).
     """
-    gap = values - model
     var = sigma * sigma
     excess = float((gap * gap - var - model).sum())
     phi = max(0.0, excess) / max(float((model * model).sum()), _TINY)
     prior = model + phi * model * model
-    weight = prior / (prior + var)
+    weight = prior / np.maximum(prior + var, _TINY)
     weight = np.maximum(weight, 1.0 - GUARD * var / np.maximum(gap * gap, _TINY))
-    target = np.maximum(model + weight * gap, FLOOR * model)
+    return np.maximum(model + weight * gap, FLOOR * model)
+
+
+def shrunken_target(model: Estimates, values: Estimates, sigma: float) -> Estimates:
+    """Where the fit moves one contingency: ``model`` pulled towards ``values`` (same shape, counts), same total.
+
+    >>> shrunken_target(np.array([50.0, 50.0]), np.array([90.0, 10.0]), 1.0).round()
+    array([90., 10.])
+    """
+    target = shrunken(model, values - model, sigma)
     total = float(target.sum())
     return target * (float(model.sum()) / total) if total > _TINY else model
+
+
+def interaction_target(model: Estimates, component: Component) -> Estimates:
+    """Where the fit moves one pure interaction: ``model`` with its marginals over fewer columns kept.
+
+    A single column is followed without shrinkage: it has few cells and the most precise measurement.
+    """
+    gap = component.values - pure(model)
+    if model.ndim == 1:
+        target = np.maximum(model + gap, FLOOR * model)
+        return target * (float(model.sum()) / max(float(target.sum()), _TINY))
+    target = shrunken(model, gap, pure_sigma(component.sigma, model.shape))
+    for _ in range(RAKE_ROUNDS):
+        for axis in range(model.ndim):
+            margin = np.maximum(target.sum(axis=axis, keepdims=True), _TINY)
+            target = target * (model.sum(axis=axis, keepdims=True) / margin)
+    return target
 
 
 def fit_tensor(
@@ -44,11 +72,24 @@ def fit_tensor(
 ) -> Estimates:
     """``start`` (one axis per column, in counts) fitted to measurements whose scopes lie within ``columns``."""
     tensor = start.copy()
-    plans = [_Plan(m, columns, tensor.shape) for m in measurements]
-    for _ in range(passes):
+    position = {c: i for i, c in enumerate(columns)}
+    parts = components([m for m in measurements if separable(m)], position)
+    plans = [_Plan(m, columns, tensor.shape) for m in measurements if not separable(m)]
+    for _ in range(passes if parts or plans else 0):
+        for size in _SWEEP:
+            for part in parts:
+                if len(part.columns) == size:
+                    _step(tensor, part, position)
         for plan in plans:
             plan.step(tensor)
     return tensor
+
+
+def _step(tensor: Estimates, part: Component, position: dict[str, int]) -> None:
+    kept = [position[c] for c in part.columns]
+    summed = tuple(i for i in range(tensor.ndim) if i not in kept)
+    model = tensor.sum(axis=summed)
+    tensor *= np.expand_dims(interaction_target(model, part) / np.maximum(model, _TINY), summed)
 
 
 class _Plan:

@@ -1,0 +1,75 @@
+"""Pure interactions: what overlapping contingencies say together about each set of columns. Post-processing, public.
+
+A contingency splits into orthogonal parts, one for each subset of its columns: the part of a subset is its marginal
+with all means taken out (the residuals of analysis of variance). Parts of different subsets carry independent noise,
+so generalised least squares over all contingencies is a weighted mean for each subset on its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod, sqrt
+
+import numpy as np
+
+from dpsql.hypothesis.measurement import Measurement
+from dpsql.query import Estimates
+
+Columns = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """The interaction of ``columns`` alone: ``values`` in counts, every mean along an axis 0, noise sd ``sigma``."""
+
+    columns: Columns
+    values: Estimates
+    sigma: float
+
+
+def pure(table: Estimates) -> Estimates:
+    """``table`` without its means along each axis: the interaction of all its columns, nothing of fewer columns.
+
+    >>> pure(np.array([[3.0, 1.0], [1.0, 3.0]]))
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    for axis in range(table.ndim):
+        table = table - table.mean(axis=axis, keepdims=True)
+    return table
+
+
+def pure_sigma(sigma: float, shape: Sequence[int]) -> float:
+    """Sd of a cell of ``pure(noise)`` for independent cell noise of sd ``sigma``."""
+    return sigma * sqrt(prod(1.0 - 1.0 / n for n in shape))
+
+
+def components(measurements: Sequence[Measurement], order: dict[str, int]) -> list[Component]:
+    """The components of contingencies over single columns, every cell its own part, by size and then by ``order``.
+
+    The mean over the contingencies that contain a set of columns is weighted by precision: the generalised least
+    squares estimate, because their parts are orthogonal. Sets of one value only have no component.
+    """
+    weighted: dict[Columns, Estimates] = {}
+    precision: dict[Columns, float] = {}
+    for m in measurements:
+        table = m.values.astype(np.float64)
+        by_order = sorted(range(len(m.axes)), key=lambda i: order[m.axes[i].columns[0]])
+        table = table.transpose(by_order)
+        names = tuple(m.axes[i].columns[0] for i in by_order)
+        for size in range(1, len(names) + 1):
+            for kept in combinations(range(len(names)), size):
+                summed = tuple(i for i in range(len(names)) if i not in kept)
+                weight = 1.0 / (m.sigma**2 * prod(table.shape[i] for i in summed))
+                part = weight * pure(table.sum(axis=summed))
+                columns = tuple(names[i] for i in kept)
+                weighted[columns] = weighted[columns] + part if columns in weighted else part
+                precision[columns] = precision.get(columns, 0.0) + weight
+    found = [Component(c, weighted[c] / precision[c], precision[c] ** -0.5) for c in weighted]
+    found = [c for c in found if min(c.values.shape) > 1]
+    return sorted(found, key=lambda c: (len(c.columns), [order[n] for n in c.columns]))
+
+
+def separable(measurement: Measurement) -> bool:
+    """Whether ``components`` can split the measurement: at most three single columns, cell by cell."""
+    return len(measurement.axes) <= 3 and all(len(a.columns) == 1 and a.is_cells for a in measurement.axes)
