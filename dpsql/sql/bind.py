@@ -50,12 +50,20 @@ _COMPARISON: dict[type, str] = {
     exp.StartsWith: "^@",
     exp.RegexpLike: "~",
 }
-_EQUAL = {exp.EQ: Outside.FALSE, exp.NEQ: Outside.TRUE, exp.NullSafeEQ: Outside.FALSE, exp.NullSafeNEQ: Outside.TRUE}
+_EQUAL: dict[type, Outside] = {
+    exp.EQ: Outside.FALSE,
+    exp.NEQ: Outside.TRUE,
+    exp.NullSafeEQ: Outside.FALSE,
+    exp.NullSafeNEQ: Outside.TRUE,
+}
 LOGICAL = (exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Between, exp.Escape, *_COMPARISON)
 _UNITS = frozenset(
-    ["MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY", "MILLENNIUM"]
-)
-_PARTS = _UNITS | frozenset(["DOW", "ISODOW", "DOY", "ISOYEAR", "YEARWEEK", "ERA", "EPOCH", "JULIAN", "DAYOFWEEK", "DAYOFYEAR", "WEEKDAY"])
+    {
+        "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "DECADE",
+        "CENTURY", "MILLENNIUM",
+    }
+)  # fmt: skip
+_PARTS = _UNITS | {"DOW", "ISODOW", "DOY", "ISOYEAR", "YEARWEEK", "ERA", "EPOCH", "JULIAN", "DAYOFWEEK", "WEEKDAY"}
 _LIST_HINT = "list the strings with = or IN (...), or ask the owner to declare the column's values as a category"
 
 
@@ -207,11 +215,13 @@ class Binder:
         if type(node) in _EQUAL and other.literal is not None:
             return Bound(sql, column.columns, {t: _EQUAL[type(node)]}, {t: frozenset((other.literal,))})
         if other.sql == "NULL" and type(node) in _EQUAL:
-            safe = {exp.NullSafeEQ: Outside.FALSE, exp.NullSafeNEQ: Outside.TRUE}.get(type(node), Outside.NULL)
+            safe = _EQUAL[type(node)] if type(node) in (exp.NullSafeEQ, exp.NullSafeNEQ) else Outside.NULL
             return Bound(sql, column.columns, {t: safe}, {t: frozenset()})
         if type(node) in _EQUAL and not other.columns:
             raise refusal(
-                self.text, node, f"the text column {t} is compared with something that is no string literal",
+                self.text,
+                node,
+                f"the text column {t} is compared with something that is no string literal",
                 "write the string itself between quotes",
             )
         return compose(sql, (left, right))
@@ -252,8 +262,12 @@ class Binder:
         strings = frozenset(b.literal for b in listed if b.literal is not None)
         nulls = any(b.sql == "NULL" for b in listed)
         if any(b.literal is None and b.sql != "NULL" for b in listed):
-            raise refusal(self.text, node, f"the text column {left.text} is compared with something that is no string "
-                          "literal", "list strings between quotes")
+            raise refusal(
+                self.text,
+                node,
+                f"the text column {left.text} is compared with something that is no string literal",
+                "list strings between quotes",
+            )
         t = left.text
         return Bound(sql, left.columns, {t: Outside.NULL if nulls else Outside.FALSE}, {t: strings})
 
@@ -366,6 +380,4 @@ _REASONS: dict[type, tuple[str, str]] = {
 
 def text_refusal(text: str, node: exp.Expr | None, column: str) -> UnsupportedQuery:
     """The refusal of a predicate or value that depends on every string of a text column."""
-    return refusal(
-        text, node, f"the answer depends on every possible string of the text column {column}", _LIST_HINT
-    )
+    return refusal(text, node, f"the answer depends on every possible string of the text column {column}", _LIST_HINT)

@@ -23,8 +23,11 @@ from dpsql.sql.statement import Aggregate, AggregateType, Block, DirectColumn
 ROW = "_row"
 _MEASURE = re.compile(r"a\d+")
 _CLAUSES = frozenset(
-    ["with_", "expressions", "from_", "where", "group", "having", "qualify", "windows", "distinct", "order", "limit", "offset", "kind", "operation_modifiers"]
-)
+    {
+        "with_", "expressions", "from_", "where", "group", "having", "qualify", "windows", "distinct", "order",
+        "limit", "offset", "kind", "operation_modifiers",
+    }
+)  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -49,7 +52,13 @@ class BlockLowering:
     """Lowers one block; its SELECT node is rewritten in place by ``finish``."""
 
     def __init__(
-        self, text: str, name: str, select: exp.Select, scope: Scope, services: Services, lookup: Lookup,
+        self,
+        text: str,
+        name: str,
+        select: exp.Select,
+        scope: Scope,
+        services: Services,
+        lookup: Lookup,
         nested: Callable[[exp.Expr], None],
     ) -> None:
         self.text, self.name, self.select, self.scope = text, name, select, scope
@@ -88,7 +97,9 @@ class BlockLowering:
         for key, value in self.select.args.items():
             if value and key not in _CLAUSES:
                 raise refusal(
-                    self.text, self.select, f"{key.strip('_').upper()} is not answered on a private table",
+                    self.text,
+                    self.select,
+                    f"{key.strip('_').upper()} is not answered on a private table",
                     "docs/sql.md lists what is",
                 )
         if self.select.args.get("kind"):
@@ -115,7 +126,9 @@ class BlockLowering:
 
     def _no_grouping_sets(self, node: exp.Expr) -> UnsupportedQuery:
         return refusal(
-            self.text, node, "ROLLUP, CUBE and GROUPING SETS are not answered",
+            self.text,
+            node,
+            "ROLLUP, CUBE and GROUPING SETS are not answered",
             "write one GROUP BY per level and join them with UNION ALL",
         )
 
@@ -126,8 +139,12 @@ class BlockLowering:
         if isinstance(node, exp.Literal) and not node.args.get("is_string"):
             items = self.select.expressions
             if not node.this.isdigit() or not 1 <= int(node.this) <= len(items):
-                raise refusal(self.text, node, f"GROUP BY {node.this} is no position of the select list",
-                              f"positions run from 1 to {len(items)}")
+                raise refusal(
+                    self.text,
+                    node,
+                    f"GROUP BY {node.this} is no position of the select list",
+                    f"positions run from 1 to {len(items)}",
+                )
             item = items[int(node.this) - 1]
             node = item.this if isinstance(item, exp.Alias) else item
         elif isinstance(node, exp.Column) and node.args.get("table") is None:
@@ -197,8 +214,8 @@ class BlockLowering:
         items: list[exp.Expr] = []
         for item, name in zip(select.expressions, names, strict=True):
             inner = self._replaced(item.this if isinstance(item, exp.Alias) else item)
-            shown = isinstance(inner, exp.Column) and inner.text("table") == self.name and _MEASURE.fullmatch(inner.name)
-            sources.append(inner.name if shown else None)
+            released = isinstance(inner, exp.Column) and inner.text("table") == self.name
+            sources.append(inner.name if released and _MEASURE.fullmatch(inner.name) else None)
             if isinstance(item, exp.Alias):
                 self._rewritten.setdefault(item.alias.lower(), inner)
             items.append(exp.alias_(inner, name, quoted=True, copy=False))
@@ -282,7 +299,9 @@ class BlockLowering:
             target = unwrap(self._aliases.get(target.name.lower(), node))
         if not is_aggregate(target):
             raise refusal(
-                self.text, node, f"{node.name}() needs the alias of an aggregate of the same SELECT",
+                self.text,
+                node,
+                f"{node.name}() needs the alias of an aggregate of the same SELECT",
                 "write COUNT(*) AS n, DP_INTERVAL_LOW(n)",
             )
         self._intervals = True
@@ -299,7 +318,9 @@ class BlockLowering:
                     return node if done is None else exp.paren(done, copy=True)
                 raise unknown_column(self.text, node, self.scope)
         raise refusal(
-            self.text, node, f"{node.name} would show single rows of the private table {self.scope.table.name}",
+            self.text,
+            node,
+            f"{node.name} would show single rows of the private table {self.scope.table.name}",
             "aggregate it with COUNT, SUM or AVG, or add it to GROUP BY",
         )
 
@@ -311,7 +332,12 @@ class BlockLowering:
         parts = [p for m in measures for p in (*m.numerator, *(m.denominator or ()))]
         try:
             lowering = Lowering(
-                self.text, self.scope.table, self._services.evaluator, self._services.answers, condition, self._groups,
+                self.text,
+                self.scope.table,
+                self._services.evaluator,
+                self._services.answers,
+                condition,
+                self._groups,
                 parts,
             )
         except UnsupportedQuery as error:
@@ -330,7 +356,10 @@ class BlockLowering:
             sql_type: AggregateType = "BIGINT" if whole else "DOUBLE"
             aggregates.append(
                 Aggregate(
-                    f"a{i}", _label(self.text, m.node), sql_type, lowering.forms(numerator),
+                    f"a{i}",
+                    _label(self.text, m.node),
+                    sql_type,
+                    lowering.forms(numerator),
                     lowering.forms(denominator) if denominator else None,
                 )
             )
@@ -356,4 +385,3 @@ def _label(text: str, node: exp.Expr) -> str:
     if type(node) is exp.Anonymous and len(node.expressions) == 1 and type(node.expressions[0]) is exp.Star:
         return "COUNT(*)"
     return node.sql(dialect=Dialect)
-

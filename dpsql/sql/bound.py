@@ -54,9 +54,7 @@ def compose(sql: str, parts: Sequence[Bound]) -> Bound:
     columns = union(parts)
     if not any(p.outside for p in parts):
         return Bound(sql, columns)
-    outside = {
-        t: Outside.UNKNOWN if Outside.UNKNOWN in seen else Outside.FIXED for t, seen in _seen(parts).items()
-    }
+    outside = {t: Outside.UNKNOWN if Outside.UNKNOWN in seen else Outside.FIXED for t, seen in _seen(parts).items()}
     return Bound(sql, columns, outside, merge_candidates(parts))
 
 

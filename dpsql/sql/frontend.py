@@ -196,7 +196,11 @@ def _shift_positions(tree: exp.Select) -> None:
 
 def _heaviness(statement: Statement) -> int:
     """How many light statements one is worth in the cache."""
-    terms = (t for b in statement.blocks for a in b.aggregates for f in (*a.numerator, *(a.denominator or ()))
-             for t in f.terms)
+    terms = (
+        t
+        for b in statement.blocks
+        for a in b.aggregates
+        for f in (*a.numerator, *(a.denominator or ()))
+        for t in f.terms
+    )
     return sum(t.query.cells for t in terms) * STATEMENTS // HEAVY_CELLS
-

@@ -7,6 +7,11 @@ strings, dates and booleans, without those that see sessions, settings, time zon
 from difflib import get_close_matches
 from importlib.resources import files
 
+
+def _names(*lines: str) -> frozenset[str]:
+    return frozenset(name for line in lines for name in line.split())
+
+
 _REWRITTEN = ("coalesce", "fdiv", "fmod", "if", "ifnull", "nullif", "split_part")  # DuckDB's parser or macros make them
 SCALAR: frozenset[str] = frozenset(
     files("dpsql.sql").joinpath("scalar_functions.txt").read_text(encoding="ascii").split()
@@ -15,26 +20,35 @@ SCALAR: frozenset[str] = frozenset(
 LOWERED = frozenset({"count", "count_star", "count_if", "countif", "sum", "avg", "mean"})
 """Aggregates over private rows."""
 
-AGGREGATE = LOWERED | frozenset(
-    ["any_value", "approx_count_distinct", "approx_quantile", "approx_top_k", "arbitrary", "arg_max", "arg_min", "argmax", "argmin", "array_agg", "bit_and", "bit_or", "bit_xor", "bitstring_agg", "bool_and", "bool_or", "corr", "covar_pop", "covar_samp", "entropy", "favg", "first", "fsum", "group_concat", "histogram", "kahan_sum", "kurtosis", "kurtosis_pop", "last", "list", "listagg", "mad", "max", "max_by", "median", "min", "min_by", "mode", "product", "quantile", "quantile_cont", "quantile_disc", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "reservoir_quantile", "sem", "skewness", "stddev", "stddev_pop", "stddev_samp", "string_agg", "sumkahan", "var_pop", "var_samp", "variance"]
+AGGREGATE = LOWERED | _names(
+    "any_value approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_min argmax argmin array_agg",
+    "bit_and bit_or bit_xor bitstring_agg bool_and bool_or corr covar_pop covar_samp entropy favg first fsum",
+    "group_concat histogram kahan_sum kurtosis kurtosis_pop last list listagg mad max max_by median min min_by mode",
+    "product quantile quantile_cont quantile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope",
+    "regr_sxx regr_sxy regr_syy reservoir_quantile sem skewness stddev stddev_pop stddev_samp string_agg sumkahan",
+    "var_pop var_samp variance",
 )
 """Every aggregate by name, to tell a refused aggregate from an unknown function."""
 
-RELEASED_AGGREGATE = LOWERED | frozenset(
-    ["bool_and", "bool_or", "corr", "covar_pop", "covar_samp", "mad", "max", "median", "min", "mode", "product", "quantile", "quantile_cont", "quantile_disc", "stddev", "stddev_pop", "stddev_samp", "string_agg", "var_pop", "var_samp", "variance"]
+RELEASED_AGGREGATE = LOWERED | _names(
+    "any_value approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_min argmax argmin array_agg",
+    "bit_and bit_or bit_xor bitstring_agg bool_and bool_or corr covar_pop covar_samp entropy favg first fsum",
+    "group_concat histogram kahan_sum kurtosis kurtosis_pop last list listagg mad max max_by median min min_by mode",
+    "product quantile quantile_cont quantile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope",
+    "regr_sxx regr_sxy regr_syy reservoir_quantile sem skewness stddev stddev_pop stddev_samp string_agg sumkahan",
+    "var_pop var_samp variance",
 )
 """Aggregates over released tables; DuckDB computes them."""
 
-WINDOW = frozenset(
-    ["cume_dist", "dense_rank", "first_value", "lag", "last_value", "lead", "nth_value", "ntile", "percent_rank", "rank", "row_number"]
-)
+WINDOW = _names("cume_dist dense_rank first_value lag last_value lead nth_value ntile percent_rank rank row_number")
 INTERVAL_LOW, INTERVAL_HIGH = "dp_interval_low", "dp_interval_high"
 RELEASED = SCALAR | RELEASED_AGGREGATE | WINDOW
 
-_CLOCK = frozenset(
-    ["now", "today", "current_date", "current_time", "current_timestamp", "get_current_time", "get_current_timestamp", "localtime", "localtimestamp", "current_localtime", "current_localtimestamp", "transaction_timestamp", "age"]
+_CLOCK = _names(
+    "now today current_date current_time current_timestamp get_current_time get_current_timestamp localtime",
+    "localtimestamp current_localtime current_localtimestamp transaction_timestamp age",
 )
-_RANDOM = frozenset(["random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7", "setseed", "nextval", "currval"])
+_RANDOM = _names("random uuid gen_random_uuid uuidv4 uuidv7 setseed nextval currval")
 
 
 def function_refusal(name: str, *, private: bool) -> tuple[str, str]:
@@ -60,7 +74,7 @@ def aggregate_refusal(name: str) -> tuple[str, str]:
     if name in ("min", "max", "arg_min", "arg_max", "min_by", "max_by"):
         return f"{name}() shows one person's value", "count rows above thresholds, or GROUP BY the column"
     if name in ("median", "mode", "mad") or "quantile" in name:
-        return f"{name}() is not a sum over rows", "GROUP BY the column and take it from the counts, or count below values"
+        return f"{name}() is not a sum over rows", "GROUP BY the column and take it from the counts"
     if name in LOWERED:
-        return f"{name}() cannot stand here", "use it in SELECT, HAVING, QUALIFY or ORDER BY of the private table's block"
-    return f"{name}() is not answered on private rows", "write it with COUNT, SUM and AVG, or apply it to grouped counts"
+        return f"{name}() cannot stand here", "use it in SELECT, HAVING, QUALIFY or ORDER BY"
+    return f"{name}() is not answered on private rows", "write it with COUNT, SUM and AVG"

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from math import isnan, prod
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dpsql.domain import TableDomain, TextDomain, Value, cell_values
 from dpsql.errors import DataError, UnsupportedQuery
@@ -174,24 +175,23 @@ class Evaluator:
 
     def _find_numbers(self, grids: Grids, expression: Bound) -> Numbers:
         cells, sql_type, axes, shape = self._values(grids, expression)
-        exact = all(v is None or isinstance(v, int) for v in cells)
-        if exact and all(v is None or abs(v) < 2**62 for v in cells):
-            array: Signed = np.array([int(v or 0) for v in cells], dtype=np.int64)
-        elif all(v is None or isinstance(v, (int, float, Decimal)) for v in cells):
-            array = np.array([0.0 if v is None else float(v) for v in cells], dtype=np.float64)
+        given = [0 if v is None else v for v in cells]
+        numbers = [v for v in given if isinstance(v, (int, float))]
+        if len(numbers) < len(given):
+            raise DataError(f"SUM and AVG need numbers, not {sql_type}", hint="cast the expression to a number")
+        if all(isinstance(v, int) and abs(v) < 2**62 for v in numbers):
+            array: Signed = np.array(numbers, dtype=np.int64)
+        else:
+            array = np.array(numbers, dtype=np.float64)
             if not np.isfinite(array).all():
                 raise DataError(
                     "a summed expression is infinite or not a number on declared values",
                     hint="exclude those values with CASE WHEN",
                 )
-        else:
-            raise DataError(f"SUM and AVG need numbers, not {sql_type}", hint="cast the expression to a number")
         padded = _pad(array.reshape(shape), axes, 0)
         return Numbers(padded, sql_type)
 
-    def _values(
-        self, grids: Grids, expression: Bound
-    ) -> tuple[list[Value], str, tuple[Axis, ...], tuple[int, ...]]:
+    def _values(self, grids: Grids, expression: Bound) -> tuple[list[Value], str, tuple[Axis, ...], tuple[int, ...]]:
         axes = grids.check(expression.columns)
         unknown = {t for t, o in expression.outside.items() if o is Outside.UNKNOWN}
         grid = [self._grid_column(grids, a, other=a.name not in unknown) for a in axes]
@@ -214,12 +214,10 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _pad(array: Weights | Signed, axes: Sequence[Axis], fill: int) -> Weights:
+def _pad(array: npt.NDArray[Any], axes: Sequence[Axis], fill: int) -> npt.NDArray[Any]:
     """Adds the *other* entry to text axes on which the expression was evaluated without it."""
     width = [(0, a.size - n) for a, n in zip(axes, array.shape, strict=True)]
-    if any(w != (0, 0) for w in width):
-        array = np.pad(array, width, constant_values=fill)
-    return array  # type: ignore[return-value]
+    return np.pad(array, width, constant_values=fill) if any(w != (0, 0) for w in width) else array
 
 
 def spread(array: Signed, own: Sequence[Axis], whole: Sequence[Axis]) -> Signed:

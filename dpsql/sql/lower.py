@@ -13,7 +13,7 @@ import numpy as np
 
 from dpsql.domain import TableDomain, Value
 from dpsql.errors import UnsupportedQuery
-from dpsql.query import Form, LinearQuery, Term
+from dpsql.query import Factor, Form, LinearQuery, Term
 from dpsql.sql.bind import text_refusal
 from dpsql.sql.bound import Bound, Outside, merge_candidates, never_true
 from dpsql.sql.cache import Lru
@@ -108,7 +108,7 @@ class Lowering:
         terms = []
         for combination in product(*found):
             scale = coefficient
-            factors = []
+            factors: list[Factor] = []
             keyed = None
             for piece in combination:
                 scale *= piece.coefficient

@@ -44,7 +44,8 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 def measure(binder: Binder, node: exp.Expr) -> Measure:
     """The measure of an aggregate node. Raises UnsupportedQuery for one that is no linear query."""
-    call, shared = node, ()
+    call = node
+    shared: tuple[Bound, ...] = ()
     if isinstance(node, exp.Filter):
         call = node.this
         shared = tuple(binder.conjuncts(node.args["expression"].this))
@@ -54,7 +55,8 @@ def measure(binder: Binder, node: exp.Expr) -> Measure:
     if name not in LOWERED:
         raise refusal(binder.text, call, *aggregate_refusal(name))
     argument = _argument(binder, call, name)
-    integral, denominator = True, None
+    integral = True
+    denominator: tuple[Part, ...] | None = None
     if argument is None:
         numerator: tuple[Part, ...] = (Part(1.0),)
     elif name == "count":
@@ -86,14 +88,16 @@ def _argument(binder: Binder, call: exp.Anonymous, name: str) -> exp.Expr | None
         return None
     if len(arguments) != 1 or name == "count_star":
         raise refusal(binder.text, call, f"{name}() takes one argument", f"write {name}(column)")
-    argument = arguments[0]
+    argument: exp.Expr = arguments[0]
     if isinstance(argument, exp.Distinct):
         raise refusal(
-            binder.text, call, f"{name}(DISTINCT ...) is not a sum over rows",
+            binder.text,
+            call,
+            f"{name}(DISTINCT ...) is not a sum over rows",
             "GROUP BY the column and count the groups whose released count is clearly above 0",
         )
     if isinstance(argument, exp.Order):
-        return argument.this if isinstance(argument.this, exp.Expr) else argument
+        raise refusal(binder.text, call, f"{name}(... ORDER BY ...) is not answered", "remove the ORDER BY")
     if any(is_aggregate(n) for n in argument.walk()):
         raise refusal(binder.text, call, "an aggregate inside an aggregate", "aggregate in a subquery first")
     return argument

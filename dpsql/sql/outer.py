@@ -1,4 +1,4 @@
-"""The allow-list of the outer statement: what DuckDB may run over released and public tables. The last branch refuses."""
+"""The allow-list of the outer statement: what DuckDB may run over released and public tables."""
 
 from collections.abc import Collection
 
@@ -70,8 +70,12 @@ def check_outer(text: str, tree: exp.Expr, tables: Collection[str]) -> None:
                 raise refusal(text, node, *function_refusal(name, private=False))
         elif kind is exp.Table:
             if not isinstance(node.this, exp.Identifier):
-                raise refusal(text, node, "table functions and file readers are not answered", "ask the owner to "
-                              "declare a public table")
+                raise refusal(
+                    text,
+                    node,
+                    "table functions and file readers are not answered",
+                    "ask the owner to declare a public table",
+                )
             if node.name.lower() not in known:
                 raise unknown(text, node, "table", node.name, sorted(known))
         elif kind is exp.DataType and isinstance(node.parent, (exp.Cast, exp.TryCast)) and type_name(node) is None:

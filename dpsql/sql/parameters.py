@@ -146,7 +146,7 @@ def _text(value: str) -> str:
 
 def _scientific(value: float) -> str:
     """Shortest digits that read back as the same DOUBLE; the exponent keeps DuckDB from reading a DECIMAL."""
-    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    _, digits, exponent = Decimal(repr(value)).as_tuple()
     return f"{''.join(map(str, digits))}e{exponent}"
 
 

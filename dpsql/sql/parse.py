@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from dpsql.errors import SqlSyntaxError, UnsupportedQuery
 from dpsql.sql.position import line_column
@@ -30,7 +30,7 @@ def _starts_with(self: Any, node: exp.StartsWith) -> str:
 class Dialect(DuckDB):
     """DuckDB's dialect with every function kept under its own name."""
 
-    class Parser(DuckDB.Parser):
+    class Parser(DuckDB.Parser):  # type: ignore[misc, valid-type] # sqlglot makes the class at run time
         FUNCTIONS: ClassVar[Any] = {}
         FUNCTION_PARSERS: ClassVar[Any] = {
             name: parser
@@ -41,7 +41,7 @@ class Dialect(DuckDB):
             name: parser for name, parser in DuckDB.Parser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("ANY", "CASE")
         }
 
-    class Generator(DuckDB.Generator):
+    class Generator(DuckDB.Generator):  # type: ignore[misc, valid-type] # as above
         # Operators are printed as operators, so that DuckDB's own precedence holds, not sqlglot's.
         TRANSFORMS: ClassVar[Any] = {
             **DuckDB.Generator.TRANSFORMS,

@@ -74,7 +74,9 @@ class Walk:
 
     def _rows(self, node: exp.Expr, scope: Scope) -> Exception:
         return refusal(
-            self.text, node, f"this returns rows of the private table {scope.table.name}",
+            self.text,
+            node,
+            f"this returns rows of the private table {scope.table.name}",
             "count them: SELECT COUNT(*), with GROUP BY for a breakdown",
         )
 
@@ -130,7 +132,9 @@ class Walk:
     def _table(self, node: exp.Table, env: Environment) -> Scope | None:
         if not isinstance(node.this, exp.Identifier):
             raise refusal(
-                self.text, node, "table functions and file readers are not answered",
+                self.text,
+                node,
+                "table functions and file readers are not answered",
                 "ask the owner to declare a public table",
             )
         name = node.name.lower()
@@ -178,8 +182,12 @@ class Walk:
         if len(entries) > 1:
             both = len(private) > 1
             reason = "a join of private tables" if both else "a join with a private table inside a counting block"
-            hint = "count each table in its own subquery" if both else (
-                "group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)"
+            hint = (
+                "count each table in its own subquery"
+                if both
+                else (
+                    "group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)"
+                )
             )
             raise refusal(self.text, private[-1][0] if both else joins[0], reason, hint)
         return self._rows_or_block(node, private[0][1], env)
@@ -187,9 +195,9 @@ class Walk:
     def _rows_or_block(self, node: exp.Select, scope: Scope, env: Environment) -> Scope | None:
         distinct = node.args.get("distinct")
         grouped = node.args.get("group") is not None
-        if not grouped and distinct is None and not _aggregates(node):
-            return self._projection(node, scope, env)
-        if not grouped and distinct is not None and not _aggregates(node):
+        if not grouped and not _aggregates(node):
+            if distinct is None:
+                return self._projection(node, scope, env)
             if distinct.args.get("on") is not None or any(i.find(exp.Star) for i in node.expressions):
                 raise self._rows(node, scope)
         check_usable(self.text, node, scope)
@@ -282,8 +290,10 @@ class Walk:
             result = self.public.run(inner.sql(dialect=Dialect), {}, tables)
         except ProgrammingError:
             raise refusal(
-                self.text, query, "the subquery does not stand alone", "correlated subqueries are not answered: it "
-                "may name columns of public tables only",
+                self.text,
+                query,
+                "the subquery does not stand alone",
+                "correlated subqueries are not answered: it may name columns of public tables only",
             ) from None
         if result.num_columns != 1:
             raise refusal(self.text, query, "the subquery has several columns", "select one column")

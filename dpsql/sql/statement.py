@@ -57,8 +57,9 @@ class Statement:
     Exactly one of ``direct`` and ``outer_sql`` is set. ``direct``: the rows of the only block, in order, are the
     result. ``outer_sql``: DuckDB SQL over the released tables (``blocks``' names) and ``public_tables``; when
     ``row_column`` is set, its first output column, of that name, is the row number in the first block's released
-    table: the session strips it and uses it to line answers up with rows; ``outer_columns`` then names, for each further
-    output column, the aggregate column of the first block that it shows unchanged (``None``: anything else). A statement without blocks is public.
+    table: the session strips it and uses it to line answers up with rows; ``outer_columns`` then names, for each
+    further output column, the aggregate column of the first block that it shows unchanged (``None``: anything else).
+    A statement without blocks is public.
     """
 
     text: str

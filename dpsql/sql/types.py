@@ -47,9 +47,6 @@ _ARROW = {
     "TIMESTAMP": pa.timestamp("us"),
     "INTERVAL": pa.month_day_nano_interval(),
 }
-INTEGERS = frozenset(
-    ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT", "BOOLEAN"]
-)
 
 
 def type_name(node: exp.Expr) -> str | None:

@@ -1,0 +1,93 @@
+"""Exact answers of lowered statements, by brute force over a test's own table: what the private path would compute."""
+
+import random
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from dpsql.domain import (
+    BooleanDomain,
+    CategoryDomain,
+    DateDomain,
+    IntegerDomain,
+    NumberDomain,
+    TableDomain,
+    TextDomain,
+    cell_values,
+)
+from dpsql.query import Form, LinearQuery
+
+COLUMNS = (
+    IntegerDomain("age", 17, 25),
+    CategoryDomain("sex", ("Female", "Male")),
+    CategoryDomain("city", ("Rome", "Bonn", "O'Hare", "")),
+    NumberDomain("hours", (0.0, 10.5, 20.0, 40.0)),
+    DateDomain("joined", date(2019, 11, 1), date(2020, 2, 1), "month"),
+    BooleanDomain("member"),
+    IntegerDomain("kids", 0, 2, nullable=False),
+    TextDomain("name"),
+    TextDomain("pet"),
+)
+STRINGS = ("a", "b", "ab", "", "other", "O'x", "ü", "%")
+TABLE = TableDomain("people", COLUMNS)
+TWIN = TableDomain(  # the same rows with the text columns declared as categories
+    "twins", (*COLUMNS[:-2], CategoryDomain("name", STRINGS), CategoryDomain("pet", STRINGS))
+)
+
+
+def random_rows(seed: int, count: int) -> list[tuple[Any, ...]]:
+    """Rows whose every value is in its column's domain; text columns hold candidates of predicates and other strings."""
+    rng = random.Random(seed)
+    values = [cell_values(c) for c in COLUMNS[:-2]] + [(*STRINGS, None)] * 2  # type: ignore[arg-type]
+    return [tuple(rng.choice(v) for v in values) for _ in range(count)]
+
+
+class Counted:
+    """A DuckDB with the rows, and exact values of forms on them."""
+
+    def __init__(self, table: TableDomain, rows: list[tuple[Any, ...]]) -> None:
+        self.table = table
+        self.connection = duckdb.connect()
+        types = ", ".join(f'"{c.name}" {c.sql_type}' for c in table.columns)
+        self.connection.execute(f"CREATE TABLE {table.name} ({types})")
+        marks = ", ".join("?" * len(table.columns))
+        self.connection.executemany(f"INSERT INTO {table.name} VALUES ({marks})", rows)
+        position = {c.name: i for i, c in enumerate(table.columns)}
+        self._column = {name: [r[i] for r in rows] for name, i in position.items()}
+        self._codes: dict[str, Any] = {}
+        for c in table.finite:
+            code = {v: i for i, v in enumerate(cell_values(c))}
+            self._codes[c.name] = np.array([code[v] for v in self._column[c.name]], dtype=np.int64)
+
+    def value(self, query: LinearQuery) -> Fraction:
+        """The query's exact value: row by row, without contingencies."""
+        total = np.ones(len(next(iter(self._column.values()))), dtype=object)
+        for f in query.factors:
+            total = total * f.weights[tuple(self._codes[c] for c in f.columns)].astype(object)
+        if query.keyed is not None:
+            k = query.keyed
+            index = {key: i for i, key in enumerate(k.keys)}
+            assert len(index) == len(k.keys)
+            where = [index.get(key, -1) for key in zip(*(self._column[t] for t in k.text_columns), strict=True)]
+            padded = np.concatenate([k.weights, np.zeros((1, *k.weights.shape[1:]), dtype=np.int64)])
+            total = total * padded[(np.array(where), *(self._codes[c] for c in k.columns))].astype(object)
+        return Fraction(int(total.sum()), query.unit)
+
+    def exact(self, form: Form) -> float:
+        """The form's value, summed exactly."""
+        out = Fraction(form.constant)
+        for term in form.terms:
+            assert 0 <= min(f.weights.min() for f in [*term.query.factors, *_keyed(term.query)] or [_One])
+            out += Fraction(term.coefficient) * self.value(term.query)
+        return float(out)
+
+
+class _One:
+    weights = np.ones(1)
+
+
+def _keyed(query: LinearQuery) -> list[Any]:
+    return [] if query.keyed is None else [query.keyed]
