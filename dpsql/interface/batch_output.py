@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dpsql.errors import Error, OperationalError
+from dpsql.interface.asked import Asked
 from dpsql.interface.render import Format
 from dpsql.interface.render.result import render_result
 from dpsql.interface.render.structured import json_rows, to_json
 from dpsql.interface.render.style import Style, escape, shorten
 from dpsql.interface.splitter import Piece
-from dpsql.result import Budget, Result
 
 _HEADLINE = 90
 
@@ -55,8 +55,9 @@ class BatchOutput:
         if self._form == "json" and done == 0:
             self._text("[")
 
-    def result(self, number: int, piece: Piece, result: Result, budget: Budget, seconds: float) -> None:
+    def result(self, number: int, piece: Piece, asked: Asked) -> None:
         """One answered statement; ``number`` counts from 1."""
+        result = asked.result
         match self._form:
             case "json":
                 self._object(number, {"statement": number, "line": piece.line, "rows": json_rows(result)})
@@ -67,7 +68,14 @@ class BatchOutput:
                 self._parquet(number, parquet if isinstance(parquet, bytes) else parquet.encode())
             case _:
                 self._headline(number, piece)
-                text = render_result(result, self._form, self._style, budget=budget, seconds=seconds)
+                text = render_result(
+                    result,
+                    self._form,
+                    self._style,
+                    budget=asked.budget,
+                    seconds=asked.seconds,
+                    charged=asked.charged,
+                )
                 self._text(text if isinstance(text, str) else text.decode())
 
     def failure(self, number: int, piece: Piece, error: Error) -> None:

@@ -1,7 +1,6 @@
 """The analyst's commands: query, explain, budget, shell."""
 
 import sys
-import time
 from pathlib import Path
 
 import click
@@ -33,6 +32,7 @@ def query(
     console = Console()
     if form == "parquet" and output is None and console.out_is_terminal:
         raise click.UsageError(_PARQUET_NEEDS_FILE)
+    from dpsql.interface.asked import ask
     from dpsql.interface.parameters import chosen, parse_parameters
     from dpsql.interface.render.result import render_result
     from dpsql.interface.render.style import PLAIN
@@ -40,11 +40,11 @@ def query(
     values = parse_parameters(params)
     text = _statement(sql)
     with opened(console, database, policy, ledger, new_budget) as session:
-        start = time.perf_counter()
-        result = session.execute(text, chosen(values, _names(text)))
-        seconds = time.perf_counter() - start
+        asked = ask(session, text, chosen(values, _names(text)))
         style = console.out if output is None else PLAIN
-        rendered = render_result(result, form, style, budget=session.budget(), seconds=seconds)
+        rendered = render_result(
+            asked.result, form, style, budget=asked.budget, seconds=asked.seconds, charged=asked.charged
+        )
         if output is not None:
             output.write_bytes(rendered if isinstance(rendered, bytes) else rendered.encode())
         else:

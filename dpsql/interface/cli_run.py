@@ -1,7 +1,6 @@
 """``dpsql run``: a file of statements, one after another, into one output."""
 
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpsql.errors import Error, LedgerError
+from dpsql.interface.asked import ask
 from dpsql.interface.cli_common import opened, parameter_option, session_options
 from dpsql.interface.console import INTERRUPTED, OK, Console, exit_code
 from dpsql.interface.parameters import Scalar, chosen, parse_parameters
@@ -117,11 +117,8 @@ class _Batch:
         return code
 
     def _one(self, output: "BatchOutput", number: int, piece: Piece) -> Error | None:
-        start = time.perf_counter()
         try:
-            result = self._session.execute(piece.text, chosen(self._values, piece.parameters))
-            seconds = time.perf_counter() - start
-            output.result(number, piece, result, self._session.budget(), seconds)
+            output.result(number, piece, ask(self._session, piece.text, chosen(self._values, piece.parameters)))
         except Error as error:
             if self._keep_going:
                 output.failure(number, piece, error)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dpsql.errors import Error
 from dpsql.interface import connect
+from dpsql.interface.asked import ask
 from dpsql.interface.connection import Connection
 from dpsql.interface.console import Console
 from dpsql.interface.demo_data import Truth, build
@@ -23,7 +24,7 @@ from dpsql.interface.render.table import render_table
 from dpsql.result import Result
 
 COLUMNS = 96
-RANDOM_QUESTIONS = 300
+RANDOM_QUESTIONS = 200
 RANDOM_SECONDS = 15.0
 """The tour ends in time on a slow machine: then it asks fewer random questions."""
 
@@ -93,11 +94,11 @@ def _step(console: Console, number_: int, step: Step, connection: Connection, tr
     style = console.out
     sql = _KEYWORD.sub(lambda m: style.cyan(m.group()), step.sql).split("\n")
     console.lines(["", f"{style.bold(f'{number_}. {step.question}')}", *(f"   {line}" for line in sql), ""])
-    start = time.perf_counter()
-    result = connection.session.execute(step.sql)
-    seconds = time.perf_counter() - start
-    beside = {"TRUTH": _truths(result, truth.rows(step.sql))}
-    lines = render_table(result, style, budget=connection.budget, seconds=seconds, beside=beside)
+    asked = ask(connection.session, step.sql)
+    beside = {"TRUTH": _truths(asked.result, truth.rows(step.sql))}
+    lines = render_table(
+        asked.result, style, budget=asked.budget, seconds=asked.seconds, charged=asked.charged, beside=beside
+    )
     console.lines(f"   {line}" for line in lines)
     if step.remark:
         console.lines([f"   {style.green('→' if style.unicode else '->')} {step.remark}"])
@@ -120,47 +121,49 @@ def _number(value: object) -> str:
 
 def _random(console: Console, connection: Connection, truth: Truth, count: int) -> None:
     """Ask many questions and say how good and how dear they were."""
-    before = connection.budget
     start = time.perf_counter()
     errors: list[float] = []
-    covered = bounded = 0
+    covered = bounded = paid = uncertified = 0
+    spent = 0.0
     refused: Error | None = None
     for i, sql in enumerate(random_questions(count), start=1):
         if time.perf_counter() - start > RANDOM_SECONDS:
             break
         console.progress(f"{i} of {count} questions")
         try:
-            answers = connection.session.execute(sql).answers
+            asked = ask(connection.session, sql)
         except Error as error:
             refused = error
             break
-        for answer, row in zip(answers, truth.rows(sql), strict=True):
+        paid += asked.charged > 0
+        spent += asked.charged
+        for answer, row in zip(asked.result.answers, truth.rows(sql), strict=True):
             exact = row[0]
             if answer.value is None or not isinstance(exact, int):
                 continue
+            uncertified += not answer.certified
             miss = abs(answer.value - exact)
             errors.append(miss)
             if answer.error is not None:
                 bounded += 1
                 covered += miss <= answer.error
     seconds = time.perf_counter() - start
-    after = connection.budget
-    asked = len(errors)
-    if not asked:
+    if not errors:
         raise refused if refused is not None else Error("no question was answered in time")
-    free = after.queries_free - before.queries_free
-    spent = after.spent_epsilon - before.spent_epsilon
     style = console.out
+    paid_for = f"the other {paid:,} cost epsilon {epsilon(spent)}"
     example = next(random_questions(1)).replace("SELECT COUNT(*) AS n FROM adult", "...")
     console.lines(
         [
             f"such as   {shorten(example, COLUMNS - 10, style)}",
-            f"asked     {asked:,} in {duration(seconds)}",
-            f"free      {style.bold(f'{free:,} of them')}; all together cost epsilon {epsilon(max(spent, 0.0))}",
+            f"asked     {len(errors):,} in {duration(seconds)}",
+            f"free      {style.bold(f'{len(errors) - paid:,} of them')}; {paid_for}",
             f"errors    {statistics.median(errors):,.0f} at the median, {max(errors):,.0f} at most, of 48,842 people",
             f"bounds    {100 * covered / max(bounded, 1):.0f} % of the answers lie within their {style.plus_minus}",
         ]
     )
+    if uncertified:
+        console.lines([f"          {uncertified:,} came after the last test: as private as the others, not certified"])
 
 
 def _farewell(console: Console, keep: Path | None) -> None:

@@ -42,14 +42,14 @@ TOUR = (
     ),
     Step(
         "adult",
-        "What is the average age by marital status?",
-        "SELECT marital_status, AVG(age) AS years FROM adult GROUP BY marital_status",
-        "few people, wide interval: nobody can be singled out",
+        "Are people with a higher income older?",
+        "SELECT income, AVG(age) AS years FROM adult GROUP BY income",
     ),
     Step(
         "pets",
         "Which animals live in Seattle?",
         "SELECT species, COUNT(*) AS n FROM pets GROUP BY species",
+        "goats and pigs are few: their owners cannot be told from nobody",
     ),
     Step(
         "pets",

@@ -1,10 +1,10 @@
 """The shell behind the prompt: what it does with one statement or one of its own commands."""
 
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dpsql.errors import Error, OperationalError, ProgrammingError
+from dpsql.interface.asked import ask
 from dpsql.interface.console import OK, Console, exit_code
 from dpsql.interface.render import FORMATS, Format
 from dpsql.interface.render.budget import render_budget
@@ -65,11 +65,14 @@ class Shell:
             self.code = max(self.code, exit_code(error))
 
     def _statement(self, text: str) -> None:
-        start = time.perf_counter()
-        result = self.session.execute(text)
-        seconds = time.perf_counter() - start if self._timing else None
-        budget = self.session.budget()
-        self.console.text(render_result(result, self._format, self.console.out, budget=budget, seconds=seconds))
+        asked = ask(self.session, text)
+        seconds = asked.seconds if self._timing else None
+        style = self.console.out
+        self.console.text(
+            render_result(
+                asked.result, self._format, style, budget=asked.budget, seconds=seconds, charged=asked.charged
+            )
+        )
         if self._format == "table":
             self.console.lines([""])
         elif seconds is not None:

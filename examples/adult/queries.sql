@@ -23,7 +23,7 @@ ORDER BY n DESC
 LIMIT 5;
 
 -- Averages come from the declared values.
-SELECT marital_status, AVG(age) AS years FROM adult GROUP BY marital_status;
+SELECT income, AVG(age) AS years FROM adult GROUP BY income;
 
 -- Conditions inside the aggregate.
 SELECT

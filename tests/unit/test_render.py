@@ -125,6 +125,12 @@ def test_numbers_without_rows_of_their_own_are_summed_up_below() -> None:
     ]
 
 
+def test_a_charge_for_rows_that_are_not_shown_is_told() -> None:
+    one = Result(pa.table({"n": [1234]}), ("BIGINT",), {0: (modelled(1234, 96.0),)})
+    lines = render_table(one, PLAIN, budget=BUDGET, charged=0.05)
+    assert lines[-1] == "paid for rows not shown: epsilon 0.05 of 1, 0.73 left"
+
+
 def test_public_rows_have_no_charge() -> None:
     assert render_table(Result(pa.table({"a": [1]}), ("INTEGER",)), PLAIN) == ["a", "─", "1", "(1 row)"]
 
@@ -244,17 +250,19 @@ def test_bar(share: float, full: int) -> None:
 
 def test_explanation() -> None:
     plans = (
-        QueryPlan("adult", ("sex", "age"), 148, None, 2, "hypothesis", 96.2, 0.0123),
-        QueryPlan("pets", ("animal_name",), 1, 20, 1, "measurement", None, 0.01),
+        QueryPlan(
+            "adult", ("sex", "age"), 148, None, 2, "hypothesis if the test passes, else a measurement", 96.2, 0.0123
+        ),
+        QueryPlan("pets", ("animal_name",), 1, 20, 1, "a measurement", None, 0.01),
     )
     full = Explanation(plans, "SELECT *\nFROM b1", 0.0223, 0.73, ("age is binned",), 32)
     assert (
         text(render_explanation(full, PLAIN))
         == """\
-table  columns      queries  cells  keys  answered from  error  costs at most
-─────  ───────────  ───────  ─────  ────  ─────────────  ─────  ─────────────
-adult  sex, age           2    148        model            ±97         0.0123
-pets   animal_name        1      1    20  measurement        ?           0.01
+table  columns      queries  cells  keys  answered from        error  costs at most
+─────  ───────────  ───────  ─────  ────  ───────────────────  ─────  ─────────────
+adult  sex, age           2    148        model, if it passes    ±97         0.0123
+pets   animal_name        1      1    20  measurement              ?           0.01
 
 then, over the released numbers
   SELECT *
@@ -268,7 +276,7 @@ planned from the policy and from released numbers; no row was read, nothing was 
 
 
 def test_explanation_of_what_is_free_or_cannot_be_paid() -> None:
-    plan = QueryPlan("adult", (), 1, None, 1, "cache", 3.0, 0.0)
+    plan = QueryPlan("adult", (), 1, None, 1, "an equal question's answer", 3.0, 0.0)
     assert "charge  free; epsilon 0.5 left" in render_explanation(Explanation((plan,), None, 0.0, 0.5), PLAIN)
     assert any(
         line.endswith("it would be refused") for line in render_explanation(Explanation((plan,), None, 0.6, 0.5), PLAIN)

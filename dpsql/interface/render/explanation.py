@@ -1,6 +1,7 @@
 """The public plan of a statement."""
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from dpsql.interface.render.layout import Align, grid
 from dpsql.interface.render.number import epsilon, error
@@ -8,8 +9,15 @@ from dpsql.interface.render.style import Style, escape, shorten
 from dpsql.result import Explanation, QueryPlan
 
 LONGEST_SCOPE = 34
+LONGEST_LINE = 92
 _ALIGNS: tuple[Align, ...] = ("left", "left", "right", "right", "right", "left", "right", "right")
-_SOURCES = {"hypothesis": "model", "measurement": "measurement", "cache": "given before", "public": "policy alone"}
+_SOURCES = {
+    "hypothesis": "model",
+    "hypothesis if the test passes, else a measurement": "model, if it passes",
+    "hypothesis, not certified: no test left": "model, uncertified",
+    "a measurement": "measurement",
+    "an equal question's answer": "given before",
+}
 
 
 def render_explanation(explanation: Explanation, style: Style) -> list[str]:
@@ -63,4 +71,5 @@ def _take(cells: Sequence[str], positions: Sequence[int]) -> list[str]:
 
 
 def _indented(sql: str) -> list[str]:
-    return ["  " + escape(line) for line in sql.splitlines()]
+    lines = [part for line in sql.splitlines() for part in wrap(escape(line), LONGEST_LINE, break_long_words=False)]
+    return ["  " + line for line in lines]

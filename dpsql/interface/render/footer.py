@@ -9,7 +9,9 @@ from dpsql.result import Answer, Budget, Result
 _WORDS = {"public": "public", "hypothesis": "from the model", "measurement": "measured", "cache": "answered before"}
 
 
-def footer(result: Result, budget: Budget | None, seconds: float | None, style: Style) -> list[str]:
+def footer(
+    result: Result, budget: Budget | None, seconds: float | None, style: Style, charged: float | None = None
+) -> list[str]:
     """Rows and time; one line per kind of answer, bounds in the words of docs/accuracy.md; the charge."""
     rows = result.table.num_rows
     count = f"{rows:,} row{'' if rows == 1 else 's'}"
@@ -26,8 +28,8 @@ def footer(result: Result, budget: Budget | None, seconds: float | None, style: 
         lines.append(f"{name}{_label(alike, len(answers))}: {bounds(alike, style)}")
     if exact:
         lines.append(f"{exact:,} public, exact: no row of the table can change {'it' if exact == 1 else 'them'}")
-    if answers:
-        lines.append(_charge(result, budget))
+    if answers or charged:
+        lines.append(_charge(result.charged, result.charged if charged is None else charged, budget))
     return [style.dim(line) for line in lines]
 
 
@@ -86,10 +88,11 @@ def _bound(value: float, answers: list[Answer]) -> str:
     return error(value, digits)
 
 
-def _charge(result: Result, budget: Budget | None) -> str:
-    charged = result.charged
+def _charge(marked: float, charged: float, budget: Budget | None) -> str:
+    """``marked``: what the numbers shown were paid for; rows that an outer HAVING drops may have been paid for too."""
     left = "" if budget is None else f", {epsilon(budget.remaining_epsilon)} left"
     if charged > 0:
         total = "" if budget is None else f" of {epsilon(budget.epsilon)}"
-        return f"* paid: epsilon {epsilon(charged)}{total}{left}"
+        paid = "* paid" if marked > 0 else "paid for rows not shown"
+        return f"{paid}: epsilon {epsilon(charged)}{total}{left}"
     return "free" if budget is None else f"free: epsilon {epsilon(budget.remaining_epsilon)} left"

@@ -14,12 +14,22 @@ from dpsql.result import Budget, Result
 
 
 def render_result(
-    result: Result, form: Format, style: Style, *, budget: Budget | None = None, seconds: float | None = None
+    result: Result,
+    form: Format,
+    style: Style,
+    *,
+    budget: Budget | None = None,
+    seconds: float | None = None,
+    charged: float | None = None,
 ) -> str | bytes:
-    """The whole output with its last line end. ``budget`` and ``seconds`` are shown by the table alone."""
+    """The whole output with its last line end.
+
+    ``budget``, ``seconds`` and ``charged`` (by default what the numbers shown were charged) go under a table.
+    """
     match form:
         case "table":
-            return "".join(f"{line}\n" for line in render_table(result, style, budget=budget, seconds=seconds))
+            lines = render_table(result, style, budget=budget, seconds=seconds, charged=charged)
+            return "".join(f"{line}\n" for line in lines)
         case "csv":
             return render_csv(result, escaped=style.terminal)
         case "json":

@@ -19,6 +19,7 @@ def render_table(
     *,
     budget: Budget | None = None,
     seconds: float | None = None,
+    charged: float | None = None,
     beside: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> list[str]:
     """Lines. ``*`` marks numbers that were paid for, ``~`` numbers that no test certifies.
@@ -48,7 +49,7 @@ def render_table(
         aligns.append("right")
         cells.append(list(column))
     rows = list(zip(*cells, strict=True))
-    return grid(header, rows, aligns, style) + footer(result, budget, seconds, style)
+    return grid(header, rows, aligns, style) + footer(result, budget, seconds, style, charged)
 
 
 def _aligned(cells: Sequence[AnswerCell]) -> tuple[list[str], int]:

@@ -1,0 +1,34 @@
+"""One statement asked, with what it took: time and budget."""
+
+import time
+from dataclasses import dataclass
+
+from dpsql.interface.session_view import Parameters, SessionView
+from dpsql.result import Budget, Result
+
+_ROUNDING = 1e-9
+"""Differences of epsilon below this come from floating point: no charge is so small."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """``charged`` in epsilon; ``budget`` as it is afterwards; ``seconds`` of wall time.
+
+    ``charged`` may exceed ``result.charged``: an outer HAVING or LIMIT can drop the very row that was paid for.
+    """
+
+    result: Result
+    budget: Budget
+    seconds: float
+    charged: float
+
+
+def ask(session: SessionView, text: str, parameters: Parameters = None) -> Asked:
+    """Execute ``text``. Raises ``dpsql.Error``."""
+    before = session.budget().spent_epsilon
+    start = time.perf_counter()
+    result = session.execute(text, parameters)
+    seconds = time.perf_counter() - start
+    after = session.budget()
+    spent = after.spent_epsilon - before
+    return Asked(result, after, seconds, max(result.charged, spent if spent > _ROUNDING else 0.0))
