@@ -76,7 +76,7 @@ def play_until_step(directory: Path, seed: int, step: str, occurrence: int) -> N
             if left[0] == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    play(directory, seed, 12, 10**9, on_step)
+    play(directory, seed, 40, 10**9, on_step)
 
 
 def play_for_good(directory: Path, seed: int, budget: int) -> None:
