@@ -117,6 +117,20 @@ def test_example_questions_are_valid_sql_on_the_real_tables(name: str) -> None:
     truth.close()
 
 
+@pytest.mark.parametrize(("name", "parameters"), [("adult", []), ("pets", ["-p", "zip=98103"])])
+def test_example_questions_are_answered(
+    name: str, parameters: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    questions = ROOT / "examples" / name / "queries.sql"
+    arguments = ["run", str(build(name, tmp_path).database), str(questions), *parameters]
+    shown = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert shown.exit_code == 0, shown.stderr
+    headlines = [line for line in shown.stdout.splitlines() if line.startswith("-- ")]
+    example = (ROOT / "examples" / name / "expected.md").read_text()
+    assert headlines == [line for line in example.splitlines() if line.startswith("-- ")]
+
+
 def test_random_questions_are_the_same_for_the_same_seed() -> None:
     questions = list(random_questions(50))
     assert questions == list(random_questions(50))

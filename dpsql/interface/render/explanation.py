@@ -34,7 +34,7 @@ def render_explanation(explanation: Explanation, style: Style) -> list[str]:
     if explanation.outer is not None:
         lines += ["", style.bold("then, over the released numbers"), *_indented(explanation.outer)]
     if explanation.plans:
-        lines += ["", f"{style.bold('charge')}  {_charge(explanation)}"]
+        lines += ["", *(f"{style.bold(name)}  {text}" for name, text in _charge(explanation))]
     lines += [f"{style.bold('note')}    {escape(n)}" for n in explanation.notes]
     lines.append(style.dim("planned from the policy and from released numbers; no row was read, nothing was charged"))
     return lines
@@ -53,17 +53,17 @@ def _row(plan: QueryPlan, style: Style) -> list[str]:
     ]
 
 
-def _charge(explanation: Explanation) -> str:
-    left = f"epsilon {epsilon(explanation.remaining)} left"
+def _charge(explanation: Explanation) -> list[tuple[str, str]]:
+    left = f"epsilon {epsilon(explanation.remaining)}"
     if explanation.worst_charge == 0:
-        return f"free; {left}"
-    text = f"at most epsilon {epsilon(explanation.worst_charge)}, nothing where the model is right; {left}"
-    if explanation.worst_charge > explanation.remaining:
-        return f"{text}: it would be refused"
-    if explanation.statements_left is None:
-        return text
+        return [("charge", "free"), ("left  ", left)]
+    text = f"at most epsilon {epsilon(explanation.worst_charge)}, nothing where the model is right"
     count = explanation.statements_left
-    return f"{text}, for at least {count:,} such statement{'' if count == 1 else 's'}"
+    if explanation.worst_charge > explanation.remaining:
+        left += ": less than it may need"
+    elif count is not None:
+        left += f": enough for {count:,} such statement{'' if count == 1 else 's'} at least"
+    return [("charge", text), ("left  ", left)]
 
 
 def _take(cells: Sequence[str], positions: Sequence[int]) -> list[str]:
