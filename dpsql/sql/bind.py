@@ -119,8 +119,22 @@ class Binder:
         raise self.refuse(node)
 
     def conjuncts(self, node: exp.Expr) -> list[Bound]:
-        """The bound operands of the top-level AND chain of a predicate."""
-        return [self.bind(n if type(n) is not exp.Paren else unwrap(n)) for n in flatten(node, exp.And)]
+        """Bound predicates that are all TRUE exactly where ``node`` is: AND chains are split, NOT goes through OR."""
+        out: list[Bound] = []
+        stack = [(node, False)]
+        while stack:
+            top, negated = stack.pop()
+            inner = unwrap(top)
+            kind = type(inner)
+            if kind is exp.Not:
+                stack.append((inner.this, not negated))
+            elif kind is (exp.Or if negated else exp.And):
+                stack.append((inner.args["expression"], negated))
+                stack.append((inner.this, negated))
+            else:
+                bound = self.bind(inner)
+                out.append(negation(f"NOT ({bound.sql})", bound) if negated else bound)
+        return out
 
     def refuse(self, node: exp.Expr) -> UnsupportedQuery:
         """The refusal of a node that has no handler."""

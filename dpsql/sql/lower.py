@@ -173,9 +173,7 @@ class Lowering:
         for t in {t for b in (*c.conjuncts, *others) for t in b.outside}:
             if never_true(c.conjuncts, t):
                 continue
-            if any(t in b.outside and b.outside[t] is not Outside.FIXED for b in others) or any(
-                b.outside.get(t) is Outside.UNKNOWN for b in c.conjuncts
-            ):
+            if any(b.outside.get(t) is Outside.UNKNOWN for b in (*c.conjuncts, *others)):
                 raise text_refusal(self._text, None, t)
 
     def _answer(self, c: Component) -> Answer:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpsql.sql.bind import LOGICAL, Binder, flatten, unwrap
+from dpsql.sql.bind import LOGICAL, Binder, unwrap
 from dpsql.sql.bound import Bound, Outside, compose
 from dpsql.sql.functions import AGGREGATE, LOWERED, aggregate_refusal
 from dpsql.sql.position import refusal
@@ -172,8 +172,7 @@ def _sum(binder: Binder, argument: exp.Expr) -> tuple[tuple[Part, ...], bool]:
             return tuple(parts), whole
     predicate = _condition(argument)
     if predicate is not None:
-        conjuncts = flatten(predicate, exp.And)
-        return (Part(1.0, tuple(binder.bind(unwrap(c)) for c in conjuncts)),), True
+        return (Part(1.0, tuple(binder.conjuncts(predicate))),), True
     return (Part(1.0, (), binder.bind(unwrap(argument))),), True
 
 

@@ -17,7 +17,7 @@ _COUNT_STAR = "count_star()"
 
 
 def simple_name(item: exp.Expr, scope: Scope) -> str | None:
-    """The name of an alias, a column or a plain aggregate; ``None`` when DuckDB must be asked."""
+    """The name of an alias, a column or COUNT(*); ``None`` when DuckDB must be asked (it quotes its keywords)."""
     if isinstance(item, exp.Alias):
         return item.alias
     if isinstance(item, exp.Column):
@@ -28,10 +28,6 @@ def simple_name(item: exp.Expr, scope: Scope) -> str | None:
         arguments = item.expressions
         if name == "count" and (not arguments or type(arguments[0]) is exp.Star):
             return _COUNT_STAR
-        if len(arguments) == 1:
-            argument = arguments[0]
-            if isinstance(argument, exp.Column) and argument.args.get("table") is None:
-                return None if argument.this.args.get("quoted") else f"{name}({argument.name})"
     return None
 
 

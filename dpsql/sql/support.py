@@ -130,7 +130,7 @@ def _query(
 
 
 def _separate(array: Weights, columns: tuple[str, ...], unit: int) -> tuple[Weights, tuple[str, ...], list[Factor]]:
-    """Takes single-column indicators out of an indicator over keys and cells, so that equal questions look equal."""
+    """Takes what does not depend on the key out of an indicator over keys and cells: equal questions look equal."""
     factors: list[Factor] = []
     axis = 1
     while unit == 1 and axis < array.ndim:
@@ -143,5 +143,10 @@ def _separate(array: Weights, columns: tuple[str, ...], unit: int) -> tuple[Weig
             array, columns = np.ascontiguousarray(rest), columns[: axis - 1] + columns[axis:]
         else:
             axis += 1
-    factors.sort(key=lambda f: f.columns)
+    if unit == 1 and columns:
+        own = array.max(axis=tuple(range(1, array.ndim)))
+        rest = array.max(axis=0)
+        if (array == np.multiply.outer(own, rest)).all():
+            factors.append(Factor(columns, np.ascontiguousarray(rest)))
+            array, columns = np.ascontiguousarray(own), ()
     return array, columns, factors

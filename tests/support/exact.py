@@ -1,0 +1,71 @@
+"""A session without privacy: lowered statements answered exactly, to be compared with DuckDB's own answers."""
+
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+
+from dpsql.domain import CategoryDomain, TableDomain, TextDomain
+from dpsql.engine import DuckDbPublicSql
+from dpsql.policy import Policy, Privacy
+from dpsql.sql import Aggregate, Block, FrontEnd, Statement
+from dpsql.sql.types import arrow_type
+from tests.support.contingency import TABLE, TWIN, Counted
+
+CITIES = pa.table(
+    {
+        "city": pa.array(["Rome", "Bonn", "O'Hare", None]),
+        "country": pa.array(["Italy", "Germany", "USA", None]),
+        "age": pa.array([18, 20, 22, 24], pa.int64()),
+    }
+)
+PETS = TableDomain("pets", (CategoryDomain("species", ("Dog", "Cat")), TextDomain("animal_name")))
+POLICY = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (TABLE, TWIN, PETS), public_tables=("cities",))
+
+
+def public_sql() -> DuckDbPublicSql:
+    return DuckDbPublicSql({"cities": CITIES}.__getitem__, seconds=20.0)
+
+
+def front_end() -> FrontEnd:
+    return FrontEnd(POLICY, public_sql())
+
+
+def answer(statement: Statement, tables: dict[str, Counted]) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Column names and rows of the statement with exact counts in place of released ones."""
+    released = {b.name: _released(b, tables[b.table]) for b in statement.blocks}
+    if statement.direct is not None:
+        table = next(iter(released.values()))
+        columns = [table.column(c.source).to_pylist() for c in statement.direct]
+        return [c.name for c in statement.direct], list(zip(*columns, strict=True))
+    out = public_sql().run(statement.outer_sql or "", released, statement.public_tables)
+    if statement.row_column is not None:
+        assert out.column_names[0] == statement.row_column
+        positions = out.column(0).to_pylist()
+        out = out.drop_columns([statement.row_column])
+        block = released[statement.blocks[0].name]
+        for i, source in enumerate(statement.outer_columns):
+            if source is not None:  # the row numbers lead to the very values that are shown
+                shown = block.column(source).to_pylist()
+                assert [shown[p] for p in positions] == out.column(i).to_pylist()
+    return out.column_names, list(zip(*(c.to_pylist() for c in out.columns), strict=True))
+
+
+def _released(block: Block, counted: Counted) -> pa.Table:
+    columns: dict[str, pa.Array] = {"_row": pa.array(range(len(block.groups)), pa.int64())}
+    for i, (name, kind) in enumerate(zip(block.group_columns, block.group_types, strict=True)):
+        columns[name] = pa.array([g[i] for g in block.groups], arrow_type(kind))
+    for a in block.aggregates:
+        values = [_value(a, g, counted) for g in range(len(block.groups))]
+        columns[a.column] = pa.array(values, arrow_type(a.sql_type))
+        if block.needs_intervals:
+            columns[f"{a.column}_low"] = columns[f"{a.column}_high"] = pa.array(values, pa.float64())
+    return pa.table(columns)
+
+
+def _value(a: Aggregate, group: int, counted: Counted) -> float | int | None:
+    top = counted.exact(a.numerator[group])
+    if a.denominator is not None:
+        below = counted.exact(a.denominator[group])
+        return None if below <= 0 else top / below
+    return round(top) if a.sql_type == "BIGINT" else top
