@@ -6,7 +6,7 @@ from dpsql.domain import TableDomain
 from dpsql.hypothesis.dense import DenseHypothesis
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.sparse import SparseHypothesis
-from dpsql.query import LinearQuery
+from dpsql.query import Key, LinearQuery
 
 SPARSITY = 10_000
 """Keys in one query at most: the m of Blum-Roth's structure size."""
@@ -25,16 +25,19 @@ class TableModel:
         self.dense = DenseHypothesis(table, self.total)
         self._alpha = alpha
         self._sparse: dict[tuple[str, ...], SparseHypothesis] = {}
-        self._measurements: list[tuple[frozenset[str], Measurement]] = [(frozenset(), total)]
+        self._dense_measurements: list[tuple[frozenset[str], Measurement]] = [(frozenset(), total)]
+        self._by_key: dict[tuple[tuple[str, ...], Key], list[tuple[frozenset[str], Measurement]]] = {}
 
     def absorb(self, measurement: Measurement) -> None:
         """Take a released measurement into the model."""
-        self._measurements.append((frozenset(measurement.scope), measurement))
+        entry = (frozenset(measurement.scope), measurement)
         if measurement.text_columns:
+            for key in measurement.keys:
+                self._by_key.setdefault((measurement.text_columns, key), []).append(entry)
             self.sparse(measurement.text_columns).absorb(measurement)
         else:
+            self._dense_measurements.append(entry)
             self.dense.absorb(measurement)
-            # sparse parts read the dense one at question time and need no refit
 
     def sparse(self, text_columns: tuple[str, ...]) -> SparseHypothesis:
         """The sparse hypothesis of these text columns; empty at first."""
@@ -58,9 +61,14 @@ class TableModel:
         """
         scope = frozenset(query.scope)
         best: tuple[int, float] | None = None
-        for columns, measurement in self._measurements:
+        for columns, measurement in self._candidates(query):
             if scope <= columns and measurement.least_sd(query) <= limit:
                 found = measurement.answer(query)
                 if found is not None and (best is None or found[1] < best[1]):
                     best = found
         return best
+
+    def _candidates(self, query: LinearQuery) -> list[tuple[frozenset[str], Measurement]]:
+        if query.keyed is None:
+            return self._dense_measurements
+        return self._by_key.get((query.keyed.text_columns, query.keyed.keys[0]), [])

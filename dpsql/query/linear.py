@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpsql.errors import InternalError
+
 Counts = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.int64]
 Estimates = npt.NDArray[np.float64]
@@ -72,6 +74,10 @@ class LinearQuery:
     table: str
     factors: tuple[Factor, ...]
     keyed: KeyedFactor | None = None
+
+    def __post_init__(self) -> None:
+        if self.unit > FIXED_POINT:
+            raise InternalError("weights finer than the fixed point: their sums could leave 64 bits")
 
     @cached_property
     def scope(self) -> tuple[str, ...]:

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from dpsql.domain import CategoryDomain, TableDomain, TextDomain
+from dpsql.errors import InternalError
 from dpsql.hypothesis import Axis, DenseHypothesis, Measurement, TableModel
 from dpsql.hypothesis.dense import projected
 from dpsql.hypothesis.fit import shrunken_target
 from dpsql.hypothesis.sparse import SparseHypothesis, structure_size, update_bound
-from dpsql.query import Factor, KeyedFactor, linear_query
+from dpsql.query import FIXED_POINT, Factor, KeyedFactor, linear_query
 
 TABLE = TableDomain(
     "t",
@@ -163,3 +164,10 @@ def test_the_least_noisy_measurement_answers() -> None:
     other = linear_query(TABLE, [Factor(("b",), np.array([1, 0]))])
     assert other is not None
     assert model.measured(other) is None
+
+
+def test_weights_that_could_leave_64_bits_are_refused() -> None:
+    fine = [Factor((c,), np.array(w), FIXED_POINT) for c, w in (("a", [1, 2, 3]), ("b", [1, 5]))]
+    assert linear_query(TABLE, fine[:1]) is not None
+    with pytest.raises(InternalError):
+        linear_query(TABLE, fine)
