@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Iterator
 from datetime import date, timedelta
 
 import duckdb
@@ -14,7 +15,6 @@ from dpsql.engine import codes
 from dpsql.engine.codes import coded, last_day, regular_scale
 from dpsql.engine.memory_engine import code
 
-CON = duckdb.connect()
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 finite = st.floats(allow_nan=False, allow_infinity=False, width=64)
 edges = st.one_of(
@@ -28,14 +28,22 @@ edges = st.one_of(
 )
 
 
-def by_duckdb(domain: FiniteDomain, values: list[object], kind: str) -> list[int | None]:
-    CON.execute("DROP TABLE IF EXISTS lookup").fetchall()
+@pytest.fixture(scope="module")
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as con:
+        yield con
+
+
+def by_duckdb(
+    con: duckdb.DuckDBPyConnection, domain: FiniteDomain, values: list[object], kind: str
+) -> list[int | None]:
+    con.execute("DROP TABLE IF EXISTS lookup").fetchall()
     found = coded(domain, "r.x", kind, "lookup")
     if found.setup is not None:
-        CON.execute(*found.setup).fetchall()
+        con.execute(*found.setup).fetchall()
     source = f"(SELECT unnest(?::{kind}[]) AS x, unnest(range({len(values)})) AS i) AS r"
     sql = f"SELECT {found.expression} FROM {source} {found.join} ORDER BY i"
-    return [row[0] for row in CON.execute(sql, [values]).fetchall()]
+    return [row[0] for row in con.execute(sql, [values]).fetchall()]
 
 
 def around(points: list[float]) -> list[object]:
@@ -50,13 +58,18 @@ def around(points: list[float]) -> list[object]:
 @example(edges=(-1e308, 0.0, 1e308), extra=[])
 @example(edges=(0.0, 5e-324), extra=[])
 def test_bins(
-    monkeypatch: pytest.MonkeyPatch, tree: int, listed: int, edges: tuple[float, ...], extra: list[float]
+    con: duckdb.DuckDBPyConnection,
+    monkeypatch: pytest.MonkeyPatch,
+    tree: int,
+    listed: int,
+    edges: tuple[float, ...],
+    extra: list[float],
 ) -> None:
     monkeypatch.setattr(codes, "TREE_BINS", tree)
     monkeypatch.setattr(codes, "LISTED_BINS", listed)
     domain = NumberDomain("x", edges)
     values = [*around(list(edges)), *extra, math.nan, math.inf, -math.inf]
-    assert by_duckdb(domain, values, "DOUBLE") == [code(domain, v) for v in values]
+    assert by_duckdb(con, domain, values, "DOUBLE") == [code(domain, v) for v in values]
 
 
 @given(edges=edges)
@@ -80,12 +93,12 @@ def test_a_regular_scale_misses_by_one_at_most(edges: tuple[float, ...]) -> None
 )
 @example(low=date(9999, 11, 1), days=60, unit="month", extra=[date.max])
 @example(low=date.min, days=10, unit="week", extra=[date.max])
-def test_dates(low: date, days: int, unit: DateUnit, extra: list[date]) -> None:
+def test_dates(con: duckdb.DuckDBPyConnection, low: date, days: int, unit: DateUnit, extra: list[date]) -> None:
     high = date.fromordinal(min(low.toordinal() + days, date.max.toordinal()))
     domain = DateDomain("x", low, high, unit)
     near = [d + timedelta(days=n) for d in (low, high) for n in (-1, 0, 1) if date.min < d < date.max]
     values: list[object] = [*near, *extra, date.min, date.max, *list(domain.values)[:40]]
-    assert by_duckdb(domain, values, "DATE") == [code(domain, v) for v in values]
+    assert by_duckdb(con, domain, values, "DATE") == [code(domain, v) for v in values]
 
 
 @given(start=st.dates(max_value=date(9990, 1, 1)), unit=st.sampled_from(["day", "week", "month", "quarter", "year"]))
@@ -103,16 +116,16 @@ def test_the_next_day_begins_another_unit(start: date, unit: DateUnit) -> None:
     others=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=5),
 )
 @example(listed=["a\0b", "a", ""], others=["a\0", "\0", "A", " a"])
-def test_categories(listed: list[str], others: list[str]) -> None:
+def test_categories(con: duckdb.DuckDBPyConnection, listed: list[str], others: list[str]) -> None:
     domain = CategoryDomain("x", tuple(listed))
     values: list[object] = [*listed, *others]
-    assert by_duckdb(domain, values, "VARCHAR") == [code(domain, v) for v in values]
+    assert by_duckdb(con, domain, values, "VARCHAR") == [code(domain, v) for v in values]
 
 
 @FEW
 @given(low=st.integers(-100, 100), span=st.integers(0, 50), extra=st.lists(st.floats(), max_size=20))
-def test_integers_stored_as_floats(low: int, span: int, extra: list[float]) -> None:
+def test_integers_stored_as_floats(con: duckdb.DuckDBPyConnection, low: int, span: int, extra: list[float]) -> None:
     domain = IntegerDomain("x", low, low + span)
     values: list[object] = [*around([float(low), float(low + span)]), low + 0.5, *extra]
     expected = [code(domain, v) if math.isfinite(float(str(v))) else None for v in values]
-    assert by_duckdb(domain, values, "DOUBLE") == expected
+    assert by_duckdb(con, domain, values, "DOUBLE") == expected

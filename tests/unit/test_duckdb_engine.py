@@ -213,7 +213,7 @@ class TestBytesAndZones:
         table = TableDomain("t", (DateDomain("d", date(2020, 1, 1), date(2020, 1, 2)),))
         found = set()
         for zone in ("UTC", "Asia/Tokyo"):
-            owner.execute(f"SET TimeZone = '{zone}'").fetchall()
+            owner.execute(f"SET GLOBAL TimeZone = '{zone}'").fetchall()
             engine = DuckDbEngine(owner, policy_of(table))
             assert engine.contingency("t", ("d",)).reveal().tolist() == [1, 0, 2]
             found.add(engine.fingerprint())
