@@ -24,7 +24,7 @@ _SWEEP = (1, 2, 1, 3, 2, 1)
 _TINY = 1e-9
 
 
-def shrunken(model: Estimates, gap: Estimates, sigma: float) -> Estimates:
+def shrunken(model: Estimates, gap: Estimates, sigma: float | Estimates) -> Estimates:
     """``model`` (counts) moved along ``gap`` (the same shape, noise sd ``sigma``) as far as is sure.
 
     Prior: cells scatter around the model with variance v = m + phi m^2; phi is the moment estimate over the table

@@ -1,0 +1,99 @@
+"""Maximum-entropy model of a few columns from their clean pairs, without any tensor over the universe. Public."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+
+import numpy as np
+
+from dpsql.hypothesis.components import Component, pure
+from dpsql.hypothesis.fit import interaction_target
+from dpsql.hypothesis.measurement import Labels
+from dpsql.query import Estimates
+
+SWEEPS = 5
+_TINY = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Extra:
+    """A coarse contingency of three or more axes: for each axis the labels of the model's parts; noise sd."""
+
+    axes: tuple[int, ...]
+    labels: tuple[Labels, ...]
+    values: Estimates
+    sigma: float
+
+
+def maximum_entropy(
+    ones: Sequence[Estimates], pairs: dict[tuple[int, int], Estimates], extras: Sequence[Extra] = ()
+) -> Estimates:
+    """Counts over the product of axes that agree with ``pairs`` and otherwise assume as little as possible.
+
+    ``ones[i]``: counts of axis i; ``pairs[i, j]`` (i < j): counts of shape (size i, size j). The log of the result is
+    a sum of pair terms (Deming-Stephan 1940); ``extras`` add the interactions that their noise lets stand out.
+
+    >>> half = np.array([50.0, 50.0])
+    >>> maximum_entropy([half, half], {(0, 1): np.array([[40.0, 10.0], [10.0, 40.0]])}).round()
+    array([[40., 10.],
+           [10., 40.]])
+    """
+    total = max(float(ones[0].sum()), _TINY)
+    tensor = np.ones(())
+    for i, one in enumerate(ones):
+        tensor = np.multiply.outer(tensor, one / total if i else one)
+    alone = len(ones) == 2 and not extras
+    for _ in range(1 if alone else SWEEPS):
+        for extra in extras:
+            _add(tensor, extra)
+        for (i, j), wanted in pairs.items():
+            _rake(tensor, i, j, wanted)
+    return tensor
+
+
+def _rake(tensor: Estimates, i: int, j: int, wanted: Estimates) -> None:
+    shape = tensor.shape
+    # i < j: five blocks, of which the first, third and fifth are summed
+    blocks = tensor.reshape(prod(shape[:i]), shape[i], prod(shape[i + 1 : j]), shape[j], prod(shape[j + 1 :]))
+    ratio = wanted / np.maximum(blocks.sum(axis=(0, 2, 4)), _TINY)
+    blocks *= ratio[None, :, None, :, None]
+
+
+def _add(tensor: Estimates, extra: Extra) -> None:
+    summed = tuple(i for i in range(tensor.ndim) if i not in extra.axes)
+    model = tensor.sum(axis=summed)
+    for axis, labels in enumerate(extra.labels):
+        model = _sum_parts(model, labels, axis)
+    target = interaction_target(model, Component((), pure(extra.values), extra.sigma))
+    ratio = target / np.maximum(model, _TINY)
+    for axis, labels in enumerate(extra.labels):
+        ratio = np.take(ratio, labels, axis=axis)
+    tensor *= np.expand_dims(ratio, summed)
+
+
+def _sum_parts(table: Estimates, labels: Labels, axis: int) -> Estimates:
+    moved = np.moveaxis(table, axis, 0)
+    out = np.zeros((int(labels.max()) + 1, *moved.shape[1:]))
+    np.add.at(out, labels, moved)
+    return np.moveaxis(out, 0, axis)
+
+
+def binary_model(total: float, inside: Sequence[float], both: dict[tuple[int, int], float]) -> float:
+    """Expected rows inside all of k sets, from the rows inside each and inside each two of them.
+
+    Maximum entropy over the 2^k combinations; above 10 sets the additive closed form
+    prod(p_i) (1 + sum_ij (p_ij / (p_i p_j) - 1)), kept between 0 and the smallest pair (Lancaster 1969).
+    """
+    p = np.clip(np.array(inside) / max(total, _TINY), _TINY, 1.0)
+    k = len(p)
+    if k > 10:
+        lift = sum(both[i, j] / total / (p[i] * p[j]) - 1.0 for i, j in combinations(range(k), 2))
+        return float(np.clip(total * p.prod() * (1.0 + lift), 0.0, min(both.values())))
+    ones = [np.array([total * (1.0 - x), total * x]) for x in p]
+    pairs = {}
+    for i, j in combinations(range(k), 2):
+        b = min(max(both[i, j], _TINY), ones[i][1], ones[j][1])
+        rest = max(total - ones[i][1] - ones[j][1] + b, _TINY)
+        pairs[i, j] = np.array([[rest, ones[j][1] - b], [ones[i][1] - b, b]])
+    return float(maximum_entropy(ones, pairs).reshape(-1)[-1])

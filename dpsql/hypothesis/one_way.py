@@ -1,0 +1,78 @@
+"""Cleaned 1-way tables: generalised least squares over everything that projects on one column. Public."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsql.hypothesis.measurement import Labels
+from dpsql.hypothesis.partition import refinement
+from dpsql.query import Estimates
+
+_MOST_PARTS = 1024
+_LEAST = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class PartCounts:
+    """Noisy counts of the parts of one column: ``labels`` of its cells, ``values`` per part, noise sd ``sigma``."""
+
+    labels: Labels
+    values: Estimates
+    sigma: float
+
+    @property
+    def fine(self) -> bool:
+        return len(self.values) == len(self.labels)
+
+
+def clean_one_way(size: int, counts: Sequence[PartCounts], total: float) -> Estimates:
+    """Counts (float64, > 0, sum ``total``) of a column's ``size`` cells that fit all ``counts`` best.
+
+    Least squares with exact covariances. Cells that no measurement tells apart share their part evenly, so it is
+    enough to solve for the common refinement of the coarse partitions; then the projection on what a table can be.
+
+    >>> halves = PartCounts(np.array([0, 0, 1, 1]), np.array([60.0, 40.0]), 1.0)
+    >>> clean_one_way(4, [halves], 100.0).round(3)
+    array([30., 30., 20., 20.])
+    """
+    cells, variance = _fine(size, [c for c in counts if c.fine], total)
+    coarse = [c for c in counts if not c.fine]
+    parts = refinement([np.zeros(size, dtype=np.int64), *(c.labels for c in coarse)])
+    number = int(parts.max()) + 1
+    if number > _MOST_PARTS:
+        return _projected(cells, total)
+    width = np.bincount(parts, minlength=number).astype(np.float64)
+    sums = np.bincount(parts, weights=cells, minlength=number)
+    precision = np.diag(1.0 / (width * variance))
+    right = sums / (width * variance)
+    of_part = np.zeros(number, dtype=np.int64)
+    for c in coarse:
+        of_part[parts] = c.labels
+        member = (of_part[None, :] == np.arange(len(c.values))[:, None]).astype(np.float64)
+        precision += member.T @ member / c.sigma**2
+        right += member.T @ c.values / c.sigma**2
+    exact = float(np.trace(precision))  # the total is known: a measurement far more precise than all others
+    precision += exact * 1e3
+    right += exact * 1e3 * total
+    solved = np.linalg.solve(precision, right)
+    return _projected(cells + ((solved - sums) / width)[parts], total)
+
+
+def _fine(size: int, counts: Sequence[PartCounts], total: float) -> tuple[Estimates, float]:
+    """The mean of the cell-by-cell measurements and its variance; without any, uniform and almost unknown."""
+    precision = 1.0 / max(total, 1.0) ** 2
+    weighted = np.full(size, total / size) * precision
+    for c in counts:
+        weighted += c.values[c.labels] / c.sigma**2
+        precision += 1.0 / c.sigma**2
+    return weighted / precision, 1.0 / precision
+
+
+def _projected(cells: Estimates, total: float) -> Estimates:
+    """The nearest non-negative counts that sum to ``total``, with a trace in every cell."""
+    descending = np.sort(cells)[::-1]
+    shifts = (np.cumsum(descending) - total) / np.arange(1, len(cells) + 1)
+    shift = shifts[int(np.flatnonzero(descending > shifts)[-1])]
+    kept = np.maximum(cells - shift, _LEAST * total / len(cells))
+    return np.asarray(kept * (total / kept.sum()))

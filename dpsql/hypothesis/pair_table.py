@@ -1,0 +1,119 @@
+"""Cleaned 2-way tables: a shrunken fit over nested levels, from independence, raked to the 1-ways. Public."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsql.hypothesis.components import pure
+from dpsql.hypothesis.fit import shrunken
+from dpsql.hypothesis.measurement import Labels
+from dpsql.hypothesis.partition import indicator, nested, refinement
+from dpsql.query import Estimates
+
+ROUNDS = 4
+LEVELS = ((4, 4), (6, 6), (4, 12), (12, 4), (8, 8), (4, 0), (0, 4), (16, 16), (12, 0), (0, 12), (0, 0))
+"""Parts per column of each step, coarse to fine; 0 stands for the measured parts themselves."""
+_TINY = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """Noisy counts of a pair of columns: labels of each column's cells, ``values`` (parts, parts), noise ``sigma``."""
+
+    left: Labels
+    right: Labels
+    values: Estimates
+    sigma: float
+
+
+@dataclass(frozen=True, eq=False)
+class PairTable:
+    """Clean counts over parts of two columns: ``counts`` (parts of left, parts of right), float64, > 0."""
+
+    left: Labels
+    right: Labels
+    counts: Estimates
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """0/1 matrices: parts of the table to measured parts, and measured parts to the level's."""
+
+    measured: Estimates
+    level: Estimates
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """One level of one measurement: its interaction there, and the sd of that interaction's noise."""
+
+    left: _Level
+    right: _Level
+    values: Estimates
+    sigma: Estimates
+
+
+def clean_pair(
+    one_left: Estimates, one_right: Estimates, counts: Sequence[PairCounts], ordered: tuple[bool, bool]
+) -> PairTable:
+    """The table of two columns, from their clean 1-ways and every measurement of the pair; independence without any.
+
+    Each step moves the interaction alone, as far as the noise at its level allows, then rakes to the 1-ways.
+    """
+    left = refinement([np.zeros(len(one_left), dtype=np.int64), *(c.left for c in counts)])
+    right = refinement([np.zeros(len(one_right), dtype=np.int64), *(c.right for c in counts)])
+    rows, columns = np.bincount(left, weights=one_left), np.bincount(right, weights=one_right)
+    table = np.outer(rows, columns) / max(float(rows.sum()), _TINY)
+    finest = [(_levels(rows, left, c.left, ordered[0]), _levels(columns, right, c.right, ordered[1])) for c in counts]
+    steps = [s for c, (a, b) in zip(counts, finest, strict=True) for s in _steps(c, a, b)]
+    for _ in range(ROUNDS if len(rows) > 1 and len(columns) > 1 else 0):
+        for step in steps:
+            _take(table, step)
+            _rake(table, rows, columns)
+    for _ in range(ROUNDS if steps else 0):
+        _rake(table, rows, columns)
+    return PairTable(left, right, table)
+
+
+def _levels(masses: Estimates, base: Labels, measured: Labels, ordered: bool) -> dict[int, _Level]:
+    """One level for each size of LEVELS that is coarser than the measured parts, and those parts themselves as 0."""
+    part = np.zeros(len(masses), dtype=np.int64)
+    part[base] = measured
+    number = int(measured.max()) + 1
+    weights = np.bincount(part, weights=masses, minlength=number)
+    by_size = nested(weights, [s for pair in LEVELS for s in pair if 0 < s < number], ordered)
+    by_size[0] = np.arange(number, dtype=np.int64)
+    to_measured = indicator(part)
+    return {size: _Level(to_measured, indicator(labels)) for size, labels in by_size.items()}
+
+
+def _steps(counts: PairCounts, left: dict[int, _Level], right: dict[int, _Level]) -> list[_Step]:
+    values = pure(counts.values.astype(np.float64))
+    out = []
+    for a, b in dict.fromkeys((a if a in left else 0, b if b in right else 0) for a, b in LEVELS):
+        g, h = left[a], right[b]
+        spread = np.outer(_part_variance(g.level), _part_variance(h.level))
+        out.append(_Step(g, h, g.level @ values @ h.level.T, counts.sigma * np.sqrt(spread)))
+    return out
+
+
+def _part_variance(member: Estimates) -> Estimates:
+    """Variance of a part's sum of independent unit noise after its mean over all cells is taken out."""
+    width = member.sum(axis=1)
+    return np.asarray(width * (1.0 - width / max(float(width.sum()), 1.0)))
+
+
+def _take(table: Estimates, step: _Step) -> None:
+    g, h = step.left, step.right
+    measured = g.measured @ table @ h.measured.T
+    model = g.level @ measured @ h.level.T
+    # both sides have the same 1-ways, so the true gap is a pure interaction; what else the noise holds is left out
+    gap = step.values - g.level @ pure(measured) @ h.level.T
+    ratio = shrunken(model, gap, step.sigma) / np.maximum(model, _TINY)
+    table *= g.measured.T @ (g.level.T @ ratio @ h.level) @ h.measured
+
+
+def _rake(table: Estimates, rows: Estimates, columns: Estimates) -> None:
+    table *= (rows / np.maximum(table.sum(axis=1), _TINY))[:, None]
+    table *= (columns / np.maximum(table.sum(axis=0), _TINY))[None, :]

@@ -1,0 +1,110 @@
+"""Partitions of a column's cells into parts of similar weight: nested, deterministic, from released numbers. Public."""
+
+from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
+from math import isqrt
+
+import numpy as np
+
+from dpsql.hypothesis.measurement import Labels
+from dpsql.query import Estimates
+
+LEAST_CELL = 0.75
+"""A pair of columns is measured on parts of which an average cell of their table holds this many noise sds."""
+_GREEDY = 512
+
+
+def atoms(values_1way: Estimates, sigma_1way: float, pair_sd: float, total: float, *, ordered: bool = False) -> Labels:
+    """The parts of one column on which its pairs are measured: a label 0 .. M-1 for each cell.
+
+    ``values_1way``: released counts of the column's cells, with noise sd ``sigma_1way``; ``pair_sd``: noise sd of a
+    pair's cells; ``total``: rows. M is at most sqrt(total / (.75 pair_sd)). ``ordered`` columns are cut into intervals.
+
+    >>> atoms(np.array([900.0, 10.0, 60.0, 30.0]), 5.0, 100.0, 1000.0)
+    array([0, 1, 2, 1])
+    """
+    most = max(2, isqrt(int(max(total, 1.0) / (LEAST_CELL * max(pair_sd, 1e-9)))))
+    size = len(values_1way)
+    if size <= most:
+        return np.arange(size, dtype=np.int64)
+    # a cell inside its noise weighs as little as the noise lets it be told from 0
+    return merged(np.maximum(values_1way, sigma_1way), most, ordered)
+
+
+def merged(masses: Estimates, size: int, ordered: bool) -> Labels:
+    """At most ``size`` parts: the two lightest (neighbours, when ``ordered``) are joined until few enough are left.
+
+    Parts are numbered by their first cell.
+    """
+    n = len(masses)
+    if n <= size:
+        return np.arange(n, dtype=np.int64)
+    return _merged_intervals(masses, size) if ordered else _merged_sets(masses, size)
+
+
+def _merged_sets(masses: Estimates, size: int) -> Labels:
+    heap = [(float(m), i) for i, m in enumerate(masses)]
+    heapify(heap)
+    parent = list(range(len(masses)))
+    for _ in range(len(masses) - size):
+        (light, a), (heavy, b) = heappop(heap), heappop(heap)
+        low, high = min(a, b), max(a, b)
+        parent[high] = low
+        heappush(heap, (light + heavy, low))
+    for i, p in enumerate(parent):  # a parent comes before its children
+        parent[i] = parent[p]
+    return compact(np.array(parent, dtype=np.int64))
+
+
+def _merged_intervals(masses: Estimates, size: int) -> Labels:
+    n = len(masses)
+    labels = np.arange(n, dtype=np.int64)
+    if n > _GREEDY:
+        share = np.cumsum(masses) - masses
+        labels = compact(np.floor(share * (_GREEDY / max(float(masses.sum()), 1e-9))).astype(np.int64))
+    weight = np.bincount(labels, weights=masses).tolist()
+    starts = list(range(len(weight)))
+    while len(weight) > size:
+        i = min(range(len(weight) - 1), key=lambda j: weight[j] + weight[j + 1])
+        weight[i : i + 2] = [weight[i] + weight[i + 1]]
+        del starts[i + 1]
+    out: Labels = np.searchsorted(np.array(starts), labels, side="right") - 1
+    return out.astype(np.int64)
+
+
+def nested(masses: Estimates, sizes: Sequence[int], ordered: bool) -> dict[int, Labels]:
+    """Labels for each of ``sizes``; every coarser partition is a union of parts of the finer ones."""
+    out: dict[int, Labels] = {}
+    labels = np.arange(len(masses), dtype=np.int64)
+    for size in sorted(set(sizes), reverse=True):
+        parts = np.bincount(labels, weights=masses)
+        labels = merged(parts, size, ordered)[labels]
+        out[size] = labels
+    return out
+
+
+def refinement(partitions: Sequence[Labels]) -> Labels:
+    """The coarsest partition that is finer than all of ``partitions`` of the same cells.
+
+    >>> refinement([np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])])
+    array([0, 1, 2, 2])
+    """
+    out = compact(partitions[0])
+    for labels in partitions[1:]:
+        out = compact(out * (int(labels.max()) + 1) + labels)
+    return out
+
+
+def compact(labels: Labels) -> Labels:
+    """The same partition, numbered 0, 1, .. by first cell."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))
+    out: Labels = rank[inverse.reshape(-1)].astype(np.int64)
+    return out
+
+
+def indicator(labels: Labels) -> Estimates:
+    """Matrix (parts, cells): 1.0 where a cell belongs to a part."""
+    out = np.zeros((int(labels.max()) + 1, len(labels)))
+    out[labels, np.arange(len(labels))] = 1.0
+    return out

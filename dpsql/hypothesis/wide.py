@@ -1,0 +1,293 @@
+"""The hypothesis of a table whose universe is too large for a tensor: clean 1- and 2-way tables and local models.
+
+Measurements of single columns (any partition of their cells) are what it learns from; an axis over several columns at
+once answers its own queries elsewhere and is not used here. Everything is public.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import combinations
+from math import prod
+
+import numpy as np
+
+from dpsql.domain import TableDomain
+from dpsql.hypothesis.local_model import Extra, binary_model, maximum_entropy
+from dpsql.hypothesis.measurement import Labels, Measurement
+from dpsql.hypothesis.one_way import PartCounts, clean_one_way
+from dpsql.hypothesis.pair_table import PairCounts, PairTable, clean_pair
+from dpsql.hypothesis.partition import merged, refinement
+from dpsql.query import Estimates, Factor, LinearQuery
+
+LOCAL_CELLS = 20_000
+LOCAL_COLUMNS = 5
+_LEAST_PARTS = 3
+_CACHED_MODELS = 2048
+_CACHED_SCOPES = 64
+_TINY = 1e-9
+
+Columns = tuple[str, ...]
+
+
+class WideHypothesis:
+    """The public estimate of a wide table; a pure function of (table, total, measurements), replay equals live.
+
+    ``total``: rows, a released or public number. Columns in no measurement are uniform and independent.
+    """
+
+    def __init__(self, table: TableDomain, total: float) -> None:
+        self.table = table
+        self.total = max(float(total), 1.0)
+        self.measurements: list[Measurement] = []
+        self._order = {c.name: i for i, c in enumerate(table.finite)}
+        self._tables: dict[frozenset[str], list[Measurement]] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._ones: dict[str, Estimates] = {}
+        self._pairs: dict[Columns, PairTable] = {}
+        self._parts: dict[tuple[str, int], Labels] = {}
+        self._models: OrderedDict[Columns, _Local] = OrderedDict()
+        self._scopes: OrderedDict[Columns, Estimates] = OrderedDict()
+
+    def absorb(self, measurement: Measurement) -> None:
+        """Take a measurement without text columns into the model; cleaning waits for the next question."""
+        self.measurements.append(measurement)
+        if all(len(a.columns) == 1 for a in measurement.axes) and not measurement.text_columns:
+            self._tables.setdefault(frozenset(measurement.scope), []).append(measurement)
+        self._forget()
+
+    # --- answers -----------------------------------------------------------------------------------------------
+
+    def answer(self, query: LinearQuery) -> float:
+        """The estimate of a query without text columns, in counts (real, >= 0); never builds its scope's cells."""
+        return self._product(query.factors)
+
+    def contingency(self, columns: Columns) -> Estimates:
+        """Estimated counts over the cells of ``columns`` (any order), float64; only for scopes of bounded cells."""
+        known = self._scopes.get(columns)
+        if known is None:
+            known = self._cells(columns)
+            known.setflags(write=False)
+            self._scopes[columns] = known
+            if len(self._scopes) > _CACHED_SCOPES:
+                self._scopes.popitem(last=False)
+        return known
+
+    def _cells(self, columns: Columns) -> Estimates:
+        if not columns:
+            return np.asarray(self.total)
+        ordered = tuple(sorted(columns, key=self._order.__getitem__))
+        if len(ordered) > LOCAL_COLUMNS:
+            # beyond the local model: the first columns jointly, the others independent of them
+            near, far = ordered[:LOCAL_COLUMNS], ordered[LOCAL_COLUMNS:]
+            out = np.multiply.outer(self._cells(near), self._cells(far) / self.total)
+        else:
+            model = self._model(ordered)
+            out = model.tensor
+            for axis, (labels, share) in enumerate(zip(model.labels, model.shares, strict=True)):
+                shape = [1] * len(ordered)
+                shape[axis] = -1
+                out = np.take(out, labels, axis=axis) * share.reshape(shape)
+        return np.ascontiguousarray(out.transpose([ordered.index(c) for c in columns]))
+
+    def _product(self, factors: Sequence[Factor]) -> float:
+        columns = tuple(sorted((c for f in factors for c in f.columns), key=self._order.__getitem__))
+        scale = prod(1.0 / f.unit for f in factors)
+        if not columns:
+            return self.total * scale * prod(float(f.weights) for f in factors)
+        if len(columns) <= LOCAL_COLUMNS:
+            return scale * self._model(columns).contract(columns, factors)
+        if len(factors) == 1:
+            return scale * float((self.contingency(factors[0].columns) * factors[0].weights).sum())
+        inside = [self._product([f]) for f in factors]
+        both = {}
+        for i, j in combinations(range(len(factors)), 2):
+            near = len(factors[i].columns) + len(factors[j].columns) <= LOCAL_COLUMNS
+            both[i, j] = self._product([factors[i], factors[j]]) if near else inside[i] * inside[j] / self.total
+        return binary_model(self.total, inside, both)
+
+    # --- clean tables ------------------------------------------------------------------------------------------
+
+    def one_way(self, column: str) -> Estimates:
+        """Clean counts of a column's cells: float64, > 0, with the table's total."""
+        known = self._ones.get(column)
+        if known is None:
+            counts = [_part_counts(m, column) for s, found in self._tables.items() if column in s for m in found]
+            known = clean_one_way(self._size(column), counts, self.total)
+            self._ones[column] = known
+        return known
+
+    def pair(self, left: str, right: str) -> PairTable:
+        """The clean table of two columns, ``left`` before ``right`` in the table's order, over its measured parts."""
+        known = self._pairs.get((left, right))
+        if known is None:
+            within = [m for s, found in self._tables.items() if left in s and right in s for m in found]
+            known = clean_pair(
+                self.one_way(left),
+                self.one_way(right),
+                [_pair_counts(m, left, right) for m in within],
+                (self._ordered(left), self._ordered(right)),
+            )
+            self._pairs[left, right] = known
+        return known
+
+    def _size(self, column: str) -> int:
+        return self.table.finite_domain(column).size
+
+    def _ordered(self, column: str) -> bool:
+        return self.table.finite_domain(column).kind in ("integer", "number", "date")
+
+    # --- local models ------------------------------------------------------------------------------------------
+
+    def _model(self, columns: Columns) -> "_Local":
+        known = self._models.get(columns)
+        if known is None:
+            known = self._fitted(columns)
+            self._models[columns] = known
+            if len(self._models) > _CACHED_MODELS:
+                self._models.popitem(last=False)
+        else:
+            self._models.move_to_end(columns)
+        return known
+
+    def _fitted(self, columns: Columns) -> "_Local":
+        ones = [self.one_way(c) for c in columns]
+        if len(columns) == 1:
+            return _Local([np.arange(len(ones[0]), dtype=np.int64)], ones, ones[0])
+        if len(columns) == 2:
+            table = self.pair(*columns)
+            return _Local([table.left, table.right], ones, table.counts)
+        used = self._helped(columns)
+        extras = [m for s, found in self._tables.items() if len(s) > 2 and s <= set(used) for m in found]
+        labels = self._working_parts(used, extras)
+        all_ones = [self.one_way(c) for c in used]
+        parts = [np.bincount(a, weights=one) for a, one in zip(labels, all_ones, strict=True)]
+        pairs = {
+            (i, j): self._pair_on(used[i], used[j], labels[i], labels[j]) for i, j in combinations(range(len(used)), 2)
+        }
+        tensor = maximum_entropy(parts, pairs, [_extra(m, used, labels) for m in extras])
+        kept = [used.index(c) for c in columns]
+        tensor = tensor.sum(axis=tuple(i for i in range(len(used)) if i not in kept))
+        return _Local([labels[i] for i in kept], ones, tensor)
+
+    def _helped(self, columns: Columns) -> Columns:
+        """``columns`` and the third column of a kept contingency that shares two with them, in table order."""
+        if len(columns) < LOCAL_COLUMNS:
+            for scope in self._tables:
+                if len(scope) == 3 and len(scope & set(columns)) == 2:
+                    return tuple(sorted({*columns, *scope}, key=self._order.__getitem__))
+        return columns
+
+    def _working_parts(self, columns: Columns, extras: Sequence[Measurement]) -> list[Labels]:
+        """Parts of each column: as fine as its measured pairs while the model stays below LOCAL_CELLS."""
+        fixed = [refinement([np.zeros(self._size(c), dtype=np.int64), *_partitions(extras, c)]) for c in columns]
+        size = max(self._size(c) for c in columns)
+        while True:
+            labels = [refinement([self._level(c, size), f]) for c, f in zip(columns, fixed, strict=True)]
+            if size <= _LEAST_PARTS or prod(int(a.max()) + 1 for a in labels) <= LOCAL_CELLS:
+                return labels
+            size = max(_LEAST_PARTS, size * 7 // 8)
+
+    def _level(self, column: str, size: int) -> Labels:
+        known = self._parts.get((column, size))
+        if known is None:
+            pairs = [m for s, found in self._tables.items() if column in s and len(s) == 2 for m in found]
+            base = refinement([np.zeros(self._size(column), dtype=np.int64), *_partitions(pairs, column)])
+            masses = np.bincount(base, weights=self.one_way(column))
+            known = merged(masses, size, self._ordered(column))[base]
+            self._parts[column, size] = known
+        return known
+
+    def _pair_on(self, left: str, right: str, rows: Labels, columns: Labels) -> Estimates:
+        table = self.pair(left, right)
+        a = _overlap(rows, table.left, self.one_way(left))
+        b = _overlap(columns, table.right, self.one_way(right))
+        return np.asarray(a @ table.counts @ b.T)
+
+
+class _Local:
+    """Counts over parts of a few columns; within a part, cells share as in the 1-way table."""
+
+    def __init__(self, labels: list[Labels], ones: list[Estimates], tensor: Estimates) -> None:
+        self.labels = labels
+        self.tensor = tensor
+        self.shares = []
+        for a, one in zip(labels, ones, strict=True):
+            mass = np.bincount(a, weights=one)
+            self.shares.append(one / np.maximum(mass, _TINY)[a])
+
+    def contract(self, columns: Columns, factors: Sequence[Factor]) -> float:
+        """Sum of the product of integer weights over the model's cells."""
+        if all(len(f.columns) == 1 for f in factors):
+            out = self.tensor
+            weights = {f.columns[0]: f.weights for f in factors}
+            for axis in range(len(columns) - 1, -1, -1):
+                w = weights[columns[axis]]
+                labels, share = self.labels[axis], self.shares[axis]
+                out = out @ np.bincount(labels, weights=w * share, minlength=self.tensor.shape[axis])
+            return float(out) * prod(float(f.weights) for f in factors if not f.columns)
+        order: list[int] = []
+        full = np.ones(())
+        for f in factors:
+            axes = [columns.index(c) for c in f.columns]
+            part = f.weights.astype(np.float64)
+            for i, axis in enumerate(axes):
+                shape = [1] * len(axes)
+                shape[i] = -1
+                part = part * self.shares[axis].reshape(shape)
+            for i, axis in enumerate(axes):
+                part = _sum_axis(part, self.labels[axis], i)
+            full = np.multiply.outer(full, part)
+            order += axes
+        return float((full.transpose(np.argsort(order)) * self.tensor).sum())
+
+
+def _sum_axis(array: Estimates, labels: Labels, axis: int) -> Estimates:
+    moved = np.moveaxis(array, axis, 0)
+    out = np.zeros((int(labels.max()) + 1, *moved.shape[1:]))
+    np.add.at(out, labels, moved)
+    return np.moveaxis(out, 0, axis)
+
+
+def _overlap(parts: Labels, base: Labels, cells: Estimates) -> Estimates:
+    """Matrix (parts, base parts): the share of a base part's rows that lies in a part."""
+    out = np.zeros((int(parts.max()) + 1, int(base.max()) + 1))
+    np.add.at(out, (parts, base), cells)
+    return np.asarray(out / np.maximum(np.bincount(base, weights=cells), _TINY))
+
+
+def _axis(m: Measurement, column: str) -> int:
+    return next(i for i, a in enumerate(m.axes) if a.columns == (column,))
+
+
+def _partitions(measurements: Sequence[Measurement], column: str) -> list[Labels]:
+    return [m.axes[_axis(m, column)].labels for m in measurements if column in m.scope]
+
+
+def _part_counts(m: Measurement, column: str) -> PartCounts:
+    """The measurement summed over its other axes: their noise adds up."""
+    i = _axis(m, column)
+    others = tuple(j for j in range(len(m.axes)) if j != i)
+    sigma = m.sigma * float(prod(m.values.shape[j] for j in others)) ** 0.5
+    return PartCounts(m.axes[i].labels, m.values.sum(axis=others).astype(np.float64), sigma)
+
+
+def _pair_counts(m: Measurement, left: str, right: str) -> PairCounts:
+    i, j = _axis(m, left), _axis(m, right)
+    others = tuple(k for k in range(len(m.axes)) if k not in (i, j))
+    values = m.values.sum(axis=others).astype(np.float64)
+    sigma = m.sigma * float(prod(m.values.shape[k] for k in others)) ** 0.5
+    return PairCounts(m.axes[i].labels, m.axes[j].labels, values if i < j else values.T, sigma)
+
+
+def _extra(m: Measurement, columns: Columns, labels: Sequence[Labels]) -> Extra:
+    """A kept contingency on the parts of a local model, which are finer than its own."""
+    by_column = sorted(range(len(m.axes)), key=lambda i: columns.index(m.axes[i].columns[0]))
+    axes = tuple(columns.index(m.axes[i].columns[0]) for i in by_column)
+    coarse = []
+    for i, axis in zip(by_column, axes, strict=True):
+        out = np.zeros(int(labels[axis].max()) + 1, dtype=np.int64)
+        out[labels[axis]] = m.axes[i].labels
+        coarse.append(out)
+    return Extra(axes, tuple(coarse), m.values.transpose(by_column).astype(np.float64), m.sigma)
