@@ -230,6 +230,9 @@ class BlockLowering:
         distinct = select.args.get("distinct")
         if distinct is not None and distinct.args.get("on") is not None:
             self._children(distinct.args["on"])
+        for key in ("limit", "offset"):
+            if select.args.get(key) is not None:
+                self._children(select.args[key])
         if select.args.get("order") is not None:
             self._keep_aliases = True  # ORDER BY sees output names before columns
             self._children(select.args["order"])

@@ -55,8 +55,8 @@ class FrontEnd:
 
     def _lower(self, text: str, parameters: Parameters) -> Statement:
         tree: exp.Expr = parse(text)
-        if parameters or "?" in text or "$" in text:
-            tree = _bound(tree, parameters)
+        if parameters is not None or "?" in text or "$" in text:
+            bind(tree, parameters)
         if isinstance(tree, exp.Select) and _empty(tree):
             return self._schema_probe(text, tree)
         walk = Walk(text, self._policy, self._public, self._services)
@@ -64,7 +64,7 @@ class FrontEnd:
         if scope is not None:
             raise walk.rows_refusal(tree, scope)
         blocks = tuple(walk.blocks)
-        if walk.direct is not None and len(blocks) == 1 and isinstance(tree, exp.Select) and _reads_table(tree):
+        if walk.direct is not None:
             return Statement(text, blocks, walk.direct, None)
         check_outer(text, tree, [*(b.name for b in blocks), *(t.lower() for t in walk.public_tables)])
         shown = walk.sources.get(id(tree), ())
@@ -79,9 +79,13 @@ class FrontEnd:
         if len(blocks) != 1 or not isinstance(tree, exp.Select) or tree.args.get("distinct") is not None:
             return None
         _shift_positions(tree)
-        row = exp.alias_(exp.column(ROW, table=blocks[0].name), ROW, quoted=True, copy=False)
+        taken = {item.alias_or_name.lower() for item in tree.expressions}
+        name = ROW
+        while name in taken:
+            name += "_"
+        row = exp.alias_(exp.column(ROW, table=blocks[0].name), name, quoted=True, copy=False)
         tree.set("expressions", [row, *tree.expressions])
-        return ROW
+        return name
 
     def _dry_run(self, outer: str, blocks: tuple[Block, ...], public_tables: tuple[str, ...]) -> None:
         """Runs the outer statement over empty tables: what DuckDB refuses is refused before anything is asked."""
@@ -132,21 +136,19 @@ def _key(text: object, parameters: Parameters) -> Hashable | None:
         return None
     if parameters is None:
         return text
-    if isinstance(parameters, (str, bytes)):
+    if isinstance(parameters, Mapping):
+        pairs: list[tuple[object, object]] = [(repr(name), parameters[name]) for name in parameters]
+    elif isinstance(parameters, (list, tuple)):
+        pairs = list(enumerate(parameters))
+    else:
         return None
-    pairs = sorted(parameters.items()) if isinstance(parameters, Mapping) else list(enumerate(parameters))
-    key = (text, tuple((name, type(value), repr(value)) for name, value in pairs if _simple(value)))
-    return key if len(key[1]) == len(pairs) else None
+    if not all(_simple(value) for _, value in pairs):
+        return None
+    return text, tuple((name, type(value), repr(value)) for name, value in pairs)
 
 
 def _simple(value: object) -> bool:
     return value is None or type(value) in (int, float, str, bool)
-
-
-def _bound(tree: exp.Expr, parameters: Parameters) -> exp.Expr:
-    """The tree with its parameters; a wrapper keeps a placeholder at the root replaceable."""
-    bind(tree, parameters)
-    return tree
 
 
 def _empty(tree: exp.Select) -> bool:
@@ -164,13 +166,6 @@ def _empty(tree: exp.Select) -> bool:
             sides[0].this
         ) != int(sides[1].this)
     return False
-
-
-def _reads_table(tree: exp.Select) -> bool:
-    """Whether the direct block is the statement itself, not a subquery of it."""
-    return tree.args.get("where") is not None or not any(
-        t.name.startswith("_released_") for t in tree.find_all(exp.Table)
-    )
 
 
 def _shift_positions(tree: exp.Select) -> None:

@@ -64,7 +64,7 @@ def function_refusal(name: str, *, private: bool) -> tuple[str, str]:
     if name in (INTERVAL_LOW, INTERVAL_HIGH):
         return f"{name}() needs the alias of an aggregate", "write COUNT(*) AS n, DP_INTERVAL_LOW(n) in one SELECT"
     known = sorted(SCALAR if private else RELEASED)
-    close = get_close_matches(name, known, 1)
+    close = get_close_matches(name, known, 1, cutoff=0.8)
     hint = f"did you mean {close[0]}?" if close else "docs/sql.md lists the functions that are answered"
     return f"the function {name[:60]} is not answered", hint
 

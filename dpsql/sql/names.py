@@ -36,7 +36,15 @@ class Scope:
             qualifier = parts[0].name.lower()
             schema = parts[1].name.lower() if parts[1] is not None else "main"
             if qualifier != self.qualifier or schema != "main" or parts[2] is not None:
-                raise unknown(text, node, "table", parts[0].name, [self.qualifier])
+                line, column = place(text, node)
+                raise UnknownName(
+                    f"{parts[0].name[:80]!r} is not the table that is counted here",
+                    name=parts[0].name,
+                    suggestions=[self.qualifier],
+                    line=line,
+                    column=column,
+                    hint=f"only columns of {self.qualifier} can be named here; correlated subqueries are not answered",
+                )
         found = self.names.get(node.name.lower())
         if found is None and parts[0] is not None:
             raise unknown_column(text, node, self)

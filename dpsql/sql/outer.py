@@ -76,7 +76,7 @@ def check_outer(text: str, tree: exp.Expr, tables: Collection[str]) -> None:
                     "table functions and file readers are not answered",
                     "ask the owner to declare a public table",
                 )
-            if node.name.lower() not in known:
+            if node.name.lower() not in known or node.args.get("db") is not None:
                 raise unknown(text, node, "table", node.name, sorted(known))
         elif kind is exp.DataType and isinstance(node.parent, (exp.Cast, exp.TryCast)) and type_name(node) is None:
             raise refusal(text, node, "a cast to this type is not answered", "cast to a number, string or date")

@@ -22,14 +22,14 @@ def bind(tree: exp.Expr, parameters: Parameters) -> None:
     Raises ProgrammingError when placeholders and parameters do not match, DataError for a value without a literal.
     """
     places = list(tree.find_all(exp.Placeholder, exp.Parameter))
-    if isinstance(parameters, (str, bytes)):
+    if parameters is not None and not isinstance(parameters, (list, tuple, Mapping, np.ndarray)):
         raise ProgrammingError("parameters must be a list, tuple or mapping", hint="write execute(sql, [value])")
     if not places:
         if parameters is not None and len(parameters):
             raise ProgrammingError(f"{len(parameters)} parameters for no placeholder", hint="write ? where they belong")
         return
-    places.sort(key=lambda p: _offset(p))
-    names = [str(p.name) for p in places]
+    places.sort(key=lambda p: int(p.meta["start"]))
+    names = [str(p.args.get("this") or "") for p in places]
     if all(name == "" for name in names):
         values = _positional(parameters, len(places))
     elif all(name.isdigit() for name in names):
@@ -43,11 +43,6 @@ def bind(tree: exp.Expr, parameters: Parameters) -> None:
         raise ProgrammingError("?, $1 and $name are mixed", hint="use one kind of placeholder in a statement")
     for node, value in zip(places, values, strict=True):
         _replace(node, value)
-
-
-def _offset(node: exp.Expr) -> int:
-    start = node.meta.get("start")
-    return start if isinstance(start, int) else -1
 
 
 def _positional(parameters: Parameters, count: int) -> list[Any]:

@@ -4,6 +4,7 @@ Functions stay what the analyst wrote: sqlglot's typed function nodes, which it 
 switched off, so that DuckDB evaluates the very function that was named.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -27,6 +28,19 @@ def _starts_with(self: Any, node: exp.StartsWith) -> str:
     return str(self.binary(node, "^@"))
 
 
+def _with_start(parser: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Placeholders are bound by their order in the text, so they must know where they stand."""
+
+    def parse_placeholder(self: Any) -> Any:
+        start = self._prev.start
+        node = parser(self)
+        if isinstance(node, exp.Placeholder | exp.Parameter):
+            node.meta["start"] = start
+        return node
+
+    return parse_placeholder
+
+
 class Dialect(DuckDB):
     """DuckDB's dialect with every function kept under its own name."""
 
@@ -36,6 +50,9 @@ class Dialect(DuckDB):
             name: parser
             for name, parser in DuckDB.Parser.FUNCTION_PARSERS.items()
             if name in ("CAST", "TRY_CAST", "EXTRACT")
+        }
+        PLACEHOLDER_PARSERS: ClassVar[Any] = {
+            token: _with_start(parser) for token, parser in DuckDB.Parser.PLACEHOLDER_PARSERS.items()
         }
         NO_PAREN_FUNCTION_PARSERS: ClassVar[Any] = {
             name: parser for name, parser in DuckDB.Parser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("ANY", "CASE")

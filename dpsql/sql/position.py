@@ -15,11 +15,16 @@ def line_column(text: str, offset: int) -> tuple[int, int]:
 
 
 def place(text: str, node: exp.Expr | None) -> tuple[int | None, int | None]:
-    """Line and column of the first character of ``node``, as far as its tokens tell; (None, None) otherwise."""
+    """Line and column of the first known token of ``node``, or of what surrounds it; (None, None) for no node."""
     if node is None:
         return None, None
-    starts = [n.meta["start"] for n in node.walk() if n.meta.get("start") is not None]
-    return line_column(text, min(starts)) if starts else (None, None)
+    around: exp.Expr | None = node
+    while around is not None:
+        starts = [n.meta["start"] for n in around.walk() if n.meta.get("start") is not None]
+        if starts:
+            return line_column(text, min(starts))
+        around = around.parent
+    return None, None
 
 
 def refusal(text: str, node: exp.Expr | None, reason: str, hint: str) -> UnsupportedQuery:

@@ -23,6 +23,7 @@ from dpsql.sql.statement import Block, DirectColumn
 Environment = Mapping[str, Scope | None]
 """What a CTE's lower-cased name means: rows of a private table, or (``None``) released and public values."""
 
+RELEASED_PREFIX = "_released_"
 _ROW_CLAUSES = ("distinct", "order", "limit", "offset", "qualify", "windows", "having", "sample")
 
 
@@ -92,6 +93,8 @@ class Walk:
         for cte in clause.expressions:
             scope = self.query(cte.this, inner)
             name = cte.alias.lower()
+            if name.startswith(RELEASED_PREFIX):
+                raise refusal(self.text, cte, f"names that start with {RELEASED_PREFIX} are taken", "rename the CTE")
             if scope is not None:
                 scope = self._renamed(cte, scope, name)
             else:
@@ -201,7 +204,7 @@ class Walk:
             if distinct.args.get("on") is not None or any(i.find(exp.Star) for i in node.expressions):
                 raise self._rows(node, scope)
         check_usable(self.text, node, scope)
-        name = f"_released_{len(self.blocks) + 1}"
+        name = f"{RELEASED_PREFIX}{len(self.blocks) + 1}"
         self.blocks.append(_PENDING)
         position = len(self.blocks) - 1
         lowering = BlockLowering(
@@ -210,10 +213,10 @@ class Walk:
         lowered = lowering.lower()
         self.blocks[position] = lowered.block
         self.sources[id(node)] = lowered.sources
-        if lowered.direct is not None:
+        if lowered.direct is not None and node.parent is None:
             self.direct = lowered.direct
-            if not (node.parent is None and node.depth == 0):
-                self._materialise(node, lowered.direct, name)
+        elif lowered.direct is not None:
+            self._materialise(node, lowered.direct, name)
         return None
 
     def _materialise(self, node: exp.Select, direct: tuple[DirectColumn, ...], name: str) -> None:

@@ -25,6 +25,7 @@ _CASTS = {
     _T.CHAR: "VARCHAR",
     _T.DATE: "DATE",
     _T.TIME: "TIME",
+    _T.TIMESTAMPNTZ: "TIMESTAMP",
     _T.TIMESTAMP: "TIMESTAMP",
     _T.INTERVAL: "INTERVAL",
 }
