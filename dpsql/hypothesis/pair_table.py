@@ -8,7 +8,7 @@ import numpy as np
 from dpsql.hypothesis.components import pure
 from dpsql.hypothesis.fit import shrunken
 from dpsql.hypothesis.measurement import Labels
-from dpsql.hypothesis.partition import indicator, nested, refinement
+from dpsql.hypothesis.partition import indicator, nested, part_sums, refinement
 from dpsql.query import Estimates
 
 ROUNDS = 4
@@ -63,7 +63,7 @@ def clean_pair(
     """
     left = refinement([np.zeros(len(one_left), dtype=np.int64), *(c.left for c in counts)])
     right = refinement([np.zeros(len(one_right), dtype=np.int64), *(c.right for c in counts)])
-    rows, columns = np.bincount(left, weights=one_left), np.bincount(right, weights=one_right)
+    rows, columns = part_sums(left, one_left), part_sums(right, one_right)
     table = np.outer(rows, columns) / max(float(rows.sum()), _TINY)
     finest = [(_levels(rows, left, c.left, ordered[0]), _levels(columns, right, c.right, ordered[1])) for c in counts]
     steps = [s for c, (a, b) in zip(counts, finest, strict=True) for s in _steps(c, a, b)]
@@ -81,7 +81,7 @@ def _levels(masses: Estimates, base: Labels, measured: Labels, ordered: bool) ->
     part = np.zeros(len(masses), dtype=np.int64)
     part[base] = measured
     number = int(measured.max()) + 1
-    weights = np.bincount(part, weights=masses, minlength=number)
+    weights = part_sums(part, masses)
     by_size = nested(weights, [s for pair in LEVELS for s in pair if 0 < s < number], ordered)
     by_size[0] = np.arange(number, dtype=np.int64)
     to_measured = indicator(part)

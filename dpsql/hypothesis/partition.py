@@ -62,7 +62,7 @@ def _merged_intervals(masses: Estimates, size: int) -> Labels:
     if n > _GREEDY:
         share = np.cumsum(masses) - masses
         labels = compact(np.floor(share * (_GREEDY / max(float(masses.sum()), 1e-9))).astype(np.int64))
-    weight = np.bincount(labels, weights=masses).tolist()
+    weight = part_sums(labels, masses).tolist()
     starts = list(range(len(weight)))
     while len(weight) > size:
         i = min(range(len(weight) - 1), key=lambda j: weight[j] + weight[j + 1])
@@ -77,7 +77,7 @@ def nested(masses: Estimates, sizes: Sequence[int], ordered: bool) -> dict[int, 
     out: dict[int, Labels] = {}
     labels = np.arange(len(masses), dtype=np.int64)
     for size in sorted(set(sizes), reverse=True):
-        parts = np.bincount(labels, weights=masses)
+        parts = part_sums(labels, masses)
         labels = merged(parts, size, ordered)[labels]
         out[size] = labels
     return out
@@ -108,3 +108,12 @@ def indicator(labels: Labels) -> Estimates:
     out = np.zeros((int(labels.max()) + 1, len(labels)))
     out[labels, np.arange(len(labels))] = 1.0
     return out
+
+
+def part_sums(labels: Labels, cells: Estimates) -> Estimates:
+    """Sums of ``cells`` over the parts.
+
+    >>> part_sums(np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0]))
+    array([1., 5.])
+    """
+    return np.bincount(labels, weights=cells).astype(np.float64)

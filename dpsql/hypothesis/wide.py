@@ -16,7 +16,7 @@ from dpsql.hypothesis.local_model import Extra, binary_model, maximum_entropy
 from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.one_way import PartCounts, clean_one_way
 from dpsql.hypothesis.pair_table import PairCounts, PairTable, clean_pair
-from dpsql.hypothesis.partition import merged, refinement
+from dpsql.hypothesis.partition import merged, part_sums, refinement
 from dpsql.query import Estimates, Factor, LinearQuery
 
 LOCAL_CELLS = 20_000
@@ -162,7 +162,7 @@ class WideHypothesis:
         extras = [m for s, found in self._tables.items() if len(s) > 2 and s <= set(used) for m in found]
         labels = self._working_parts(used, extras)
         all_ones = [self.one_way(c) for c in used]
-        parts = [np.bincount(a, weights=one) for a, one in zip(labels, all_ones, strict=True)]
+        parts = [part_sums(a, one) for a, one in zip(labels, all_ones, strict=True)]
         pairs = {
             (i, j): self._pair_on(used[i], used[j], labels[i], labels[j]) for i, j in combinations(range(len(used)), 2)
         }
@@ -194,7 +194,7 @@ class WideHypothesis:
         if known is None:
             pairs = [m for s, found in self._tables.items() if column in s and len(s) == 2 for m in found]
             base = refinement([np.zeros(self._size(column), dtype=np.int64), *_partitions(pairs, column)])
-            masses = np.bincount(base, weights=self.one_way(column))
+            masses = part_sums(base, self.one_way(column))
             known = merged(masses, size, self._ordered(column))[base]
             self._parts[column, size] = known
         return known
@@ -214,7 +214,7 @@ class _Local:
         self.tensor = tensor
         self.shares = []
         for a, one in zip(labels, ones, strict=True):
-            mass = np.bincount(a, weights=one)
+            mass = part_sums(a, one)
             self.shares.append(one / np.maximum(mass, _TINY)[a])
 
     def contract(self, columns: Columns, factors: Sequence[Factor]) -> float:
@@ -254,7 +254,7 @@ def _overlap(parts: Labels, base: Labels, cells: Estimates) -> Estimates:
     """Matrix (parts, base parts): the share of a base part's rows that lies in a part."""
     out = np.zeros((int(parts.max()) + 1, int(base.max()) + 1))
     np.add.at(out, (parts, base), cells)
-    return np.asarray(out / np.maximum(np.bincount(base, weights=cells), _TINY))
+    return np.asarray(out / np.maximum(part_sums(base, cells), _TINY))
 
 
 def _axis(m: Measurement, column: str) -> int:

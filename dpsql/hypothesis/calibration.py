@@ -1,0 +1,179 @@
+"""Calibrated error bars of model answers: what the fit makes of noise, learned from simulations. Public.
+
+The released measurements are simulated again from the public hypothesis (a parametric bootstrap), the model is fitted
+to each simulation, and the error of random public queries is regressed on public features. Nothing private is read
+and no budget is spent. The random numbers here simulate; they hide nothing: their seed is a digest of the
+measurements, so that equal histories give equal error bars. Nothing in this file may ever touch a release.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from math import ceil, prod, sqrt
+
+import numpy as np
+
+from dpsql.domain import TableDomain
+from dpsql.hypothesis.coverage import Coverage
+from dpsql.hypothesis.measurement import Measurement, coarsen
+from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
+
+FACTOR = 1.4
+"""The policy's ``error_factor``: what the bootstrap cannot see, as a multiple of what it predicts."""
+RAW_SHARE = 0.1
+SIMULATIONS = 8
+QUERIES = 200
+"""Random queries for each number of columns."""
+MOST_COLUMNS = 4
+LEVEL = 0.95
+_RIDGE = 1e-2
+_MOST_CELLS = 1 << 20
+_LEAST_QUERIES = 30
+
+Fit = Callable[[Sequence[Measurement]], Callable[[LinearQuery], float]]
+"""Measurements to a model's answers, in counts."""
+Contingency = Callable[[tuple[str, ...]], Estimates]
+
+
+@dataclass(frozen=True, eq=False)
+class _Regression:
+    """log rms error = ``features . weights``; 95 % of the simulated errors stay below ``quantile`` times that."""
+
+    weights: Estimates
+    quantile: float
+
+    def predict(self, features: Estimates) -> float:
+        return float(np.exp(features @ self.weights)) * self.quantile
+
+
+class Calibration:
+    """Predicted 95 % half-widths of a model's answers, in counts; made by ``calibration``."""
+
+    def __init__(self, coverage: Coverage, answer: Callable[[LinearQuery], float]) -> None:
+        self._coverage = coverage
+        self._answer = answer
+        self._regressions: dict[int, _Regression] = {}
+
+    def bound(self, query: LinearQuery, factor: float = FACTOR) -> int | None:
+        """b* = ceil sqrt((1.4 p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] 2 h), at least 1.
+
+        ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
+        """
+        number = min(len(query.scope), MOST_COLUMNS)
+        if number == 0 or number not in self._regressions or not self._coverage.covers(query.scope):
+            return None
+        features, h, raw = self._describe(query)
+        p = self._regressions[number].predict(features)
+        spread = self._range(query)
+        squares = (factor * p) ** 2 + (1.96 * RAW_SHARE) ** 2 * (raw**2 + spread**2)
+        return max(1, ceil(sqrt(squares + (2.0 * max(h, 0.0) if number >= 3 else 0.0))))
+
+    def _describe(self, query: LinearQuery) -> tuple[Estimates, float, float]:
+        """Public features of a query, the model's answer, and the noise sd of the tables that cover it."""
+        h = max(self._answer(query), 0.0)
+        singles = [max(self._answer(replace(query, factors=(f,))), 0.0) for f in query.factors]
+        total = self._coverage.total
+        expected = total * prod(s / total for s in singles)
+        raw = self._coverage.noise(query, self._answer)
+        near = min(min(s, total - s) for s in singles)
+        features = np.array([1.0, _log(h), _log(raw), _log(min(singles)), _log(expected), _log(near)])
+        return features, h, raw
+
+    def _range(self, query: LinearQuery) -> float:
+        """How far the answer moves between leaving out and taking in whole every part that the query cuts."""
+        outer, inner = self._coverage.rounded(query)
+        if outer is None:
+            return 0.0
+        low = 0.0 if inner is None else self._answer(inner)
+        return max(0.0, self._answer(outer) - low)
+
+    def learn(self, number: int, queries: Sequence[LinearQuery], errors: Estimates) -> None:
+        """Fit the regression for queries over ``number`` columns; ``errors``: simulations in rows, queries across."""
+        design = np.stack([self._describe(q)[0] for q in queries])
+        rms = np.sqrt((errors**2).mean(axis=0)) + 0.5
+        penalty = _RIDGE * len(queries) * np.diag([0.0] + [1.0] * (design.shape[1] - 1))
+        weights = np.linalg.solve(design.T @ design + penalty, design.T @ np.log(rms))
+        ratios = np.abs(errors) / np.exp(design @ weights)[None, :]
+        self._regressions[number] = _Regression(weights, float(np.quantile(ratios, LEVEL)))
+
+
+def calibration(
+    table: TableDomain,
+    total: float,
+    measurements: Sequence[Measurement],
+    fit: Fit,
+    contingency: Contingency,
+    *,
+    simulations: int = SIMULATIONS,
+    queries: int = QUERIES,
+) -> Calibration:
+    """Error bars of the model that ``fit`` makes of ``measurements`` (without text columns). Deterministic.
+
+    ``contingency``: the fitted model's counts over a few columns, from which measurements are simulated.
+    """
+    rng = np.random.default_rng(_seed(measurements))
+    coverage = Coverage(table, total, measurements)
+    answer = fit(measurements)
+    out = Calibration(coverage, answer)
+    expected = [(m, _expected(m, contingency)) for m in measurements if prod(table.shape(m.scope)) <= _MOST_CELLS]
+    asked = {r: random_queries(coverage, r, queries, rng) for r in range(1, MOST_COLUMNS + 1)}
+    asked = {r: qs for r, qs in asked.items() if len(qs) >= _LEAST_QUERIES}
+    truths = {r: np.array([answer(q) for q in qs]) for r, qs in asked.items()}
+    errors: dict[int, list[Estimates]] = {r: [] for r in asked}
+    for _ in range(simulations):
+        simulated = fit([_noisy(m, e, rng) for m, e in expected])
+        for r, qs in asked.items():
+            errors[r].append(np.array([simulated(q) for q in qs]) - truths[r])
+    for r, qs in asked.items():
+        out.learn(r, qs, np.stack(errors[r]))
+    return out
+
+
+def random_queries(coverage: Coverage, number: int, count: int, rng: np.random.Generator) -> list[LinearQuery]:
+    """Up to ``count`` conjunctions over ``number`` columns that were all measured with each other; distinct."""
+    names = [c.name for c in coverage.table.finite]
+    found: dict[str, LinearQuery] = {}
+    for _ in range(3 * count if number <= len(names) else 0):
+        chosen = sorted(rng.choice(len(names), size=number, replace=False).tolist())
+        columns = tuple(names[i] for i in chosen)
+        if len(found) >= count:
+            break
+        if coverage.covers(columns):
+            factors = [Factor((c,), _random_weights(coverage.table, c, rng)) for c in columns]
+            query = linear_query(coverage.table, factors)
+            if query is not None and len(query.scope) == number:
+                found[query.key] = query
+    return list(found.values())
+
+
+def _random_weights(table: TableDomain, column: str, rng: np.random.Generator) -> Weights:
+    domain = table.finite_domain(column)
+    size, kind = domain.size, rng.random()
+    out = np.zeros(size, dtype=np.int64)
+    if domain.kind in ("integer", "number", "date") and kind < 0.5:
+        low, high = sorted(rng.integers(0, size, 2).tolist())
+        out[low : high + 1] = 1
+    elif kind < 0.7 or size <= 2:
+        out[int(rng.integers(size))] = 1
+    else:
+        out[rng.choice(size, size=int(rng.integers(2, max(3, size // 2 + 1))), replace=False)] = 1
+    return out
+
+
+def _expected(m: Measurement, contingency: Contingency) -> Estimates:
+    return np.asarray(coarsen(contingency(m.scope), m.axes), dtype=np.float64).reshape(m.values.shape)
+
+
+def _noisy(m: Measurement, expected: Estimates, rng: np.random.Generator) -> Measurement:
+    return replace(m, values=np.rint(expected + rng.normal(0.0, m.sigma, expected.shape)).astype(np.int64))
+
+
+def _seed(measurements: Sequence[Measurement]) -> int:
+    digest = sha256()
+    for m in measurements:
+        digest.update(repr((m.table, m.scope, m.values.shape, m.sigma)).encode() + m.values.tobytes())
+    return int.from_bytes(digest.digest()[:8], "big")
+
+
+def _log(count: float) -> float:
+    return float(np.log1p(max(count, 0.0)))
