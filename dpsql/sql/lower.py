@@ -170,7 +170,7 @@ class Lowering:
         others = [self._groups[g] for g in c.groups]
         if c.value is not None:
             others.append(c.value)
-        for t in {t for b in (*c.conjuncts, *others) for t in b.outside}:
+        for t in sorted({t for b in (*c.conjuncts, *others) for t in b.outside}):
             if never_true(c.conjuncts, t):
                 continue
             if any(b.outside.get(t) is Outside.UNKNOWN for b in (*c.conjuncts, *others)):

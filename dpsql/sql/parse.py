@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from dpsql.errors import SqlSyntaxError, UnsupportedQuery
 from dpsql.sql.position import line_column

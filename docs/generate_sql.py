@@ -1,0 +1,108 @@
+"""Writes docs/sql.md from the fixtures that the tests run: ``python docs/generate_sql.py``."""
+
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpsql.sql.functions import LOWERED, RELEASED_AGGREGATE, SCALAR, WINDOW
+
+ROOT = Path(__file__).parents[1]
+GOLDEN = ROOT / "tests" / "golden"
+PAGE = ROOT / "docs" / "sql.md"
+
+HEAD = """\
+# SQL that dpsql answers
+
+This page is generated from [the accepted](../tests/golden/accepted.sql) and [the refused](../tests/golden/refused.sql)
+statements that the tests run; `python docs/generate_sql.py` writes it anew.
+
+A statement is one `SELECT` in DuckDB's dialect. Each innermost block that reads a private table is answered first and
+becomes a *released table*: its `GROUP BY` columns and its aggregates. Everything around the blocks (`HAVING`,
+`ORDER BY`, `LIMIT`, windows, CTEs, unions, joins with public tables) is run by DuckDB on released and public tables.
+
+* **Aggregates over private rows** are `COUNT`, `COUNT_IF`, `SUM` and `AVG`, with `FILTER`, and arithmetic between them.
+  A `SUM` over no row is 0, not NULL: whether there is a row is private. A sum of fractions is computed in steps of
+  2<sup>-24</sup> of the largest value.
+* **`GROUP BY`** lists every group that the declared domains make possible, zeros included, in domain order, NULL last;
+  groups that `WHERE` excludes for every possible row are not listed. So `DISTINCT` and the number of groups say nothing
+  about the data: they are public and free.
+* **Conditions** may use any expression below over declared columns, with DuckDB's semantics. Conditions joined by `AND`
+  that share no column are evaluated apart; columns that one condition ties together must span at most 2^24 cells.
+* **Text columns** have no declared list of values, so the answer must be settled by the strings that the statement
+  lists: `=`, `<>`, `IN`, `NOT IN`, `IS NULL` and their combinations. `AND` with such a condition admits any other.
+* **Parameters** are `?`, `$1` or `$name`; `column IN ?` takes a list. They are bound as values, never as text.
+* **`DP_INTERVAL_LOW(n)`** and **`DP_INTERVAL_HIGH(n)`** give the 95 % interval of the aggregate with the alias `n`.
+* **Free**: statements that ask nothing of private rows, such as `SELECT 1`, `LIMIT 0` and `WHERE FALSE`, and questions
+  that were answered before. Every refusal is free.
+
+Limits: 64 KiB of text, nesting 64, 10,000 items in a list, 10,000 groups in a block, 2^24 cells in a scope.
+
+The examples use a private table `people` with the columns `age`, `sex`, `city`, `hours`, `joined`, `member`, `kids`
+(all with declared values) and `name`, `pet` (text), a private table `pets`, and a public table `cities`.
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One statement of a fixture and the comment below it."""
+
+    section: str
+    sql: str
+    expected: str
+
+
+def cases(name: str) -> Iterator[Case]:
+    """The cases of a fixture file: a section is ``-- ## Title``; a statement ends with ``;``, its comment follows."""
+    section, lines = "", list[str]()
+    for line in (GOLDEN / name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("-- ## "):
+            section = line[6:]
+        elif line.startswith("-- ") and lines and lines[-1].endswith(";"):
+            yield Case(section, "\n".join(lines)[:-1], line[3:])
+            lines = []
+        elif line or lines:
+            lines.append(line)
+    if lines:
+        raise ValueError(f"{name}: no comment below {lines[0]}")
+
+
+def page() -> str:
+    """The text of docs/sql.md."""
+    out = [HEAD, "## Accepted", ""]
+    section = ""
+    for case in cases("accepted.sql"):
+        if case.section != section:
+            if section:
+                out += ["```", ""]
+            section = case.section
+            out += [f"### {section}", "", "```sql"]
+        out.append(case.sql + ";")
+    out += ["```", "", "## Refused", ""]
+    section = ""
+    for case in cases("refused.sql"):
+        if case.section != section:
+            section = case.section
+            out += ["", f"### {section}", "", "| statement | why | instead |", "|---|---|---|"]
+        why, _, hint = case.expected.partition(" | ")
+        why = re.sub(r"^\w+: (line \d+, column \d+: )?", "", why)
+        out.append(f"| `{_cell(case.sql)}` | {_cell(why)} | {_cell(hint)} |")
+    out += ["", "## Functions", ""]
+    for title, names in (
+        ("Aggregates over private rows", LOWERED),
+        ("Scalar functions", SCALAR),
+        ("Aggregates over released numbers", RELEASED_AGGREGATE),
+        ("Window functions over released numbers", WINDOW),
+    ):
+        listed = ", ".join(f"`{n}`" for n in sorted(names))
+        out += [f"**{title}**:", *textwrap.wrap(listed, 118, break_long_words=False, break_on_hyphens=False), ""]
+    return "\n".join(out).rstrip() + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,166 @@
+-- ## Counting rows
+SELECT COUNT(*) FROM people;
+-- people()
+SELECT count(*) AS n FROM main.people AS p WHERE p.age >= 18 AND p.sex = 'Male';
+-- people(age, sex)
+SELECT COUNT(1), COUNT(age), COUNT(age + kids), COUNT(name) FROM people;
+-- people(age, name)
+SELECT COUNT(*) FILTER (WHERE member) AS members, COUNT(*) AS everyone FROM people;
+-- people(member)
+SELECT COUNT(CASE WHEN age > 20 THEN 1 END), SUM(CASE WHEN age > 20 THEN 1 ELSE 0 END), COUNT_IF(age > 20), countif(age > 20) FROM people;
+-- people(age)
+SELECT 100.0 * COUNT(*) FILTER (WHERE sex = 'Male') / COUNT(*) AS percent_male FROM people;
+-- people(sex)
+FROM people SELECT COUNT(*) WHERE age < 20;
+-- people(age)
+/* comments */ select Count(*) -- are skipped
+from "people" where "AGE" < 20;
+-- people(age)
+
+-- ## Conditions
+SELECT COUNT(*) FROM people WHERE age BETWEEN 18 AND 20 OR age = 25;
+-- people(age)
+SELECT COUNT(*) FROM people WHERE NOT (age > 20 AND sex = 'Male') AND city IS NOT NULL;
+-- people(age, city, sex)
+SELECT COUNT(*) FROM people WHERE city LIKE '%o%' AND city ~ '[A-Z].*' AND length(city) > 3;
+-- people(city)
+SELECT COUNT(*) FROM people WHERE joined >= DATE '2019-12-01' AND joined < DATE '2020-01-01' + INTERVAL 1 MONTH;
+-- people(joined)
+SELECT COUNT(*) FROM people WHERE year(joined) = 2019 AND EXTRACT(month FROM joined) = 12 AND strftime(joined, '%d') = '01';
+-- people(joined)
+SELECT COUNT(*) FROM people WHERE CASE WHEN member THEN age > 20 ELSE kids = 0 END;
+-- people(age, kids, member)
+SELECT COUNT(*) FROM people WHERE coalesce(city, 'none') IN ('none', 'Rome') AND hours::INT % 2 = 0;
+-- people(city, hours)
+SELECT COUNT(*) FROM people WHERE kids = age - 17 AND member IS DISTINCT FROM TRUE;
+-- people(age, kids, member)
+SELECT COUNT(*) FROM people WHERE hours BETWEEN 5 AND 30 AND round(hours / 3, 1) > 2;
+-- people(hours)
+SELECT COUNT(*) FROM people WHERE city IN (SELECT city FROM cities WHERE country <> 'USA');
+-- people(city)
+SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM cities);
+-- people(age)
+SELECT COUNT(*) FROM people WHERE TRUE AND NOT (1 > 2);
+-- people()
+
+-- ## Text columns
+SELECT COUNT(*) FROM people WHERE name = 'a';
+-- people(name)
+SELECT COUNT(*) FROM people WHERE name IN ('a', 'b') AND age > 20;
+-- people(age, name)
+SELECT COUNT(*) FROM people WHERE name NOT IN ('a', 'b');
+-- people(name)
+SELECT COUNT(*) FROM people WHERE name <> 'a' OR name IS NULL;
+-- people(name)
+SELECT COUNT(*) FROM people WHERE name IN ('a', 'ab', 'b') AND name LIKE 'a%';
+-- people(name)
+SELECT COUNT(*) FROM people WHERE (name = 'a' AND member) OR (pet = 'b' AND age < 20);
+-- people(age, member, name, pet)
+SELECT name, COUNT(*) FROM people WHERE name IN ('a', 'b') GROUP BY name;
+-- people(name) by 2 groups
+SELECT upper(name) AS n, COUNT(*) FROM people WHERE name IN ('a', 'ab') GROUP BY n;
+-- people(name) by 2 groups
+SELECT name = 'a' AS is_a, COUNT(*) FROM people GROUP BY is_a;
+-- people(name) by 3 groups
+SELECT COUNT(*) FROM people WHERE name IN (SELECT lower(left(country, 1)) FROM cities);
+-- people(name)
+
+-- ## Sums and averages
+SELECT SUM(age), AVG(age), AVG(hours), SUM(age * kids) FROM people;
+-- people(age, hours, kids)
+SELECT SUM(age::INT), AVG(CASE WHEN member THEN 1 ELSE 0 END), SUM((age > 20)::INT) FROM people;
+-- people(age, member)
+SELECT SUM(CASE WHEN sex = 'Male' THEN kids ELSE -1 END), mean(kids) FILTER (WHERE age > 20) FROM people;
+-- people(age, kids, sex)
+SELECT SUM(age) FROM people WHERE name = 'a';
+-- people(age, name)
+
+-- ## Groups
+SELECT sex, COUNT(*) FROM people GROUP BY sex;
+-- people(sex) by 3 groups
+SELECT sex, member, COUNT(*) AS n FROM people GROUP BY 1, 2;
+-- people(member, sex) by 9 groups
+SELECT sex, COUNT(*), member FROM people GROUP BY ALL;
+-- people(member, sex) by 9 groups
+SELECT age // 2 AS half, COUNT(*) FROM people GROUP BY half;
+-- people(age) by 6 groups
+SELECT CASE WHEN age < 20 THEN 'young' ELSE 'old' END AS class, AVG(kids) FROM people GROUP BY class;
+-- people(age, kids) by 2 groups
+SELECT COUNT(*) FROM people GROUP BY sex;
+-- people(sex) by 3 groups
+SELECT age, COUNT(*) FROM people WHERE age IN (18, 20) GROUP BY age;
+-- people(age) by 2 groups
+SELECT date_trunc('year', joined) AS y, COUNT(*) FROM people GROUP BY y;
+-- people(joined) by 3 groups
+SELECT sex FROM people GROUP BY sex;
+-- free
+SELECT DISTINCT sex, member FROM people WHERE sex IS NOT NULL;
+-- free
+
+-- ## On the released numbers
+SELECT age, COUNT(*) AS n FROM people GROUP BY age HAVING COUNT(*) > 50 ORDER BY n DESC, age;
+-- people(age) by 10 groups
+SELECT age, COUNT(*) AS n FROM people GROUP BY age HAVING n > 50 AND age > 18 ORDER BY 1 DESC LIMIT 3 OFFSET 1;
+-- people(age) by 10 groups
+SELECT age, sex, COUNT(*) FROM people GROUP BY ALL ORDER BY ALL;
+-- people(age, sex) by 30 groups
+SELECT age + 1 AS next, COUNT(*) * 2, COUNT(*) + age FROM people WHERE age IS NOT NULL GROUP BY age;
+-- people(age) by 9 groups
+SELECT age % 2 + 1 AS odd, COUNT(*) FROM people GROUP BY age % 2;
+-- people(age) by 3 groups
+SELECT COUNT(*) AS n, n * 2 AS twice, round(100 * n / SUM(n) OVER (), 1) AS share FROM people GROUP BY sex;
+-- people(sex) by 3 groups
+SELECT sex, COUNT(*), rank() OVER (ORDER BY COUNT(*) DESC, sex) AS place FROM people GROUP BY sex QUALIFY place <= 2;
+-- people(sex) by 3 groups
+SELECT sex, SUM(COUNT(*)) OVER w AS running FROM people GROUP BY sex WINDOW w AS (ORDER BY sex);
+-- people(sex) by 3 groups
+SELECT DISTINCT COUNT(*) > 0 AS some FROM people GROUP BY sex;
+-- people(sex) by 3 groups
+SELECT COUNT(*) AS n, DP_INTERVAL_LOW(n) AS low, DP_INTERVAL_HIGH(n) AS high FROM people;
+-- people()
+
+-- ## Subqueries, CTEs, unions and joins
+SELECT COUNT(*) FROM (SELECT age, kids + 1 AS k FROM people WHERE age > 18) AS t WHERE t.k = 2;
+-- people(age, kids)
+WITH adults AS (SELECT * FROM people WHERE age >= 18) SELECT sex, COUNT(*) FROM adults GROUP BY sex;
+-- people(age, sex) by 3 groups
+WITH a AS (SELECT age AS years, name FROM people), b AS (SELECT years FROM a WHERE name = 'a') SELECT COUNT(*) FROM b WHERE years > 20;
+-- people(age, name)
+SELECT * FROM (SELECT sex, COUNT(*) AS n FROM people GROUP BY sex) WHERE n > 10 ORDER BY n, sex;
+-- people(sex) by 3 groups
+SELECT "count_star()" + 1 AS m FROM (SELECT COUNT(*) FROM people);
+-- people()
+WITH g AS (SELECT age, COUNT(*) AS n FROM people GROUP BY age) SELECT MAX(n) AS top, median(n) AS middle FROM g;
+-- people(age) by 10 groups
+SELECT AVG(n) FROM (SELECT COUNT(*) AS n FROM people GROUP BY sex, member);
+-- people(member, sex) by 9 groups
+SELECT 'old' AS class, COUNT(*) AS n FROM people WHERE age > 20 UNION ALL SELECT 'young', COUNT(*) FROM people WHERE age <= 20;
+-- people(age); people(age)
+SELECT (SELECT COUNT(*) FROM people WHERE member) AS members, (SELECT COUNT(*) FROM people) AS everyone;
+-- people(); people(member)
+SELECT sex, COUNT(*) AS n FROM people GROUP BY sex HAVING COUNT(*) > (SELECT COUNT(*) / 10 FROM people);
+-- people(sex) by 3 groups; people()
+SELECT c.country, r.n FROM (SELECT city, COUNT(*) AS n FROM people GROUP BY city) AS r JOIN cities AS c ON r.city = c.city;
+-- people(city) by 5 groups
+SELECT a.sex, a.n - b.n AS difference FROM (SELECT sex, COUNT(*) n FROM people GROUP BY sex) a JOIN (SELECT sex, COUNT(*) n FROM people WHERE member GROUP BY sex) b USING (sex);
+-- people(sex) by 3 groups; people(member, sex) by 3 groups
+SELECT p.n + q.n AS total FROM (SELECT COUNT(*) n FROM people) p, (SELECT COUNT(*) n FROM pets WHERE animal_name = 'Rex') q;
+-- people(); pets(animal_name)
+
+-- ## Free: nothing private is asked
+SELECT 1;
+-- free
+SELECT 1 + 1 AS two, 'x' || 'y';
+-- free
+SELECT country, COUNT(*) FROM cities GROUP BY country ORDER BY country;
+-- free
+SELECT * FROM people LIMIT 0;
+-- free
+SELECT age, sex FROM people WHERE 1 = 0;
+-- free
+SELECT COUNT(*) FROM people WHERE age > 20 AND 1 = 0;
+-- free
+SELECT COUNT(*) AS n FROM people WHERE FALSE;
+-- free
+VALUES (1, 'a'), (2, 'b');
+-- free

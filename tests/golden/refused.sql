@@ -1,0 +1,271 @@
+-- ## Aggregates
+SELECT MAX(age) FROM people;
+-- UnsupportedQuery: line 1, column 8: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT MIN(name) FROM people;
+-- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT median(age) FROM people;
+-- UnsupportedQuery: line 1, column 8: median() is not a sum over rows | GROUP BY the column and take it from the counts
+SELECT quantile_cont(age, 0.5) FROM people;
+-- UnsupportedQuery: line 1, column 8: quantile_cont() is not a sum over rows | GROUP BY the column and take it from the counts
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age) FROM people;
+-- UnsupportedQuery: line 1, column 8: this aggregate is not answered | use COUNT, SUM or AVG
+SELECT COUNT(DISTINCT age) FROM people;
+-- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+SELECT stddev(age) FROM people;
+-- UnsupportedQuery: line 1, column 8: stddev() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT list(name) FROM people;
+-- UnsupportedQuery: line 1, column 8: list() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT string_agg(name, ',') FROM people;
+-- UnsupportedQuery: line 1, column 8: string_agg() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT approx_count_distinct(name) FROM people;
+-- UnsupportedQuery: line 1, column 8: approx_count_distinct() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT first(name) FROM people;
+-- UnsupportedQuery: line 1, column 8: first() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT any_value(age) FROM people;
+-- UnsupportedQuery: line 1, column 8: any_value() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT SUM(length(name)) FROM people;
+-- UnsupportedQuery: line 1, column 8: the answer depends on every possible string of the text column name | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
+SELECT COUNT(*) FROM (SELECT DISTINCT age, name FROM people);
+-- UnsupportedQuery: line 1, column 1: the answer depends on every possible string of the text column name | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
+SELECT COUNT(COUNT(*)) FROM people;
+-- UnsupportedQuery: line 1, column 8: an aggregate inside an aggregate | aggregate in a subquery first
+SELECT SUM(DISTINCT age) FROM people;
+-- UnsupportedQuery: line 1, column 8: sum(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+SELECT SUM(sex) FROM people;
+-- DataError: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
+SELECT AVG(name) FROM people;
+-- UnsupportedQuery: line 1, column 8: the answer depends on every possible string of the text column name | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
+SELECT COUNT(*), DP_INTERVAL_LOW(x) FROM people;
+-- UnsupportedQuery: line 1, column 18: DP_INTERVAL_LOW() needs the alias of an aggregate of the same SELECT | write COUNT(*) AS n, DP_INTERVAL_LOW(n)
+SELECT DP_INTERVAL_LOW(n) FROM (SELECT COUNT(*) AS n FROM people);
+-- UnsupportedQuery: line 1, column 8: dp_interval_low() needs the alias of an aggregate | write COUNT(*) AS n, DP_INTERVAL_LOW(n) in one SELECT
+SELECT struct_pack(a := COUNT(*)) FROM people;
+-- UnsupportedQuery: line 1, column 8: the function struct_pack is not answered | docs/sql.md lists the functions that are answered
+
+-- ## Other statements
+INSERT INTO people VALUES (1);
+-- UnsupportedQuery: line 1, column 1: INSERT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+UPDATE people SET age = 1;
+-- UnsupportedQuery: line 1, column 1: UPDATE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+DELETE FROM people;
+-- UnsupportedQuery: line 1, column 1: DELETE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+DROP TABLE people;
+-- UnsupportedQuery: line 1, column 1: DROP is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+CREATE TABLE t AS SELECT * FROM people;
+-- UnsupportedQuery: line 1, column 1: CREATE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+COPY people TO 'x.csv';
+-- UnsupportedQuery: line 1, column 1: COPY is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+ATTACH 'x.db';
+-- UnsupportedQuery: line 1, column 1: ATTACH is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+INSTALL httpfs;
+-- UnsupportedQuery: line 1, column 1: INSTALL is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+LOAD httpfs;
+-- UnsupportedQuery: line 1, column 1: LOAD is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+SET threads = 1;
+-- UnsupportedQuery: line 1, column 1: SET is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+PRAGMA database_list;
+-- UnsupportedQuery: line 1, column 1: PRAGMA is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+CALL pragma_version();
+-- UnsupportedQuery: line 1, column 1: CALL is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+EXPLAIN SELECT COUNT(*) FROM people;
+-- UnsupportedQuery: line 1, column 1: EXPLAIN is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+EXPLAIN ANALYZE SELECT COUNT(*) FROM people;
+-- UnsupportedQuery: line 1, column 1: EXPLAIN is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+PREPARE q AS SELECT 1;
+-- UnsupportedQuery: line 1, column 1: PREPARE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+DESCRIBE people;
+-- UnsupportedQuery: line 1, column 1: DESCRIBE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+SUMMARIZE people;
+-- UnsupportedQuery: line 1, column 1: SUMMARIZE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+SHOW TABLES;
+-- UnsupportedQuery: line 1, column 1: SHOW is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+SELECT 1; SELECT 2;
+-- UnsupportedQuery: line 1, column 9: more than one statement | send one statement at a time
+PIVOT people ON sex USING COUNT(*);
+-- UnsupportedQuery: line 1, column 1: PIVOT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+TABLE people;
+-- UnsupportedQuery: line 1, column 1: TABLE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+
+-- ## Text columns
+SELECT DISTINCT name FROM people;
+-- UnsupportedQuery: line 1, column 1: the answer depends on every possible string of the text column name | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
+SELECT name, COUNT(*) FROM people GROUP BY name;
+-- UnsupportedQuery: line 1, column 8: the answer depends on every possible string of the text column name | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
+SELECT COUNT(*) FROM people WHERE name LIKE 'a%';
+-- UnsupportedQuery: line 1, column 35: the answer depends on every possible string of the text column name | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
+SELECT COUNT(*) FROM people WHERE length(name) > 3;
+-- UnsupportedQuery: line 1, column 35: the answer depends on every possible string of the text column name | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
+SELECT COUNT(*) FROM people WHERE name > 'm';
+-- UnsupportedQuery: line 1, column 35: the answer depends on every possible string of the text column name | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
+SELECT COUNT(*) FROM people WHERE name = pet;
+-- UnsupportedQuery: line 1, column 35: the answer depends on every possible string of the text column name | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
+SELECT COUNT(*) FROM people WHERE name = 5;
+-- UnsupportedQuery: line 1, column 35: the text column name is compared with something that is no string literal | write the string itself between quotes
+SELECT COUNT(*) FROM people WHERE name IN (1, 2);
+-- UnsupportedQuery: line 1, column 35: the text column name is compared with something that is no string literal | list strings between quotes
+SELECT COUNT(*) FROM people WHERE lower(name) = 'a';
+-- UnsupportedQuery: line 1, column 35: the answer depends on every possible string of the text column name | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
+SELECT COUNT(*) FROM people WHERE name = 'a' OR name LIKE 'b%';
+-- UnsupportedQuery: line 1, column 35: the answer depends on every possible string of the text column name | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
+
+-- ## Groups
+SELECT age + COUNT(*) FROM people GROUP BY sex;
+-- UnsupportedQuery: line 1, column 8: age would show single rows of the private table people | aggregate it with COUNT, SUM or AVG, or add it to GROUP BY
+SELECT sex, COUNT(*) FROM people GROUP BY ROLLUP (sex);
+-- UnsupportedQuery: line 1, column 51: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+SELECT sex, COUNT(*) FROM people GROUP BY CUBE (sex, age);
+-- UnsupportedQuery: line 1, column 49: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+SELECT sex, COUNT(*) FROM people GROUP BY GROUPING SETS ((sex), ());
+-- UnsupportedQuery: line 1, column 59: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+SELECT COUNT(*) FROM people GROUP BY COUNT(*);
+-- UnsupportedQuery: line 1, column 38: GROUP BY an aggregate | group by columns; use HAVING for aggregates
+SELECT COUNT(*) FROM people GROUP BY 5;
+-- UnsupportedQuery: line 1, column 38: GROUP BY 5 is no position of the select list | positions run from 1 to 1
+SELECT age, sex, joined, hours, kids, city, member, COUNT(*) FROM people GROUP BY ALL;
+-- UnsupportedQuery: line 1, column 8: GROUP BY would make 27,000 groups | at most 10,000: group by fewer or coarser expressions
+
+-- ## Joins, tables and subqueries
+SELECT COUNT(*) FROM people p JOIN people q ON p.age = q.age;
+-- UnsupportedQuery: line 1, column 36: a join of private tables | count each table in its own subquery
+SELECT COUNT(*) FROM people, pets;
+-- UnsupportedQuery: line 1, column 30: a join of private tables | count each table in its own subquery
+SELECT COUNT(*) FROM people JOIN cities ON people.city = cities.city;
+-- UnsupportedQuery: line 1, column 34: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+SELECT COUNT(*) FROM people TABLESAMPLE 10%;
+-- UnsupportedQuery: line 1, column 22: sampling is not answered | it is random; count all rows
+SELECT COUNT(*) FROM people USING SAMPLE 10;
+-- UnsupportedQuery: line 1, column 8: SAMPLE is not answered on a private table | docs/sql.md lists what is
+SELECT COUNT(*) FROM read_csv('x.csv');
+-- UnsupportedQuery: line 1, column 22: table functions and file readers are not answered | ask the owner to declare a public table
+SELECT COUNT(*) FROM 'x.csv';
+-- UnknownName: line 1, column 22: there is no table 'x.csv' | con.tables() and \d list what exists
+SELECT COUNT(*) FROM range(10);
+-- UnsupportedQuery: line 1, column 22: table functions and file readers are not answered | ask the owner to declare a public table
+SELECT * FROM duckdb_settings();
+-- UnsupportedQuery: line 1, column 15: table functions and file readers are not answered | ask the owner to declare a public table
+SELECT COUNT(*) FROM information_schema.tables;
+-- UnknownName: line 1, column 22: there is no table 'tables' | con.tables() and \d list what exists
+SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM cities WHERE cities.city = people.city);
+-- UnsupportedQuery: line 1, column 50: EXISTS over private rows is not answered | use IN (SELECT ... FROM a public table)
+SELECT COUNT(*) FROM people WHERE age IN (SELECT age FROM people);
+-- UnsupportedQuery: line 1, column 50: a condition on private rows reads a private table | use values that are public
+SELECT COUNT(*) FROM people WHERE city IN (SELECT city FROM cities WHERE cities.age = people.age);
+-- UnsupportedQuery: line 1, column 51: the subquery does not stand alone | correlated subqueries are not answered: it may name columns of public tables only
+SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM people);
+-- UnsupportedQuery: line 1, column 1: a condition on private rows reads a private table | use values that are public
+SELECT ROW_NUMBER() OVER (ORDER BY age) FROM people;
+-- UnsupportedQuery: line 1, column 8: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT COUNT(*) OVER () FROM people;
+-- UnsupportedQuery: line 1, column 8: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT COUNT(*) FROM (SELECT age FROM people LIMIT 10);
+-- UnsupportedQuery: line 1, column 8: a subquery with LIMIT selects rows of the private table people | inside, only project and filter rows; count them, then sort and limit the counts
+SELECT COUNT(*) FROM (SELECT age FROM people ORDER BY age);
+-- UnsupportedQuery: line 1, column 8: a subquery with ORDER selects rows of the private table people | inside, only project and filter rows; count them, then sort and limit the counts
+SELECT age FROM people UNION ALL SELECT age FROM people;
+-- UnsupportedQuery: line 1, column 8: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t WHERE n < 5) SELECT * FROM t;
+-- UnsupportedQuery: line 1, column 16: recursive CTEs are not answered | write the steps as several CTEs
+SELECT COUNT(*) FROM peple;
+-- UnknownName: line 1, column 22: there is no table 'peple' | did you mean people?
+SELECT a.n FROM (SELECT COUNT(*) n FROM people) a, LATERAL (SELECT a.n);
+-- UnsupportedQuery: line 1, column 68: LATERAL in FROM is not answered | name a table
+SELECT COUNT(*) FROM people AT (VERSION => 1);
+-- UnsupportedQuery: line 1, column 22: WHEN on a private table is not answered | name the table
+SELECT COUNT(*) FROM people POSITIONAL JOIN cities;
+-- UnsupportedQuery: line 1, column 45: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+SELECT COUNT(*) FROM people ASOF JOIN cities USING (age);
+-- UnsupportedQuery: line 1, column 39: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+SELECT COUNT(*) FROM memory.main.people;
+-- UnknownName: line 1, column 22: there is no table 'people' | did you mean people?
+SELECT * FROM _released_1;
+-- UnknownName: line 1, column 15: there is no table '_released_1' | con.tables() and \d list what exists
+WITH _released_1 AS (SELECT 5 AS a0) SELECT COUNT(*) FROM people, _released_1;
+-- UnsupportedQuery: line 1, column 6: names that start with _released_ are taken | rename the CTE
+WITH _released_1 AS (SELECT 5 AS a0, 1 AS _row) SELECT COUNT(*) + 1, (SELECT a0 FROM _released_1) FROM people;
+-- UnsupportedQuery: line 1, column 6: names that start with _released_ are taken | rename the CTE
+
+-- ## Rows
+SELECT * FROM people;
+-- UnsupportedQuery: line 1, column 8: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT age FROM people;
+-- UnsupportedQuery: line 1, column 8: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT age, COUNT(*) FROM people;
+-- UnsupportedQuery: line 1, column 8: age would show single rows of the private table people | aggregate it with COUNT, SUM or AVG, or add it to GROUP BY
+SELECT p.* FROM people p;
+-- UnsupportedQuery: line 1, column 8: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT COUNT(*) FROM people FOR UPDATE;
+-- UnsupportedQuery: line 1, column 8: LOCKS is not answered on a private table | docs/sql.md lists what is
+SELECT COUNT(*) FROM people ORDER BY age;
+-- UnsupportedQuery: line 1, column 38: age would show single rows of the private table people | aggregate it with COUNT, SUM or AVG, or add it to GROUP BY
+SELECT * EXCLUDE (age) FROM people;
+-- UnsupportedQuery: line 1, column 8: * with EXCLUDE or REPLACE is not answered | name the columns
+SELECT COLUMNS(*) FROM people;
+-- UnsupportedQuery: line 1, column 8: the function columns is not answered | docs/sql.md lists the functions that are answered
+SELECT COUNT(*) FROM people HAVING age > 3;
+-- UnsupportedQuery: line 1, column 36: age would show single rows of the private table people | aggregate it with COUNT, SUM or AVG, or add it to GROUP BY
+SELECT COUNT(*) INTO x FROM people;
+-- UnsupportedQuery: line 1, column 8: INTO is not answered on a private table | docs/sql.md lists what is
+FROM people;
+-- UnsupportedQuery: line 1, column 1: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+
+-- ## Conditions and functions
+SELECT COUNT(*) FROM people WHERE random() < 0.5;
+-- UnsupportedQuery: line 1, column 35: random() is random | an equal question must get an equal answer; remove it
+SELECT COUNT(*) FROM people WHERE joined < now();
+-- UnsupportedQuery: line 1, column 44: now() depends on the clock | write the date as a literal or pass it as a parameter
+SELECT COUNT(*) FROM people WHERE joined < current_date;
+-- UnsupportedQuery: line 1, column 35: the current date depends on the clock | write the date as a literal or a parameter
+SELECT COUNT(*) FROM people WHERE joined < today();
+-- UnsupportedQuery: line 1, column 44: today() depends on the clock | write the date as a literal or pass it as a parameter
+SELECT uuid();
+-- UnsupportedQuery: line 1, column 8: uuid() is random | an equal question must get an equal answer; remove it
+SELECT current_user;
+-- UnsupportedQuery: CURRENTUSER is not answered | docs/sql.md lists what is; simplify the statement
+SELECT getvariable('x');
+-- UnsupportedQuery: line 1, column 8: the function getvariable is not answered | docs/sql.md lists the functions that are answered
+SELECT current_setting('threads');
+-- UnsupportedQuery: line 1, column 8: the function current_setting is not answered | docs/sql.md lists the functions that are answered
+SELECT COUNT(*) FROM people WHERE error('x') IS NULL;
+-- UnsupportedQuery: line 1, column 35: the function error is not answered | docs/sql.md lists the functions that are answered
+SELECT COUNT(*) FROM people WHERE rowid = 1;
+-- UnknownName: line 1, column 35: there is no column of people 'rowid' | con.tables() and \d list what exists
+SELECT COUNT(*) FROM people WHERE frobnicate(age) = 1;
+-- UnsupportedQuery: line 1, column 35: the function frobnicate is not answered | docs/sql.md lists the functions that are answered
+SELECT COUNT(*) FROM people WHERE lowr(sex) = 'male';
+-- UnsupportedQuery: line 1, column 35: the function lowr is not answered | did you mean lower?
+SELECT COUNT(*) FROM people WHERE agee > 3;
+-- UnknownName: line 1, column 35: there is no column of people 'agee' | did you mean age?
+SELECT COUNT(*) FROM people WHERE q.age > 3;
+-- UnknownName: line 1, column 35: 'q' is not the table that is counted here | only columns of people can be named here; correlated subqueries are not answered
+SELECT COUNT(*) FROM people WHERE;
+-- SqlSyntaxError: line 1, column 29: syntax error near 'WHERE' | send one SELECT statement in DuckDB's dialect
+SELECT COUNT(*) FROM people WHERE age = 1 = TRUE;
+-- UnsupportedQuery: line 1, column 35: a comparison inside an expression is ambiguous | put the comparison in parentheses
+SELECT COUNT(*) FROM people WHERE age > 0x10;
+-- UnsupportedQuery: line 1, column 41: the number 0x10 runs into letters | write it in decimal
+SELECT COUNT(*) FROM people WHERE list_contains([1, 2], age);
+-- UnsupportedQuery: line 1, column 35: the function list_contains is not answered | docs/sql.md lists the functions that are answered
+SELECT COUNT(*) FROM people WHERE list_filter([1], x -> x > age) = [];
+-- UnsupportedQuery: line 1, column 35: the function list_filter is not answered | docs/sql.md lists the functions that are answered
+SELECT COUNT(*) FROM people WHERE age::JSON IS NULL;
+-- UnsupportedQuery: line 1, column 35: a cast to this type is not answered | cast to a number, string or date
+SELECT COUNT(*) FROM people WHERE sex COLLATE NOCASE = 'male';
+-- UnsupportedQuery: line 1, column 35: COLLATE is not answered | compare with lower(...) on declared categories
+SELECT COUNT(*) FROM people WHERE (age, kids) = (20, 1);
+-- UnsupportedQuery: line 1, column 36: TUPLE is not answered here | docs/sql.md lists what is; simplify the expression
+SELECT COUNT(*) FROM people WHERE COUNT(*) > 3;
+-- UnsupportedQuery: line 1, column 35: count() cannot stand here | use it in SELECT, HAVING, QUALIFY or ORDER BY
+SELECT COUNT(*) FROM people WHERE {'a': age}.a = 1;
+-- UnsupportedQuery: line 1, column 41: DOT is not answered here | docs/sql.md lists what is; simplify the expression
+SELECT unnest([1, 2]);
+-- UnsupportedQuery: line 1, column 8: the function unnest is not answered | docs/sql.md lists the functions that are answered
+SELECT COUNT(*) FROM people WHERE CAST(age AS mytype) = 1;
+-- UnsupportedQuery: line 1, column 40: a cast to this type is not answered | cast to a number, string or date
+SELECT $$abc$$;
+-- UnsupportedQuery: line 1, column 8: RAWSTRING is not answered | docs/sql.md lists what is; simplify the statement
+SELECT e'a\n';
+-- UnsupportedQuery: line 1, column 8: BYTESTRING is not answered | docs/sql.md lists what is; simplify the statement
+SELECT COUNT(*) FROM people WHERE name = e'a';
+-- UnsupportedQuery: line 1, column 42: BYTESTRING is not answered here | docs/sql.md lists what is; simplify the expression
+SELECT COUNT(*) FROM people WHERE a.b.c.d = 1;
+-- UnknownName: line 1, column 35: 'c' is not the table that is counted here | only columns of people can be named here; correlated subqueries are not answered

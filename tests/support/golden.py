@@ -1,0 +1,23 @@
+"""What the golden fixtures say below each statement."""
+
+from dpsql.errors import Error
+from dpsql.sql import Statement
+
+
+def summary(statement: Statement) -> str:
+    """The private questions of a statement: table, columns touched, number of groups; ``free`` when there are none."""
+    parts = []
+    for block in statement.blocks:
+        forms = [f for a in block.aggregates for f in (*a.numerator, *(a.denominator or ()))]
+        queries = [t.query for f in forms for t in f.terms]
+        if not queries:
+            continue
+        columns = {c for q in queries for c in (*q.scope, *(q.keyed.text_columns if q.keyed else ()))}
+        groups = f" by {len(block.groups)} groups" if block.group_columns else ""
+        parts.append(f"{block.table}({', '.join(sorted(columns))}){groups}")
+    return "; ".join(parts) or "free"
+
+
+def refusal_line(error: Error) -> str:
+    """Class, message with position, and hint."""
+    return f"{type(error).__name__}: {str(error).splitlines()[0]} | {error.hint}"
