@@ -16,6 +16,9 @@ from dpsql.hypothesis.measurement import Measurement
 from dpsql.query import Estimates
 
 Columns = tuple[str, ...]
+MOST_COLUMNS = 5
+"""A contingency of k columns has 2^k - 1 parts."""
+MOST_CELLS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,5 +74,7 @@ def components(measurements: Sequence[Measurement], order: dict[str, int]) -> li
 
 
 def separable(measurement: Measurement) -> bool:
-    """Whether ``components`` can split the measurement: at most three single columns, cell by cell."""
-    return len(measurement.axes) <= 3 and all(len(a.columns) == 1 and a.is_cells for a in measurement.axes)
+    """Whether ``components`` can split the measurement: a few single columns, cell by cell."""
+    if len(measurement.axes) > MOST_COLUMNS or measurement.values.size > MOST_CELLS:
+        return False
+    return all(len(a.columns) == 1 and a.is_cells for a in measurement.axes)

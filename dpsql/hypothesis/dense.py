@@ -9,7 +9,7 @@ import numpy as np
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.fit import fit_tensor
 from dpsql.hypothesis.measurement import Axis, Measurement
-from dpsql.query import Estimates
+from dpsql.query import Estimates, LinearQuery
 
 TENSOR_CELLS = 1 << 24
 PASSES = 4
@@ -38,6 +38,10 @@ class DenseHypothesis:
         self.measurements.append(measurement)
         self._tensor = None
         self._scopes.clear()
+
+    def answer(self, query: LinearQuery) -> float:
+        """The estimate of a query without text columns, in counts."""
+        return query.estimate(self.contingency(query.scope))
 
     def contingency(self, columns: tuple[str, ...]) -> Estimates:
         """Estimated counts over the cells of ``columns`` (any order), float64, shape = the columns' sizes. Public."""

@@ -2,7 +2,7 @@
 
 Every step multiplies the hypothesis by target/model on the parts of one measurement: iterative proportional fitting
 (Deming-Stephan 1940), which is the multiplicative-weights update with an exact line search. Overlapping contingencies
-of up to three columns are combined first, and each step moves one pure interaction only (``components``): noise of a
+of a few columns are combined first, and each step moves one pure interaction only (``components``): noise of a
 3-way table must not spoil the 1- and 2-way ones, which other tables know better.
 """
 
@@ -19,8 +19,6 @@ FLOOR = 0.05
 GUARD = 6.0
 """Deviations with (y - m)^2 > 6 var are certain enough to be followed whatever the moment estimate says."""
 RAKE_ROUNDS = 3
-_SWEEP = (1, 2, 1, 3, 2, 1)
-"""Numbers of columns of the interactions fitted in one pass: after the finer ones, the coarser ones again."""
 _TINY = 1e-9
 
 
@@ -75,8 +73,10 @@ def fit_tensor(
     position = {c: i for i, c in enumerate(columns)}
     parts = components([m for m in measurements if separable(m)], position)
     plans = [_Plan(m, columns, tensor.shape) for m in measurements if not separable(m)]
+    # after interactions of more columns, those of fewer again: 1, 2 1, 3 2 1, ..
+    sweep = [n for most in sorted({len(p.columns) for p in parts}) for n in range(most, 0, -1)]
     for _ in range(passes if parts or plans else 0):
-        for size in _SWEEP:
+        for size in sweep:
             for part in parts:
                 if len(part.columns) == size:
                     _step(tensor, part, position)

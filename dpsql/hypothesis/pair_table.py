@@ -61,6 +61,7 @@ def clean_pair(
 
     Each step moves the interaction alone, as far as the noise at its level allows, then rakes to the 1-ways.
     """
+    counts = _pooled(counts)
     left = refinement([np.zeros(len(one_left), dtype=np.int64), *(c.left for c in counts)])
     right = refinement([np.zeros(len(one_right), dtype=np.int64), *(c.right for c in counts)])
     rows, columns = part_sums(left, one_left), part_sums(right, one_right)
@@ -74,6 +75,19 @@ def clean_pair(
     for _ in range(ROUNDS if steps else 0):
         _rake(table, rows, columns)
     return PairTable(left, right, table)
+
+
+def _pooled(counts: Sequence[PairCounts]) -> list[PairCounts]:
+    """Measurements over equal parts as one, weighted by precision; the noisiest first, so that the best comes last."""
+    groups: dict[tuple[bytes, bytes], list[PairCounts]] = {}
+    for c in counts:
+        groups.setdefault((c.left.tobytes(), c.right.tobytes()), []).append(c)
+    out = []
+    for same in groups.values():
+        precision = sum(c.sigma**-2 for c in same)
+        values = np.asarray(sum(c.values / c.sigma**2 for c in same) / precision)
+        out.append(PairCounts(same[0].left, same[0].right, values, float(precision**-0.5)))
+    return sorted(out, key=lambda c: -c.sigma)
 
 
 def _levels(masses: Estimates, base: Labels, measured: Labels, ordered: bool) -> dict[int, _Level]:

@@ -13,10 +13,10 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.local_model import Extra, binary_model, maximum_entropy
-from dpsql.hypothesis.measurement import Labels, Measurement
+from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.one_way import PartCounts, clean_one_way
 from dpsql.hypothesis.pair_table import PairCounts, PairTable, clean_pair
-from dpsql.hypothesis.partition import merged, part_sums, refinement
+from dpsql.hypothesis.partition import LEAST_CELL, merged, part_sums, refinement
 from dpsql.query import Estimates, Factor, LinearQuery
 
 LOCAL_CELLS = 20_000
@@ -107,6 +107,15 @@ class WideHypothesis:
             both[i, j] = self._product([factors[i], factors[j]]) if near else inside[i] * inside[j] / self.total
         return binary_model(self.total, inside, both)
 
+    def coarse_axes(self, columns: Columns, sigma: float) -> tuple[Axis, ...]:
+        """The parts on which a hard round measures these columns, so that it stays useful as a constraint.
+
+        As many parts per column as leave an average part ``.75 sigma`` rows (``sigma``: the measurement's noise).
+        """
+        most = max(2, int((self.total / (LEAST_CELL * max(sigma, _TINY))) ** (1.0 / max(len(columns), 1))))
+        labels = [merged(self.one_way(c), most, self._ordered(c)) for c in columns]
+        return tuple(Axis((c,), a, int(a.max()) + 1) for c, a in zip(columns, labels, strict=True))
+
     # --- clean tables ------------------------------------------------------------------------------------------
 
     def one_way(self, column: str) -> Estimates:
@@ -122,7 +131,9 @@ class WideHypothesis:
         """The clean table of two columns, ``left`` before ``right`` in the table's order, over its measured parts."""
         known = self._pairs.get((left, right))
         if known is None:
-            within = [m for s, found in self._tables.items() if left in s and right in s for m in found]
+            # sums of a contingency over more columns are far noisier, and would only blur a pair's own measurement
+            own = self._tables.get(frozenset((left, right)))
+            within = own or [m for s, found in self._tables.items() if left in s and right in s for m in found]
             known = clean_pair(
                 self.one_way(left),
                 self.one_way(right),
