@@ -1,0 +1,164 @@
+"""The master test: two databases that differ in one unit give the same of everything that is not noisy."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import dpsql
+from dpsql.interface.cli import cli
+from tests.support import city, statements
+from tests.support.fuzz import damaged
+
+CANARY = "CANARY"
+CANARY_NUMBERS = ("987654321", "77700123", "8765.4321", "424242", "1999-09-09")
+"""Row values that neither the policy nor any statement holds; they must never be shown."""
+
+PERSON = "INSERT INTO people VALUES (5, true, 'north', '2020-05-05', 33, 'name3', 'CANARY-secret', 987654321)"
+TWINS: Mapping[str, tuple[str, ...]] = {
+    "one more": (PERSON,),
+    "one less": ("DELETE FROM people WHERE rowid = 17",),
+    "outside the domain": (
+        "INSERT INTO people VALUES (77700123, NULL, 'CANARY-region', '1999-09-09', 8765.4321, 'name1', NULL, NULL)",
+    ),
+    "not a number": (
+        "INSERT INTO people VALUES (NULL, NULL, '', 'infinity', 'nan', '', NULL, -9223372036854775808)",
+    ),
+    "a string of its own": (
+        "INSERT INTO people VALUES (5, true, 'north', '2020-05-05', 33, 'only here', 'CANARY-secret', 987654321)",
+    ),
+    "a long string": (
+        "INSERT INTO people VALUES (1, false, repeat('CANARY', 5000), NULL, -1e308, repeat('CANARY', 50000), '', 0)",
+    ),
+    "a unit with many rows": (
+        "INSERT INTO visits SELECT 424242, 1 + i, 'walk', 'CANARY-place', 'CANARY-note' FROM range(6) t(i)",
+    ),
+    "a unit of nobody": ("INSERT INTO visits VALUES (NULL, 99, 'CANARY-kind', NULL, NULL)",),
+}
+EMPTY = ("DELETE FROM people", "DELETE FROM visits")
+
+PROBES = (
+    "SELECT COUNT(*) FROM people WHERE name = 'only here'",
+    "SELECT COUNT(*) FROM people WHERE name IN ('only here', 'not here')",
+    "SELECT COUNT(*) FROM people WHERE name = 'only here' AND region = 'north'",
+    "SELECT name, COUNT(*) FROM people WHERE name IN ('only here', 'not here', 'name3') GROUP BY name",
+    "SELECT COUNT(*) FROM people WHERE CAST(name AS INTEGER) = 1 AND name = 'only here'",
+    "SELECT COUNT(*) FROM people WHERE name = 'only here' AND error(name)",
+    "SELECT COUNT(*) FROM people WHERE 1 / (length(name) - 9) > 0 AND name = 'only here'",
+)
+FUZZED = tuple(damaged(7, (*statements.STABLE, *statements.REFUSED), 250))
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "city"
+
+
+def chain(error: BaseException | None) -> Iterator[Any]:
+    """An error, its causes and contexts: class, text and attributes."""
+    while error is not None:
+        yield type(error).__qualname__, str(error), repr(error), sorted((k, repr(v)) for k, v in vars(error).items())
+        if error.__cause__ is not None:
+            yield from chain(error.__cause__)
+        error = error.__context__
+
+
+def planned(con: dpsql.Connection, text: str) -> Any:
+    """The plan of a statement that nobody asked yet, or how it is refused."""
+    try:
+        return repr(con.explain(text))
+    except dpsql.Error as error:
+        return list(chain(error))
+
+
+def shown(con: dpsql.Connection, text: str, *, stable: bool) -> Any:
+    """All of an answer that is not noisy, or how it is refused and at what charge."""
+    before = con.budget
+    try:
+        cursor = con.execute(text)
+    except dpsql.Error as error:
+        return list(chain(error)), con.budget == before
+    out: list[Any] = [cursor.description, len(cursor.answers) if stable else None, cursor.result.types]
+    if stable:
+        released = cursor.result.column_answers
+        table = cursor.to_arrow_table()
+        columns = [c.to_pylist() for i, c in enumerate(table.columns) if i not in released]
+        out += [repr(columns), table.num_rows, repr(table.schema), sorted(released)]
+    return out
+
+
+@cache
+def without_broken_quotes() -> str:
+    return ";\n".join(s for s in statements.REFUSED if s.count("'") % 2 == 0 and ";" not in s)
+
+
+def command_lines(database: Path) -> list[Any]:
+    """What the command line says of refusals, before anything is asked."""
+    script = database.parent / "refused.sql"
+    script.write_text(without_broken_quotes())
+    calls: Sequence[tuple[list[str], str | None]] = (
+        (["budget", str(database), "--json"], None),
+        (["run", str(database), str(script), "--keep-going"], None),
+        (["run", str(database), str(script), "--keep-going", "--format", "jsonl"], None),
+        (["explain", str(database), "SELECT region, COUNT(*) FROM people WHERE name = 'only here' GROUP BY ALL"], None),
+        (["query", str(database), "SELECT name FROM people"], None),
+        (["shell", str(database)], "\\d\n\\d people\n\\d visits\nSELECT name FROM people;\nSELECT nonsense;\n\\budget\n"),
+        (["budget", str(database)], None),
+    )
+    runner = CliRunner()
+    done = [runner.invoke(cli, arguments, input=typed, catch_exceptions=False) for arguments, typed in calls]
+    return [(call.exit_code, call.stdout, call.stderr) for call in done]
+
+
+def observed(directory: Path, extra: Sequence[str], rows: int = 3000) -> list[tuple[str, Any]]:
+    """Everything public of a fresh database, in one place: the same questions in the same order."""
+    database = city.build(directory, rows=rows, extra=extra)
+    state = directory.parent / "state"
+    for file in state.glob("ledgers/*") if state.exists() else ():
+        file.unlink()
+    out: list[tuple[str, Any]] = [("command line", command_lines(database))]
+    with dpsql.connect(database) as con:
+        out += [("budget", con.budget), ("tables", repr(con.tables())), ("notices", con.notices)]
+        everything = (*statements.STABLE, *statements.RELEASED, *statements.REFUSED, *PROBES, *statements.golden())
+        out += [(f"plan of {text}", planned(con, text)) for text in (*everything, *FUZZED)]
+        out.append(("budget after plans", con.budget))
+        out += [(text, shown(con, text, stable=False)) for text in statements.REFUSED]
+        out.append(("budget after refusals", con.budget))
+        out += [(text, shown(con, text, stable=True)) for text in statements.STABLE]
+        out += [(text, shown(con, text, stable=False)) for text in (*statements.RELEASED, *PROBES)]
+        out.append(("plan", con.session.tables()))
+    files = [*directory.glob("city.dpsql*"), *(p for p in state.rglob("*") if p.is_file())]
+    written = b"".join(file.read_bytes() for file in files)
+    assert not [c for c in (CANARY, *CANARY_NUMBERS) if c.encode() in written]
+    return out
+
+
+def compare(one: Sequence[tuple[str, Any]], other: Sequence[tuple[str, Any]]) -> None:
+    assert len(one) == len(other) > 500
+    for (name, here), (_, there) in zip(one, other, strict=True):
+        assert here == there, name
+    for name, here in (*one, *other):
+        text = json.dumps(here, default=repr)
+        assert not [c for c in (CANARY, *CANARY_NUMBERS) if c in text], name
+
+
+def test_twins_cannot_be_told_apart(directory: Path) -> None:
+    base = observed(directory, ())
+    for extra in TWINS.values():
+        compare(base, observed(directory, extra))
+
+
+def test_an_empty_table_cannot_be_told_from_one_row(directory: Path) -> None:
+    compare(observed(directory, EMPTY, rows=10), observed(directory, (*EMPTY, PERSON), rows=10))
+
+
+def test_public_tables_and_the_policy_would_be_seen(directory: Path) -> None:
+    base = observed(directory, ())
+    with pytest.raises(AssertionError):
+        compare(base, observed(directory, ("INSERT INTO regions VALUES ('east', 'C')",)))
