@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
+
+import numpy as np
 
 from dpsql.accounting import Net, Plan
 from dpsql.domain import TableDomain
-from dpsql.hypothesis import Axis, Measurement, TableModel, split_identity
+from dpsql.hypothesis import Axis, Measurement, TableModel, error_bound, split_identity
 from dpsql.mechanism import ThresholdTest
 from dpsql.policy import Policy
 from dpsql.query import LinearQuery
@@ -39,7 +42,14 @@ class TableState:
         return ThresholdTest(self.net.slope, self.net.certified_slope, self.net.sensitivity)
 
     def know_total(self, total: Measurement) -> TableModel:
-        """The model, started with the table's released (or, with sigma 0, public) number of rows."""
+        """The model, started with the table's released (or, with sigma 0, public) number of rows.
+
+        Two sessions may have measured the number at once: the first one starts the model, a later one is one more
+        measurement.
+        """
+        if self.model is not None:
+            self.model.absorb(total)
+            return self.model
         self.model = TableModel(self.table, total, float(max(self.theta, 1)))
         for measurement in self.pending:
             self.model.absorb(measurement)
@@ -54,16 +64,18 @@ class TableState:
 
 
 def measurement_axes(
-    query: LinearQuery, siblings: Sequence[LinearQuery], total: float, sigma: float
+    query: LinearQuery, siblings: Sequence[LinearQuery], total: float, sigma: float, bound: float
 ) -> tuple[Axis, ...]:
     """The parts that a hard round on ``query`` measures: public, chosen before any noise is drawn.
 
-    Every cell of the scope while their noise stays below the table (cells * sigma <= total), else the coarsest parts
-    on which the query and its ``siblings`` (the same statement's queries on the same factor columns) are constant.
+    Every cell of the scope while their noise stays below the table (cells * sigma <= total) and the paid answer's own
+    error below what a passed test would have certified (``bound``); else the coarsest parts on which the query and its
+    ``siblings`` (the same statement's queries on the same factor columns) are constant.
     """
     keyed, keys = query.keyed, len(query.keyed.keys) if query.keyed else 1
     axes: list[Axis] = []
-    fine = query.cells * keys * sigma <= total
+    used = prod(int(np.count_nonzero(f.weights)) for f in query.factors)
+    fine = query.cells * keys * sigma <= total and error_bound(sigma * used**0.5) <= bound
     if keyed is not None and keyed.columns:
         shape = keyed.weights.shape[1:]
         axes.append(Axis.cells(keyed.columns, shape) if fine else Axis.level_sets(keyed.columns, [*keyed.weights]))
