@@ -119,6 +119,14 @@ class LinearQuery:
         """``floor(q(D))``, a query of sensitivity 1 in the rows (floor keeps it, rounding to even does not)."""
         return self.numerator(contingency) // self.unit
 
+    def check_sensitivity(self) -> None:
+        """``InternalError`` unless every row counts between 0 and 1: what the test is charged for."""
+        parts: list[Factor | KeyedFactor] = [*self.factors, *([self.keyed] if self.keyed else [])]
+        if any(p.weights.size and (p.weights.min() < 0 or p.weights.max() > p.unit) for p in parts):
+            raise InternalError("a query with weights outside [0, 1]")
+        if len(set(self.scope)) < len(self.scope) or (self.keyed and len(set(self.keyed.keys)) < len(self.keyed.keys)):
+            raise InternalError("a query that counts a row twice")
+
     def estimate(self, contingency: Estimates) -> float:
         """``q`` of a real-valued contingency of shape ``(keys,) + shape``, in counts."""
         return float(self._contract(contingency)) / self.unit

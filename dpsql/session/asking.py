@@ -48,14 +48,21 @@ class Asker:
     def catch_up(self) -> None:
         """Absorb what other processes have released since."""
         if self._ledger.changed():
-            self._exhausted = False
-            self._fold(self._ledger.events(self._seen))
+            self._follow()
+
+    def _follow(self) -> None:
+        """Fold what is new in the ledger, own releases included: in the ledger's order, so that replay is the same."""
+        self._exhausted = False
+        self._fold(self._ledger.events(self._seen))
 
     def _fold(self, events: Iterable[Event]) -> None:
         for event in events:
             self._seen = max(self._seen, event.sequence)
             if event.kind == "release":
                 self._absorb(event.payload["kind"], decode_measurement(event.payload))
+        for state in self.states.values():
+            if state.pending and row_count_is_public(self.policy, state.table):
+                self._know_total(state)  # a public count is in no event, and measurements without it answer nothing
 
     def _absorb(self, kind: str, measurement: Measurement) -> None:
         state = self.states[measurement.table]
@@ -164,20 +171,25 @@ class Asker:
         found = model.measured(query, limit / 1.96)
         if found is not None and error_bound(found[1], not query.is_indicator) <= limit:
             return self._keep(query, _measured_answer(query, *found, charged=charged))
+        query.check_sensitivity()
         estimate = round(model.estimate(query))
         reservation = None if state.net.hard_rounds == 0 else self._reserve_hard_round()
         if reservation is None:
+            if self.policy.mechanism.when_spent == "refuse":  # another session was faster
+                share = self.plan.epsilon_share(self.plan.hard_cost)
+                raise BudgetExhausted("no hard round is left", requested=share, remaining=self.remaining_share())
             found = model.measured(query, state.bound / 1.96)
             return self._keep(query, _untested(query, estimate, found, state.bound, charged))
         value = self._counts(query).map(query.floor)
+        self._reservation = None  # an interrupt may lose a hard outcome: then nothing is tested under it again
         with self._ledger.drawing(reservation):
             outcome = two_sided(value, estimate, state.theta, state.test, self._entropy)
             if outcome.hard:
-                self._reservation = None
                 record = {"query": query.key, "table": query.table, "estimate": estimate, "side": outcome.value}
                 self._ledger.hard(reservation, record)
         if outcome.hard:
             return self._measure(state, model, query, siblings, reservation, charged)
+        self._reservation = reservation
         bound = state.bound + (not query.is_indicator)
         return self._keep(query, _exact(estimate, bound, "hypothesis", charged))
 
@@ -214,7 +226,7 @@ class Asker:
         """The hard round after its record is durable: measure the scope, make that durable, absorb, answer."""
         same = [s for s in siblings if same_shape(s, query)]
         sigma = state.net.sigma
-        axes = measurement_axes(query, same, model.total, float(sigma))
+        axes = measurement_axes(query, same, model.total, float(sigma), state.bound)
         scope = tuple(c for a in axes for c in a.columns)
         keyed = query.keyed
         text: tuple[str, ...] = ()
@@ -233,7 +245,7 @@ class Asker:
         answer = _measured_answer(query, *found, charged=charged)
         self._ledger.release(reservation, encode_measurement(CONTINGENCY, measurement), [(query.key, answer)])
         self._remember_recent(query, answer)
-        state.absorb(measurement)
+        self._follow()
         return answer
 
     def _know_total(self, state: TableState) -> tuple[TableModel, float]:
@@ -245,18 +257,31 @@ class Asker:
         if row_count_is_public(self.policy, state.table):
             exact = np.array(public_total(rows, self.policy.privacy.neighbors, state.table))
             return state.know_total(Measurement(name, (), exact, 0.0)), 0.0
-        cost = total_cost(self.plan, self.policy, state.table)
+        charged = self._measure_total(state, rows)
+        model = self.states[name].model
+        if model is None:
+            raise InternalError("a released row count is not in the ledger")
+        return model, charged
+
+    def _measure_total(self, state: TableState, rows: Private[Counts]) -> float:
+        """Measure the row count unless another session just did; what that charged, in epsilon."""
+        name, cost = state.table.name, total_cost(self.plan, self.policy, state.table)
         reservation = self._ledger.reserve(
             cost,
             lambda totals: self.accountant.check(totals.spent, totals.reserved, cost),
             {"purpose": "row count", "table": name, "burn": cost},
         )
+        self._follow()
+        if state.model is not None:
+            self._ledger.free(reservation)
+            return 0.0
         sigma = total_sigma(self.plan, self.policy, state.table)
         with self._ledger.drawing(reservation):
             values = measure(rows, sigma, self._entropy)
             measurement = Measurement(name, (), values, float(sigma))
             self._ledger.release(reservation, encode_measurement(TOTAL, measurement))
-        return state.know_total(measurement), self.plan.epsilon_share(cost)
+        self._follow()
+        return self.plan.epsilon_share(cost)
 
     def close(self) -> None:
         """Give the unused reservation back."""

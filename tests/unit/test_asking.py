@@ -276,3 +276,96 @@ def test_replace_one_measures_a_row_count_that_a_neighbour_can_change(table: Tab
 def test_the_exact_row_count_never_leaves_under_add_remove() -> None:
     with pytest.raises(InternalError):
         public_total(Private(np.array(5)), "add-remove", OPEN)
+
+
+class Interrupted(Coins):
+    """The interrupt comes right after the coin that comes out hard, before anything can be written down."""
+
+    interrupts = 2
+
+    def bits(self, n: int) -> int:
+        super().bits(n)
+        if self.interrupts > 0:
+            self.interrupts -= 1
+            raise KeyboardInterrupt
+        return (1 << n) - 1
+
+
+def test_an_interrupt_among_the_coins_ends_their_reservation() -> None:
+    """A hard outcome may be lost with it; a second one under the same reservation would be charged nowhere."""
+    log: list[str] = []
+    rules = policy()
+    plan = make_plan(rules)
+    ledger = Recorder({"plan": plan.to_json()}, log)
+    asker = Asker(rules, plan, MemoryEngine(rules, {"t": ROWS}), ledger, Interrupted(1, log))
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            asker.ask(on("a", 1, 0))
+    assert asker.ask(on("a", 1, 0)).charged > 0
+    assert log.count("reserve") == 1 + 3
+    asker.close()
+    ledger.close()
+    assert ledger._balance.totals == Totals(plan.release_budget + plan.hard_cost + 2 * plan.test_cost, 0)
+
+
+def test_sessions_on_one_ledger_have_the_state_of_its_replay() -> None:
+    """Each absorbs its own releases and the others' once, in the ledger's order."""
+
+    class Shared(MemoryLedger):
+        def changed(self) -> bool:
+            return True
+
+    rules = policy(hard_rounds=6)
+    plan = make_plan(rules)
+    ledger = Shared({"plan": plan.to_json()})
+    first, second, third = (
+        Asker(rules, plan, MemoryEngine(rules, {"t": ROWS}), ledger, SeededEntropy(seed)) for seed in (1, 2, 3)
+    )
+    assert first.ask(on("a", 1, 0)).charged > 0
+    second.catch_up()
+    assert second.ask(word("often", "twice")).charged > 0
+    assert second.ask(on("b", 1, 0)).charged > 0
+    first.catch_up()
+    assert first.ask(word("twice", None)).charged > 0
+    for asker in (first, second, third):
+        asker.catch_up()
+    models = [asker.states["t"].model for asker in (first, second, third)]
+    for query in (on("a", 1, 0), on("b", 0, 1), word("often"), word("twice"), word(None)):
+        assert len({model.estimate(query) for model in models if model is not None}) == 1
+    assert len({len(m.dense.measurements) for m in models if m is not None}) == 1
+
+
+def test_a_row_count_that_two_sessions_measured_at_once_loses_no_measurement() -> None:
+    asker, ledger, _ = make(policy())
+    asker.ask(on("a", 1, 0))
+    (total,) = (e for e in ledger.events() if e.kind == "release" and e.payload["kind"] == "total")
+    ledger.release(ledger.reserve(1, lambda _: None, {"burn": 1}), total.payload)
+    second = Asker(asker.policy, asker.plan, MemoryEngine(asker.policy, {"t": ROWS}), ledger, SeededEntropy(9))
+    ours, theirs = asker.states["t"].model, second.states["t"].model
+    assert ours is not None
+    assert theirs is not None
+    assert ours.estimate(on("a", 1, 0)) == theirs.estimate(on("a", 1, 0))
+
+
+def test_nothing_is_answered_untested_under_refuse() -> None:
+    """Between the check of the statement and its questions another session may take the last hard round."""
+    asker, ledger, _ = make(policy(hard_rounds=1, when_spent="refuse"))
+    ledger.reserve(asker.plan.hard_cost, lambda _: None, {"burn": 1})
+    with pytest.raises(BudgetExhausted):
+        asker.ask(on("a", 1, 0))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        LinearQuery("t", (Factor(("a",), np.array([2, 0])),)),
+        LinearQuery("t", (Factor(("a",), np.array([-1, 0])),)),
+        LinearQuery("t", (Factor(("a",), np.array([3, 0]), 2),)),
+        LinearQuery("t", (), KeyedFactor(("w",), (("often",), ("often",)), (), np.array([1, 1]))),
+    ],
+)
+def test_a_query_more_sensitive_than_charged_is_never_tested(query: LinearQuery) -> None:
+    asker, _, log = make(policy())
+    with pytest.raises(InternalError):
+        asker.ask(query)
+    assert "coin" not in log
