@@ -88,6 +88,8 @@ class MemoryLedger:
     @contextmanager
     def drawing(self, reservation: int) -> Iterator[None]:
         with self._entered():
+            if self._balance.held(reservation, _HOLDER).hard or reservation in self._drawing:
+                raise already_hard(reservation)
             self._drawing.add(reservation)
         yield
         self._drawing.discard(reservation)

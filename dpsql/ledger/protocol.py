@@ -56,7 +56,10 @@ class Ledger(Protocol):
         ...
 
     def drawing(self, reservation: int) -> AbstractContextManager[None]:
-        """Around the coins drawn under a reservation: left by an exception, it can be freed no more, only burnt."""
+        """Around the coins drawn under a reservation: left by an exception, it can be freed no more, only burnt.
+
+        ``LedgerError`` when the reservation is hard, not open, or was left by an exception: no coin is drawn then.
+        """
         ...
 
     def lookup(self, key: str) -> Answer | None:

@@ -208,9 +208,11 @@ class SqliteLedger:
     @contextmanager
     def drawing(self, reservation: int) -> Iterator[None]:
         """Around the coins drawn under ``reservation``. An exception inside leaves their outcome unknown, so it counts
-        as drawn: the reservation can still become hard and be released, but not be freed."""
+        as drawn: the reservation can still become hard and be released, but not be freed or drawn under again."""
         with self._lock:
             self._enter()
+            if self._history.balance.held(reservation, self._holder.name).hard or reservation in self._drawing:
+                raise already_hard(reservation)
             self._drawing.add(reservation)
         yield
         with self._lock:

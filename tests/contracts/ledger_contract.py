@@ -154,6 +154,18 @@ class LedgerContract:
             ledger.free(number)
         assert ledger.totals() == Totals(0, 10)
 
+    def test_left_while_drawing_nothing_is_drawn_again(self, ledger: Ledger) -> None:
+        number = ledger.reserve(5, any_cost, {"burn": 2})
+        with suppress(KeyboardInterrupt), ledger.drawing(number):
+            raise KeyboardInterrupt
+        hard = ledger.reserve(5, any_cost, {"burn": 2})
+        ledger.hard(hard, {})
+        freed = ledger.reserve(5, any_cost, {"burn": 2})
+        ledger.free(freed)
+        for used in (number, hard, freed):
+            with pytest.raises(LedgerError), ledger.drawing(used):
+                pytest.fail("a coin could be drawn")
+
     def test_drawing_that_ends_well_may_be_freed(self, ledger: Ledger) -> None:
         number = ledger.reserve(10, any_cost, {"burn": 3})
         with ledger.drawing(number):
