@@ -59,8 +59,8 @@ class Namer:
         return [next(answers) if n is None else n for n in simple]
 
     def _ask(self, select: exp.Select, asked: Sequence[exp.Expr], scope: Scope) -> tuple[str, ...]:
-        plain = tuple(item.sql(dialect=Dialect).lower() for item in asked)
-        if not scope.base or any(item.find(exp.Query) for item in asked):
+        plain = tuple(item.sql(dialect=Dialect, normalize_functions="lower") for item in asked)
+        if not scope.base or any(_opaque(item) for item in asked):
             return plain
         items = ", ".join(i.sql(dialect=Dialect) for i in select.expressions)
         group = select.args.get("group")
@@ -82,3 +82,9 @@ class Namer:
             known = tuple(name for item, name in pairs if id(item) in wanted)
             self._known.put(key, known, 1)
         return known
+
+
+def _opaque(item: exp.Expr) -> bool:
+    """Whether an item holds a query, or a star that is no argument: it is refused later, or named by its text."""
+    stars = (n for n in item.find_all(exp.Star) if not isinstance(n.parent, exp.Anonymous))
+    return item.find(exp.Query) is not None or next(stars, None) is not None

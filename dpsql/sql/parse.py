@@ -44,7 +44,11 @@ def _with_start(parser: Callable[[Any], Any]) -> Callable[[Any], Any]:
 class Dialect(DuckDB):
     """DuckDB's dialect with every function kept under its own name."""
 
-    class Parser(DuckDB.Parser):  # type: ignore[misc, valid-type] # sqlglot makes the class at run time
+    class Tokenizer(DuckDB.Tokenizer):  # type: ignore[misc, valid-type] # sqlglot makes the class at run time
+        # "?::" is an operator elsewhere; here it is a parameter and a cast
+        KEYWORDS: ClassVar[Any] = {k: v for k, v in DuckDB.Tokenizer.KEYWORDS.items() if k != "?::"}
+
+    class Parser(DuckDB.Parser):  # type: ignore[misc, valid-type] # as above
         FUNCTIONS: ClassVar[Any] = {}
         FUNCTION_PARSERS: ClassVar[Any] = {
             name: parser

@@ -252,7 +252,7 @@ class Walk:
             bound = binder.bind(unwrap(inner))
             name = item.alias if isinstance(item, exp.Alias) else inner.name
             if not isinstance(item, exp.Alias) and not isinstance(inner, exp.Column):
-                name = inner.sql(dialect=Dialect).lower()
+                name = inner.sql(dialect=Dialect, normalize_functions="lower")
             wrapped = bound if bound.text or bound.literal or bound.sql == quoted(bound.sql[1:-1]) else _grouped(bound)
             names.setdefault(name.lower(), (name, wrapped))
         base = scope.base and star_only
