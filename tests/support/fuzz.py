@@ -5,15 +5,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 _WORDS = re.compile(r"\s+|\w+|'[^']*'|.", re.DOTALL)
-_SOUP = (
-    "SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET AS AND OR NOT IN IS NULL LIKE BETWEEN CASE WHEN THEN ELSE END"
-    " JOIN LEFT ON USING UNION ALL DISTINCT WITH RECURSIVE OVER PARTITION FILTER QUALIFY WINDOW EXISTS ANY CAST INTERVAL"
-    " DATE TABLE VALUES LATERAL PIVOT SAMPLE ( ) ( ) , , . ; * + - / % ** || :: = <> < > <= >= ! ? $1 $x [ ] { } : -> @ #"
-    " \\ ' \" ` ~ ^ & | COUNT(*) COUNT SUM AVG MIN people visits regions age member region joined hours name secret"
-    " day kind place unit rowid 0 1 -1 1e999 0x1F 9223372036854775808 'north' 'x' '' TRUE t.* people.age _released_1 g0"
-    " dpsql_rows DP_INTERVAL_LOW unnest range generate_series read_csv getenv error random now lambda x \N{SNOWMAN}"
-    " \N{ZERO WIDTH SPACE} \t \n -- /* */ $$ E'\\n' x'ff'"
-).split(" ")
+_VOCABULARY = r"""
+SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET AS AND OR NOT IN IS NULL LIKE BETWEEN CASE WHEN THEN ELSE END JOIN
+LEFT ON USING UNION ALL DISTINCT WITH RECURSIVE OVER PARTITION FILTER QUALIFY WINDOW EXISTS ANY CAST INTERVAL DATE TABLE
+VALUES LATERAL PIVOT SAMPLE ( ) ( ) , , . ; * + - / % ** || :: = <> < > <= >= ! ? $1 $x [ ] { } : -> @ # ' " ` ~ ^ & | \
+COUNT(*) COUNT SUM AVG MIN people visits regions age member region joined hours name secret day kind place unit rowid
+0 1 -1 1e999 0x1F 9223372036854775808 'north' 'x' '' TRUE t.* people.age _released_1 g0 dpsql_rows DP_INTERVAL_LOW
+unnest range generate_series read_csv getenv error random now lambda x -- /* */ $$ E'\n' x'ff'
+"""
+_SOUP = (*_VOCABULARY.split(), "\t", "\n", "\N{SNOWMAN}", "\N{ZERO WIDTH SPACE}", "")
 
 
 def soup(coins: random.Random) -> str:
