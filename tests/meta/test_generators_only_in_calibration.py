@@ -1,0 +1,23 @@
+"""Seeded generators appear in one file, which simulates from public numbers; never anywhere near a release."""
+
+import re
+from pathlib import Path
+
+import dpsql
+
+PACKAGE = Path(dpsql.__file__).parent
+PATTERN = re.compile(r"np\.random|numpy\.random|default_rng|^\s*(import|from) random\b", re.MULTILINE)
+
+
+def test_generators_only_in_calibration() -> None:
+    found = {p.relative_to(PACKAGE).as_posix() for p in PACKAGE.rglob("*.py") if PATTERN.search(p.read_text())}
+    assert found == {"hypothesis/calibration.py"}
+
+
+def test_only_hypotheses_know_the_simulations() -> None:
+    users = [
+        p.relative_to(PACKAGE).parts[0]
+        for p in PACKAGE.rglob("*.py")
+        if "hypothesis.calibration" in p.read_text() and p.parent.name != "hypothesis"
+    ]
+    assert not {"mechanism", "engine", "ledger", "accounting"} & set(users)

@@ -1,0 +1,137 @@
+"""Calibrated error bars: they cover fresh noise, follow it, repeat, and keep silent where nothing was measured."""
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from dpsql.domain import TableDomain
+from dpsql.hypothesis.calibration import Calibration, calibration, random_queries
+from dpsql.hypothesis.coverage import Coverage
+from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.wide import WideHypothesis
+from dpsql.query import Factor, LinearQuery, linear_query
+from tests.support.simulated import all_of, marginal, measured, pairwise_table, table_of
+
+SHAPE = (8, 5, 4, 6)
+NAMES = ("a", "b", "c", "d")
+TABLE = table_of(SHAPE, (True,))
+CELLS = np.rint(pairwise_table(SHAPE, 20_000, np.random.default_rng(0)))
+TOTAL = float(CELLS.sum())
+
+
+def wide(measurements: Sequence[Measurement]) -> WideHypothesis:
+    out = WideHypothesis(TABLE, TOTAL)
+    for m in measurements:
+        out.absorb(m)
+    return out
+
+
+def fit(measurements: Sequence[Measurement]) -> Callable[[LinearQuery], float]:
+    return wide(measurements).answer
+
+
+def noisy(sigma: float, seed: int) -> list[Measurement]:
+    rng = np.random.default_rng(seed)
+    return [*all_of(CELLS, 1, sigma, rng), *all_of(CELLS, 2, sigma, rng)]
+
+
+def calibrated(found: Sequence[Measurement], table: TableDomain = TABLE) -> Calibration:
+    return calibration(table, TOTAL, found, fit, wide(found).contingency, simulations=4, queries=80)
+
+
+def asked(number: int, count: int, seed: int) -> list[LinearQuery]:
+    coverage = Coverage(TABLE, TOTAL, noisy(30.0, 1))
+    return random_queries(coverage, number, count, np.random.default_rng(seed))
+
+
+def truth(query: LinearQuery) -> float:
+    return query.estimate(marginal(CELLS, NAMES, query.scope))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("sigma", [15.0, 80.0])
+def test_error_bars_cover_fresh_queries_without_being_wide(sigma: float) -> None:
+    inside: dict[int, list[bool]] = {}
+    errors, bounds = [], []
+    for seed in (11, 12):
+        found = noisy(sigma, seed)
+        answer, bars = fit(found), calibrated(found)
+        for number in (1, 2, 3, 4):
+            for q in asked(number, 120, seed):
+                bound = bars.bound(q)
+                assert bound is not None
+                errors.append(abs(round(answer(q)) - truth(q)))
+                bounds.append(bound)
+                inside.setdefault(number, []).append(errors[-1] <= bound)
+    assert np.mean([x for found in inside.values() for x in found]) >= 0.95
+    assert min(np.mean(found) for found in inside.values()) >= 0.92
+    assert np.median(bounds) <= 7 * np.median(errors)
+
+
+def test_error_bars_follow_the_noise() -> None:
+    small, large = calibrated(noisy(10.0, 21)), calibrated(noisy(100.0, 21))
+    ratios = [large.bound(q) / small.bound(q) for q in asked(2, 60, 3)]  # type: ignore[operator]
+    assert float(np.median(ratios)) > 2.5
+
+
+def test_equal_measurements_give_equal_error_bars() -> None:
+    found = noisy(30.0, 31)
+    one, other = calibrated(found), calibrated(found)
+    assert [one.bound(q) for q in asked(3, 40, 4)] == [other.bound(q) for q in asked(3, 40, 4)]
+
+
+def test_columns_that_were_not_measured_together_have_no_error_bar() -> None:
+    rng = np.random.default_rng(41)
+    found = [*all_of(CELLS, 1, 20.0, rng), measured(CELLS, "ab", 20.0, rng), measured(CELLS, "ac", 20.0, rng)]
+    bars = calibrated(found)
+    half = {c: Factor((c,), np.arange(n) % 2) for c, n in zip(NAMES, SHAPE, strict=True)}
+
+    def over(columns: str) -> LinearQuery:
+        query = linear_query(TABLE, [half[c] for c in columns])
+        assert query is not None
+        return query
+
+    assert bars.bound(over("a")) is not None
+    assert bars.bound(over("ab")) is not None
+    assert bars.bound(over("bc")) is None
+    assert bars.bound(over("abc")) is None
+    assert calibrated([]).bound(over("a")) is None
+
+
+def test_an_error_bar_is_at_least_one_and_grows_with_its_factor() -> None:
+    bars = calibrated(noisy(0.01, 51))
+    for q in asked(2, 20, 5):
+        narrow, broad = bars.bound(q, 1.0), bars.bound(q, 50.0)
+        assert narrow is not None
+        assert broad is not None
+        assert 1 <= narrow <= broad
+
+
+def test_noise_of_a_query_is_that_of_its_best_table() -> None:
+    rng = np.random.default_rng(61)
+    coverage = Coverage(TABLE, TOTAL, [measured(CELLS, "ab", 10.0, rng), measured(CELLS, "abc", 4.0, rng)])
+    q = linear_query(
+        TABLE, [Factor(("a",), np.array([1, 1, 0, 0, 0, 0, 0, 0])), Factor(("b",), np.array([1, 0, 0, 0, 0]))]
+    )
+    assert q is not None
+    assert coverage.noise(q, lambda _: 0.0) == pytest.approx(min(10.0 * 2**0.5, 4.0 * 8**0.5))
+
+
+def test_cut_parts_are_taken_in_or_left_out_whole() -> None:
+    rng = np.random.default_rng(71)
+    labels = {"a": np.array([0, 0, 0, 1, 1, 2, 2, 2])}
+    found = [measured(CELLS, p, 10.0, rng, labels) for p in combinations(NAMES, 2)]
+    coverage = Coverage(TABLE, TOTAL, found)
+    b = Factor(("b",), np.array([1, 0, 0, 0, 1]))
+    cut = linear_query(TABLE, [Factor(("a",), np.array([0, 1, 1, 1, 1, 0, 0, 0])), b])
+    whole = linear_query(TABLE, [Factor(("a",), np.array([0, 0, 0, 1, 1, 0, 0, 0])), b])
+    assert cut is not None
+    assert whole is not None
+    outer, inner = coverage.rounded(cut)
+    assert outer is not None
+    assert inner is not None
+    assert outer.factors[0].weights.tolist() == [1, 1, 1, 1, 1, 0, 0, 0]
+    assert inner.key == whole.key
+    assert coverage.rounded(whole) == (None, None)

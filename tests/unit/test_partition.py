@@ -1,0 +1,66 @@
+"""Partitions of a column: sizes, nesting, intervals."""
+
+import numpy as np
+import pytest
+
+from dpsql.hypothesis.one_way import PartCounts, clean_one_way
+from dpsql.hypothesis.partition import atoms, indicator, merged, nested, part_sums, refinement
+
+
+def test_atoms_leave_an_average_cell_above_its_noise() -> None:
+    values = np.random.default_rng(1).integers(1, 1000, 60).astype(float)
+    labels = atoms(values, 5.0, 50.0, 30_000.0)
+    parts = int(labels.max()) + 1
+    assert parts == 28  # sqrt(30000 / (.75 * 50))
+    assert atoms(values, 5.0, 1.0, 30_000.0).tolist() == list(range(60))
+    assert int(atoms(values, 5.0, 1e9, 30_000.0).max()) + 1 == 2
+
+
+def test_ordered_columns_are_cut_into_intervals() -> None:
+    rng = np.random.default_rng(2)
+    for size in (40, 2000):
+        labels = merged(rng.uniform(0.0, 10.0, size), 9, ordered=True)
+        assert int(labels.max()) + 1 == 9
+        assert (np.diff(labels) >= 0).all()
+
+
+def test_heavy_cells_stay_alone_and_light_ones_share() -> None:
+    labels = merged(np.array([500.0, 1.0, 2.0, 400.0, 3.0, 300.0]), 4, ordered=False)
+    assert labels.tolist() == [0, 1, 1, 2, 1, 3]
+
+
+def test_levels_are_nested() -> None:
+    masses = np.random.default_rng(3).exponential(100.0, 30)
+    for ordered in (False, True):
+        levels = nested(masses, (4, 8, 12), ordered)
+        for coarse, fine in ((4, 8), (8, 12)):
+            assert int(levels[coarse].max()) + 1 == coarse
+            for part in range(fine):
+                assert len(set(levels[coarse][levels[fine] == part].tolist())) == 1
+
+
+def test_a_refinement_tells_apart_what_any_partition_does() -> None:
+    both = refinement([np.array([0, 0, 1, 1, 1]), np.array([1, 0, 0, 0, 2])])
+    assert both.tolist() == [0, 1, 2, 2, 3]
+    assert indicator(both) @ np.arange(5.0) == pytest.approx(part_sums(both, np.arange(5.0)))
+
+
+def test_clean_one_ways_are_generalised_least_squares() -> None:
+    rng = np.random.default_rng(4)
+    truth = rng.integers(200, 900, 7).astype(float)
+    total = float(truth.sum())
+    coarse = [np.array([0, 0, 1, 1, 2, 2, 2]), np.array([0, 1, 1, 1, 1, 0, 0])]
+    counts = [PartCounts(np.arange(7), truth + rng.normal(0, 30, 7), 30.0)]
+    counts += [PartCounts(c, part_sums(c, truth) + rng.normal(0, 10, int(c.max()) + 1), 10.0) for c in coarse]
+    rows = np.concatenate([indicator(c.labels) / c.sigma for c in counts] + [np.full((1, 7), 1e4)])
+    values = np.concatenate([c.values / c.sigma for c in counts] + [np.array([1e4 * total])])
+    oracle = np.linalg.lstsq(rows, values, rcond=None)[0]
+    assert clean_one_way(7, counts, total) == pytest.approx(oracle, abs=0.05)
+
+
+def test_clean_one_ways_are_tables() -> None:
+    noisy = PartCounts(np.arange(20), np.random.default_rng(5).normal(0.0, 50.0, 20), 50.0)
+    cleaned = clean_one_way(20, [noisy], 100.0)
+    assert (cleaned > 0).all()
+    assert cleaned.sum() == pytest.approx(100.0)
+    assert clean_one_way(4, [], 8.0) == pytest.approx(np.full(4, 2.0))
