@@ -20,8 +20,8 @@ def _pow(self: Any, node: exp.Pow) -> str:
     return str(self.binary(node, "**"))
 
 
-def _full_match(self: Any, node: exp.RegexpLike) -> str:
-    return str(self.func("regexp_full_match", node.this, node.expression))
+def _matches(self: Any, node: exp.RegexpLike) -> str:
+    return str(self.binary(node, "~"))
 
 
 def _starts_with(self: Any, node: exp.StartsWith) -> str:
@@ -44,11 +44,11 @@ def _with_start(parser: Callable[[Any], Any]) -> Callable[[Any], Any]:
 class Dialect(DuckDB):
     """DuckDB's dialect with every function kept under its own name."""
 
-    class Tokenizer(DuckDB.Tokenizer):  # type: ignore[misc, valid-type] # sqlglot makes the class at run time
+    class Tokenizer(DuckDB.Tokenizer):
         # "?::" is an operator elsewhere; here it is a parameter and a cast
         KEYWORDS: ClassVar[Any] = {k: v for k, v in DuckDB.Tokenizer.KEYWORDS.items() if k != "?::"}
 
-    class Parser(DuckDB.Parser):  # type: ignore[misc, valid-type] # as above
+    class Parser(DuckDB.Parser):  # type: ignore[misc, valid-type] # sqlglot makes the class at run time
         FUNCTIONS: ClassVar[Any] = {}
         FUNCTION_PARSERS: ClassVar[Any] = {
             name: parser
@@ -67,7 +67,7 @@ class Dialect(DuckDB):
         TRANSFORMS: ClassVar[Any] = {
             **DuckDB.Generator.TRANSFORMS,
             exp.Pow: _pow,
-            exp.RegexpLike: _full_match,
+            exp.RegexpLike: _matches,
             exp.StartsWith: _starts_with,
         }
 
