@@ -25,9 +25,9 @@ class BenchmarkTable:
     columns: tuple[Column, ...]
 
     def policy(self, epsilon: Fraction = Fraction(1), planned: int = 10_000, hard_rounds: int | None = None) -> Policy:
-        """(epsilon, 1e-6), add-remove, rows as privacy units."""
+        """(epsilon, 1e-6), add-remove, rows as privacy units, no warm start."""
         privacy = Privacy(epsilon, Fraction(1, 10**6), "add-remove", planned)
-        return Policy(privacy, (self.domain,), Mechanism(hard_rounds=hard_rounds))
+        return Policy(privacy, (self.domain,), Mechanism("pmw", hard_rounds))
 
 
 def adult6(folder: Path) -> BenchmarkTable:
