@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from dpsql.domain import Value
+from dpsql.errors import DataError
 from dpsql.result import Answer
 
 ROW = "_row"
@@ -32,11 +33,19 @@ _ARROW: dict[str, pa.DataType] = {
 def arrow_array(values: Sequence[Value], sql_type: str) -> Any:
     """The values (of the DuckDB type ``sql_type``) as an Arrow array; types without a fixed counterpart are inferred.
 
+    Raises DataError for a released sum beyond its type.
+
     >>> arrow_array([1, None], "BIGINT").type
     DataType(int64)
     """
     known = _ARROW.get(sql_type.upper())
-    return pa.array(values, known) if known is not None else pa.array(values)
+    try:
+        return pa.array(values, known) if known is not None else pa.array(values)
+    except (OverflowError, pa.ArrowInvalid):
+        pass
+    raise DataError(
+        f"a released number does not fit into {sql_type}", hint="sum smaller numbers, or CAST them to DOUBLE"
+    )
 
 
 def released_table(
