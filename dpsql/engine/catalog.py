@@ -1,5 +1,6 @@
 """What the database's catalog says about tables and columns. Reads no rows."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -8,12 +9,13 @@ from functools import cached_property
 from dpsql.domain import ColumnDomain, TableDomain
 from dpsql.engine.quoting import identifier
 from dpsql.engine.reader import Reader
-from dpsql.errors import PolicyError
+from dpsql.errors import EngineError, PolicyError
 from dpsql.policy import Policy
 
 INTEGERS = frozenset(
     ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"]
 )
+_WORD = re.compile(r"\w+")
 FLOATS = frozenset(["FLOAT", "DOUBLE"])
 
 _NAMES = """
@@ -44,11 +46,17 @@ class Source:
         return column.lower() in self.types
 
 
+def described(reader: Reader, sql: str) -> Source:
+    """The source that quoted SQL names."""
+    rows = reader.rows(f"reading the columns of {sql}", f"DESCRIBE {sql}")
+    return Source(sql, tuple((str(row[0]), str(row[1])) for row in rows))
+
+
 class Catalog:
     """Tables and views of the current database; the current schema goes first when a name occurs twice."""
 
     def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+        self.reader = reader
         self._names: dict[str, tuple[str, str, str]] = {}
         for database, schema, name in reader.rows("listing its tables", _NAMES):
             self._names.setdefault(name.lower(), (database, schema, name))
@@ -64,18 +72,17 @@ class Catalog:
         if found is None:
             return None
         sql = ".".join(identifier(part) for part in found)
-        rows = self._reader.rows(f"reading the columns of {name}", f"DESCRIBE {sql}")
-        return Source(sql, tuple((str(row[0]), str(row[1])) for row in rows))
+        return described(self.reader, sql)
 
     def details(self, name: str) -> list[tuple[str, str, bool, tuple[str, ...]]]:
         """(column, type, declared NOT NULL, values of an ENUM) of a table or view that exists."""
         sql = ".".join(identifier(part) for part in self._names[name.lower()])
         out = []
-        for column, kind, null, *_ in self._reader.rows(f"reading the columns of {name}", f"DESCRIBE {sql}"):
+        for column, kind, null, *_ in self.reader.rows(f"reading the columns of {name}", f"DESCRIBE {sql}"):
             values: tuple[str, ...] = ()
             if str(kind).startswith("ENUM"):
                 enum = f"SELECT unnest(enum_range(any_value({identifier(column)}))) FROM (SELECT * FROM {sql} LIMIT 0)"
-                values = tuple(row[0] for row in self._reader.rows(f"reading the type of {column}", enum))
+                values = tuple(row[0] for row in self.reader.rows(f"reading the type of {column}", enum))
             out.append((str(column), str(kind), null == "NO", values))
         return out
 
@@ -97,8 +104,9 @@ def private_sources(catalog: Catalog, policy: Policy) -> dict[str, Source]:
 
 
 def public_sources(catalog: Catalog, policy: Policy, private: Iterable[Source]) -> dict[str, Source]:
-    """The source of every public table, by lower-cased name. PolicyError when one is missing or private."""
+    """The source of every public table, by lower-cased name. PolicyError when one is missing or shows a private one."""
     taken = {source.sql for source in private}
+    behind: set[str] = {sql for source in private for sql in base_tables(catalog.reader, source)}
     out = {}
     for name in policy.public_tables:
         source = catalog.source(name)
@@ -113,7 +121,47 @@ def public_sources(catalog: Catalog, policy: Policy, private: Iterable[Source]) 
                 f"{name!r} is a private table", path="public.tables", hint="remove it here or under [tables]"
             )
         out[name.lower()] = source
+    tables = {source.sql for source in out.values()}
+    for name, source in out.items():
+        read = set(base_tables(catalog.reader, source)) - {source.sql}
+        if read & ((taken | behind) - tables):
+            raise PolicyError(
+                f"{name!r} reads a private table",
+                path="public.tables",
+                hint="publish a table of its own, made from what everybody may know",
+            )
     return out
+
+
+def base_tables(reader: Reader, source: Source) -> tuple[str, ...]:
+    """The tables that a view reads, also by way of other views, as quoted SQL; a table reads itself.
+
+    Names that could mean several tables stand for all of them.
+    """
+    what = "listing the tables behind a view"
+    try:
+        names = reader.table_names(what, f"SELECT * FROM {source.sql}")
+    except EngineError:  # DuckDB cannot name the tables of every view, for example not of a join with USING
+        names = _mentioned(reader, what, source)
+    read = {name.replace('"', "").lower() for name in names}
+    tables = "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
+    return tuple(
+        ".".join(identifier(part) for part in found)
+        for found in reader.rows(what, tables)
+        if any(".".join(found[i:]).replace('"', "").lower() in read for i in range(3))
+    )
+
+
+def _mentioned(reader: Reader, what: str, source: Source) -> set[str]:
+    """Every name in the definition of a view, and in those of the views that it names."""
+    rows = reader.rows(what, "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal")
+    words = {(str(name).lower(), frozenset(_WORD.findall(str(sql).lower().replace('"', "")))) for name, sql in rows}
+    names: set[str] = set()
+    todo = {source.sql.rpartition(".")[2].replace('"', "").lower()}
+    while todo:
+        names |= todo
+        todo = {n for view, found in words if view in names for n in found} - names
+    return names
 
 
 def _check_columns(table: TableDomain, source: Source) -> None:

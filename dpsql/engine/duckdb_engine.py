@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from dpsql.domain import TableDomain
-from dpsql.engine.catalog import Catalog, Source, private_sources, public_sources
+from dpsql.engine.catalog import Catalog, Source, base_tables, described, private_sources, public_sources
 from dpsql.engine.contingencies import Contingencies, Scope
-from dpsql.engine.fingerprint import file_identity, table_fingerprint
+from dpsql.engine.fingerprint import content_fingerprint, file_identity
 from dpsql.engine.reader import Reader, open_read_only, without_cause
 from dpsql.engine.rows import Rows
 from dpsql.engine.scope import private_table, scope_of, text_columns_of
@@ -70,6 +70,7 @@ class DuckDbEngine:
         self._contingencies = Contingencies(CACHE_BYTES)
         self._used: dict[str, set[str]] = {t.name: set() for t in policy.tables}
         self._texts: dict[tuple[str, tuple[str, ...]], TextIndex] = {}
+        self._fingerprints: dict[str, str] = {}
 
     def contingency(self, table: str, columns: tuple[str, ...]) -> Private[Counts]:
         """Counts over the cells of ``columns`` in the given order, int64, in rows; not to be written to."""
@@ -130,10 +131,25 @@ class DuckDbEngine:
         return Private(counts)
 
     def fingerprint(self) -> str:
-        """SHA-256 over the content of declared columns and units, whatever the row order, file or DuckDB version."""
+        """SHA-256 over the content of the private tables, whatever the row order, file or DuckDB version."""
         with self._lock:
-            parts = [table_fingerprint(self._reader, t, self._sources[t.name]) for t in self._policy.tables]
-        return sha256(b"".join(sorted(parts))).hexdigest()
+            parts = sorted((t.name.lower(), self._content(self._sources[t.name])) for t in self._policy.tables)
+        return sha256(repr(parts).encode()).hexdigest()
+
+    def table_fingerprints(self) -> tuple[str, ...]:
+        """The content of each private table by itself, and of the tables behind a view; public tables are left out."""
+        with self._lock:
+            public = {source.sql for source in self._public.values()}
+            found = {self._content(source) for source in self._sources.values()}
+            for source in self._sources.values():
+                behind = set(base_tables(self._reader, source)) - public - {source.sql}
+                found.update(self._content(described(self._reader, sql)) for sql in behind)
+        return tuple(sorted(found))
+
+    def _content(self, source: Source) -> str:
+        if source.sql not in self._fingerprints:
+            self._fingerprints[source.sql] = content_fingerprint(self._reader, source)
+        return self._fingerprints[source.sql]
 
     def file_identity(self) -> str | None:
         """Changes when the database file may have changed; None for an owner's connection, which has no such mark."""

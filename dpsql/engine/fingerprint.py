@@ -3,31 +3,38 @@
 from hashlib import sha256
 from pathlib import Path
 
-from dpsql.domain import TableDomain
-from dpsql.engine.catalog import Source
+from dpsql.engine.catalog import FLOATS, INTEGERS, Source
 from dpsql.engine.content import row_digest
 from dpsql.engine.quoting import identifier
 from dpsql.engine.reader import Reader
 
+_TEXTS = ("VARCHAR", "ENUM", "UUID", "BLOB", "TIMESTAMP", "TIME", "DECIMAL")
 
-def table_fingerprint(reader: Reader, table: TableDomain, source: Source) -> bytes:
-    """A digest of the table's declared columns and unit as a multiset of rows: order does not count, duplicates do.
 
-    Each row is hashed to 128 bits and the halves are summed, so that one scan in any order gives the same digest.
+def content_fingerprint(reader: Reader, source: Source) -> str:
+    """A digest of all columns of a table or view as a multiset of rows: order does not count, duplicates do.
+
+    It knows nothing of a policy, of the table's name, or of the order and the width of its columns, so that a copy, or
+    another choice of declared columns, is known again. Columns whose text is not the same in every session and version
+    (nested types) count by their names alone. Each row is hashed to 128 bits and the halves are summed, so that one
+    scan in any order gives the same digest.
     """
-    columns = [c.name for c in table.columns]
-    if table.unit is not None and table.unit.lower() not in {c.lower() for c in columns}:
-        columns.append(table.unit)
-    pairs = [(identifier(c), source.type_of(c)) for c in columns]
+    columns = sorted((name.lower(), name, kind) for name, kind in source.columns)
+    pairs = [(identifier(name), kind) for _, name, kind in columns if _has_one_text(kind)]
     low, high = "(h & 18446744073709551615::UHUGEINT)::HUGEINT", "(h >> 64)::HUGEINT"
     found = reader.rows(
-        f"fingerprinting {table.name}",
+        "fingerprinting the data",
         f"SELECT count(*), coalesce(sum({low}), 0)::HUGEINT, coalesce(sum({high}), 0)::HUGEINT "
         f"FROM (SELECT {row_digest(pairs)} AS h FROM {source.sql})",
     )
     count, *sums = (int(n) for n in found[0])
     content = (count, *(n % (1 << 64) for n in sums))
-    return sha256(repr((table.name.lower(), [c.lower() for c in columns], content)).encode()).digest()
+    return sha256(repr(([name for name, _, _ in columns], content)).encode()).hexdigest()
+
+
+def _has_one_text(kind: str) -> bool:
+    plain = kind in INTEGERS or kind in FLOATS or kind in ("BOOLEAN", "DATE") or kind.startswith(_TEXTS)
+    return plain and not kind.endswith("]")
 
 
 def file_identity(path: Path) -> str | None:

@@ -91,15 +91,19 @@ class MemoryEngine:
         return Private(out)
 
     def fingerprint(self) -> str:
-        """SHA-256 over the declared columns' values as a multiset of rows."""
-        parts = []
-        for t in self._policy.tables:
-            names = list(dict.fromkeys([*(c.name for c in t.columns), *([t.unit] if t.unit is not None else [])]))
-            columns = [self._columns[t.name][n.lower()] for n in names]
-            fields = [[*map(_field, values, [_null(values)] * len(values))] for values in columns]
-            rows = sorted(_md5("".join(row)) for row in zip(*fields, strict=True))
-            parts.append(sha256(repr((t.name.lower(), [n.lower() for n in names], rows)).encode()).digest())
-        return sha256(b"".join(sorted(parts))).hexdigest()
+        """SHA-256 over the private tables' values as multisets of rows."""
+        parts = sorted((t.name.lower(), self._content(t)) for t in self._policy.tables)
+        return sha256(repr(parts).encode()).hexdigest()
+
+    def table_fingerprints(self) -> tuple[str, ...]:
+        """The content of each private table by itself."""
+        return tuple(sorted({self._content(t) for t in self._policy.tables}))
+
+    def _content(self, table: TableDomain) -> str:
+        columns = sorted(self._columns[table.name].items())
+        fields = [[*map(_field, values, [_null(values)] * len(values))] for _, values in columns]
+        rows = sorted(_md5("".join(row)) for row in zip(*fields, strict=True))
+        return sha256(repr(([name for name, _ in columns], rows)).encode()).hexdigest()
 
     def out_of_domain(self, table: str) -> dict[str, int]:
         """Values that are not NULL but undeclared, per finite column. For the owner alone."""

@@ -25,7 +25,11 @@ class Engine(Protocol):
         ...
 
     def fingerprint(self) -> str:
-        """A digest of the declared columns' content, the same for every copy of the data. For the ledger only."""
+        """A digest of the private tables' content, the same for every copy of the data. For the ledger only."""
+        ...
+
+    def table_fingerprints(self) -> tuple[str, ...]:
+        """A digest of each private table's content, all columns, whatever the policy declares. For the ledger only."""
         ...
 
     def public_table(self, name: str) -> pa.Table:

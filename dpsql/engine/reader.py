@@ -105,6 +105,10 @@ class Reader:
         """All rows of columns that are never NULL and fit in 64 bits."""
         return {name: np.asarray(a, dtype=np.int64) for name, a in self.arrays(what, sql).items()}
 
+    def table_names(self, what: str, sql: str) -> set[str]:
+        """The names of the tables that a query reads, through views; reads no row."""
+        return self._run(what, lambda con: con.get_table_names(sql, qualified=True))
+
     def arrow(self, what: str, sql: str) -> pa.Table:
         """All rows as an Arrow table."""
         return self._run(what, lambda con: con.sql(sql).to_arrow_table())

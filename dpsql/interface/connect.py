@@ -137,7 +137,12 @@ def _open(database: Any, policy: Policy, ledger: Path | None, *, new_budget: boo
         engine = DuckDbEngine(database, policy)
         opened.callback(engine.close)
         public = DuckDbPublicSql(engine.public_table)
-        header = {"policy": policy.digest, "data": engine.fingerprint(), "plan": make_plan(policy).to_json()}
+        header = {
+            "policy": policy.digest,
+            "data": engine.fingerprint(),
+            "tables": " ".join(engine.table_fingerprints()),
+            "plan": make_plan(policy).to_json(),
+        }
         record: MemoryLedger | SqliteLedger
         if ledger is None:
             record = MemoryLedger(header)

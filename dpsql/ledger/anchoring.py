@@ -1,6 +1,6 @@
 """One ledger's ties to the registry: is this the latest state that the machine has seen, and how far is it now?"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dpsql.errors import LedgerError
@@ -11,22 +11,25 @@ from dpsql.ledger.registry import Anchor, Registry
 class Anchoring:
     """Without a registry, or once it fails, the ledger stands on its own; ``notices`` says so."""
 
-    def __init__(self, registry: Registry | None, path: Path, header: Mapping[str, str]) -> None:
+    def __init__(self, registry: Registry | None, path: Path, ledger: str, tables: Sequence[str]) -> None:
         self._registry = registry
         self._path = path
-        self._data = header["data"]
-        self._ledger = header["ledger"]
-        self._anchors: dict[str, Anchor] = {}
+        self._tables = tables
+        self._ledger = ledger
+        self._anchors: list[dict[str, Anchor]] = []
         self.notices: list[str] = []
 
     def recall(self) -> None:
         """Read what is on record, before the history: other sessions may append and record in between."""
         if self._registry is not None:
-            self._anchors = self._registry.anchors(self._data)
+            self._anchors = [self._registry.anchors(table) for table in self._tables]
 
     def check(self, history: History, *, new_budget: bool) -> None:
         """``LedgerError`` unless the history continues the anchored one, or ``new_budget`` allows another ledger."""
-        anchors = self._anchors
+        for anchors in self._anchors:
+            self._check(anchors, history, new_budget=new_budget)
+
+    def _check(self, anchors: Mapping[str, Anchor], history: History, *, new_budget: bool) -> None:
         own = anchors.get(self._ledger)
         if own is None:
             if anchors and not new_budget:
@@ -47,8 +50,9 @@ class Anchoring:
             return
         anchor = Anchor(self._ledger, str(self._path), history.sequence, history.head.hex())
         try:
-            with self._registry.exclusive(self._data):
-                self._registry.record(self._data, anchor, sync=sync)
+            with self._registry.exclusive(*self._tables):
+                for table in self._tables:
+                    self._registry.record(table, anchor, sync=sync)
         except (OSError, LedgerError):
             self.notices.append(f"{self._registry.directory} cannot be written: an older ledger would not be noticed")
             self._registry = None

@@ -3,14 +3,14 @@
 import json
 import secrets
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dpsql.errors import LedgerError
 from dpsql.ledger.record import genesis
-from dpsql.ledger.registry import Anchor, Registry
+from dpsql.ledger.registry import Anchor, Registry, registered_tables
 from dpsql.ledger.sqlite_file import SqliteFile, explain
 from dpsql.ledger.sqlite_schema import FORMAT, check_file, companions, create, read_header
 
@@ -25,6 +25,7 @@ class Opening:
     header: dict[str, str]
     file: SqliteFile
     registry: Registry | None
+    tables: tuple[str, ...]
     on_step: Step
     notices: list[str] = field(default_factory=list)
 
@@ -41,21 +42,23 @@ def prepare(
     """Open or create; every failure is a ``LedgerError`` with nothing of SQLite's attached."""
     step = on_step if on_step is not None else _no_step
     wanted = _complete(header)
+    tables = registered_tables(wanted)
     notices: list[str] = []
     try:
         path = path.expanduser().resolve()
         if not path.exists():
-            registry = _usable(registry, wanted["data"], notices)
-            guard = nullcontext() if registry is None else registry.exclusive(wanted["data"])
+            registry = _usable(registry, tables, notices)
+            guard = nullcontext() if registry is None else registry.exclusive(*tables)
             with guard:
-                _check_absence(path, wanted["data"], create_missing, registry, new_budget)
+                _check_absence(path, tables, create_missing, registry, new_budget)
                 _clear_remnants(path)
                 if create(path, wanted, busy_timeout, step):
                     notices.append(_announcement(path, wanted))
                     if registry is not None:
                         anchor = Anchor(wanted["ledger"], str(path), 0, genesis(wanted).hex())
-                        registry.record(wanted["data"], anchor, sync=True)
-        registry = _usable(registry, wanted["data"], notices)
+                        for table in tables:
+                            registry.record(table, anchor, sync=True)
+        registry = _usable(registry, tables, notices)
         check_file(path)
         file = SqliteFile(path, synchronous="FULL", busy_timeout=busy_timeout)
         try:
@@ -64,7 +67,8 @@ def prepare(
         except BaseException:
             file.close()
             raise
-        return Opening(path, found, file, registry, step, notices)
+        tables = tuple(sorted({*tables, *registered_tables(found)}))
+        return Opening(path, found, file, registry, tables, step, notices)
     except (sqlite3.Error, OSError) as error:
         failure = explain(path, error)
     except (RuntimeError, ValueError):  # a loop of symbolic links, a NUL in the name
@@ -90,23 +94,25 @@ def _complete(header: Mapping[str, str]) -> dict[str, str]:
     return wanted
 
 
-def _usable(registry: Registry | None, data: str, notices: list[str]) -> Registry | None:
+def _usable(registry: Registry | None, tables: Sequence[str], notices: list[str]) -> Registry | None:
     """The registry, or None with a notice when its directory cannot be used."""
     if registry is None:
         return None
     try:
-        with registry.exclusive(data):
+        with registry.exclusive(*tables):
             return registry
     except OSError:
         notices.append(f"{registry.directory} cannot be written: a deleted or older ledger would not be noticed")
         return None
 
 
-def _check_absence(path: Path, data: str, create_missing: bool, registry: Registry | None, new_budget: bool) -> None:
+def _check_absence(
+    path: Path, tables: Sequence[str], create_missing: bool, registry: Registry | None, new_budget: bool
+) -> None:
     """There is no file at ``path``: is that as it should be?"""
-    anchors = {} if registry is None else registry.anchors(data)
+    anchors = [] if registry is None else [a for table in tables for a in registry.anchors(table).values()]
     if anchors and not new_budget:
-        known = sorted(anchor.path for anchor in anchors.values())
+        known = sorted(anchor.path for anchor in anchors)
         if str(path) in known:
             raise LedgerError(
                 f"the ledger {path} is missing; it existed for these data",

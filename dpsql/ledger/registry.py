@@ -1,6 +1,6 @@
 """Anchors: what this machine remembers of each ledger, kept away from the ledgers themselves.
 
-A ledger that was deleted, or replaced by an older copy, cannot tell so itself. The registry remembers for each data
+A ledger that was deleted, or replaced by an older copy, cannot tell so itself. The registry remembers for each table's
 fingerprint which ledgers exist and how far each had come; it holds public values only.
 """
 
@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -48,8 +48,17 @@ def default_state_directory() -> Path:
     return state_directory(os.environ, Path.home())
 
 
+def registered_tables(header: Mapping[str, str]) -> tuple[str, ...]:
+    """The fingerprints under which a ledger is registered: one for each table, or the data's own.
+
+    >>> registered_tables({"data": "d", "tables": "t2 t1"}), registered_tables({"data": "d"})
+    (('t1', 't2'), ('d',))
+    """
+    return tuple(sorted(set(header.get("tables", "").split()))) or (header["data"],)
+
+
 class Registry:
-    """The anchors under one directory, one small file per data fingerprint. Methods may raise ``OSError``."""
+    """The anchors under one directory, one small file per table fingerprint. Methods may raise ``OSError``."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -58,10 +67,12 @@ class Registry:
         return f"Registry({str(self.directory)!r})"
 
     @contextmanager
-    def exclusive(self, data: str) -> Iterator[None]:
-        """Hold the fingerprint's lock over a check and the creation that follows."""
+    def exclusive(self, *data: str) -> Iterator[None]:
+        """Hold the fingerprints' locks over a check and the creation that follows."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with locked(self._file(data).with_suffix(".lock"), _TIMEOUT):
+        with ExitStack() as held:
+            for fingerprint in sorted(set(data)):  # one order for everybody: no deadlock
+                held.enter_context(locked(self._file(fingerprint).with_suffix(".lock"), _TIMEOUT))
             yield
 
     def anchors(self, data: str) -> dict[str, Anchor]:

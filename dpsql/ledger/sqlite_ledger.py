@@ -57,7 +57,7 @@ class SqliteLedger:
         self._holder = Holder(self._path)
         self._drawing: set[int] = set()
         self._history = History(self._file, self._path, self._header)
-        self._anchoring = Anchoring(opening.registry, self._path, self._header)
+        self._anchoring = Anchoring(opening.registry, self._path, self._header["ledger"], opening.tables)
         self._seen_version: int | None = None
         self._answers: AnswerStore | None = None
 

@@ -122,6 +122,9 @@ class Part:
     def fingerprint(self) -> str:
         return "data"
 
+    def table_fingerprints(self) -> tuple[str, ...]:
+        return ("first", "second")
+
     def public_table(self, name: str) -> object:
         raise NotImplementedError
 
@@ -159,7 +162,7 @@ def test_the_ledger_is_bound_to_policy_data_and_plan(monkeypatch: pytest.MonkeyP
     log, headers = with_parts(monkeypatch, broken="")
     con = dpsql.connect(database, ledger=":memory:")
     digest = dpsql.load_policy(POLICY).digest
-    assert headers == [{"policy": digest, "data": "data", "plan": "plan"}]
+    assert headers == [{"policy": digest, "data": "data", "tables": "first second", "plan": "plan"}]
     assert log == ["open engine", "open plan", "open ledger", "open session"]
     con.close()
     assert log[4:] == ["close session"]  # which closes its ledger and engine

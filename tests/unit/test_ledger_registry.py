@@ -182,3 +182,42 @@ def test_holds_public_values_only(path: Path, registry: Registry) -> None:
     assert set(content) == {"data", "ledgers"}
     assert [set(entry) for entry in content["ledgers"]] == [{"ledger", "path", "sequence", "head"}]
     assert file.stat().st_mode & 0o077 == 0
+
+
+TABLES = {**HEADER, "tables": "adult pets"}
+
+
+def test_a_policy_of_other_columns_or_tables_opens_no_second_budget(tmp_path: Path, registry: Registry) -> None:
+    """The data identity follows the policy; the tables' fingerprints do not."""
+    with SqliteLedger.open(tmp_path / "a.ledger", TABLES, registry=registry) as ledger:
+        ledger.release(ledger.reserve(10, any_cost, {}), {})
+    for tables in ("pets", "adult", "adult other", "pets adult"):
+        other = {"policy": "another", "data": "another", "plan": "{}", "tables": tables}
+        error = refused(tmp_path / "b.ledger", registry, other)
+        assert str(tmp_path / "a.ledger") in error.message
+        assert "--new-budget" in error.hint
+    SqliteLedger.open(tmp_path / "c.ledger", {**TABLES, "tables": "other"}, registry=registry).close()
+
+
+def test_every_table_remembers_the_latest_state(tmp_path: Path, registry: Registry) -> None:
+    path, copy = tmp_path / "a.ledger", tmp_path / "copy"
+    SqliteLedger.open(path, TABLES, registry=registry).close()
+    shutil.copy(path, copy)
+    with SqliteLedger.open(path, TABLES, registry=registry) as ledger:
+        ledger.release(ledger.reserve(10, any_cost, {}), {})
+    for table in ("adult", "pets"):
+        (anchor,) = registry.anchors(table).values()
+        assert anchor.sequence == 2
+    remove(path)
+    shutil.move(copy, path)
+    assert "older than" in refused(path, registry, TABLES).message
+
+
+def test_a_new_budget_is_decided_for_all_tables_at_once(tmp_path: Path, registry: Registry) -> None:
+    SqliteLedger.open(tmp_path / "a.ledger", TABLES, registry=registry).close()
+    second = tmp_path / "b.ledger"
+    wider = {**TABLES, "data": "wider", "tables": "adult more"}
+    SqliteLedger.open(second, wider, registry=registry, new_budget=True).close()
+    SqliteLedger.open(second, wider, registry=registry).close()
+    SqliteLedger.open(tmp_path / "a.ledger", TABLES, registry=registry).close()
+    refused(tmp_path / "c.ledger", registry, {**TABLES, "tables": "more"})
