@@ -33,6 +33,14 @@ def test_the_components_of_a_table_are_its_least_squares_fit() -> None:
         assert p.values == pytest.approx(pure(marginal(solved, NAMES, p.columns)), abs=1e-6)
 
 
+def test_overlapping_tables_add_their_precisions() -> None:
+    cells = np.ones(SHAPE)
+    found = [measured(cells, ("a", "b"), 3.0, None), measured(cells, ("a", "c"), 7.0, None)]
+    sigma = {p.columns: p.sigma for p in components(found, ORDER)}
+    assert sigma[("a",)] == pytest.approx((1 / (9.0 * 4) + 1 / (49.0 * 2)) ** -0.5)
+    assert sigma[("a", "b")] == pytest.approx(3.0)
+
+
 def test_the_noise_of_an_interaction_is_predicted() -> None:
     rng = np.random.default_rng(3)
     drawn = np.array([pure(rng.normal(0.0, 2.0, (3, 5))) for _ in range(4000)])

@@ -64,3 +64,10 @@ def test_clean_one_ways_are_tables() -> None:
     assert (cleaned > 0).all()
     assert cleaned.sum() == pytest.approx(100.0)
     assert clean_one_way(4, [], 8.0) == pytest.approx(np.full(4, 2.0))
+
+
+def test_noise_in_empty_cells_does_not_eat_the_full_ones() -> None:
+    truth = np.array([5000.0, 4000.0, *([0.0] * 40)])
+    noisy = PartCounts(np.arange(42), truth + np.random.default_rng(6).normal(0.0, 50.0, 42), 50.0)
+    cleaned = clean_one_way(42, [noisy], 9000.0)
+    assert cleaned[:2] == pytest.approx(truth[:2], abs=150.0)  # scaling the positive cells down takes over 400 off

@@ -134,6 +134,16 @@ def test_a_kept_contingency_shows_what_pairs_cannot() -> None:
     assert model.answer(query(table, a=[0, 1], b=[0, 1], d=[0, 1])) == pytest.approx(truth, rel=0.05)
 
 
+def test_noisier_sums_of_larger_tables_leave_a_measured_pair_alone() -> None:
+    rng = np.random.default_rng(12)
+    cells = np.rint(pairwise_table(SHAPE, 3000, rng))
+    found = [*all_of(cells, 1, 1e-3), measured(cells, "ab", 10.0, rng)]
+    model = wide(TABLE, 3000.0, found)
+    before = model.contingency(("a", "b")).copy()
+    model.absorb(measured(cells, "abd", 50.0, rng))
+    assert model.contingency(("a", "b")) == pytest.approx(before, rel=1e-4)
+
+
 def test_large_scopes_are_answered_through_their_factors() -> None:
     sizes = (30, 2, 40, 3, 2, 50, 4, 2, 60)
     table = table_of(sizes)
