@@ -1,21 +1,13 @@
-"""The classic PEP 249 suite, its test bodies unmodified but for three that it asks drivers to override."""
-
-from typing import Any
+"""The classic PEP 249 suite, its test bodies unmodified but for two that it asks drivers to override."""
 
 import dbapi20
 import duckdb
 
-from dpsql import Connection
-from tests.interface.dbapi_shim import Driver
-from tests.support.fake_session import ExactSession
-
-
-def connect_exactly(owner: Any) -> Connection:
-    return Connection(ExactSession(owner))
+from tests.interface.dbapi_shim import Driver, connect_privately
 
 
 class TestCompliance(dbapi20.DatabaseAPI20Test):
-    driver = Driver(connect_exactly)
+    driver = Driver(connect_privately)
 
     def setUp(self) -> None:
         self.owner = duckdb.connect()
@@ -35,15 +27,9 @@ class TestCompliance(dbapi20.DatabaseAPI20Test):
             cur.setoutputsize(1)
             self._paraminsert(cur)
 
-    def test_non_idempotent_close(self) -> None:
-        """Reasonable persons differ, the suite says: here closing twice is fine."""
-        con = self._connect()
-        con.close()
-        con.close()
-
 
 def test_the_suite_still_has_the_bodies_that_are_overridden() -> None:
     ours = {name for name in vars(TestCompliance) if name.startswith("test")}
-    assert ours == {"test_nextset", "test_setoutputsize", "test_non_idempotent_close"}
+    assert ours == {"test_nextset", "test_setoutputsize"}
     theirs = {name for name in dir(dbapi20.DatabaseAPI20Test) if name.startswith("test")}
     assert ours < theirs and len(theirs) >= 35
