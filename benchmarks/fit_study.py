@@ -26,7 +26,7 @@ from benchmarks.simulated_tables import (
 )
 from dpsql.accounting import Plan
 from dpsql.hypothesis import DenseHypothesis, Measurement, split_identity
-from dpsql.hypothesis.calibration import calibration
+from dpsql.hypothesis.calibration import learn_calibration
 from dpsql.hypothesis.measurement import Axis
 from dpsql.hypothesis.warm_start import NARROW_CELLS
 from dpsql.hypothesis.wide import WideHypothesis
@@ -108,7 +108,7 @@ def bars(name: str, table: CodedTable, epsilon: str, seed: int) -> Row:
         return hypothesis(table, measurements).answer
 
     begin = time.perf_counter()
-    made = calibration(table.domain, table.rows, found, fit, model.contingency)
+    made = learn_calibration(table.domain, table.rows, found, fit, model.contingency)
     seconds = time.perf_counter() - begin
     distinct = {q.key: q for s in statements(table.domain, 4000, seed + 50) for q in s if q.scope}
     rows = []

@@ -1,18 +1,30 @@
 """Hypotheses: the public estimate of a table, and the measurements that it is fitted to."""
 
+from dpsql.hypothesis.calibration import Calibration, learn_calibration
 from dpsql.hypothesis.dense import TENSOR_CELLS, DenseHypothesis, split_identity
 from dpsql.hypothesis.measurement import Axis, Measurement, coarsen, error_bound
 from dpsql.hypothesis.model import TableModel
+from dpsql.hypothesis.partition import atoms
 from dpsql.hypothesis.sparse import SparseHypothesis
+from dpsql.hypothesis.warm_start import NARROW_CELLS, PlannedContingency, first_touch_share, warm_start
+from dpsql.hypothesis.wide import WideHypothesis
 
 __all__ = [
+    "NARROW_CELLS",
     "TENSOR_CELLS",
     "Axis",
+    "Calibration",
     "DenseHypothesis",
     "Measurement",
+    "PlannedContingency",
     "SparseHypothesis",
     "TableModel",
+    "WideHypothesis",
+    "atoms",
     "coarsen",
     "error_bound",
+    "first_touch_share",
+    "learn_calibration",
     "split_identity",
+    "warm_start",
 ]

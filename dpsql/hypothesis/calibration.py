@@ -47,7 +47,7 @@ class _Regression:
 
 
 class Calibration:
-    """Predicted 95 % half-widths of a model's answers, in counts; made by ``calibration``."""
+    """Predicted 95 % half-widths of a model's answers, in counts; made by ``learn_calibration``."""
 
     def __init__(self, coverage: Coverage, answer: Callable[[LinearQuery], float]) -> None:
         self._coverage = coverage
@@ -97,7 +97,7 @@ class Calibration:
         self._regressions[number] = _Regression(weights, float(np.quantile(ratios, LEVEL)))
 
 
-def calibration(
+def learn_calibration(
     table: TableDomain,
     total: float,
     measurements: Sequence[Measurement],

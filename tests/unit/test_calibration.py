@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis.calibration import Calibration, calibration, random_queries
+from dpsql.hypothesis.calibration import Calibration, learn_calibration, random_queries
 from dpsql.hypothesis.coverage import Coverage
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.wide import WideHypothesis
@@ -38,7 +38,7 @@ def noisy(sigma: float, seed: int) -> list[Measurement]:
 
 
 def calibrated(found: Sequence[Measurement], table: TableDomain = TABLE) -> Calibration:
-    return calibration(table, TOTAL, found, fit, wide(found).contingency, simulations=4, queries=80)
+    return learn_calibration(table, TOTAL, found, fit, wide(found).contingency, simulations=4, queries=80)
 
 
 def asked(number: int, count: int, seed: int) -> list[LinearQuery]:
