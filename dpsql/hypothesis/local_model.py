@@ -13,6 +13,7 @@ from dpsql.hypothesis.measurement import Labels
 from dpsql.query import Estimates
 
 SWEEPS = 5
+RAKE_SWEEPS = 2
 _TINY = 1e-9
 
 
@@ -91,9 +92,29 @@ def binary_model(total: float, inside: Sequence[float], both: dict[tuple[int, in
         lift = sum(both[i, j] / total / (p[i] * p[j]) - 1.0 for i, j in combinations(range(k), 2))
         return float(np.clip(total * p.prod() * (1.0 + lift), 0.0, min(both.values())))
     ones = [np.array([total * (1.0 - x), total * x]) for x in p]
-    pairs = {}
-    for i, j in combinations(range(k), 2):
-        b = min(max(both[i, j], _TINY), ones[i][1], ones[j][1])
-        rest = max(total - ones[i][1] - ones[j][1] + b, _TINY)
-        pairs[i, j] = np.array([[rest, ones[j][1] - b], [ones[i][1] - b, b]])
-    return float(maximum_entropy(ones, pairs).reshape(-1)[-1])
+    return float(maximum_entropy(ones, _two_by_two(total, total * p, both)).reshape(-1)[-1])
+
+
+def raked_answer(tensor: Estimates, inside: Sequence[float], both: dict[tuple[int, int], float]) -> float:
+    """Rows inside all of k sets, from a coarse model of them (counts, shape (2,) * k: out, in) and their pairs.
+
+    The model's higher interactions are kept, its 1- and 2-way answers are replaced by the better known ones.
+    """
+    total = float(tensor.sum())
+    out = np.maximum(tensor, _TINY)
+    pairs = _two_by_two(total, np.clip(np.array(inside), _TINY, total), both)
+    for _ in range(RAKE_SWEEPS):
+        for (i, j), wanted in pairs.items():
+            _rake(out, i, j, wanted)
+    return float(min(out.reshape(-1)[-1], *both.values()))
+
+
+def _two_by_two(
+    total: float, inside: Estimates, both: dict[tuple[int, int], float]
+) -> dict[tuple[int, int], Estimates]:
+    out = {}
+    for (i, j), rows in both.items():
+        b = min(max(rows, _TINY), inside[i], inside[j])
+        rest = max(total - inside[i] - inside[j] + b, _TINY)
+        out[i, j] = np.array([[rest, inside[j] - b], [inside[i] - b, b]])
+    return out

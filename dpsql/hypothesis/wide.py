@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis.local_model import Extra, binary_model, maximum_entropy
+from dpsql.hypothesis.local_model import Extra, binary_model, maximum_entropy, raked_answer
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.one_way import PartCounts, clean_one_way
 from dpsql.hypothesis.pair_table import PairCounts, PairTable, clean_pair
@@ -97,7 +97,10 @@ class WideHypothesis:
         if not columns:
             return self.total * scale * prod(float(f.weights) for f in factors)
         if len(columns) <= LOCAL_COLUMNS:
-            return scale * self._model(columns).contract(columns, factors)
+            model = self._model(columns)
+            if len(factors) == len(columns) > 2 and model.cuts(columns, factors):
+                return self._raked(model, columns, factors)
+            return scale * model.contract(columns, factors)
         if len(factors) == 1:
             return scale * float((self.contingency(factors[0].columns) * factors[0].weights).sum())
         inside = [self._product([f]) for f in factors]
@@ -115,6 +118,14 @@ class WideHypothesis:
         most = max(2, int((self.total / (LEAST_CELL * max(sigma, _TINY))) ** (1.0 / max(len(columns), 1))))
         labels = [merged(self.one_way(c), most, self._ordered(c)) for c in columns]
         return tuple(Axis((c,), a, int(a.max()) + 1) for c, a in zip(columns, labels, strict=True))
+
+    def _raked(self, model: "_Local", columns: Columns, factors: Sequence[Factor]) -> float:
+        """A query that cuts the model's parts: what its pairs know exactly corrects what the parts blur."""
+        by_column = {f.columns[0]: f for f in factors}
+        ordered = [by_column[c] for c in columns]
+        inside = [self._product([f]) for f in ordered]
+        both = {(i, j): self._product([ordered[i], ordered[j]]) for i, j in combinations(range(len(ordered)), 2)}
+        return raked_answer(model.in_and_out(ordered), inside, both)
 
     # --- clean tables ------------------------------------------------------------------------------------------
 
@@ -180,7 +191,9 @@ class WideHypothesis:
         tensor = maximum_entropy(parts, pairs, [_extra(m, used, labels) for m in extras])
         kept = [used.index(c) for c in columns]
         tensor = tensor.sum(axis=tuple(i for i in range(len(used)) if i not in kept))
-        return _Local([labels[i] for i in kept], ones, tensor)
+        finest = [self._level(c, self._size(c)) for c in columns]
+        blurred = [int(labels[i].max()) < int(f.max()) for i, f in zip(kept, finest, strict=True)]
+        return _Local([labels[i] for i in kept], ones, tensor, blurred)
 
     def _helped(self, columns: Columns) -> Columns:
         """``columns`` and the third column of a kept contingency that shares two with them, in table order."""
@@ -220,13 +233,40 @@ class WideHypothesis:
 class _Local:
     """Counts over parts of a few columns; within a part, cells share as in the 1-way table."""
 
-    def __init__(self, labels: list[Labels], ones: list[Estimates], tensor: Estimates) -> None:
+    def __init__(
+        self, labels: list[Labels], ones: list[Estimates], tensor: Estimates, blurred: Sequence[bool] = ()
+    ) -> None:
         self.labels = labels
         self.tensor = tensor
+        self.blurred = blurred  # for each axis: are its parts coarser than those of the measured pairs?
         self.shares = []
         for a, one in zip(labels, ones, strict=True):
             mass = part_sums(a, one)
             self.shares.append(one / np.maximum(mass, _TINY)[a])
+
+    def part_weights(self, axis: int, factor: Factor) -> Estimates:
+        """The mean weight of each part's rows, 0 to 1, of a factor over one column."""
+        weights = factor.weights * self.shares[axis]
+        return np.bincount(self.labels[axis], weights=weights, minlength=self.tensor.shape[axis]) / factor.unit
+
+    def cuts(self, columns: Columns, factors: Sequence[Factor]) -> bool:
+        """Whether a part that is coarser than the measured ones is neither wholly in nor wholly out."""
+        for f in factors:
+            axis = columns.index(f.columns[0])
+            if self.blurred[axis]:
+                of_part = np.zeros(self.tensor.shape[axis], dtype=np.int64)
+                of_part[self.labels[axis]] = f.weights
+                if bool((of_part[self.labels[axis]] != f.weights).any()):
+                    return True
+        return False
+
+    def in_and_out(self, factors: Sequence[Factor]) -> Estimates:
+        """Counts of rows out (0) and in (1) of each axis' factor, shape (2,) * axes."""
+        out = self.tensor
+        for axis, f in enumerate(factors):
+            inside = self.part_weights(axis, f)
+            out = np.tensordot(out, np.stack([1.0 - inside, inside]), axes=([0], [1]))
+        return out
 
     def contract(self, columns: Columns, factors: Sequence[Factor]) -> float:
         """Sum of the product of integer weights over the model's cells."""

@@ -74,6 +74,22 @@ def test_answers_equal_contingencies() -> None:
         assert model.answer(q) == pytest.approx(q.estimate(model.contingency(q.scope)), rel=1e-9)
 
 
+def test_what_coarse_models_blur_their_pairs_correct(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of((12, 12, 3, 2))
+    rng = np.random.default_rng(13)
+    cells = np.zeros((12, 12, 3, 2))
+    for i in range(12):
+        cells[i, i] = rng.integers(100, 300, (3, 2))  # b follows from a
+    found = [*all_of(cells, 1, 1.0, rng), *all_of(cells, 2, 1.0, rng)]
+    monkeypatch.setattr("dpsql.hypothesis.wide.LOCAL_CELLS", 200)
+    model = wide(table, float(cells.sum()), found)
+    first, second = [1] + [0] * 11, [0, 1] + [0] * 10
+    never = query(table, a=first, b=second, c=[1, 1, 0], d=[0, 1])
+    assert model.answer(never) < 5.0
+    always = query(table, a=second, b=second, c=[1, 1, 0], d=[0, 1])
+    assert model.answer(always) == pytest.approx(float(cells[1, 1, :2, 1].sum()), rel=0.2)
+
+
 def test_clean_tables_are_consistent() -> None:
     rng = np.random.default_rng(5)
     cells = np.rint(pairwise_table(SHAPE, 3000, rng))
