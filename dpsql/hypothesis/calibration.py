@@ -68,6 +68,12 @@ class Calibration:
         squares = (factor * p) ** 2 + (1.96 * RAW_SHARE) ** 2 * (raw**2 + spread**2)
         return max(1, ceil(sqrt(squares + (2.0 * max(h, 0.0) if number >= 3 else 0.0))))
 
+    def on(self, coverage: Coverage, answer: Callable[[LinearQuery], float]) -> "Calibration":
+        """What was learned, applied to a later model: more measurements were absorbed since."""
+        out = Calibration(coverage, answer)
+        out._regressions = self._regressions
+        return out
+
     def _describe(self, query: LinearQuery) -> tuple[Estimates, float, float]:
         """Public features of a query, the model's answer, and the noise sd of the tables that cover it."""
         h = max(self._answer(query), 0.0)

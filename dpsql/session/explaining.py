@@ -21,12 +21,13 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
         else:
             group.append(query)
     plans = [_scope_plan(group, asker, left, share) for group in scopes]
+    first_shares = {name: asker.purses.first_share(name) for name in dict.fromkeys(q.table for q in queries)}
     notes = [
-        f"the first question to {name} also measures its row count: {_share(asker.total_share(name))}"
-        for name in dict.fromkeys(q.table for q in queries)
-        if asker.total_share(name) > 0
+        f"the first question to {name} also measures {_first(asker, name)}: {_share(first)}"
+        for name, first in first_shares.items()
+        if first > 0
     ]
-    worst = sum(p.worst_charge for p in plans) + sum(asker.total_share(n) for n in {q.table for q in queries})
+    worst = sum(p.worst_charge for p in plans) + sum(first_shares.values())
     rounds = sum(p.worst_charge > 0 for p in plans)
     remaining = asker.remaining_share()
     outer = None if statement.direct is not None else statement.outer_sql
@@ -36,13 +37,14 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
 def _scope_plan(group: Sequence[LinearQuery], asker: Asker, left: int, share: float) -> QueryPlan:
     query = group[0]
     paths = [asker.path(q) for q in group]
-    order = ("test", "uncertified", "measurement", "cache")
+    order = ("test", "uncertified", "model", "measurement", "cache")
     path = next(p for p in order if any(kind == p for kind, _ in paths))
     errors = [error for _, error in paths]
-    worst = 0.0 if path in ("cache", "measurement") or left == 0 else share
+    worst = 0.0 if path in ("cache", "measurement", "model") or left == 0 else share
     source = {
         "cache": "an equal question's answer",
         "measurement": "a measurement",
+        "model": "hypothesis",
         "test": "hypothesis if the test passes, else a measurement",
         "uncertified": "hypothesis, not certified: no test left",
     }[path]
@@ -50,6 +52,14 @@ def _scope_plan(group: Sequence[LinearQuery], asker: Asker, left: int, share: fl
     support = None if query.keyed is None else len({k for q in group if q.keyed for k in q.keyed.keys})
     text = query.keyed.text_columns if query.keyed else ()
     return QueryPlan(query.table, text + query.scope, query.cells, support, len(group), source, error, worst)
+
+
+def _first(asker: Asker, table: str) -> str:
+    state = asker.states[table]
+    if state.warm is None:
+        return "its row count"
+    contingencies = "contingencies of its columns (the warm start)"
+    return contingencies if state.model is not None else f"its row count and {contingencies}"
 
 
 def _share(epsilon: float) -> str:

@@ -78,18 +78,7 @@ class Session:
                 left,
                 answered,
                 free,
-                (
-                    (
-                        "hard rounds",
-                        plan.epsilon_share(max(0, totals.spent - self._asker.spent_on_totals())),
-                        plan.epsilon_share(plan.hard_rounds * plan.hard_cost),
-                    ),
-                    (
-                        "row counts",
-                        plan.epsilon_share(self._asker.spent_on_totals()),
-                        plan.epsilon_share(plan.release_budget),
-                    ),
-                ),
+                self._asker.purses.shares(),
             )
 
     def tables(self) -> tuple[TableDomain, ...]:
@@ -116,6 +105,12 @@ class Session:
         self._check_budget(missing)
         measured: list[LinearQuery] = []
         for query in missing:
+            if query.key in answers:
+                continue
+            if asker.states[query.table].warmed(query):
+                together = [q for q in missing if q.key not in answers and same_shape(q, query)]
+                answers |= {q.key: a for q, a in zip(together, asker.ask_together(together), strict=True)}
+                continue
             answer = None
             if any(same_shape(query, m) for m in measured):
                 answer = asker.ask_after_measurement(query)
