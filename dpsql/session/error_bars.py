@@ -6,7 +6,7 @@ features of a query, which are taken from the model as it is now; a hard round n
 """
 
 from collections.abc import Callable, Sequence
-from math import ceil
+from math import ceil, hypot
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import Calibration, DenseHypothesis, Measurement, TableModel, WideHypothesis, learn_calibration
@@ -19,12 +19,13 @@ FIRST_PAIRS = 8
 
 
 class ErrorBars:
-    """95 % half-widths of model answers, in counts."""
+    """95 % half-widths of model answers, in counts. ``total``: the row count, sigma 0 where it is public."""
 
-    def __init__(self, table: TableDomain, total: float, factor: float, *, growing: bool) -> None:
+    def __init__(self, table: TableDomain, total: Measurement, factor: float, *, growing: bool) -> None:
         self._table = table
+        self._total = max(float(total.values), 1.0)
+        self._total_noise = total.sigma
         self._growing = growing
-        self._total = total
         self._factor = factor
         self._learned: tuple[int, Calibration] | None = None
         self._current: tuple[int, Coverage, Calibration] | None = None
@@ -47,7 +48,10 @@ class ErrorBars:
         found = bars.bound(query, self._factor)
         if found is None:  # too few tables to learn from: the noise of those that cover the query
             found = max(1, ceil(RAW_LEVEL * coverage.noise(query, model.dense.answer)))
-        return found + (not query.is_indicator)
+        # the row count is known to the simulations: its own noise reaches an answer in proportion
+        share = max(model.dense.answer(query), 0.0) / self._total
+        spread = RAW_LEVEL * self._total_noise * min(share, 1.0)
+        return ceil(hypot(found, spread)) + (not query.is_indicator)
 
     def _bars(self, model: TableModel, warm: Sequence[Measurement]) -> tuple[Coverage, Calibration]:
         if self._current is not None and self._current[0] == model.version:

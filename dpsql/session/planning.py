@@ -13,6 +13,8 @@ MEASURE_SHARE = 0.6
 """Share of a hard round's precision for its measurement, without a warm start (docs/decisions/0003-hard-rounds.md)."""
 TOTAL_SHARE = Fraction(2, 100)
 """Share of the squared precision for the row counts that are private, split evenly between their tables."""
+WARM_TOTAL_SHARE = Fraction(5, 100)
+"""The same with a warm start, out of its share: every answer of the model carries the row count's error in proportion."""
 WARM_HARD_ROUNDS = (10, 30, 100)
 """After a warm start: the fewest whose threshold is at least THRESHOLD times the noise of a wide table's pairs."""
 THRESHOLD = 5.0
@@ -104,7 +106,7 @@ def _totals_purse(plan: Plan, policy: Policy) -> int:
         return 0
     if not any(has_warm_start(policy, table) for table in policy.tables):
         return plan.release_budget
-    return int(plan.release_budget * TOTAL_SHARE / policy.mechanism.warm_start)
+    return int(plan.release_budget * min(Fraction(1, 2), WARM_TOTAL_SHARE / policy.mechanism.warm_start))
 
 
 def _private_totals(policy: Policy) -> int:

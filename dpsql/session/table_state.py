@@ -85,7 +85,7 @@ class TableState:
         if self.warm is not None:
             self.warm.know_total(self.model.total)
             growing = self.warm.touched_later
-            self.bars = ErrorBars(self.table, self.model.total, self.error_factor, growing=growing)
+            self.bars = ErrorBars(self.table, total, self.error_factor, growing=growing)
         for measurement, fitted in self.pending:
             self.model.absorb(measurement, fitted=fitted)
         self.pending.clear()
