@@ -144,7 +144,7 @@ class Asker:
         found = state.measured(query)
         if found is not None:
             return "measurement", float(error_bound(found[1], not query.is_indicator))
-        bar = state.error_bar(query) if state.bars is not None and state.bars.ready else None
+        bar = state.error_bar(query)
         error = None if bar is None else float(bar)
         if not state.is_tested(query):
             return "model", error
@@ -183,6 +183,8 @@ class Asker:
         if state.warmed(query):
             return self.ask_together([query])[0]
         model, charged = self._know_total(state)
+        if query.scope:
+            charged += self.warm_starter.run(state, query.scope)
         found = state.measured(query)
         if found is not None:
             return self._keep(query, from_measurement(query, *found, charged=charged))

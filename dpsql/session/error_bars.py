@@ -30,11 +30,6 @@ class ErrorBars:
         self._learned: tuple[int, Calibration] | None = None
         self._current: tuple[int, Coverage, Calibration] | None = None
 
-    @property
-    def ready(self) -> bool:
-        """Whether error bars cost nothing more to learn."""
-        return self._learned is not None
-
     def bound(self, model: TableModel, warm: Sequence[Measurement], query: LinearQuery) -> int | None:
         """The half-width; ``None`` when some two columns of the query were never measured together.
 

@@ -1,6 +1,6 @@
 """The public plan of a statement: where each scope would be answered from, what it could charge; touches no data."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dpsql.query import LinearQuery
 from dpsql.result import Explanation, QueryPlan
@@ -21,9 +21,12 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
         else:
             group.append(query)
     plans = [_scope_plan(group, asker, left, share) for group in scopes]
-    first_shares = {name: asker.purses.first_share(name) for name in dict.fromkeys(q.table for q in queries)}
+    asked = {
+        name: {g[0].scope for g in scopes if g[0].table == name} for name in dict.fromkeys(q.table for q in queries)
+    }
+    first_shares = {name: asker.purses.first_share(name, found) for name, found in asked.items()}
     notes = [
-        f"the first question to {name} also measures {_first(asker, name)}: {_share(first)}"
+        f"the first question to {name} also measures {_first(asker, name, asked[name])}: {_share(first)}"
         for name, first in first_shares.items()
         if first > 0
     ]
@@ -54,12 +57,12 @@ def _scope_plan(group: Sequence[LinearQuery], asker: Asker, left: int, share: fl
     return QueryPlan(query.table, text + query.scope, query.cells, support, len(group), source, error, worst)
 
 
-def _first(asker: Asker, table: str) -> str:
+def _first(asker: Asker, table: str, scopes: Iterable[tuple[str, ...]]) -> str:
     state = asker.states[table]
-    if state.warm is None:
-        return "its row count"
-    contingencies = "contingencies of its columns (the warm start)"
-    return contingencies if state.model is not None else f"its row count and {contingencies}"
+    count = ["its row count"] if state.model is None else []
+    if state.warm is not None and any(state.warm.next_units(scope) > 0 for scope in scopes):
+        count.append("contingencies of its columns (the warm start)")
+    return " and ".join(count)
 
 
 def _share(epsilon: float) -> str:

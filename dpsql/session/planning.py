@@ -14,7 +14,7 @@ MEASURE_SHARE = 0.6
 TOTAL_SHARE = Fraction(2, 100)
 """Share of the squared precision for the row counts that are private, split evenly between their tables."""
 WARM_TOTAL_SHARE = Fraction(5, 100)
-"""The same with a warm start, out of its share: every answer of the model carries the row count's error in proportion."""
+"""The same with a warm start, out of its share: the model's answers carry the row count's error in proportion."""
 WARM_HARD_ROUNDS = (10, 30, 100)
 """After a warm start: the fewest whose threshold is at least THRESHOLD times the noise of a wide table's pairs."""
 THRESHOLD = 5.0

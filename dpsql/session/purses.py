@@ -1,6 +1,6 @@
 """What is spent, kept back and left: the ledger's totals seen through the plan's shares. Public."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from dpsql.accounting import Accountant, Plan
 from dpsql.ledger.protocol import Ledger
@@ -44,12 +44,14 @@ class Purses:
         asked = (s.table for s in self._states.values() if (s.model is not None) == known)
         return sum(total_cost(self._plan, self._policy, table) for table in asked)
 
-    def first_share(self, table: str) -> float:
-        """What the first question to ``table`` charges for its row count and warm start, in epsilon."""
+    def first_share(self, table: str, scopes: Iterable[tuple[str, ...]]) -> float:
+        """What questions about ``scopes`` charge at most for the row count and the warm start, in epsilon."""
         state = self._states[table]
         cost = 0 if state.model is not None else total_cost(self._plan, self._policy, state.table)
-        if state.warm is not None and not state.warm.touched_later:
-            cost += state.warm.pending_units()
+        if state.warm is not None:
+            units = [state.warm.next_units(scope) for scope in scopes]
+            # pairs that two scopes share are counted twice: it is a bound
+            cost += min(state.warm.pending_units(), sum(units))
         return self._plan.epsilon_share(cost)
 
     def remaining_share(self, own: int) -> float:

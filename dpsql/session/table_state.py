@@ -135,6 +135,8 @@ class TableState:
         """The calibrated half-width of the model's answer, in counts; ``None`` when nothing is known of it."""
         if self.model is None or self.warm is None or self.bars is None or query.keyed is not None:
             return None
+        if self.warm.pending(query.scope):
+            return None
         return self.bars.bound(self.model, list(self.warm.measured.values()), query)
 
 

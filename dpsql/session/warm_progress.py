@@ -8,7 +8,7 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import Axis, Measurement, PlannedContingency, atoms, first_touch_share
-from dpsql.hypothesis.warm_start import EAGER_COLUMNS
+from dpsql.hypothesis.warm_start import EAGER_COLUMNS, ONE_WAY_SHARE
 from dpsql.session.planning import is_narrow
 from dpsql.session.warm_plan import planned_contingencies
 
@@ -89,8 +89,7 @@ class WarmProgress:
 
         Columns alone come first: on them depends how the others are cut.
         """
-        begun = self._gone | self.measured.keys() | {c for _, columns in self._open.values() for c in columns}
-        wanted = [p for p in self._wanted(asked) if p.columns not in begun]
+        wanted = [p for p in self._wanted(asked) if not self._begun(p.columns)]
         first = [p for p in wanted if len(p.columns) == 1] or wanted[:CHUNK]
         return [(p, floor(self.units * p.share)) for p in first]
 
@@ -104,6 +103,14 @@ class WarmProgress:
             if sum(1 for p in combinations(self._names, 2) if self._begun(p)) < pairs:
                 return max(left, self.units - self.charged)
         return left
+
+    def next_units(self, asked: Columns) -> int:
+        """Units that a question about ``asked`` would spend on contingencies; 0 when it waits for none."""
+        if not asked or not self.touched_later:
+            return self.pending_units() if asked else 0
+        planned = list(self._wanted(asked))
+        ones = floor(self.units * ONE_WAY_SHARE) if self._planned is None else 0
+        return ones + sum(floor(self.units * p.share) for p in planned if not self._begun(p.columns))
 
     def count(self, asked: Columns) -> tuple[int, int]:
         """(contingencies measured, contingencies planned or wanted by the question) for a progress line."""
