@@ -93,7 +93,9 @@ class Coverage:
     def _pair_parts(self, column: str) -> Labels:
         known = self._parts.get(column)
         if known is None:
-            axes = [a for m in self._all if len(m.axes) == 2 for a in m.axes if a.columns == (column,)]
+            # without a pair of its own, a column's parts are those of the larger contingencies
+            joint = [m for m in self._all if len(m.axes) == 2 and column in m.scope] or self._triples
+            axes = [a for m in joint for a in m.axes if a.columns == (column,)]
             size = self.table.finite_domain(column).size
             known = refinement([np.zeros(size, dtype=np.int64), *(a.labels for a in axes)])
             self._parts[column] = known
