@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from dpsql.errors import UnsupportedQuery
 from dpsql.policy import Policy
-from dpsql.sql.block import ROW, Services
+from dpsql.sql.block import Services
 from dpsql.sql.cache import Lru
 from dpsql.sql.grid import Evaluator
 from dpsql.sql.limits import check_text
@@ -17,6 +17,7 @@ from dpsql.sql.parameters import Parameters, bind
 from dpsql.sql.parse import Dialect, parse
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.relations import Walk
+from dpsql.sql.rewrite import ROW
 from dpsql.sql.statement import Block, Statement
 from dpsql.sql.types import arrow_type
 
