@@ -114,7 +114,12 @@ class Asker:
             totals = self._ledger.totals()
             cost = total_cost(self.plan, self.policy, state.table)
             own = self.plan.hard_cost if self._reservation is not None else 0
-            self.accountant.check(totals.spent, totals.reserved - own, cost)
+            try:
+                self.accountant.check(totals.spent, totals.reserved - own, cost)
+            except BudgetExhausted:
+                self._follow()
+                if state.model is None:  # else another session has just paid for it
+                    raise
 
     def worst_hard_rounds(self, queries: Sequence[LinearQuery]) -> int:
         """Hard rounds that the queries may need at most: one per scope that no measurement answers."""
@@ -266,11 +271,17 @@ class Asker:
     def _measure_total(self, state: TableState, rows: Private[Counts]) -> float:
         """Measure the row count unless another session just did; what that charged, in epsilon."""
         name, cost = state.table.name, total_cost(self.plan, self.policy, state.table)
-        reservation = self._ledger.reserve(
-            cost,
-            lambda totals: self.accountant.check(totals.spent, totals.reserved, cost),
-            {"purpose": "row count", "table": name, "burn": cost},
-        )
+        try:
+            reservation = self._ledger.reserve(
+                cost,
+                lambda totals: self.accountant.check(totals.spent, totals.reserved, cost),
+                {"purpose": "row count", "table": name, "burn": cost},
+            )
+        except BudgetExhausted:
+            self._follow()
+            if state.model is None:
+                raise
+            return 0.0
         self._follow()
         if state.model is not None:
             self._ledger.free(reservation)
