@@ -139,15 +139,15 @@ def kill_at_random(original: Path, tmp_path: Path, times: int, seed: int) -> Non
     spent = 0
     for round_ in range(times):
         process = start(script.run_for_good, directory, round_)
-        awaited = "ready" if round_ % 5 == 0 else "answers"  # most of them among the answers
-        while process.is_alive() and not any(awaited in line for line in lines(directory) if line["run"] == round_):
+        answered = moments.randint(0, 12)  # counted, not timed: the machine may be busy
+        while process.is_alive() and sum(line["run"] == round_ for line in lines(directory)) <= answered:
             time.sleep(0.002)
-        process.join(moments.uniform(0, 0.15))
+        process.join(moments.uniform(0, 0.02))
         process.kill()
         process.join(30)
         if round_ % 2 == 0:
             spent = examine(directory, spent)
-    assert len(kept_answers(lines(directory))) > 20
+    assert len(kept_answers(lines(directory))) > 10
     finish(directory, spent)
 
 
