@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 
 from dpsql.errors import UnsupportedQuery
+from dpsql.sql import strings
 from dpsql.sql.bound import Bound, Outside, compose, conjunction, disjunction, negation
 from dpsql.sql.functions import SCALAR, function_refusal
 from dpsql.sql.limits import MAX_LIST_ITEMS
@@ -49,12 +50,6 @@ _COMPARISON: dict[type, str] = {
     exp.SimilarTo: "SIMILAR TO",
     exp.StartsWith: "^@",
     exp.RegexpLike: "~",
-}
-_EQUAL: dict[type, Outside] = {
-    exp.EQ: Outside.FALSE,
-    exp.NEQ: Outside.TRUE,
-    exp.NullSafeEQ: Outside.FALSE,
-    exp.NullSafeNEQ: Outside.TRUE,
 }
 LOGICAL = (exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Between, exp.Escape, *_COMPARISON)
 _UNITS = frozenset(
@@ -170,9 +165,7 @@ class Binder:
             bound = self.bind(target)
         finally:
             self._open.pop()
-        return Bound(
-            f"({bound.sql})", bound.columns, bound.outside, bound.candidates, text=bound.text, literal=bound.literal
-        )
+        return bound._replace(sql=f"({bound.sql})")
 
     def _literal(self, node: exp.Expr) -> Bound:
         value = node.this
@@ -189,7 +182,7 @@ class Binder:
         inner = self.bind(node.this)
         if inner.literal is not None:
             return inner
-        return Bound(f"({inner.sql})", inner.columns, inner.outside, inner.candidates, text=inner.text)
+        return inner._replace(sql=f"({inner.sql})")
 
     def _unary(self, node: exp.Expr) -> Bound:
         inner = self._operand(node.this)
@@ -216,29 +209,14 @@ class Binder:
         elif len(args) > 2:
             self._only(node, "this", "expression")
         sql = f"{left.sql} {symbol} {right.sql}"
+        if left.strings is not None or right.strings is not None:
+            decided = strings.comparison(self.text, node, sql, left, right)
+            if decided is not None:
+                return decided
         if left.outside or right.outside:
-            return self._text_comparison(node, sql, left, right)
+            return compose(sql, (left, right))
         columns = left.columns | right.columns if left.columns and right.columns else left.columns or right.columns
         return Bound(sql, columns)
-
-    def _text_comparison(self, node: exp.Expr, sql: str, left: Bound, right: Bound) -> Bound:
-        column, other = (left, right) if left.text is not None else (right, left)
-        if column.text is None:
-            return compose(sql, (left, right))
-        t = column.text
-        if type(node) in _EQUAL and other.literal is not None:
-            return Bound(sql, column.columns, {t: _EQUAL[type(node)]}, {t: frozenset((other.literal,))})
-        if other.sql == "NULL" and type(node) in _EQUAL:
-            safe = _EQUAL[type(node)] if type(node) in (exp.NullSafeEQ, exp.NullSafeNEQ) else Outside.NULL
-            return Bound(sql, column.columns, {t: safe}, {t: frozenset()})
-        if type(node) in _EQUAL and not other.columns:
-            raise refusal(
-                self.text,
-                node,
-                f"the text column {t} is compared with something that is no string literal",
-                "write the string itself between quotes",
-            )
-        return compose(sql, (left, right))
 
     def _is(self, node: exp.Expr) -> Bound:
         left = self._operand(node.this)
@@ -248,10 +226,8 @@ class Binder:
             raise self.refuse(node)
         word = "IS NOT" if node.args.get("negate") else "IS"
         sql = f"{left.sql} {word} {self.bind(right).sql}"
-        if left.text is not None and isinstance(right, exp.Null):
-            value = Outside.TRUE if word == "IS NOT" else Outside.FALSE
-            return Bound(sql, left.columns, {left.text: value}, {left.text: frozenset()})
-        return compose(sql, (left,))
+        decided = strings.null_test(sql, left, negated=word == "IS NOT") if isinstance(right, exp.Null) else None
+        return compose(sql, (left,)) if decided is None else decided
 
     def _between(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "low", "high")
@@ -271,19 +247,8 @@ class Binder:
             return Bound("FALSE", left.columns, dict.fromkeys(left.outside, Outside.FALSE), left.candidates)
         listed = [self.bind(n) for n in items]
         sql = f"{left.sql} IN ({', '.join([b.sql for b in listed])})"
-        if left.text is None:
-            return compose(sql, (left, *listed))
-        strings = frozenset(b.literal for b in listed if b.literal is not None)
-        nulls = any(b.sql == "NULL" for b in listed)
-        if any(b.literal is None and b.sql != "NULL" for b in listed):
-            raise refusal(
-                self.text,
-                node,
-                f"the text column {left.text} is compared with something that is no string literal",
-                "list strings between quotes",
-            )
-        t = left.text
-        return Bound(sql, left.columns, {t: Outside.NULL if nulls else Outside.FALSE}, {t: strings})
+        decided = strings.membership(self.text, node, sql, left, listed)
+        return compose(sql, (left, *listed)) if decided is None else decided
 
     def _case(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "ifs", "default")

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpsql.sql.bind import LOGICAL, Binder, unwrap
-from dpsql.sql.bound import Bound, Outside, compose
+from dpsql.sql.bound import Bound, compose
 from dpsql.sql.functions import AGGREGATE, LOWERED, aggregate_refusal
 from dpsql.sql.position import refusal
+from dpsql.sql.strings import null_test
 
 _NOT_NULL = "IS NOT NULL"
 
@@ -148,8 +149,9 @@ def _not_null(binder: Binder, argument: exp.Expr) -> tuple[Bound, ...]:
             binder.bind(case[0])
             return ()
     bound = binder.bind(node)
-    if bound.text is not None:
-        return (Bound(f"{bound.sql} {_NOT_NULL}", bound.columns, {bound.text: Outside.TRUE}, bound.candidates),)
+    decided = null_test(f"{bound.sql} {_NOT_NULL}", bound, negated=True)
+    if decided is not None:
+        return (decided,)
     if not bound.columns and bound.sql == "NULL":
         return (Bound("FALSE"),)
     return (compose(f"({bound.sql}) {_NOT_NULL}", (bound,)),)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from dpsql.domain import TableDomain, TextDomain
+from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.errors import UnknownName
 from dpsql.sql.bound import Bound, Outside
 from dpsql.sql.position import place, refusal
@@ -58,7 +58,11 @@ def table_scope(table: TableDomain, qualifier: str) -> Scope:
     for c in table.columns:
         sql = quoted(c.name)
         if isinstance(c, TextDomain):
-            bound = Bound(sql, frozenset((c.name,)), {c.name: Outside.UNKNOWN}, {c.name: frozenset()}, text=c.name)
+            bound = Bound(
+                sql, frozenset((c.name,)), {c.name: Outside.UNKNOWN}, {c.name: frozenset()}, text=c.name, strings=c.name
+            )
+        elif isinstance(c, CategoryDomain):
+            bound = Bound(sql, frozenset((c.name,)), strings=c.name)
         else:
             bound = Bound(sql, frozenset((c.name,)))
         names[c.name.lower()] = (c.name, bound)
