@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 
@@ -138,7 +139,7 @@ class Asker:
         found = None if state.model is None else state.model.measured(query)
         if found is not None:
             bound = error_bound(found[1], not query.is_indicator)
-            if bound <= MEASURED_SHARE * state.theta:
+            if bound <= _measured_limit(state, query):
                 return "measurement", float(bound)
         if state.net.hard_rounds == 0 or self.hard_rounds_left() == 0:
             return "uncertified", None
@@ -172,7 +173,7 @@ class Asker:
         """The answer to a query that is not known, in counts: measured, easy, hard, or uncertified."""
         state = self.states[query.table]
         model, charged = self._know_total(state)
-        limit = MEASURED_SHARE * state.theta
+        limit = _measured_limit(state, query)
         found = model.measured(query, limit / 1.96)
         if found is not None and error_bound(found[1], not query.is_indicator) <= limit:
             return self._keep(query, _measured_answer(query, *found, charged=charged))
@@ -304,6 +305,15 @@ class Asker:
 def _all_keys(query: LinearQuery, siblings: Sequence[LinearQuery]) -> tuple[Key, ...]:
     keys = {k for q in (query, *siblings) if q.keyed is not None for k in q.keyed.keys}
     return tuple(sorted(keys, key=sort_key))
+
+
+def _measured_limit(state: TableState, query: LinearQuery) -> float:
+    """The largest exact bound (counts) with which a measurement answers without a test: public numbers only.
+
+    The row count is always its own measurement's, and so is everything when there are no tests.
+    """
+    is_row_count = query.keyed is None and not query.factors
+    return inf if is_row_count or state.net.hard_rounds == 0 else MEASURED_SHARE * state.theta
 
 
 def _exact(value: int, bound: int, source: Source, charged: float) -> Answer:

@@ -13,7 +13,7 @@ from dpsql.hypothesis import Axis, Measurement, TableModel, error_bound, split_i
 from dpsql.mechanism import ThresholdTest
 from dpsql.policy import Policy
 from dpsql.query import LinearQuery
-from dpsql.session.planning import contingency_l2_squared, query_sensitivity
+from dpsql.session.planning import FALSE_ALARMS, contingency_l2_squared, query_sensitivity
 
 
 @dataclass
@@ -34,7 +34,7 @@ class TableState:
         planned = policy.privacy.planned_queries
         if net.hard_rounds == 0:
             return cls(table, net, 0, 0)
-        theta = net.threshold(planned)
+        theta = net.threshold(planned, FALSE_ALARMS)
         return cls(table, net, theta, net.certified_bound(planned, theta=theta))
 
     @cached_property
