@@ -13,7 +13,7 @@ from dpsql.errors import UnsupportedQuery
 from dpsql.sql import strings
 from dpsql.sql.bound import Bound, Outside, compose, conjunction, disjunction, negation
 from dpsql.sql.functions import SCALAR, function_refusal
-from dpsql.sql.limits import MAX_LIST_ITEMS
+from dpsql.sql.limits import MAX_LIST_ITEMS, MAX_TEXT_BYTES
 from dpsql.sql.names import Scope, unknown_column
 from dpsql.sql.position import refusal
 from dpsql.sql.types import type_name
@@ -89,7 +89,7 @@ def unwrap(node: exp.Expr) -> exp.Expr:
 class Binder:
     """Binds expressions of one block. ``aliases`` are the select list's, tried after the columns."""
 
-    __slots__ = ("_lookup", "_open", "aliases", "scope", "text")
+    __slots__ = ("_lookup", "_open", "_substituted", "aliases", "scope", "text")
 
     def __init__(self, text: str, scope: Scope, aliases: Mapping[str, exp.Expr], lookup: Lookup) -> None:
         self.text = text
@@ -97,6 +97,7 @@ class Binder:
         self.aliases = aliases
         self._lookup = lookup
         self._open: list[str] = []
+        self._substituted = 0
 
     def bind(self, node: exp.Expr) -> Bound:
         """The bound form of ``node``. Raises UnsupportedQuery or UnknownName at its position."""
@@ -154,8 +155,15 @@ class Binder:
         if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
             raise self.refuse(node)
         found = self.scope.resolve(self.text, node)
-        if found is not None:
-            return found[1]
+        bound = self._alias(node) if found is None else found[1]
+        if len(bound.sql) > 200:
+            self._substituted += len(bound.sql)
+            if self._substituted > MAX_TEXT_BYTES:
+                raise refusal(self.text, node, "the names here stand for too much text", "use fewer names within names")
+        return bound
+
+    def _alias(self, node: exp.Column) -> Bound:
+        """What an alias of the select list stands for."""
         alias = node.name.lower()
         target = self.aliases.get(alias)
         if target is None or alias in self._open:
@@ -346,7 +354,14 @@ def _plain(node: exp.Expr) -> str:
 
 _REASONS: dict[type, tuple[str, str]] = {
     exp.Exists: ("EXISTS over private rows is not answered", "use IN (SELECT ... FROM a public table)"),
-    exp.Window: ("a window function over private rows", "GROUP BY first: windows run on the released counts"),
+    exp.Window: (
+        "a window function cannot run over private rows",
+        "GROUP BY first: it runs on the released counts",
+    ),
+    exp.Tuple: ("a list in parentheses is not answered", "compare one by one, joined by AND"),
+    exp.Dot: ("a field of a struct is not answered", "name declared columns"),
+    exp.RawString: ("a string between dollar signs is not answered", "write it between single quotes"),
+    exp.ByteString: ("a string with escapes is not answered", "write it between single quotes, or as a parameter"),
     exp.Star: ("* selects whole rows", "count rows: SELECT COUNT(*), with GROUP BY for a breakdown"),
     exp.Filter: ("an aggregate cannot stand inside this expression", "aggregate in the SELECT list"),
     exp.Lambda: ("lambda functions are not answered", "write the condition with AND, OR and CASE"),

@@ -26,6 +26,8 @@ _CLAUSES = frozenset(
     }
 )  # fmt: skip
 
+_CLAUSE_NAMES = {"locks": "FOR UPDATE", "sample": "USING SAMPLE"}
+
 
 @dataclass(eq=False)
 class Services:
@@ -94,7 +96,7 @@ class BlockLowering:
                 raise refusal(
                     self.text,
                     self.select,
-                    f"{key.strip('_').upper()} is not answered on a private table",
+                    f"{_CLAUSE_NAMES.get(key, key.strip('_').upper())} is not answered on a private table",
                     "docs/sql.md lists what is",
                 )
         if self.select.args.get("kind"):
@@ -119,16 +121,18 @@ class BlockLowering:
         for node in group.expressions:
             self._add_group(self._group_target(node))
 
-    def _is_released(self, node: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
+    def _is_released(self, node: exp.Expr) -> bool:
         """Whether GROUP BY ALL passes over an expression: it holds an aggregate, perhaps behind an alias."""
-        for n in node.walk():
-            if is_aggregate(n) or is_interval(n):
-                return True
-            if isinstance(n, exp.Column) and n.args.get("table") is None:
-                alias = n.name.lower()
-                target = None if alias in seen or alias in self.scope.names else self._aliases.get(alias)
-                if target is not None and self._is_released(target, seen | {alias}):
+        seen = set(self.scope.names)
+        stack = [node]
+        while stack:
+            for n in stack.pop().walk():
+                if is_aggregate(n) or is_interval(n):
                     return True
+                if isinstance(n, exp.Column) and n.args.get("table") is None and n.name.lower() not in seen:
+                    seen.add(n.name.lower())
+                    if n.name.lower() in self._aliases:
+                        stack.append(self._aliases[n.name.lower()])
         return False
 
     def _no_grouping_sets(self, node: exp.Expr) -> UnsupportedQuery:
@@ -159,7 +163,9 @@ class BlockLowering:
             if alias is not None and node.name.lower() not in self.scope.names:
                 node = alias
         if any(is_aggregate(n) for n in node.walk()):
-            raise refusal(self.text, node, "GROUP BY an aggregate", "group by columns; use HAVING for aggregates")
+            raise refusal(
+                self.text, node, "GROUP BY cannot hold an aggregate", "group by columns; use HAVING for aggregates"
+            )
         return node
 
     def _add_group(self, node: exp.Expr) -> None:

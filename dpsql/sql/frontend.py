@@ -10,6 +10,7 @@ from dpsql.policy import Policy
 from dpsql.sql.block import Services
 from dpsql.sql.cache import Lru
 from dpsql.sql.grid import Evaluator
+from dpsql.sql.growth import check_growth
 from dpsql.sql.limits import check_text
 from dpsql.sql.naming import Namer, empty_select
 from dpsql.sql.outer import check_outer
@@ -58,6 +59,7 @@ class FrontEnd:
         tree: exp.Expr = parse(text)
         if parameters is not None or "?" in text or "$" in text:
             bind(tree, parameters)
+        check_growth(text, tree)
         if isinstance(tree, exp.Select) and _empty(tree):
             return self._schema_probe(text, tree)
         walk = Walk(text, self._policy, self._public, self._services)

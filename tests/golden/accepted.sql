@@ -170,6 +170,10 @@ SELECT a.sex, a.n - b.n AS difference FROM (SELECT sex, COUNT(*) n FROM people G
 -- people(sex) by 3 groups; people(member, sex) by 3 groups
 SELECT p.n + q.n AS total FROM (SELECT COUNT(*) n FROM people) p, (SELECT COUNT(*) n FROM pets WHERE animal_name = 'Rex') q;
 -- people(); pets(animal_name)
+WITH unread AS (SELECT COUNT(*) AS n FROM people WHERE member), through AS (SELECT n FROM unread), read AS (SELECT COUNT(*) AS n FROM people) SELECT n + 1 AS m FROM read;
+-- people()
+WITH cities AS (SELECT sex, COUNT(*) AS n FROM people GROUP BY sex), more AS (SELECT * FROM cities) SELECT MAX(n) AS top FROM more;
+-- people(sex) by 3 groups
 
 -- ## Free: nothing private is asked
 SELECT 1;
@@ -187,4 +191,8 @@ SELECT COUNT(*) FROM people WHERE age > 20 AND 1 = 0;
 SELECT COUNT(*) AS n FROM people WHERE FALSE;
 -- free
 VALUES (1, 'a'), (2, 'b');
+-- free
+WITH unread AS (SELECT COUNT(*) AS n FROM people) SELECT 1 AS one;
+-- free
+SELECT replace(lpad('7', 3, '0'), '0', 'ab') AS padded, format('{:5d}', 7), printf('%05.1f', 7.5);
 -- free
