@@ -259,6 +259,11 @@ class BlockLowering:
             index += len(denominator)
             whole = m.integral and all(lowering.is_integral(p) for p in m.numerator)
             sql_type: AggregateType = "BIGINT" if whole else "DOUBLE"
+            low = high = None
+            if m.constants is not None:
+                low, high = min(m.constants), max(m.constants)
+            elif m.denominator is not None:
+                low, high = lowering.value_range(m.numerator[0])
             aggregates.append(
                 Aggregate(
                     f"a{i}",
@@ -266,6 +271,8 @@ class BlockLowering:
                     sql_type,
                     lowering.forms(numerator),
                     lowering.forms(denominator) if denominator else None,
+                    low,
+                    high,
                 )
             )
         count = len(self._groups)

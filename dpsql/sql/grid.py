@@ -36,10 +36,15 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A numeric expression's value in each cell; NULL and *other* strings count as 0."""
+    """A numeric expression's value in each cell; NULL and *other* strings count as 0.
+
+    ``low`` and ``high``: the least and greatest value without those zeros; ``None`` when it is NULL everywhere.
+    """
 
     numbers: Signed
     sql_type: str
+    low: float | None = None
+    high: float | None = None
 
 
 class Grids:
@@ -195,7 +200,10 @@ class Evaluator:
                     hint="exclude those values with CASE WHEN",
                 )
         padded = _pad(array.reshape(shape), axes, 0)
-        return Numbers(padded, sql_type)
+        known = array[[v is not None for v in cells]]
+        if not len(known):
+            return Numbers(padded, sql_type)
+        return Numbers(padded, sql_type, float(known.min()), float(known.max()))
 
     def _values(self, grids: Grids, expression: Bound) -> tuple[list[Value], str, tuple[Axis, ...], tuple[int, ...]]:
         axes = grids.check(expression.columns)
