@@ -31,11 +31,14 @@ class Net:
     sigma: Fraction
     hard_rounds: int
 
-    def threshold(self, planned_queries: int) -> int:
-        """theta = ceil(ln(2 K / (0.1 T)) / slope) counts, >= 0: about 10 % of T false alarms in K perfect queries."""
+    def threshold(self, planned_queries: int, false_alarms: float = FALSE_ALARMS) -> int:
+        """theta = ceil(ln(2 K / (false_alarms T)) / slope) counts, >= 0.
+
+        A perfect hypothesis loses about ``false_alarms`` * T hard rounds over K queries that are all tested.
+        """
         self._need_test()
         tests = 2 * max(1, planned_queries)
-        return max(0, math.ceil(math.log(tests / (FALSE_ALARMS * self.hard_rounds)) / float(self.slope)))
+        return max(0, math.ceil(math.log(tests / (false_alarms * self.hard_rounds)) / float(self.slope)))
 
     def certified_bound(self, planned_queries: int, beta: float = 0.05, *, theta: int | None = None) -> int:
         """Counts: all easy answers among ``planned_queries`` are this close to the truth with probability 1 - beta.

@@ -28,13 +28,6 @@ GRID_TABLES, GRID_VALUES = 256, 1 << 22
 BATCH_CELLS = 1 << 26
 """Truth values asked for in one query: cells times predicates."""
 
-_ARROW = {
-    "BIGINT": pa.int64(),
-    "DOUBLE": pa.float64(),
-    "VARCHAR": pa.string(),
-    "BOOLEAN": pa.bool_(),
-    "DATE": pa.date32(),
-}
 _NATURAL = ("BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "ENUM", "UUID", "DATE", "TIMESTAMP", '"NULL"', "NULL")
 T = TypeVar("T")
 
@@ -206,9 +199,13 @@ class DuckDbPublicSql:
             return found
         self._made += 1
         name = f"dpsql_grid.g{self._made}"
-        source = self._arrow(column)
-        select = f"SELECT CAST(v AS {column.sql_type}) AS {identifier(column.name)}, i AS {_position(column)}"
-        self._create(name, source, select)
+        # parameters rather than an Arrow table: registering one imports pandas, where it is installed
+        sql = (
+            f"CREATE TABLE {name} AS SELECT unnest(?::{column.sql_type}[]) AS {identifier(column.name)}, "
+            f"unnest(range(?)::INTEGER[]) AS {_position(column)}"
+        )
+        given = [list(column.values), len(column.values)]
+        self._run(lambda con: con.execute(sql, given).fetchall())
         self._grids[key] = name
         self._grid_values += len(column.values)
         return name
@@ -218,17 +215,6 @@ class DuckDbPublicSql:
             (_, _, values), dropped = self._grids.popitem(last=False)
             self._grid_values -= len(values)
             self._command(f"DROP TABLE {dropped}")
-
-    def _arrow(self, column: GridColumn) -> pa.Table:
-        def work(_: duckdb.DuckDBPyConnection) -> pa.Table:
-            return pa.table(
-                {
-                    "v": pa.array(column.values, type=_ARROW.get(column.sql_type)),
-                    "i": np.arange(len(column.values), dtype=np.int32),
-                }
-            )
-
-        return self._run(work)
 
     def _create(self, name: str, table: pa.Table, select: str) -> None:
         def work(con: duckdb.DuckDBPyConnection) -> None:

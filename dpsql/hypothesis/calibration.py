@@ -9,6 +9,7 @@ measurements, so that equal histories give equal error bars. Nothing in this fil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import combinations
 from math import ceil, prod, sqrt
 
 import numpy as np
@@ -21,6 +22,8 @@ from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
 FACTOR = 1.4
 """The policy's ``error_factor``: what the bootstrap cannot see, as a multiple of what it predicts."""
 RAW_SHARE = 0.1
+PAIR_SHARE = 0.05
+DEPENDENCE_SHARE = 0.15
 SIMULATIONS = 8
 QUERIES = 200
 """Random queries for each number of columns."""
@@ -55,18 +58,20 @@ class Calibration:
         self._regressions: dict[int, _Regression] = {}
 
     def bound(self, query: LinearQuery, factor: float = FACTOR) -> int | None:
-        """b* = ceil sqrt((1.4 p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] 2 h), at least 1.
+        """b* = ceil sqrt((1.4 p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] u), at least 1.
+
+        u = 2 h + (.05)^2 h h_pair + (.15 (h - independent))^2 with h the answer, h_pair that of the query's smallest
+        pair and ``independent`` the answer if all columns were; the last two matter where the noise is small.
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """
         number = min(len(query.scope), MOST_COLUMNS)
         if number == 0 or number not in self._regressions or not self._coverage.covers(query.scope):
             return None
-        features, h, raw = self._describe(query)
+        features, h, raw, expected = self._describe(query)
         p = self._regressions[number].predict(features)
-        spread = self._range(query)
-        squares = (factor * p) ** 2 + (1.96 * RAW_SHARE) ** 2 * (raw**2 + spread**2)
-        return max(1, ceil(sqrt(squares + (2.0 * max(h, 0.0) if number >= 3 else 0.0))))
+        squares = (factor * p) ** 2 + (1.96 * RAW_SHARE) ** 2 * (raw**2 + self._range(query) ** 2)
+        return max(1, ceil(sqrt(squares + (self._unmodelled(query, h, expected) if number >= 3 else 0.0))))
 
     def on(self, coverage: Coverage, answer: Callable[[LinearQuery], float]) -> "Calibration":
         """What was learned, applied to a later model: more measurements were absorbed since."""
@@ -74,8 +79,18 @@ class Calibration:
         out._regressions = self._regressions
         return out
 
-    def _describe(self, query: LinearQuery) -> tuple[Estimates, float, float]:
-        """Public features of a query, the model's answer, and the noise sd of the tables that cover it."""
+    def _unmodelled(self, query: LinearQuery, h: float, expected: float) -> float:
+        """Squared error, in counts, that interactions of three columns may add: the bootstrap has none of them.
+
+        Chance alone gives 2 h; strong interactions of two make those of three likely, as do rows that the third
+        column takes away from a pair.
+        """
+        chosen = combinations(query.factors, 2)
+        least = min((max(self._answer(replace(query, factors=p)), 0.0) for p in chosen), default=h)
+        return 2.0 * h + PAIR_SHARE**2 * h * least + DEPENDENCE_SHARE**2 * (h - expected) ** 2
+
+    def _describe(self, query: LinearQuery) -> tuple[Estimates, float, float, float]:
+        """Public features of a query, the model's answer, the noise sd of the tables that cover it, independence's."""
         h = max(self._answer(query), 0.0)
         singles = [max(self._answer(replace(query, factors=(f,))), 0.0) for f in query.factors]
         total = self._coverage.total
@@ -83,7 +98,7 @@ class Calibration:
         raw = self._coverage.noise(query, self._answer)
         near = min(min(s, total - s) for s in singles)
         features = np.array([1.0, _log(h), _log(raw), _log(min(singles)), _log(expected), _log(near)])
-        return features, h, raw
+        return features, h, raw, expected
 
     def _range(self, query: LinearQuery) -> float:
         """How far the answer moves between leaving out and taking in whole every part that the query cuts."""

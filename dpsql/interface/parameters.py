@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping
 
+from click import UsageError
+
 from dpsql.errors import DataError
 
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -34,14 +36,14 @@ def parse_value(text: str) -> Scalar:
 
 
 def parse_parameters(items: Iterable[str]) -> dict[str, Scalar]:
-    """``name=value`` items; raises DataError for one without a name or given twice."""
+    """``name=value`` items; a usage error for one without a name or given twice."""
     out: dict[str, Scalar] = {}
     for item in items:
         name, sign, value = item.partition("=")
         if not sign or not _NAME.fullmatch(name):
-            raise DataError(f"parameter {name[:40]!r} is not name=value", hint="write -p name=value, use $name in SQL")
+            raise UsageError(f"parameter {name[:40]!r} is not name=value: write -p name=value, use $name in SQL")
         if name in out:
-            raise DataError(f"parameter {name} is given twice", hint="give each name once")
+            raise UsageError(f"parameter {name} is given twice: give each name once")
         out[name] = parse_value(value)
     return out
 

@@ -50,14 +50,15 @@ def prepare(
             registry = _usable(registry, tables, notices)
             guard = nullcontext() if registry is None else registry.exclusive(*tables)
             with guard:
-                _check_absence(path, tables, create_missing, registry, new_budget)
-                _clear_remnants(path)
-                if create(path, wanted, busy_timeout, step):
-                    notices.append(_announcement(path, wanted))
-                    if registry is not None:
-                        anchor = Anchor(wanted["ledger"], str(path), 0, genesis(wanted).hex())
-                        for table in tables:
-                            registry.record(table, anchor, sync=True)
+                if not path.exists():  # another process may have created it while this one waited
+                    _check_absence(path, tables, create_missing, registry, new_budget)
+                    _clear_remnants(path)
+                    if create(path, wanted, busy_timeout, step):
+                        notices.append(_announcement(path, wanted))
+                        if registry is not None:
+                            anchor = Anchor(wanted["ledger"], str(path), 0, genesis(wanted).hex())
+                            for table in tables:
+                                registry.record(table, anchor, sync=True)
         registry = _usable(registry, tables, notices)
         check_file(path)
         file = SqliteFile(path, synchronous="FULL", busy_timeout=busy_timeout)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from dpsql.query import Form, LinearQuery
-from dpsql.result import Answer, Source
+from dpsql.result import Answer, ErrorKind, Source
 
 Lookup = Callable[[LinearQuery], Answer]
 
@@ -11,9 +11,10 @@ Lookup = Callable[[LinearQuery], Answer]
 def combine(form: Form, lookup: Lookup, *, integer: bool) -> Answer:
     """The value of an affine form, in the aggregate's own unit; public and exact when it has no terms.
 
-    The error is the sum of |coefficient| * error: it holds with the same confidence whenever each part's does and the
-    parts' errors are Gaussian (a sum's standard deviation is at most the sum of the standard deviations), and always
-    for certified bounds, which hold together.
+    The error is the sum of |coefficient| * error. Parts whose errors are (discrete) Gaussians keep their 95 %, however
+    they depend on each other, because the sd of a sum is at most the sum of the sds. A certified part fails with
+    probability at most .05 / planned_queries, so a number that mixes Gaussians with m certified parts fails with
+    probability at most .05 + m * .05 / planned_queries, and one of certified parts alone with the second term.
     """
     if form.is_public:
         value = round(form.constant) if integer else form.constant
@@ -37,32 +38,38 @@ def combine(form: Form, lookup: Lookup, *, integer: bool) -> Answer:
     )
 
 
-def divide(numerator: Answer, denominator: Answer) -> Answer:
-    """``numerator / denominator`` (AVG): NULL when the denominator is not above 0.
+def divide(numerator: Answer, denominator: Answer, low: float | None = None, high: float | None = None) -> Answer:
+    """``numerator / denominator`` (AVG) within the public range [``low``, ``high``] of what is averaged.
 
-    |a/b - A/B| <= (|A - a| + |a/b| |B - b|) / B; B is taken at the low end of its interval, and the bound is unknown
-    (``None``) when that reaches 0.
+    NULL when the denominator is not above 0. The error is the farther end of Fieller's interval (1954): at the true
+    quotient q, top - q * bottom is a Gaussian around 0 whose sd is at most sd(top) + |q| sd(bottom), so
+    |top - q * bottom| <= e_top + |q| e_bottom with 95 %, however the two depend on each other. Every such q has
+    |q - top / bottom| <= (e_top + |top / bottom| e_bottom) / (bottom - e_bottom). The error is unknown (``None``) when
+    the denominator's interval reaches 0. With certified parts see :func:`combine`.
+
+    An average lies between the extremes of its values: value and interval are clipped to them, and the error becomes
+    the distance to the clipped interval's farther end, which is never more than before unless the interval misses the
+    range, as one in twenty may: then the range itself is the interval.
     """
     top, bottom = numerator.value, denominator.value
     charged = numerator.charged + denominator.charged
     source = merged_source([numerator.source, denominator.source])
-    kind = "calibrated" if "calibrated" in (numerator.error_kind, denominator.error_kind) else "exact"
+    kind: ErrorKind = "calibrated" if "calibrated" in (numerator.error_kind, denominator.error_kind) else "exact"
     certified = numerator.certified and denominator.certified
     if top is None or bottom is None or bottom <= 0:
-        return Answer(None, None, None, "exact" if kind == "exact" else "calibrated", source, False, None, charged)
+        return Answer(None, None, None, kind, source, False, None, charged)
     value = top / bottom
     error = _ratio_error(value, bottom, numerator.error, denominator.error)
     bound = _ratio_error(value, bottom, numerator.certified_bound, denominator.certified_bound)
-    return Answer(
-        value,
-        error,
-        _interval(value, error, nonnegative=False),
-        "calibrated" if kind == "calibrated" else "exact",
-        source,
-        certified and bound is not None,
-        bound,
-        charged,
-    )
+    interval = _interval(value, error, nonnegative=False)
+    inside = interval is not None and low is not None and high is not None and low <= interval[0] <= interval[1] <= high
+    if low is not None and high is not None and not inside:
+        certain = _within(_interval(value, bound, nonnegative=False), low, high)
+        interval = _within(interval, low, high)
+        value = min(max(value, low), high)
+        error = _farther(value, interval)
+        bound = None if bound is None else _farther(value, certain)
+    return Answer(value, error, interval, kind, source, certified and bound is not None, bound, charged)
 
 
 def merged_source(sources: Sequence[Source]) -> Source:
@@ -73,6 +80,17 @@ def merged_source(sources: Sequence[Source]) -> Source:
     """
     order: tuple[Source, ...] = ("hypothesis", "measurement", "cache", "public")
     return next((s for s in order if s in sources), "public")
+
+
+def _within(interval: tuple[float, float] | None, low: float, high: float) -> tuple[float, float]:
+    """The part of the interval in [low, high]; all of [low, high] when there is none."""
+    if interval is None or interval[0] > high or interval[1] < low:
+        return low, high
+    return max(interval[0], low), min(interval[1], high)
+
+
+def _farther(value: float, interval: tuple[float, float]) -> float:
+    return max(value - interval[0], interval[1] - value)
 
 
 def _ratio_error(value: float, bottom: float, top_error: float | None, bottom_error: float | None) -> float | None:

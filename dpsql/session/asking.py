@@ -3,34 +3,31 @@
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from dpsql.accounting import Accountant, Plan
 from dpsql.engine.protocol import Engine
 from dpsql.errors import BudgetExhausted, InternalError
-from dpsql.hypothesis import Axis, Measurement, TableModel, WideHypothesis, coarsen, error_bound
+from dpsql.hypothesis import Measurement, TableModel, error_bound
 from dpsql.ledger.event import Event, Totals
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure, public_total, two_sided
 from dpsql.policy import Policy
 from dpsql.private import Private
-from dpsql.query import Counts, Key, LinearQuery, sort_key
+from dpsql.query import Counts, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import exact, from_measurement, from_model, untested
+from dpsql.session.measuring import Measurer
 from dpsql.session.payload import (
     ANSWER,
-    CONTINGENCY,
     TOTAL,
     decode_release,
     encode_measurement,
-    encode_measurements,
 )
-from dpsql.session.planning import contingency_l2_squared, row_count_is_public, total_cost, total_sigma
+from dpsql.session.planning import row_count_is_public, total_cost, total_sigma
 from dpsql.session.purses import Purses
-from dpsql.session.table_state import TableState, measurement_axes, same_shape
+from dpsql.session.table_state import TableState, same_shape
 from dpsql.session.warm_progress import WarmProgress
 from dpsql.session.warm_starting import PURPOSE, WarmStarter
 
@@ -49,6 +46,7 @@ class Asker:
         self.warm_starter = WarmStarter(policy, plan, engine, ledger, entropy, self._follow)
         self._engine = engine
         self._ledger = ledger
+        self._measurer = Measurer(policy, plan, engine, entropy)
         self._entropy = entropy
         self._reservation: int | None = None
         self._exhausted = False
@@ -122,7 +120,12 @@ class Asker:
 
     def check_total(self, table: str) -> None:
         """BudgetExhausted when the table's row count is unknown and cannot be paid any more."""
-        self.purses.check_total(table, self._own)
+        try:
+            self.purses.check_total(table, self._own)
+        except BudgetExhausted:
+            self._follow()
+            if self.states[table].model is None:  # else another session has just paid for it
+                raise
 
     def worst_hard_rounds(self, queries: Sequence[LinearQuery]) -> int:
         """Hard rounds that the queries may need at most: one per scope that no measurement answers."""
@@ -291,10 +294,7 @@ class Asker:
         charged: float,
     ) -> list[Answer]:
         """The hard round after its record is durable: measure the scope, make that durable, absorb, answer."""
-        if state.warmed(query) and isinstance(model.dense, WideHypothesis):
-            payload, measurement = self._wide_measurements(state, model.dense, query, same)
-        else:
-            payload, measurement = self._scope_measurement(state, model, query, same)
+        payload, measurement = self._measurer.measure(state, model, query, same)
         charged += self.plan.epsilon_share(self.plan.hard_cost)
         answers = []
         for q in answered:
@@ -307,43 +307,6 @@ class Asker:
             self._remember_recent(q, answer)
         self._follow()
         return answers
-
-    def _scope_measurement(
-        self, state: TableState, model: TableModel, query: LinearQuery, same: Sequence[LinearQuery]
-    ) -> tuple[dict[str, Any], Measurement]:
-        """Every part of the query's scope, with the whole precision of the round."""
-        sigma = state.net.sigma
-        axes = measurement_axes(query, same, model.total, float(sigma), state.bound)
-        keyed = query.keyed
-        text: tuple[str, ...] = ()
-        keys: tuple[Key, ...] = ()
-        if keyed is not None:
-            text, keys = keyed.text_columns, _all_keys(query, same)
-        measurement = self._measured_parts(query.table, axes, sigma, text, keys)
-        return encode_measurement(CONTINGENCY, measurement), measurement
-
-    def _wide_measurements(
-        self, state: TableState, model: WideHypothesis, query: LinearQuery, same: Sequence[LinearQuery]
-    ) -> tuple[dict[str, Any], Measurement]:
-        """Half of the precision answers the query, half measures coarse parts of its scope, which stay in the model."""
-        # two Gaussian releases of half the cost each (docs/privacy.md, step 3 and composition)
-        sigma = self.plan.release_sigma(self.plan.measure_cost // 2, contingency_l2_squared(self.policy, state.table))
-        answering = self._measured_parts(query.table, measurement_axes(query, same, 0.0, float(sigma), 0.0), sigma)
-        kept = self._measured_parts(query.table, model.coarse_axes(query.scope, float(sigma)), sigma)
-        return encode_measurements([(ANSWER, answering), (CONTINGENCY, kept)]), answering
-
-    def _measured_parts(
-        self,
-        table: str,
-        axes: tuple[Axis, ...],
-        sigma: Fraction,
-        text: tuple[str, ...] = (),
-        keys: tuple[Key, ...] = (),
-    ) -> Measurement:
-        scope = tuple(c for a in axes for c in a.columns)
-        counts = self._engine.keyed_counts(table, text, keys, scope) if text else self._engine.contingency(table, scope)
-        parts = counts.map(lambda c: np.asarray(coarsen(c, axes, bool(text)), dtype=np.int64))
-        return Measurement(table, axes, measure(parts, sigma, self._entropy), float(sigma), text, keys)
 
     def _know_total(self, state: TableState) -> tuple[TableModel, float]:
         """The table's model, its number of rows made known first; what that charged, in epsilon."""
@@ -363,11 +326,17 @@ class Asker:
     def _measure_total(self, state: TableState, rows: Private[Counts]) -> float:
         """Measure the row count unless another session just did; what that charged, in epsilon."""
         name, cost = state.table.name, total_cost(self.plan, self.policy, state.table)
-        reservation = self._ledger.reserve(
-            cost,
-            lambda totals: self.accountant.check(totals.spent, totals.reserved, cost),
-            {"purpose": "row count", "table": name, "burn": cost},
-        )
+        try:
+            reservation = self._ledger.reserve(
+                cost,
+                lambda totals: self.accountant.check(totals.spent, totals.reserved, cost),
+                {"purpose": "row count", "table": name, "burn": cost},
+            )
+        except BudgetExhausted:
+            self._follow()
+            if state.model is None:
+                raise
+            return 0.0
         self._follow()
         if state.model is not None:
             self._ledger.free(reservation)
@@ -385,8 +354,3 @@ class Asker:
         if self._reservation is not None:
             reservation, self._reservation = self._reservation, None
             self._ledger.free(reservation)
-
-
-def _all_keys(query: LinearQuery, siblings: Sequence[LinearQuery]) -> tuple[Key, ...]:
-    keys = {k for q in (query, *siblings) if q.keyed is not None for k in q.keyed.keys}
-    return tuple(sorted(keys, key=sort_key))

@@ -153,7 +153,8 @@ class Session:
             top = combine(aggregate.numerator[group], lookup, integer=integer)
             if aggregate.denominator is None:
                 return top
-            return divide(top, combine(aggregate.denominator[group], lookup, integer=False))
+            bottom = combine(aggregate.denominator[group], lookup, integer=False)
+            return divide(top, bottom, aggregate.low, aggregate.high)
 
         return [tuple(value(a, g) for g in range(len(block.groups))) for a in block.aggregates]
 

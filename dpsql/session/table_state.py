@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
+from math import inf, prod
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from dpsql.policy import Policy
 from dpsql.query import LinearQuery
 from dpsql.session.error_bars import ErrorBars
 from dpsql.session.planning import (
+    FALSE_ALARMS,
+    WARM_FALSE_ALARMS,
     contingency_l2_squared,
     has_warm_start,
     is_narrow,
@@ -59,9 +61,10 @@ class TableState:
         l2_squared = contingency_l2_squared(policy, table)
         net = plan.for_sensitivity(query_sensitivity(table), l2_squared)
         planned = policy.privacy.planned_queries
-        theta = net.threshold(planned) if net.hard_rounds else 0
+        warm = has_warm_start(policy, table)
+        theta = net.threshold(planned, WARM_FALSE_ALARMS if warm else FALSE_ALARMS) if net.hard_rounds else 0
         out = cls(table, net, theta, net.certified_bound(planned, theta=theta) if net.hard_rounds else 0)
-        if has_warm_start(policy, table):
+        if warm:
             out.warm = WarmProgress(table, warm_units(plan, policy, table), warm_precision(plan, policy, table))
             out.accurate = ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared))
             out.error_factor = float(policy.mechanism.error_factor)
@@ -111,12 +114,12 @@ class TableState:
         """``(value, sd)`` of a measurement that is accurate enough to answer without a test: by its noise alone."""
         if self.model is None:
             return None
+        if query.keyed is None and not query.factors:
+            return self.model.measured(query)  # the row count is always its own measurement's
         if self.warmed(query):
-            if not query.scope:
-                return self.model.measured(query)
             found = self.model.measured(query, self.accurate)
             return found if found is not None and found[1] <= self.accurate else None
-        limit = MEASURED_SHARE * self.theta
+        limit = MEASURED_SHARE * self.theta if self.net.hard_rounds else inf  # without tests, everything measured is
         found = self.model.measured(query, limit / 1.96)
         return found if found is not None and error_bound(found[1], not query.is_indicator) <= limit else None
 

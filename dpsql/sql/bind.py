@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 from sqlglot import exp
 
 from dpsql.errors import UnsupportedQuery
+from dpsql.sql import strings
 from dpsql.sql.bound import Bound, Outside, compose, conjunction, disjunction, negation
 from dpsql.sql.functions import SCALAR, function_refusal
-from dpsql.sql.limits import MAX_LIST_ITEMS
+from dpsql.sql.limits import MAX_LIST_ITEMS, MAX_TEXT_BYTES
 from dpsql.sql.names import Scope, unknown_column
 from dpsql.sql.position import refusal
 from dpsql.sql.types import type_name
@@ -49,12 +50,6 @@ _COMPARISON: dict[type, str] = {
     exp.SimilarTo: "SIMILAR TO",
     exp.StartsWith: "^@",
     exp.RegexpLike: "~",
-}
-_EQUAL: dict[type, Outside] = {
-    exp.EQ: Outside.FALSE,
-    exp.NEQ: Outside.TRUE,
-    exp.NullSafeEQ: Outside.FALSE,
-    exp.NullSafeNEQ: Outside.TRUE,
 }
 LOGICAL = (exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Between, exp.Escape, *_COMPARISON)
 _UNITS = frozenset(
@@ -94,7 +89,7 @@ def unwrap(node: exp.Expr) -> exp.Expr:
 class Binder:
     """Binds expressions of one block. ``aliases`` are the select list's, tried after the columns."""
 
-    __slots__ = ("_lookup", "_open", "aliases", "scope", "text")
+    __slots__ = ("_lookup", "_open", "_substituted", "aliases", "scope", "text")
 
     def __init__(self, text: str, scope: Scope, aliases: Mapping[str, exp.Expr], lookup: Lookup) -> None:
         self.text = text
@@ -102,6 +97,7 @@ class Binder:
         self.aliases = aliases
         self._lookup = lookup
         self._open: list[str] = []
+        self._substituted = 0
 
     def bind(self, node: exp.Expr) -> Bound:
         """The bound form of ``node``. Raises UnsupportedQuery or UnknownName at its position."""
@@ -159,8 +155,15 @@ class Binder:
         if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
             raise self.refuse(node)
         found = self.scope.resolve(self.text, node)
-        if found is not None:
-            return found[1]
+        bound = self._alias(node) if found is None else found[1]
+        if len(bound.sql) > 200:
+            self._substituted += len(bound.sql)
+            if self._substituted > MAX_TEXT_BYTES:
+                raise refusal(self.text, node, "the names here stand for too much text", "use fewer names within names")
+        return bound
+
+    def _alias(self, node: exp.Column) -> Bound:
+        """What an alias of the select list stands for."""
         alias = node.name.lower()
         target = self.aliases.get(alias)
         if target is None or alias in self._open:
@@ -170,9 +173,7 @@ class Binder:
             bound = self.bind(target)
         finally:
             self._open.pop()
-        return Bound(
-            f"({bound.sql})", bound.columns, bound.outside, bound.candidates, text=bound.text, literal=bound.literal
-        )
+        return bound._replace(sql=f"({bound.sql})")
 
     def _literal(self, node: exp.Expr) -> Bound:
         value = node.this
@@ -189,7 +190,7 @@ class Binder:
         inner = self.bind(node.this)
         if inner.literal is not None:
             return inner
-        return Bound(f"({inner.sql})", inner.columns, inner.outside, inner.candidates, text=inner.text)
+        return inner._replace(sql=f"({inner.sql})")
 
     def _unary(self, node: exp.Expr) -> Bound:
         inner = self._operand(node.this)
@@ -216,29 +217,14 @@ class Binder:
         elif len(args) > 2:
             self._only(node, "this", "expression")
         sql = f"{left.sql} {symbol} {right.sql}"
+        if left.strings is not None or right.strings is not None:
+            decided = strings.comparison(self.text, node, sql, left, right)
+            if decided is not None:
+                return decided
         if left.outside or right.outside:
-            return self._text_comparison(node, sql, left, right)
+            return compose(sql, (left, right))
         columns = left.columns | right.columns if left.columns and right.columns else left.columns or right.columns
         return Bound(sql, columns)
-
-    def _text_comparison(self, node: exp.Expr, sql: str, left: Bound, right: Bound) -> Bound:
-        column, other = (left, right) if left.text is not None else (right, left)
-        if column.text is None:
-            return compose(sql, (left, right))
-        t = column.text
-        if type(node) in _EQUAL and other.literal is not None:
-            return Bound(sql, column.columns, {t: _EQUAL[type(node)]}, {t: frozenset((other.literal,))})
-        if other.sql == "NULL" and type(node) in _EQUAL:
-            safe = _EQUAL[type(node)] if type(node) in (exp.NullSafeEQ, exp.NullSafeNEQ) else Outside.NULL
-            return Bound(sql, column.columns, {t: safe}, {t: frozenset()})
-        if type(node) in _EQUAL and not other.columns:
-            raise refusal(
-                self.text,
-                node,
-                f"the text column {t} is compared with something that is no string literal",
-                "write the string itself between quotes",
-            )
-        return compose(sql, (left, right))
 
     def _is(self, node: exp.Expr) -> Bound:
         left = self._operand(node.this)
@@ -248,10 +234,8 @@ class Binder:
             raise self.refuse(node)
         word = "IS NOT" if node.args.get("negate") else "IS"
         sql = f"{left.sql} {word} {self.bind(right).sql}"
-        if left.text is not None and isinstance(right, exp.Null):
-            value = Outside.TRUE if word == "IS NOT" else Outside.FALSE
-            return Bound(sql, left.columns, {left.text: value}, {left.text: frozenset()})
-        return compose(sql, (left,))
+        decided = strings.null_test(sql, left, negated=word == "IS NOT") if isinstance(right, exp.Null) else None
+        return compose(sql, (left,)) if decided is None else decided
 
     def _between(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "low", "high")
@@ -271,19 +255,8 @@ class Binder:
             return Bound("FALSE", left.columns, dict.fromkeys(left.outside, Outside.FALSE), left.candidates)
         listed = [self.bind(n) for n in items]
         sql = f"{left.sql} IN ({', '.join([b.sql for b in listed])})"
-        if left.text is None:
-            return compose(sql, (left, *listed))
-        strings = frozenset(b.literal for b in listed if b.literal is not None)
-        nulls = any(b.sql == "NULL" for b in listed)
-        if any(b.literal is None and b.sql != "NULL" for b in listed):
-            raise refusal(
-                self.text,
-                node,
-                f"the text column {left.text} is compared with something that is no string literal",
-                "list strings between quotes",
-            )
-        t = left.text
-        return Bound(sql, left.columns, {t: Outside.NULL if nulls else Outside.FALSE}, {t: strings})
+        decided = strings.membership(self.text, node, sql, left, listed)
+        return compose(sql, (left, *listed)) if decided is None else decided
 
     def _case(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "ifs", "default")
@@ -381,7 +354,14 @@ def _plain(node: exp.Expr) -> str:
 
 _REASONS: dict[type, tuple[str, str]] = {
     exp.Exists: ("EXISTS over private rows is not answered", "use IN (SELECT ... FROM a public table)"),
-    exp.Window: ("a window function over private rows", "GROUP BY first: windows run on the released counts"),
+    exp.Window: (
+        "a window function cannot run over private rows",
+        "GROUP BY first: it runs on the released counts",
+    ),
+    exp.Tuple: ("a list in parentheses is not answered", "compare one by one, joined by AND"),
+    exp.Dot: ("a field of a struct is not answered", "name declared columns"),
+    exp.RawString: ("a string between dollar signs is not answered", "write it between single quotes"),
+    exp.ByteString: ("a string with escapes is not answered", "write it between single quotes, or as a parameter"),
     exp.Star: ("* selects whole rows", "count rows: SELECT COUNT(*), with GROUP BY for a breakdown"),
     exp.Filter: ("an aggregate cannot stand inside this expression", "aggregate in the SELECT list"),
     exp.Lambda: ("lambda functions are not answered", "write the condition with AND, OR and CASE"),

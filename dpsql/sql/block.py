@@ -1,6 +1,5 @@
 """One SELECT block over a private table: what it asks, and what is left of it once the answers are a table."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -10,24 +9,24 @@ from dpsql.errors import Error, UnsupportedQuery
 from dpsql.sql.bind import Binder, Lookup, unwrap
 from dpsql.sql.bound import Bound
 from dpsql.sql.cache import Lru
-from dpsql.sql.functions import INTERVAL_HIGH, INTERVAL_LOW
 from dpsql.sql.grid import Evaluator
 from dpsql.sql.lower import Answer, Lowering
 from dpsql.sql.measure import Measure, is_aggregate, measure
-from dpsql.sql.names import Scope, check_usable, unknown_column
+from dpsql.sql.names import Scope, check_usable
 from dpsql.sql.naming import Namer
 from dpsql.sql.parse import Dialect
 from dpsql.sql.position import place, refusal
+from dpsql.sql.rewrite import Parts, Rewriter, is_interval
 from dpsql.sql.statement import Aggregate, AggregateType, Block, DirectColumn
 
-ROW = "_row"
-_MEASURE = re.compile(r"a\d+")
 _CLAUSES = frozenset(
     {
         "with_", "expressions", "from_", "where", "group", "having", "qualify", "windows", "distinct", "order",
         "limit", "offset", "kind", "operation_modifiers",
     }
 )  # fmt: skip
+
+_CLAUSE_NAMES = {"locks": "FOR UPDATE", "sample": "USING SAMPLE"}
 
 
 @dataclass(eq=False)
@@ -72,8 +71,6 @@ class BlockLowering:
         self._measures: list[Measure] = []
         self._measured: dict[str, int] = {}
         self._intervals = False
-        self._rewritten: dict[str, exp.Expr] = {}
-        self._keep_aliases = False
 
     def lower(self) -> Lowered:
         """The block; afterwards the SELECT reads the released table (see ``finish`` for direct ones)."""
@@ -99,7 +96,7 @@ class BlockLowering:
                 raise refusal(
                     self.text,
                     self.select,
-                    f"{key.strip('_').upper()} is not answered on a private table",
+                    f"{_CLAUSE_NAMES.get(key, key.strip('_').upper())} is not answered on a private table",
                     "docs/sql.md lists what is",
                 )
         if self.select.args.get("kind"):
@@ -119,10 +116,24 @@ class BlockLowering:
         if group.args.get("all"):
             for item in select.expressions:
                 inner = item.this if isinstance(item, exp.Alias) else item
-                if not any(is_aggregate(n) for n in inner.walk()):
+                if not self._is_released(inner):
                     self._add_group(inner)
         for node in group.expressions:
             self._add_group(self._group_target(node))
+
+    def _is_released(self, node: exp.Expr) -> bool:
+        """Whether GROUP BY ALL passes over an expression: it holds an aggregate, perhaps behind an alias."""
+        seen = set(self.scope.names)
+        stack = [node]
+        while stack:
+            for n in stack.pop().walk():
+                if is_aggregate(n) or is_interval(n):
+                    return True
+                if isinstance(n, exp.Column) and n.args.get("table") is None and n.name.lower() not in seen:
+                    seen.add(n.name.lower())
+                    if n.name.lower() in self._aliases:
+                        stack.append(self._aliases[n.name.lower()])
+        return False
 
     def _no_grouping_sets(self, node: exp.Expr) -> UnsupportedQuery:
         return refusal(
@@ -152,7 +163,9 @@ class BlockLowering:
             if alias is not None and node.name.lower() not in self.scope.names:
                 node = alias
         if any(is_aggregate(n) for n in node.walk()):
-            raise refusal(self.text, node, "GROUP BY an aggregate", "group by columns; use HAVING for aggregates")
+            raise refusal(
+                self.text, node, "GROUP BY cannot hold an aggregate", "group by columns; use HAVING for aggregates"
+            )
         return node
 
     def _add_group(self, node: exp.Expr) -> None:
@@ -198,6 +211,8 @@ class BlockLowering:
 
     def _group_of(self, node: exp.Expr) -> str | None:
         """The group column that ``node`` is, if it is one."""
+        if not self._groups:
+            return None
         try:
             bound = self._binder.bind(unwrap(node))
         except Error:
@@ -209,126 +224,13 @@ class BlockLowering:
 
     def _rewrite(self, names: list[str]) -> tuple[str | None, ...]:
         """Turns the SELECT into one over the released table; the block column that each output column is."""
-        select = self.select
-        sources: list[str | None] = []
-        items: list[exp.Expr] = []
-        for item, name in zip(select.expressions, names, strict=True):
-            inner = self._replaced(item.this if isinstance(item, exp.Alias) else item)
-            released = isinstance(inner, exp.Column) and inner.text("table") == self.name
-            sources.append(inner.name if released and _MEASURE.fullmatch(inner.name) else None)
-            if isinstance(item, exp.Alias):
-                self._rewritten.setdefault(item.alias.lower(), inner)
-            items.append(exp.alias_(inner, name, quoted=True, copy=False))
-        having = select.args.get("having")
-        where = None
-        if having is not None:
-            where = exp.Where(this=self._replaced(having.this))
-        if select.args.get("qualify") is not None:
-            self._children(select.args["qualify"])
-        for window in select.args.get("windows") or ():
-            self._children(window)
-        distinct = select.args.get("distinct")
-        if distinct is not None and distinct.args.get("on") is not None:
-            self._children(distinct.args["on"])
-        for key in ("limit", "offset"):
-            if select.args.get(key) is not None:
-                self._children(select.args[key])
-        if select.args.get("order") is not None:
-            self._keep_aliases = True  # ORDER BY sees output names before columns
-            self._children(select.args["order"])
-        select.set("expressions", items)
-        select.set("from_", exp.From(this=exp.to_table(self.name)))
-        select.set("where", where)
-        select.set("group", None)
-        select.set("having", None)
-        return tuple(sources)
-
-    def _replaced(self, node: exp.Expr) -> exp.Expr:
-        """``node`` over the released table. Raises for what would need rows."""
-        if isinstance(node, exp.Query):
-            self._nested(node)
-            return node
-        if isinstance(node, exp.Anonymous) and node.name.lower() in (INTERVAL_LOW, INTERVAL_HIGH):
-            return self._interval(node)
-        if is_aggregate(node):
-            return self._column(self._measure(node))
-        if self._groups and not isinstance(node, (exp.Literal, exp.Boolean, exp.Null, exp.Window)):
-            source = self._group_of(node) if _bindable(node) else None
-            if source is not None:
-                return self._column(source)
-        if isinstance(node, exp.Column):
-            return self._loose_column(node)
-        if isinstance(node, exp.Star):
-            raise refusal(self.text, node, "* selects whole rows", "select COUNT(*) or the GROUP BY columns")
-        if isinstance(node, exp.Window):
-            self._window(node)
-        else:
-            self._children(node)
-        return node
-
-    def _window(self, node: exp.Window) -> None:
-        """The window's own function runs on the result; everything inside it is replaced."""
-        function = node.this
-        while isinstance(function, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
-            if isinstance(function, exp.Filter):
-                self._children(function.args["expression"])
-            function = function.this
-        self._children(function)
-        for key, value in list(node.args.items()):
-            if key == "this":
-                continue
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, exp.Expr):
-                    replaced = self._replaced(child) if key == "partition_by" else child
-                    if replaced is not child:
-                        child.replace(replaced)
-                    elif key != "partition_by":
-                        self._children(child)
-
-    def _children(self, node: exp.Expr) -> None:
-        for child in list(node.iter_expressions()):
-            if isinstance(child, (exp.Identifier, exp.DataType, exp.Var)):
-                continue
-            if type(child) is exp.Star and isinstance(node, exp.Anonymous):
-                continue
-            replaced = self._replaced(child)
-            if replaced is not child:
-                child.replace(replaced)
-
-    def _interval(self, node: exp.Anonymous) -> exp.Expr:
-        arguments = node.expressions
-        target = unwrap(arguments[0]) if len(arguments) == 1 else node
-        if isinstance(target, exp.Column) and target.args.get("table") is None:
-            target = unwrap(self._aliases.get(target.name.lower(), node))
-        if not is_aggregate(target):
-            raise refusal(
-                self.text,
-                node,
-                f"{node.name}() needs the alias of an aggregate of the same SELECT",
-                "write COUNT(*) AS n, DP_INTERVAL_LOW(n)",
-            )
-        self._intervals = True
-        suffix = "low" if node.name.lower() == INTERVAL_LOW else "high"
-        return self._column(f"{self._measure(target.copy())}_{suffix}")
-
-    def _loose_column(self, node: exp.Column) -> exp.Expr:
-        if not isinstance(node.this, exp.Star):
-            found = self.scope.resolve(self.text, node)
-            if found is None:
-                alias = node.name.lower()
-                if alias in self._aliases and node.args.get("table") is None:
-                    done = None if self._keep_aliases else self._rewritten.get(alias)
-                    return node if done is None else exp.paren(done, copy=True)
-                raise unknown_column(self.text, node, self.scope)
-        raise refusal(
-            self.text,
-            node,
-            f"{node.name} would show single rows of the private table {self.scope.table.name}",
-            "aggregate it with COUNT, SUM or AVG, or add it to GROUP BY",
-        )
-
-    def _column(self, source: str) -> exp.Column:
-        return exp.column(source, table=self.name)
+        copies = {name: node.copy() for name, node in self._aliases.items()}  # the select list is rewritten in place
+        self._aliases = self._binder.aliases = copies
+        parts = Parts(self._group_of, self._measure, self._nested)
+        rewriter = Rewriter(self.text, self.name, self.scope, copies, parts)
+        sources = rewriter.rewrite(self.select, names)
+        self._intervals = rewriter.intervals
+        return sources
 
     def _block(self, condition: list[Bound], where: exp.Expr | None) -> Block:
         measures = self._measures
@@ -357,6 +259,11 @@ class BlockLowering:
             index += len(denominator)
             whole = m.integral and all(lowering.is_integral(p) for p in m.numerator)
             sql_type: AggregateType = "BIGINT" if whole else "DOUBLE"
+            low = high = None
+            if m.constants is not None:
+                low, high = min(m.constants), max(m.constants)
+            elif m.denominator is not None:
+                low, high = lowering.value_range(m.numerator[0])
             aggregates.append(
                 Aggregate(
                     f"a{i}",
@@ -364,6 +271,8 @@ class BlockLowering:
                     sql_type,
                     lowering.forms(numerator),
                     lowering.forms(denominator) if denominator else None,
+                    low,
+                    high,
                 )
             )
         count = len(self._groups)
@@ -376,11 +285,6 @@ class BlockLowering:
             tuple(aggregates),
             self._intervals,
         )
-
-
-def _bindable(node: exp.Expr) -> bool:
-    """Whether the node can be a group expression: it holds no aggregate, window or query."""
-    return not any(isinstance(n, (exp.Query, exp.Window, exp.Star)) or is_aggregate(n) for n in node.walk())
 
 
 def _label(text: str, node: exp.Expr) -> str:

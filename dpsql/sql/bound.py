@@ -22,14 +22,26 @@ Candidates = Mapping[str, frozenset[str]]
 NO_OUTSIDE: Mapping[str, Outside] = {}
 NO_CANDIDATES: Candidates = {}
 NO_COLUMNS: frozenset[str] = frozenset()
+_SWAPPED = {Outside.FALSE: Outside.TRUE, Outside.TRUE: Outside.FALSE}
+
+
+class Listed(NamedTuple):
+    """A predicate on ``column`` alone, by its string: what it is on those ``listed``, on NULL, on any other."""
+
+    column: str
+    listed: frozenset[str]
+    inside: Outside
+    null: Outside
+    outside: Outside
 
 
 class Bound(NamedTuple):
     """One expression over the declared columns of one private table. Public.
 
     ``sql`` is DuckDB text with quoted column names and literal values. ``outside`` and ``candidates`` have an entry
-    for each text column that is mentioned. ``text`` names the text column that the expression is, if it is one;
-    ``literal`` is its string, if it is a string literal.
+    for each text column that is mentioned. ``text`` names the text column that the expression is, if it is one, and
+    ``strings`` the text or category column; ``literal`` is its string, if it is a string literal. ``listed`` is set
+    for a predicate that needs no evaluation.
     """
 
     sql: str
@@ -38,6 +50,8 @@ class Bound(NamedTuple):
     candidates: Candidates = NO_CANDIDATES
     text: str | None = None
     literal: str | None = None
+    strings: str | None = None
+    listed: Listed | None = None
 
 
 def union(parts: Sequence[Bound]) -> frozenset[str]:
@@ -70,11 +84,14 @@ def disjunction(sql: str, parts: Sequence[Bound]) -> Bound:
 
 def negation(sql: str, part: Bound) -> Bound:
     """NOT ``part``."""
+    listed = part.listed
+    if listed is not None:
+        inside, null, other = (_SWAPPED.get(o, o) for o in listed[2:])
+        listed = Listed(listed.column, listed.listed, inside, null, other)
     if not part.outside:
-        return Bound(sql, part.columns)
-    swapped = {Outside.FALSE: Outside.TRUE, Outside.TRUE: Outside.FALSE}
-    outside = {t: swapped.get(o, o) for t, o in part.outside.items()}
-    return Bound(sql, part.columns, outside, part.candidates)
+        return Bound(sql, part.columns, listed=listed)
+    outside = {t: _SWAPPED.get(o, o) for t, o in part.outside.items()}
+    return Bound(sql, part.columns, outside, part.candidates, listed=listed)
 
 
 def never_true(parts: Iterable[Bound], text: str) -> bool:

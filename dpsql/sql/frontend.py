@@ -7,9 +7,10 @@ from sqlglot import exp
 
 from dpsql.errors import UnsupportedQuery
 from dpsql.policy import Policy
-from dpsql.sql.block import ROW, Services
+from dpsql.sql.block import Services
 from dpsql.sql.cache import Lru
 from dpsql.sql.grid import Evaluator
+from dpsql.sql.growth import check_growth
 from dpsql.sql.limits import check_text
 from dpsql.sql.naming import Namer, empty_select
 from dpsql.sql.outer import check_outer
@@ -17,6 +18,7 @@ from dpsql.sql.parameters import Parameters, bind
 from dpsql.sql.parse import Dialect, parse
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.relations import Walk
+from dpsql.sql.rewrite import ROW
 from dpsql.sql.statement import Block, Statement
 from dpsql.sql.types import arrow_type
 
@@ -57,6 +59,7 @@ class FrontEnd:
         tree: exp.Expr = parse(text)
         if parameters is not None or "?" in text or "$" in text:
             bind(tree, parameters)
+        check_growth(text, tree)
         if isinstance(tree, exp.Select) and _empty(tree):
             return self._schema_probe(text, tree)
         walk = Walk(text, self._policy, self._public, self._services)

@@ -25,19 +25,12 @@ AGGREGATE = LOWERED | _names(
     "bit_and bit_or bit_xor bitstring_agg bool_and bool_or corr covar_pop covar_samp entropy favg first fsum",
     "group_concat histogram kahan_sum kurtosis kurtosis_pop last list listagg mad max max_by median min min_by mode",
     "product quantile quantile_cont quantile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope",
-    "regr_sxx regr_sxy regr_syy reservoir_quantile sem skewness stddev stddev_pop stddev_samp string_agg sumkahan",
+    "regr_sxx regr_sxy regr_syy sem skewness stddev stddev_pop stddev_samp string_agg sumkahan",
     "var_pop var_samp variance",
 )
 """Every aggregate by name, to tell a refused aggregate from an unknown function."""
 
-RELEASED_AGGREGATE = LOWERED | _names(
-    "any_value approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_min argmax argmin array_agg",
-    "bit_and bit_or bit_xor bitstring_agg bool_and bool_or corr covar_pop covar_samp entropy favg first fsum",
-    "group_concat histogram kahan_sum kurtosis kurtosis_pop last list listagg mad max max_by median min min_by mode",
-    "product quantile quantile_cont quantile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope",
-    "regr_sxx regr_sxy regr_syy reservoir_quantile sem skewness stddev stddev_pop stddev_samp string_agg sumkahan",
-    "var_pop var_samp variance",
-)
+RELEASED_AGGREGATE = AGGREGATE
 """Aggregates over released tables; DuckDB computes them."""
 
 WINDOW = _names("cume_dist dense_rank first_value lag last_value lead nth_value ntile percent_rank rank row_number")
@@ -48,7 +41,7 @@ _CLOCK = _names(
     "now today current_date current_time current_timestamp get_current_time get_current_timestamp localtime",
     "localtimestamp current_localtime current_localtimestamp transaction_timestamp age",
 )
-_RANDOM = _names("random uuid gen_random_uuid uuidv4 uuidv7 setseed nextval currval")
+_RANDOM = _names("random uuid gen_random_uuid uuidv4 uuidv7 setseed nextval currval reservoir_quantile")
 
 
 def function_refusal(name: str, *, private: bool) -> tuple[str, str]:

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from dpsql.domain import TableDomain, TextDomain, Value, cell_values
 from dpsql.errors import DataError, UnsupportedQuery
 from dpsql.query import Weights
-from dpsql.sql.bound import Bound, Candidates, Outside
+from dpsql.sql.bound import Bound, Candidates, Listed, Outside
 from dpsql.sql.cache import Lru
 from dpsql.sql.limits import MAX_CELLS
 from dpsql.sql.public_sql import GridColumn, PublicSql
+from dpsql.sql.strings import truth_table
 from dpsql.sql.support import Axis, Signed, other_string, text_axis
 
 CACHED_CELLS = 1 << 23  # 64 MB of weights
@@ -35,10 +36,15 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A numeric expression's value in each cell; NULL and *other* strings count as 0."""
+    """A numeric expression's value in each cell; NULL and *other* strings count as 0.
+
+    ``low`` and ``high``: the least and greatest value without those zeros; ``None`` when it is NULL everywhere.
+    """
 
     numbers: Signed
     sql_type: str
+    low: float | None = None
+    high: float | None = None
 
 
 class Grids:
@@ -107,6 +113,8 @@ class Evaluator:
             weights = self._truths.get(key)
             if weights is not None:
                 found[key] = weights
+            elif p.listed is not None:
+                found[key] = self._keep(key, _listed_truth(grids, p.listed))
             else:
                 unknown = tuple(sorted(t for t, o in p.outside.items() if o is Outside.UNKNOWN))
                 missing.setdefault((p.columns, unknown), {})[key] = p
@@ -117,10 +125,13 @@ class Evaluator:
             answers = self._public.truth(grid, [p.sql for p in asked.values()])
             for key, weights in zip(asked, answers, strict=True):
                 padded = _pad(weights.reshape(shape), axes, 0)
-                padded.setflags(write=False)
-                self._truths.put(key, padded, padded.size + 64)
-                found[key] = padded
+                found[key] = self._keep(key, padded)
         return [found[k] for k in keys]
+
+    def _keep(self, key: _Key, truth: Weights) -> Weights:
+        truth.setflags(write=False)
+        self._truths.put(key, truth, truth.size + 64)
+        return truth
 
     def codes(self, grids: Grids, expression: Bound) -> Codes:
         """The distinct values of a group expression and where they stand."""
@@ -189,7 +200,10 @@ class Evaluator:
                     hint="exclude those values with CASE WHEN",
                 )
         padded = _pad(array.reshape(shape), axes, 0)
-        return Numbers(padded, sql_type)
+        known = array[[v is not None for v in cells]]
+        if not len(known):
+            return Numbers(padded, sql_type)
+        return Numbers(padded, sql_type, float(known.min()), float(known.max()))
 
     def _values(self, grids: Grids, expression: Bound) -> tuple[list[Value], str, tuple[Axis, ...], tuple[int, ...]]:
         axes = grids.check(expression.columns)
@@ -208,6 +222,13 @@ class Evaluator:
             domain = grids.table.finite_domain(axis.name)
             column = self._columns[key] = GridColumn(axis.name, domain.sql_type, cell_values(domain))
         return column
+
+
+def _listed_truth(grids: Grids, listed: Listed) -> Weights:
+    axis = grids.axis(listed.column)
+    if axis.strings is not None:
+        return truth_table(listed, (*axis.strings, None), other=True)
+    return truth_table(listed, cell_values(grids.table.finite_domain(listed.column)), other=False)
 
 
 def _quoted(name: str) -> str:

@@ -95,6 +95,13 @@ class Lowering:
         array = self._evaluator.numbers(self._grids, part.value)
         return array.numbers.dtype == np.int64
 
+    def value_range(self, part: Part) -> tuple[float | None, float | None]:
+        """The least and greatest value of the part's number on declared values; NULLs aside."""
+        if part.value is None:
+            return None, None
+        numbers = self._evaluator.numbers(self._grids, part.value)
+        return numbers.low, numbers.high
+
     def _terms(self, split: int, coefficient: float, ranks: Ranks) -> list[Term]:
         if coefficient == 0:
             return []

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpsql.sql.bind import LOGICAL, Binder, unwrap
-from dpsql.sql.bound import Bound, Outside, compose
+from dpsql.sql.bound import Bound, compose
 from dpsql.sql.functions import AGGREGATE, LOWERED, aggregate_refusal
 from dpsql.sql.position import refusal
+from dpsql.sql.strings import null_test
 
 _NOT_NULL = "IS NOT NULL"
 
@@ -26,12 +27,16 @@ class Part:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Measure:
-    """One aggregate: ``numerator`` (over ``denominator`` for AVG). ``integral``: all its values are whole numbers."""
+    """One aggregate: ``numerator`` (over ``denominator`` for AVG). ``integral``: all its values are whole numbers.
+
+    ``constants``: the values that an averaged expression can have, when it is written as constants.
+    """
 
     node: exp.Expr
     numerator: tuple[Part, ...]
     denominator: tuple[Part, ...] | None = None
     integral: bool = True
+    constants: tuple[float, ...] | None = None
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -57,6 +62,7 @@ def measure(binder: Binder, node: exp.Expr) -> Measure:
     argument = _argument(binder, call, name)
     integral = True
     denominator: tuple[Part, ...] | None = None
+    constants: tuple[float, ...] | None = None
     if argument is None:
         numerator: tuple[Part, ...] = (Part(1.0),)
     elif name == "count":
@@ -67,11 +73,12 @@ def measure(binder: Binder, node: exp.Expr) -> Measure:
         numerator, integral = _sum(binder, argument)
         if name != "sum":
             denominator = (Part(1.0, _not_null(binder, argument)),)
+            constants = _constants(argument)
             integral = False
     if shared:
         numerator = _within(numerator, shared)
         denominator = None if denominator is None else _within(denominator, shared)
-    return Measure(node, numerator, denominator, integral)
+    return Measure(node, numerator, denominator, integral, constants)
 
 
 def _within(parts: tuple[Part, ...], shared: tuple[Bound, ...]) -> tuple[Part, ...]:
@@ -148,8 +155,9 @@ def _not_null(binder: Binder, argument: exp.Expr) -> tuple[Bound, ...]:
             binder.bind(case[0])
             return ()
     bound = binder.bind(node)
-    if bound.text is not None:
-        return (Bound(f"{bound.sql} {_NOT_NULL}", bound.columns, {bound.text: Outside.TRUE}, bound.candidates),)
+    decided = null_test(f"{bound.sql} {_NOT_NULL}", bound, negated=True)
+    if decided is not None:
+        return (decided,)
     if not bound.columns and bound.sql == "NULL":
         return (Bound("FALSE"),)
     return (compose(f"({bound.sql}) {_NOT_NULL}", (bound,)),)
@@ -174,6 +182,19 @@ def _sum(binder: Binder, argument: exp.Expr) -> tuple[tuple[Part, ...], bool]:
     if predicate is not None:
         return (Part(1.0, tuple(binder.conjuncts(predicate))),), True
     return (Part(1.0, (), binder.bind(unwrap(argument))),), True
+
+
+def _constants(argument: exp.Expr) -> tuple[float, ...] | None:
+    """The values other than NULL of an argument that ``_sum`` writes without a value per row."""
+    constant = _number(argument)
+    if constant is not None:
+        return (constant,)
+    case = _indicator(argument)
+    if case is not None:
+        values = [_number(n) for n in case[1:] if n is not None]
+        if None not in values:
+            return tuple(v for v in values if v is not None)
+    return None if _condition(argument) is None else (0.0, 1.0)
 
 
 def _whole(node: exp.Expr) -> bool:

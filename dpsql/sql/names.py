@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from dpsql.domain import TableDomain, TextDomain
+from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.errors import UnknownName
 from dpsql.sql.bound import Bound, Outside
 from dpsql.sql.position import place, refusal
@@ -58,7 +58,11 @@ def table_scope(table: TableDomain, qualifier: str) -> Scope:
     for c in table.columns:
         sql = quoted(c.name)
         if isinstance(c, TextDomain):
-            bound = Bound(sql, frozenset((c.name,)), {c.name: Outside.UNKNOWN}, {c.name: frozenset()}, text=c.name)
+            bound = Bound(
+                sql, frozenset((c.name,)), {c.name: Outside.UNKNOWN}, {c.name: frozenset()}, text=c.name, strings=c.name
+            )
+        elif isinstance(c, CategoryDomain):
+            bound = Bound(sql, frozenset((c.name,)), strings=c.name)
         else:
             bound = Bound(sql, frozenset((c.name,)))
         names[c.name.lower()] = (c.name, bound)
@@ -74,13 +78,15 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def unknown(text: str, node: exp.Expr, kind: str, name: str, known: Iterable[str]) -> UnknownName:
-    """The error for a name that is not declared, with the closest public names."""
+def unknown(
+    text: str, node: exp.Expr, kind: str, name: str, known: Iterable[str], within: str | None = None
+) -> UnknownName:
+    """The error for a name that is not declared (``within`` a table), with the closest public names."""
     line, column = place(text, node)
     by_lower = {k.lower(): k for k in known}
     close = get_close_matches(name.lower(), list(by_lower), 3)
     return UnknownName(
-        f"there is no {kind} {name[:80]!r}",
+        f"there is no {kind} {name[:80]!r}" + ("" if within is None else f" in {within}"),
         name=name,
         suggestions=[by_lower[c] for c in close],
         line=line,
@@ -89,7 +95,7 @@ def unknown(text: str, node: exp.Expr, kind: str, name: str, known: Iterable[str
 
 
 def unknown_column(text: str, node: exp.Column, scope: Scope) -> UnknownName:
-    return unknown(text, node, f"column of {scope.table.name}", node.name, [n for n, _ in scope.names.values()])
+    return unknown(text, node, "column", node.name, [n for n, _ in scope.names.values()], scope.table.name)
 
 
 def check_usable(text: str, node: exp.Expr, scope: Scope) -> None:

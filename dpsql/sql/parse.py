@@ -41,6 +41,26 @@ def _with_start(parser: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return parse_placeholder
 
 
+def _literal_list(parser: Any) -> list[exp.Expr] | None:
+    """The strings and numbers of ``(item, item, ...)`` ahead, which is then consumed; ``None`` for anything else."""
+    tokens, index = parser._tokens, parser._index + 1
+    if parser._curr.token_type != TokenType.L_PAREN:
+        return None
+    items: list[exp.Expr] = []
+    while index + 1 < len(tokens):
+        token, kind, after = tokens[index], tokens[index].token_type, tokens[index + 1].token_type
+        if kind not in (TokenType.STRING, TokenType.NUMBER) or after not in (TokenType.COMMA, TokenType.R_PAREN):
+            return None
+        item = exp.Literal(this=token.text, is_string=kind == TokenType.STRING)
+        item.update_positions(token)
+        items.append(item)
+        index += 2
+        if after == TokenType.R_PAREN:
+            parser._advance(index - parser._index)
+            return items
+    return None
+
+
 class Dialect(DuckDB):
     """DuckDB's dialect with every function kept under its own name."""
 
@@ -61,6 +81,11 @@ class Dialect(DuckDB):
         NO_PAREN_FUNCTION_PARSERS: ClassVar[Any] = {
             name: parser for name, parser in DuckDB.Parser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("ANY", "CASE")
         }
+
+        def _parse_in(self, this: Any, alias: bool = False) -> Any:
+            """Lists of nothing but literals are read here: sqlglot would try every precedence on each item."""
+            items = _literal_list(self)
+            return super()._parse_in(this, alias) if items is None else exp.In(this=this, expressions=items)
 
     class Generator(DuckDB.Generator):  # type: ignore[misc, valid-type] # as above
         # Operators are printed as operators, so that DuckDB's own precedence holds, not sqlglot's.

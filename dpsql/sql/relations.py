@@ -24,7 +24,11 @@ Environment = Mapping[str, Scope | None]
 """What a CTE's lower-cased name means: rows of a private table, or (``None``) released and public values."""
 
 RELEASED_PREFIX = "_released_"
-_ROW_CLAUSES = ("distinct", "order", "limit", "offset", "qualify", "windows", "having", "sample")
+_ROW_CLAUSES = {
+    "distinct": "DISTINCT", "order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET", "qualify": "QUALIFY",
+    "windows": "WINDOW", "having": "HAVING", "sample": "USING SAMPLE",
+}  # fmt: skip
+_TABLE_CLAUSES = {"when": "AT", "joins": "JOIN"}
 
 
 @dataclass(eq=False)
@@ -88,13 +92,14 @@ class Walk:
             return env
         if clause.args.get("recursive"):
             raise refusal(self.text, clause, "recursive CTEs are not answered", "write the steps as several CTEs")
+        for cte in clause.expressions:
+            if cte.alias.lower().startswith(RELEASED_PREFIX):
+                raise refusal(self.text, cte, f"names that start with {RELEASED_PREFIX} are taken", "rename the CTE")
         inner = dict(env)
         kept = []
-        for cte in clause.expressions:
+        for cte in _used(node, clause):
             scope = self.query(cte.this, inner)
             name = cte.alias.lower()
-            if name.startswith(RELEASED_PREFIX):
-                raise refusal(self.text, cte, f"names that start with {RELEASED_PREFIX} are taken", "rename the CTE")
             if scope is not None:
                 scope = self._renamed(cte, scope, name)
             else:
@@ -162,7 +167,12 @@ class Walk:
             raise refusal(self.text, node, "sampling is not answered", "it is random; count all rows")
         for key, value in node.args.items():
             if value and key not in ("this", "db", "alias"):
-                raise refusal(self.text, node, f"{key.upper()} on a private table is not answered", "name the table")
+                raise refusal(
+                    self.text,
+                    node,
+                    f"{_TABLE_CLAUSES.get(key, key.upper())} on a private table is not answered",
+                    "write the table's name alone",
+                )
         return self._renamed(node, table_scope(table, table.name.lower()), (node.alias or table.name).lower())
 
     def _select(self, node: exp.Select, env: Environment) -> Scope | None:
@@ -229,7 +239,7 @@ class Walk:
 
     def _projection(self, node: exp.Select, scope: Scope, env: Environment) -> Scope:
         """Rows of a private table, filtered and projected; merged into the block that counts them."""
-        refused = scope.refused or next((k.upper() for k in _ROW_CLAUSES if node.args.get(k)), None)
+        refused = scope.refused or next((word for k, word in _ROW_CLAUSES.items() if node.args.get(k)), None)
         aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
         binder = Binder(self.text, scope, aliases, lambda q: self._lookup(q, env))
         condition = scope.condition
@@ -315,6 +325,18 @@ def _sides(node: exp.SetOperation) -> list[exp.Expr]:
         left = left.this
     out.append(left)
     return out[::-1]
+
+
+def _used(node: exp.Expr, clause: exp.With) -> list[exp.Expr]:
+    """The CTEs that the statement reads, directly or through others: what nobody reads is not asked."""
+    around = [c for c in node.iter_expressions() if c is not clause]
+    wanted = {t.name.lower() for c in around for t in c.find_all(exp.Table)}
+    used: list[exp.Expr] = []
+    for cte in reversed(clause.expressions):  # a CTE sees the ones before it
+        if cte.alias.lower() in wanted:
+            used.append(cte)
+            wanted |= {t.name.lower() for t in cte.this.find_all(exp.Table)}
+    return used[::-1]
 
 
 def _is_star(node: exp.Expr) -> bool:

@@ -15,8 +15,9 @@ class Aggregate:
     """One aggregate column of a block: for every group, ``numerator`` (divided by ``denominator`` for AVG).
 
     ``column`` is its name in the released table; ``label`` is what the analyst wrote, for explain.
-    BIGINT values are rounded integers, DOUBLE values are not. A denominator at or below 0 gives NULL; ``null_if_empty``
-    (SUM) makes the value NULL when the block has no possible row for the group.
+    BIGINT values are rounded integers, DOUBLE values are not. A denominator at or below 0 gives NULL. ``low`` and
+    ``high`` (AVG) are the least and the greatest value that the averaged expression has on declared values: public, and
+    ``None`` when it has none.
     """
 
     column: str
@@ -24,6 +25,8 @@ class Aggregate:
     sql_type: AggregateType
     numerator: tuple[Form, ...]
     denominator: tuple[Form, ...] | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,6 +118,30 @@ SELECT DISTINCT COUNT(*) > 0 AS some FROM people GROUP BY sex;
 -- people(sex) by 3 groups
 SELECT COUNT(*) AS n, DP_INTERVAL_LOW(n) AS low, DP_INTERVAL_HIGH(n) AS high FROM people;
 -- people()
+SELECT sex, count(*) n, dp_interval_low(n) lo, dp_interval_high(n) hi FROM people GROUP BY ALL;
+-- people(sex) by 3 groups
+
+-- ## Aliases that hide a column
+SELECT sex, AVG(age) AS age FROM people GROUP BY ALL ORDER BY age DESC;
+-- people(age, sex) by 3 groups
+SELECT sex, -SUM(kids) AS age FROM people GROUP BY sex HAVING age < -4 AND SUM(age) > 4 ORDER BY (age) NULLS FIRST, SUM(age);
+-- people(age, kids, sex) by 3 groups
+SELECT kids % 2 AS kids, COUNT(*) AS n FROM people GROUP BY kids % 2 HAVING kids > 0;
+-- people(kids) by 2 groups
+SELECT kids AS age, age AS kids, COUNT(*) AS n FROM people GROUP BY age, kids HAVING age > 18 ORDER BY age, kids;
+-- people(age, kids) by 30 groups
+SELECT kids AS age, age AS kids, COUNT(*) AS n FROM people GROUP BY ALL HAVING age > 1 ORDER BY age, kids;
+-- people(age, kids) by 30 groups
+SELECT -kids AS kids, COUNT(*) AS n FROM people GROUP BY kids ORDER BY kids * 2;
+-- people(kids) by 3 groups
+SELECT DISTINCT ON (age) sex, COUNT(*) AS age FROM people GROUP BY ALL ORDER BY age;
+-- people(sex) by 3 groups
+SELECT sex, COUNT(*) AS g0 FROM people GROUP BY sex ORDER BY g0 + 1;
+-- people(sex) by 3 groups
+SELECT sex, COUNT(*) AS n, n + 1 AS next, rank() OVER (ORDER BY n) AS place FROM people GROUP BY ALL ORDER BY n;
+-- people(sex) by 3 groups
+SELECT 1 - age AS k, SUM(k) FROM people WHERE age IS NOT NULL GROUP BY age;
+-- people(age) by 9 groups
 
 -- ## Subqueries, CTEs, unions and joins
 SELECT COUNT(*) FROM (SELECT age, kids + 1 AS k FROM people WHERE age > 18) AS t WHERE t.k = 2;
@@ -146,6 +170,10 @@ SELECT a.sex, a.n - b.n AS difference FROM (SELECT sex, COUNT(*) n FROM people G
 -- people(sex) by 3 groups; people(member, sex) by 3 groups
 SELECT p.n + q.n AS total FROM (SELECT COUNT(*) n FROM people) p, (SELECT COUNT(*) n FROM pets WHERE animal_name = 'Rex') q;
 -- people(); pets(animal_name)
+WITH unread AS (SELECT COUNT(*) AS n FROM people WHERE member), through AS (SELECT n FROM unread), read AS (SELECT COUNT(*) AS n FROM people) SELECT n + 1 AS m FROM read;
+-- people()
+WITH cities AS (SELECT sex, COUNT(*) AS n FROM people GROUP BY sex), more AS (SELECT * FROM cities) SELECT MAX(n) AS top FROM more;
+-- people(sex) by 3 groups
 
 -- ## Free: nothing private is asked
 SELECT 1;
@@ -163,4 +191,8 @@ SELECT COUNT(*) FROM people WHERE age > 20 AND 1 = 0;
 SELECT COUNT(*) AS n FROM people WHERE FALSE;
 -- free
 VALUES (1, 'a'), (2, 'b');
+-- free
+WITH unread AS (SELECT COUNT(*) AS n FROM people) SELECT 1 AS one;
+-- free
+SELECT replace(lpad('7', 3, '0'), '0', 'ab') AS padded, format('{:5d}', 7), printf('%05.1f', 7.5);
 -- free

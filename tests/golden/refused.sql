@@ -118,11 +118,19 @@ SELECT sex, COUNT(*) FROM people GROUP BY CUBE (sex, age);
 SELECT sex, COUNT(*) FROM people GROUP BY GROUPING SETS ((sex), ());
 -- UnsupportedQuery: line 1, column 59: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
 SELECT COUNT(*) FROM people GROUP BY COUNT(*);
--- UnsupportedQuery: line 1, column 38: GROUP BY an aggregate | group by columns; use HAVING for aggregates
+-- UnsupportedQuery: line 1, column 38: GROUP BY cannot hold an aggregate | group by columns; use HAVING for aggregates
 SELECT COUNT(*) FROM people GROUP BY 5;
 -- UnsupportedQuery: line 1, column 38: GROUP BY 5 is no position of the select list | positions run from 1 to 1
 SELECT age, sex, joined, hours, kids, city, member, COUNT(*) FROM people GROUP BY ALL;
 -- UnsupportedQuery: line 1, column 8: GROUP BY would make 27,000 groups | at most 10,000: group by fewer or coarser expressions
+SELECT sex, -SUM(kids) AS age FROM people GROUP BY ALL ORDER BY age + 1;
+-- UnsupportedQuery: line 1, column 65: age would show single rows of the private table people | aggregate it with COUNT, SUM or AVG, or add it to GROUP BY
+SELECT sex, COUNT(*) AS age FROM people GROUP BY sex ORDER BY people.age;
+-- UnsupportedQuery: line 1, column 63: age would show single rows of the private table people | aggregate it with COUNT, SUM or AVG, or add it to GROUP BY
+SELECT sex, COUNT(*) AS age, row_number() OVER (ORDER BY age) FROM people GROUP BY sex;
+-- UnsupportedQuery: line 1, column 58: age would show single rows of the private table people | aggregate it with COUNT, SUM or AVG, or add it to GROUP BY
+SELECT COUNT(*) AS age, age + 1 FROM people;
+-- UnsupportedQuery: line 1, column 25: age would show single rows of the private table people | aggregate it with COUNT, SUM or AVG, or add it to GROUP BY
 
 -- ## Joins, tables and subqueries
 SELECT COUNT(*) FROM people p JOIN people q ON p.age = q.age;
@@ -134,7 +142,7 @@ SELECT COUNT(*) FROM people JOIN cities ON people.city = cities.city;
 SELECT COUNT(*) FROM people TABLESAMPLE 10%;
 -- UnsupportedQuery: line 1, column 22: sampling is not answered | it is random; count all rows
 SELECT COUNT(*) FROM people USING SAMPLE 10;
--- UnsupportedQuery: line 1, column 8: SAMPLE is not answered on a private table | docs/sql.md lists what is
+-- UnsupportedQuery: line 1, column 8: USING SAMPLE is not answered on a private table | docs/sql.md lists what is
 SELECT COUNT(*) FROM read_csv('x.csv');
 -- UnsupportedQuery: line 1, column 22: table functions and file readers are not answered | ask the owner to declare a public table
 SELECT COUNT(*) FROM 'x.csv';
@@ -160,7 +168,7 @@ SELECT COUNT(*) OVER () FROM people;
 SELECT COUNT(*) FROM (SELECT age FROM people LIMIT 10);
 -- UnsupportedQuery: line 1, column 8: a subquery with LIMIT selects rows of the private table people | inside, only project and filter rows; count them, then sort and limit the counts
 SELECT COUNT(*) FROM (SELECT age FROM people ORDER BY age);
--- UnsupportedQuery: line 1, column 8: a subquery with ORDER selects rows of the private table people | inside, only project and filter rows; count them, then sort and limit the counts
+-- UnsupportedQuery: line 1, column 8: a subquery with ORDER BY selects rows of the private table people | inside, only project and filter rows; count them, then sort and limit the counts
 SELECT age FROM people UNION ALL SELECT age FROM people;
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
 WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t WHERE n < 5) SELECT * FROM t;
@@ -170,7 +178,7 @@ SELECT COUNT(*) FROM peple;
 SELECT a.n FROM (SELECT COUNT(*) n FROM people) a, LATERAL (SELECT a.n);
 -- UnsupportedQuery: line 1, column 68: LATERAL in FROM is not answered | name a table
 SELECT COUNT(*) FROM people AT (VERSION => 1);
--- UnsupportedQuery: line 1, column 22: WHEN on a private table is not answered | name the table
+-- UnsupportedQuery: line 1, column 22: AT on a private table is not answered | write the table's name alone
 SELECT COUNT(*) FROM people POSITIONAL JOIN cities;
 -- UnsupportedQuery: line 1, column 45: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
 SELECT COUNT(*) FROM people ASOF JOIN cities USING (age);
@@ -194,7 +202,7 @@ SELECT age, COUNT(*) FROM people;
 SELECT p.* FROM people p;
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
 SELECT COUNT(*) FROM people FOR UPDATE;
--- UnsupportedQuery: line 1, column 8: LOCKS is not answered on a private table | docs/sql.md lists what is
+-- UnsupportedQuery: line 1, column 8: FOR UPDATE is not answered on a private table | docs/sql.md lists what is
 SELECT COUNT(*) FROM people ORDER BY age;
 -- UnsupportedQuery: line 1, column 38: age would show single rows of the private table people | aggregate it with COUNT, SUM or AVG, or add it to GROUP BY
 SELECT * EXCLUDE (age) FROM people;
@@ -220,7 +228,7 @@ SELECT COUNT(*) FROM people WHERE joined < today();
 SELECT uuid();
 -- UnsupportedQuery: line 1, column 8: uuid() is random | an equal question must get an equal answer; remove it
 SELECT current_user;
--- UnsupportedQuery: CURRENTUSER is not answered | docs/sql.md lists what is; simplify the statement
+-- UnsupportedQuery: the current user is not answered | remove it
 SELECT getvariable('x');
 -- UnsupportedQuery: line 1, column 8: the function getvariable is not answered | docs/sql.md lists the functions that are answered
 SELECT current_setting('threads');
@@ -228,13 +236,13 @@ SELECT current_setting('threads');
 SELECT COUNT(*) FROM people WHERE error('x') IS NULL;
 -- UnsupportedQuery: line 1, column 35: the function error is not answered | docs/sql.md lists the functions that are answered
 SELECT COUNT(*) FROM people WHERE rowid = 1;
--- UnknownName: line 1, column 35: there is no column of people 'rowid' | con.tables() and \d list what exists
+-- UnknownName: line 1, column 35: there is no column 'rowid' in people | con.tables() and \d list what exists
 SELECT COUNT(*) FROM people WHERE frobnicate(age) = 1;
 -- UnsupportedQuery: line 1, column 35: the function frobnicate is not answered | docs/sql.md lists the functions that are answered
 SELECT COUNT(*) FROM people WHERE lowr(sex) = 'male';
 -- UnsupportedQuery: line 1, column 35: the function lowr is not answered | did you mean lower?
 SELECT COUNT(*) FROM people WHERE agee > 3;
--- UnknownName: line 1, column 35: there is no column of people 'agee' | did you mean age?
+-- UnknownName: line 1, column 35: there is no column 'agee' in people | did you mean age?
 SELECT COUNT(*) FROM people WHERE q.age > 3;
 -- UnknownName: line 1, column 35: 'q' is not the table that is counted here | only columns of people can be named here; correlated subqueries are not answered
 SELECT COUNT(*) FROM people WHERE;
@@ -252,20 +260,42 @@ SELECT COUNT(*) FROM people WHERE age::JSON IS NULL;
 SELECT COUNT(*) FROM people WHERE sex COLLATE NOCASE = 'male';
 -- UnsupportedQuery: line 1, column 35: COLLATE is not answered | compare with lower(...) on declared categories
 SELECT COUNT(*) FROM people WHERE (age, kids) = (20, 1);
--- UnsupportedQuery: line 1, column 36: TUPLE is not answered here | docs/sql.md lists what is; simplify the expression
+-- UnsupportedQuery: line 1, column 36: a list in parentheses is not answered | compare one by one, joined by AND
 SELECT COUNT(*) FROM people WHERE COUNT(*) > 3;
 -- UnsupportedQuery: line 1, column 35: count() cannot stand here | use it in SELECT, HAVING, QUALIFY or ORDER BY
 SELECT COUNT(*) FROM people WHERE {'a': age}.a = 1;
--- UnsupportedQuery: line 1, column 41: DOT is not answered here | docs/sql.md lists what is; simplify the expression
+-- UnsupportedQuery: line 1, column 41: a field of a struct is not answered | name declared columns
 SELECT unnest([1, 2]);
 -- UnsupportedQuery: line 1, column 8: the function unnest is not answered | docs/sql.md lists the functions that are answered
 SELECT COUNT(*) FROM people WHERE CAST(age AS mytype) = 1;
 -- UnsupportedQuery: line 1, column 40: a cast to this type is not answered | cast to a number, string or date
 SELECT $$abc$$;
--- UnsupportedQuery: line 1, column 8: RAWSTRING is not answered | docs/sql.md lists what is; simplify the statement
+-- UnsupportedQuery: line 1, column 8: a string between dollar signs is not answered | write it between single quotes
 SELECT e'a\n';
--- UnsupportedQuery: line 1, column 8: BYTESTRING is not answered | docs/sql.md lists what is; simplify the statement
+-- UnsupportedQuery: line 1, column 8: a string with escapes is not answered | write it between single quotes, or as a parameter
 SELECT COUNT(*) FROM people WHERE name = e'a';
--- UnsupportedQuery: line 1, column 42: BYTESTRING is not answered here | docs/sql.md lists what is; simplify the expression
+-- UnsupportedQuery: line 1, column 42: a string with escapes is not answered | write it between single quotes, or as a parameter
 SELECT COUNT(*) FROM people WHERE a.b.c.d = 1;
 -- UnknownName: line 1, column 35: 'c' is not the table that is counted here | only columns of people can be named here; correlated subqueries are not answered
+
+-- ## What would grow
+SELECT lpad('a', 1000000000, 'b');
+-- UnsupportedQuery: line 1, column 8: lpad() needs its length as a number of at most 10,000 | write lpad(text, 10, '0')
+SELECT sex, rpad('a', COUNT(*)) FROM people GROUP BY sex;
+-- UnsupportedQuery: line 1, column 13: rpad() needs its length as a number of at most 10,000 | write rpad(text, 10, '0')
+SELECT COUNT(*) FROM people WHERE lpad(sex, age, 'x') = 'Male';
+-- UnsupportedQuery: line 1, column 35: lpad() needs its length as a number of at most 10,000 | write lpad(text, 10, '0')
+SELECT printf('%1000000000d', 1);
+-- UnsupportedQuery: line 1, column 8: printf() needs a format in quotes, with widths of at most four digits | write the width into the format, such as '%5d' or '{:5d}'
+SELECT format('{:{}}', 'a', 1000000000);
+-- UnsupportedQuery: line 1, column 8: format() needs a format in quotes, with widths of at most four digits | write the width into the format, such as '%5d' or '{:5d}'
+SELECT COUNT(*) FROM people WHERE format(sex, age) = 'Male';
+-- UnsupportedQuery: line 1, column 35: format() needs a format in quotes, with widths of at most four digits | write the width into the format, such as '%5d' or '{:5d}'
+SELECT replace(replace('aaaa', 'a', rpad('', 999, 'b')), 'b', 'cc');
+-- UnsupportedQuery: line 1, column 16: replace() may make a string more than 1,000 times as long | replace by shorter strings, or with fewer calls
+SELECT age + age AS a, a + a AS b, b + b AS c, c + c AS d, d + d AS e, e + e AS f, f + f AS g, g + g AS h, h + h AS i, i + i AS j, j + j AS k, k + k AS l, l + l AS m, m + m AS n, COUNT(*) FROM people GROUP BY ALL;
+-- UnsupportedQuery: line 1, column 8: the names of the select list stand for too much | use fewer names within names
+SELECT damerau_levenshtein('a', 'b');
+-- UnsupportedQuery: line 1, column 8: the function damerau_levenshtein is not answered | docs/sql.md lists the functions that are answered
+SELECT reservoir_quantile(n, 0.5) FROM (SELECT COUNT(*) AS n FROM people GROUP BY sex);
+-- UnsupportedQuery: line 1, column 8: reservoir_quantile() is random | an equal question must get an equal answer; remove it

@@ -1,0 +1,203 @@
+"""A block's SELECT rewritten over its released table: aggregates and groups become columns, the rest stays.
+
+Aliases mean what they mean in DuckDB: columns come first, except that a bare ORDER BY or DISTINCT ON entry names the
+output; HAVING falls back on aliases, and under GROUP BY ALL asks them first.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dpsql.sql.bind import unwrap
+from dpsql.sql.functions import INTERVAL_HIGH, INTERVAL_LOW
+from dpsql.sql.measure import is_aggregate
+from dpsql.sql.names import Scope, unknown_column
+from dpsql.sql.position import refusal
+
+ROW = "_row"
+_MEASURE = re.compile(r"a\d+")
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What the rewriting asks of the block: a group's or an aggregate's column, and the lowering of nested queries."""
+
+    group_of: Callable[[exp.Expr], str | None]
+    measure: Callable[[exp.Expr], str]
+    nested: Callable[[exp.Expr], None]
+
+
+class Rewriter:
+    """Rewrites one SELECT in place; ``name`` is its released table's. ``aliases`` are copies that stay unchanged."""
+
+    def __init__(self, text: str, name: str, scope: Scope, aliases: Mapping[str, exp.Expr], parts: Parts) -> None:
+        self._text, self._name, self._scope = text, name, scope
+        self._aliases = aliases
+        self._parts = parts
+        self._rewritten: dict[str, exp.Expr] = {}
+        self._fallback = self._alias_first = False
+        self.intervals = False
+
+    def rewrite(self, select: exp.Select, names: list[str]) -> tuple[str | None, ...]:
+        """Turns the SELECT into one over the released table; the aggregate column that each output column is."""
+        sources: list[str | None] = []
+        items: list[exp.Expr] = []
+        for item, name in zip(select.expressions, names, strict=True):
+            inner = self._replaced(item.this if isinstance(item, exp.Alias) else item)
+            released = isinstance(inner, exp.Column) and inner.text("table") == self._name
+            sources.append(inner.name if released and _MEASURE.fullmatch(inner.name) else None)
+            if isinstance(item, exp.Alias):
+                self._rewritten.setdefault(item.alias.lower(), inner)
+            items.append(exp.alias_(inner, name, quoted=True, copy=False))
+        where = self._having(select)
+        for window in select.args.get("windows") or ():
+            self._children(window)
+        for key in ("qualify", "limit", "offset"):
+            if select.args.get(key) is not None:
+                self._children(select.args[key])
+        distinct = select.args.get("distinct")
+        if distinct is not None and distinct.args.get("on") is not None:
+            self._outputs(distinct.args["on"])
+        if select.args.get("order") is not None:
+            for item in select.args["order"].expressions:
+                self._outputs(item)
+        select.set("expressions", items)
+        select.set("from_", exp.From(this=exp.to_table(self._name)))
+        select.set("where", where)
+        select.set("group", None)
+        select.set("having", None)
+        return tuple(sources)
+
+    def _having(self, select: exp.Select) -> exp.Where | None:
+        having = select.args.get("having")
+        if having is None:
+            return None
+        group = select.args.get("group")
+        self._fallback = True
+        self._alias_first = group is not None and bool(group.args.get("all"))
+        try:
+            return exp.Where(this=self._replaced(having.this))
+        finally:
+            self._fallback = self._alias_first = False
+
+    def _outputs(self, node: exp.Expr) -> None:
+        """The entries of ORDER BY and DISTINCT ON: a bare name is an output column's before it is a table's."""
+        for child in list(node.iter_expressions()):
+            bare = unwrap(child)
+            if isinstance(bare, exp.Column) and bare.args.get("table") is None and bare.name.lower() in self._aliases:
+                continue
+            replaced = self._replaced(child)
+            if replaced is not child:
+                child.replace(replaced)
+
+    def _replaced(self, node: exp.Expr) -> exp.Expr:
+        """``node`` over the released table. Raises for what would need rows."""
+        if isinstance(node, exp.Query):
+            self._parts.nested(node)
+            return node
+        if isinstance(node, exp.Anonymous) and is_interval(node):
+            return self._interval(node)
+        if is_aggregate(node):
+            return self._column(self._parts.measure(node))
+        if isinstance(node, exp.Column) and self._alias_first:
+            done = self._alias(node)
+            if done is not None:
+                return done
+        if not isinstance(node, (exp.Literal, exp.Boolean, exp.Null, exp.Window)) and _bindable(node):
+            source = self._parts.group_of(node)
+            if source is not None:
+                return self._column(source)
+        if isinstance(node, exp.Column):
+            return self._loose_column(node)
+        if isinstance(node, exp.Star):
+            raise refusal(self._text, node, "* selects whole rows", "select COUNT(*) or the GROUP BY columns")
+        if isinstance(node, exp.Window):
+            self._window(node)
+        else:
+            self._children(node)
+        return node
+
+    def _alias(self, node: exp.Column) -> exp.Expr | None:
+        """The rewritten expression behind an alias; ``None`` for what is no alias, or one that comes later."""
+        done = None if node.args.get("table") is not None else self._rewritten.get(node.name.lower())
+        return None if done is None else exp.paren(done, copy=True)
+
+    def _loose_column(self, node: exp.Column) -> exp.Expr:
+        """A column that is no group: perhaps an alias."""
+        if isinstance(node.this, exp.Star):
+            raise refusal(self._text, node, "* selects whole rows", "select COUNT(*) or the GROUP BY columns")
+        found = self._scope.resolve(self._text, node)
+        if found is None or self._fallback:
+            done = self._alias(node)
+            if done is not None:
+                return done
+        if found is None:
+            if node.name.lower() in self._aliases and node.args.get("table") is None:
+                return node
+            raise unknown_column(self._text, node, self._scope)
+        raise refusal(
+            self._text,
+            node,
+            f"{node.name} would show single rows of the private table {self._scope.table.name}",
+            "aggregate it with COUNT, SUM or AVG, or add it to GROUP BY",
+        )
+
+    def _window(self, node: exp.Window) -> None:
+        """The window's own function runs on the result; everything inside it is replaced."""
+        function = node.this
+        while isinstance(function, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
+            if isinstance(function, exp.Filter):
+                self._children(function.args["expression"])
+            function = function.this
+        self._children(function)
+        for key, value in list(node.args.items()):
+            if key == "this":
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, exp.Expr):
+                    replaced = self._replaced(child) if key == "partition_by" else child
+                    if replaced is not child:
+                        child.replace(replaced)
+                    elif key != "partition_by":
+                        self._children(child)
+
+    def _children(self, node: exp.Expr) -> None:
+        for child in list(node.iter_expressions()):
+            if isinstance(child, (exp.Identifier, exp.DataType, exp.Var)):
+                continue
+            if type(child) is exp.Star and isinstance(node, exp.Anonymous):
+                continue
+            replaced = self._replaced(child)
+            if replaced is not child:
+                child.replace(replaced)
+
+    def _interval(self, node: exp.Anonymous) -> exp.Expr:
+        arguments = node.expressions
+        target = unwrap(arguments[0]) if len(arguments) == 1 else node
+        if isinstance(target, exp.Column) and target.args.get("table") is None:
+            target = unwrap(self._aliases.get(target.name.lower(), node))
+        if not is_aggregate(target):
+            raise refusal(
+                self._text,
+                node,
+                f"{node.name}() needs the alias of an aggregate of the same SELECT",
+                "write COUNT(*) AS n, DP_INTERVAL_LOW(n)",
+            )
+        self.intervals = True
+        suffix = "low" if node.name.lower() == INTERVAL_LOW else "high"
+        return self._column(f"{self._parts.measure(target.copy())}_{suffix}")
+
+    def _column(self, source: str) -> exp.Column:
+        return exp.column(source, table=self._name)
+
+
+def _bindable(node: exp.Expr) -> bool:
+    """Whether the node can be a group expression: it holds no aggregate, window or query."""
+    return not any(isinstance(n, (exp.Query, exp.Window, exp.Star)) or is_aggregate(n) for n in node.walk())
+
+
+def is_interval(node: exp.Expr) -> bool:
+    """Whether the node is a call of DP_INTERVAL_LOW or DP_INTERVAL_HIGH."""
+    return type(node) is exp.Anonymous and node.name.lower() in (INTERVAL_LOW, INTERVAL_HIGH)

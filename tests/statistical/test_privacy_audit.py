@@ -1,0 +1,246 @@
+"""Audits: on neighbouring tables no event tells them apart better than the claim, and broken variants are flagged.
+
+An event with probability at least p on one table and at most q on the other proves ln((p - delta) / q) <= epsilon.
+Both are Clopper-Pearson bounds at 99.9 %, so a system that keeps its claim is flagged with probability 0.2 % at most;
+draws are seeded, so a result stays what it is.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpsql.accounting import Accountant
+from dpsql.domain import BooleanDomain, TableDomain
+from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.ledger import MemoryLedger
+from dpsql.mechanism import Entropy, Outcome, SystemEntropy, ThresholdTest, two_sided
+from dpsql.policy import Mechanism, Policy, Privacy
+from dpsql.private import Private
+from dpsql.query import Factor, LinearQuery, linear_query
+from dpsql.result import Answer
+from dpsql.session.asking import Asker
+from dpsql.session.planning import make_plan
+from tests.statistical.goodness_of_fit import fits, gaussian_law
+from tests.support.entropy import SeededEntropy
+
+pytestmark = pytest.mark.statistical
+
+EPSILON, DELTA = 1.0, 0.01
+CONFIDENCE = 0.999
+ROWS, UNIT_ROWS = 100, 8
+COLUMNS = 80
+
+Run = Callable[[bool, int], float]
+
+
+def loss(events: Sequence[bool], neighbours: Sequence[bool], delta: float = DELTA) -> float:
+    """The epsilon that the frequencies of an event on two neighbours prove, at least."""
+    low = stats.beta.ppf(1 - CONFIDENCE, max(sum(events), 1e-9), len(events) - sum(events) + 1)
+    high = stats.beta.ppf(CONFIDENCE, sum(neighbours) + 1, max(len(neighbours) - sum(neighbours), 1e-9))
+    return math.log(max(low - delta, 1e-12) / high)
+
+
+def audit(run: Run, runs: int, above: float) -> float:
+    """The loss that the event "``run`` gives more than ``above``" proves, in either direction."""
+    more = [run(True, seed) > above for seed in range(runs)]
+    less = [run(False, runs + seed) > above for seed in range(runs)]
+    return max(loss(more, less), loss([not x for x in less], [not x for x in more]))
+
+
+def table(columns: int, unit: bool) -> TableDomain:
+    domains = tuple(BooleanDomain(f"b{i}", nullable=False) for i in range(columns))
+    return TableDomain("t", domains, "u" if unit else None, UNIT_ROWS if unit else 1)
+
+
+class Counted(MemoryEngine):
+    """Counts once what it is asked often."""
+
+    def __init__(self, policy: Policy, tables: dict[str, dict[str, list[object]]]) -> None:
+        super().__init__(policy, tables)
+        self.contingency = lru_cache(super().contingency)  # type: ignore[method-assign]
+
+
+class System:
+    """A small table with or without one more unit, and sessions on it with a budget of one hard round."""
+
+    def __init__(self, columns: int = 1, *, unit: bool = False) -> None:
+        self.table = table(columns, unit)
+        privacy = Privacy(Fraction(EPSILON), Fraction(DELTA), planned_queries=10)
+        self.policy = Policy(privacy, (self.table,), Mechanism(hard_rounds=1))
+        self.plan = make_plan(self.policy)
+        self.per_unit = UNIT_ROWS if unit else 1
+        self.rows = ROWS * self.per_unit  # all true: far from uniform, so the first question to a column is hard
+        self.engines = {more: Counted(self.policy, {"t": self._rows(more)}) for more in (True, False)}
+        self.header = {"plan": self.plan.to_json()}
+
+    def _rows(self, more: bool) -> dict[str, list[object]]:
+        units: list[object] = [i for i in range(ROWS + more) for _ in range(self.per_unit)]
+        rows: dict[str, list[object]] = {c.name: [True] * len(units) for c in self.table.columns}
+        return {**rows, "u": units}
+
+    def query(self, column: int) -> LinearQuery:
+        query = linear_query(self.table, [Factor((f"b{column}",), np.array([0, 1]))])
+        assert query is not None
+        return query
+
+    def asker(self, more: bool, entropy: Entropy, ledger: MemoryLedger | None = None) -> Asker:
+        return Asker(self.policy, self.plan, self.engines[more], ledger or MemoryLedger(self.header), entropy)
+
+    def middle(self, answers: int = 1) -> float:
+        """Between what the paid answers add up to on one table and on the other."""
+        return answers * (self.rows + self.per_unit / 2)
+
+    def paid(self, answer: Answer) -> float:
+        """The value of an answer from a measurement; what says nothing for another one."""
+        return float(answer.value or 0) if answer.source == "measurement" else self.middle()
+
+
+class Silent(SeededEntropy):
+    """No noise."""
+
+    def discrete_gaussian(self, sigma: Fraction, size: int) -> list[int]:
+        return [0] * size
+
+
+class Fixed(SeededEntropy):
+    """A test without its coin: it always compares with one half."""
+
+    def bits(self, n: int) -> int:
+        return 1 << (n - 1)
+
+
+ONE, WIDE, UNITS = System(), System(COLUMNS), System(unit=True)
+
+
+def one_answer(more: bool, seed: int) -> float:
+    return ONE.paid(ONE.asker(more, SeededEntropy(seed)).ask(ONE.query(0)))
+
+
+def one_answer_without_noise(more: bool, seed: int) -> float:
+    return ONE.paid(ONE.asker(more, Silent(seed)).ask(ONE.query(0)))
+
+
+def one_unit(more: bool, seed: int) -> float:
+    return UNITS.paid(UNITS.asker(more, SeededEntropy(seed)).ask(UNITS.query(0)))
+
+
+def one_unit_with_the_noise_of_one_row(more: bool, seed: int) -> float:
+    asker = UNITS.asker(more, SeededEntropy(seed))
+    asker.states["t"].net = UNITS.plan.for_sensitivity()
+    return UNITS.paid(asker.ask(UNITS.query(0)))
+
+
+def many_questions(more: bool, seed: int) -> float:
+    asker = WIDE.asker(more, SeededEntropy(seed))
+    return sum(WIDE.paid(asker.ask(WIDE.query(i))) for i in range(COLUMNS))
+
+
+def many_questions_without_a_cut_off(more: bool, seed: int) -> float:
+    asker = WIDE.asker(more, SeededEntropy(seed))
+    asker.accountant = Accountant(10**40, Fraction(EPSILON))
+    return sum(WIDE.paid(asker.ask(WIDE.query(i))) for i in range(COLUMNS))
+
+
+def many_restarts(more: bool, seed: int, *, forget: bool = False) -> float:
+    ledger, entropy, total = MemoryLedger(ONE.header), SeededEntropy(seed), 0.0
+    for _ in range(COLUMNS):
+        asker = ONE.asker(more, entropy, MemoryLedger(ONE.header) if forget else ledger)
+        total += ONE.paid(asker.known(ONE.query(0)) or asker.ask(ONE.query(0)))
+    return total
+
+
+def many_restarts_with_a_fresh_state(more: bool, seed: int) -> float:
+    return many_restarts(more, seed, forget=True)
+
+
+KEPT: list[tuple[Run, int, float]] = [
+    (one_answer, 2000, ONE.middle()),
+    (one_answer, 2000, ONE.middle() + 8),
+    (one_unit, 2000, UNITS.middle()),
+    (many_questions, 120, WIDE.middle(COLUMNS)),
+    (many_restarts, 150, ONE.middle(COLUMNS)),
+]
+BROKEN: list[tuple[Run, int, float]] = [
+    (one_answer_without_noise, 300, ONE.middle()),
+    (one_unit_with_the_noise_of_one_row, 800, UNITS.middle()),
+    (many_questions_without_a_cut_off, 120, WIDE.middle(COLUMNS) + 30),
+    (many_restarts_with_a_fresh_state, 120, ONE.middle(COLUMNS) + 30),
+]
+
+
+@pytest.mark.parametrize(("run", "runs", "above"), KEPT)
+def test_neighbours_are_told_apart_no_better_than_claimed(run: Run, runs: int, above: float) -> None:
+    assert audit(run, runs, above) <= EPSILON
+
+
+@pytest.mark.parametrize(("run", "runs", "above"), BROKEN)
+def test_a_broken_variant_is_flagged(run: Run, runs: int, above: float) -> None:
+    assert audit(run, runs, above) > EPSILON
+
+
+def hard(entropy: Callable[[int], Entropy]) -> Run:
+    """Whether one test comes out hard, where the table's step crosses one half."""
+    net = ONE.plan.for_sensitivity()
+    test = ThresholdTest(net.slope, net.certified_slope)
+    theta = 1000  # far enough that the other side is always easy
+    edge = next(g for g in range(2 * theta) if test.easy_probability(g + 1, theta) <= Fraction(1, 2))
+
+    def run(more: bool, seed: int) -> float:
+        return two_sided(Private(edge + more), 0, theta, test, entropy(seed)) is not Outcome.EASY
+
+    return run
+
+
+def test_a_test_without_its_coin_is_flagged() -> None:
+    assert audit(hard(SeededEntropy), 20_000, 0.5) <= EPSILON
+    assert audit(hard(Fixed), 300, 0.5) > EPSILON
+
+
+def same_noise(more: bool, runs: int, *, below: int = 8) -> Sequence[bool]:
+    """The lecture's sparse vector for EPSILON, which prints what it compared: all "below", then a low value.
+
+    Lyu, Su, Li 2017, Alg. 3: the printed value bounds the secret threshold from above.
+    """
+    draws = np.random.default_rng(2 + more)
+    threshold = draws.laplace(0, 2 / EPSILON, runs)
+    quiet = np.ones(runs, dtype=bool)
+    for _ in range(below):
+        quiet &= more + draws.laplace(0, 2 / EPSILON, runs) < threshold
+    printed = draws.laplace(0, 2 / EPSILON, runs)
+    shown: Sequence[bool] = (quiet & (printed >= threshold) & (printed < 2)).tolist()
+    return shown
+
+
+def test_printing_the_compared_noise_is_flagged() -> None:
+    assert loss(same_noise(False, 500_000), same_noise(True, 500_000), delta=0.0) > EPSILON
+
+
+def noise_of(answers: int) -> list[int]:
+    entropy, out = SystemEntropy(), []
+    while len(out) < answers:
+        answer = ONE.asker(False, entropy).ask(ONE.query(0))
+        if answer.source == "measurement":  # its noise is independent of the test that made it necessary
+            assert isinstance(answer.value, int)
+            out.append(answer.value - ONE.rows)
+    return out
+
+
+def test_charged_answers_are_integers_with_the_noise_that_was_paid() -> None:
+    law = gaussian_law(float(ONE.plan.for_sensitivity().sigma))
+    draws = noise_of(1500)
+    assert fits(draws, law)
+    assert not fits([2 * draw for draw in draws], law)
+    assert not fits(draws, gaussian_law(1.3 * float(ONE.plan.for_sensitivity().sigma)))
+
+
+def test_charged_answers_do_not_follow_numpy_seeds() -> None:
+    found = []
+    for _ in range(2):
+        np.random.seed(1)
+        found.append(noise_of(12))
+    assert found[0] != found[1]
