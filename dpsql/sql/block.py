@@ -44,7 +44,6 @@ class Lowered:
 
     block: Block
     direct: tuple[DirectColumn, ...] | None
-    sources: tuple[str | None, ...]
 
 
 class BlockLowering:
@@ -84,11 +83,9 @@ class BlockLowering:
         self._bind_groups()
         direct = self._direct()
         names = None if direct is not None else self._services.namer.names(select, self.scope)
-        sources: tuple[str | None, ...] = ()
         if names is not None:
-            sources = self._rewrite(names)
-        block = self._block(condition, where)
-        return Lowered(block, direct, sources)
+            self._rewrite(names)
+        return Lowered(self._block(condition, where), direct)
 
     def _check_clauses(self) -> None:
         for key, value in self.select.args.items():
@@ -222,15 +219,14 @@ class BlockLowering:
         index = self._group_sql.get(bound.sql)
         return None if index is None else f"g{index}"
 
-    def _rewrite(self, names: list[str]) -> tuple[str | None, ...]:
-        """Turns the SELECT into one over the released table; the block column that each output column is."""
+    def _rewrite(self, names: list[str]) -> None:
+        """Turns the SELECT into one over the released table."""
         copies = {name: node.copy() for name, node in self._aliases.items()}  # the select list is rewritten in place
         self._aliases = self._binder.aliases = copies
         parts = Parts(self._group_of, self._measure, self._nested)
         rewriter = Rewriter(self.text, self.name, self.scope, copies, parts)
-        sources = rewriter.rewrite(self.select, names)
+        rewriter.rewrite(self.select, names)
         self._intervals = rewriter.intervals
-        return sources
 
     def _block(self, condition: list[Bound], where: exp.Expr | None) -> Block:
         measures = self._measures

@@ -9,6 +9,7 @@ from dpsql.errors import UnsupportedQuery
 from dpsql.policy import Policy
 from dpsql.sql.block import Services
 from dpsql.sql.cache import Lru
+from dpsql.sql.functions import COUNTS
 from dpsql.sql.grid import Evaluator
 from dpsql.sql.growth import check_growth
 from dpsql.sql.limits import check_text
@@ -19,6 +20,7 @@ from dpsql.sql.parse import Dialect, parse
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.relations import Walk
 from dpsql.sql.rewrite import ROW
+from dpsql.sql.rows import number_rows
 from dpsql.sql.statement import Block, Statement
 from dpsql.sql.types import arrow_type
 
@@ -70,25 +72,11 @@ class FrontEnd:
         if walk.direct is not None:
             return Statement(text, blocks, walk.direct, None)
         check_outer(text, tree, [*(b.name for b in blocks), *(t.lower() for t in walk.public_tables)])
-        shown = walk.sources.get(id(tree), ())
-        row = self._add_row_number(tree, blocks) if shown else None
-        outer_columns = shown if row is not None else ()
+        row, outer_columns = number_rows(tree, blocks, walk.selects)
         outer = tree.sql(dialect=Dialect)
         public_tables = tuple(sorted(walk.public_tables))
         self._dry_run(outer, blocks, public_tables)
         return Statement(text, blocks, None, outer, row, outer_columns, public_tables)
-
-    def _add_row_number(self, tree: exp.Expr, blocks: tuple[Block, ...]) -> str | None:
-        if len(blocks) != 1 or not isinstance(tree, exp.Select) or tree.args.get("distinct") is not None:
-            return None
-        _shift_positions(tree)
-        taken = {item.alias_or_name.lower() for item in tree.expressions}
-        name = ROW
-        while name in taken:
-            name += "_"
-        row = exp.alias_(exp.column(ROW, table=blocks[0].name), name, quoted=True, copy=False)
-        tree.set("expressions", [row, *tree.expressions])
-        return name
 
     def _dry_run(self, outer: str, blocks: tuple[Block, ...], public_tables: tuple[str, ...]) -> None:
         """Runs the outer statement over empty tables: what DuckDB refuses is refused before anything is asked."""
@@ -155,12 +143,18 @@ def _simple(value: object) -> bool:
 
 
 def _empty(tree: exp.Select) -> bool:
-    """Whether the statement publicly has no row to show: LIMIT 0, or no row of FROM passes WHERE."""
+    """Whether the statement publicly has no row to show: LIMIT 0, or no row of FROM passes WHERE.
+
+    Plain counts of no row are left to the ordinary way, which lists a public answer for each.
+    """
     limit = tree.args.get("limit")
     if isinstance(limit, exp.Limit) and isinstance(limit.expression, exp.Literal) and limit.expression.this == "0":
         return True
     where = tree.args.get("where")
     condition = where.this if where is not None else None
+    alone = tree.args.get("group") is None and not tree.args.get("joins")
+    if alone and tree.expressions and all(_is_count(i) for i in tree.expressions):
+        return False
     if isinstance(condition, exp.Boolean):
         return condition.this is False
     if isinstance(condition, exp.EQ):
@@ -171,25 +165,9 @@ def _empty(tree: exp.Select) -> bool:
     return False
 
 
-def _shift_positions(tree: exp.Select) -> None:
-    """ORDER BY positions and ALL, after one more column was put in front."""
-    order = tree.args.get("order")
-    if order is None:
-        return
-    shifted: list[exp.Expr] = []
-    for item in order.expressions:
-        target = item.this
-        if isinstance(target, exp.Literal) and not target.is_string and target.this.isdigit():
-            item.set("this", exp.Literal.number(int(target.this) + 1))
-            shifted.append(item)
-        elif isinstance(target, exp.Var) and target.name.upper() == "ALL":
-            for position in range(2, len(tree.expressions) + 2):
-                one = item.copy()
-                one.set("this", exp.Literal.number(position))
-                shifted.append(one)
-        else:
-            shifted.append(item)
-    order.set("expressions", shifted)
+def _is_count(item: exp.Expr) -> bool:
+    node = item.this if isinstance(item, exp.Alias) else item
+    return isinstance(node, exp.Anonymous) and node.name.lower() in COUNTS
 
 
 def _heaviness(statement: Statement) -> int:

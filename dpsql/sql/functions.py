@@ -17,7 +17,8 @@ SCALAR: frozenset[str] = frozenset(
     files("dpsql.sql").joinpath("scalar_functions.txt").read_text(encoding="ascii").split()
 ) | frozenset(_REWRITTEN)
 
-LOWERED = frozenset({"count", "count_star", "count_if", "countif", "sum", "avg", "mean"})
+COUNTS = frozenset({"count", "count_star", "count_if", "countif"})
+LOWERED = COUNTS | {"sum", "avg", "mean"}
 """Aggregates over private rows."""
 
 AGGREGATE = LOWERED | _names(

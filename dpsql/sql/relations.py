@@ -42,7 +42,7 @@ class Walk:
     blocks: list[Block] = field(default_factory=list)
     public_tables: set[str] = field(default_factory=set)
     direct: tuple[DirectColumn, ...] | None = None
-    sources: dict[int, tuple[str | None, ...]] = field(default_factory=dict)
+    selects: dict[int, str] = field(default_factory=dict)
 
     def query(self, node: exp.Expr, env: Environment) -> Scope | None:
         """Lowers every block inside ``node``. Rows of a private table come back as a scope, nothing else does."""
@@ -222,7 +222,7 @@ class Walk:
         )
         lowered = lowering.lower()
         self.blocks[position] = lowered.block
-        self.sources[id(node)] = lowered.sources
+        self.selects[id(node)] = name
         if lowered.direct is not None and node.parent is None:
             self.direct = lowered.direct
         elif lowered.direct is not None:

@@ -4,7 +4,6 @@ Aliases mean what they mean in DuckDB: columns come first, except that a bare OR
 output; HAVING falls back on aliases, and under GROUP BY ALL asks them first.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -17,7 +16,6 @@ from dpsql.sql.names import Scope, unknown_column
 from dpsql.sql.position import refusal
 
 ROW = "_row"
-_MEASURE = re.compile(r"a\d+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +38,11 @@ class Rewriter:
         self._fallback = self._alias_first = False
         self.intervals = False
 
-    def rewrite(self, select: exp.Select, names: list[str]) -> tuple[str | None, ...]:
-        """Turns the SELECT into one over the released table; the aggregate column that each output column is."""
-        sources: list[str | None] = []
+    def rewrite(self, select: exp.Select, names: list[str]) -> None:
+        """Turns the SELECT into one over the released table, with ``names`` for its output columns."""
         items: list[exp.Expr] = []
         for item, name in zip(select.expressions, names, strict=True):
             inner = self._replaced(item.this if isinstance(item, exp.Alias) else item)
-            released = isinstance(inner, exp.Column) and inner.text("table") == self._name
-            sources.append(inner.name if released and _MEASURE.fullmatch(inner.name) else None)
             if isinstance(item, exp.Alias):
                 self._rewritten.setdefault(item.alias.lower(), inner)
             items.append(exp.alias_(inner, name, quoted=True, copy=False))
@@ -68,7 +63,6 @@ class Rewriter:
         select.set("where", where)
         select.set("group", None)
         select.set("having", None)
-        return tuple(sources)
 
     def _having(self, select: exp.Select) -> exp.Where | None:
         having = select.args.get("having")

@@ -174,6 +174,12 @@ WITH unread AS (SELECT COUNT(*) AS n FROM people WHERE member), through AS (SELE
 -- people()
 WITH cities AS (SELECT sex, COUNT(*) AS n FROM people GROUP BY sex), more AS (SELECT * FROM cities) SELECT MAX(n) AS top FROM more;
 -- people(sex) by 3 groups
+SELECT * FROM (SELECT sex, COUNT(*) AS n, n * 2 AS m FROM people GROUP BY sex HAVING n > 3) q WHERE n > 10 ORDER BY 2 DESC LIMIT 2;
+-- people(sex) by 3 groups
+WITH g AS (SELECT age, COUNT(*) AS n FROM people GROUP BY age), h AS (SELECT n AS m, age, age % 2 = 0 AS even FROM g WHERE age > 18) SELECT h.*, m + 1 AS more FROM h WHERE even ORDER BY ALL;
+-- people(age) by 10 groups
+SELECT n, _row FROM (SELECT COUNT(*) AS n, sex AS _row FROM people GROUP BY sex) ORDER BY n DESC;
+-- people(sex) by 3 groups
 
 -- ## Free: nothing private is asked
 SELECT 1;

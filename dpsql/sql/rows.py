@@ -1,0 +1,159 @@
+"""Lining up answers with rows: the row number of the only block is carried to the front of the result.
+
+That works while every SELECT above the block filters, orders, limits and passes columns of one source: then each row
+of the result is a row of the block.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from dpsql.sql.bind import unwrap
+from dpsql.sql.measure import is_aggregate
+from dpsql.sql.rewrite import ROW
+from dpsql.sql.statement import Block
+
+Shown = tuple[str, str | None]
+"""An output column: its name (empty when DuckDB makes one), and the block's aggregate column that it is, if any."""
+
+_MEASURE = re.compile(r"a\d+")
+_OTHER_ROWS = ("distinct", "group", "having", "joins", "laterals", "pivots", "sample")
+
+
+def number_rows(
+    tree: exp.Expr, blocks: Sequence[Block], selects: Mapping[int, str]
+) -> tuple[str | None, tuple[str | None, ...]]:
+    """Puts the row number in front of the outermost select list of ``tree``, in place.
+
+    ``selects`` names the released table of each block's SELECT, by ``id``. Returns the new column's name, and for each
+    other output column the aggregate column that it shows unchanged; (None, ()) when rows are not the block's.
+    """
+    chain = _chain(tree, selects) if len(blocks) == 1 and isinstance(tree, exp.Select) else []
+    lists = _lists(chain)
+    if not lists:
+        return None, ()
+    taken = {n.name.lower() for n in tree.find_all(exp.Identifier)}
+    name = ROW
+    while name in taken:
+        name += "_"
+    for level, (select, (items, _)) in enumerate(zip(chain, lists, strict=True)):
+        number = exp.column(ROW, table=blocks[0].name) if select is chain[-1] else exp.column(name, quoted=True)
+        row = exp.alias_(number, name, quoted=True, copy=False)
+        if level == 0:
+            select.set("expressions", items)
+            _shift_positions(select)
+        select.set("expressions", [row, *items] if level == 0 else [*items, row])
+    return name, tuple(source for _, source in lists[0][1])
+
+
+def _chain(tree: exp.Select, selects: Mapping[int, str]) -> list[exp.Select]:
+    """The SELECTs from the outermost to the block's; empty when rows are joined, grouped or told apart on the way."""
+    chain: list[exp.Select] = []
+    ctes: dict[str, exp.Expr] = {}
+    select: exp.Expr | None = tree
+    while isinstance(select, exp.Select):
+        chain.append(select)
+        if id(select) in selects:
+            return [] if select.args.get("distinct") is not None else chain
+        if any(select.args.get(k) for k in _OTHER_ROWS) or any(_counts(i) for i in select.expressions):
+            return []
+        clause = select.args.get("with_")
+        ctes.update({c.alias.lower(): c for c in (clause.expressions if clause is not None else ())})
+        source = select.args.get("from_")
+        select = None if source is None else _inner(tree, source.this, ctes)
+    return []
+
+
+def _inner(tree: exp.Select, source: exp.Expr, ctes: Mapping[str, exp.Expr]) -> exp.Expr | None:
+    """The query behind an entry of FROM: a subquery, or a CTE that is read once."""
+    if any(value for key, value in source.args.items() if key not in ("this", "alias")) or _renames(source):
+        return None
+    if isinstance(source, exp.Subquery):
+        return _unwrap_query(source.this)
+    cte = ctes.get(source.name.lower()) if isinstance(source, exp.Table) else None
+    reads = sum(t.name.lower() == source.name.lower() for t in tree.find_all(exp.Table))
+    return None if cte is None or reads != 1 or _renames(cte) else _unwrap_query(cte.this)
+
+
+def _unwrap_query(node: exp.Expr) -> exp.Expr:
+    """The query inside parentheses that have no clauses of their own."""
+    while isinstance(node, exp.Subquery) and not any(v for k, v in node.args.items() if k != "this"):
+        node = node.this
+    return node
+
+
+def _renames(node: exp.Expr) -> bool:
+    alias = node.args.get("alias")
+    return isinstance(alias, exp.TableAlias) and bool(alias.args.get("columns"))
+
+
+def _counts(node: exp.Expr) -> bool:
+    """Whether a select item may aggregate: its own aggregates, not those of windows or subqueries."""
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, exp.Query):
+            continue
+        if isinstance(top, exp.Window):
+            stack.extend(c for c in top.iter_expressions() if c is not top.this)
+            stack.extend(top.this.iter_expressions())
+            continue
+        if is_aggregate(top):
+            return True
+        stack.extend(top.iter_expressions())
+    return False
+
+
+def _lists(chain: Sequence[exp.Select]) -> list[tuple[list[exp.Expr], list[Shown]]]:
+    """For each SELECT its items with * written out, and what they show; empty when a * cannot be written out."""
+    out: list[tuple[list[exp.Expr], list[Shown]]] = []
+    below: list[Shown] = []
+    for select in reversed(chain):
+        items: list[exp.Expr] = []
+        shown: list[Shown] = []
+        known = {name.lower(): source for name, source in below}
+        for item in select.expressions:
+            inner = unwrap(item.this if isinstance(item, exp.Alias) else item)
+            star = inner if isinstance(inner, exp.Star) else inner.this if isinstance(inner, exp.Column) else None
+            if isinstance(star, exp.Star):
+                if any(star.args.values()) or not out or "" in known or len(known) < len(below):
+                    return []
+                items += [exp.column(name, quoted=True) for name, _ in below]
+                shown += below
+                continue
+            items.append(item)
+            source = None
+            if isinstance(inner, exp.Column):
+                source = known.get(inner.name.lower()) if out else _measure(inner)
+            named = isinstance(item, (exp.Alias, exp.Column))
+            shown.append((item.alias_or_name if named else "", source))
+        out.append((items, shown))
+        below = shown
+    return out[::-1]
+
+
+def _measure(column: exp.Column) -> str | None:
+    """The aggregate column that an item of the block's rewritten SELECT is."""
+    return column.name if column.text("table") and _MEASURE.fullmatch(column.name) else None
+
+
+def _shift_positions(tree: exp.Select) -> None:
+    """ORDER BY positions and ALL, after one more column was put in front."""
+    order = tree.args.get("order")
+    if order is None:
+        return
+    shifted: list[exp.Expr] = []
+    for item in order.expressions:
+        target = item.this
+        if isinstance(target, exp.Literal) and not target.is_string and target.this.isdigit():
+            item.set("this", exp.Literal.number(int(target.this) + 1))
+            shifted.append(item)
+        elif isinstance(target, exp.Var) and target.name.upper() == "ALL":
+            for position in range(2, len(tree.expressions) + 2):
+                one = item.copy()
+                one.set("this", exp.Literal.number(position))
+                shifted.append(one)
+        else:
+            shifted.append(item)
+    order.set("expressions", shifted)
