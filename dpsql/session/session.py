@@ -1,6 +1,6 @@
 """A session: one policy, one ledger, one hypothesis. The whole way of a statement, one line per stage."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from threading import RLock
 
@@ -84,6 +84,10 @@ class Session:
     def tables(self) -> tuple[TableDomain, ...]:
         """The private tables as the policy declares them."""
         return self._policy.tables
+
+    def on_progress(self, report: Callable[[str, int, int], None]) -> None:
+        """Call ``report(table, done, of)`` while the contingencies of a table's warm start are measured."""
+        self._asker.warm_starter.progress = report
 
     def close(self) -> None:
         """Give the unused reservation back, keep buffered answers; idempotent."""
