@@ -140,8 +140,6 @@ SELECT sex, COUNT(*) AS g0 FROM people GROUP BY sex ORDER BY g0 + 1;
 -- people(sex) by 3 groups
 SELECT sex, COUNT(*) AS n, n + 1 AS next, rank() OVER (ORDER BY n) AS place FROM people GROUP BY ALL ORDER BY n;
 -- people(sex) by 3 groups
-SELECT 1 - age AS k, SUM(k) FROM people WHERE age IS NOT NULL GROUP BY age;
--- people(age) by 9 groups
 
 -- ## Subqueries, CTEs, unions and joins
 SELECT COUNT(*) FROM (SELECT age, kids + 1 AS k FROM people WHERE age > 18) AS t WHERE t.k = 2;

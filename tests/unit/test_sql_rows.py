@@ -56,7 +56,7 @@ def test_rows_of_one_block(
         f"SELECT n FROM {BLOCK} GROUP BY n",
         f"SELECT DISTINCT n FROM {BLOCK}",
         f"SELECT * FROM (SELECT DISTINCT n FROM {BLOCK})",
-        f"SELECT n FROM {BLOCK} CROSS JOIN (VALUES (1), (2))",
+        f"SELECT n FROM {BLOCK} CROSS JOIN (VALUES (1), (2)) AS v(x)",
         f"SELECT x FROM {BLOCK} t(x, y, z)",
         f"SELECT * EXCLUDE (a) FROM {BLOCK}",
         "SELECT * FROM (SELECT sex, sex, COUNT(*) FROM people GROUP BY sex)",
