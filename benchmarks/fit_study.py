@@ -15,7 +15,6 @@ import numpy as np
 from benchmarks.report import show, summary
 from benchmarks.simulated_tables import (
     ADULT6,
-    ADULT14,
     CodedTable,
     adult,
     measurement,
@@ -24,6 +23,7 @@ from benchmarks.simulated_tables import (
     warm_plan,
     with_parity,
 )
+from benchmarks.tables import ADULT14
 from dpsql.accounting import Plan
 from dpsql.hypothesis import DenseHypothesis, Measurement, split_identity
 from dpsql.hypothesis.calibration import learn_calibration

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from benchmarks.tables import ADULT, AGE_EDGES
+from benchmarks.tables import ADULT, EDGES
 from benchmarks.workload import GROUP_BY_SHARE, zipf_order
 from dpsql.accounting import Plan, calibrate
 from dpsql.domain import CategoryDomain, ColumnDomain, NumberDomain, TableDomain
@@ -22,19 +22,6 @@ from dpsql.hypothesis.warm_start import PlannedContingency, warm_start
 from dpsql.query import Counts, Factor, LinearQuery, linear_query
 
 ADULT6 = ("age", "workclass", "education", "marital_status", "sex", "income")
-ADULT14 = (
-    *("age", "workclass", "education", "education_num", "marital_status", "occupation", "relationship", "race"),
-    *("sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income"),
-)
-_GAIN = (0, 1, *range(500, 5000, 500), 5000, 6000, 7000, 8000, 10000, 13000, 15000, 20000, 30000, 100000)
-_LOSS = (0, 1, *range(200, 1401, 200), *range(1500, 2201, 100), 2400, 2600, 3000, 5000)
-_EDGES: dict[str, tuple[float, ...]] = {
-    "age": AGE_EDGES,
-    "hours_per_week": tuple(range(0, 105, 5)),
-    "education_num": tuple(range(1, 18)),
-    "capital_gain": _GAIN,
-    "capital_loss": _LOSS,
-}
 
 
 @dataclass(frozen=True)
@@ -70,10 +57,10 @@ def coded(path: Path, name: str, columns: Sequence[str]) -> CodedTable:
     domains: list[ColumnDomain] = []
     codes = []
     for c in columns:
-        values = np.ma.filled(data[c], 0) if c in _EDGES else np.asarray(data[c]).astype(str)
-        if c in _EDGES:
-            domains.append(NumberDomain(c, tuple(float(e) for e in _EDGES[c]), nullable=False))
-            codes.append(np.clip(np.searchsorted(_EDGES[c], values, side="right") - 1, 0, len(_EDGES[c]) - 2))
+        values = np.ma.filled(data[c], 0) if c in EDGES else np.asarray(data[c]).astype(str)
+        if c in EDGES:
+            domains.append(NumberDomain(c, tuple(float(e) for e in EDGES[c]), nullable=False))
+            codes.append(np.clip(np.searchsorted(EDGES[c], values, side="right") - 1, 0, len(EDGES[c]) - 2))
         else:
             names, code = np.unique(values, return_inverse=True)
             domains.append(CategoryDomain(c, tuple(str(v) for v in names), nullable=False))

@@ -8,12 +8,23 @@ import duckdb
 
 from benchmarks.workload import Column
 from dpsql.domain import CategoryDomain, ColumnDomain, NumberDomain, TableDomain, TextDomain
-from dpsql.policy import Mechanism, Policy, Privacy
+from dpsql.policy import Mechanism, Policy, Privacy, Strategy
 
 HERE = Path(__file__).parent
 ADULT = HERE.parent / "dpsql" / "interface" / "data" / "adult.parquet"
 FILES = HERE / "data" / "files.parquet"
 AGE_EDGES = tuple(float(e) for e in range(10, 100, 5))
+ADULT14 = (
+    *("age", "workclass", "education", "education_num", "marital_status", "occupation", "relationship", "race"),
+    *("sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income"),
+)
+EDGES: dict[str, tuple[float, ...]] = {
+    "age": AGE_EDGES,
+    "hours_per_week": tuple(range(0, 105, 5)),
+    "education_num": tuple(range(1, 18)),
+    "capital_gain": (0, 1, *range(500, 5000, 500), 5000, 6000, 7000, 8000, 10000, 13000, 15000, 20000, 30000, 100000),
+    "capital_loss": (0, 1, *range(200, 1401, 200), *range(1500, 2201, 100), 2400, 2600, 3000, 5000),
+}
 
 
 @dataclass(frozen=True)
@@ -24,10 +35,16 @@ class BenchmarkTable:
     domain: TableDomain
     columns: tuple[Column, ...]
 
-    def policy(self, epsilon: Fraction = Fraction(1), planned: int = 10_000, hard_rounds: int | None = None) -> Policy:
-        """(epsilon, 1e-6), add-remove, rows as privacy units, no warm start."""
+    def policy(
+        self,
+        epsilon: Fraction = Fraction(1),
+        planned: int = 10_000,
+        hard_rounds: int | None = None,
+        strategy: Strategy = "pmw",
+    ) -> Policy:
+        """(epsilon, 1e-6), add-remove, rows as privacy units; strategy "pmw" makes no warm start."""
         privacy = Privacy(epsilon, Fraction(1, 10**6), "add-remove", planned)
-        return Policy(privacy, (self.domain,), Mechanism("pmw", hard_rounds))
+        return Policy(privacy, (self.domain,), Mechanism(strategy, hard_rounds))
 
 
 def adult6(folder: Path) -> BenchmarkTable:
@@ -41,6 +58,34 @@ def adult6(folder: Path) -> BenchmarkTable:
     domains += [CategoryDomain(n, values[n], nullable=False) for n in names]
     columns = (Column("age", AGE_EDGES[:-1], ordered=True), *(Column(n, values[n]) for n in names))
     return BenchmarkTable(path, TableDomain("adult", tuple(domains)), columns)
+
+
+def adult14(folder: Path) -> BenchmarkTable:
+    """UCI Adult, 48,842 rows, 14 columns, numbers in bins: 6.4e17 cells."""
+    path = folder / "adult14.duckdb"
+    names = [c for c in ADULT14 if c not in EDGES]
+    with duckdb.connect(str(path)) as con:
+        numbers = ", ".join(f"{_bin(c)} AS {c}" for c in EDGES)
+        con.execute(f"CREATE TABLE adult AS SELECT {numbers}, {', '.join(names)} FROM '{ADULT}'")
+        values = {n: _distinct(con, "adult", n) for n in names}
+    domains: list[ColumnDomain] = []
+    columns: list[Column] = []
+    for c in ADULT14:
+        if c in EDGES:
+            edges = tuple(float(e) for e in EDGES[c])
+            domains.append(NumberDomain(c, edges, nullable=False))
+            columns.append(Column(c, edges[:-1], ordered=True))
+        else:
+            domains.append(CategoryDomain(c, values[c], nullable=False))
+            columns.append(Column(c, values[c]))
+    return BenchmarkTable(path, TableDomain("adult", tuple(domains)), tuple(columns))
+
+
+def _bin(column: str) -> str:
+    """SQL for the lower edge of a number's bin; what is missing or below the first edge counts to the first bin."""
+    cuts = EDGES[column][1:-1]
+    cases = " ".join(f"WHEN {column} >= {e} THEN {e}" for e in reversed(cuts))
+    return f"(CASE {cases} ELSE {EDGES[column][0]} END)::DOUBLE"
 
 
 def files(folder: Path) -> BenchmarkTable:

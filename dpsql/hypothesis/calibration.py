@@ -73,6 +73,12 @@ class Calibration:
         squares = (factor * p) ** 2 + (1.96 * RAW_SHARE) ** 2 * (raw**2 + self._range(query) ** 2)
         return max(1, ceil(sqrt(squares + (self._unmodelled(query, h, expected) if number >= 3 else 0.0))))
 
+    def on(self, coverage: Coverage, answer: Callable[[LinearQuery], float]) -> "Calibration":
+        """What was learned, applied to a later model: more measurements were absorbed since."""
+        out = Calibration(coverage, answer)
+        out._regressions = self._regressions
+        return out
+
     def _unmodelled(self, query: LinearQuery, h: float, expected: float) -> float:
         """Squared error, in counts, that interactions of three columns may add: the bootstrap has none of them.
 

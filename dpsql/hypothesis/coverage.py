@@ -8,7 +8,7 @@ from math import inf, sqrt
 import numpy as np
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis.measurement import Labels, Measurement
+from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.partition import refinement
 from dpsql.query import Estimates, Factor, LinearQuery, linear_query
 
@@ -30,6 +30,7 @@ class Coverage:
             for p in combinations(m.scope, 2):
                 self._by_pair.setdefault(frozenset(p), []).append(m)
         self._parts: dict[str, Labels] = {}
+        self._widths: dict[int, Estimates] = {}  # by identity: the measurements above keep their axes alive
 
     def covers(self, columns: Sequence[str]) -> bool:
         """Whether every column, and every two of them together, were measured."""
@@ -63,11 +64,19 @@ class Coverage:
         weights = {f.columns[0]: f.weights / f.unit for f in factors if len(f.columns) == 1}
         squares = m.sigma**2
         for axis in m.axes:
-            labels = axis.labels.reshape(-1)
-            one: Estimates = np.asarray(weights.get(axis.columns[0], np.ones(len(labels))))
-            share = np.bincount(labels, weights=one, minlength=axis.size) / np.bincount(labels, minlength=axis.size)
-            squares *= max(float((share**2).sum()), _TINY)
+            share = weights.get(axis.columns[0])
+            if share is not None and not axis.is_cells:
+                share = np.bincount(axis.labels, weights=share, minlength=axis.size) / self._width(axis)
+            squares *= axis.size if share is None else max(float(share @ share), _TINY)
         return sqrt(squares) if squares < inf else self.total
+
+    def _width(self, axis: Axis) -> Estimates:
+        """Cells of each part."""
+        known = self._widths.get(id(axis))
+        if known is None:
+            known = np.bincount(axis.labels, minlength=axis.size).astype(np.float64)
+            self._widths[id(axis)] = known
+        return known
 
     def rounded(self, query: LinearQuery) -> tuple[LinearQuery | None, LinearQuery | None]:
         """The query with every cut part wholly in, and wholly out; ``(None, None)`` when no part is cut.
@@ -93,7 +102,9 @@ class Coverage:
     def _pair_parts(self, column: str) -> Labels:
         known = self._parts.get(column)
         if known is None:
-            axes = [a for m in self._all if len(m.axes) == 2 for a in m.axes if a.columns == (column,)]
+            # without a pair of its own, a column's parts are those of the larger contingencies
+            joint = [m for m in self._all if len(m.axes) == 2 and column in m.scope] or self._triples
+            axes = [a for m in joint for a in m.axes if a.columns == (column,)]
             size = self.table.finite_domain(column).size
             known = refinement([np.zeros(size, dtype=np.int64), *(a.labels for a in axes)])
             self._parts[column] = known

@@ -6,6 +6,7 @@ from dpsql.domain import TableDomain
 from dpsql.hypothesis.dense import DenseHypothesis
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.sparse import SparseHypothesis
+from dpsql.hypothesis.wide import WideHypothesis
 from dpsql.query import Key, LinearQuery
 
 SPARSITY = 10_000
@@ -16,20 +17,24 @@ class TableModel:
     """Everything public that is known of one table; a function of its released total and measurements. Public.
 
     ``total``: the number of rows, a 0-d measurement (sigma 0 where it is public). ``alpha``: the accuracy, in counts,
-    at which the test lets answers pass.
+    at which the test lets answers pass. ``wide``: local models instead of one tensor for the finite columns.
+    ``version`` grows with every measurement.
     """
 
-    def __init__(self, table: TableDomain, total: Measurement, alpha: float) -> None:
+    def __init__(self, table: TableDomain, total: Measurement, alpha: float, *, wide: bool = False) -> None:
         self.table = table
         self.total = max(float(total.values), 1.0)
-        self.dense = DenseHypothesis(table, self.total)
+        self.dense: DenseHypothesis | WideHypothesis
+        self.dense = WideHypothesis(table, self.total) if wide else DenseHypothesis(table, self.total)
+        self.version = 0
         self._alpha = alpha
         self._sparse: dict[tuple[str, ...], SparseHypothesis] = {}
         self._dense_measurements: list[tuple[frozenset[str], Measurement]] = [(frozenset(), total)]
         self._by_key: dict[tuple[tuple[str, ...], Key], list[tuple[frozenset[str], Measurement]]] = {}
 
-    def absorb(self, measurement: Measurement) -> None:
-        """Take a released measurement into the model."""
+    def absorb(self, measurement: Measurement, *, fitted: bool = True) -> None:
+        """Take a released measurement into the model; with ``fitted`` False it only answers what it determines."""
+        self.version += 1
         entry = (frozenset(measurement.scope), measurement)
         if measurement.text_columns:
             for key in measurement.keys:
@@ -37,7 +42,8 @@ class TableModel:
             self.sparse(measurement.text_columns).absorb(measurement)
         else:
             self._dense_measurements.append(entry)
-            self.dense.absorb(measurement)
+            if fitted:
+                self.dense.absorb(measurement)
 
     def sparse(self, text_columns: tuple[str, ...]) -> SparseHypothesis:
         """The sparse hypothesis of these text columns; empty at first."""
@@ -50,7 +56,7 @@ class TableModel:
     def estimate(self, query: LinearQuery) -> float:
         """The hypothesis' answer in counts: any linear query, free of charge."""
         if query.keyed is None:
-            return query.estimate(self.dense.contingency(query.scope))
+            return self.dense.answer(query)
         sparse = self.sparse(query.keyed.text_columns)
         return query.estimate(sparse.keyed_contingency(query.keyed.keys, query.scope))
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from dpsql.hypothesis.dense import DenseHypothesis, projected
 from dpsql.hypothesis.measurement import Measurement, coarsen
+from dpsql.hypothesis.wide import WideHypothesis
 from dpsql.query import Estimates, Key
 
 GARROTE = 2.0
@@ -64,7 +65,9 @@ class _Weight:
 class SparseHypothesis:
     """The public estimate of keyed counts for one set of text columns of one table."""
 
-    def __init__(self, dense: DenseHypothesis, text_columns: tuple[str, ...], sparsity: int, alpha: float) -> None:
+    def __init__(
+        self, dense: DenseHypothesis | WideHypothesis, text_columns: tuple[str, ...], sparsity: int, alpha: float
+    ) -> None:
         self.dense = dense
         self.text_columns = text_columns
         self.measurements: list[Measurement] = []

@@ -12,7 +12,7 @@ ONE_WAY_SHARE = 0.12
 """Of the releases' squared precision, when pairs are all that is measured besides."""
 THREE_WAY_SHARE = 0.35
 """Of the releases' squared precision, when 3-way contingencies are worth measuring; the pairs get the rest."""
-NARROW_CELLS = 1 << 20
+NARROW_CELLS = 1 << 18
 """Universes up to this size are fitted as one tensor, which 3-way contingencies improve."""
 WORTH = 0.06
 """3-way contingencies are measured when their noise, over a whole table, stays below this share of the rows."""

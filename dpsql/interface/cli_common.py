@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from dpsql.interface.console import Console
+from dpsql.interface.render.style import escape
 from dpsql.interface.session_view import SessionView
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -52,4 +53,8 @@ def opened(
 
     with connect.connect(database, policy, ledger, new_budget=new_budget) as connection:
         console.notices(connection.notices)
-        yield connection.session
+        session = connection.session
+        session.on_progress(
+            lambda table, done, of: console.progress(f"first look at {escape(table)}: {done} of {of} contingencies")
+        )
+        yield session

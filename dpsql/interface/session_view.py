@@ -1,6 +1,6 @@
 """A session as connections and the command line see it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from dpsql.domain import TableDomain
@@ -32,6 +32,10 @@ class SessionView(Protocol):
 
     def tables(self) -> tuple[TableDomain, ...]:
         """The private tables as the policy declares them."""
+        ...
+
+    def on_progress(self, report: Callable[[str, int, int], None]) -> None:
+        """Call ``report(table, done, of)`` while the contingencies of a table's warm start are measured."""
         ...
 
     def close(self) -> None:

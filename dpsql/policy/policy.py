@@ -25,11 +25,17 @@ class Privacy:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Choices that change accuracy, never the guarantee. ``hard_rounds = None`` lets the plan choose."""
+    """Choices that change accuracy, never the guarantee. ``hard_rounds = None`` lets the plan choose.
+
+    ``warm_start``: share of the squared precision, in (0, 1), for what strategy ``auto`` measures before any question,
+    row counts included. ``error_factor``: multiplies the predicted part of calibrated error bars, above 0.
+    """
 
     strategy: Strategy = "auto"
     hard_rounds: int | None = None
     when_spent: WhenSpent = "uncertified"
+    warm_start: Fraction = Fraction(85, 100)
+    error_factor: Fraction = Fraction(14, 10)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,8 @@ def dump_policy(policy: Policy) -> str:
     [mechanism]
     strategy = "auto"
     when_spent = "uncertified"
+    warm_start = 0.85
+    error_factor = 1.4
     <BLANKLINE>
     [tables.t]
     [tables.t.columns]
@@ -63,6 +65,8 @@ def dump_policy(policy: Policy) -> str:
     if mechanism.hard_rounds is not None:
         lines.append(f"hard_rounds = {mechanism.hard_rounds}")
     lines.append(f"when_spent = {quoted(mechanism.when_spent)}")
+    lines.append(f"warm_start = {_exact(mechanism.warm_start, 'mechanism.warm_start')}")
+    lines.append(f"error_factor = {_exact(mechanism.error_factor, 'mechanism.error_factor')}")
     for table in policy.tables:
         lines += ["", *_table(table)]
     if policy.public_tables:

@@ -21,6 +21,9 @@ DELTA_RANGE = (Fraction(1, 10**100), Fraction(1, 10))
 MAX_ROWS_PER_UNIT = 10**6
 MAX_HARD_ROUNDS = 1000
 MAX_PLANNED_QUERIES = 10**12
+WARM_START_RANGE = (Fraction(1, 10), Fraction(99, 100))
+"""Below, there is nothing to warm with; above, nothing is left for the test."""
+ERROR_FACTOR_RANGE = (Fraction(1, 10), Fraction(100))
 
 
 def load_policy(source: str | PathLike[str]) -> Policy:
@@ -79,7 +82,7 @@ def _privacy(keys: Keys) -> Privacy:
 
 
 def _mechanism(keys: Keys) -> Mechanism:
-    keys.only(("strategy", "hard_rounds", "when_spent"), "[mechanism]")
+    keys.only(("strategy", "hard_rounds", "when_spent", "warm_start", "error_factor"), "[mechanism]")
     options: dict[str, Any] = {}
     if "strategy" in keys:
         options["strategy"] = cast(Strategy, keys.choice("strategy", get_args(Strategy)))
@@ -87,6 +90,14 @@ def _mechanism(keys: Keys) -> Mechanism:
         options["hard_rounds"] = keys.integer("hard_rounds", 1, MAX_HARD_ROUNDS, example="hard_rounds = 20")
     if "when_spent" in keys:
         options["when_spent"] = cast(WhenSpent, keys.choice("when_spent", get_args(WhenSpent)))
+    for name, (low, high), example in (
+        ("warm_start", WARM_START_RANGE, "warm_start = 0.85"),
+        ("error_factor", ERROR_FACTOR_RANGE, "error_factor = 1.4"),
+    ):
+        if name in keys:
+            options[name] = keys.number(name, example)
+            if not low <= options[name] <= high:
+                keys.refuse(name, f"must be from {float(low)} to {float(high)}", f"write {example}")
     return Mechanism(**options)
 
 

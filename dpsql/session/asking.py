@@ -3,28 +3,35 @@
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import inf
 
 import numpy as np
 
 from dpsql.accounting import Accountant, Plan
 from dpsql.engine.protocol import Engine
 from dpsql.errors import BudgetExhausted, InternalError
-from dpsql.hypothesis import Measurement, TableModel, coarsen, error_bound
+from dpsql.hypothesis import Measurement, TableModel, error_bound
 from dpsql.ledger.event import Event, Totals
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure, public_total, two_sided
 from dpsql.policy import Policy
 from dpsql.private import Private
-from dpsql.query import Counts, Key, LinearQuery, sort_key
-from dpsql.result import Answer, Source
-from dpsql.session.payload import CONTINGENCY, TOTAL, decode_measurement, encode_measurement
+from dpsql.query import Counts, LinearQuery
+from dpsql.result import Answer
+from dpsql.session.answers import exact, from_measurement, from_model, untested
+from dpsql.session.measuring import Measurer
+from dpsql.session.payload import (
+    ANSWER,
+    TOTAL,
+    decode_release,
+    encode_measurement,
+)
 from dpsql.session.planning import row_count_is_public, total_cost, total_sigma
-from dpsql.session.table_state import TableState, measurement_axes, same_shape
+from dpsql.session.purses import Purses
+from dpsql.session.table_state import TableState, same_shape
+from dpsql.session.warm_progress import WarmProgress
+from dpsql.session.warm_starting import PURPOSE, WarmStarter
 
 _RECENT = 8192
-MEASURED_SHARE = 1 / 3
-"""A measurement whose exact bound is below this share of theta answers without a test."""
 
 
 class Asker:
@@ -35,8 +42,11 @@ class Asker:
         self.plan = plan
         self.accountant = Accountant.of(plan)
         self.states = {t.name: TableState.make(t, plan, policy) for t in policy.tables}
+        self.purses = Purses(policy, plan, ledger, self.states)
+        self.warm_starter = WarmStarter(policy, plan, engine, ledger, entropy, self._follow)
         self._engine = engine
         self._ledger = ledger
+        self._measurer = Measurer(policy, plan, engine, entropy)
         self._entropy = entropy
         self._reservation: int | None = None
         self._exhausted = False
@@ -59,68 +69,63 @@ class Asker:
     def _fold(self, events: Iterable[Event]) -> None:
         for event in events:
             self._seen = max(self._seen, event.sequence)
-            if event.kind == "release":
-                self._absorb(event.payload["kind"], decode_measurement(event.payload))
+            self._take(event)
         for state in self.states.values():
             if state.pending and row_count_is_public(self.policy, state.table):
                 self._know_total(state)  # a public count is in no event, and measurements without it answer nothing
+
+    def _take(self, event: Event) -> None:
+        if event.kind == "reserve" and event.payload.get("purpose") == PURPOSE:
+            warm = self.states[event.payload["table"]].warm
+            if warm is not None:
+                warm.reserved(event.reservation, event.cost, event.payload["columns"])
+            return
+        warm = self._warm_start_under(event.reservation)
+        if event.kind == "release":
+            measurements = decode_release(event.payload)
+            if warm is not None:
+                warm.released(event.reservation, [m for _, m in measurements])
+            for kind, measurement in measurements:
+                self._absorb(kind, measurement)
+        elif warm is not None and event.kind == "free":
+            warm.freed(event.reservation)
+        elif warm is not None and event.kind == "burn":
+            warm.burnt(event.reservation)
+
+    def _warm_start_under(self, reservation: int) -> WarmProgress | None:
+        found = (s.warm for s in self.states.values() if s.warm is not None and s.warm.is_open(reservation))
+        return next(found, None)
 
     def _absorb(self, kind: str, measurement: Measurement) -> None:
         state = self.states[measurement.table]
         if kind == TOTAL:
             state.know_total(measurement)
         else:
-            state.absorb(measurement)
+            state.absorb(measurement, fitted=kind != ANSWER)
 
     # --- the budget --------------------------------------------------------------------------------------------
 
-    def pending_totals(self) -> int:
-        """Units kept back for row counts that are not measured yet."""
-        return self._totals(known=False)
+    @property
+    def _own(self) -> int:
+        """Units that the session itself keeps in reserve for its next hard round."""
+        return self.plan.hard_cost if self._reservation is not None else 0
 
     def hard_rounds_left(self) -> int:
         """Hard rounds that the budget still covers, the one held in reserve included."""
-        totals = self._ledger.totals()
-        if self.plan.hard_rounds == 0:
-            return 0
-        reserved = totals.reserved - (self.plan.hard_cost if self._reservation is not None else 0)
-        free = self.plan.total_units - totals.spent - reserved - self.pending_totals()
-        return max(0, min(free // self.plan.hard_cost, self.plan.hard_rounds))
-
-    def spent_on_totals(self) -> int:
-        """Units that row counts have cost so far."""
-        return self._totals(known=True)
-
-    def _totals(self, *, known: bool) -> int:
-        asked = (s.table for s in self.states.values() if (s.model is not None) == known)
-        return sum(total_cost(self.plan, self.policy, table) for table in asked)
-
-    def total_share(self, table: str) -> float:
-        """What the first question to ``table`` charges for its row count, in epsilon; 0.0 once it is known."""
-        state = self.states[table]
-        if state.model is not None:
-            return 0.0
-        return self.plan.epsilon_share(total_cost(self.plan, self.policy, state.table))
+        return self.purses.hard_rounds_left(self._own)
 
     def remaining_share(self) -> float:
         """Epsilon not spent yet, reservations of other processes taken off."""
-        totals = self._ledger.totals()
-        own = self.plan.hard_cost if self._reservation is not None else 0
-        return self.plan.epsilon_share(max(0, self.plan.total_units - totals.spent - totals.reserved + own))
+        return self.purses.remaining_share(self._own)
 
     def check_total(self, table: str) -> None:
         """BudgetExhausted when the table's row count is unknown and cannot be paid any more."""
-        state = self.states[table]
-        if state.model is None:
-            totals = self._ledger.totals()
-            cost = total_cost(self.plan, self.policy, state.table)
-            own = self.plan.hard_cost if self._reservation is not None else 0
-            try:
-                self.accountant.check(totals.spent, totals.reserved - own, cost)
-            except BudgetExhausted:
-                self._follow()
-                if state.model is None:  # else another session has just paid for it
-                    raise
+        try:
+            self.purses.check_total(table, self._own)
+        except BudgetExhausted:
+            self._follow()
+            if self.states[table].model is None:  # else another session has just paid for it
+                raise
 
     def worst_hard_rounds(self, queries: Sequence[LinearQuery]) -> int:
         """Hard rounds that the queries may need at most: one per scope that no measurement answers."""
@@ -131,24 +136,30 @@ class Asker:
         return len(scopes)
 
     def path(self, query: LinearQuery) -> tuple[str, float | None]:
-        """How a query would be answered now (cache, measurement, test, uncertified) and its 95 % bound in counts."""
+        """How a query would be answered now and its 95 % bound in counts.
+
+        cache, measurement, test, model (no test is made), or uncertified (no test is left).
+        """
         known = self.known(query)
         if known is not None:
             return "cache", known.error
         state = self.states[query.table]
-        found = None if state.model is None else state.model.measured(query)
+        found = state.measured(query)
         if found is not None:
-            bound = error_bound(found[1], not query.is_indicator)
-            if bound <= _measured_limit(state, query):
-                return "measurement", float(bound)
+            return "measurement", float(error_bound(found[1], not query.is_indicator))
+        bar = state.error_bar(query)
+        error = None if bar is None else float(bar)
+        if not state.is_tested(query):
+            return "model", error
         if state.net.hard_rounds == 0 or self.hard_rounds_left() == 0:
-            return "uncertified", None
-        return "test", float(state.bound)
+            return "uncertified", error
+        certified = state.bound if state.model is None else state.certificate(query)
+        return "test", float(certified) if error is None and certified is not None else error
 
     def _reserve_hard_round(self) -> int | None:
         """The reservation that pays for one hard round, standing until it is used; ``None`` when none is left."""
         if self._reservation is None and not self._exhausted:
-            kept = self.pending_totals()
+            kept = self.purses.pending()
 
             def check(totals: Totals) -> None:
                 self.accountant.check(totals.spent, totals.reserved + kept, self.plan.hard_cost)
@@ -172,20 +183,74 @@ class Asker:
     def ask(self, query: LinearQuery, siblings: Sequence[LinearQuery] = ()) -> Answer:
         """The answer to a query that is not known, in counts: measured, easy, hard, or uncertified."""
         state = self.states[query.table]
+        if state.warmed(query):
+            return self.ask_together([query])[0]
         model, charged = self._know_total(state)
-        limit = _measured_limit(state, query)
-        found = model.measured(query, limit / 1.96)
-        if found is not None and error_bound(found[1], not query.is_indicator) <= limit:
-            return self._keep(query, _measured_answer(query, *found, charged=charged))
+        if query.scope:
+            charged += self.warm_starter.run(state, query.scope)
+        found = state.measured(query)
+        if found is not None:
+            return self._keep(query, from_measurement(query, *found, charged=charged))
         query.check_sensitivity()
         estimate = round(model.estimate(query))
         reservation = None if state.net.hard_rounds == 0 else self._reserve_hard_round()
         if reservation is None:
-            if self.policy.mechanism.when_spent == "refuse":  # another session was faster
-                share = self.plan.epsilon_share(self.plan.hard_cost)
-                raise BudgetExhausted("no hard round is left", requested=share, remaining=self.remaining_share())
+            self._check_untested()
             found = model.measured(query, state.bound / 1.96)
-            return self._keep(query, _untested(query, estimate, found, state.bound, charged))
+            return self._keep(query, untested(query, estimate, found, state.bound, charged))
+        if self._is_hard(state, query, estimate, reservation):
+            same = [s for s in siblings if same_shape(s, query)]
+            return self._measure(state, model, query, same, reservation, [query], charged)[0]
+        bound = state.bound + (not query.is_indicator)
+        return self._keep(query, exact(estimate, bound, "hypothesis", charged))
+
+    def ask_together(self, queries: Sequence[LinearQuery]) -> list[Answer]:
+        """Answers to one statement's queries of one shape, none of them known: all from one measurement or one model.
+
+        So the cells of a GROUP BY add up. For tables with a warm start, which is made here if it is not yet.
+        """
+        state = self.states[queries[0].table]
+        model, charged = self._know_total(state)
+        if queries[0].scope:
+            charged += self.warm_starter.run(state, queries[0].scope)
+        found = [state.measured(q) for q in queries]
+        if None not in found:
+            answers = [from_measurement(q, *f) for q, f in zip(queries, found, strict=True) if f is not None]
+        else:
+            answers = self._modelled(state, model, queries)
+        answers[0] = replace(answers[0], charged=answers[0].charged + charged)
+        for query, answer in zip(queries, answers, strict=True):
+            self._remember_recent(query, answer)
+        self._ledger.remember([(q.key, a) for q, a in zip(queries, answers, strict=True)])
+        return answers
+
+    def _modelled(self, state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[Answer]:
+        """The model's answers if all pass the test or none is made; else the measurement of a hard round."""
+        estimates = [round(model.estimate(q)) for q in queries]
+        passed = 0
+        if state.net.hard_rounds > 0 and state.is_tested(queries[0]):
+            for query, estimate in zip(queries, estimates, strict=True):
+                query.check_sensitivity()
+                reservation = self._reserve_hard_round()
+                if reservation is None:
+                    self._check_untested()
+                    break
+                if self._is_hard(state, query, estimate, reservation):
+                    return self._measure(state, model, query, queries, reservation, queries, 0.0)
+                passed += 1
+        return [
+            from_model(estimate, state.error_bar(query), state.certificate(query) if i < passed else None, 0.0)
+            for i, (query, estimate) in enumerate(zip(queries, estimates, strict=True))
+        ]
+
+    def _check_untested(self) -> None:
+        """BudgetExhausted where the policy wants no answer without a test: another session was faster."""
+        if self.policy.mechanism.when_spent == "refuse":
+            share = self.plan.epsilon_share(self.plan.hard_cost)
+            raise BudgetExhausted("no hard round is left", requested=share, remaining=self.remaining_share())
+
+    def _is_hard(self, state: TableState, query: LinearQuery, estimate: int, reservation: int) -> bool:
+        """The test, its hard outcome durable before anything else happens."""
         value = self._counts(query).map(query.floor)
         self._reservation = None  # an interrupt may lose a hard outcome: then nothing is tested under it again
         with self._ledger.drawing(reservation):
@@ -193,17 +258,15 @@ class Asker:
             if outcome.hard:
                 record = {"query": query.key, "table": query.table, "estimate": estimate, "side": outcome.value}
                 self._ledger.hard(reservation, record)
-        if outcome.hard:
-            return self._measure(state, model, query, siblings, reservation, charged)
-        self._reservation = reservation
-        bound = state.bound + (not query.is_indicator)
-        return self._keep(query, _exact(estimate, bound, "hypothesis", charged))
+        if not outcome.hard:
+            self._reservation = reservation
+        return outcome.hard
 
     def ask_after_measurement(self, query: LinearQuery) -> Answer | None:
         """The answer from a measurement made for the same statement, without a test; ``None`` if it is too coarse."""
         model = self.states[query.table].model
         found = None if model is None else model.measured(query)
-        return None if found is None else self._keep(query, _measured_answer(query, *found))
+        return None if found is None else self._keep(query, from_measurement(query, *found))
 
     def _keep(self, query: LinearQuery, answer: Answer) -> Answer:
         self._remember_recent(query, answer)
@@ -225,34 +288,25 @@ class Asker:
         state: TableState,
         model: TableModel,
         query: LinearQuery,
-        siblings: Sequence[LinearQuery],
+        same: Sequence[LinearQuery],
         reservation: int,
+        answered: Sequence[LinearQuery],
         charged: float,
-    ) -> Answer:
+    ) -> list[Answer]:
         """The hard round after its record is durable: measure the scope, make that durable, absorb, answer."""
-        same = [s for s in siblings if same_shape(s, query)]
-        sigma = state.net.sigma
-        axes = measurement_axes(query, same, model.total, float(sigma), state.bound)
-        scope = tuple(c for a in axes for c in a.columns)
-        keyed = query.keyed
-        text: tuple[str, ...] = ()
-        keys: tuple[Key, ...] = ()
-        if keyed is None:
-            counts = self._engine.contingency(query.table, scope)
-        else:
-            text, keys = keyed.text_columns, _all_keys(query, same)
-            counts = self._engine.keyed_counts(query.table, text, keys, scope)
-        parts = counts.map(lambda c: np.asarray(coarsen(c, axes, keyed is not None), dtype=np.int64))
-        measurement = Measurement(query.table, axes, measure(parts, sigma, self._entropy), float(sigma), text, keys)
-        found = measurement.answer(query)
-        if found is None:
-            raise InternalError("a hard round measured parts that do not determine its own query")
+        payload, measurement = self._measurer.measure(state, model, query, same)
         charged += self.plan.epsilon_share(self.plan.hard_cost)
-        answer = _measured_answer(query, *found, charged=charged)
-        self._ledger.release(reservation, encode_measurement(CONTINGENCY, measurement), [(query.key, answer)])
-        self._remember_recent(query, answer)
+        answers = []
+        for q in answered:
+            found = measurement.answer(q)
+            if found is None:
+                raise InternalError("a hard round measured parts that do not determine its own query")
+            answers.append(from_measurement(q, *found, charged=charged if q is query else 0.0))
+        self._ledger.release(reservation, payload, [(q.key, a) for q, a in zip(answered, answers, strict=True)])
+        for q, answer in zip(answered, answers, strict=True):
+            self._remember_recent(q, answer)
         self._follow()
-        return answer
+        return answers
 
     def _know_total(self, state: TableState) -> tuple[TableModel, float]:
         """The table's model, its number of rows made known first; what that charged, in epsilon."""
@@ -300,35 +354,3 @@ class Asker:
         if self._reservation is not None:
             reservation, self._reservation = self._reservation, None
             self._ledger.free(reservation)
-
-
-def _all_keys(query: LinearQuery, siblings: Sequence[LinearQuery]) -> tuple[Key, ...]:
-    keys = {k for q in (query, *siblings) if q.keyed is not None for k in q.keyed.keys}
-    return tuple(sorted(keys, key=sort_key))
-
-
-def _measured_limit(state: TableState, query: LinearQuery) -> float:
-    """The largest exact bound (counts) with which a measurement answers without a test: public numbers only.
-
-    The row count is always its own measurement's, and so is everything when there are no tests.
-    """
-    is_row_count = query.keyed is None and not query.factors
-    return inf if is_row_count or state.net.hard_rounds == 0 else MEASURED_SHARE * state.theta
-
-
-def _exact(value: int, bound: int, source: Source, charged: float) -> Answer:
-    """An answer in counts with a guaranteed bound; the interval of a count does not go below 0."""
-    low, high = max(0, value - bound), max(0, value + bound)
-    interval = (float(low), float(high))
-    return Answer(value, float(bound), interval, "exact", source, True, float(bound), charged)
-
-
-def _measured_answer(query: LinearQuery, value: int, sd: float, charged: float = 0.0) -> Answer:
-    return _exact(value, error_bound(sd, not query.is_indicator), "measurement", charged)
-
-
-def _untested(query: LinearQuery, estimate: int, found: tuple[int, float] | None, bound: int, charged: float) -> Answer:
-    """No test is left: the measurement if its noise is below what a test would certify, else the bare model."""
-    if found is not None and error_bound(found[1], not query.is_indicator) <= bound:
-        return _measured_answer(query, *found, charged=charged)
-    return Answer(estimate, None, None, "calibrated", "hypothesis", certified=False, charged=charged)

@@ -1,6 +1,6 @@
 """The public plan of a statement: where each scope would be answered from, what it could charge; touches no data."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dpsql.query import LinearQuery
 from dpsql.result import Explanation, QueryPlan
@@ -21,12 +21,16 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
         else:
             group.append(query)
     plans = [_scope_plan(group, asker, left, share) for group in scopes]
+    asked = {
+        name: {g[0].scope for g in scopes if g[0].table == name} for name in dict.fromkeys(q.table for q in queries)
+    }
+    first_shares = {name: asker.purses.first_share(name, found) for name, found in asked.items()}
     notes = [
-        f"the first question to {name} also measures its row count: {_share(asker.total_share(name))}"
-        for name in dict.fromkeys(q.table for q in queries)
-        if asker.total_share(name) > 0
+        f"the first question to {name} also measures {_first(asker, name, asked[name])}: {_share(first)}"
+        for name, first in first_shares.items()
+        if first > 0
     ]
-    worst = sum(p.worst_charge for p in plans) + sum(asker.total_share(n) for n in {q.table for q in queries})
+    worst = sum(p.worst_charge for p in plans) + sum(first_shares.values())
     rounds = sum(p.worst_charge > 0 for p in plans)
     remaining = asker.remaining_share()
     outer = None if statement.direct is not None else statement.outer_sql
@@ -36,13 +40,14 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
 def _scope_plan(group: Sequence[LinearQuery], asker: Asker, left: int, share: float) -> QueryPlan:
     query = group[0]
     paths = [asker.path(q) for q in group]
-    order = ("test", "uncertified", "measurement", "cache")
+    order = ("test", "uncertified", "model", "measurement", "cache")
     path = next(p for p in order if any(kind == p for kind, _ in paths))
     errors = [error for _, error in paths]
-    worst = 0.0 if path in ("cache", "measurement") or left == 0 else share
+    worst = 0.0 if path in ("cache", "measurement", "model") or left == 0 else share
     source = {
         "cache": "an equal question's answer",
         "measurement": "a measurement",
+        "model": "hypothesis",
         "test": "hypothesis if the test passes, else a measurement",
         "uncertified": "hypothesis, not certified: no test left",
     }[path]
@@ -50,6 +55,14 @@ def _scope_plan(group: Sequence[LinearQuery], asker: Asker, left: int, share: fl
     support = None if query.keyed is None else len({k for q in group if q.keyed for k in q.keyed.keys})
     text = query.keyed.text_columns if query.keyed else ()
     return QueryPlan(query.table, text + query.scope, query.cells, support, len(group), source, error, worst)
+
+
+def _first(asker: Asker, table: str, scopes: Iterable[tuple[str, ...]]) -> str:
+    state = asker.states[table]
+    count = ["its row count"] if state.model is None else []
+    if state.warm is not None and any(state.warm.next_units(scope) > 0 for scope in scopes):
+        count.append("contingencies of its columns (the warm start)")
+    return " and ".join(count)
 
 
 def _share(epsilon: float) -> str:

@@ -1,6 +1,7 @@
 """Measurements as ledger payloads and back, exactly. Partitions are stored as packed labels: they are public."""
 
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from typing import Any
 from zlib import compress, decompress
 
@@ -12,6 +13,21 @@ from dpsql.ledger.event import Payload
 
 TOTAL = "total"
 CONTINGENCY = "contingency"
+ANSWER = "answer"
+"""A measurement that answers what it determines, and that no model is fitted to."""
+SEVERAL = "several"
+"""Several measurements under one reservation."""
+
+
+def encode_measurements(measurements: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
+    """The payload of a release of several (kind, measurement), in their order."""
+    return {"kind": SEVERAL, "measurements": [encode_measurement(kind, m) for kind, m in measurements]}
+
+
+def decode_release(payload: Payload) -> list[tuple[str, Measurement]]:
+    """What a release holds, as (kind, measurement) in order; LedgerError when it cannot be read."""
+    parts = payload.get("measurements", []) if payload.get("kind") == SEVERAL else [payload]
+    return [(str(p.get("kind")), decode_measurement(p)) for p in parts]
 
 
 def encode_measurement(kind: str, measurement: Measurement) -> dict[str, Any]:

@@ -1,30 +1,93 @@
 """The session's plan from public numbers only: how many hard rounds, which shares. Fixed when a ledger is created."""
 
 from fractions import Fraction
+from math import comb, sqrt
 
 from dpsql.accounting import Plan, calibrate
 from dpsql.domain import TableDomain
+from dpsql.hypothesis.warm_start import NARROW_CELLS, ONE_WAY_SHARE
 from dpsql.policy import Policy
 
 HARD_ROUNDS = 20
 MEASURE_SHARE = 0.65
-"""Share of a hard round's precision for its measurement (docs/decisions/0003-hard-rounds.md)."""
+"""Share of a hard round's precision for its measurement, without a warm start (docs/decisions/0003-hard-rounds.md)."""
 FALSE_ALARMS = 0.5
 """Share of the hard rounds that a perfect hypothesis may lose: lower thresholds repair the model sooner."""
-TOTAL_SHARE = 0.02
+WARM_FALSE_ALARMS = 0.1
+"""The same after a warm start, where the net is for rare surprises."""
+TOTAL_SHARE = Fraction(2, 100)
 """Share of the squared precision for the row counts that are private, split evenly between their tables."""
+WARM_TOTAL_SHARE = Fraction(5, 100)
+"""The same with a warm start, out of its share: the model's answers carry the row count's error in proportion."""
+WARM_HARD_ROUNDS = (10, 30, 100)
+"""After a warm start: the fewest whose threshold is at least THRESHOLD times the noise of a wide table's pairs."""
+THRESHOLD = 5.0
 
 
 def make_plan(policy: Policy) -> Plan:
     """The plan of a new ledger. PolicyError when epsilon is too small for it."""
+    if any(has_warm_start(policy, table) for table in policy.tables):
+        return _warm_plan(policy)
     privacy, mechanism = policy.privacy, policy.mechanism
     return calibrate(
         privacy.epsilon,
         privacy.delta,
         hard_rounds=HARD_ROUNDS if mechanism.hard_rounds is None else mechanism.hard_rounds,
         measure_share=MEASURE_SHARE,
-        release_share=TOTAL_SHARE if _private_totals(policy) else 0.0,
+        release_share=float(TOTAL_SHARE) if _private_totals(policy) else 0.0,
     )
+
+
+def _warm_plan(policy: Policy) -> Plan:
+    privacy, chosen = policy.privacy, policy.mechanism.hard_rounds
+    share = float(policy.mechanism.warm_start)
+    for rounds in WARM_HARD_ROUNDS if chosen is None else (chosen,):
+        plan = calibrate(privacy.epsilon, privacy.delta, hard_rounds=rounds, release_share=share)
+        if plan.hard_rounds == 0 or all(_threshold_is_high(plan, policy, table) for table in policy.tables):
+            break
+    return plan
+
+
+def _threshold_is_high(plan: Plan, policy: Policy, table: TableDomain) -> bool:
+    """Whether noise of a wide table's pairs alone will hardly ever make a test hard (mechanism: theta >= 5 sd)."""
+    if not has_warm_start(policy, table) or is_narrow(table):
+        return True
+    l2_squared = contingency_l2_squared(policy, table)
+    pairs = comb(sum(c.size > 1 for c in table.finite), 2)
+    precision = warm_precision(plan, policy, table) * (1.0 - ONE_WAY_SHARE) / pairs
+    net = plan.for_sensitivity(query_sensitivity(table), l2_squared)
+    return net.threshold(policy.privacy.planned_queries, WARM_FALSE_ALARMS) >= THRESHOLD / sqrt(precision)
+
+
+# --- the warm start's purse -------------------------------------------------------------------------------------
+
+
+def has_warm_start(policy: Policy, table: TableDomain) -> bool:
+    """Whether contingencies of the table are measured before its first answer: two finite columns at least."""
+    return policy.mechanism.strategy == "auto" and sum(column.size > 1 for column in table.finite) >= 2
+
+
+def is_narrow(table: TableDomain) -> bool:
+    """Whether the universe is small enough for one tensor."""
+    return table.cells <= NARROW_CELLS
+
+
+def warm_units(plan: Plan, policy: Policy, table: TableDomain) -> int:
+    """Units for the table's warm start, row count excluded; the same for each table that has one."""
+    warm = sum(has_warm_start(policy, t) for t in policy.tables)
+    if not has_warm_start(policy, table):
+        return 0
+    return (plan.release_budget - _totals_purse(plan, policy)) // warm
+
+
+def warm_precision(plan: Plan, policy: Policy, table: TableDomain) -> float:
+    """Sum of 1/sigma^2 (sigma in counts) over the contingencies of the table's warm start."""
+    units = warm_units(plan, policy, table)
+    l2_squared = contingency_l2_squared(policy, table)
+    return float(plan.release_precision * units / plan.release_budget / l2_squared)
+
+
+# --- row counts -------------------------------------------------------------------------------------------------
 
 
 def row_count_is_public(policy: Policy, table: TableDomain) -> bool:
@@ -39,11 +102,27 @@ def row_count_is_public(policy: Policy, table: TableDomain) -> bool:
 
 def total_cost(plan: Plan, policy: Policy, table: TableDomain) -> int:
     """Units for measuring the table's row count; 0 where it is public."""
-    return 0 if row_count_is_public(policy, table) else plan.release_budget // _private_totals(policy)
+    return 0 if row_count_is_public(policy, table) else _totals_purse(plan, policy) // _private_totals(policy)
+
+
+def _totals_purse(plan: Plan, policy: Policy) -> int:
+    if _private_totals(policy) == 0:
+        return 0
+    if not any(has_warm_start(policy, table) for table in policy.tables):
+        return plan.release_budget
+    return int(plan.release_budget * min(Fraction(1, 2), WARM_TOTAL_SHARE / policy.mechanism.warm_start))
 
 
 def _private_totals(policy: Policy) -> int:
     return sum(not row_count_is_public(policy, table) for table in policy.tables)
+
+
+def total_sigma(plan: Plan, policy: Policy, table: TableDomain) -> Fraction:
+    """Noise of the released row count, in rows."""
+    return plan.release_sigma(total_cost(plan, policy, table), contingency_l2_squared(policy, table))
+
+
+# --- sensitivities ----------------------------------------------------------------------------------------------
 
 
 def contingency_l2_squared(policy: Policy, table: TableDomain) -> int:
@@ -55,8 +134,3 @@ def contingency_l2_squared(policy: Policy, table: TableDomain) -> int:
 def query_sensitivity(table: TableDomain) -> int:
     """How much a linear query changes between neighbours: c, the rows of one unit, under both relations."""
     return table.max_rows_per_unit if table.unit is not None else 1
-
-
-def total_sigma(plan: Plan, policy: Policy, table: TableDomain) -> Fraction:
-    """Noise of the released row count, in rows."""
-    return plan.release_sigma(total_cost(plan, policy, table), contingency_l2_squared(policy, table))

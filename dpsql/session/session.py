@@ -1,6 +1,6 @@
 """A session: one policy, one ledger, one hypothesis. The whole way of a statement, one line per stage."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from threading import RLock
 
@@ -78,23 +78,16 @@ class Session:
                 left,
                 answered,
                 free,
-                (
-                    (
-                        "hard rounds",
-                        plan.epsilon_share(max(0, totals.spent - self._asker.spent_on_totals())),
-                        plan.epsilon_share(plan.hard_rounds * plan.hard_cost),
-                    ),
-                    (
-                        "row counts",
-                        plan.epsilon_share(self._asker.spent_on_totals()),
-                        plan.epsilon_share(plan.release_budget),
-                    ),
-                ),
+                self._asker.purses.shares(),
             )
 
     def tables(self) -> tuple[TableDomain, ...]:
         """The private tables as the policy declares them."""
         return self._policy.tables
+
+    def on_progress(self, report: Callable[[str, int, int], None]) -> None:
+        """Call ``report(table, done, of)`` while the contingencies of a table's warm start are measured."""
+        self._asker.warm_starter.progress = report
 
     def close(self) -> None:
         """Give the unused reservation back, keep buffered answers; idempotent."""
@@ -116,6 +109,12 @@ class Session:
         self._check_budget(missing)
         measured: list[LinearQuery] = []
         for query in missing:
+            if query.key in answers:
+                continue
+            if asker.states[query.table].warmed(query):
+                together = [q for q in missing if q.key not in answers and same_shape(q, query)]
+                answers |= {q.key: a for q, a in zip(together, asker.ask_together(together), strict=True)}
+                continue
             answer = None
             if any(same_shape(query, m) for m in measured):
                 answer = asker.ask_after_measurement(query)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
+from math import inf, prod
 
 import numpy as np
 
@@ -13,12 +13,35 @@ from dpsql.hypothesis import Axis, Measurement, TableModel, error_bound, split_i
 from dpsql.mechanism import ThresholdTest
 from dpsql.policy import Policy
 from dpsql.query import LinearQuery
-from dpsql.session.planning import FALSE_ALARMS, contingency_l2_squared, query_sensitivity
+from dpsql.session.error_bars import ErrorBars
+from dpsql.session.planning import (
+    FALSE_ALARMS,
+    WARM_FALSE_ALARMS,
+    contingency_l2_squared,
+    has_warm_start,
+    is_narrow,
+    query_sensitivity,
+    warm_precision,
+    warm_units,
+)
+from dpsql.session.warm_progress import WarmProgress
+
+MEASURED_SHARE = 1 / 3
+"""Without a warm start: a measurement whose exact bound is below this share of theta answers without a test."""
+ACCURATE = 2.0
+"""After a warm start: a measurement answers when its noise is at most twice that of one count for the whole budget."""
+CERTIFIED_SHARE = 0.05
+"""No certificate is shown when theta exceeds this share of the rows: it would say nothing."""
+TESTED_COLUMNS = 3
+"""In wide tables queries over fewer columns are not tested: the measured pairs know them."""
 
 
 @dataclass
 class TableState:
-    """One table of the session; ``model`` is ``None`` until the table's total is known."""
+    """One table of the session; ``model`` is ``None`` until the table's total is known.
+
+    ``warm`` is ``None`` for tables without a warm start, ``bars`` until the total is known as well.
+    """
 
     table: TableDomain
     net: Net
@@ -26,16 +49,26 @@ class TableState:
     bound: int
     """Counts: an answer that passed the test is this close to the truth (all planned queries at once, 95 %)."""
     model: TableModel | None = None
-    pending: list[Measurement] = field(default_factory=list)
+    pending: list[tuple[Measurement, bool]] = field(default_factory=list)
+    warm: WarmProgress | None = None
+    bars: ErrorBars | None = None
+    accurate: float = 0.0
+    """Counts: a measurement with at most this sd answers without a test (tables with a warm start)."""
+    error_factor: float = 1.4
 
     @classmethod
     def make(cls, table: TableDomain, plan: Plan, policy: Policy) -> "TableState":
-        net = plan.for_sensitivity(query_sensitivity(table), contingency_l2_squared(policy, table))
+        l2_squared = contingency_l2_squared(policy, table)
+        net = plan.for_sensitivity(query_sensitivity(table), l2_squared)
         planned = policy.privacy.planned_queries
-        if net.hard_rounds == 0:
-            return cls(table, net, 0, 0)
-        theta = net.threshold(planned, FALSE_ALARMS)
-        return cls(table, net, theta, net.certified_bound(planned, theta=theta))
+        warm = has_warm_start(policy, table)
+        theta = net.threshold(planned, WARM_FALSE_ALARMS if warm else FALSE_ALARMS) if net.hard_rounds else 0
+        out = cls(table, net, theta, net.certified_bound(planned, theta=theta) if net.hard_rounds else 0)
+        if warm:
+            out.warm = WarmProgress(table, warm_units(plan, policy, table), warm_precision(plan, policy, table))
+            out.accurate = ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared))
+            out.error_factor = float(policy.mechanism.error_factor)
+        return out
 
     @cached_property
     def test(self) -> ThresholdTest:
@@ -50,17 +83,64 @@ class TableState:
         if self.model is not None:
             self.model.absorb(total)
             return self.model
-        self.model = TableModel(self.table, total, float(max(self.theta, 1)))
-        for measurement in self.pending:
-            self.model.absorb(measurement)
+        wide = self.warm is not None and not is_narrow(self.table)
+        self.model = TableModel(self.table, total, float(max(self.theta, 1)), wide=wide)
+        if self.warm is not None:
+            self.warm.know_total(self.model.total)
+            growing = self.warm.touched_later
+            self.bars = ErrorBars(self.table, total, self.error_factor, growing=growing)
+        for measurement, fitted in self.pending:
+            self.model.absorb(measurement, fitted=fitted)
         self.pending.clear()
         return self.model
 
-    def absorb(self, measurement: Measurement) -> None:
+    def absorb(self, measurement: Measurement, *, fitted: bool = True) -> None:
         if self.model is None:
-            self.pending.append(measurement)
+            self.pending.append((measurement, fitted))
         else:
-            self.model.absorb(measurement)
+            self.model.absorb(measurement, fitted=fitted)
+
+    # --- what a query needs, from public numbers -----------------------------------------------------------------
+
+    @property
+    def wide(self) -> bool:
+        return self.warm is not None and not is_narrow(self.table)
+
+    def warmed(self, query: LinearQuery) -> bool:
+        """Whether the query is about finite columns that a warm start measures."""
+        return self.warm is not None and query.keyed is None
+
+    def measured(self, query: LinearQuery) -> tuple[int, float] | None:
+        """``(value, sd)`` of a measurement that is accurate enough to answer without a test: by its noise alone."""
+        if self.model is None:
+            return None
+        if query.keyed is None and not query.factors:
+            return self.model.measured(query)  # the row count is always its own measurement's
+        if self.warmed(query):
+            found = self.model.measured(query, self.accurate)
+            return found if found is not None and found[1] <= self.accurate else None
+        limit = MEASURED_SHARE * self.theta if self.net.hard_rounds else inf  # without tests, everything measured is
+        found = self.model.measured(query, limit / 1.96)
+        return found if found is not None and error_bound(found[1], not query.is_indicator) <= limit else None
+
+    def is_tested(self, query: LinearQuery) -> bool:
+        """Whether the net guards the query, as long as tests are left."""
+        return not (self.wide and self.warmed(query) and len(query.scope) < TESTED_COLUMNS)
+
+    def certificate(self, query: LinearQuery) -> int | None:
+        """What a passed test guarantees for the query, in counts; ``None`` when that would say nothing."""
+        bound = self.bound + (not query.is_indicator)
+        if self.warm is None:
+            return bound
+        return bound if self.model is not None and self.theta <= CERTIFIED_SHARE * self.model.total else None
+
+    def error_bar(self, query: LinearQuery) -> int | None:
+        """The calibrated half-width of the model's answer, in counts; ``None`` when nothing is known of it."""
+        if self.model is None or self.warm is None or self.bars is None or query.keyed is not None:
+            return None
+        if self.warm.pending(query.scope):
+            return None
+        return self.bars.bound(self.model, list(self.warm.measured.values()), query)
 
 
 def measurement_axes(

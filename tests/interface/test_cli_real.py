@@ -16,6 +16,7 @@ version = 1
 epsilon = 1.0
 delta = 1e-6
 [mechanism]
+strategy = "pmw"
 hard_rounds = 1
 when_spent = "refuse"
 [tables.people.columns]

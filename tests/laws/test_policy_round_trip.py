@@ -68,6 +68,8 @@ def policies(draw: st.DrawFn) -> Policy:
         draw(st.sampled_from(get_args(Strategy))),
         draw(st.none() | st.integers(1, 1000)),
         draw(st.sampled_from(get_args(WhenSpent))),
+        draw(st.integers(10, 99)) * Fraction(1, 100),
+        draw(st.integers(1, 1000)) * Fraction(1, 10),
     )
     return Policy(privacy, tuple(tables), mechanism, tuple(everything[len(private) :]))
 

@@ -18,7 +18,7 @@ _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _KEYS = {
     "": ["version", "privacy", "mechanism", "tables", "public"],
     "privacy": ["epsilon", "delta", "neighbors", "planned_queries"],
-    "mechanism": ["strategy", "hard_rounds", "when_spent"],
+    "mechanism": ["strategy", "hard_rounds", "when_spent", "warm_start", "error_factor"],
     "table": ["unit", "max_rows_per_unit", "columns"],
     "column": ["type", "nullable", "min", "max", "bins", "values", "unit", "prefixes"],
 }

@@ -1,6 +1,6 @@
 """Sessions for interface tests: canned results, no privacy."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -53,6 +53,9 @@ class FakeSession:
 
     def tables(self) -> tuple[TableDomain, ...]:
         return TABLES
+
+    def on_progress(self, report: Callable[[str, int, int], None]) -> None:
+        self.report = report
 
     def close(self) -> None:
         self.closed += 1

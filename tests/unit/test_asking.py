@@ -35,7 +35,7 @@ ROWS = {
 
 def policy(**mechanism: Any) -> Policy:
     privacy = Privacy(Fraction(1), Fraction(1, 10**6), planned_queries=1000)
-    return Policy(privacy, (TABLE,), Mechanism(**mechanism))
+    return Policy(privacy, (TABLE,), Mechanism(**{"strategy": "pmw", **mechanism}))
 
 
 def on(column: str, *weights: int) -> LinearQuery:
@@ -188,7 +188,7 @@ def test_after_the_last_hard_round_answers_go_on_unmarked_by_any_certificate() -
 def test_row_counts_keep_their_share_when_hard_rounds_are_many() -> None:
     """Hard rounds on one table cannot use up what the other table's row count will need."""
     other = TableDomain("other", (CategoryDomain("a", ("x", "y"), nullable=False),))
-    rules = Policy(policy().privacy, (TABLE, other), Mechanism(hard_rounds=2))
+    rules = Policy(policy().privacy, (TABLE, other), Mechanism("pmw", hard_rounds=2))
     plan = make_plan(rules)
     ledger = MemoryLedger({"plan": plan.to_json()})
     engine = MemoryEngine(rules, {"t": ROWS, "other": {"a": ["x"] * 500}})

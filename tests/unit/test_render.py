@@ -81,7 +81,7 @@ NULL         NULL  ~7,654,321  ±  32
 (4 rows, 41 ms)
 1 measured: ±96 (95 %)
 2 from the model: ±96 to ±131 (about 95 %, model estimate; certified <= 752)
-~ 1 from the model: ±32 (about 95 %, model estimate; not certified: no test left)
+~ 1 from the model: ±32 (about 95 %, model estimate; not certified)
 * paid: epsilon 0.0123 of 1, 0.73 left
 """
     assert text(render_table(result(), PLAIN, budget=BUDGET, seconds=0.041)) == expected

@@ -52,7 +52,7 @@ def bounds(answers: list[Answer], style: Style) -> str:
     text = ", ".join(notes)
     certified = [a.certified_bound for a in answers if a.certified_bound is not None]
     if not answers[0].certified:
-        text += "; not certified: no test left"
+        text += "; not certified"
     elif certified and answers[0].error_kind == "calibrated":
         text += f"; certified <= {_bound(max(certified), answers)}"
     return f"{size} ({text})"

@@ -1,0 +1,85 @@
+"""Calibrated error bars of one table's model, learned when first needed. Public.
+
+Learning costs seconds (the model is fitted again to simulated measurements), so it is done once, on the warm start
+alone, whatever has been measured since: the same for every session on the ledger. What it learned is a regression on
+features of a query, which are taken from the model as it is now; a hard round needs no new lesson.
+"""
+
+from collections.abc import Callable, Sequence
+from math import ceil, hypot
+
+from dpsql.domain import TableDomain
+from dpsql.hypothesis import Calibration, DenseHypothesis, Measurement, TableModel, WideHypothesis, learn_calibration
+from dpsql.hypothesis.coverage import Coverage
+from dpsql.query import LinearQuery
+from dpsql.session.planning import is_narrow
+
+RAW_LEVEL = 1.96
+FIRST_PAIRS = 8
+
+
+class ErrorBars:
+    """95 % half-widths of model answers, in counts. ``total``: the row count, sigma 0 where it is public."""
+
+    def __init__(self, table: TableDomain, total: Measurement, factor: float, *, growing: bool) -> None:
+        self._table = table
+        self._total = max(float(total.values), 1.0)
+        self._total_noise = total.sigma
+        self._growing = growing
+        self._factor = factor
+        self._learned: tuple[int, Calibration] | None = None
+        self._current: tuple[int, Coverage, Calibration] | None = None
+
+    def bound(self, model: TableModel, warm: Sequence[Measurement], query: LinearQuery) -> int | None:
+        """The half-width; ``None`` when some two columns of the query were never measured together.
+
+        ``warm``: the contingencies of the warm start, in the ledger's order.
+        """
+        if not query.scope:
+            return None
+        coverage, bars = self._bars(model, warm)
+        if not coverage.covers(query.scope):
+            return None
+        found = bars.bound(query, self._factor)
+        if found is None:  # too few tables to learn from: the noise of those that cover the query
+            found = max(1, ceil(RAW_LEVEL * coverage.noise(query, model.dense.answer)))
+        # the row count is known to the simulations: its own noise reaches an answer in proportion
+        share = max(model.dense.answer(query), 0.0) / self._total
+        spread = RAW_LEVEL * self._total_noise * min(share, 1.0)
+        return ceil(hypot(found, spread)) + (not query.is_indicator)
+
+    def _bars(self, model: TableModel, warm: Sequence[Measurement]) -> tuple[Coverage, Calibration]:
+        if self._current is not None and self._current[0] == model.version:
+            return self._current[1], self._current[2]
+        known = lesson(warm, growing=self._growing)
+        if self._learned is None or self._learned[0] != len(known):
+            fitted = self._fitted(known)
+            made = learn_calibration(self._table, self._total, known, self._fit, fitted.contingency)
+            self._learned = len(known), made
+        coverage = Coverage(self._table, self._total, model.dense.measurements)
+        self._current = model.version, coverage, self._learned[1].on(coverage, model.dense.answer)
+        return self._current[1], self._current[2]
+
+    def _fit(self, measurements: Sequence[Measurement]) -> Callable[[LinearQuery], float]:
+        return self._fitted(measurements).answer
+
+    def _fitted(self, measurements: Sequence[Measurement]) -> DenseHypothesis | WideHypothesis:
+        out: DenseHypothesis | WideHypothesis
+        narrow = is_narrow(self._table)
+        out = DenseHypothesis(self._table, self._total) if narrow else WideHypothesis(self._table, self._total)
+        for m in measurements:
+            out.absorb(m)
+        return out
+
+
+def lesson(warm: Sequence[Measurement], *, growing: bool) -> list[Measurement]:
+    """The measurements to learn from: all, or, while pairs are ``growing`` one by one, the first 8, 16, 32, .. pairs.
+
+    Each lesson then serves for as many pairs as it was learned from, in every session alike.
+    """
+    pairs = [i for i, m in enumerate(warm) if len(m.axes) > 1]
+    if not growing:
+        return list(warm)
+    number = 0 if len(pairs) < FIRST_PAIRS else 1 << (len(pairs).bit_length() - 1)
+    kept = set(pairs[:number])
+    return [m for i, m in enumerate(warm) if i in kept or len(m.axes) == 1]

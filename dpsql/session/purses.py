@@ -1,0 +1,80 @@
+"""What is spent, kept back and left: the ledger's totals seen through the plan's shares. Public."""
+
+from collections.abc import Iterable, Mapping
+
+from dpsql.accounting import Accountant, Plan
+from dpsql.ledger.protocol import Ledger
+from dpsql.policy import Policy
+from dpsql.session.planning import total_cost
+from dpsql.session.table_state import TableState
+
+
+class Purses:
+    """Units and shares of one session; ``own`` is the cost of a hard round that the session itself keeps in reserve."""
+
+    def __init__(self, policy: Policy, plan: Plan, ledger: Ledger, states: Mapping[str, TableState]) -> None:
+        self._policy = policy
+        self._plan = plan
+        self._accountant = Accountant.of(plan)
+        self._ledger = ledger
+        self._states = states
+
+    def pending(self) -> int:
+        """Units kept back for row counts and contingencies of warm starts that nobody has begun."""
+        warm = sum(s.warm.pending_units() for s in self._states.values() if s.warm is not None)
+        return self._totals(known=False) + warm
+
+    def hard_rounds_left(self, own: int) -> int:
+        """Hard rounds that the budget still covers, the one held in reserve included."""
+        totals = self._ledger.totals()
+        if self._plan.hard_rounds == 0:
+            return 0
+        free = self._plan.total_units - totals.spent - (totals.reserved - own) - self.pending()
+        return max(0, min(free // self._plan.hard_cost, self._plan.hard_rounds))
+
+    def spent_on_totals(self) -> int:
+        """Units that row counts have cost so far."""
+        return self._totals(known=True)
+
+    def spent_on_warm_starts(self) -> int:
+        """Units that contingencies of warm starts have cost so far, those under way included."""
+        return sum(s.warm.charged for s in self._states.values() if s.warm is not None)
+
+    def _totals(self, *, known: bool) -> int:
+        asked = (s.table for s in self._states.values() if (s.model is not None) == known)
+        return sum(total_cost(self._plan, self._policy, table) for table in asked)
+
+    def first_share(self, table: str, scopes: Iterable[tuple[str, ...]]) -> float:
+        """What questions about ``scopes`` charge at most for the row count and the warm start, in epsilon."""
+        state = self._states[table]
+        cost = 0 if state.model is not None else total_cost(self._plan, self._policy, state.table)
+        if state.warm is not None:
+            units = [state.warm.next_units(scope) for scope in scopes]
+            # pairs that two scopes share are counted twice: it is a bound
+            cost += min(state.warm.pending_units(), sum(units))
+        return self._plan.epsilon_share(cost)
+
+    def remaining_share(self, own: int) -> float:
+        """Epsilon not spent yet, reservations of other processes taken off."""
+        totals = self._ledger.totals()
+        return self._plan.epsilon_share(max(0, self._plan.total_units - totals.spent - totals.reserved + own))
+
+    def check_total(self, table: str, own: int) -> None:
+        """BudgetExhausted when the table's row count is unknown and cannot be paid any more."""
+        state = self._states[table]
+        if state.model is None:
+            totals = self._ledger.totals()
+            cost = total_cost(self._plan, self._policy, state.table)
+            self._accountant.check(totals.spent, totals.reserved - own, cost)
+
+    def shares(self) -> tuple[tuple[str, float, float], ...]:
+        """(name, spent, planned) of each purse, both in epsilon."""
+        share, plan = self._plan.epsilon_share, self._plan
+        planned_warm = sum(s.warm.units for s in self._states.values() if s.warm is not None)
+        totals, warm = self.spent_on_totals(), self.spent_on_warm_starts()
+        hard = max(0, self._ledger.totals().spent - totals - warm)
+        rows = [("hard rounds", share(hard), share(plan.hard_rounds * plan.hard_cost))]
+        if planned_warm:
+            rows.insert(0, ("warm start", share(warm), share(planned_warm)))
+        rows.append(("row counts", share(totals), share(plan.release_budget - planned_warm)))
+        return tuple(rows)

@@ -1,0 +1,158 @@
+"""How far a table's warm start has come: a fold over the ledger's events. Public."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import floor
+
+import numpy as np
+
+from dpsql.domain import TableDomain
+from dpsql.hypothesis import Axis, Measurement, PlannedContingency, atoms, first_touch_share
+from dpsql.hypothesis.warm_start import EAGER_COLUMNS, ONE_WAY_SHARE
+from dpsql.session.planning import is_narrow
+from dpsql.session.warm_plan import planned_contingencies
+
+CHUNK = 16
+"""Contingencies that share one reservation: what a killed process loses at most."""
+
+Columns = tuple[str, ...]
+
+
+class WarmProgress:
+    """Which contingencies are measured, under way in some session, or lost with a reservation that was burnt.
+
+    ``units``: the table's purse; ``precision``: the sum of 1/sigma^2 (sigma in counts) that it buys. A contingency
+    that was lost is not measured again: its share is spent.
+    """
+
+    def __init__(self, table: TableDomain, units: int, precision: float) -> None:
+        self.table = table
+        self.units = units
+        self.measured: dict[Columns, Measurement] = {}
+        self.charged = 0
+        self._precision = precision
+        self._names = [c.name for c in table.finite if c.size > 1]
+        self._open: dict[int, tuple[int, list[Columns]]] = {}
+        self._gone: set[Columns] = set()
+        self._planned: tuple[PlannedContingency, ...] | None = None
+        self._total = 0.0
+
+    # --- the fold ----------------------------------------------------------------------------------------------
+
+    def know_total(self, total: float) -> None:
+        """The number of rows that the plan is made for; the first one stays."""
+        if self._planned is None:
+            self._total = total
+            self._planned = planned_contingencies(self.table, total, self._precision)
+
+    def reserved(self, reservation: int, cost: int, columns: Sequence[Sequence[str]]) -> None:
+        self._open[reservation] = (cost, [tuple(c) for c in columns])
+        self.charged += cost
+
+    def freed(self, reservation: int) -> None:
+        cost, _ = self._open.pop(reservation, (0, []))
+        self.charged -= cost
+
+    def burnt(self, reservation: int) -> None:
+        """The contingencies under a reservation are lost, and stay charged."""
+        _, columns = self._open.pop(reservation, (0, []))
+        self._gone.update(c for c in columns if c not in self.measured)
+
+    def released(self, reservation: int, measurements: Sequence[Measurement]) -> None:
+        self.measured.update({m.scope: m for m in measurements})
+        self.burnt(reservation)
+
+    # --- what is left to do ------------------------------------------------------------------------------------
+
+    @property
+    def touched_later(self) -> bool:
+        """Whether pairs are measured only when a question touches them."""
+        return len(self._names) > EAGER_COLUMNS and not is_narrow(self.table)
+
+    def is_open(self, reservation: int) -> bool:
+        """Whether what this reservation pays for is neither measured nor lost."""
+        return reservation in self._open
+
+    def opened_before(self, reservation: int) -> bool:
+        """Whether a contingency under the reservation is also under an earlier one, or known, or lost."""
+        mine = set(self._open[reservation][1])
+        earlier = {c for n, (_, columns) in self._open.items() if n < reservation for c in columns}
+        return not mine.isdisjoint(earlier | self._gone | self.measured.keys())
+
+    def others_at_work(self, asked: Columns) -> bool:
+        """Whether a contingency that the question waits for is under way elsewhere."""
+        under_way = {c for _, columns in self._open.values() for c in columns}
+        return bool(under_way) and any(p.columns in under_way for p in self._wanted(asked))
+
+    def pending(self, asked: Columns) -> list[tuple[PlannedContingency, int]]:
+        """What a question about ``asked`` waits for and nobody has begun, at most CHUNK, with costs in units.
+
+        Columns alone come first: on them depends how the others are cut.
+        """
+        wanted = [p for p in self._wanted(asked) if not self._begun(p.columns)]
+        first = [p for p in wanted if len(p.columns) == 1] or wanted[:CHUNK]
+        return [(p, floor(self.units * p.share)) for p in first]
+
+    def pending_units(self) -> int:
+        """Units that stay set aside for what nobody has begun."""
+        if self._planned is None:
+            return self.units
+        left = sum(floor(self.units * p.share) for p in self._planned if not self._begun(p.columns))
+        if self.touched_later:
+            pairs = len(self._names) * (len(self._names) - 1) // 2
+            if sum(1 for p in combinations(self._names, 2) if self._begun(p)) < pairs:
+                return max(left, self.units - self.charged)
+        return left
+
+    def next_units(self, asked: Columns) -> int:
+        """Units that a question about ``asked`` would spend on contingencies; 0 when it waits for none."""
+        if not asked or not self.touched_later:
+            return self.pending_units() if asked else 0
+        planned = list(self._wanted(asked))
+        ones = floor(self.units * ONE_WAY_SHARE) if self._planned is None else 0
+        return ones + sum(floor(self.units * p.share) for p in planned if not self._begun(p.columns))
+
+    def count(self, asked: Columns) -> tuple[int, int]:
+        """(contingencies measured, contingencies planned or wanted by the question) for a progress line."""
+        wanted = self._wanted(asked)
+        return sum(p.columns in self.measured for p in wanted), len(wanted)
+
+    def _begun(self, columns: Columns) -> bool:
+        return (
+            columns in self.measured
+            or columns in self._gone
+            or any(columns in under_way for _, under_way in self._open.values())
+        )
+
+    def _wanted(self, asked: Columns) -> list[PlannedContingency]:
+        planned = list(self._planned or ())
+        if not self.touched_later:
+            return planned
+        ordered = [c for c in self._names if c in set(asked)]
+        number = sum(1 for p in combinations(self._names, 2) if self._begun(p))
+        for pair in combinations(ordered, 2):
+            if not self._begun(pair):
+                number += 1
+                planned.append(PlannedContingency(pair, first_touch_share(number, len(self._names))))
+            elif pair not in self._gone:
+                planned.append(PlannedContingency(pair, 0.0))
+        return planned
+
+    # --- the parts that are measured ---------------------------------------------------------------------------
+
+    def axes(self, planned: PlannedContingency) -> tuple[Axis, ...]:
+        """Every cell; in wide tables a pair's parts are atoms of the released 1-ways."""
+        if is_narrow(self.table) or len(planned.columns) == 1:
+            return tuple(Axis.cells((c,), self.table.shape((c,))) for c in planned.columns)
+        sigma = planned.sigma(self._precision)
+        return tuple(self._atoms(c, sigma) for c in planned.columns)
+
+    def _atoms(self, column: str, pair_sigma: float) -> Axis:
+        domain = self.table.finite_domain(column)
+        one = self.measured.get((column,))
+        # without the released 1-way (it was lost), cells are taken to weigh the same
+        values = np.full(domain.size, self._total / domain.size) if one is None else one.values.astype(np.float64)
+        ordered = domain.kind in ("integer", "number", "date")
+        noise = 0.0 if one is None else one.sigma
+        labels = atoms(values, noise, pair_sigma, self._total, ordered=ordered)
+        return Axis((column,), labels, int(labels.max()) + 1)
