@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from math import prod
 from threading import RLock
@@ -136,7 +137,8 @@ class DuckDbPublicSql:
                     self._create(identifier(name), table, "SELECT *")
                 return self._run(lambda con: con.sql(sql).to_arrow_table())
             finally:
-                self._command("ROLLBACK")
+                with suppress(Error):  # after a fatal error the connection is a new one, without a transaction
+                    self._command("ROLLBACK")
 
     def close(self) -> None:
         """Idempotent."""

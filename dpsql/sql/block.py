@@ -10,6 +10,7 @@ from dpsql.sql.bind import Binder, Lookup, unwrap
 from dpsql.sql.bound import Bound
 from dpsql.sql.cache import Lru
 from dpsql.sql.grid import Evaluator
+from dpsql.sql.limits import LARGEST_BIGINT
 from dpsql.sql.lower import Answer, Lowering
 from dpsql.sql.measure import Measure, is_aggregate, measure
 from dpsql.sql.names import Scope, check_usable
@@ -253,7 +254,9 @@ class BlockLowering:
             index += len(m.numerator)
             denominator = list(enumerate(m.denominator or (), index))
             index += len(denominator)
-            whole = m.integral and all(lowering.is_integral(p) for p in m.numerator)
+            forms = lowering.forms(numerator)
+            fits = all(abs(t.coefficient) <= LARGEST_BIGINT for f in forms for t in f.terms)
+            whole = fits and m.integral and all(lowering.is_integral(p) for p in m.numerator)
             sql_type: AggregateType = "BIGINT" if whole else "DOUBLE"
             low = high = None
             if m.constants is not None:
@@ -265,7 +268,7 @@ class BlockLowering:
                     f"a{i}",
                     _label(self.text, m.node),
                     sql_type,
-                    lowering.forms(numerator),
+                    forms,
                     lowering.forms(denominator) if denominator else None,
                     low,
                     high,

@@ -18,7 +18,7 @@ from dpsql.sql.bind import text_refusal
 from dpsql.sql.bound import Bound, Outside, merge_candidates, never_true
 from dpsql.sql.cache import Lru
 from dpsql.sql.grid import Codes, Evaluator, Grids, spread
-from dpsql.sql.limits import MAX_CELLS, MAX_GROUP_CELLS, MAX_GROUPS
+from dpsql.sql.limits import LARGEST_VALUE, MAX_CELLS, MAX_GROUP_CELLS, MAX_GROUPS
 from dpsql.sql.measure import Part
 from dpsql.sql.support import Piece, Signed, pieces
 
@@ -121,6 +121,10 @@ class Lowering:
                 scale *= piece.coefficient
                 factors += piece.query.factors
                 keyed = piece.query.keyed or keyed
+            if not abs(scale) <= LARGEST_VALUE:
+                raise UnsupportedQuery(
+                    f"a value beyond {LARGEST_VALUE:.0e} cannot be summed", hint="divide it, or sum a smaller number"
+                )
             if len(factors) > 1:
                 order = table.order
                 factors.sort(key=lambda f: [order[c] for c in f.columns])

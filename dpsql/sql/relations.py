@@ -147,6 +147,8 @@ class Walk:
             )
         name = node.name.lower()
         schema = node.args.get("db")
+        if isinstance(schema, str) or isinstance(node.args.get("catalog"), str):  # as in a..b
+            raise refusal(self.text, node, "a part of the table's name is missing", "write the table's name alone")
         if schema is None and name in env:
             scope = env[name]
             return None if scope is None else self._renamed(node, scope, (node.alias or name).lower())

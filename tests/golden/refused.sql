@@ -299,3 +299,7 @@ SELECT damerau_levenshtein('a', 'b');
 -- UnsupportedQuery: line 1, column 8: the function damerau_levenshtein is not answered | docs/sql.md lists the functions that are answered
 SELECT reservoir_quantile(n, 0.5) FROM (SELECT COUNT(*) AS n FROM people GROUP BY sex);
 -- UnsupportedQuery: line 1, column 8: reservoir_quantile() is random | an equal question must get an equal answer; remove it
+SELECT COUNT(*) FROM a..people;
+-- UnsupportedQuery: line 1, column 22: a part of the table's name is missing | write the table's name alone
+SELECT SUM(9223372036854775808) FROM people;
+-- UnsupportedQuery: a value beyond 1e+15 cannot be summed | divide it, or sum a smaller number
