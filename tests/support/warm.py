@@ -1,0 +1,122 @@
+"""Small tables, and sessions on them that write down what they do, for tests of the warm start."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpsql.accounting import Plan
+from dpsql.domain import TableDomain
+from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.ledger import MemoryLedger
+from dpsql.ledger.event import Totals
+from dpsql.policy import Mechanism, Policy, Privacy
+from dpsql.query import Factor, LinearQuery, linear_query
+from dpsql.session.asking import Asker
+from dpsql.session.planning import make_plan
+from dpsql.session.warm_starting import PURPOSE
+from tests.support.entropy import SeededEntropy
+from tests.support.simulated import table_of
+
+ROWS = 4000
+NARROW = table_of((12, 8, 5, 4), (True,))
+WIDE = table_of((40, 9, 8, 7, 6, 5, 4, 3), (True,))
+MANY = table_of((3,) * 18)
+
+
+def columns_of(table: TableDomain, seed: int = 5) -> dict[str, list[Any]]:
+    """Rows whose columns lean on the first one."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 1000, ROWS)
+    out: dict[str, list[Any]] = {}
+    for i, c in enumerate(table.finite):
+        codes = (first // (i + 1) + rng.integers(0, 2, ROWS)) % c.size
+        out[c.name] = [c.values[code] for code in codes.tolist()]
+    return out
+
+
+DATA = {table: columns_of(table) for table in (NARROW, WIDE, MANY)}
+
+
+def policy(table: TableDomain = NARROW, epsilon: int = 4, neighbors: Any = "add-remove", **mechanism: Any) -> Policy:
+    privacy = Privacy(Fraction(epsilon), Fraction(1, 10**6), neighbors, planned_queries=1000)
+    return Policy(privacy, (table,), Mechanism(**mechanism))
+
+
+def query(table: TableDomain, **weights: list[int]) -> LinearQuery:
+    factors = [Factor((c.name,), np.array(weights[c.name])) for c in table.finite if c.name in weights]
+    found = linear_query(table, factors)
+    assert found is not None
+    return found
+
+
+def unit(size: int, code: int) -> list[int]:
+    return [int(i == code) for i in range(size)]
+
+
+def one_of(table: TableDomain, *columns: str) -> LinearQuery:
+    """The first value of each column."""
+    return query(table, **{c: unit(table.finite_domain(c).size, 0) for c in columns})
+
+
+class Recorder(MemoryLedger):
+    def __init__(self, header: dict[str, str], log: list[str]) -> None:
+        super().__init__(header)
+        self.log = log
+
+    def reserve(self, cost: int, check: Callable[[Totals], None], payload: Any) -> int:
+        number = super().reserve(cost, check, payload)
+        self.log.append("reserve")
+        return number
+
+    def hard(self, reservation: int, payload: Any) -> None:
+        super().hard(reservation, payload)
+        self.log.append("hard")
+
+    def release(self, reservation: int, payload: Any, answers: Any = ()) -> None:
+        super().release(reservation, payload, answers)
+        self.log.append("release")
+
+
+class Shared(Recorder):
+    def changed(self) -> bool:
+        return True
+
+
+class Coins(SeededEntropy):
+    """Writes down when it is used; ``stop_at``: the draw of noise that the process does not survive."""
+
+    def __init__(self, seed: int, log: list[str], stop_at: int = 0) -> None:
+        super().__init__(seed)
+        self.log = log
+        self.draws = 0
+        self.stop_at = stop_at
+        self.hard = False
+
+    def bits(self, n: int) -> int:
+        self.log.append("coin")
+        return (1 << n) - 1 if self.hard else super().bits(n)
+
+    def discrete_gaussian(self, sigma: Fraction, size: int) -> list[int]:
+        self.log.append("noise")
+        self.draws += 1
+        if self.draws == self.stop_at:
+            raise KeyboardInterrupt
+        return super().discrete_gaussian(sigma, size)
+
+
+def ledger_of(rules: Policy) -> Recorder:
+    return Shared({"plan": make_plan(rules).to_json()}, [])
+
+
+def asker_of(rules: Policy, ledger: Recorder, seed: int = 1, stop_at: int = 0) -> tuple[Asker, Coins]:
+    plan = Plan.from_json(ledger.header["plan"])
+    coins = Coins(seed, ledger.log, stop_at)
+    engine = MemoryEngine(rules, {t.name: DATA[t] for t in rules.tables})
+    return Asker(rules, plan, engine, ledger, coins), coins
+
+
+def warm_reserved(ledger: Recorder) -> list[tuple[str, ...]]:
+    events = [e for e in ledger.events() if e.kind == "reserve" and e.payload["purpose"] == PURPOSE]
+    return [tuple(c) for e in events for c in e.payload["columns"]]
