@@ -1,7 +1,7 @@
 """Measurements as ledger payloads and back, exactly. Partitions are stored as packed labels: they are public."""
 
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from zlib import compress, decompress
 
@@ -26,7 +26,9 @@ def encode_measurements(measurements: Sequence[tuple[str, Measurement]]) -> dict
 
 def decode_release(payload: Payload) -> list[tuple[str, Measurement]]:
     """What a release holds, as (kind, measurement) in order; LedgerError when it cannot be read."""
-    parts = payload.get("measurements", []) if payload.get("kind") == SEVERAL else [payload]
+    parts = payload.get("measurements") if payload.get("kind") == SEVERAL else [payload]
+    if not isinstance(parts, list) or not all(isinstance(p, Mapping) for p in parts):
+        raise LedgerError("a release in the ledger cannot be read")
     return [(str(p.get("kind")), decode_measurement(p)) for p in parts]
 
 

@@ -19,7 +19,7 @@ from dpsql.session.planning import make_plan
 from dpsql.session.session import queries_of
 from tests.support import city, statements
 
-POLICY = city.policy_text("epsilon = 8.0\ndelta = 1e-6\n", "hard_rounds = 60\n")
+POLICY = city.policy_text("epsilon = 8.0\ndelta = 1e-6\n", 'strategy = "pmw"\nhard_rounds = 60\n')
 PLAN = make_plan(dpsql.load_policy(POLICY))
 HARD_SHARE = PLAN.epsilon_share(PLAN.hard_cost)
 QUESTIONS = (
@@ -94,8 +94,7 @@ def shuffled(seed: int, count: int) -> list[str]:
     return random.Random(seed).sample(QUESTIONS, count)  # noqa: S311 - the order of questions, no noise
 
 
-def run_until_step(directory: Path, run: int, step: str, occurrence: int) -> None:
-    """Dies by SIGKILL when the ledger reaches ``step`` for the ``occurrence``-th time."""
+def dies_at(step: str, occurrence: int) -> Callable[[str], None]:
     left = [occurrence]
 
     def on_step(name: str) -> None:
@@ -104,9 +103,20 @@ def run_until_step(directory: Path, run: int, step: str, occurrence: int) -> Non
             if left[0] == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    with connect(directory, on_step) as con:
+    return on_step
+
+
+def run_until_step(directory: Path, run: int, step: str, occurrence: int) -> None:
+    """Dies by SIGKILL when the ledger reaches ``step`` for the ``occurrence``-th time."""
+    with connect(directory, dies_at(step, occurrence)) as con:
         ask_and_show(directory, run, shuffled(run, 16), con)
     note(directory, run=run, end=True)
+
+
+def ask_until_step(directory: Path, text: str, step: str, occurrence: int) -> None:
+    """Asks one question, and dies by SIGKILL when the ledger reaches ``step`` for the ``occurrence``-th time."""
+    with connect(directory, dies_at(step, occurrence)) as con:
+        con.execute(text)
 
 
 def run_for_good(directory: Path, run: int, count: int = len(QUESTIONS)) -> None:

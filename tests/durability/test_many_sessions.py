@@ -20,8 +20,9 @@ from tests.support import city
 processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["tests.durability.ledger_script", "tests.durability.session_script"])
 
-TIGHT = city.policy_text("epsilon = 1.0\ndelta = 1e-6\n", "hard_rounds = 6\n")
-STRICT = city.policy_text("epsilon = 1.0\ndelta = 1e-6\n", 'hard_rounds = 6\nwhen_spent = "refuse"\n')
+TIGHT = city.policy_text("epsilon = 1.0\ndelta = 1e-6\n", 'strategy = "pmw"\nhard_rounds = 6\n')
+STRICT = city.policy_text("epsilon = 1.0\ndelta = 1e-6\n", 'strategy = "pmw"\nhard_rounds = 6\nwhen_spent = "refuse"\n')
+WARM = city.policy_text("epsilon = 8.0\ndelta = 1e-6\n")
 
 
 @pytest.fixture(autouse=True)
@@ -153,6 +154,18 @@ def test_threads_share_one_budget(tmp_path: Path) -> None:
     script.prepare(tmp_path / "city", policy=TIGHT)
     assert len(in_threads(tmp_path / "city", 16, 6)) == 16 * 6
     check_budget(tmp_path / "city", 0.1)
+
+
+def test_threads_share_one_warm_start(tmp_path: Path) -> None:
+    script.prepare(tmp_path / "city", policy=WARM)
+    assert len(in_threads(tmp_path / "city", 6, 5)) == 6 * 5
+    check_budget(tmp_path / "city", 0.4)
+    with script.connect(tmp_path / "city") as con:
+        events = script.ledger_of(con).events()
+        freed = {event.reservation for event in events if event.kind == "free"}
+        begun = [e for e in events if e.kind == "reserve" and e.payload["purpose"] == "warm start"]
+        kept = [tuple(c) for e in begun if e.sequence not in freed for c in e.payload["columns"]]
+        assert len(kept) == len(set(kept)) > 10
 
 
 def test_threads_are_refused_when_the_budget_is_spent(tmp_path: Path) -> None:

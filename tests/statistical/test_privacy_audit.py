@@ -71,7 +71,7 @@ class System:
     def __init__(self, columns: int = 1, *, unit: bool = False) -> None:
         self.table = table(columns, unit)
         privacy = Privacy(Fraction(EPSILON), Fraction(DELTA), planned_queries=10)
-        self.policy = Policy(privacy, (self.table,), Mechanism(hard_rounds=1))
+        self.policy = Policy(privacy, (self.table,), Mechanism("pmw", hard_rounds=1))
         self.plan = make_plan(self.policy)
         self.per_unit = UNIT_ROWS if unit else 1
         self.rows = ROWS * self.per_unit  # all true: far from uniform, so the first question to a column is hard

@@ -1,6 +1,7 @@
 """The warm start in a session: order of durable steps, kills between them, replay, the budget, what is answered how."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -308,7 +309,8 @@ def test_an_engine_failure_charges_nothing_for_the_warm_start() -> None:
     assert asker.ask(one_of(NARROW, "a")).charged > 0
 
 
-def test_an_interrupted_session_does_without_what_it_lost() -> None:
+def test_an_interrupted_session_does_without_what_it_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpsql.session.warm_starting.WAIT_SECONDS", 0.1)
     rules = policy()
     ledger = ledger_of(rules)
     asker, _ = asker_of(rules, ledger, stop_at=4)
@@ -321,6 +323,31 @@ def test_an_interrupted_session_does_without_what_it_lost() -> None:
         other.ask(one_of(NARROW, "b"))
     plan = asker.plan
     assert ledger.totals().spent + ledger.totals().reserved <= plan.total_units
+
+
+def test_a_session_waits_for_another_that_is_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = policy()
+    ledger = ledger_of(rules)
+    first, _ = asker_of(rules, ledger)
+    second, _ = asker_of(rules, ledger, 2)
+    original, answered = ledger.release, []
+
+    def meanwhile(reservation: int, payload: Any, answers: Any = ()) -> None:
+        if payload["kind"] == "several":
+            with ThreadPoolExecutor(1) as pool:
+                waiting = pool.submit(second.ask, one_of(NARROW, "a"))
+                assert not wait([waiting], timeout=0.2).done
+                original(reservation, payload, answers)
+                answered.append(waiting.result(60))
+        else:
+            original(reservation, payload, answers)
+
+    monkeypatch.setattr(ledger, "release", meanwhile)
+    ours = first.ask(one_of(NARROW, "b"))
+    assert ours.charged > 0
+    (theirs,) = answered
+    assert (theirs.charged, theirs.error_kind) == (0.0, "calibrated")
+    assert len(warm_reserved(ledger)) == 10
 
 
 def test_two_sessions_measure_nothing_twice() -> None:

@@ -1,0 +1,52 @@
+"""Sessions killed in the middle of a warm start: the next one goes on, nothing is measured twice, the budget holds."""
+
+import multiprocessing
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.durability import session_script as script
+from tests.support import city
+
+processes = multiprocessing.get_context("forkserver")
+processes.set_forkserver_preload(["tests.durability.ledger_script", "tests.durability.session_script"])
+
+POLICY = city.policy_text("epsilon = 8.0\ndelta = 1e-6\n", "hard_rounds = 5\n")
+STEPS = ["reserve:appended", "reserve:committed", "release:begin", "release:appended", "release:committed"]
+QUESTION = "SELECT age, member, COUNT(*) FROM people GROUP BY ALL"
+
+
+@pytest.fixture(autouse=True)
+def registry_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPSQL_STATE_HOME", "/nonexistent")  # each session sets it; what was set comes back afterwards
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_next_session_goes_on_where_the_killed_one_stopped(tmp_path: Path, step: str) -> None:
+    script.prepare(tmp_path / "original", policy=POLICY)
+    for occurrence in (2, 3):  # the first is the row count's
+        directory = script.copied(tmp_path / "original", tmp_path / f"{occurrence}")
+        process = processes.Process(target=script.ask_until_step, args=(directory, QUESTION, step, occurrence))
+        process.start()
+        process.join(60)
+        assert process.exitcode == -signal.SIGKILL
+        with script.connect(directory) as con:
+            before = script.ledger_of(con).totals()
+            assert before.reserved == 0
+            answers = con.execute(QUESTION).answers
+            assert len(answers) == 33
+            warm = script.session_of(con)._asker.states["people"].warm
+            assert warm is not None
+            assert warm.pending_units() == 0
+            after, plan = script.ledger_of(con).totals(), script.session_of(con)._asker.plan
+            assert before.spent <= after.spent <= plan.total_units
+            events = script.ledger_of(con).events()
+            begun = [e for e in events if e.kind == "reserve" and e.payload["purpose"] == "warm start"]
+            columns = [tuple(c) for e in begun for c in e.payload["columns"]]
+            assert len(columns) == len(set(columns))
+            lost = {e.reservation for e in events if e.kind == "burn"}
+            measured = sum(len(e.payload["columns"]) for e in begun if e.sequence not in lost)
+            assert len(warm.measured) == measured
+            assert len(lost) == (step not in ("reserve:appended", "release:committed"))
+            assert con.budget.hard_rounds_left >= 5 - len(lost)  # the net repairs what was lost
