@@ -151,19 +151,20 @@ def _random(console: Console, connection: Connection, truth: Truth, count: int) 
     if not errors:
         raise refused if refused is not None else Error("no question was answered in time")
     style = console.out
-    paid_for = f"the other {paid:,} cost epsilon {epsilon(spent)}"
+    free = style.bold(f"{len(errors) - paid:,} of them") if paid else style.bold("all of them")
+    paid_for = f"; the other {paid:,} cost epsilon {epsilon(spent)}" if paid else ""
     example = next(random_questions(1)).replace("SELECT COUNT(*) AS n FROM adult", "...")
     console.lines(
         [
             f"such as   {shorten(example, COLUMNS - 10, style)}",
             f"asked     {len(errors):,} in {duration(seconds)}",
-            f"free      {style.bold(f'{len(errors) - paid:,} of them')}; {paid_for}",
+            f"free      {free}{paid_for}",
             f"errors    {statistics.median(errors):,.0f} at the median, {max(errors):,.0f} at most, of 48,842 people",
             f"bounds    {100 * covered / max(bounded, 1):.0f} % of the answers lie within their {style.plus_minus}",
         ]
     )
     if uncertified:
-        console.lines([f"          {uncertified:,} came after the last test: as private as the others, not certified"])
+        console.lines([f"          {uncertified:,} were not tested: as private as the others, but without a certificate"])
 
 
 def _farewell(console: Console, keep: Path | None) -> None:
