@@ -1,6 +1,6 @@
 """Hypotheses: the public estimate of a table, and the measurements that it is fitted to."""
 
-from dpsql.hypothesis.calibration import Calibration, learn_calibration
+from dpsql.hypothesis.calibration import Calibration, learn_calibration, lesson_name
 from dpsql.hypothesis.dense import TENSOR_CELLS, DenseHypothesis, split_identity
 from dpsql.hypothesis.measurement import Axis, Measurement, coarsen, error_bound
 from dpsql.hypothesis.model import TableModel
@@ -25,6 +25,7 @@ __all__ = [
     "error_bound",
     "first_touch_share",
     "learn_calibration",
+    "lesson_name",
     "split_identity",
     "warm_start",
 ]

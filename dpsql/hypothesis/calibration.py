@@ -6,6 +6,7 @@ and no budget is spent. The random numbers here simulate; they hide nothing: the
 measurements, so that equal histories give equal error bars. Nothing in this file may ever touch a release.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -30,6 +31,8 @@ QUERIES = 200
 MOST_COLUMNS = 4
 LEVEL = 0.95
 _RIDGE = 1e-2
+FEATURES = 6
+_VERSION = 1  # of the lesson: a change of what is learned must change it
 _MOST_CELLS = 1 << 20
 _LEAST_QUERIES = 30
 
@@ -77,6 +80,25 @@ class Calibration:
         """What was learned, applied to a later model: more measurements were absorbed since."""
         out = Calibration(coverage, answer)
         out._regressions = self._regressions
+        return out
+
+    def to_json(self) -> str:
+        """What was learned, exactly; ``Calibration.on`` applies it to a model."""
+        kept = {n: [*map(float.hex, r.weights.tolist()), r.quantile.hex()] for n, r in self._regressions.items()}
+        return json.dumps(kept)
+
+    @classmethod
+    def from_json(cls, text: str, coverage: Coverage, answer: Callable[[LinearQuery], float]) -> "Calibration | None":
+        """What ``to_json`` wrote, applied to a model; ``None`` when the text is something else."""
+        out = cls(coverage, answer)
+        try:
+            for number, numbers in json.loads(text).items():
+                *weights, quantile = [float.fromhex(x) for x in numbers]
+                if len(weights) != FEATURES:
+                    return None
+                out._regressions[int(number)] = _Regression(np.array(weights), quantile)
+        except (ValueError, TypeError, AttributeError, OverflowError):
+            return None
         return out
 
     def _unmodelled(self, query: LinearQuery, h: float, expected: float) -> float:
@@ -187,6 +209,11 @@ def _expected(m: Measurement, contingency: Contingency) -> Estimates:
 
 def _noisy(m: Measurement, expected: Estimates, rng: np.random.Generator) -> Measurement:
     return replace(m, values=np.rint(expected + rng.normal(0.0, m.sigma, expected.shape)).astype(np.int64))
+
+
+def lesson_name(measurements: Sequence[Measurement]) -> str:
+    """A name for what is learned from these measurements: equal measurements, equal name."""
+    return f"error bars {_VERSION} {_seed(measurements):016x}"
 
 
 def _seed(measurements: Sequence[Measurement]) -> int:

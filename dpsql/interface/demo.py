@@ -164,7 +164,9 @@ def _random(console: Console, connection: Connection, truth: Truth, count: int) 
         ]
     )
     if uncertified:
-        console.lines([f"          {uncertified:,} were not tested: as private as the others, but without a certificate"])
+        console.lines(
+            [f"          {uncertified:,} were not tested: as private as the others, but without a certificate"]
+        )
 
 
 def _farewell(console: Console, keep: Path | None) -> None:

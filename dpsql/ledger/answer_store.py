@@ -21,6 +21,7 @@ from dpsql.result import Answer
 BATCH = 256
 _PATIENCE = 64  # batches kept in memory while another process holds the file's lock
 _TIMEOUT = 2.0  # seconds
+_KEPT = "kept: "
 
 Pairs = Iterable[tuple[str, Answer]]
 Released = Callable[[int], Iterator[tuple[int, list[tuple[str, Answer]]]]]
@@ -107,6 +108,26 @@ class AnswerStore:
         except sqlite3.Error:
             stored = {}
         return stored.get("answered", 0) + len(self._buffer), stored.get("free", 0) + free
+
+    def recall(self, name: str) -> str | None:
+        """The text kept under ``name``, if it is still there."""
+        try:
+            row = self._file.execute("SELECT value FROM facts WHERE name = ?", (_KEPT + name,)).fetchone()
+        except sqlite3.Error:
+            return None
+        return None if row is None else str(row[0])
+
+    def keep(self, name: str, text: str) -> None:
+        """Keep ``text`` under ``name``, or not: it is only a convenience."""
+        try:
+            self._file.begin()
+            self._file.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (_KEPT + name, text))
+            self._file.commit()
+            return
+        except sqlite3.Error:
+            pass
+        with suppress(sqlite3.Error):
+            self._file.rollback()
 
     def close(self) -> None:
         self.flush()

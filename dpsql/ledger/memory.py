@@ -34,6 +34,7 @@ class MemoryLedger:
         self._balance = Balance()
         self._events: list[Event] = []
         self._answers: dict[str, Answer] = {}
+        self._kept: dict[str, str] = {}
         self._drawing: set[int] = set()
         self._closed = False
 
@@ -103,6 +104,14 @@ class MemoryLedger:
             for key, answer in answers:
                 encode_answer(answer)  # what a file could not keep is refused here too
                 self._answers.setdefault(key, answer)
+
+    def recall(self, name: str) -> str | None:
+        with self._entered():
+            return self._kept.get(name)
+
+    def keep(self, name: str, text: str) -> None:
+        with self._entered():
+            self._kept[name] = text
 
     def count_answers(self) -> tuple[int, int]:
         with self._entered():

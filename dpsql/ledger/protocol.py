@@ -62,6 +62,14 @@ class Ledger(Protocol):
         """
         ...
 
+    def recall(self, name: str) -> str | None:
+        """The text last kept under ``name``; ``None`` when there is none, or it was lost."""
+        ...
+
+    def keep(self, name: str, text: str) -> None:
+        """Keep a text that can be worked out again from the events, so that another process need not. Unsynced."""
+        ...
+
     def lookup(self, key: str) -> Answer | None:
         """The answer once given to this canonical question."""
         ...

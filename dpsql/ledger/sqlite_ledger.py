@@ -230,6 +230,18 @@ class SqliteLedger:
             self._enter()
             self._store.remember(answers)
 
+    def recall(self, name: str) -> str | None:
+        """The text last kept under ``name``."""
+        with self._lock:
+            self._enter()
+            return self._store.recall(name)
+
+    def keep(self, name: str, text: str) -> None:
+        """Keep a text that can be worked out again; unsynced, and lost with the answers' file."""
+        with self._lock:
+            self._enter()
+            self._store.keep(name, text)
+
     def count_answers(self) -> tuple[int, int]:
         """(questions answered, of these free), over all processes; approximate after a crash."""
         with self._lock:

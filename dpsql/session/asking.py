@@ -41,7 +41,7 @@ class Asker:
         self.policy = policy
         self.plan = plan
         self.accountant = Accountant.of(plan)
-        self.states = {t.name: TableState.make(t, plan, policy) for t in policy.tables}
+        self.states = {t.name: TableState.make(t, plan, policy, ledger) for t in policy.tables}
         self.purses = Purses(policy, plan, ledger, self.states)
         self.warm_starter = WarmStarter(policy, plan, engine, ledger, entropy, self._follow)
         self._engine = engine

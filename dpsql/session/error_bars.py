@@ -1,15 +1,25 @@
 """Calibrated error bars of one table's model, learned when first needed. Public.
 
 Learning costs seconds (the model is fitted again to simulated measurements), so it is done once, on the warm start
-alone, whatever has been measured since: the same for every session on the ledger. What it learned is a regression on
-features of a query, which are taken from the model as it is now; a hard round needs no new lesson.
+alone, whatever has been measured since: the same for every session on the ledger, which keeps what the first learned.
+What it learned is a regression on features of a query, which are taken from the model as it is now; a hard round needs
+no new lesson.
 """
 
 from collections.abc import Callable, Sequence
 from math import ceil, hypot
+from typing import Protocol
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis import Calibration, DenseHypothesis, Measurement, TableModel, WideHypothesis, learn_calibration
+from dpsql.hypothesis import (
+    Calibration,
+    DenseHypothesis,
+    Measurement,
+    TableModel,
+    WideHypothesis,
+    learn_calibration,
+    lesson_name,
+)
 from dpsql.hypothesis.coverage import Coverage
 from dpsql.query import LinearQuery
 from dpsql.session.planning import is_narrow
@@ -18,10 +28,21 @@ RAW_LEVEL = 1.96
 FIRST_PAIRS = 8
 
 
+class Memory(Protocol):
+    """Keeps public texts that can be worked out again (the ledger does)."""
+
+    def recall(self, name: str) -> str | None: ...
+
+    def keep(self, name: str, text: str) -> None: ...
+
+
 class ErrorBars:
     """95 % half-widths of model answers, in counts. ``total``: the row count, sigma 0 where it is public."""
 
-    def __init__(self, table: TableDomain, total: Measurement, factor: float, *, growing: bool) -> None:
+    def __init__(
+        self, table: TableDomain, total: Measurement, factor: float, *, growing: bool, memory: Memory | None = None
+    ) -> None:
+        self._memory = memory
         self._table = table
         self._total = max(float(total.values), 1.0)
         self._total_noise = total.sigma
@@ -53,12 +74,22 @@ class ErrorBars:
             return self._current[1], self._current[2]
         known = lesson(warm, growing=self._growing)
         if self._learned is None or self._learned[0] != len(known):
-            fitted = self._fitted(known)
-            made = learn_calibration(self._table, self._total, known, self._fit, fitted.contingency)
-            self._learned = len(known), made
+            self._learned = len(known), self._recalled(known, model) or self._lesson(known)
         coverage = Coverage(self._table, self._total, model.dense.measurements)
         self._current = model.version, coverage, self._learned[1].on(coverage, model.dense.answer)
         return self._current[1], self._current[2]
+
+    def _recalled(self, known: Sequence[Measurement], model: TableModel) -> Calibration | None:
+        text = None if self._memory is None else self._memory.recall(f"{self._table.name}: {lesson_name(known)}")
+        if text is None:
+            return None
+        return Calibration.from_json(text, Coverage(self._table, self._total, known), model.dense.answer)
+
+    def _lesson(self, known: Sequence[Measurement]) -> Calibration:
+        made = learn_calibration(self._table, self._total, known, self._fit, self._fitted(known).contingency)
+        if self._memory is not None:
+            self._memory.keep(f"{self._table.name}: {lesson_name(known)}", made.to_json())
+        return made
 
     def _fit(self, measurements: Sequence[Measurement]) -> Callable[[LinearQuery], float]:
         return self._fitted(measurements).answer

@@ -13,7 +13,7 @@ from dpsql.hypothesis import Axis, Measurement, TableModel, error_bound, split_i
 from dpsql.mechanism import ThresholdTest
 from dpsql.policy import Policy
 from dpsql.query import LinearQuery
-from dpsql.session.error_bars import ErrorBars
+from dpsql.session.error_bars import ErrorBars, Memory
 from dpsql.session.planning import (
     FALSE_ALARMS,
     WARM_FALSE_ALARMS,
@@ -55,15 +55,17 @@ class TableState:
     accurate: float = 0.0
     """Counts: a measurement with at most this sd answers without a test (tables with a warm start)."""
     error_factor: float = 1.4
+    memory: Memory | None = None
 
     @classmethod
-    def make(cls, table: TableDomain, plan: Plan, policy: Policy) -> "TableState":
+    def make(cls, table: TableDomain, plan: Plan, policy: Policy, memory: Memory | None = None) -> "TableState":
         l2_squared = contingency_l2_squared(policy, table)
         net = plan.for_sensitivity(query_sensitivity(table), l2_squared)
         planned = policy.privacy.planned_queries
         warm = has_warm_start(policy, table)
         theta = net.threshold(planned, WARM_FALSE_ALARMS if warm else FALSE_ALARMS) if net.hard_rounds else 0
         out = cls(table, net, theta, net.certified_bound(planned, theta=theta) if net.hard_rounds else 0)
+        out.memory = memory
         if warm:
             out.warm = WarmProgress(table, warm_units(plan, policy, table), warm_precision(plan, policy, table))
             out.accurate = ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared))
@@ -88,7 +90,7 @@ class TableState:
         if self.warm is not None:
             self.warm.know_total(self.model.total)
             growing = self.warm.touched_later
-            self.bars = ErrorBars(self.table, total, self.error_factor, growing=growing)
+            self.bars = ErrorBars(self.table, total, self.error_factor, growing=growing, memory=self.memory)
         for measurement, fitted in self.pending:
             self.model.absorb(measurement, fitted=fitted)
         self.pending.clear()

@@ -173,6 +173,12 @@ class LedgerContract:
         ledger.free(number)
         assert ledger.totals() == Totals(0, 0)
 
+    def test_texts_are_kept_and_replaced(self, ledger: Ledger) -> None:
+        assert ledger.recall("lesson") is None
+        ledger.keep("lesson", "one")
+        ledger.keep("lesson", "two \u00e9")
+        assert (ledger.recall("lesson"), ledger.recall("other")) == ("two \u00e9", None)
+
     def test_answers_are_exact_and_the_first_stays(self, ledger: Ledger) -> None:
         assert ledger.lookup("q") is None
         ledger.remember([("q", EASY), ("big", Answer(2**70, None, None, "exact", "public", certified=True))])
