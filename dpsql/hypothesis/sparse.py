@@ -88,6 +88,10 @@ class SparseHypothesis:
         if measurement.axes:
             self._with_axes.append(measurement)
 
+    def knows(self, key: Key) -> bool:
+        """Whether the key was ever measured."""
+        return key in self._weights
+
     def weight(self, key: Key) -> float:
         """Estimated number of rows with this key, in counts."""
         known = self._weights.get(key)

@@ -198,6 +198,7 @@ class Asker:
             self._check_untested()
             found = model.measured(query, state.bound / 1.96)
             return self._keep(query, untested(query, estimate, found, state.bound, charged))
+        self._measurer.note(model, query)
         if self._is_hard(state, query, estimate, reservation):
             same = [s for s in siblings if same_shape(s, query)]
             return self._measure(state, model, query, same, reservation, [query], charged)[0]

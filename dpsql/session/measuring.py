@@ -16,15 +16,35 @@ from dpsql.session.payload import ANSWER, CONTINGENCY, encode_measurement, encod
 from dpsql.session.planning import contingency_l2_squared
 from dpsql.session.table_state import TableState, measurement_axes
 
+MOST_WAITING = 2048
+
 
 class Measurer:
-    """Draws the noise of hard rounds; every measurement is paid for by the plan's ``measure_cost``."""
+    """Draws the noise of hard rounds; every measurement is paid for by the plan's ``measure_cost``.
+
+    A vector of keys costs the same however many keys it has: a row is in one of them. So a hard round on strings also
+    measures those that were asked for before and were never measured (at most 2,048 that wait, the latest).
+    """
 
     def __init__(self, policy: Policy, plan: Plan, engine: Engine, entropy: Entropy) -> None:
         self._policy = policy
         self._plan = plan
         self._engine = engine
         self._entropy = entropy
+        self._waiting: dict[tuple[str, tuple[str, ...]], dict[Key, None]] = {}
+
+    def note(self, model: TableModel, query: LinearQuery) -> None:
+        """Remember the keys of a question that no measurement knows yet."""
+        keyed = query.keyed
+        if keyed is None:
+            return
+        waiting = self._waiting.setdefault((query.table, keyed.text_columns), {})
+        sparse = model.sparse(keyed.text_columns)
+        for key in keyed.keys:
+            if not sparse.knows(key):
+                waiting[key] = None
+        while len(waiting) > MOST_WAITING:
+            del waiting[next(iter(waiting))]
 
     def measure(
         self, state: TableState, model: TableModel, query: LinearQuery, same: Sequence[LinearQuery]
@@ -45,6 +65,10 @@ class Measurer:
         keys: tuple[Key, ...] = ()
         if keyed is not None:
             text, keys = keyed.text_columns, _all_keys(query, same)
+            if not axes:
+                waiting = self._waiting.pop((query.table, text), {})
+                unknown = (k for k in waiting if not model.sparse(text).knows(k))
+                keys = tuple(sorted({*keys, *unknown}, key=sort_key))
         measurement = self._parts(query.table, axes, sigma, text, keys)
         return encode_measurement(CONTINGENCY, measurement), measurement
 

@@ -176,6 +176,17 @@ def test_a_new_process_continues_where_the_first_stopped() -> None:
     assert known is not None
 
 
+def test_a_hard_round_on_strings_also_measures_those_asked_for_before() -> None:
+    asker, ledger, _ = make(policy())
+    assert asker.ask(word("twice")).source == "hypothesis"
+    asker.ask(word("often"))
+    (payload,) = [e.payload for e in ledger.events() if e.kind == "release" and e.payload["kind"] == "contingency"]
+    assert payload["keys"] == [["often"], ["twice"]]
+    model = asker.states["t"].model
+    assert model is not None
+    assert model.sparse(("w",)).knows(("twice",))
+
+
 def test_after_the_last_hard_round_answers_go_on_unmarked_by_any_certificate() -> None:
     asker, ledger, _ = make(policy(hard_rounds=1))
     assert asker.ask(on("a", 1, 0)).charged > 0
