@@ -12,7 +12,7 @@ import pyarrow as pa
 from dpsql.domain import TableDomain
 from dpsql.engine.catalog import Catalog, Source, base_tables, described, private_sources, public_sources
 from dpsql.engine.contingencies import Contingencies, Scope
-from dpsql.engine.fingerprint import content_fingerprint, file_identity
+from dpsql.engine.fingerprint import content_fingerprint
 from dpsql.engine.reader import Reader, open_read_only, without_cause
 from dpsql.engine.rows import Rows
 from dpsql.engine.scope import private_table, scope_of, text_columns_of
@@ -51,12 +51,10 @@ class DuckDbEngine:
     def __init__(self, database: str | Path | duckdb.DuckDBPyConnection, policy: Policy) -> None:
         self._lock = RLock()
         self._policy = policy
-        self._path: Path | None = None
         if isinstance(database, duckdb.DuckDBPyConnection):
             gone = EngineError("the duckdb connection is closed", hint="pass an open connection or a path")
             connection = without_cause(database.cursor, lambda _: gone)
         else:
-            self._path = Path(database)
             connection = open_read_only(database)
         self._reader = Reader(connection)
         try:
@@ -150,10 +148,6 @@ class DuckDbEngine:
         if source.sql not in self._fingerprints:
             self._fingerprints[source.sql] = content_fingerprint(self._reader, source)
         return self._fingerprints[source.sql]
-
-    def file_identity(self) -> str | None:
-        """Changes when the database file may have changed; None for an owner's connection, which has no such mark."""
-        return None if self._path is None else file_identity(self._path)
 
     def out_of_domain(self, table: str) -> dict[str, int]:
         """Values that are not NULL but outside the declared domain, per finite column, over all rows.

@@ -1,7 +1,6 @@
 """The identity of the data: what the ledger is bound to. Private: a digest of rows must not be shown to analysts."""
 
 from hashlib import sha256
-from pathlib import Path
 
 from dpsql.engine.catalog import FLOATS, INTEGERS, Source
 from dpsql.engine.content import row_digest
@@ -35,22 +34,3 @@ def content_fingerprint(reader: Reader, source: Source) -> str:
 def _has_one_text(kind: str) -> bool:
     plain = kind in INTEGERS or kind in FLOATS or kind in ("BOOLEAN", "DATE") or kind.startswith(_TEXTS)
     return plain and not kind.endswith("]")
-
-
-def file_identity(path: Path) -> str | None:
-    """Device, inode, size and modification time of a file and of the write-ahead log beside it; None if unreadable.
-
-    While it stays the same the content is unchanged, and the scan of the fingerprint can be left out.
-    """
-    parts = []
-    for file in (path, path.with_name(path.name + ".wal")):
-        try:
-            s = file.stat()
-        except FileNotFoundError:
-            if file == path:
-                return None
-            continue
-        except OSError:
-            return None
-        parts.append(f"{s.st_dev}:{s.st_ino}:{s.st_size}:{s.st_mtime_ns}")
-    return " ".join(parts)

@@ -317,18 +317,6 @@ def test_fingerprint_is_frozen() -> None:
     assert found == "ada274bd2cb06d4ffea74f32aecaf3500d64a9a1cc65042a0fbc6b79ee4b57df"
 
 
-def test_file_identity(database: Path, owner: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
-    engine = DuckDbEngine(database, policy_of(PEOPLE))
-    first = engine.file_identity()
-    assert first is not None and engine.file_identity() == first
-    engine.close()
-    Path(f"{database}.wal").write_bytes(b"")
-    assert engine.file_identity() != first
-    assert DuckDbEngine(owner, policy_of(PEOPLE)).file_identity() is None
-    database.unlink()
-    assert engine.file_identity() is None
-
-
 class TestTheTablesBehindViews:
     def test_a_view_is_registered_with_the_people_behind_it(self, owner: duckdb.DuckDBPyConnection) -> None:
         owner.execute("CREATE TABLE folk AS SELECT unnest([1, 2, 3]) AS age, 'x' AS name").fetchall()
