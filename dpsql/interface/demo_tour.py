@@ -20,7 +20,7 @@ TOUR = (
         "adult",
         "How many people are 65 or older?",
         "SELECT COUNT(*) AS n FROM adult WHERE age >= 65",
-        "noisy on purpose, ± says how much; the first question pays for the public model, which answers the next",
+        "noisy on purpose, ± says how much; the first question pays for the model of all",
     ),
     Step(
         "adult",
