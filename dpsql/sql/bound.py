@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
+from dpsql.sql.compared import Compared, Number
+
 
 class Outside(Enum):
     """Value of an expression when a text column holds a string that is none of its candidates.
@@ -41,7 +43,8 @@ class Bound(NamedTuple):
     ``sql`` is DuckDB text with quoted column names and literal values. ``outside`` and ``candidates`` have an entry
     for each text column that is mentioned. ``text`` names the text column that the expression is, if it is one, and
     ``strings`` the text or category column; ``literal`` is its string, if it is a string literal. ``listed`` is set
-    for a predicate that needs no evaluation.
+    for a predicate that needs no evaluation, and so is ``compared``. ``numeric`` names the column of numbers that the
+    expression is; ``number`` is the value of a number that is written out.
     """
 
     sql: str
@@ -52,6 +55,9 @@ class Bound(NamedTuple):
     literal: str | None = None
     strings: str | None = None
     listed: Listed | None = None
+    compared: Compared | None = None
+    numeric: str | None = None
+    number: Number | None = None
 
 
 def union(parts: Sequence[Bound]) -> frozenset[str]:

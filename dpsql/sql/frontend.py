@@ -17,6 +17,7 @@ from dpsql.sql.naming import Namer, empty_select
 from dpsql.sql.outer import check_outer
 from dpsql.sql.parameters import Parameters, bind
 from dpsql.sql.parse import Dialect, parse
+from dpsql.sql.plain import PlainCounts
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.relations import Walk
 from dpsql.sql.rewrite import ROW
@@ -35,6 +36,7 @@ class FrontEnd:
         self._policy = policy
         self._public = public
         self._services = Services(Evaluator(public), Namer(public))
+        self._plain = PlainCounts(policy)
         self._statements: Lru[Statement] = Lru(STATEMENTS)
 
     def lower(self, text: str, parameters: Parameters = None) -> Statement:
@@ -48,6 +50,10 @@ class FrontEnd:
             known = self._statements.get(key)
             if known is not None:
                 return known
+        plain = self._plain.lower(text) if parameters is None and isinstance(text, str) else None
+        if plain is not None:
+            self._statements.put(key, plain, 1 + _heaviness(plain))
+            return plain
         check_text(text)
         try:
             statement = self._lower(text, parameters)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dpsql.domain import TableDomain, TextDomain, Value, cell_values
 from dpsql.errors import DataError, UnsupportedQuery
 from dpsql.query import Weights
+from dpsql.sql import compared as numeric
 from dpsql.sql.bound import Bound, Candidates, Listed, Outside
 from dpsql.sql.cache import Lru
 from dpsql.sql.limits import MAX_CELLS
@@ -113,8 +114,8 @@ class Evaluator:
             weights = self._truths.get(key)
             if weights is not None:
                 found[key] = weights
-            elif p.listed is not None:
-                found[key] = self._keep(key, _listed_truth(grids, p.listed))
+            elif (decided := _decided(grids, p)) is not None:
+                found[key] = self._keep(key, decided)
             else:
                 unknown = tuple(sorted(t for t, o in p.outside.items() if o is Outside.UNKNOWN))
                 missing.setdefault((p.columns, unknown), {})[key] = p
@@ -222,6 +223,14 @@ class Evaluator:
             domain = grids.table.finite_domain(axis.name)
             column = self._columns[key] = GridColumn(axis.name, domain.sql_type, cell_values(domain))
         return column
+
+
+def _decided(grids: Grids, predicate: Bound) -> Weights | None:
+    """The truth of a predicate that needs no evaluation."""
+    if predicate.listed is not None:
+        return _listed_truth(grids, predicate.listed)
+    compared = predicate.compared
+    return None if compared is None else numeric.truth_table(compared, grids.table.finite_domain(compared.column))
 
 
 def _listed_truth(grids: Grids, listed: Listed) -> Weights:
