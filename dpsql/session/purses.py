@@ -20,9 +20,10 @@ class Purses:
         self._states = states
 
     def pending(self) -> int:
-        """Units kept back for row counts and contingencies of warm starts that nobody has begun."""
+        """Units kept back for row counts and first measurements that nobody has begun."""
         warm = sum(s.warm.pending_units() for s in self._states.values() if s.warm is not None)
-        return self._totals(known=False) + warm
+        texts = sum(s.texts.pending_units() for s in self._states.values() if s.texts is not None)
+        return self._totals(known=False) + warm + texts
 
     def hard_rounds_left(self, own: int) -> int:
         """Hard rounds that the budget still covers, the one held in reserve included."""
@@ -39,6 +40,10 @@ class Purses:
     def spent_on_warm_starts(self) -> int:
         """Units that contingencies of warm starts have cost so far, those under way included."""
         return sum(s.warm.charged for s in self._states.values() if s.warm is not None)
+
+    def spent_on_texts(self) -> int:
+        """Units that first touches of text columns have cost so far, those under way included."""
+        return sum(s.texts.charged for s in self._states.values() if s.texts is not None)
 
     def _totals(self, *, known: bool) -> int:
         asked = (s.table for s in self._states.values() if (s.model is not None) == known)
@@ -71,10 +76,13 @@ class Purses:
         """(name, spent, planned) of each purse, both in epsilon."""
         share, plan = self._plan.epsilon_share, self._plan
         planned_warm = sum(s.warm.units for s in self._states.values() if s.warm is not None)
-        totals, warm = self.spent_on_totals(), self.spent_on_warm_starts()
-        hard = max(0, self._ledger.totals().spent - totals - warm)
+        planned_text = sum(s.texts.units for s in self._states.values() if s.texts is not None)
+        totals, warm, text = self.spent_on_totals(), self.spent_on_warm_starts(), self.spent_on_texts()
+        hard = max(0, self._ledger.totals().spent - totals - warm - text)
         rows = [("hard rounds", share(hard), share(plan.hard_rounds * plan.hard_cost))]
+        if planned_text:
+            rows.insert(0, ("text columns", share(text), share(planned_text)))
         if planned_warm:
             rows.insert(0, ("warm start", share(warm), share(planned_warm)))
-        rows.append(("row counts", share(totals), share(plan.release_budget - planned_warm)))
+        rows.append(("row counts", share(totals), share(plan.release_budget - planned_warm - planned_text)))
         return tuple(rows)

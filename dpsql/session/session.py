@@ -111,7 +111,7 @@ class Session:
         for query in missing:
             if query.key in answers:
                 continue
-            if asker.states[query.table].warmed(query):
+            if asker.states[query.table].has_start(query):
                 together = [q for q in missing if q.key not in answers and same_shape(q, query)]
                 answers |= {q.key: a for q, a in zip(together, asker.ask_together(together), strict=True)}
                 continue

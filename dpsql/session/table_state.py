@@ -9,11 +9,12 @@ import numpy as np
 
 from dpsql.accounting import Net, Plan
 from dpsql.domain import TableDomain
-from dpsql.hypothesis import Axis, Measurement, TableModel, error_bound, split_identity
+from dpsql.hypothesis import Axis, Measurement, TableModel, error_bound, keyed_error, split_identity
 from dpsql.mechanism import ThresholdTest
 from dpsql.policy import Policy
 from dpsql.query import LinearQuery
 from dpsql.session.error_bars import ErrorBars, Memory
+from dpsql.session.payload import ANSWER, DISTINCT, TOTAL
 from dpsql.session.planning import (
     FALSE_ALARMS,
     WARM_FALSE_ALARMS,
@@ -24,6 +25,8 @@ from dpsql.session.planning import (
     warm_precision,
     warm_units,
 )
+from dpsql.session.text_plan import text_starts
+from dpsql.session.text_progress import TextProgress
 from dpsql.session.warm_progress import WarmProgress
 
 MEASURED_SHARE = 1 / 3
@@ -40,7 +43,8 @@ TESTED_COLUMNS = 3
 class TableState:
     """One table of the session; ``model`` is ``None`` until the table's total is known.
 
-    ``warm`` is ``None`` for tables without a warm start, ``bars`` until the total is known as well.
+    ``warm`` is ``None`` for tables without a warm start, ``bars`` until the total is known as well; ``texts`` is ``None``
+    for tables whose text columns have no first touch.
     """
 
     table: TableDomain
@@ -49,8 +53,9 @@ class TableState:
     bound: int
     """Counts: an answer that passed the test is this close to the truth (all planned queries at once, 95 %)."""
     model: TableModel | None = None
-    pending: list[tuple[Measurement, bool]] = field(default_factory=list)
+    pending: list[tuple[str, Measurement]] = field(default_factory=list)
     warm: WarmProgress | None = None
+    texts: TextProgress | None = None
     bars: ErrorBars | None = None
     accurate: float = 0.0
     """Counts: a measurement with at most this sd answers without a test (tables with a warm start)."""
@@ -63,9 +68,11 @@ class TableState:
         net = plan.for_sensitivity(query_sensitivity(table), l2_squared)
         planned = policy.privacy.planned_queries
         warm = has_warm_start(policy, table)
-        theta = net.threshold(planned, WARM_FALSE_ALARMS if warm else FALSE_ALARMS) if net.hard_rounds else 0
+        starts = text_starts(plan, policy, table)
+        theta = net.threshold(planned, WARM_FALSE_ALARMS if warm or starts else FALSE_ALARMS) if net.hard_rounds else 0
         out = cls(table, net, theta, net.certified_bound(planned, theta=theta) if net.hard_rounds else 0)
         out.memory = memory
+        out.texts = TextProgress(starts) if starts else None
         if warm:
             out.warm = WarmProgress(table, warm_units(plan, policy, table), warm_precision(plan, policy, table))
             out.accurate = ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared))
@@ -91,16 +98,22 @@ class TableState:
             self.warm.know_total(self.model.total)
             growing = self.warm.touched_later
             self.bars = ErrorBars(self.table, total, self.error_factor, growing=growing, memory=self.memory)
-        for measurement, fitted in self.pending:
-            self.model.absorb(measurement, fitted=fitted)
-        self.pending.clear()
+        pending, self.pending = self.pending, []
+        for kind, measurement in pending:
+            self.absorb(kind, measurement)
         return self.model
 
-    def absorb(self, measurement: Measurement, *, fitted: bool = True) -> None:
-        if self.model is None:
-            self.pending.append((measurement, fitted))
-        else:
-            self.model.absorb(measurement, fitted=fitted)
+    def absorb(self, kind: str, measurement: Measurement) -> None:
+        """Take in what the ledger released, in its order."""
+        if kind == TOTAL:
+            self.know_total(measurement)
+        elif self.model is None:
+            self.pending.append((kind, measurement))
+        elif kind == DISTINCT and self.texts is not None:
+            (column,) = measurement.text_columns
+            self.model.know_distinct(measurement, self.texts.starts[column].most_hidden)
+        elif kind != DISTINCT:
+            self.model.absorb(measurement, fitted=kind != ANSWER)
 
     # --- what a query needs, from public numbers -----------------------------------------------------------------
 
@@ -111,6 +124,10 @@ class TableState:
     def warmed(self, query: LinearQuery) -> bool:
         """Whether the query is about finite columns that a warm start measures."""
         return self.warm is not None and query.keyed is None
+
+    def has_start(self, query: LinearQuery) -> bool:
+        """Whether something is measured before the first answer to such a query."""
+        return self.warmed(query) if query.keyed is None else self.texts is not None
 
     def measured(self, query: LinearQuery) -> tuple[int, float] | None:
         """``(value, sd)`` of a measurement that is accurate enough to answer without a test: by its noise alone."""
@@ -132,17 +149,25 @@ class TableState:
     def certificate(self, query: LinearQuery) -> int | None:
         """What a passed test guarantees for the query, in counts; ``None`` when that would say nothing."""
         bound = self.bound + (not query.is_indicator)
-        if self.warm is None:
+        if self.warm is None and self.texts is None:
             return bound
         return bound if self.model is not None and self.theta <= CERTIFIED_SHARE * self.model.total else None
 
     def error_bar(self, query: LinearQuery) -> int | None:
         """The calibrated half-width of the model's answer, in counts; ``None`` when nothing is known of it."""
-        if self.model is None or self.warm is None or self.bars is None or query.keyed is not None:
+        if self.model is None or (query.scope and (self.warm is None or self.warm.pending(query.scope))):
             return None
-        if self.warm.pending(query.scope):
+        if query.keyed is not None:
+            return keyed_error(self.model, query, self._finite_limit(query))
+        if self.warm is None or self.bars is None:
             return None
         return self.bars.bound(self.model, list(self.warm.measured.values()), query)
+
+    def _finite_limit(self, query: LinearQuery) -> float:
+        """The most rows that the query's finite factors alone may have; infinite when nothing is known of them."""
+        finite = LinearQuery(query.table, query.factors)
+        bar = self.error_bar(finite) if query.factors else None
+        return inf if bar is None or self.model is None else self.model.estimate(finite) + bar
 
 
 def measurement_axes(
