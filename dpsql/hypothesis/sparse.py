@@ -2,8 +2,8 @@
 
 Blum-Roth 2011: the universe of strings is unbounded, the data structure holds ``s`` variables, and unassigned strings
 share the next free one. Here a hard round measures the vector of all listed keys, so a key's weight comes from its own
-measurements instead of one textbook step; keys never measured keep the share ``total / s``. After a selection of keys it
-is known how many strings were not shown: they share what the shown ones leave of the rows.
+measurements instead of one textbook step; keys never measured keep the share ``total / s``. A selection of keys tells
+how many strings were not shown: they share what the shown ones leave of the rows.
 """
 
 from collections.abc import Sequence

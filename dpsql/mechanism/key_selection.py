@@ -1,4 +1,4 @@
-"""Key selection: which strings of a column may be shown. Their counts are measured afterwards, with noise of their own."""
+"""Key selection: which strings of a column may be shown. Their counts are measured afterwards, with other noise."""
 
 from fractions import Fraction
 

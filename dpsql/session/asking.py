@@ -216,9 +216,13 @@ class Asker:
 
     def released_keys(self, table: str, text_column: str) -> tuple[str | None, ...] | None:
         """The keys of a text column that may be shown, NULL last; ``None`` before its first touch."""
-        texts = self.states[table].texts
-        found = None if texts is None else texts.keys(text_column)
-        return None if found is None else (*found, None)
+        state = self.states[table]
+        found = None if state.texts is None else state.texts.keys(text_column)
+        if found is None:
+            return None
+        prefix = state.table.prefixes.get(text_column)
+        declared = state.table.by_name[(text_column if prefix is None else prefix.column).lower()]
+        return (*found, None) if declared.nullable else found
 
     def release_keys(self, table: str, text_column: str) -> float:
         """Make the first touch of a text column, the row count before it; what that charged, in epsilon."""

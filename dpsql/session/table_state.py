@@ -43,8 +43,8 @@ TESTED_COLUMNS = 3
 class TableState:
     """One table of the session; ``model`` is ``None`` until the table's total is known.
 
-    ``warm`` is ``None`` for tables without a warm start, ``bars`` until the total is known as well; ``texts`` is ``None``
-    for tables whose text columns have no first touch.
+    ``warm`` is ``None`` for tables without a warm start, ``bars`` until the total is known as well; ``texts`` where
+    text columns have no first touch.
     """
 
     table: TableDomain

@@ -11,7 +11,7 @@ from dpsql.session.planning import contingency_l2_squared, query_sensitivity, te
 SELECT_SHARE = Fraction(25, 100)
 """Of a column's units for choosing its keys; the threshold follows from this noise."""
 DISTINCT_SHARE = Fraction(2, 100)
-"""For the number of strings, from which the rows of strings that are not shown are estimated; the rest is for counts."""
+"""For the number of strings, from which the rows of hidden ones are estimated; the rest is for counts."""
 PREFIX_WEIGHT = Fraction(1, 2)
 """Units of a declared prefix length, relative to those of its column."""
 
@@ -48,9 +48,7 @@ def text_starts(plan: Plan, policy: Policy, table: TableDomain) -> dict[str, Tex
     }
 
 
-def _start(
-    plan: Plan, policy: Policy, table: TableDomain, column: str, units: int, delta: Fraction
-) -> TextStart:
+def _start(plan: Plan, policy: Policy, table: TableDomain, column: str, units: int, delta: Fraction) -> TextStart:
     l2_squared = contingency_l2_squared(policy, table)
     select, distinct = int(units * SELECT_SHARE), int(units * DISTINCT_SHARE)
     sigma = plan.release_sigma(select, l2_squared)

@@ -53,6 +53,7 @@ def test_a_unit_s_own_keys_stay_hidden_whatever_their_counts(sigma: Fraction, ro
 
     def shown(threshold: int) -> mpmath.mpf:
         """Probability that one of them is shown, for the worst way to spread the rows: exceeds the threshold."""
+
         def one(counts: list[int]) -> mpmath.mpf:
             hidden = mpmath.fprod(1 - tail(sigma, threshold - c + 1) for c in counts)
             return 1 - hidden

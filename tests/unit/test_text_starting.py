@@ -83,7 +83,7 @@ def test_the_printed_count_is_not_the_noise_that_selected_the_key() -> None:
     drawn: list[list[int]] = []
     engine = MemoryEngine(rules, {"t": ROWS})
     asker = Asker(rules, Plan.from_json(ledger.header["plan"]), engine, ledger, Written(3, []))
-    keys = [k for k in asker.released_keys("t", "w") or ()] if asker.release_keys("t", "w") else []
+    keys = list(asker.released_keys("t", "w") or ()) if asker.release_keys("t", "w") else []
     assert keys[-1] is None
     _, selected, _, counted = drawn
     assert len(selected) == len(COUNTS) - 1
@@ -114,11 +114,12 @@ def test_strings_that_were_not_shown_share_what_the_shown_ones_leave() -> None:
     assert answer.value is not None
     assert answer.error is not None
     assert abs(answer.value - 100) <= min(answer.error, 250)
-    assert answer.error_kind == "calibrated"
+    assert answer.certified  # so many hidden strings are known less well than a passed test certifies
     one = asker.ask(word("r0"))
     start = text_starts(asker.plan, rules, TABLE)["w"]
     assert one.error is not None
     assert one.error <= start.most_hidden
+    assert one.error_kind == "calibrated"
 
 
 def test_prefixes_are_columns_of_their_own() -> None:
@@ -168,7 +169,7 @@ def test_a_selection_is_made_once_even_when_its_noise_was_lost() -> None:
     second, _ = asker_of(rules, ledger, 2)
     answer = second.ask(word("k00"))
     assert touches(ledger) == ["w"]
-    assert second.released_keys("t", "w") == ()
+    assert second.released_keys("t", "w") == (None,)
     assert answer.value is not None
     assert ledger.totals().spent <= second.plan.total_units
 
