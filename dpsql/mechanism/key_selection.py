@@ -10,6 +10,8 @@ from dpsql.private import Private
 from dpsql.query import KeyCounts
 
 _LARGEST_SIGMA = 1 << 50
+_CHUNK = 1 << 16
+"""Keys whose noise is held at a time."""
 
 
 def select_keys(found: Private[KeyCounts], sigma: Fraction, threshold: int, entropy: Entropy) -> tuple[str, ...]:
@@ -26,6 +28,9 @@ def select_keys(found: Private[KeyCounts], sigma: Fraction, threshold: int, entr
     if threshold < 1:
         raise InternalError("a key selection needs a threshold", hint="take it from accounting.selection_threshold")
     private = found.reveal()
-    noise = np.array(entropy.discrete_gaussian(sigma, len(private.keys)), dtype=np.int64)
-    shown = np.flatnonzero(private.counts + noise > threshold)
-    return tuple(private.keys[i] for i in shown.tolist())
+    shown: list[str] = []
+    for begin in range(0, len(private.keys), _CHUNK):
+        counts = private.counts[begin : begin + _CHUNK]
+        noise = np.array(entropy.discrete_gaussian(sigma, len(counts)), dtype=np.int64)
+        shown += (private.keys[begin + i] for i in np.flatnonzero(counts + noise > threshold).tolist())
+    return tuple(shown)

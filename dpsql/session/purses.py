@@ -49,14 +49,17 @@ class Purses:
         asked = (s.table for s in self._states.values() if (s.model is not None) == known)
         return sum(total_cost(self._plan, self._policy, table) for table in asked)
 
-    def first_share(self, table: str, scopes: Iterable[tuple[str, ...]]) -> float:
-        """What questions about ``scopes`` charge at most for the row count and the warm start, in epsilon."""
+    def first_share(self, table: str, scopes: Iterable[tuple[str, ...]], text_columns: Iterable[str] = ()) -> float:
+        """What questions about ``scopes`` and text charge at most for what is measured first, in epsilon."""
         state = self._states[table]
         cost = 0 if state.model is not None else total_cost(self._plan, self._policy, state.table)
         if state.warm is not None:
             units = [state.warm.next_units(scope) for scope in scopes]
             # pairs that two scopes share are counted twice: it is a bound
             cost += min(state.warm.pending_units(), sum(units))
+        if state.texts is not None:
+            starts = (state.texts.pending(column) for column in set(text_columns))
+            cost += sum(start.units for start in starts if start is not None)
         return self._plan.epsilon_share(cost)
 
     def remaining_share(self, own: int) -> float:
