@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from math import inf, prod
 
@@ -21,6 +22,7 @@ from dpsql.session.planning import (
     has_warm_start,
     is_narrow,
     query_sensitivity,
+    question_sigma,
     warm_precision,
     warm_units,
 )
@@ -30,6 +32,8 @@ MEASURED_SHARE = 1 / 3
 """Without a warm start: a measurement whose exact bound is below this share of theta answers without a test."""
 ACCURATE = 2.0
 """After a warm start: a measurement answers when its noise is at most twice that of one count for the whole budget."""
+COVERED = 1.5
+"""With noise for each question alone: a measurement answers when its noise is at most so many times a new release's."""
 CERTIFIED_SHARE = 0.05
 """No certificate is shown when theta exceeds this share of the rows: it would say nothing."""
 TESTED_COLUMNS = 3
@@ -56,13 +60,15 @@ class TableState:
     """Counts: a measurement with at most this sd answers without a test (tables with a warm start)."""
     error_factor: float = 1.4
     memory: Memory | None = None
+    own_sigma: Fraction = Fraction(0)
+    """Counts: noise of each count where every question gets noise of its own; 0 elsewhere."""
 
     @classmethod
     def make(cls, table: TableDomain, plan: Plan, policy: Policy, memory: Memory | None = None) -> "TableState":
         l2_squared = contingency_l2_squared(policy, table)
         net = plan.for_sensitivity(query_sensitivity(table), l2_squared)
         planned = policy.privacy.planned_queries
-        warm = has_warm_start(policy, table)
+        warm = plan.questions == 0 and has_warm_start(policy, table)
         theta = net.threshold(planned, WARM_FALSE_ALARMS if warm else FALSE_ALARMS) if net.hard_rounds else 0
         out = cls(table, net, theta, net.certified_bound(planned, theta=theta) if net.hard_rounds else 0)
         out.memory = memory
@@ -70,6 +76,8 @@ class TableState:
             out.warm = WarmProgress(table, warm_units(plan, policy, table), warm_precision(plan, policy, table))
             out.accurate = ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared))
             out.error_factor = float(policy.mechanism.error_factor)
+        if plan.questions:
+            out.own_sigma = question_sigma(plan, policy, table)
         return out
 
     @cached_property
@@ -86,7 +94,8 @@ class TableState:
             self.model.absorb(total)
             return self.model
         wide = self.warm is not None and not is_narrow(self.table)
-        self.model = TableModel(self.table, total, float(max(self.theta, 1)), wide=wide)
+        alpha = max(float(self.theta), float(self.own_sigma), 1.0)
+        self.model = TableModel(self.table, total, alpha, wide=wide)
         if self.warm is not None:
             self.warm.know_total(self.model.total)
             growing = self.warm.touched_later
@@ -112,10 +121,18 @@ class TableState:
         """Whether the query is about finite columns that a warm start measures."""
         return self.warm is not None and query.keyed is None
 
+    def asked_together(self, query: LinearQuery) -> bool:
+        """Whether one statement's queries of the query's shape come all from one measurement or one model."""
+        return self.own_sigma > 0 or self.warmed(query)
+
     def measured(self, query: LinearQuery) -> tuple[int, float] | None:
         """``(value, sd)`` of a measurement that is accurate enough to answer without a test: by its noise alone."""
         if self.model is None:
             return None
+        if self.own_sigma > 0:
+            limit = COVERED * own_sd([query], float(self.own_sigma))
+            found = self.model.measured(query, limit)
+            return found if found is not None and found[1] <= limit else None
         if query.keyed is None and not query.factors:
             return self.model.measured(query)  # the row count is always its own measurement's
         if self.warmed(query):
@@ -168,6 +185,27 @@ def measurement_axes(
             same = [s.factors[i].weights for s in siblings if s.factors[i].columns == factor.columns]
             axes.append(Axis.level_sets(factor.columns, [factor.weights, *same]))
     return split_identity(axes) if keyed is None or not keyed.columns else tuple(axes)
+
+
+def own_axes(queries: Sequence[LinearQuery]) -> tuple[Axis, ...]:
+    """The coarsest parts on which queries of one shape are constant: what a release for them alone measures."""
+    first = queries[0]
+    axes: list[Axis] = []
+    if first.keyed is not None and first.keyed.columns:
+        rows = [row for q in queries if q.keyed is not None for row in q.keyed.weights]
+        axes.append(Axis.level_sets(first.keyed.columns, rows))
+    for i, factor in enumerate(first.factors):
+        axes.append(Axis.level_sets(factor.columns, [q.factors[i].weights for q in queries]))
+    return split_identity(axes) if first.keyed is None or not first.keyed.columns else tuple(axes)
+
+
+def own_sd(queries: Sequence[LinearQuery], sigma: float) -> float:
+    """The largest sd (counts) among queries of one shape that one release with noise ``sigma`` answers."""
+    axes, text = own_axes(queries), queries[0].keyed.text_columns if queries[0].keyed else ()
+    keys = tuple(dict.fromkeys(k for q in queries if q.keyed is not None for k in q.keyed.keys))
+    shape = (*([len(keys)] if text else []), *(a.size for a in axes))
+    silent = Measurement(queries[0].table, axes, np.zeros(shape, dtype=np.int64), sigma, text, keys)
+    return max(found[1] for q in queries if (found := silent.answer(q)) is not None)
 
 
 def same_shape(a: LinearQuery, b: LinearQuery) -> bool:
