@@ -42,7 +42,7 @@ class Plan:
     def __post_init__(self) -> None:
         if self.epsilon <= 0 or not 0 <= self.delta_purse < self.delta < 1 or self.alpha <= 1:
             raise self._unsound("epsilon, delta or alpha is out of range")
-        if self.total_units > budget_units(self.epsilon, self.alpha, self.delta - self.delta_purse):
+        if self.total_units > budget_units(self.epsilon, self.alpha, self.delta, self.delta_purse):
             raise self._unsound("the budget exceeds epsilon")
         if self.hard_rounds < 0 or min(self.test_cost, self.measure_cost, self.release_budget) < 0:
             raise self._unsound("a share is negative")

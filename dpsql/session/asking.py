@@ -1,7 +1,7 @@
 """One linear query, from cache to answer: the order of steps is the privacy argument (docs/privacy.md)."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,7 @@ from dpsql.accounting import Accountant, Plan
 from dpsql.engine.protocol import Engine
 from dpsql.errors import BudgetExhausted, InternalError
 from dpsql.hypothesis import Measurement, TableModel, error_bound
-from dpsql.ledger.event import Event, Totals
+from dpsql.ledger.event import Totals
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure, public_total, two_sided
 from dpsql.policy import Policy
@@ -18,19 +18,15 @@ from dpsql.private import Private
 from dpsql.query import Counts, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import exact, from_measurement, from_model, untested
+from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.measuring import Measurer
 from dpsql.session.paying import Payer, unpaid
-from dpsql.session.payload import (
-    ANSWER,
-    TOTAL,
-    decode_release,
-    encode_measurement,
-)
+from dpsql.session.payload import TOTAL, encode_measurement
 from dpsql.session.planning import question_cost, row_count_is_public, total_cost, total_sigma
 from dpsql.session.purses import Purses
 from dpsql.session.table_state import TableState, own_sd, same_shape
-from dpsql.session.warm_progress import WarmProgress
-from dpsql.session.warm_starting import PURPOSE, WarmStarter
+from dpsql.session.text_starting import TextStarter
+from dpsql.session.warm_starting import WarmStarter
 
 _RECENT = 8192
 
@@ -42,21 +38,20 @@ class Asker:
         self.policy = policy
         self.plan = plan
         self.accountant = Accountant.of(plan)
-        self.states = {t.name: TableState.make(t, plan, policy, ledger) for t in policy.tables}
+        self._fold = LedgerFold(policy, plan, ledger)
+        self.states = self._fold.states
         self.purses = Purses(policy, plan, ledger, self.states)
         self.warm_starter = WarmStarter(policy, plan, engine, ledger, entropy, self._follow)
+        self.text_starter = TextStarter(plan, engine, ledger, entropy, self._follow)
         self._engine = engine
         self._ledger = ledger
         self._measurer = Measurer(policy, plan, engine, entropy)
-        self._payer = Payer(policy, plan, ledger, entropy, self._measurer, self.purses, self._follow)
+        self._payer = Payer(policy, plan, engine, ledger, entropy, self.purses, self._follow)
         self._entropy = entropy
         self._reservation: int | None = None
         self._exhausted = False
-        self._seen = 0
         self._recent: OrderedDict[str, Answer] = OrderedDict()
-        self._fold(ledger.events())
-
-    # --- state is a fold of the ledger -------------------------------------------------------------------------
+        self._follow()
 
     def catch_up(self) -> None:
         """Absorb what other processes have released since."""
@@ -66,44 +61,10 @@ class Asker:
     def _follow(self) -> None:
         """Fold what is new in the ledger, own releases included: in the ledger's order, so that replay is the same."""
         self._exhausted = False
-        self._fold(self._ledger.events(self._seen))
-
-    def _fold(self, events: Iterable[Event]) -> None:
-        for event in events:
-            self._seen = max(self._seen, event.sequence)
-            self._take(event)
+        self._fold.follow()
         for state in self.states.values():
             if state.pending and row_count_is_public(self.policy, state.table):
                 self._know_total(state)  # a public count is in no event, and measurements without it answer nothing
-
-    def _take(self, event: Event) -> None:
-        if event.kind == "reserve" and event.payload.get("purpose") == PURPOSE:
-            warm = self.states[event.payload["table"]].warm
-            if warm is not None:
-                warm.reserved(event.reservation, event.cost, event.payload["columns"])
-            return
-        warm = self._warm_start_under(event.reservation)
-        if event.kind == "release":
-            measurements = decode_release(event.payload)
-            if warm is not None:
-                warm.released(event.reservation, [m for _, m in measurements])
-            for kind, measurement in measurements:
-                self._absorb(kind, measurement)
-        elif warm is not None and event.kind == "free":
-            warm.freed(event.reservation)
-        elif warm is not None and event.kind == "burn":
-            warm.burnt(event.reservation)
-
-    def _warm_start_under(self, reservation: int) -> WarmProgress | None:
-        found = (s.warm for s in self.states.values() if s.warm is not None and s.warm.is_open(reservation))
-        return next(found, None)
-
-    def _absorb(self, kind: str, measurement: Measurement) -> None:
-        state = self.states[measurement.table]
-        if kind == TOTAL:
-            state.know_total(measurement)
-        else:
-            state.absorb(measurement, fitted=kind != ANSWER)
 
     # --- the budget --------------------------------------------------------------------------------------------
 
@@ -221,13 +182,15 @@ class Asker:
     def ask_together(self, queries: Sequence[LinearQuery]) -> list[Answer]:
         """Answers to one statement's queries of one shape, none of them known: all from one measurement or one model.
 
-        So the cells of a GROUP BY add up. For tables with a warm start, which is made here if it is not yet, or with
-        noise for each question alone.
+        So the cells of a GROUP BY add up. For queries with first measurements, which are made here if they are not yet,
+        or with noise for each question alone.
         """
-        state = self.states[queries[0].table]
+        state, keyed = self.states[queries[0].table], queries[0].keyed
         model, charged = self._know_total(state)
         if queries[0].scope:
             charged += self.warm_starter.run(state, queries[0].scope)
+        if keyed is not None:
+            charged += self.text_starter.run(state, keyed.text_columns)
         found = [state.measured(q) for q in queries]
         if None not in found:
             answers = [from_measurement(q, *f) for q, f in zip(queries, found, strict=True) if f is not None]
@@ -261,6 +224,7 @@ class Asker:
                 if reservation is None:
                     self._check_untested()
                     break
+                self._measurer.note(model, query)
                 if self._is_hard(state, query, estimate, reservation):
                     return self._measure(state, model, query, queries, reservation, queries, 0.0)
                 passed += 1
@@ -276,6 +240,22 @@ class Asker:
             raise BudgetExhausted(
                 f"no {what} is left", requested=self.payment_share(), remaining=self.remaining_share()
             )
+
+    def released_keys(self, table: str, text_column: str) -> tuple[str | None, ...] | None:
+        """The keys of a text column that may be shown, NULL last; ``None`` before its first touch."""
+        state = self.states[table]
+        found = None if state.texts is None else state.texts.keys(text_column)
+        if found is None:
+            return None
+        prefix = state.table.prefixes.get(text_column)
+        declared = state.table.by_name[(text_column if prefix is None else prefix.column).lower()]
+        return (*found, None) if declared.nullable else found
+
+    def release_keys(self, table: str, text_column: str) -> float:
+        """Make the first touch of a text column, the row count before it; what that charged, in epsilon."""
+        state = self.states[table]
+        _, charged = self._know_total(state)
+        return charged + self.text_starter.run(state, (text_column,))
 
     def _is_hard(self, state: TableState, query: LinearQuery, estimate: int, reservation: int) -> bool:
         """The test, its hard outcome durable before anything else happens."""

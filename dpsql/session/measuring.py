@@ -11,8 +11,7 @@ from dpsql.engine.protocol import Engine
 from dpsql.hypothesis import Axis, Measurement, TableModel, WideHypothesis, coarsen
 from dpsql.mechanism import Entropy, measure
 from dpsql.policy import Policy
-from dpsql.private import Private
-from dpsql.query import Counts, Key, LinearQuery, sort_key
+from dpsql.query import Key, LinearQuery, sort_key
 from dpsql.session.payload import ANSWER, CONTINGENCY, encode_measurement, encode_measurements
 from dpsql.session.planning import contingency_l2_squared
 from dpsql.session.table_state import TableState, measurement_axes
@@ -65,7 +64,7 @@ class Measurer:
         text: tuple[str, ...] = ()
         keys: tuple[Key, ...] = ()
         if keyed is not None:
-            text, keys = keyed.text_columns, all_keys((query, *same))
+            text, keys = keyed.text_columns, _all_keys(query, same)
             if not axes:
                 waiting = self._waiting.pop((query.table, text), {})
                 unknown = (k for k in waiting if not model.sparse(text).knows(k))
@@ -93,19 +92,12 @@ class Measurer:
         text: tuple[str, ...] = (),
         keys: tuple[Key, ...] = (),
     ) -> Measurement:
-        parts = self.counts(table, axes, text, keys)
-        return Measurement(table, axes, measure(parts, sigma, self._entropy), float(sigma), text, keys)
-
-    def counts(
-        self, table: str, axes: tuple[Axis, ...], text: tuple[str, ...] = (), keys: tuple[Key, ...] = ()
-    ) -> Private[Counts]:
-        """Rows in each part, int64 of shape ``([keys,] *axis sizes)``: not released."""
         scope = tuple(c for a in axes for c in a.columns)
         counts = self._engine.keyed_counts(table, text, keys, scope) if text else self._engine.contingency(table, scope)
-        return counts.map(lambda c: np.asarray(coarsen(c, axes, bool(text)), dtype=np.int64))
+        parts = counts.map(lambda c: np.asarray(coarsen(c, axes, bool(text)), dtype=np.int64))
+        return Measurement(table, axes, measure(parts, sigma, self._entropy), float(sigma), text, keys)
 
 
-def all_keys(queries: Sequence[LinearQuery]) -> tuple[Key, ...]:
-    """The distinct keys of the queries, in a public order."""
-    keys = {k for q in queries if q.keyed is not None for k in q.keyed.keys}
+def _all_keys(query: LinearQuery, siblings: Sequence[LinearQuery]) -> tuple[Key, ...]:
+    keys = {k for q in (query, *siblings) if q.keyed is not None for k in q.keyed.keys}
     return tuple(sorted(keys, key=sort_key))

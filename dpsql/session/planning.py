@@ -24,6 +24,12 @@ WARM_TOTAL_SHARE = Fraction(5, 100)
 WARM_HARD_ROUNDS = (10, 30, 100)
 """After a warm start: the fewest whose threshold is at least THRESHOLD times the noise of a wide table's pairs."""
 THRESHOLD = 5.0
+TEXT_SHARE = Fraction(25, 100)
+"""Of a table's start for each text column, half of it at most; more where finite columns need less."""
+LONE_TEXT_SHARE = Fraction(90, 100)
+"""The same where the table has one finite column beside its text."""
+DELTA_SHARE = Fraction(1, 4)
+"""Of delta for the selections of keys, split evenly between text columns and declared prefix lengths."""
 
 
 def make_plan(policy: Policy) -> Plan:
@@ -41,9 +47,12 @@ def make_plan(policy: Policy) -> Plan:
 
 
 def _own_noise_plan(policy: Policy) -> Plan | None:
-    """``planned_queries`` questions with equal shares and no test; ``None`` where the owner wants another strategy."""
+    """``planned_queries`` questions with equal shares and no test; ``None`` where the owner wants another strategy.
+
+    Neither with text columns: which of their strings may be shown is a release of another kind.
+    """
     privacy, mechanism = policy.privacy, policy.mechanism
-    if mechanism.strategy != "auto" or mechanism.hard_rounds is not None:
+    if mechanism.strategy != "auto" or mechanism.hard_rounds is not None or any(t.text for t in policy.tables):
         return None
     plan = replace(calibrate(privacy.epsilon, privacy.delta, hard_rounds=0), questions=privacy.planned_queries)
     return plan if question_cost(plan, policy) > 0 else None
@@ -57,7 +66,7 @@ def _model_sd(plan: Plan, policy: Policy, table: TableDomain) -> float:
 
 
 def _model_plan(policy: Policy) -> Plan:
-    if any(has_warm_start(policy, table) for table in policy.tables):
+    if any(has_start(policy, table) for table in policy.tables):
         return _warm_plan(policy)
     privacy, mechanism = policy.privacy, policy.mechanism
     return calibrate(
@@ -72,8 +81,9 @@ def _model_plan(policy: Policy) -> Plan:
 def _warm_plan(policy: Policy) -> Plan:
     privacy, chosen = policy.privacy, policy.mechanism.hard_rounds
     share = float(policy.mechanism.warm_start)
+    purse = privacy.delta * DELTA_SHARE if any(has_text_start(policy, t) for t in policy.tables) else Fraction(0)
     for rounds in WARM_HARD_ROUNDS if chosen is None else (chosen,):
-        plan = calibrate(privacy.epsilon, privacy.delta, hard_rounds=rounds, release_share=share)
+        plan = calibrate(privacy.epsilon, privacy.delta, hard_rounds=rounds, release_share=share, delta_purse=purse)
         if plan.hard_rounds == 0 or all(_threshold_is_high(plan, policy, table) for table in policy.tables):
             break
     return plan
@@ -90,12 +100,23 @@ def _threshold_is_high(plan: Plan, policy: Policy, table: TableDomain) -> bool:
     return net.threshold(policy.privacy.planned_queries, WARM_FALSE_ALARMS) >= THRESHOLD / sqrt(precision)
 
 
-# --- the warm start's purse -------------------------------------------------------------------------------------
+# --- what is measured before the first answer ---------------------------------------------------------------------
+
+
+def has_start(policy: Policy, table: TableDomain) -> bool:
+    """Whether contingencies of the table, or keys of its text columns, are measured before its first answer."""
+    return has_warm_start(policy, table) or has_text_start(policy, table)
 
 
 def has_warm_start(policy: Policy, table: TableDomain) -> bool:
-    """Whether contingencies of the table are measured before its first answer: two finite columns at least."""
-    return policy.mechanism.strategy == "auto" and sum(column.size > 1 for column in table.finite) >= 2
+    """Whether contingencies are: with two finite columns, or one beside text."""
+    number = sum(column.size > 1 for column in table.finite)
+    return policy.mechanism.strategy == "auto" and (number >= 2 or (number == 1 and bool(table.text)))
+
+
+def has_text_start(policy: Policy, table: TableDomain) -> bool:
+    """Whether frequent keys of the table's text columns are, each at its first touch."""
+    return policy.mechanism.strategy == "auto" and bool(table.text)
 
 
 def is_narrow(table: TableDomain) -> bool:
@@ -104,11 +125,24 @@ def is_narrow(table: TableDomain) -> bool:
 
 
 def warm_units(plan: Plan, policy: Policy, table: TableDomain) -> int:
-    """Units for the table's warm start, row count excluded; the same for each table that has one."""
-    warm = sum(has_warm_start(policy, t) for t in policy.tables)
+    """Units for the contingencies of the table's warm start, row count excluded; 0 where questions are paid alone."""
     if plan.questions or not has_warm_start(policy, table):
         return 0
-    return (plan.release_budget - _totals_purse(plan, policy)) // warm
+    return _start_units(plan, policy) - text_units(plan, policy, table)
+
+
+def text_units(plan: Plan, policy: Policy, table: TableDomain) -> int:
+    """Units for the first touches of the table's text columns, all together."""
+    if not has_text_start(policy, table):
+        return 0
+    number = sum(column.size > 1 for column in table.finite)
+    share = {0: Fraction(1), 1: LONE_TEXT_SHARE}.get(number, min(Fraction(1, 2), TEXT_SHARE * len(table.text)))
+    return int(_start_units(plan, policy) * share)
+
+
+def _start_units(plan: Plan, policy: Policy) -> int:
+    """What each table that has a start may spend on it."""
+    return (plan.release_budget - _totals_purse(plan, policy)) // sum(has_start(policy, t) for t in policy.tables)
 
 
 def warm_precision(plan: Plan, policy: Policy, table: TableDomain) -> float:
@@ -154,7 +188,7 @@ def _totals_purse(plan: Plan, policy: Policy) -> int:
         return 0
     if plan.questions:
         return int(plan.release_budget * TOTAL_SHARE)
-    if not any(has_warm_start(policy, table) for table in policy.tables):
+    if not any(has_start(policy, table) for table in policy.tables):
         return plan.release_budget
     return int(plan.release_budget * min(Fraction(1, 2), WARM_TOTAL_SHARE / policy.mechanism.warm_start))
 
