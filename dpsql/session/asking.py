@@ -20,10 +20,11 @@ from dpsql.result import Answer
 from dpsql.session.answers import exact, from_measurement, from_model, untested
 from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.measuring import Measurer
+from dpsql.session.paying import Payer, unpaid
 from dpsql.session.payload import TOTAL, encode_measurement
-from dpsql.session.planning import row_count_is_public, total_cost, total_sigma
+from dpsql.session.planning import question_cost, row_count_is_public, total_cost, total_sigma
 from dpsql.session.purses import Purses
-from dpsql.session.table_state import TableState, same_shape
+from dpsql.session.table_state import TableState, own_sd, same_shape
 from dpsql.session.text_starting import TextStarter
 from dpsql.session.warm_starting import WarmStarter
 
@@ -45,6 +46,7 @@ class Asker:
         self._engine = engine
         self._ledger = ledger
         self._measurer = Measurer(policy, plan, engine, entropy)
+        self._payer = Payer(policy, plan, engine, ledger, entropy, self.purses, self._follow)
         self._entropy = entropy
         self._reservation: int | None = None
         self._exhausted = False
@@ -88,18 +90,27 @@ class Asker:
             if self.states[table].model is None:  # else another session has just paid for it
                 raise
 
-    def worst_hard_rounds(self, queries: Sequence[LinearQuery]) -> int:
-        """Hard rounds that the queries may need at most: one per scope that no measurement answers."""
+    def payments_left(self) -> int:
+        """How often the budget still pays: for hard rounds, or for questions with noise of their own."""
+        return self.purses.questions_left() if self.plan.questions else self.hard_rounds_left()
+
+    def payment_share(self) -> float:
+        """What one such payment charges, in epsilon."""
+        cost = question_cost(self.plan, self.policy) if self.plan.questions else self.plan.hard_cost
+        return self.plan.epsilon_share(cost)
+
+    def worst_payments(self, queries: Sequence[LinearQuery]) -> int:
+        """Payments that the queries may need at most: one per shape that no measurement answers."""
         scopes: list[LinearQuery] = []
         for q in queries:
-            if self.path(q)[0] in ("test", "uncertified") and not any(same_shape(q, s) for s in scopes):
+            if self.path(q)[0] in ("test", "release", "uncertified") and not any(same_shape(q, s) for s in scopes):
                 scopes.append(q)
         return len(scopes)
 
     def path(self, query: LinearQuery) -> tuple[str, float | None]:
         """How a query would be answered now and its 95 % bound in counts.
 
-        cache, measurement, test, model (no test is made), or uncertified (no test is left).
+        cache, measurement, release (of its own), test, model (no test is made), or uncertified (none is left).
         """
         known = self.known(query)
         if known is not None:
@@ -108,6 +119,8 @@ class Asker:
         found = state.measured(query)
         if found is not None:
             return "measurement", float(error_bound(found[1], not query.is_indicator))
+        if state.own_sigma > 0 and self.payments_left() > 0:
+            return "release", float(error_bound(own_sd([query], float(state.own_sigma)), not query.is_indicator))
         bar = state.error_bar(query)
         error = None if bar is None else float(bar)
         if not state.is_tested(query):
@@ -144,7 +157,7 @@ class Asker:
     def ask(self, query: LinearQuery, siblings: Sequence[LinearQuery] = ()) -> Answer:
         """The answer to a query that is not known, in counts: measured, easy, hard, or uncertified."""
         state = self.states[query.table]
-        if state.has_start(query):
+        if state.asked_together(query):
             return self.ask_together([query])[0]
         model, charged = self._know_total(state)
         if query.scope:
@@ -169,7 +182,8 @@ class Asker:
     def ask_together(self, queries: Sequence[LinearQuery]) -> list[Answer]:
         """Answers to one statement's queries of one shape, none of them known: all from one measurement or one model.
 
-        So the cells of a GROUP BY add up. For queries with first measurements, which are made here if they are not yet.
+        So the cells of a GROUP BY add up. For queries with first measurements, which are made here if they are not yet,
+        or with noise for each question alone.
         """
         state, keyed = self.states[queries[0].table], queries[0].keyed
         model, charged = self._know_total(state)
@@ -180,12 +194,23 @@ class Asker:
         found = [state.measured(q) for q in queries]
         if None not in found:
             answers = [from_measurement(q, *f) for q, f in zip(queries, found, strict=True) if f is not None]
+        elif state.own_sigma > 0:
+            answers = self._paid(state, model, queries)
         else:
             answers = self._modelled(state, model, queries)
         answers[0] = replace(answers[0], charged=answers[0].charged + charged)
         for query, answer in zip(queries, answers, strict=True):
             self._remember_recent(query, answer)
         self._ledger.remember([(q.key, a) for q, a in zip(queries, answers, strict=True)])
+        return answers
+
+    def _paid(self, state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[Answer]:
+        """One release for all; when no question is left, what earlier ones say, or the model, not certified."""
+        answers = self._payer.pay(state, queries)
+        if answers is None:
+            if any(state.measured(q) is None for q in queries):
+                self._check_untested()
+            answers = [unpaid(state, model, q) for q in queries]
         return answers
 
     def _modelled(self, state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[Answer]:
@@ -211,8 +236,10 @@ class Asker:
     def _check_untested(self) -> None:
         """BudgetExhausted where the policy wants no answer without a test: another session was faster."""
         if self.policy.mechanism.when_spent == "refuse":
-            share = self.plan.epsilon_share(self.plan.hard_cost)
-            raise BudgetExhausted("no hard round is left", requested=share, remaining=self.remaining_share())
+            what = "planned question" if self.plan.questions else "hard round"
+            raise BudgetExhausted(
+                f"no {what} is left", requested=self.payment_share(), remaining=self.remaining_share()
+            )
 
     def released_keys(self, table: str, text_column: str) -> tuple[str | None, ...] | None:
         """The keys of a text column that may be shown, NULL last; ``None`` before its first touch."""

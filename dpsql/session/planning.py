@@ -1,5 +1,6 @@
-"""The session's plan from public numbers only: how many hard rounds, which shares. Fixed when a ledger is created."""
+"""The session's plan from public numbers only: which strategy and shares. Fixed when a ledger is created."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import comb, sqrt
 
@@ -7,6 +8,7 @@ from dpsql.accounting import Plan, calibrate
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.warm_start import NARROW_CELLS, ONE_WAY_SHARE
 from dpsql.policy import Policy
+from dpsql.session.predicting import Forecast, own_noise_is_better
 
 HARD_ROUNDS = 20
 MEASURE_SHARE = 0.65
@@ -31,7 +33,39 @@ DELTA_SHARE = Fraction(1, 4)
 
 
 def make_plan(policy: Policy) -> Plan:
-    """The plan of a new ledger. PolicyError when epsilon is too small for it."""
+    """The plan of a new ledger: noise for each question alone where few are planned, else models of whole tables.
+
+    PolicyError when epsilon is too small for it.
+    """
+    own, models = _own_noise_plan(policy), _model_plan(policy)
+    if own is None:
+        return models
+    better = all(
+        own_noise_is_better(float(question_sigma(own, policy, t)), _model_sd(models, policy, t)) for t in policy.tables
+    )
+    return own if better else models
+
+
+def _own_noise_plan(policy: Policy) -> Plan | None:
+    """``planned_queries`` questions with equal shares and no test; ``None`` where the owner wants another strategy.
+
+    Neither with text columns: which of their strings may be shown is a release of another kind.
+    """
+    privacy, mechanism = policy.privacy, policy.mechanism
+    if mechanism.strategy != "auto" or mechanism.hard_rounds is not None or any(t.text for t in policy.tables):
+        return None
+    plan = replace(calibrate(privacy.epsilon, privacy.delta, hard_rounds=0), questions=privacy.planned_queries)
+    return plan if question_cost(plan, policy) > 0 else None
+
+
+def _model_sd(plan: Plan, policy: Policy, table: TableDomain) -> float:
+    """Sd (counts) foreseen for a typical question; without a warm start that of a paid answer."""
+    if has_warm_start(policy, table):
+        return Forecast(table, warm_precision(plan, policy, table)).typical_sd
+    return float(plan.for_sensitivity(query_sensitivity(table), contingency_l2_squared(policy, table)).sigma)
+
+
+def _model_plan(policy: Policy) -> Plan:
     if any(has_start(policy, table) for table in policy.tables):
         return _warm_plan(policy)
     privacy, mechanism = policy.privacy, policy.mechanism
@@ -91,8 +125,8 @@ def is_narrow(table: TableDomain) -> bool:
 
 
 def warm_units(plan: Plan, policy: Policy, table: TableDomain) -> int:
-    """Units for the contingencies of the table's warm start, row count excluded."""
-    if not has_warm_start(policy, table):
+    """Units for the contingencies of the table's warm start, row count excluded; 0 where questions are paid alone."""
+    if plan.questions or not has_warm_start(policy, table):
         return 0
     return _start_units(plan, policy) - text_units(plan, policy, table)
 
@@ -118,6 +152,19 @@ def warm_precision(plan: Plan, policy: Policy, table: TableDomain) -> float:
     return float(plan.release_precision * units / plan.release_budget / l2_squared)
 
 
+# --- noise for each question alone ------------------------------------------------------------------------------
+
+
+def question_cost(plan: Plan, policy: Policy) -> int:
+    """Units for the release that answers one question; 0 where the plan foresees none."""
+    return (plan.release_budget - _totals_purse(plan, policy)) // plan.questions if plan.questions else 0
+
+
+def question_sigma(plan: Plan, policy: Policy, table: TableDomain) -> Fraction:
+    """Noise of each count in the release that answers one question, in counts."""
+    return plan.release_sigma(question_cost(plan, policy), contingency_l2_squared(policy, table))
+
+
 # --- row counts -------------------------------------------------------------------------------------------------
 
 
@@ -139,6 +186,8 @@ def total_cost(plan: Plan, policy: Policy, table: TableDomain) -> int:
 def _totals_purse(plan: Plan, policy: Policy) -> int:
     if _private_totals(policy) == 0:
         return 0
+    if plan.questions:
+        return int(plan.release_budget * TOTAL_SHARE)
     if not any(has_start(policy, table) for table in policy.tables):
         return plan.release_budget
     return int(plan.release_budget * min(Fraction(1, 2), WARM_TOTAL_SHARE / policy.mechanism.warm_start))

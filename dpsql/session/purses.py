@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dpsql.accounting import Accountant, Plan
 from dpsql.ledger.protocol import Ledger
 from dpsql.policy import Policy
-from dpsql.session.planning import total_cost
+from dpsql.session.planning import question_cost, total_cost
 from dpsql.session.table_state import TableState
 
 
@@ -32,6 +32,15 @@ class Purses:
             return 0
         free = self._plan.total_units - totals.spent - (totals.reserved - own) - self.pending()
         return max(0, min(free // self._plan.hard_cost, self._plan.hard_rounds))
+
+    def questions_left(self) -> int:
+        """Questions that the budget still gives noise of their own; 0 in a plan with models."""
+        cost = question_cost(self._plan, self._policy)
+        if cost == 0:
+            return 0
+        totals = self._ledger.totals()
+        free = self._plan.total_units - totals.spent - totals.reserved - self.pending()
+        return max(0, min(free // cost, self._plan.questions))
 
     def spent_on_totals(self) -> int:
         """Units that row counts have cost so far."""
@@ -82,10 +91,14 @@ class Purses:
         planned_text = sum(s.texts.units for s in self._states.values() if s.texts is not None)
         totals, warm, text = self.spent_on_totals(), self.spent_on_warm_starts(), self.spent_on_texts()
         hard = max(0, self._ledger.totals().spent - totals - warm - text)
+        questions = plan.questions * question_cost(plan, self._policy)
         rows = [("hard rounds", share(hard), share(plan.hard_rounds * plan.hard_cost))]
+        if plan.questions:
+            rows = [("questions", share(hard), share(questions))]
         if planned_text:
             rows.insert(0, ("text columns", share(text), share(planned_text)))
         if planned_warm:
             rows.insert(0, ("warm start", share(warm), share(planned_warm)))
-        rows.append(("row counts", share(totals), share(plan.release_budget - planned_warm - planned_text)))
+        planned_totals = plan.release_budget - planned_warm - planned_text - questions
+        rows.append(("row counts", share(totals), share(planned_totals)))
         return tuple(rows)

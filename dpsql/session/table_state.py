@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from math import inf, prod
 
@@ -22,6 +23,7 @@ from dpsql.session.planning import (
     has_warm_start,
     is_narrow,
     query_sensitivity,
+    question_sigma,
     warm_precision,
     warm_units,
 )
@@ -33,6 +35,8 @@ MEASURED_SHARE = 1 / 3
 """Without a warm start: a measurement whose exact bound is below this share of theta answers without a test."""
 ACCURATE = 2.0
 """After a warm start: a measurement answers when its noise is at most twice that of one count for the whole budget."""
+COVERED = 1.5
+"""With noise for each question alone: a measurement answers when its noise is at most so many times a new release's."""
 CERTIFIED_SHARE = 0.05
 """No certificate is shown when theta exceeds this share of the rows: it would say nothing."""
 TESTED_COLUMNS = 3
@@ -61,14 +65,16 @@ class TableState:
     """Counts: a measurement with at most this sd answers without a test (tables with a warm start)."""
     error_factor: float = 1.4
     memory: Memory | None = None
+    own_sigma: Fraction = Fraction(0)
+    """Counts: noise of each count where every question gets noise of its own; 0 elsewhere."""
 
     @classmethod
     def make(cls, table: TableDomain, plan: Plan, policy: Policy, memory: Memory | None = None) -> "TableState":
         l2_squared = contingency_l2_squared(policy, table)
         net = plan.for_sensitivity(query_sensitivity(table), l2_squared)
         planned = policy.privacy.planned_queries
-        warm = has_warm_start(policy, table)
-        starts = text_starts(plan, policy, table)
+        warm = plan.questions == 0 and has_warm_start(policy, table)
+        starts = {} if plan.questions else text_starts(plan, policy, table)
         theta = net.threshold(planned, WARM_FALSE_ALARMS if warm or starts else FALSE_ALARMS) if net.hard_rounds else 0
         out = cls(table, net, theta, net.certified_bound(planned, theta=theta) if net.hard_rounds else 0)
         out.memory = memory
@@ -77,6 +83,8 @@ class TableState:
             out.warm = WarmProgress(table, warm_units(plan, policy, table), warm_precision(plan, policy, table))
             out.accurate = ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared))
             out.error_factor = float(policy.mechanism.error_factor)
+        if plan.questions:
+            out.own_sigma = question_sigma(plan, policy, table)
         return out
 
     @cached_property
@@ -93,7 +101,8 @@ class TableState:
             self.model.absorb(total)
             return self.model
         wide = self.warm is not None and not is_narrow(self.table)
-        self.model = TableModel(self.table, total, float(max(self.theta, 1)), wide=wide)
+        alpha = max(float(self.theta), float(self.own_sigma), 1.0)
+        self.model = TableModel(self.table, total, alpha, wide=wide)
         if self.warm is not None:
             self.warm.know_total(self.model.total)
             growing = self.warm.touched_later
@@ -125,6 +134,10 @@ class TableState:
         """Whether the query is about finite columns that a warm start measures."""
         return self.warm is not None and query.keyed is None
 
+    def asked_together(self, query: LinearQuery) -> bool:
+        """Whether one statement's queries of the query's shape come all from one measurement or one model."""
+        return self.own_sigma > 0 or self.has_start(query)
+
     def has_start(self, query: LinearQuery) -> bool:
         """Whether something is measured before the first answer to such a query."""
         return self.warmed(query) if query.keyed is None else self.texts is not None
@@ -133,6 +146,10 @@ class TableState:
         """``(value, sd)`` of a measurement that is accurate enough to answer without a test: by its noise alone."""
         if self.model is None:
             return None
+        if self.own_sigma > 0:
+            limit = COVERED * own_sd([query], float(self.own_sigma))
+            found = self.model.measured(query, limit)
+            return found if found is not None and found[1] <= limit else None
         if query.keyed is None and not query.factors:
             return self.model.measured(query)  # the row count is always its own measurement's
         if self.warmed(query):
@@ -193,6 +210,26 @@ def measurement_axes(
             same = [s.factors[i].weights for s in siblings if s.factors[i].columns == factor.columns]
             axes.append(Axis.level_sets(factor.columns, [factor.weights, *same]))
     return split_identity(axes) if keyed is None or not keyed.columns else tuple(axes)
+
+
+def own_axes(queries: Sequence[LinearQuery]) -> tuple[Axis, ...]:
+    """The coarsest parts on which queries of one shape are constant: what a release for them alone measures.
+
+    Without text columns, which this plan does not know.
+    """
+    return split_identity(
+        [
+            Axis.level_sets(factor.columns, [q.factors[i].weights for q in queries])
+            for i, factor in enumerate(queries[0].factors)
+        ]
+    )
+
+
+def own_sd(queries: Sequence[LinearQuery], sigma: float) -> float:
+    """The largest sd (counts) among queries of one shape that one release with noise ``sigma`` answers."""
+    axes = own_axes(queries)
+    silent = Measurement(queries[0].table, axes, np.zeros([a.size for a in axes], dtype=np.int64), sigma)
+    return max(found[1] for q in queries if (found := silent.answer(q)) is not None)
 
 
 def same_shape(a: LinearQuery, b: LinearQuery) -> bool:
