@@ -13,8 +13,10 @@ _NORMAL = 1.96
 def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> int | None:
     """About 95 %, in counts, for the model's answer to a query that lists keys; ``None`` before their selection.
 
-    The listed keys together have W rows, up to noise and to what is not known of keys that were not shown. Of these
-    rows the finite columns select between none and all, and at most ``finite_limit`` rows of the table (Frechet).
+    The listed keys together have W rows, up to noise and to what is not known of keys that were not shown. Of each
+    key's rows the finite columns select a share in [0, 1], the model's p on average: its variance is at most p (1 - p)
+    (Bhatia, Davis 2000), and shares of different keys are taken as independent. Never wider than what holds for any
+    shares: none or all of W, at most ``finite_limit`` rows of the table (Frechet).
     """
     keyed = query.keyed
     if keyed is None:
@@ -27,6 +29,9 @@ def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> i
     spread = _NORMAL * sqrt(variance)
     if not query.scope:
         return max(1, ceil(spread)) + (not query.is_indicator)
-    rows = sum(float(w) * sparse.weight(k) for w, k in zip(most, keyed.keys, strict=True))
+    rows = [float(w) * sparse.weight(k) for w, k in zip(most, keyed.keys, strict=True)]
     estimate = model.estimate(query)
-    return max(1, ceil(max(estimate, min(rows + spread, finite_limit) - estimate))) + (not query.is_indicator)
+    share = min(1.0, max(0.0, estimate / max(sum(rows), 1.0)))
+    mixed = _NORMAL * sqrt(variance + sum(r * r for r in rows) * share * (1.0 - share))
+    widest = max(estimate, min(sum(rows) + spread, finite_limit) - estimate)
+    return max(1, ceil(min(mixed, widest))) + (not query.is_indicator)

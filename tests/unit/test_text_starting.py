@@ -250,3 +250,32 @@ def test_a_table_of_text_alone() -> None:
     assert answer.value is not None
     assert answer.error is not None
     assert abs(answer.value - COUNTS["k00"]) <= 2 * answer.error
+
+
+def test_a_long_list_is_paid_as_one_count() -> None:
+    rules = policy(strategy="sparse-pmw", hard_rounds=2)
+    ledger = ledger_of(rules)
+    asker, coins = asker_of(rules, ledger)
+    asker._know_total(asker.states["t"])
+    coins.hard = True
+    keys = [f"k{i:02}" for i in range(20)]
+    answer = asker.ask(word(*keys))
+    sigma = float(asker.states["t"].net.sigma)
+    assert answer.source == "measurement"
+    assert answer.error is not None
+    assert answer.error <= 1.96 * sigma * 2**0.5 + 2 < 1.96 * sigma * len(keys) ** 0.5
+    assert answer.value is not None
+    assert abs(answer.value - sum(COUNTS[k] for k in keys)) <= 3 * answer.error
+    model = asker.states["t"].model
+    assert model is not None
+    assert all(model.sparse(("w",)).knows((k,)) for k in keys)
+    second, _ = asker_of(rules, ledger, 2)
+    again = second.states["t"].model
+    assert again is not None
+    assert again.estimate(word(*keys)).hex() == model.estimate(word(*keys)).hex()
+    assert second.known(word(*keys)) is not None
+    assert ledger.totals().spent <= asker.plan.total_units
+    short = asker.ask(word("k00", "k01"))  # too few keys for that: each with the noise of the whole round
+    assert short.source == "measurement"
+    assert short.error is not None
+    assert short.error <= 1.96 * sigma * 2**0.5 + 2
