@@ -21,7 +21,7 @@ from dpsql.engine.text_index import TextIndex
 from dpsql.errors import EngineError, UnknownName
 from dpsql.policy import Policy
 from dpsql.private import Private
-from dpsql.query import Counts, Key
+from dpsql.query import Counts, Key, KeyCounts
 
 WHOLE_CELLS = 1 << 22
 """A universe (or the part of it in use) up to here is counted in one scan; every smaller scope is a sum over it."""
@@ -140,14 +140,24 @@ class DuckDbEngine:
         scope_of(domain, columns)
         text_columns_of(domain, text_columns)
         with self._lock:
-            index = self._texts.get((domain.name, text_columns))
-            if index is None:
-                name = f"dpsql_text_{len(self._texts)}"
-                index = TextIndex(self._reader, name, domain, self._rows[domain.name], text_columns)
-                self._texts[domain.name, text_columns] = index
-            counts = index.counts(keys, columns)
+            counts = self._text_index(domain, text_columns).counts(keys, columns)
         counts.setflags(write=False)
         return Private(counts)
+
+    def key_counts(self, table: str, text_column: str) -> Private[KeyCounts]:
+        """Every string of a text column and its number of counted rows, NULL left out; see the protocol."""
+        domain = private_table(self._policy, table)
+        text_columns_of(domain, (text_column,))
+        with self._lock:
+            return Private(self._text_index(domain, (text_column,)).strings())
+
+    def _text_index(self, table: TableDomain, text_columns: tuple[str, ...]) -> TextIndex:
+        index = self._texts.get((table.name, text_columns))
+        if index is None:
+            name = f"dpsql_text_{len(self._texts)}"
+            index = TextIndex(self._reader, name, table, self._rows[table.name], text_columns)
+            self._texts[table.name, text_columns] = index
+        return index
 
     def fingerprint(self) -> str:
         """SHA-256 over the content of the private tables, whatever the row order, file or DuckDB version."""
