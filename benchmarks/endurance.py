@@ -26,7 +26,7 @@ GROWTH = 1.1
 
 
 def endless(table: BenchmarkTable, new: float, seed: int) -> Iterator[str]:
-    """Statements without end. A share ``new`` (at most .4) is drawn afresh, others repeat one of the latest by a Zipf law."""
+    """Statements without end: a share ``new`` (at most .4) drawn afresh, the others one of the latest by a Zipf law."""
     rng = np.random.default_rng(seed)
     ranks = np.arange(1, 10 * BLOCK + 1) ** -ZIPF
     ranks = np.cumsum(ranks / ranks.sum())

@@ -37,14 +37,16 @@ _STATEMENT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CONDITION = re.compile(
-    rf"(?P<column>{_WORD})(?:"
+    rf"(?P<all>(?P<column>{_WORD})(?:"
     rf"{_O}(?P<symbol><=|>=|<>|!=|=|<|>){_O}(?P<one>{_STRING}|{_NUMBER})"
     rf"|{_S}BETWEEN{_S}(?P<low>{_NUMBER}){_S}AND{_S}(?P<high>{_NUMBER})"
     rf"|{_S}IN{_O}\({_O}(?P<strings>{_STRING}(?:{_O},{_O}{_STRING})*){_O}\)"
     rf"|{_S}IN{_O}\({_O}(?P<numbers>{_NUMBER}(?:{_O},{_O}{_NUMBER})*){_O}\)"
-    rf")(?:(?P<end>\Z)|{_S}AND{_S})",
+    rf"))(?:(?P<end>\Z)|{_S}AND{_S})",
     re.IGNORECASE,
 )
+_Condition = tuple[str, Weights, tuple[Factor, ...] | None]
+"""A column, the weights of its cells, and the canonical factors of these: ``None`` when all are 0."""
 _STRINGS, _NUMBERS = re.compile(_STRING), re.compile(_NUMBER)
 _BLANK = re.compile(_O)
 
@@ -54,7 +56,7 @@ class PlainCounts:
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._conditions: Lru[tuple[str, Weights, tuple[Factor, ...] | None]] = Lru(_CACHED_CELLS)
+        self._conditions: Lru[_Condition] = Lru(_CACHED_CELLS)
         self._words: Lru[bool] = Lru(_WORDS)
 
     def lower(self, text: str) -> Statement | None:
@@ -78,17 +80,15 @@ class PlainCounts:
         block = Block(RELEASED, table.name, (), (), ((),), (aggregate,))
         return Statement(text, (block,), (DirectColumn(COUNT_STAR if alias is None else alias, "a0"),), None)
 
-    def _where(
-        self, table: TableDomain, where: str | None
-    ) -> list[tuple[str, Weights, tuple[Factor, ...] | None]] | None:
-        """Column, weights and canonical factors of each condition."""
-        out: list[tuple[str, Weights, tuple[Factor, ...] | None]] = []
+    def _where(self, table: TableDomain, where: str | None) -> list[_Condition] | None:
+        """What each condition selects."""
+        out: list[_Condition] = []
         position, ended = 0, where is None
         while where is not None and not ended:
             match = _CONDITION.match(where, position)
             if match is None:
                 return None
-            key = (table.name, where[position : match.end()] if match["end"] is None else where[position:] + " AND ")
+            key = (table.name, match["all"])
             known = self._conditions.get(key)
             if known is None:
                 known = self._condition(table, match)
@@ -99,18 +99,14 @@ class PlainCounts:
             position, ended = match.end(), match["end"] is not None
         return out
 
-    def _condition(
-        self, table: TableDomain, match: re.Match[str]
-    ) -> tuple[str, Weights, tuple[Factor, ...] | None] | None:
+    def _condition(self, table: TableDomain, match: re.Match[str]) -> _Condition | None:
         domain = table.by_name.get(match["column"].lower())
         if domain is None or isinstance(domain, TextDomain) or not self._is_bare(match["column"]):
             return None
         weights = _strings(domain, match) if isinstance(domain, CategoryDomain) else _numbers(domain, match)
         return None if weights is None else (domain.name, weights, _factors(table, domain.name, weights))
 
-    def _form(
-        self, table: TableDomain, conditions: Sequence[tuple[str, Weights, tuple[Factor, ...] | None]]
-    ) -> Form | None:
+    def _form(self, table: TableDomain, conditions: Sequence[_Condition]) -> Form | None:
         """The product of the conditions; ``None`` when it touches too many cells."""
         by_column: dict[str, tuple[Weights, tuple[Factor, ...] | None]] = {}
         for column, weights, factors in conditions:
