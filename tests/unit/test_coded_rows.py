@@ -32,9 +32,7 @@ def database(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("unit", [None, "owner"])
 @pytest.mark.parametrize("chunk", [7, 1 << 20])
-def test_codes_count_as_scans_do(
-    database: Path, monkeypatch: pytest.MonkeyPatch, unit: str | None, chunk: int
-) -> None:
+def test_codes_count_as_scans_do(database: Path, monkeypatch: pytest.MonkeyPatch, unit: str | None, chunk: int) -> None:
     table = TableDomain("people", COLUMNS, unit=unit, max_rows_per_unit=20)
     coded = DuckDbEngine(database, policy_of(table))
     assert table.cells > duckdb_engine.WHOLE_CELLS
