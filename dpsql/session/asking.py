@@ -99,6 +99,10 @@ class Asker:
         cost = question_cost(self.plan, self.policy) if self.plan.questions else self.plan.hard_cost
         return self.plan.epsilon_share(cost)
 
+    @property
+    def payment_name(self) -> str:
+        return "planned question" if self.plan.questions else "hard round"
+
     def worst_payments(self, queries: Sequence[LinearQuery]) -> int:
         """Payments that the queries may need at most: one per shape that no measurement answers."""
         scopes: list[LinearQuery] = []
@@ -236,10 +240,8 @@ class Asker:
     def _check_untested(self) -> None:
         """BudgetExhausted where the policy wants no answer without a test: another session was faster."""
         if self.policy.mechanism.when_spent == "refuse":
-            what = "planned question" if self.plan.questions else "hard round"
-            raise BudgetExhausted(
-                f"no {what} is left", requested=self.payment_share(), remaining=self.remaining_share()
-            )
+            share = self.payment_share()
+            raise BudgetExhausted(f"no {self.payment_name} is left", requested=share, remaining=self.remaining_share())
 
     def released_keys(self, table: str, text_column: str) -> tuple[str | None, ...] | None:
         """The keys of a text column that may be shown, NULL last; ``None`` before its first touch."""
