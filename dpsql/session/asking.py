@@ -17,7 +17,7 @@ from dpsql.policy import Policy
 from dpsql.private import Private
 from dpsql.query import Counts, LinearQuery
 from dpsql.result import Answer
-from dpsql.session.answers import exact, from_measurement, from_model, untested
+from dpsql.session.answers import exact, from_measurement, from_model, rounded_together, untested
 from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.measuring import Measurer
 from dpsql.session.paying import Payer, unpaid
@@ -219,7 +219,7 @@ class Asker:
 
     def _modelled(self, state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[Answer]:
         """The model's answers if all pass the test or none is made; else the measurement of a hard round."""
-        estimates = [round(model.estimate(q)) for q in queries]
+        estimates = rounded_together(model.estimate(q) for q in queries)
         passed = 0
         if state.net.hard_rounds > 0 and state.is_tested(queries[0]):
             for query, estimate in zip(queries, estimates, strict=True):
