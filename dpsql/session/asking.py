@@ -261,7 +261,7 @@ class Asker:
 
     def _is_hard(self, state: TableState, query: LinearQuery, estimate: int, reservation: int) -> bool:
         """The test, its hard outcome durable before anything else happens."""
-        value = self._counts(query).map(query.floor)
+        value = self._measurer.counts(query).map(query.floor)
         self._reservation = None  # an interrupt may lose a hard outcome: then nothing is tested under it again
         with self._ledger.drawing(reservation):
             outcome = two_sided(value, estimate, state.theta, state.test, self._entropy)
@@ -288,11 +288,6 @@ class Asker:
         if len(self._recent) > _RECENT:
             self._recent.popitem(last=False)
 
-    def _counts(self, query: LinearQuery) -> Private[Counts]:
-        if query.keyed is None:
-            return self._engine.contingency(query.table, query.scope)
-        return self._engine.keyed_counts(query.table, query.keyed.text_columns, query.keyed.keys, query.scope)
-
     def _measure(
         self,
         state: TableState,
@@ -304,11 +299,11 @@ class Asker:
         charged: float,
     ) -> list[Answer]:
         """The hard round after its record is durable: measure the scope, make that durable, absorb, answer."""
-        payload, measurement = self._measurer.measure(state, model, query, same)
+        payload, find = self._measurer.measure(state, model, query, same)
         charged += self.plan.epsilon_share(self.plan.hard_cost)
         answers = []
         for q in answered:
-            found = measurement.answer(q)
+            found = find(q)
             if found is None:
                 raise InternalError("a hard round measured parts that do not determine its own query")
             answers.append(from_measurement(q, *found, charged=charged if q is query else 0.0))

@@ -15,7 +15,7 @@ from dpsql.mechanism import ThresholdTest
 from dpsql.policy import Policy
 from dpsql.query import LinearQuery
 from dpsql.session.error_bars import ErrorBars, Memory
-from dpsql.session.payload import ANSWER, DISTINCT, TOTAL
+from dpsql.session.payload import ANSWER, DISTINCT, ONE_COUNT, TOTAL
 from dpsql.session.planning import (
     FALSE_ALARMS,
     WARM_FALSE_ALARMS,
@@ -116,6 +116,8 @@ class TableState:
 
     def absorb(self, kind: str, measurement: Measurement) -> None:
         """Take in what the ledger released, in its order."""
+        if kind == ONE_COUNT:
+            return
         if kind == TOTAL:
             self.know_total(measurement)
         elif self.model is None:
