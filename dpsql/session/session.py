@@ -18,6 +18,7 @@ from dpsql.query import Form, LinearQuery
 from dpsql.result import Answer, Budget, Explanation, Result
 from dpsql.session.asking import Asker
 from dpsql.session.explaining import explanation
+from dpsql.session.outlook import outlook
 from dpsql.session.table_state import same_shape
 from dpsql.sql import FrontEnd
 from dpsql.sql.public_sql import PublicSql
@@ -85,6 +86,8 @@ class Session:
                 answered,
                 free,
                 self._asker.purses.shares(),
+                tuple(outlook(state) for state in self._asker.states.values()),
+                self._asker.payments_left() if plan.questions else None,
             )
 
     def tables(self) -> tuple[TableDomain, ...]:
@@ -152,9 +155,8 @@ class Session:
         worst, left = asker.worst_payments(missing), asker.payments_left()
         if worst > left:
             share = asker.payment_share()
-            what = "planned questions" if self._plan.questions else "hard rounds"
             raise BudgetExhausted(
-                f"this statement may need {worst} {what}, {left} are left",
+                f"this statement may need {worst} {asker.payment_name}s, {left} are left",
                 requested=worst * share,
                 remaining=left * share,
             )
