@@ -70,6 +70,8 @@ def answer_object(value: object, answer: Answer) -> dict[str, Any]:
 def to_json(value: object, *, indent: int | None = None) -> str:
     """JSON text that a terminal can show: characters that control it are escaped."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    if text.isprintable():
+        return text
     return "".join(c if c == "\n" or c.isprintable() or c == " " else _json_escape(c) for c in text)
 
 
