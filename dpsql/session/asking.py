@@ -243,7 +243,12 @@ class Asker:
             share = self.payment_share()
             raise BudgetExhausted(f"no {self.payment_name} is left", requested=share, remaining=self.remaining_share())
 
-    def released_keys(self, table: str, text_column: str) -> tuple[str | None, ...] | None:
+    @property
+    def selects_keys(self) -> bool:
+        """Whether the plan releases frequent keys of text columns: then they can be groups."""
+        return any(state.texts is not None for state in self.states.values())
+
+    def keys(self, table: str, text_column: str) -> tuple[str | None, ...] | None:
         """The keys of a text column that may be shown, NULL last; ``None`` before its first touch."""
         state = self.states[table]
         found = None if state.texts is None else state.texts.keys(text_column)
@@ -254,10 +259,21 @@ class Asker:
         return (*found, None) if declared.nullable else found
 
     def release_keys(self, table: str, text_column: str) -> float:
-        """Make the first touch of a text column, the row count before it; what that charged, in epsilon."""
+        """Make the first touch of a text column, the row count before it; what that charged, in epsilon.
+
+        BudgetExhausted when it cannot be paid any more.
+        """
         state = self.states[table]
         _, charged = self._know_total(state)
-        return charged + self.text_starter.run(state, (text_column,))
+        charged += self.text_starter.run(state, (text_column,))
+        start = None if state.texts is None else state.texts.pending(text_column)
+        if start is not None:
+            raise BudgetExhausted(
+                f"the first touch of {text_column} cannot be paid any more",
+                requested=self.plan.epsilon_share(start.units),
+                remaining=self.remaining_share(),
+            )
+        return charged
 
     def _is_hard(self, state: TableState, query: LinearQuery, estimate: int, reservation: int) -> bool:
         """The test, its hard outcome durable before anything else happens."""

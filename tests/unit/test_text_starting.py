@@ -86,7 +86,7 @@ def test_the_printed_count_is_not_the_noise_that_selected_the_key() -> None:
     drawn: list[list[int]] = []
     engine = MemoryEngine(rules, {"t": ROWS})
     asker = Asker(rules, Plan.from_json(ledger.header["plan"]), engine, ledger, Written(3, []))
-    keys = list(asker.released_keys("t", "w") or ()) if asker.release_keys("t", "w") else []
+    keys = list(asker.keys("t", "w") or ()) if asker.release_keys("t", "w") else []
     assert keys[-1] is None
     _, selected, _, counted, *_ = drawn
     assert len(selected) == len(COUNTS) - 1
@@ -99,9 +99,9 @@ def test_the_printed_count_is_not_the_noise_that_selected_the_key() -> None:
 def test_only_frequent_keys_are_released() -> None:
     rules = policy()
     asker, _ = asker_of(rules, ledger_of(rules))
-    assert asker.released_keys("t", "w") is None
+    assert asker.keys("t", "w") is None
     asker.release_keys("t", "w")
-    released = asker.released_keys("t", "w")
+    released = asker.keys("t", "w")
     assert released is not None
     start = text_starts(asker.plan, rules, TABLE)["w"]
     assert {k for k, n in COUNTS.items() if n > start.most_hidden} <= set(released)
@@ -135,7 +135,7 @@ def test_prefixes_are_columns_of_their_own() -> None:
     assert answer.error is not None
     assert abs(answer.value - truth) <= 2 * answer.error
     assert touches(ledger) == ["w[:1]"]
-    assert asker.released_keys("t", "w[:1]") == ("k", "r", None)
+    assert asker.keys("t", "w[:1]") == ("k", "r", None)
 
 
 def test_finite_columns_beside_strings_are_bounded_by_both() -> None:
@@ -196,7 +196,7 @@ def test_a_selection_is_made_once_even_when_its_noise_was_lost() -> None:
     second, _ = asker_of(rules, ledger, 2)
     answer = second.ask(word("k00"))
     assert touches(ledger) == ["w"]
-    assert second.released_keys("t", "w") == (None,)
+    assert second.keys("t", "w") == (None,)
     assert answer.value is not None
     assert ledger.totals().spent <= second.plan.total_units
 
