@@ -27,7 +27,7 @@ from dpsql.session.planning import (
     warm_precision,
     warm_units,
 )
-from dpsql.session.predicting import Forecast, half_width
+from dpsql.session.predicting import NOMINAL_ROWS, Forecast, half_width
 from dpsql.session.text_plan import text_starts
 from dpsql.session.text_progress import TextProgress
 from dpsql.session.warm_progress import WarmProgress
@@ -188,7 +188,7 @@ class TableState:
         """Errors foreseen from the warm start's plan; ``None`` for tables without one."""
         if self.warm is None:
             return None
-        total = inf if self.model is None else self.model.total
+        total = NOMINAL_ROWS if self.model is None else self.model.total
         if self._forecast is None or self._forecast[0] != total:
             self._forecast = total, Forecast(self.table, self.warm.precision, total)
         return self._forecast[1]
