@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from benchmarks.workload import Column
+from benchmarks.workload import Column, TextColumn
 from dpsql.domain import CategoryDomain, ColumnDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.policy import Mechanism, Policy, Privacy, Strategy
 
@@ -29,11 +29,12 @@ EDGES: dict[str, tuple[float, ...]] = {
 
 @dataclass(frozen=True)
 class BenchmarkTable:
-    """A DuckDB file, the domains of its columns, and the columns a workload may touch."""
+    """A DuckDB file, the domains of its columns, and the columns a workload may touch, one of them text at most."""
 
     path: Path
     domain: TableDomain
     columns: tuple[Column, ...]
+    text: TextColumn | None = None
 
     def policy(
         self,
@@ -47,27 +48,47 @@ class BenchmarkTable:
         return Policy(privacy, (self.domain,), Mechanism(strategy, hard_rounds))
 
 
-def adult6(folder: Path) -> BenchmarkTable:
-    """UCI Adult, 48,842 rows, 6 columns: age in bins of 5 years, workclass, education, marital status, sex, income."""
+def adult6(folder: Path, chosen: str = "") -> BenchmarkTable:
+    """UCI Adult, 48,842 rows, 6 columns: age in bins of 5 years, workclass, education, marital status, sex, income.
+
+    ``chosen``: SQL condition on ``file_row_number`` for a table of fewer rows.
+    """
     path = folder / "adult6.duckdb"
     names = ("workclass", "education", "marital_status", "sex", "income")
     with duckdb.connect(str(path)) as con:
-        con.execute(f"CREATE TABLE adult AS SELECT (age - age % 5)::DOUBLE AS age, {', '.join(names)} FROM '{ADULT}'")
-        values = {n: _distinct(con, "adult", n) for n in names}
+        source = f"read_parquet('{ADULT}', file_row_number = true)" + (f" WHERE {chosen}" if chosen else "")
+        con.execute(f"CREATE TABLE adult AS SELECT (age - age % 5)::DOUBLE AS age, {', '.join(names)} FROM {source}")
+        values = {n: distinct(con, f"'{ADULT}'", n) for n in names}
     domains: list[ColumnDomain] = [NumberDomain("age", AGE_EDGES, nullable=False)]
     domains += [CategoryDomain(n, values[n], nullable=False) for n in names]
     columns = (Column("age", AGE_EDGES[:-1], ordered=True), *(Column(n, values[n]) for n in names))
     return BenchmarkTable(path, TableDomain("adult", tuple(domains)), columns)
 
 
+def adult5000(folder: Path) -> BenchmarkTable:
+    """5,000 rows of ``adult6``, evenly spaced in the file: a rule that no row's values enter."""
+    return adult6(folder, "(file_row_number + 1) * 5000 // 48842 > file_row_number * 5000 // 48842")
+
+
+def adult2240(folder: Path) -> BenchmarkTable:
+    """UCI Adult, 48,842 rows, 5 columns of 2,240 cells: education, marital status, race, sex, income."""
+    path = folder / "adult2240.duckdb"
+    names = ("education", "marital_status", "race", "sex", "income")
+    with duckdb.connect(str(path)) as con:
+        con.execute(f"CREATE TABLE adult AS SELECT {', '.join(names)} FROM '{ADULT}'")
+        values = {n: distinct(con, "adult", n) for n in names}
+    domain = TableDomain("adult", tuple(CategoryDomain(n, values[n], nullable=False) for n in names))
+    return BenchmarkTable(path, domain, tuple(Column(n, values[n]) for n in names))
+
+
 def adult14(folder: Path) -> BenchmarkTable:
-    """UCI Adult, 48,842 rows, 14 columns, numbers in bins: 6.4e17 cells."""
+    """UCI Adult, 48,842 rows, 14 columns, numbers in bins: 1.7e14 cells."""
     path = folder / "adult14.duckdb"
     names = [c for c in ADULT14 if c not in EDGES]
     with duckdb.connect(str(path)) as con:
         numbers = ", ".join(f"{_bin(c)} AS {c}" for c in EDGES)
         con.execute(f"CREATE TABLE adult AS SELECT {numbers}, {', '.join(names)} FROM '{ADULT}'")
-        values = {n: _distinct(con, "adult", n) for n in names}
+        values = {n: distinct(con, "adult", n) for n in names}
     domains: list[ColumnDomain] = []
     columns: list[Column] = []
     for c in ADULT14:
@@ -93,11 +114,19 @@ def files(folder: Path) -> BenchmarkTable:
     path = folder / "files.duckdb"
     with duckdb.connect(str(path)) as con:
         con.execute(f"CREATE TABLE files AS SELECT * FROM '{FILES}'")
-        sections = _distinct(con, "files", "section")
+        sections = distinct(con, "files", "section")
+        text = TextColumn("ext", frequencies(con, "files", "ext"), 0.8)
     domain = TableDomain("files", (TextDomain("ext"), CategoryDomain("section", sections, nullable=False)))
-    return BenchmarkTable(path, domain, (Column("section", sections),))
+    return BenchmarkTable(path, domain, (Column("section", sections),), text)
 
 
-def _distinct(con: duckdb.DuckDBPyConnection, table: str, column: str) -> tuple[str, ...]:
+def distinct(con: duckdb.DuckDBPyConnection, table: str, column: str) -> tuple[str, ...]:
+    """The strings of a column in order. The tables are public; a real policy lists them from general knowledge."""
     found = con.execute(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY 1").fetchall()
     return tuple(str(v) for (v,) in found)
+
+
+def frequencies(con: duckdb.DuckDBPyConnection, table: str, column: str) -> tuple[tuple[str, int], ...]:
+    """The strings of a text column with their counts, most frequent first."""
+    grouped = f"SELECT {column}, COUNT(*) FROM {table} WHERE {column} IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
+    return tuple((str(s), int(c)) for s, c in con.execute(grouped).fetchall())

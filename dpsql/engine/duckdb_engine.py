@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from dpsql.domain import TableDomain
 from dpsql.engine.catalog import Catalog, Source, base_tables, described, private_sources, public_sources
+from dpsql.engine.coded_rows import CodedRows
 from dpsql.engine.contingencies import Contingencies, Scope
 from dpsql.engine.fingerprint import content_fingerprint
 from dpsql.engine.reader import Reader, open_read_only, without_cause
@@ -66,6 +67,7 @@ class DuckDbEngine:
             raise
         self._rows = {t.name: Rows(self._reader, i, t, self._sources[t.name]) for i, t in enumerate(policy.tables)}
         self._contingencies = Contingencies(CACHE_BYTES)
+        self._coded: dict[str, CodedRows | None] = {}
         self._used: dict[str, set[str]] = {t.name: set() for t in policy.tables}
         self._texts: dict[tuple[str, tuple[str, ...]], TextIndex] = {}
         self._fingerprints: dict[str, str] = {}
@@ -84,11 +86,18 @@ class DuckDbEngine:
         return Private(counts)
 
     def _count(self, domain: TableDomain, scope: Scope) -> Counts:
-        """One scan over a scope that holds ``scope``, then a sum."""
+        """One scan over a scope that holds ``scope``, then a sum; where that is too large, the codes of all rows."""
+        whole = tuple(c.name for c in domain.finite)
+        narrow = prod(domain.shape(whole)) <= WHOLE_CELLS
+        coded = None if narrow or not scope else self._coded_rows(domain)
+        if coded is not None:
+            counts = coded.count(scope)
+            self._contingencies.put(domain.name, scope, counts)
+            return counts
         used = self._used[domain.name]
         used.update(scope)
         widest = scope
-        for candidate in (tuple(c.name for c in domain.finite), tuple(sorted(used, key=lambda c: domain.order[c]))):
+        for candidate in (whole, tuple(sorted(used, key=lambda c: domain.order[c]))):
             if prod(domain.shape(candidate)) <= WHOLE_CELLS:
                 widest = candidate
                 break
@@ -107,6 +116,14 @@ class DuckDbEngine:
             return counts
         smaller = self._contingencies.get(domain.name, scope)
         return counts if smaller is None else smaller  # never None: it was put just now and fits
+
+    def _coded_rows(self, domain: TableDomain) -> CodedRows | None:
+        """The table's rows as codes; ``None`` when they are too many."""
+        if domain.name not in self._coded:
+            rows = self._rows[domain.name]
+            found = self._reader.rows(f"counting rows of {domain.name}", f"SELECT count(*) {rows.from_where(())}")
+            self._coded[domain.name] = CodedRows.read(self._reader, rows, domain, int(found[0][0]))
+        return self._coded[domain.name]
 
     def keyed_counts(
         self, table: str, text_columns: tuple[str, ...], keys: tuple[Key, ...], columns: tuple[str, ...]
@@ -180,4 +197,5 @@ class DuckDbEngine:
         with self._lock:
             self._reader.close()
             self._texts.clear()
+            self._coded.clear()
             self._contingencies = Contingencies(CACHE_BYTES)

@@ -1,0 +1,159 @@
+"""Peers on the same tasks: errors by seed, their spread, and the ratio to the headline peer."""
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.catalog import TABLES
+from benchmarks.peers.dpsql_session import DpsqlSession
+from benchmarks.peers.external import AIM, SMARTNOISE, PeerFailedError
+from benchmarks.peers.gaussian import Gaussian
+from benchmarks.peers.histogram import Histogram
+from benchmarks.peers.opendp_counts import OpenDpCounts
+from benchmarks.peers.peer import Given, Peer
+from benchmarks.peers.textbook_pmw import TextbookPmw
+from benchmarks.picture import draw
+from benchmarks.report import RESULTS, show, summary
+from benchmarks.task import Task, make_task
+
+PEERS: dict[str, Peer] = {
+    p.name: p
+    for p in (
+        DpsqlSession(),
+        Gaussian(),
+        OpenDpCounts(),
+        SMARTNOISE,
+        Histogram(),
+        AIM,
+        TextbookPmw(),
+        DpsqlSession("pmw", "dpsql-pmw", "dpsql, strategy pmw"),
+    )
+}
+HEADLINE = "gaussian"
+Chosen = Callable[[Task], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A table's name, the length of the stream, epsilon as text (0.1 is one tenth), and how many seeds."""
+
+    table: str
+    queries: int
+    epsilon: str
+    seeds: int
+
+    @property
+    def name(self) -> str:
+        """The result's file name."""
+        return f"{self.table}_{self.queries}_eps{self.epsilon}"
+
+
+def tasks(setting: Setting, folder: Path) -> list[Task]:
+    """One task for each seed, on one copy of the table."""
+    table = TABLES[setting.table](folder)
+    out: list[Task] = []
+    for seed in range(1, setting.seeds + 1):
+        rows = out[0].rows if out else None
+        out.append(make_task(setting.table, table, rows, setting.queries, Fraction(setting.epsilon), seed))
+    return out
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a peer answered, by seed; ``refused``: why it did not."""
+
+    peer: Peer
+    given: list[Given]
+    seconds: float
+    refused: str | None = None
+
+    def row(self, made: Sequence[Task], only: Chosen | None = None) -> dict[str, object]:
+        """Mean, 95th percentile and maximum, averaged over the seeds, with the range of the means.
+
+        ``only``: for each number of the stream whether it counts.
+        """
+        told: dict[str, object] = {"method": self.peer.title, "peer": self.peer.name}
+        if self.refused is not None:
+            return told | {"note": self.refused}
+        by_seed = []
+        for task, given in zip(made, self.given, strict=True):
+            errors = task.errors(given.answers)
+            by_seed.append(summary(list(errors if only is None else errors[only(task)])))
+        means = [s["mean"] for s in by_seed]
+        return told | {
+            "mean": float(np.mean(means)),
+            "spread": f"{min(means):.4g} to {max(means):.4g}",
+            "p95": float(np.mean([s["p95"] for s in by_seed])),
+            "max": float(np.mean([s["max"] for s in by_seed])),
+            "seconds": self.seconds,
+            "note": self.given[0].note,
+            "seeds": by_seed,
+        }
+
+
+def run(peer: Peer, made: Sequence[Task]) -> Run:
+    """The peer on every task; ``seconds``: for one of them."""
+    refused = peer.refuses(made[0])
+    given: list[Given] = []
+    begin = time.perf_counter()
+    try:
+        if refused is None:
+            given = [peer.give(task) for task in made]
+    except PeerFailedError as error:
+        refused = f"failed: {error}"
+    return Run(peer, given, (time.perf_counter() - begin) / len(made), refused)
+
+
+def with_ratio(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Each row's mean over the headline peer's mean: below 1 is better."""
+    headline = next((r["mean"] for r in rows if r["peer"] == HEADLINE and "mean" in r), None)
+    for row in rows:
+        if isinstance(headline, float) and isinstance(mean := row.get("mean"), float):
+            row["ratio"] = round(mean / headline, 3) if headline else 1.0
+    return rows
+
+
+COLUMNS = ("method", "mean", "spread", "p95", "max", "ratio", "seconds", "note")
+
+
+def report(title: str, name: str, command: str, rows: list[dict[str, object]], notes: Sequence[str] = ()) -> None:
+    """``report_rows`` of a comparison: what a seed had is kept, not printed."""
+    report_rows(title, name, command, rows, notes, [{c: r.get(c, "") for c in COLUMNS} for r in rows])
+
+
+def report_rows(
+    title: str,
+    name: str,
+    command: str,
+    rows: list[dict[str, object]],
+    notes: Sequence[str] = (),
+    shown: list[dict[str, object]] | None = None,
+) -> None:
+    """Print the table (``shown``, by default ``rows``), keep it as JSON, draw it where matplotlib is installed."""
+    show(title, rows if shown is None else shown, name, notes)
+    kept = {"title": title, "command": command, "rows": rows, "notes": list(notes)}
+    (RESULTS / f"{name}.json").write_text(json.dumps(kept, indent=1))
+    if not draw(name, kept, RESULTS):
+        print("no picture: matplotlib is not installed; pip install '.[plot]'")
+
+
+def compare(setting: Setting, peers: Sequence[Peer], command: str) -> list[dict[str, object]]:
+    """Every peer on the setting; prints, and writes ``results/compare_TABLE_QUERIES_epsEPSILON.json``."""
+    with tempfile.TemporaryDirectory() as name:
+        made = tasks(setting, Path(name))
+        rows = with_ratio([run(peer, made).row(made) for peer in peers])
+        distinct, numbers = len(made[0].asked), len(made[0].errors(list(made[0].truths)))
+        count = len(made[0].rows.codes)
+    title = (
+        f"{setting.table}, {count:,} rows, epsilon {setting.epsilon}, delta 1e-6, {setting.queries:,} statements "
+        f"({distinct:,} distinct, {numbers:,} numbers), {setting.seeds} seeds"
+    )
+    notes = ["absolute errors in counts, averaged over seeds; ratio = mean over the mean of the Gaussian told k"]
+    report(title, f"compare_{setting.name}", command, rows, notes)
+    return rows

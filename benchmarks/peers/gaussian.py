@@ -1,0 +1,30 @@
+"""Noise for each statement, told in advance how many different ones will come: the strongest user of a noise library.
+
+Told the number of *distinct* questions (a cache makes repeats free, with the same number), the cells of a GROUP BY
+count as one release (they are disjoint), the accountant is dpsql's own, and answers are cut at 0.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.peers.peer import Given
+from benchmarks.task import Task
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Simulated with numpy: sigma = sqrt(distinct) times the noise of a single count under (epsilon, 1e-6)."""
+
+    name: str = "gaussian"
+    title: str = "Gaussian per statement, told k"
+
+    def refuses(self, task: Task) -> str | None:
+        return None
+
+    def give(self, task: Task) -> Given:
+        plan = task.plan
+        sigma = float(plan.release_sigma(plan.release_budget)) * len(task.asked) ** 0.5
+        rng = np.random.default_rng([task.seed, 1])
+        noisy = [np.maximum(0, t + np.rint(rng.normal(0.0, sigma, len(t)))) for t in task.truths]
+        return Given(noisy, f"sigma {sigma:.0f}, {len(task.asked):,} distinct")
