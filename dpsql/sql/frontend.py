@@ -77,13 +77,23 @@ class FrontEnd:
             raise walk.rows_refusal(tree, scope)
         blocks = tuple(walk.blocks)
         if walk.direct is not None:
-            return Statement(text, blocks, walk.direct, None, awaited=keys.awaited)
+            return Statement(text, blocks, walk.direct, None, awaited=keys.awaited, grouped=tuple(keys.asked))
         check_outer(text, tree, [*(b.name for b in blocks), *(t.lower() for t in walk.public_tables)])
         row, outer_columns = number_rows(tree, blocks, walk.selects)
         outer = tree.sql(dialect=Dialect)
         public_tables = tuple(sorted(walk.public_tables))
         self._dry_run(outer, blocks, public_tables)
-        return Statement(text, blocks, None, outer, row, outer_columns, public_tables, awaited=keys.awaited)
+        return Statement(
+            text,
+            blocks,
+            None,
+            outer,
+            row,
+            outer_columns,
+            public_tables,
+            awaited=keys.awaited,
+            grouped=tuple(keys.asked),
+        )
 
     def _dry_run(self, outer: str, blocks: tuple[Block, ...], public_tables: tuple[str, ...]) -> None:
         """Runs the outer statement over empty tables: what DuckDB refuses is refused before anything is asked."""

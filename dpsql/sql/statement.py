@@ -64,7 +64,7 @@ class Statement:
     further output column, the aggregate column of the first block that it shows unchanged (``None``: anything else).
     A statement without blocks is public. ``awaited`` lists the (table, text column) pairs, declared or derived, whose
     keys are the groups of a block and are not released yet: such a block has no groups, and the statement is to be
-    lowered again once they are.
+    lowered again once they are. ``grouped`` lists all such pairs, released or not.
     """
 
     text: str
@@ -76,3 +76,4 @@ class Statement:
     public_tables: tuple[str, ...] = ()
     outer_parameters: Mapping[str, Value] | None = None
     awaited: tuple[tuple[str, str], ...] = ()
+    grouped: tuple[tuple[str, str], ...] = ()
