@@ -4,7 +4,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -122,12 +122,16 @@ def with_ratio(rows: list[dict[str, object]]) -> list[dict[str, object]]:
 COLUMNS = ("method", "mean", "spread", "p95", "max", "ratio", "seconds", "note")
 
 
-def report(title: str, name: str, command: str, rows: list[dict[str, object]], notes: Sequence[str] = ()) -> None:
-    """``report_rows`` of a comparison: what a seed had is kept, not printed."""
-    report_rows(title, name, command, rows, notes, [{c: r.get(c, "") for c in COLUMNS} for r in rows])
+def report(
+    setting: Setting, title: str, name: str, command: str, rows: list[dict[str, object]], notes: Sequence[str] = ()
+) -> None:
+    """``report_rows`` of a comparison: what each seed had is kept, not printed."""
+    shown: list[dict[str, object]] = [{c: r.get(c, "") for c in COLUMNS} for r in rows]
+    report_rows(setting, title, name, command, rows, notes, shown)
 
 
 def report_rows(
+    setting: Setting,
     title: str,
     name: str,
     command: str,
@@ -137,7 +141,7 @@ def report_rows(
 ) -> None:
     """Print the table (``shown``, by default ``rows``), keep it as JSON, draw it where matplotlib is installed."""
     show(title, rows if shown is None else shown, name, notes)
-    kept = {"title": title, "command": command, "rows": rows, "notes": list(notes)}
+    kept = {"title": title, "command": command, "setting": asdict(setting), "rows": rows, "notes": list(notes)}
     (RESULTS / f"{name}.json").write_text(json.dumps(kept, indent=1))
     if not draw(name, kept, RESULTS):
         print("no picture: matplotlib is not installed; pip install '.[plot]'")
@@ -155,5 +159,5 @@ def compare(setting: Setting, peers: Sequence[Peer], command: str) -> list[dict[
         f"({distinct:,} distinct, {numbers:,} numbers), {setting.seeds} seeds"
     )
     notes = ["absolute errors in counts, averaged over seeds; ratio = mean over the mean of the Gaussian told k"]
-    report(title, f"compare_{setting.name}", command, rows, notes)
+    report(setting, title, f"compare_{setting.name}", command, rows, notes)
     return rows
