@@ -141,23 +141,58 @@ def report_rows(
 ) -> None:
     """Print the table (``shown``, by default ``rows``), keep it as JSON, draw it where matplotlib is installed."""
     show(title, rows if shown is None else shown, name, notes)
-    kept = {"title": title, "command": command, "setting": asdict(setting), "rows": rows, "notes": list(notes)}
-    (RESULTS / f"{name}.json").write_text(json.dumps(kept, indent=1))
+    kept = write(setting, title, name, command, rows, notes)
     if not draw(name, kept, RESULTS):
         print("no picture: matplotlib is not installed; pip install '.[plot]'")
 
 
+def write(
+    setting: Setting, title: str, name: str, command: str, rows: list[dict[str, object]], notes: Sequence[str] = ()
+) -> dict[str, object]:
+    """What is kept of a result, as ``results/NAME.json``."""
+    settings = asdict(setting)
+    kept: dict[str, object] = {"title": title, "command": command, "setting": settings, "rows": rows}
+    kept["notes"] = list(notes)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(json.dumps(kept, indent=1))
+    return kept
+
+
 def compare(setting: Setting, peers: Sequence[Peer], command: str) -> list[dict[str, object]]:
-    """Every peer on the setting; prints, and writes ``results/compare_TABLE_QUERIES_epsEPSILON.json``."""
-    with tempfile.TemporaryDirectory() as name:
-        made = tasks(setting, Path(name))
-        rows = with_ratio([run(peer, made).row(made) for peer in peers])
-        distinct, numbers = len(made[0].asked), len(made[0].errors(list(made[0].truths)))
-        count = len(made[0].rows.codes)
-    title = (
-        f"{setting.table}, {count:,} rows, epsilon {setting.epsilon}, delta 1e-6, {setting.queries:,} statements "
-        f"({distinct:,} distinct, {numbers:,} numbers), {setting.seeds} seeds"
-    )
+    """Every peer on the setting; prints, and writes ``results/compare_TABLE_QUERIES_epsEPSILON.json``.
+
+    What an earlier run of the same questions says of peers that are not asked now is kept: slow ones run once.
+    """
+    name = f"compare_{setting.name}"
+    with tempfile.TemporaryDirectory() as folder:
+        made = tasks(setting, Path(folder))
+        title = _title(setting, made[0])
+        rows = _kept(name, title)
+        for peer in peers:
+            rows[peer.name] = run(peer, made).row(made)
+            write(setting, title, name, command, _ordered(rows))
     notes = ["absolute errors in counts, averaged over seeds; ratio = mean over the mean of the Gaussian told k"]
-    report(setting, title, f"compare_{setting.name}", command, rows, notes)
-    return rows
+    report(setting, title, name, command, _ordered(rows), notes)
+    return _ordered(rows)
+
+
+def _title(setting: Setting, first: Task) -> str:
+    distinct, numbers = len(first.asked), len(first.errors(list(first.truths)))
+    return (
+        f"{setting.table}, {len(first.rows.codes):,} rows, epsilon {setting.epsilon}, delta 1e-6, "
+        f"{setting.queries:,} statements ({distinct:,} distinct, {numbers:,} numbers), {setting.seeds} seeds"
+    )
+
+
+def _kept(name: str, title: str) -> dict[str, dict[str, object]]:
+    """Rows of an earlier run by peer, if it asked the same questions."""
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        return {}
+    before = json.loads(path.read_text())
+    return {r["peer"]: r for r in before["rows"] if "mean" in r} if before["title"] == title else {}
+
+
+def _ordered(rows: dict[str, dict[str, object]]) -> list[dict[str, object]]:
+    """In the order of ``PEERS``, with the ratio."""
+    return with_ratio([rows[name] for name in PEERS if name in rows])

@@ -31,6 +31,7 @@ class External:
     install: str
     most_columns: int
     python: str | None = None
+    most_seconds: int = 3600
 
     def with_python(self, python: str) -> "External":
         """The same in another interpreter."""
@@ -59,7 +60,12 @@ class External:
             folder = Path(name)
             exported(task).write(folder)
             command = [self.python or sys.executable, "-m", self.module, str(folder)]
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            try:
+                done = subprocess.run(
+                    command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=self.most_seconds
+                )
+            except subprocess.TimeoutExpired as error:
+                raise PeerFailedError(f"{self.name}: no answer after {self.most_seconds:,} seconds") from error
             if done.returncode:
                 raise PeerFailedError(f"{self.name}: {done.stderr.strip()[-500:]}")
             answers, note = read_answers(folder)

@@ -69,6 +69,11 @@ def test_a_comparison_prints_and_keeps_its_table(results: Path, capsys: pytest.C
     assert kept["setting"] == {"table": "adult2240", "queries": 20, "epsilon": "1", "seeds": 1}
     assert [r["mean"] for r in kept["rows"]] == [r["mean"] for r in rows]
     assert rows[0]["ratio"] == 1.0
+    again = compare(Setting("adult2240", 20, "1", 1), [PEERS["opendp"]], "the command")
+    assert [r["peer"] for r in again] == ["gaussian", "opendp", "histogram"]
+    assert again[0] == rows[0]
+    other = compare(Setting("adult2240", 21, "1", 1), [PEERS["gaussian"]], "the command")
+    assert [r["peer"] for r in other] == ["gaussian"]
 
 
 def test_the_truth_is_the_table_counted_another_way(task: Task) -> None:
