@@ -14,6 +14,7 @@ from dpsql.accounting.curve import (
 )
 from dpsql.accounting.net import TABLE_MARGIN, Net
 from dpsql.accounting.plan import Plan
+from dpsql.accounting.selection import selection_threshold
 
 __all__ = [
     "MEASUREMENTS",
@@ -32,5 +33,6 @@ __all__ = [
     "hard_round_cost",
     "hard_round_curve",
     "pure_cost",
+    "selection_threshold",
     "units",
 ]

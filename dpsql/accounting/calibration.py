@@ -70,7 +70,7 @@ def calibrate(
         return _largest_precision(budget, alpha, hard_rounds, share, release_share)
 
     alpha = _frozen_order(_best_order(precision))
-    total = budget_units(epsilon, alpha, delta - delta_purse)
+    total = budget_units(epsilon, alpha, delta, delta_purse)
     slope = sigma = Fraction(0)
     test_cost = measure_cost = 0
     net, shrink = (1 - release_share) * precision(float(alpha)), 1e-9

@@ -94,10 +94,15 @@ def epsilon_at(budget: int, alpha: Fraction, delta: Fraction) -> Decimal:
         return Decimal(budget) / UNITS + conversion(alpha, delta)
 
 
-def budget_units(epsilon: Fraction, alpha: Fraction, delta: Fraction) -> int:
-    """The largest budget that is certain to stay within (epsilon, delta) at order ``alpha``; may be negative."""
+def budget_units(epsilon: Fraction, alpha: Fraction, delta: Fraction, delta_purse: Fraction = Fraction(0)) -> int:
+    """The largest budget that is certain to stay within (epsilon, delta) at order ``alpha``; may be negative.
+
+    ``delta_purse`` of ``delta`` goes to key selections, which also cost -ln(1 - delta_purse) of epsilon
+    (docs/privacy.md, step 5).
+    """
     with exact_context():
-        room = (to_decimal(epsilon) - conversion(alpha, delta) - ROUNDING) * UNITS
+        kept = to_decimal(epsilon) + to_decimal(1 - delta_purse).ln()
+        room = (kept - conversion(alpha, delta - delta_purse) - 2 * ROUNDING) * UNITS
         return math.floor(room)
 
 

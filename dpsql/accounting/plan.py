@@ -21,7 +21,8 @@ class Plan:
     ``epsilon``, ``delta``: of the whole session. ``delta_purse``: part of delta kept for releases with a delta of their
     own. ``alpha``: the one Renyi order at which everything is charged. ``hard_rounds``: T. ``slope`` (per count, 0 when
     T = 0) and ``sigma`` (counts, 0 when T = 0): the test and the measurement at sensitivity 1. ``test_cost``,
-    ``measure_cost``, ``total_units``: integer units, ``1 / UNITS`` of Renyi divergence each.
+    ``measure_cost``, ``total_units``: integer units, ``1 / UNITS`` of Renyi divergence each. ``questions``: above 0,
+    so many questions get noise of their own and share the release budget evenly; there is no test then (T = 0).
 
     See ``calibrate`` for an example; ``from_json(plan.to_json()) == plan``.
     """
@@ -36,14 +37,17 @@ class Plan:
     test_cost: int
     measure_cost: int
     total_units: int
+    questions: int = 0
 
     def __post_init__(self) -> None:
         if self.epsilon <= 0 or not 0 <= self.delta_purse < self.delta < 1 or self.alpha <= 1:
             raise self._unsound("epsilon, delta or alpha is out of range")
-        if self.total_units > budget_units(self.epsilon, self.alpha, self.delta - self.delta_purse):
+        if self.total_units > budget_units(self.epsilon, self.alpha, self.delta, self.delta_purse):
             raise self._unsound("the budget exceeds epsilon")
         if self.hard_rounds < 0 or min(self.test_cost, self.measure_cost, self.release_budget) < 0:
             raise self._unsound("a share is negative")
+        if self.questions < 0 or (self.questions > 0 and self.hard_rounds > 0):
+            raise self._unsound("questions with noise of their own need no hard rounds")
         if self.hard_rounds > 0 and (self.slope <= 0 or self.sigma <= 0):
             raise self._unsound("a hard round needs a slope and a sigma")
         if self.hard_rounds > 0 and self.test_cost < units(hard_round_cost(self.certified_slope, self.alpha)):
@@ -113,6 +117,8 @@ class Plan:
         """Exact: fractions as strings, costs as integers, keys sorted."""
         fields: dict[str, str | int] = {name: str(getattr(self, name)) for name in _FRACTIONS}
         fields |= {name: getattr(self, name) for name in _INTEGERS}
+        if self.questions:
+            fields["questions"] = self.questions
         return json.dumps(fields | {"units": UNITS}, sort_keys=True)
 
     @classmethod
@@ -120,14 +126,14 @@ class Plan:
         """The plan written by ``to_json``, checked again. ``LedgerError`` when it is not one, or is unsound."""
         try:
             fields = json.loads(text)
-            scale = fields.pop("units")
+            scale, questions = fields.pop("units"), fields.pop("questions", 0)
             if set(fields) != {*_FRACTIONS, *_INTEGERS} or scale != UNITS:
                 raise LedgerError("the ledger's plan has other fields")
-            if not all(type(fields[name]) is int for name in _INTEGERS):
+            if not all(type(n) is int for n in (questions, *(fields[name] for name in _INTEGERS))):
                 raise LedgerError("the ledger's plan has costs that are not integers")
             if not all(type(fields[name]) is str for name in _FRACTIONS):
                 raise LedgerError("the ledger's plan has numbers that are not exact")
             values: dict[str, Any] = {name: Fraction(fields[name]) for name in _FRACTIONS}
-            return cls(**values, **{name: fields[name] for name in _INTEGERS})
+            return cls(**values, **{name: fields[name] for name in _INTEGERS}, questions=questions)
         except (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError, InternalError) as error:
             raise LedgerError("the ledger's plan cannot be read") from error

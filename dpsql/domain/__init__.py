@@ -14,6 +14,7 @@ from dpsql.domain.column import (
     cell_values,
     truncate,
 )
+from dpsql.domain.prefix import Prefix
 from dpsql.domain.table import TableDomain
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "FiniteDomain",
     "IntegerDomain",
     "NumberDomain",
+    "Prefix",
     "TableDomain",
     "TextDomain",
     "Value",

@@ -5,6 +5,8 @@ from functools import cached_property
 from math import prod
 
 from dpsql.domain.column import ColumnDomain, FiniteDomain, TextDomain
+from dpsql.domain.prefix import Prefix
+from dpsql.errors import PolicyError
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,15 @@ class TableDomain:
     unit: str | None = None
     max_rows_per_unit: int = 1
 
+    def __post_init__(self) -> None:
+        for derived, prefix in self.prefixes.items():
+            if derived.lower() in self.by_name:
+                raise PolicyError(
+                    f"the name stands for a prefix of {prefix.column}",
+                    path=f"tables.{self.name}.columns.{derived}",
+                    hint="rename the column in a view, or declare no prefix of this length",
+                )
+
     @cached_property
     def by_name(self) -> dict[str, ColumnDomain]:
         """Columns by lower-cased name: DuckDB's identifiers are case-insensitive."""
@@ -40,8 +51,19 @@ class TableDomain:
 
     @cached_property
     def order(self) -> dict[str, int]:
-        """Position of each column: scopes are always listed in this order."""
-        return {c.name: i for i, c in enumerate(self.columns)}
+        """Position of each column, prefixes last: scopes are always listed in this order."""
+        return {name: i for i, name in enumerate([*(c.name for c in self.columns), *self.prefixes])}
+
+    @cached_property
+    def prefixes(self) -> dict[str, Prefix]:
+        """The derived text columns by name, in the order of their text columns and lengths."""
+        found = [Prefix(c.name, length) for c in self.text for length in c.prefixes]
+        return {p.name: p for p in found}
+
+    @cached_property
+    def text_names(self) -> tuple[str, ...]:
+        """Every text column that can be counted by keys: the declared ones, then the derived ones."""
+        return (*(c.name for c in self.text), *self.prefixes)
 
     @cached_property
     def cells(self) -> int:

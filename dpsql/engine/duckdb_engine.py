@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from dpsql.domain import TableDomain
 from dpsql.engine.catalog import Catalog, Source, base_tables, described, private_sources, public_sources
+from dpsql.engine.coded_rows import CodedRows
 from dpsql.engine.contingencies import Contingencies, Scope
 from dpsql.engine.fingerprint import content_fingerprint
 from dpsql.engine.reader import Reader, open_read_only, without_cause
@@ -20,7 +21,7 @@ from dpsql.engine.text_index import TextIndex
 from dpsql.errors import EngineError, UnknownName
 from dpsql.policy import Policy
 from dpsql.private import Private
-from dpsql.query import Counts, Key
+from dpsql.query import Counts, Key, KeyCounts
 
 WHOLE_CELLS = 1 << 22
 """A universe (or the part of it in use) up to here is counted in one scan; every smaller scope is a sum over it."""
@@ -66,6 +67,7 @@ class DuckDbEngine:
             raise
         self._rows = {t.name: Rows(self._reader, i, t, self._sources[t.name]) for i, t in enumerate(policy.tables)}
         self._contingencies = Contingencies(CACHE_BYTES)
+        self._coded: dict[str, CodedRows | None] = {}
         self._used: dict[str, set[str]] = {t.name: set() for t in policy.tables}
         self._texts: dict[tuple[str, tuple[str, ...]], TextIndex] = {}
         self._fingerprints: dict[str, str] = {}
@@ -84,11 +86,18 @@ class DuckDbEngine:
         return Private(counts)
 
     def _count(self, domain: TableDomain, scope: Scope) -> Counts:
-        """One scan over a scope that holds ``scope``, then a sum."""
+        """One scan over a scope that holds ``scope``, then a sum; where that is too large, the codes of all rows."""
+        whole = tuple(c.name for c in domain.finite)
+        narrow = prod(domain.shape(whole)) <= WHOLE_CELLS
+        coded = None if narrow or not scope else self._coded_rows(domain)
+        if coded is not None:
+            counts = coded.count(scope)
+            self._contingencies.put(domain.name, scope, counts)
+            return counts
         used = self._used[domain.name]
         used.update(scope)
         widest = scope
-        for candidate in (tuple(c.name for c in domain.finite), tuple(sorted(used, key=lambda c: domain.order[c]))):
+        for candidate in (whole, tuple(sorted(used, key=lambda c: domain.order[c]))):
             if prod(domain.shape(candidate)) <= WHOLE_CELLS:
                 widest = candidate
                 break
@@ -108,6 +117,14 @@ class DuckDbEngine:
         smaller = self._contingencies.get(domain.name, scope)
         return counts if smaller is None else smaller  # never None: it was put just now and fits
 
+    def _coded_rows(self, domain: TableDomain) -> CodedRows | None:
+        """The table's rows as codes; ``None`` when they are too many."""
+        if domain.name not in self._coded:
+            rows = self._rows[domain.name]
+            found = self._reader.rows(f"counting rows of {domain.name}", f"SELECT count(*) {rows.from_where(())}")
+            self._coded[domain.name] = CodedRows.read(self._reader, rows, domain, int(found[0][0]))
+        return self._coded[domain.name]
+
     def keyed_counts(
         self, table: str, text_columns: tuple[str, ...], keys: tuple[Key, ...], columns: tuple[str, ...]
     ) -> Private[Counts]:
@@ -119,14 +136,24 @@ class DuckDbEngine:
         scope_of(domain, columns)
         text_columns_of(domain, text_columns)
         with self._lock:
-            index = self._texts.get((domain.name, text_columns))
-            if index is None:
-                name = f"dpsql_text_{len(self._texts)}"
-                index = TextIndex(self._reader, name, domain, self._rows[domain.name], text_columns)
-                self._texts[domain.name, text_columns] = index
-            counts = index.counts(keys, columns)
+            counts = self._text_index(domain, text_columns).counts(keys, columns)
         counts.setflags(write=False)
         return Private(counts)
+
+    def key_counts(self, table: str, text_column: str) -> Private[KeyCounts]:
+        """Every string of a text column and its number of counted rows, NULL left out; see the protocol."""
+        domain = private_table(self._policy, table)
+        text_columns_of(domain, (text_column,))
+        with self._lock:
+            return Private(self._text_index(domain, (text_column,)).strings())
+
+    def _text_index(self, table: TableDomain, text_columns: tuple[str, ...]) -> TextIndex:
+        index = self._texts.get((table.name, text_columns))
+        if index is None:
+            name = f"dpsql_text_{len(self._texts)}"
+            index = TextIndex(self._reader, name, table, self._rows[table.name], text_columns)
+            self._texts[table.name, text_columns] = index
+        return index
 
     def fingerprint(self) -> str:
         """SHA-256 over the content of the private tables, whatever the row order, file or DuckDB version."""
@@ -170,4 +197,5 @@ class DuckDbEngine:
         with self._lock:
             self._reader.close()
             self._texts.clear()
+            self._coded.clear()
             self._contingencies = Contingencies(CACHE_BYTES)

@@ -30,7 +30,7 @@ from dpsql.engine.scope import private_table, scope_of, text_columns_of
 from dpsql.errors import EngineError, PolicyError, UnknownName
 from dpsql.policy import Policy
 from dpsql.private import Private
-from dpsql.query import Counts, Key
+from dpsql.query import Counts, Key, KeyCounts, key_counts
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -79,7 +79,7 @@ class MemoryEngine:
         scope_of(domain, columns)
         text_columns_of(domain, text_columns)
         counted = Counter(
-            (tuple(texts[c] for c in text_columns), tuple(codes[c] for c in columns))
+            (tuple(_text(domain, texts, c) for c in text_columns), tuple(codes[c] for c in columns))
             for codes, texts in self._kept[domain.name]
         )
         out = np.zeros((len(keys), *domain.shape(columns)), dtype=np.int64)
@@ -89,6 +89,13 @@ class MemoryEngine:
                     out[(i, *cell)] = n
         out.setflags(write=False)
         return Private(out)
+
+    def key_counts(self, table: str, text_column: str) -> Private[KeyCounts]:
+        """Every string of a text column and its number of counted rows; see the protocol."""
+        domain = self._table(table)
+        text_columns_of(domain, (text_column,))
+        found = (_text(domain, texts, text_column) for _, texts in self._kept[domain.name])
+        return Private(key_counts(Counter(s for s in found if s is not None)))
 
     def fingerprint(self) -> str:
         """SHA-256 over the private tables' values as multisets of rows."""
@@ -155,6 +162,11 @@ def code(domain: FiniteDomain, value: Any) -> int | None:
                 value = (value.astimezone(UTC) if value.tzinfo is not None else value).date()
             day = truncate(value, domain.unit)
             return domain.values.index(day) if day in domain.values else None
+
+
+def _text(table: TableDomain, texts: Mapping[str, str | None], column: str) -> str | None:
+    prefix = table.prefixes.get(column)
+    return texts[column] if prefix is None else prefix.of(texts[prefix.column])
 
 
 def _lists(table: pa.Table | Columns) -> dict[str, Sequence[Any]]:

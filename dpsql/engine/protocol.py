@@ -1,11 +1,11 @@
-"""The only private questions dpsql ever asks: counts by codes of the public domain."""
+"""The only private questions dpsql ever asks: counts by codes of the public domain and by strings."""
 
 from typing import Protocol
 
 import pyarrow as pa
 
 from dpsql.private import Private
-from dpsql.query import Counts, Key
+from dpsql.query import Counts, Key, KeyCounts
 
 
 class Engine(Protocol):
@@ -21,7 +21,14 @@ class Engine(Protocol):
     def keyed_counts(
         self, table: str, text_columns: tuple[str, ...], keys: tuple[Key, ...], columns: tuple[str, ...]
     ) -> Private[Counts]:
-        """Counts for each listed key and cell, int64, shape ``(len(keys), *sizes)``, in rows."""
+        """Counts for each listed key and cell, int64, shape ``(len(keys), *sizes)``, in rows.
+
+        Text columns may be derived ones, by the names of ``TableDomain.prefixes``.
+        """
+        ...
+
+    def key_counts(self, table: str, text_column: str) -> Private[KeyCounts]:
+        """Every string of a text column, declared or derived, and its number of counted rows; NULL is left out."""
         ...
 
     def fingerprint(self) -> str:

@@ -50,10 +50,14 @@ class Rows:
         return " + ".join(terms) or "0::BIGINT"
 
     def text(self, column: str) -> str:
-        """SQL for a text column's bytes: they compare the same under every collation."""
-        if self._table.unit is not None:
+        """SQL for a text column's bytes, declared or derived: they compare the same under every collation."""
+        prefix = self._table.prefixes.get(column)
+        if prefix is None and self._table.unit is not None:
             return f"r.{self._text_name(column)}"
-        return f"encode(CAST(r.{identifier(column)} AS VARCHAR))"
+        declared = column if prefix is None else prefix.column
+        kept = self._table.unit is not None
+        text = f"decode(r.{self._text_name(declared)})" if kept else f"CAST(r.{identifier(declared)} AS VARCHAR)"
+        return f"encode({text})" if prefix is None else f"encode(left({text}, {int(prefix.length)}))"
 
     def out_of_domain(self) -> dict[str, int]:
         """Values that are not NULL and outside their declared domain, per finite column."""

@@ -25,8 +25,7 @@ def scope_of(table: TableDomain, columns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def text_columns_of(table: TableDomain, columns: tuple[str, ...]) -> None:
-    """UnknownName when one is not a text column of the table."""
-    known = {c.name for c in table.text}
+    """UnknownName when one is not a text column of the table, declared or derived."""
     for name in columns:
-        if name not in known:
+        if name not in table.text_names:
             raise UnknownName(f"{table.name} has no text column {name}", name=name)

@@ -14,7 +14,7 @@ from dpsql.domain import TableDomain
 from dpsql.engine.quoting import identifier
 from dpsql.engine.reader import Reader
 from dpsql.engine.rows import Rows
-from dpsql.query import Counts, Key
+from dpsql.query import Counts, Key, KeyCounts, key_counts
 
 Encoded = tuple[bytes | None, ...]
 INDEX_BYTES = 512 << 20
@@ -75,6 +75,15 @@ class TextIndex:
         if index is None:
             index = self._count(tuple(sorted(columns, key=lambda c: self._table.order[c])))
         return index.of(self._numbers_of(keys), columns, self._table.shape(columns))
+
+    def strings(self) -> KeyCounts:
+        """Every string of the only text column and its number of counted rows, NULL left out."""
+        if not self._counts:
+            self._number_strings()
+        counts = self._counts[frozenset()].counts
+        numbers: dict[bytes | None, int] = self._numbers  # type: ignore[assignment]  # one text column
+        named = ((_valid(string), number) for string, number in numbers.items())
+        return key_counts({string: int(counts[number]) for string, number in named if string is not None})
 
     def _narrowest(self, columns: tuple[str, ...]) -> SparseCounts | None:
         holds = [s for key, s in self._counts.items() if key.issuperset(columns)]
@@ -142,6 +151,16 @@ class TextIndex:
 
 def _bytes(value: object) -> bytes | None:
     return None if value is None else bytes(value)  # type: ignore[call-overload]  # bytes-like
+
+
+def _valid(string: bytes | None) -> str | None:
+    """``None`` also for what is no UTF-8: no key can name it, and an error would quote it."""
+    if string is None:
+        return None
+    try:
+        return string.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _small(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int32] | npt.NDArray[np.int64]:

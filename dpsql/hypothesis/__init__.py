@@ -6,6 +6,7 @@ from dpsql.hypothesis.measurement import Axis, Measurement, coarsen, error_bound
 from dpsql.hypothesis.model import TableModel
 from dpsql.hypothesis.partition import atoms
 from dpsql.hypothesis.sparse import SparseHypothesis
+from dpsql.hypothesis.sparse_error import keyed_error
 from dpsql.hypothesis.warm_start import NARROW_CELLS, PlannedContingency, first_touch_share, warm_start
 from dpsql.hypothesis.wide import WideHypothesis
 
@@ -24,6 +25,7 @@ __all__ = [
     "coarsen",
     "error_bound",
     "first_touch_share",
+    "keyed_error",
     "learn_calibration",
     "lesson_name",
     "split_identity",

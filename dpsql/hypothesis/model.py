@@ -45,6 +45,11 @@ class TableModel:
             if fitted:
                 self.dense.absorb(measurement)
 
+    def know_distinct(self, distinct: Measurement, most_hidden: float) -> None:
+        """Take in the released number of strings of a text column whose frequent keys were selected."""
+        self.version += 1
+        self.sparse(distinct.text_columns).know_distinct(distinct, most_hidden)
+
     def sparse(self, text_columns: tuple[str, ...]) -> SparseHypothesis:
         """The sparse hypothesis of these text columns; empty at first."""
         known = self._sparse.get(text_columns)

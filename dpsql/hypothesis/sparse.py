@@ -2,13 +2,14 @@
 
 Blum-Roth 2011: the universe of strings is unbounded, the data structure holds ``s`` variables, and unassigned strings
 share the next free one. Here a hard round measures the vector of all listed keys, so a key's weight comes from its own
-measurements instead of one textbook step; keys never measured keep the share ``total / s``.
+measurements instead of one textbook step; keys never measured keep the share ``total / s``. A selection of keys tells
+how many strings were not shown: they share what the shown ones leave of the rows.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import log
+from math import inf, log
 
 import numpy as np
 
@@ -63,7 +64,11 @@ class _Weight:
 
 
 class SparseHypothesis:
-    """The public estimate of keyed counts for one set of text columns of one table."""
+    """The public estimate of keyed counts for one set of text columns of one table.
+
+    ``distinct``: the released number of strings, once keys were selected; ``most_hidden``: counts that a key which was
+    not shown hardly ever exceeds.
+    """
 
     def __init__(
         self, dense: DenseHypothesis | WideHypothesis, text_columns: tuple[str, ...], sparsity: int, alpha: float
@@ -71,13 +76,17 @@ class SparseHypothesis:
         self.dense = dense
         self.text_columns = text_columns
         self.measurements: list[Measurement] = []
-        self.unassigned = dense.total / structure_size(sparsity, min(max(alpha, 1e-6), 1.0))
+        self.most_hidden = inf
+        self._share = dense.total / structure_size(sparsity, min(max(alpha, 1e-6), 1.0))
+        self._distinct: Measurement | None = None
+        self._unassigned: float | None = None
         self._weights: dict[Key, _Weight] = {}
         self._with_axes: list[Measurement] = []
 
     def absorb(self, measurement: Measurement) -> None:
         """Take a keyed measurement into the weights: each listed key's total, with the noise of its parts."""
         self.measurements.append(measurement)
+        self._unassigned = None
         totals = measurement.values.reshape(len(measurement.keys), -1).sum(axis=1)
         parts = measurement.values.size // max(len(measurement.keys), 1)
         precision = 1.0 / (measurement.sigma**2 * parts)
@@ -87,6 +96,39 @@ class SparseHypothesis:
             weight.precision += precision
         if measurement.axes:
             self._with_axes.append(measurement)
+
+    def know_distinct(self, distinct: Measurement, most_hidden: float) -> None:
+        """Take in how many strings there are (a 0-d measurement, NULL not counted)."""
+        self._distinct, self.most_hidden, self._unassigned = distinct, most_hidden, None
+
+    @property
+    def unassigned(self) -> float:
+        """Estimated rows of a key that was never measured."""
+        if self._unassigned is None:
+            self._unassigned = self._share if self._distinct is None else self._hidden_mean(self._distinct)
+        return self._unassigned
+
+    def _hidden_mean(self, distinct: Measurement) -> float:
+        """Rows that the measured keys leave, over the number of other strings; at most ``most_hidden``."""
+        known = self._weights.values()
+        left = self.dense.total - sum(w.estimate() for w in known)
+        noise = sum(1.0 / w.precision for w in known)
+        shrunk = left * max(0.0, 1.0 - GARROTE * noise / max(left * left, _TINY)) if left > 0 else 0.0
+        strings = float(distinct.values) - sum(w.estimate() > 0 for k, w in self._weights.items() if k != (None,))
+        return min(shrunk / max(strings, GARROTE * distinct.sigma), self.most_hidden)
+
+    def variance(self, key: Key) -> float:
+        """Of the estimate of a key's rows: measurement noise, or what is not known of keys that were not shown.
+
+        A value in [0, b] with mean m has variance at most m (b - m) (Bhatia, Davis 2000); infinite before a selection.
+        """
+        known = self._weights.get(key)
+        if known is not None:
+            return 1.0 / known.precision
+        if self._distinct is None:
+            return inf
+        mean = max(self.unassigned, 1.0)
+        return mean * max(self.most_hidden - mean, 1.0)
 
     def knows(self, key: Key) -> bool:
         """Whether the key was ever measured."""

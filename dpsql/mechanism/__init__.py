@@ -1,9 +1,19 @@
 """The only code that sees unreleased values: the test, the measurement, and where their randomness comes from."""
 
 from dpsql.mechanism.entropy import Entropy, SystemEntropy
+from dpsql.mechanism.key_selection import select_keys
 from dpsql.mechanism.measure import measure
 from dpsql.mechanism.public_total import public_total
 from dpsql.mechanism.sparse_vector import Outcome, two_sided
 from dpsql.mechanism.threshold_test import ThresholdTest
 
-__all__ = ["Entropy", "Outcome", "SystemEntropy", "ThresholdTest", "measure", "public_total", "two_sided"]
+__all__ = [
+    "Entropy",
+    "Outcome",
+    "SystemEntropy",
+    "ThresholdTest",
+    "measure",
+    "public_total",
+    "select_keys",
+    "two_sided",
+]

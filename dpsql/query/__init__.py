@@ -2,6 +2,7 @@
 
 from dpsql.query.canonical import linear_query, sort_key
 from dpsql.query.form import Form, Term
+from dpsql.query.key_counts import KeyCounts, key_counts
 from dpsql.query.linear import FIXED_POINT, Counts, Estimates, Factor, Key, KeyedFactor, LinearQuery, Weights
 
 __all__ = [
@@ -11,10 +12,12 @@ __all__ = [
     "Factor",
     "Form",
     "Key",
+    "KeyCounts",
     "KeyedFactor",
     "LinearQuery",
     "Term",
     "Weights",
+    "key_counts",
     "linear_query",
     "sort_key",
 ]

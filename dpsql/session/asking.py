@@ -1,7 +1,7 @@
 """One linear query, from cache to answer: the order of steps is the privacy argument (docs/privacy.md)."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,7 @@ from dpsql.accounting import Accountant, Plan
 from dpsql.engine.protocol import Engine
 from dpsql.errors import BudgetExhausted, InternalError
 from dpsql.hypothesis import Measurement, TableModel, error_bound
-from dpsql.ledger.event import Event, Totals
+from dpsql.ledger.event import Totals
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure, public_total, two_sided
 from dpsql.policy import Policy
@@ -18,18 +18,15 @@ from dpsql.private import Private
 from dpsql.query import Counts, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import exact, from_measurement, from_model, untested
+from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.measuring import Measurer
-from dpsql.session.payload import (
-    ANSWER,
-    TOTAL,
-    decode_release,
-    encode_measurement,
-)
-from dpsql.session.planning import row_count_is_public, total_cost, total_sigma
+from dpsql.session.paying import Payer, unpaid
+from dpsql.session.payload import TOTAL, encode_measurement
+from dpsql.session.planning import question_cost, row_count_is_public, total_cost, total_sigma
 from dpsql.session.purses import Purses
-from dpsql.session.table_state import TableState, same_shape
-from dpsql.session.warm_progress import WarmProgress
-from dpsql.session.warm_starting import PURPOSE, WarmStarter
+from dpsql.session.table_state import TableState, own_sd, same_shape
+from dpsql.session.text_starting import TextStarter
+from dpsql.session.warm_starting import WarmStarter
 
 _RECENT = 8192
 
@@ -41,20 +38,20 @@ class Asker:
         self.policy = policy
         self.plan = plan
         self.accountant = Accountant.of(plan)
-        self.states = {t.name: TableState.make(t, plan, policy, ledger) for t in policy.tables}
+        self._fold = LedgerFold(policy, plan, ledger)
+        self.states = self._fold.states
         self.purses = Purses(policy, plan, ledger, self.states)
         self.warm_starter = WarmStarter(policy, plan, engine, ledger, entropy, self._follow)
+        self.text_starter = TextStarter(plan, engine, ledger, entropy, self._follow)
         self._engine = engine
         self._ledger = ledger
         self._measurer = Measurer(policy, plan, engine, entropy)
+        self._payer = Payer(policy, plan, engine, ledger, entropy, self.purses, self._follow)
         self._entropy = entropy
         self._reservation: int | None = None
         self._exhausted = False
-        self._seen = 0
         self._recent: OrderedDict[str, Answer] = OrderedDict()
-        self._fold(ledger.events())
-
-    # --- state is a fold of the ledger -------------------------------------------------------------------------
+        self._follow()
 
     def catch_up(self) -> None:
         """Absorb what other processes have released since."""
@@ -64,44 +61,10 @@ class Asker:
     def _follow(self) -> None:
         """Fold what is new in the ledger, own releases included: in the ledger's order, so that replay is the same."""
         self._exhausted = False
-        self._fold(self._ledger.events(self._seen))
-
-    def _fold(self, events: Iterable[Event]) -> None:
-        for event in events:
-            self._seen = max(self._seen, event.sequence)
-            self._take(event)
+        self._fold.follow()
         for state in self.states.values():
             if state.pending and row_count_is_public(self.policy, state.table):
                 self._know_total(state)  # a public count is in no event, and measurements without it answer nothing
-
-    def _take(self, event: Event) -> None:
-        if event.kind == "reserve" and event.payload.get("purpose") == PURPOSE:
-            warm = self.states[event.payload["table"]].warm
-            if warm is not None:
-                warm.reserved(event.reservation, event.cost, event.payload["columns"])
-            return
-        warm = self._warm_start_under(event.reservation)
-        if event.kind == "release":
-            measurements = decode_release(event.payload)
-            if warm is not None:
-                warm.released(event.reservation, [m for _, m in measurements])
-            for kind, measurement in measurements:
-                self._absorb(kind, measurement)
-        elif warm is not None and event.kind == "free":
-            warm.freed(event.reservation)
-        elif warm is not None and event.kind == "burn":
-            warm.burnt(event.reservation)
-
-    def _warm_start_under(self, reservation: int) -> WarmProgress | None:
-        found = (s.warm for s in self.states.values() if s.warm is not None and s.warm.is_open(reservation))
-        return next(found, None)
-
-    def _absorb(self, kind: str, measurement: Measurement) -> None:
-        state = self.states[measurement.table]
-        if kind == TOTAL:
-            state.know_total(measurement)
-        else:
-            state.absorb(measurement, fitted=kind != ANSWER)
 
     # --- the budget --------------------------------------------------------------------------------------------
 
@@ -127,18 +90,27 @@ class Asker:
             if self.states[table].model is None:  # else another session has just paid for it
                 raise
 
-    def worst_hard_rounds(self, queries: Sequence[LinearQuery]) -> int:
-        """Hard rounds that the queries may need at most: one per scope that no measurement answers."""
+    def payments_left(self) -> int:
+        """How often the budget still pays: for hard rounds, or for questions with noise of their own."""
+        return self.purses.questions_left() if self.plan.questions else self.hard_rounds_left()
+
+    def payment_share(self) -> float:
+        """What one such payment charges, in epsilon."""
+        cost = question_cost(self.plan, self.policy) if self.plan.questions else self.plan.hard_cost
+        return self.plan.epsilon_share(cost)
+
+    def worst_payments(self, queries: Sequence[LinearQuery]) -> int:
+        """Payments that the queries may need at most: one per shape that no measurement answers."""
         scopes: list[LinearQuery] = []
         for q in queries:
-            if self.path(q)[0] in ("test", "uncertified") and not any(same_shape(q, s) for s in scopes):
+            if self.path(q)[0] in ("test", "release", "uncertified") and not any(same_shape(q, s) for s in scopes):
                 scopes.append(q)
         return len(scopes)
 
     def path(self, query: LinearQuery) -> tuple[str, float | None]:
         """How a query would be answered now and its 95 % bound in counts.
 
-        cache, measurement, test, model (no test is made), or uncertified (no test is left).
+        cache, measurement, release (of its own), test, model (no test is made), or uncertified (none is left).
         """
         known = self.known(query)
         if known is not None:
@@ -147,6 +119,8 @@ class Asker:
         found = state.measured(query)
         if found is not None:
             return "measurement", float(error_bound(found[1], not query.is_indicator))
+        if state.own_sigma > 0 and self.payments_left() > 0:
+            return "release", float(error_bound(own_sd([query], float(state.own_sigma)), not query.is_indicator))
         bar = state.error_bar(query)
         error = None if bar is None else float(bar)
         if not state.is_tested(query):
@@ -183,7 +157,7 @@ class Asker:
     def ask(self, query: LinearQuery, siblings: Sequence[LinearQuery] = ()) -> Answer:
         """The answer to a query that is not known, in counts: measured, easy, hard, or uncertified."""
         state = self.states[query.table]
-        if state.warmed(query):
+        if state.asked_together(query):
             return self.ask_together([query])[0]
         model, charged = self._know_total(state)
         if query.scope:
@@ -208,21 +182,35 @@ class Asker:
     def ask_together(self, queries: Sequence[LinearQuery]) -> list[Answer]:
         """Answers to one statement's queries of one shape, none of them known: all from one measurement or one model.
 
-        So the cells of a GROUP BY add up. For tables with a warm start, which is made here if it is not yet.
+        So the cells of a GROUP BY add up. For queries with first measurements, which are made here if they are not yet,
+        or with noise for each question alone.
         """
-        state = self.states[queries[0].table]
+        state, keyed = self.states[queries[0].table], queries[0].keyed
         model, charged = self._know_total(state)
         if queries[0].scope:
             charged += self.warm_starter.run(state, queries[0].scope)
+        if keyed is not None:
+            charged += self.text_starter.run(state, keyed.text_columns)
         found = [state.measured(q) for q in queries]
         if None not in found:
             answers = [from_measurement(q, *f) for q, f in zip(queries, found, strict=True) if f is not None]
+        elif state.own_sigma > 0:
+            answers = self._paid(state, model, queries)
         else:
             answers = self._modelled(state, model, queries)
         answers[0] = replace(answers[0], charged=answers[0].charged + charged)
         for query, answer in zip(queries, answers, strict=True):
             self._remember_recent(query, answer)
         self._ledger.remember([(q.key, a) for q, a in zip(queries, answers, strict=True)])
+        return answers
+
+    def _paid(self, state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[Answer]:
+        """One release for all; when no question is left, what earlier ones say, or the model, not certified."""
+        answers = self._payer.pay(state, queries)
+        if answers is None:
+            if any(state.measured(q) is None for q in queries):
+                self._check_untested()
+            answers = [unpaid(state, model, q) for q in queries]
         return answers
 
     def _modelled(self, state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[Answer]:
@@ -236,6 +224,7 @@ class Asker:
                 if reservation is None:
                     self._check_untested()
                     break
+                self._measurer.note(model, query)
                 if self._is_hard(state, query, estimate, reservation):
                     return self._measure(state, model, query, queries, reservation, queries, 0.0)
                 passed += 1
@@ -247,8 +236,26 @@ class Asker:
     def _check_untested(self) -> None:
         """BudgetExhausted where the policy wants no answer without a test: another session was faster."""
         if self.policy.mechanism.when_spent == "refuse":
-            share = self.plan.epsilon_share(self.plan.hard_cost)
-            raise BudgetExhausted("no hard round is left", requested=share, remaining=self.remaining_share())
+            what = "planned question" if self.plan.questions else "hard round"
+            raise BudgetExhausted(
+                f"no {what} is left", requested=self.payment_share(), remaining=self.remaining_share()
+            )
+
+    def released_keys(self, table: str, text_column: str) -> tuple[str | None, ...] | None:
+        """The keys of a text column that may be shown, NULL last; ``None`` before its first touch."""
+        state = self.states[table]
+        found = None if state.texts is None else state.texts.keys(text_column)
+        if found is None:
+            return None
+        prefix = state.table.prefixes.get(text_column)
+        declared = state.table.by_name[(text_column if prefix is None else prefix.column).lower()]
+        return (*found, None) if declared.nullable else found
+
+    def release_keys(self, table: str, text_column: str) -> float:
+        """Make the first touch of a text column, the row count before it; what that charged, in epsilon."""
+        state = self.states[table]
+        _, charged = self._know_total(state)
+        return charged + self.text_starter.run(state, (text_column,))
 
     def _is_hard(self, state: TableState, query: LinearQuery, estimate: int, reservation: int) -> bool:
         """The test, its hard outcome durable before anything else happens."""

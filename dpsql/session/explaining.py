@@ -24,9 +24,10 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
     asked = {
         name: {g[0].scope for g in scopes if g[0].table == name} for name in dict.fromkeys(q.table for q in queries)
     }
-    first_shares = {name: asker.purses.first_share(name, found) for name, found in asked.items()}
+    texts = {name: _lone_text(g[0] for g in scopes if g[0].table == name) for name in asked}
+    first_shares = {name: asker.purses.first_share(name, found, texts[name]) for name, found in asked.items()}
     notes = [
-        f"the first question to {name} also measures {_first(asker, name, asked[name])}: {_share(first)}"
+        f"the first question to {name} also measures {_first(asker, name, asked[name], texts[name])}: {_share(first)}"
         for name, first in first_shares.items()
         if first > 0
     ]
@@ -57,12 +58,20 @@ def _scope_plan(group: Sequence[LinearQuery], asker: Asker, left: int, share: fl
     return QueryPlan(query.table, text + query.scope, query.cells, support, len(group), source, error, worst)
 
 
-def _first(asker: Asker, table: str, scopes: Iterable[tuple[str, ...]]) -> str:
+def _lone_text(queries: Iterable[LinearQuery]) -> list[str]:
+    """Text columns that are asked about alone: their first touch is planned."""
+    found = (q.keyed.text_columns for q in queries if q.keyed is not None)
+    return list(dict.fromkeys(columns[0] for columns in found if len(columns) == 1))
+
+
+def _first(asker: Asker, table: str, scopes: Iterable[tuple[str, ...]], texts: Iterable[str]) -> str:
     state = asker.states[table]
     count = ["its row count"] if state.model is None else []
     if state.warm is not None and any(state.warm.next_units(scope) > 0 for scope in scopes):
         count.append("contingencies of its columns (the warm start)")
-    return " and ".join(count)
+    if state.texts is not None:
+        count += [f"the frequent strings of {column}" for column in texts if state.texts.pending(column) is not None]
+    return " and ".join(filter(None, [", ".join(count[:-1]), *count[-1:]]))
 
 
 def _share(epsilon: float) -> str:

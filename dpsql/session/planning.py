@@ -1,5 +1,6 @@
-"""The session's plan from public numbers only: how many hard rounds, which shares. Fixed when a ledger is created."""
+"""The session's plan from public numbers only: which strategy and shares. Fixed when a ledger is created."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import comb, sqrt
 
@@ -7,6 +8,7 @@ from dpsql.accounting import Plan, calibrate
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.warm_start import NARROW_CELLS, ONE_WAY_SHARE
 from dpsql.policy import Policy
+from dpsql.session.predicting import Forecast, own_noise_is_better
 
 HARD_ROUNDS = 20
 MEASURE_SHARE = 0.65
@@ -22,11 +24,49 @@ WARM_TOTAL_SHARE = Fraction(5, 100)
 WARM_HARD_ROUNDS = (10, 30, 100)
 """After a warm start: the fewest whose threshold is at least THRESHOLD times the noise of a wide table's pairs."""
 THRESHOLD = 5.0
+TEXT_SHARE = Fraction(25, 100)
+"""Of a table's start for each text column, half of it at most; more where finite columns need less."""
+LONE_TEXT_SHARE = Fraction(90, 100)
+"""The same where the table has one finite column beside its text."""
+DELTA_SHARE = Fraction(1, 4)
+"""Of delta for the selections of keys, split evenly between text columns and declared prefix lengths."""
 
 
 def make_plan(policy: Policy) -> Plan:
-    """The plan of a new ledger. PolicyError when epsilon is too small for it."""
-    if any(has_warm_start(policy, table) for table in policy.tables):
+    """The plan of a new ledger: noise for each question alone where few are planned, else models of whole tables.
+
+    PolicyError when epsilon is too small for it.
+    """
+    own, models = _own_noise_plan(policy), _model_plan(policy)
+    if own is None:
+        return models
+    better = all(
+        own_noise_is_better(float(question_sigma(own, policy, t)), _model_sd(models, policy, t)) for t in policy.tables
+    )
+    return own if better else models
+
+
+def _own_noise_plan(policy: Policy) -> Plan | None:
+    """``planned_queries`` questions with equal shares and no test; ``None`` where the owner wants another strategy.
+
+    Neither with text columns: which of their strings may be shown is a release of another kind.
+    """
+    privacy, mechanism = policy.privacy, policy.mechanism
+    if mechanism.strategy != "auto" or mechanism.hard_rounds is not None or any(t.text for t in policy.tables):
+        return None
+    plan = replace(calibrate(privacy.epsilon, privacy.delta, hard_rounds=0), questions=privacy.planned_queries)
+    return plan if question_cost(plan, policy) > 0 else None
+
+
+def _model_sd(plan: Plan, policy: Policy, table: TableDomain) -> float:
+    """Sd (counts) foreseen for a typical question; without a warm start that of a paid answer."""
+    if has_warm_start(policy, table):
+        return Forecast(table, warm_precision(plan, policy, table)).typical_sd
+    return float(plan.for_sensitivity(query_sensitivity(table), contingency_l2_squared(policy, table)).sigma)
+
+
+def _model_plan(policy: Policy) -> Plan:
+    if any(has_start(policy, table) for table in policy.tables):
         return _warm_plan(policy)
     privacy, mechanism = policy.privacy, policy.mechanism
     return calibrate(
@@ -41,8 +81,9 @@ def make_plan(policy: Policy) -> Plan:
 def _warm_plan(policy: Policy) -> Plan:
     privacy, chosen = policy.privacy, policy.mechanism.hard_rounds
     share = float(policy.mechanism.warm_start)
+    purse = privacy.delta * DELTA_SHARE if any(has_text_start(policy, t) for t in policy.tables) else Fraction(0)
     for rounds in WARM_HARD_ROUNDS if chosen is None else (chosen,):
-        plan = calibrate(privacy.epsilon, privacy.delta, hard_rounds=rounds, release_share=share)
+        plan = calibrate(privacy.epsilon, privacy.delta, hard_rounds=rounds, release_share=share, delta_purse=purse)
         if plan.hard_rounds == 0 or all(_threshold_is_high(plan, policy, table) for table in policy.tables):
             break
     return plan
@@ -59,12 +100,23 @@ def _threshold_is_high(plan: Plan, policy: Policy, table: TableDomain) -> bool:
     return net.threshold(policy.privacy.planned_queries, WARM_FALSE_ALARMS) >= THRESHOLD / sqrt(precision)
 
 
-# --- the warm start's purse -------------------------------------------------------------------------------------
+# --- what is measured before the first answer ---------------------------------------------------------------------
+
+
+def has_start(policy: Policy, table: TableDomain) -> bool:
+    """Whether contingencies of the table, or keys of its text columns, are measured before its first answer."""
+    return has_warm_start(policy, table) or has_text_start(policy, table)
 
 
 def has_warm_start(policy: Policy, table: TableDomain) -> bool:
-    """Whether contingencies of the table are measured before its first answer: two finite columns at least."""
-    return policy.mechanism.strategy == "auto" and sum(column.size > 1 for column in table.finite) >= 2
+    """Whether contingencies are: with two finite columns, or one beside text."""
+    number = sum(column.size > 1 for column in table.finite)
+    return policy.mechanism.strategy == "auto" and (number >= 2 or (number == 1 and bool(table.text)))
+
+
+def has_text_start(policy: Policy, table: TableDomain) -> bool:
+    """Whether frequent keys of the table's text columns are, each at its first touch."""
+    return policy.mechanism.strategy == "auto" and bool(table.text)
 
 
 def is_narrow(table: TableDomain) -> bool:
@@ -73,11 +125,24 @@ def is_narrow(table: TableDomain) -> bool:
 
 
 def warm_units(plan: Plan, policy: Policy, table: TableDomain) -> int:
-    """Units for the table's warm start, row count excluded; the same for each table that has one."""
-    warm = sum(has_warm_start(policy, t) for t in policy.tables)
-    if not has_warm_start(policy, table):
+    """Units for the contingencies of the table's warm start, row count excluded; 0 where questions are paid alone."""
+    if plan.questions or not has_warm_start(policy, table):
         return 0
-    return (plan.release_budget - _totals_purse(plan, policy)) // warm
+    return _start_units(plan, policy) - text_units(plan, policy, table)
+
+
+def text_units(plan: Plan, policy: Policy, table: TableDomain) -> int:
+    """Units for the first touches of the table's text columns, all together."""
+    if not has_text_start(policy, table):
+        return 0
+    number = sum(column.size > 1 for column in table.finite)
+    share = {0: Fraction(1), 1: LONE_TEXT_SHARE}.get(number, min(Fraction(1, 2), TEXT_SHARE * len(table.text)))
+    return int(_start_units(plan, policy) * share)
+
+
+def _start_units(plan: Plan, policy: Policy) -> int:
+    """What each table that has a start may spend on it."""
+    return (plan.release_budget - _totals_purse(plan, policy)) // sum(has_start(policy, t) for t in policy.tables)
 
 
 def warm_precision(plan: Plan, policy: Policy, table: TableDomain) -> float:
@@ -85,6 +150,19 @@ def warm_precision(plan: Plan, policy: Policy, table: TableDomain) -> float:
     units = warm_units(plan, policy, table)
     l2_squared = contingency_l2_squared(policy, table)
     return float(plan.release_precision * units / plan.release_budget / l2_squared)
+
+
+# --- noise for each question alone ------------------------------------------------------------------------------
+
+
+def question_cost(plan: Plan, policy: Policy) -> int:
+    """Units for the release that answers one question; 0 where the plan foresees none."""
+    return (plan.release_budget - _totals_purse(plan, policy)) // plan.questions if plan.questions else 0
+
+
+def question_sigma(plan: Plan, policy: Policy, table: TableDomain) -> Fraction:
+    """Noise of each count in the release that answers one question, in counts."""
+    return plan.release_sigma(question_cost(plan, policy), contingency_l2_squared(policy, table))
 
 
 # --- row counts -------------------------------------------------------------------------------------------------
@@ -108,7 +186,9 @@ def total_cost(plan: Plan, policy: Policy, table: TableDomain) -> int:
 def _totals_purse(plan: Plan, policy: Policy) -> int:
     if _private_totals(policy) == 0:
         return 0
-    if not any(has_warm_start(policy, table) for table in policy.tables):
+    if plan.questions:
+        return int(plan.release_budget * TOTAL_SHARE)
+    if not any(has_start(policy, table) for table in policy.tables):
         return plan.release_budget
     return int(plan.release_budget * min(Fraction(1, 2), WARM_TOTAL_SHARE / policy.mechanism.warm_start))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dpsql.accounting import Accountant, Plan
 from dpsql.ledger.protocol import Ledger
 from dpsql.policy import Policy
-from dpsql.session.planning import total_cost
+from dpsql.session.planning import question_cost, total_cost
 from dpsql.session.table_state import TableState
 
 
@@ -20,9 +20,10 @@ class Purses:
         self._states = states
 
     def pending(self) -> int:
-        """Units kept back for row counts and contingencies of warm starts that nobody has begun."""
+        """Units kept back for row counts and first measurements that nobody has begun."""
         warm = sum(s.warm.pending_units() for s in self._states.values() if s.warm is not None)
-        return self._totals(known=False) + warm
+        texts = sum(s.texts.pending_units() for s in self._states.values() if s.texts is not None)
+        return self._totals(known=False) + warm + texts
 
     def hard_rounds_left(self, own: int) -> int:
         """Hard rounds that the budget still covers, the one held in reserve included."""
@@ -32,6 +33,15 @@ class Purses:
         free = self._plan.total_units - totals.spent - (totals.reserved - own) - self.pending()
         return max(0, min(free // self._plan.hard_cost, self._plan.hard_rounds))
 
+    def questions_left(self) -> int:
+        """Questions that the budget still gives noise of their own; 0 in a plan with models."""
+        cost = question_cost(self._plan, self._policy)
+        if cost == 0:
+            return 0
+        totals = self._ledger.totals()
+        free = self._plan.total_units - totals.spent - totals.reserved - self.pending()
+        return max(0, min(free // cost, self._plan.questions))
+
     def spent_on_totals(self) -> int:
         """Units that row counts have cost so far."""
         return self._totals(known=True)
@@ -40,18 +50,25 @@ class Purses:
         """Units that contingencies of warm starts have cost so far, those under way included."""
         return sum(s.warm.charged for s in self._states.values() if s.warm is not None)
 
+    def spent_on_texts(self) -> int:
+        """Units that first touches of text columns have cost so far, those under way included."""
+        return sum(s.texts.charged for s in self._states.values() if s.texts is not None)
+
     def _totals(self, *, known: bool) -> int:
         asked = (s.table for s in self._states.values() if (s.model is not None) == known)
         return sum(total_cost(self._plan, self._policy, table) for table in asked)
 
-    def first_share(self, table: str, scopes: Iterable[tuple[str, ...]]) -> float:
-        """What questions about ``scopes`` charge at most for the row count and the warm start, in epsilon."""
+    def first_share(self, table: str, scopes: Iterable[tuple[str, ...]], text_columns: Iterable[str] = ()) -> float:
+        """What questions about ``scopes`` and text charge at most for what is measured first, in epsilon."""
         state = self._states[table]
         cost = 0 if state.model is not None else total_cost(self._plan, self._policy, state.table)
         if state.warm is not None:
             units = [state.warm.next_units(scope) for scope in scopes]
             # pairs that two scopes share are counted twice: it is a bound
             cost += min(state.warm.pending_units(), sum(units))
+        if state.texts is not None:
+            starts = (state.texts.pending(column) for column in set(text_columns))
+            cost += sum(start.units for start in starts if start is not None)
         return self._plan.epsilon_share(cost)
 
     def remaining_share(self, own: int) -> float:
@@ -71,10 +88,17 @@ class Purses:
         """(name, spent, planned) of each purse, both in epsilon."""
         share, plan = self._plan.epsilon_share, self._plan
         planned_warm = sum(s.warm.units for s in self._states.values() if s.warm is not None)
-        totals, warm = self.spent_on_totals(), self.spent_on_warm_starts()
-        hard = max(0, self._ledger.totals().spent - totals - warm)
+        planned_text = sum(s.texts.units for s in self._states.values() if s.texts is not None)
+        totals, warm, text = self.spent_on_totals(), self.spent_on_warm_starts(), self.spent_on_texts()
+        hard = max(0, self._ledger.totals().spent - totals - warm - text)
+        questions = plan.questions * question_cost(plan, self._policy)
         rows = [("hard rounds", share(hard), share(plan.hard_rounds * plan.hard_cost))]
+        if plan.questions:
+            rows = [("questions", share(hard), share(questions))]
+        if planned_text:
+            rows.insert(0, ("text columns", share(text), share(planned_text)))
         if planned_warm:
             rows.insert(0, ("warm start", share(warm), share(planned_warm)))
-        rows.append(("row counts", share(totals), share(plan.release_budget - planned_warm)))
+        planned_totals = plan.release_budget - planned_warm - planned_text - questions
+        rows.append(("row counts", share(totals), share(planned_totals)))
         return tuple(rows)

@@ -111,7 +111,7 @@ class Session:
         for query in missing:
             if query.key in answers:
                 continue
-            if asker.states[query.table].warmed(query):
+            if asker.states[query.table].asked_together(query):
                 together = [q for q in missing if q.key not in answers and same_shape(q, query)]
                 answers |= {q.key: a for q, a in zip(together, asker.ask_together(together), strict=True)}
                 continue
@@ -132,11 +132,12 @@ class Session:
             asker.check_total(name)
         if self._policy.mechanism.when_spent != "refuse" or not missing:
             return
-        worst, left = asker.worst_hard_rounds(missing), asker.hard_rounds_left()
+        worst, left = asker.worst_payments(missing), asker.payments_left()
         if worst > left:
-            share = self._plan.epsilon_share(self._plan.hard_cost)
+            share = asker.payment_share()
+            what = "planned questions" if self._plan.questions else "hard rounds"
             raise BudgetExhausted(
-                f"this statement may need {worst} hard rounds, {left} are left",
+                f"this statement may need {worst} {what}, {left} are left",
                 requested=worst * share,
                 remaining=left * share,
             )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from math import inf, prod
 
@@ -9,11 +10,12 @@ import numpy as np
 
 from dpsql.accounting import Net, Plan
 from dpsql.domain import TableDomain
-from dpsql.hypothesis import Axis, Measurement, TableModel, error_bound, split_identity
+from dpsql.hypothesis import Axis, Measurement, TableModel, error_bound, keyed_error, split_identity
 from dpsql.mechanism import ThresholdTest
 from dpsql.policy import Policy
 from dpsql.query import LinearQuery
 from dpsql.session.error_bars import ErrorBars, Memory
+from dpsql.session.payload import ANSWER, DISTINCT, TOTAL
 from dpsql.session.planning import (
     FALSE_ALARMS,
     WARM_FALSE_ALARMS,
@@ -21,15 +23,20 @@ from dpsql.session.planning import (
     has_warm_start,
     is_narrow,
     query_sensitivity,
+    question_sigma,
     warm_precision,
     warm_units,
 )
+from dpsql.session.text_plan import text_starts
+from dpsql.session.text_progress import TextProgress
 from dpsql.session.warm_progress import WarmProgress
 
 MEASURED_SHARE = 1 / 3
 """Without a warm start: a measurement whose exact bound is below this share of theta answers without a test."""
 ACCURATE = 2.0
 """After a warm start: a measurement answers when its noise is at most twice that of one count for the whole budget."""
+COVERED = 1.5
+"""With noise for each question alone: a measurement answers when its noise is at most so many times a new release's."""
 CERTIFIED_SHARE = 0.05
 """No certificate is shown when theta exceeds this share of the rows: it would say nothing."""
 TESTED_COLUMNS = 3
@@ -40,7 +47,8 @@ TESTED_COLUMNS = 3
 class TableState:
     """One table of the session; ``model`` is ``None`` until the table's total is known.
 
-    ``warm`` is ``None`` for tables without a warm start, ``bars`` until the total is known as well.
+    ``warm`` is ``None`` for tables without a warm start, ``bars`` until the total is known as well; ``texts`` where
+    text columns have no first touch.
     """
 
     table: TableDomain
@@ -49,27 +57,34 @@ class TableState:
     bound: int
     """Counts: an answer that passed the test is this close to the truth (all planned queries at once, 95 %)."""
     model: TableModel | None = None
-    pending: list[tuple[Measurement, bool]] = field(default_factory=list)
+    pending: list[tuple[str, Measurement]] = field(default_factory=list)
     warm: WarmProgress | None = None
+    texts: TextProgress | None = None
     bars: ErrorBars | None = None
     accurate: float = 0.0
     """Counts: a measurement with at most this sd answers without a test (tables with a warm start)."""
     error_factor: float = 1.4
     memory: Memory | None = None
+    own_sigma: Fraction = Fraction(0)
+    """Counts: noise of each count where every question gets noise of its own; 0 elsewhere."""
 
     @classmethod
     def make(cls, table: TableDomain, plan: Plan, policy: Policy, memory: Memory | None = None) -> "TableState":
         l2_squared = contingency_l2_squared(policy, table)
         net = plan.for_sensitivity(query_sensitivity(table), l2_squared)
         planned = policy.privacy.planned_queries
-        warm = has_warm_start(policy, table)
-        theta = net.threshold(planned, WARM_FALSE_ALARMS if warm else FALSE_ALARMS) if net.hard_rounds else 0
+        warm = plan.questions == 0 and has_warm_start(policy, table)
+        starts = {} if plan.questions else text_starts(plan, policy, table)
+        theta = net.threshold(planned, WARM_FALSE_ALARMS if warm or starts else FALSE_ALARMS) if net.hard_rounds else 0
         out = cls(table, net, theta, net.certified_bound(planned, theta=theta) if net.hard_rounds else 0)
         out.memory = memory
+        out.texts = TextProgress(starts) if starts else None
         if warm:
             out.warm = WarmProgress(table, warm_units(plan, policy, table), warm_precision(plan, policy, table))
             out.accurate = ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared))
             out.error_factor = float(policy.mechanism.error_factor)
+        if plan.questions:
+            out.own_sigma = question_sigma(plan, policy, table)
         return out
 
     @cached_property
@@ -86,21 +101,28 @@ class TableState:
             self.model.absorb(total)
             return self.model
         wide = self.warm is not None and not is_narrow(self.table)
-        self.model = TableModel(self.table, total, float(max(self.theta, 1)), wide=wide)
+        alpha = max(float(self.theta), float(self.own_sigma), 1.0)
+        self.model = TableModel(self.table, total, alpha, wide=wide)
         if self.warm is not None:
             self.warm.know_total(self.model.total)
             growing = self.warm.touched_later
             self.bars = ErrorBars(self.table, total, self.error_factor, growing=growing, memory=self.memory)
-        for measurement, fitted in self.pending:
-            self.model.absorb(measurement, fitted=fitted)
-        self.pending.clear()
+        pending, self.pending = self.pending, []
+        for kind, measurement in pending:
+            self.absorb(kind, measurement)
         return self.model
 
-    def absorb(self, measurement: Measurement, *, fitted: bool = True) -> None:
-        if self.model is None:
-            self.pending.append((measurement, fitted))
-        else:
-            self.model.absorb(measurement, fitted=fitted)
+    def absorb(self, kind: str, measurement: Measurement) -> None:
+        """Take in what the ledger released, in its order."""
+        if kind == TOTAL:
+            self.know_total(measurement)
+        elif self.model is None:
+            self.pending.append((kind, measurement))
+        elif kind == DISTINCT and self.texts is not None:
+            (column,) = measurement.text_columns
+            self.model.know_distinct(measurement, self.texts.starts[column].most_hidden)
+        elif kind != DISTINCT:
+            self.model.absorb(measurement, fitted=kind != ANSWER)
 
     # --- what a query needs, from public numbers -----------------------------------------------------------------
 
@@ -112,10 +134,22 @@ class TableState:
         """Whether the query is about finite columns that a warm start measures."""
         return self.warm is not None and query.keyed is None
 
+    def asked_together(self, query: LinearQuery) -> bool:
+        """Whether one statement's queries of the query's shape come all from one measurement or one model."""
+        return self.own_sigma > 0 or self.has_start(query)
+
+    def has_start(self, query: LinearQuery) -> bool:
+        """Whether something is measured before the first answer to such a query."""
+        return self.warmed(query) if query.keyed is None else self.texts is not None
+
     def measured(self, query: LinearQuery) -> tuple[int, float] | None:
         """``(value, sd)`` of a measurement that is accurate enough to answer without a test: by its noise alone."""
         if self.model is None:
             return None
+        if self.own_sigma > 0:
+            limit = COVERED * own_sd([query], float(self.own_sigma))
+            found = self.model.measured(query, limit)
+            return found if found is not None and found[1] <= limit else None
         if query.keyed is None and not query.factors:
             return self.model.measured(query)  # the row count is always its own measurement's
         if self.warmed(query):
@@ -132,17 +166,25 @@ class TableState:
     def certificate(self, query: LinearQuery) -> int | None:
         """What a passed test guarantees for the query, in counts; ``None`` when that would say nothing."""
         bound = self.bound + (not query.is_indicator)
-        if self.warm is None:
+        if self.warm is None and self.texts is None:
             return bound
         return bound if self.model is not None and self.theta <= CERTIFIED_SHARE * self.model.total else None
 
     def error_bar(self, query: LinearQuery) -> int | None:
         """The calibrated half-width of the model's answer, in counts; ``None`` when nothing is known of it."""
-        if self.model is None or self.warm is None or self.bars is None or query.keyed is not None:
+        if self.model is None or (query.scope and (self.warm is None or self.warm.pending(query.scope))):
             return None
-        if self.warm.pending(query.scope):
+        if query.keyed is not None:
+            return keyed_error(self.model, query, self._finite_limit(query))
+        if self.warm is None or self.bars is None:
             return None
         return self.bars.bound(self.model, list(self.warm.measured.values()), query)
+
+    def _finite_limit(self, query: LinearQuery) -> float:
+        """The most rows that the query's finite factors alone may have; infinite when nothing is known of them."""
+        finite = LinearQuery(query.table, query.factors)
+        bar = self.error_bar(finite) if query.factors else None
+        return inf if bar is None or self.model is None else self.model.estimate(finite) + bar
 
 
 def measurement_axes(
@@ -168,6 +210,26 @@ def measurement_axes(
             same = [s.factors[i].weights for s in siblings if s.factors[i].columns == factor.columns]
             axes.append(Axis.level_sets(factor.columns, [factor.weights, *same]))
     return split_identity(axes) if keyed is None or not keyed.columns else tuple(axes)
+
+
+def own_axes(queries: Sequence[LinearQuery]) -> tuple[Axis, ...]:
+    """The coarsest parts on which queries of one shape are constant: what a release for them alone measures.
+
+    Without text columns, which this plan does not know.
+    """
+    return split_identity(
+        [
+            Axis.level_sets(factor.columns, [q.factors[i].weights for q in queries])
+            for i, factor in enumerate(queries[0].factors)
+        ]
+    )
+
+
+def own_sd(queries: Sequence[LinearQuery], sigma: float) -> float:
+    """The largest sd (counts) among queries of one shape that one release with noise ``sigma`` answers."""
+    axes = own_axes(queries)
+    silent = Measurement(queries[0].table, axes, np.zeros([a.size for a in axes], dtype=np.int64), sigma)
+    return max(found[1] for q in queries if (found := silent.answer(q)) is not None)
 
 
 def same_shape(a: LinearQuery, b: LinearQuery) -> bool:

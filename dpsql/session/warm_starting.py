@@ -1,13 +1,12 @@
 """The warm start's durable steps: reservation, noise, release, one chunk of contingencies after another."""
 
 from collections.abc import Callable
-from time import monotonic, sleep
 
 import numpy as np
 
-from dpsql.accounting import Accountant, Plan
+from dpsql.accounting import Plan
+from dpsql.domain import TableDomain
 from dpsql.engine.protocol import Engine
-from dpsql.errors import BudgetExhausted, OperationalError
 from dpsql.hypothesis import Axis, Measurement, PlannedContingency, coarsen
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure
@@ -16,14 +15,11 @@ from dpsql.private import Private
 from dpsql.query import Counts
 from dpsql.session.payload import CONTINGENCY, encode_measurements
 from dpsql.session.planning import contingency_l2_squared, is_narrow
+from dpsql.session.starting import Starter, Step
 from dpsql.session.table_state import TableState
+from dpsql.session.warm_progress import WarmProgress
 
 PURPOSE = "warm start"
-WAIT_SECONDS = 20.0
-"""For another session that is measuring the same table."""
-CROWD_SECONDS = 1.0
-"""For a budget that is reserved several times over."""
-_PAUSE_SECONDS = 0.02
 
 Progress = Callable[[str, int, int], None]
 """Called with a table's name, the contingencies measured so far, and how many there will be."""
@@ -43,76 +39,51 @@ class WarmStarter:
     ) -> None:
         self._policy = policy
         self._plan = plan
-        self._accountant = Accountant.of(plan)
         self._engine = engine
         self._ledger = ledger
         self._entropy = entropy
         self._follow = follow
+        self._starter = Starter(plan, ledger, follow)
         self.progress: Progress | None = None
 
     def run(self, state: TableState, asked: tuple[str, ...]) -> float:
         """Measure what a question about ``asked`` waits for; what that charged, in epsilon.
 
-        Waits while another session is measuring the same: an answer now would be needlessly bad for good.
-        OperationalError when that takes too long.
+        OperationalError when another session takes too long over the same.
         """
-        warm, charged, begin = state.warm, 0.0, monotonic()
-        while warm is not None:
-            pending = warm.pending(asked)
-            cost = sum(units for _, units in pending)
-            if pending and self._affordable(cost):
-                if self.progress is not None:
-                    self.progress(state.table.name, *warm.count(asked))
-                charged += self._chunk(state, pending, cost)
-                continue
-            if pending:
-                self._follow()
-            at_work = warm.others_at_work(asked)
-            # what several sessions reserve at once is freed again by all but one of them
-            crowded = bool(pending) and not self._is_spent(cost) and monotonic() < begin + CROWD_SECONDS
-            if not at_work and not crowded:
-                break  # measured, or burnt reservations have taken its share: the net has to do without
-            if monotonic() > begin + WAIT_SECONDS:
-                raise OperationalError(
-                    f"another session is measuring {state.table.name} for the first time",
-                    hint="ask again in a moment; if that session has died, open a new connection",
-                )
-            sleep(_PAUSE_SECONDS)
-            self._follow()
-        return charged
-
-    def _affordable(self, cost: int) -> bool:
-        totals = self._ledger.totals()
-        return totals.spent + totals.reserved + cost <= self._plan.total_units
-
-    def _is_spent(self, cost: int) -> bool:
-        """Whether what is spent leaves no room for ``cost`` beside the hard round that a session keeps in reserve."""
-        return self._ledger.totals().spent + self._plan.hard_cost + cost > self._plan.total_units
-
-    def _chunk(self, state: TableState, pending: list[tuple[PlannedContingency, int]], cost: int) -> float:
-        """One reservation and its release; what was charged, 0.0 when another session was faster."""
-        warm, name = state.warm, state.table.name
+        warm = state.warm
         if warm is None:
             return 0.0
+
+        def next_step() -> Step | None:
+            pending = warm.pending(asked)
+            if not pending:
+                return None
+            return Step(sum(units for _, units in pending), lambda: self._chunk(state.table, warm, asked, pending))
+
+        return self._starter.run(state.table.name, next_step, lambda: warm.others_at_work(asked))
+
+    def _chunk(
+        self,
+        table: TableDomain,
+        warm: WarmProgress,
+        asked: tuple[str, ...],
+        pending: list[tuple[PlannedContingency, int]],
+    ) -> float:
+        """One reservation and its release; what was charged, 0.0 when another session was faster."""
+        if self.progress is not None:
+            self.progress(table.name, *warm.count(asked))
+        name, cost = table.name, sum(units for _, units in pending)
         axes = [warm.axes(p) for p, _ in pending]
-        if is_narrow(state.table):  # counted once; every contingency is then a sum over it
-            self._engine.contingency(name, tuple(c.name for c in state.table.finite))
+        if is_narrow(table):  # counted once; every contingency is then a sum over it
+            self._engine.contingency(name, tuple(c.name for c in table.finite))
         counts = [self._counts(name, p.columns, a) for (p, _), a in zip(pending, axes, strict=True)]
         columns = [list(p.columns) for p, _ in pending]
-        try:
-            reservation = self._ledger.reserve(
-                cost,
-                lambda totals: self._accountant.check(totals.spent, totals.reserved, cost),
-                {"purpose": PURPOSE, "table": name, "columns": columns, "burn": cost},
-            )
-        except BudgetExhausted:
-            return 0.0  # affordable a moment ago: others reserve at the same time
-        self._follow()
-        if warm.opened_before(reservation):
-            self._ledger.free(reservation)
-            self._follow()
+        payload = {"purpose": PURPOSE, "table": name, "columns": columns}
+        reservation = self._starter.reserve(cost, payload, warm.opened_before)
+        if reservation is None:
             return 0.0
-        l2_squared = contingency_l2_squared(self._policy, state.table)
+        l2_squared = contingency_l2_squared(self._policy, table)
         try:
             with self._ledger.drawing(reservation):
                 released = []

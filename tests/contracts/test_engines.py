@@ -25,6 +25,7 @@ from dpsql.engine import DuckDbEngine, MemoryEngine
 from dpsql.engine.protocol import Engine
 from dpsql.policy import Policy
 from tests.contracts.engine_contract import EngineContract, policy_of
+from tests.contracts.text_engine_contract import TextEngineContract
 
 
 def load(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
@@ -36,12 +37,12 @@ def load(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
     return con
 
 
-class TestMemoryEngine(EngineContract):
+class TestMemoryEngine(EngineContract, TextEngineContract):
     def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
         return MemoryEngine(policy, tables)
 
 
-class TestDuckDbEngine(EngineContract):
+class TestDuckDbEngine(EngineContract, TextEngineContract):
     def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
         return DuckDbEngine(load(tables), policy)
 
@@ -129,8 +130,8 @@ def test_engines_agree_on_random_tables(seed: int) -> None:
         if pa.types.is_dictionary(kind):
             data[name] = data[name].dictionary_encode()
     for name in ("t1", "t2"):
-        domains.append(TextDomain(name))
-        data[name] = pa.array([random.choice(["x", "X", "", "y", None]) for _ in range(rows)], type=pa.string())
+        domains.append(TextDomain(name, (1,)))
+        data[name] = pa.array([random.choice(["x", "xy", "X", "", "y", None]) for _ in range(rows)], type=pa.string())
     unit = random.choice([None, "u"])
     owners, owner_type = random.choice([([1, 2, 3, None], pa.int32()), (["a", "b:c", "", None], pa.string())])
     data["u"] = pa.array([random.choice(owners) for _ in range(rows)], type=owner_type)
@@ -142,8 +143,10 @@ def test_engines_agree_on_random_tables(seed: int) -> None:
         scope = tuple(random.sample(names, random.randrange(0, 3)))
         one, other = (e.contingency("t", scope).reveal() for e in engines)
         assert one.tolist() == other.tolist(), scope
-        texts = random.choice([("t1",), ("t2",), ("t1", "t2"), ("t2", "t1")])
+        texts = random.choice([("t1",), ("t2",), ("t1", "t2"), ("t2", "t1"), ("t1[:1]", "t2")])
         keys = tuple(tuple(random.choice(["x", "X", "", None, "none"]) for _ in texts) for _ in range(5))
         one, other = (e.keyed_counts("t", texts, keys, scope).reveal() for e in engines)
         assert one.tolist() == other.tolist(), (texts, scope)
+        strings, others = (e.key_counts("t", texts[0]).reveal() for e in engines)
+        assert (strings.keys, strings.counts.tolist()) == (others.keys, others.counts.tolist())
     assert engines[0].out_of_domain("t") == engines[1].out_of_domain("t")

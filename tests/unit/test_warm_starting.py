@@ -212,7 +212,7 @@ def test_an_engine_failure_charges_nothing_for_the_warm_start() -> None:
 
 
 def test_an_interrupted_session_does_without_what_it_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpsql.session.warm_starting.WAIT_SECONDS", 0.1)
+    monkeypatch.setattr("dpsql.session.starting.WAIT_SECONDS", 0.1)
     rules = policy()
     ledger = ledger_of(rules)
     asker, _ = asker_of(rules, ledger, stop_at=4)

@@ -1,0 +1,67 @@
+"""The counted rows of one table as arrays of codes, so that a new scope needs no scan of the database. Private.
+
+Held inside the engine alone; what leaves it are ``Private`` counts. No message of numpy's about them is let through:
+codes are inside their domain by construction, so counting cannot fail on a row's value.
+"""
+
+from collections.abc import Mapping
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsql.domain import TableDomain
+from dpsql.engine.reader import Reader
+from dpsql.engine.rows import Rows
+from dpsql.query import Counts
+
+CODED_BYTES = 256 << 20
+"""Room for the codes of one table; larger tables are scanned for every scope."""
+_CHUNK = 1 << 20
+
+Codes = npt.NDArray[np.unsignedinteger]
+
+
+class CodedRows:
+    """One array of codes per finite column, all in the same row order."""
+
+    def __init__(self, table: TableDomain, codes: Mapping[str, Codes], rows: int) -> None:
+        self._table = table
+        self._codes = codes
+        self._rows = rows
+
+    @classmethod
+    def read(cls, reader: Reader, rows: Rows, table: TableDomain, number: int) -> "CodedRows | None":
+        """The codes of all finite columns, read in one scan; ``None`` when ``number`` rows need too much room."""
+        names = [c.name for c in table.finite]
+        if number * sum(_width(table, name) for name in names) > CODED_BYTES:
+            return None
+        source = rows.from_where(names)
+        outputs = [f"({rows.cell([n])})::{_SQL[_width(table, n)]} AS c{i}" for i, n in enumerate(names)]
+        found = reader.arrays(f"coding rows of {table.name}", f"SELECT {', '.join(outputs)} {source}")
+        codes = {n: np.asarray(found[f"c{i}"], dtype=_NUMPY[_width(table, n)]) for i, n in enumerate(names)}
+        return cls(table, codes, len(next(iter(codes.values()))))
+
+    def count(self, scope: tuple[str, ...]) -> Counts:
+        """Counts over the cells of ``scope`` (not empty), int64, in rows."""
+        shape = self._table.shape(scope)
+        counts: Counts = np.zeros(prod(shape), dtype=np.int64)
+        step = max(_CHUNK, prod(shape))
+        for start in range(0, self._rows, step):
+            chunk = slice(start, start + step)
+            cells = self._codes[scope[0]][chunk].astype(np.int64)
+            for name, size in zip(scope[1:], shape[1:], strict=True):
+                cells *= size
+                cells += self._codes[name][chunk]
+            counts += np.bincount(cells, minlength=len(counts))
+        return counts.reshape(shape)
+
+
+_SQL = {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER"}
+_NUMPY: dict[int, type[np.unsignedinteger]] = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+
+
+def _width(table: TableDomain, column: str) -> int:
+    """Bytes of a code."""
+    size = table.finite_domain(column).size
+    return 1 if size <= 1 << 8 else 2 if size <= 1 << 16 else 4

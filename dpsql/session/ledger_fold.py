@@ -1,0 +1,58 @@
+"""What the ledger says of every table: the session's state is a fold of its events, and nothing else. Public."""
+
+from dpsql.accounting import Plan
+from dpsql.ledger.event import Event, Payload
+from dpsql.ledger.protocol import Ledger
+from dpsql.policy import Policy
+from dpsql.session import text_starting, warm_starting
+from dpsql.session.payload import decode_release
+from dpsql.session.table_state import TableState
+from dpsql.session.text_progress import TextProgress
+from dpsql.session.warm_progress import WarmProgress
+
+FirstTouch = WarmProgress | TextProgress
+
+
+class LedgerFold:
+    """One ``TableState`` for each private table, kept up with the ledger in the ledger's order."""
+
+    def __init__(self, policy: Policy, plan: Plan, ledger: Ledger) -> None:
+        self.states = {t.name: TableState.make(t, plan, policy, ledger) for t in policy.tables}
+        self._ledger = ledger
+        self._seen = 0
+
+    def follow(self) -> None:
+        """Take in the events since the last call, of this and of other sessions."""
+        for event in self._ledger.events(self._seen):
+            self._seen = max(self._seen, event.sequence)
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
+        if event.kind == "reserve":
+            touch = self._touch_of(event.payload)
+            if touch is not None:
+                touch.reserved(event.reservation, event.cost, event.payload["columns"])
+            return
+        touch = self._touch_under(event.reservation)
+        if event.kind == "release":
+            measurements = decode_release(event.payload)
+            if touch is not None:
+                touch.released(event.reservation, [m for _, m in measurements])
+            for kind, measurement in measurements:
+                self.states[measurement.table].absorb(kind, measurement)
+        elif touch is not None and event.kind == "free":
+            touch.freed(event.reservation)
+        elif touch is not None and event.kind == "burn":
+            touch.burnt(event.reservation)
+
+    def _touch_of(self, payload: Payload) -> FirstTouch | None:
+        match payload.get("purpose"):
+            case warm_starting.PURPOSE:
+                return self.states[payload["table"]].warm
+            case text_starting.PURPOSE:
+                return self.states[payload["table"]].texts
+        return None
+
+    def _touch_under(self, reservation: int) -> FirstTouch | None:
+        touches = (t for s in self.states.values() for t in (s.warm, s.texts) if t is not None)
+        return next((t for t in touches if t.is_open(reservation)), None)

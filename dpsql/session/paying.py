@@ -1,0 +1,103 @@
+"""Noise for each question alone, where the plan foresees few questions: reserve, draw, release; no test."""
+
+from collections.abc import Callable, Sequence
+from math import ceil
+
+import numpy as np
+
+from dpsql.accounting import Accountant, Plan
+from dpsql.engine.protocol import Engine
+from dpsql.errors import BudgetExhausted, InternalError
+from dpsql.hypothesis import Axis, Measurement, TableModel, coarsen
+from dpsql.ledger.event import Totals
+from dpsql.ledger.protocol import Ledger
+from dpsql.mechanism import Entropy, measure
+from dpsql.policy import Policy
+from dpsql.private import Private
+from dpsql.query import Counts, LinearQuery
+from dpsql.result import Answer
+from dpsql.session.answers import from_measurement, untested
+from dpsql.session.payload import CONTINGENCY, encode_measurement
+from dpsql.session.planning import question_cost
+from dpsql.session.purses import Purses
+from dpsql.session.table_state import TableState, own_axes
+
+PURPOSE = "question"
+
+
+class Payer:
+    """Releases the parts that queries of one shape need, each with an equal share of the budget."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        plan: Plan,
+        engine: Engine,
+        ledger: Ledger,
+        entropy: Entropy,
+        purses: Purses,
+        follow: Callable[[], None],
+    ) -> None:
+        self._plan = plan
+        self._accountant = Accountant.of(plan)
+        self._engine = engine
+        self._ledger = ledger
+        self._entropy = entropy
+        self._purses = purses
+        self._follow = follow
+        self._cost = question_cost(plan, policy)
+
+    def pay(self, state: TableState, queries: Sequence[LinearQuery]) -> list[Answer] | None:
+        """Answers from one new release, the first of them with its charge; ``None`` when nothing was released.
+
+        That is when no question is left, or when another session has just released what answers all queries.
+        """
+        query, sigma, kept = queries[0], state.own_sigma, self._purses.pending()
+        for q in queries:
+            q.check_sensitivity()
+        axes = own_axes(queries)
+        counts = self._counts(query.table, axes)  # an engine that fails charges nothing
+
+        def check(totals: Totals) -> None:
+            self._accountant.check(totals.spent, totals.reserved + kept, self._cost)
+
+        try:
+            reservation = self._ledger.reserve(
+                self._cost, check, {"purpose": PURPOSE, "table": query.table, "burn": self._cost}
+            )
+        except BudgetExhausted:
+            self._follow()
+            return None
+        self._follow()
+        if all(state.measured(q) is not None for q in queries):
+            self._ledger.free(reservation)
+            return None
+        with self._ledger.drawing(reservation):
+            measurement = Measurement(query.table, axes, measure(counts, sigma, self._entropy), float(sigma))
+            answers = self._answers(measurement, queries)
+            payload = encode_measurement(CONTINGENCY, measurement)
+            self._ledger.release(reservation, payload, [(q.key, a) for q, a in zip(queries, answers, strict=True)])
+        self._follow()
+        return answers
+
+    def _counts(self, table: str, axes: tuple[Axis, ...]) -> Private[Counts]:
+        columns = tuple(c for a in axes for c in a.columns)
+        return self._engine.contingency(table, columns).map(
+            lambda cells: np.asarray(coarsen(cells, axes), dtype=np.int64)
+        )
+
+    def _answers(self, measurement: Measurement, queries: Sequence[LinearQuery]) -> list[Answer]:
+        answers, charged = [], self._plan.epsilon_share(self._cost)
+        for query in queries:
+            found = measurement.answer(query)
+            if found is None:
+                raise InternalError("a release that does not determine its own query")
+            answers.append(from_measurement(query, *found, charged=charged))
+            charged = 0.0  # one release, one charge
+        return answers
+
+
+def unpaid(state: TableState, model: TableModel, query: LinearQuery) -> Answer:
+    """When no question is left: a measurement that says anything, whatever its noise, else the bare model."""
+    found = state.measured(query) or model.measured(query)
+    return untested(query, round(model.estimate(query)), found, ceil(model.total), 0.0)

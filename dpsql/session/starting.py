@@ -1,0 +1,88 @@
+"""First measurements, one reservation after another: whatever several sessions begin at once, one of them does."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic, sleep
+from typing import Any
+
+from dpsql.accounting import Accountant, Plan
+from dpsql.errors import BudgetExhausted, OperationalError
+from dpsql.ledger.protocol import Ledger
+
+WAIT_SECONDS = 20.0
+"""For another session that is measuring the same table."""
+CROWD_SECONDS = 1.0
+"""For a budget that is reserved several times over."""
+_PAUSE_SECONDS = 0.02
+
+
+@dataclass(frozen=True)
+class Step:
+    """What can be reserved and measured next, for ``cost`` units; ``make`` does it and returns epsilon charged."""
+
+    cost: int
+    make: Callable[[], float]
+
+
+class Starter:
+    """Makes first measurements in turn with other sessions; whatever is lost on the way is done without."""
+
+    def __init__(self, plan: Plan, ledger: Ledger, follow: Callable[[], None]) -> None:
+        self._plan = plan
+        self._accountant = Accountant.of(plan)
+        self._ledger = ledger
+        self._follow = follow
+
+    def run(self, table: str, next_step: Callable[[], Step | None], others_at_work: Callable[[], bool]) -> float:
+        """Make every step that is left and affordable; what that charged, in epsilon.
+
+        Waits while another session is measuring the same: an answer now would be needlessly bad for good.
+        OperationalError when that takes too long.
+        """
+        charged, begin = 0.0, monotonic()
+        while True:
+            step = next_step()
+            if step is not None and self._affordable(step.cost):
+                charged += step.make()
+                continue
+            if step is not None:
+                self._follow()
+            # what several sessions reserve at once is freed again by all but one of them
+            crowded = step is not None and not self._is_spent(step.cost) and monotonic() < begin + CROWD_SECONDS
+            if not others_at_work() and not crowded:
+                return charged  # measured, or burnt reservations have taken its share: the net has to do without
+            if monotonic() > begin + WAIT_SECONDS:
+                raise OperationalError(
+                    f"another session is measuring {table} for the first time",
+                    hint="ask again in a moment; if that session has died, open a new connection",
+                )
+            sleep(_PAUSE_SECONDS)
+            self._follow()
+
+    def reserve(self, cost: int, payload: dict[str, Any], is_late: Callable[[int], bool]) -> int | None:
+        """A reservation for a first measurement; ``None`` when the budget has gone to others or they were earlier.
+
+        ``is_late``: whether the ledger holds an earlier reservation for the same measurement.
+        """
+        try:
+            reservation = self._ledger.reserve(
+                cost,
+                lambda totals: self._accountant.check(totals.spent, totals.reserved, cost),
+                {**payload, "burn": cost},
+            )
+        except BudgetExhausted:
+            return None  # affordable a moment ago: others reserve at the same time
+        self._follow()
+        if is_late(reservation):
+            self._ledger.free(reservation)
+            self._follow()
+            return None
+        return reservation
+
+    def _affordable(self, cost: int) -> bool:
+        totals = self._ledger.totals()
+        return totals.spent + totals.reserved + cost <= self._plan.total_units
+
+    def _is_spent(self, cost: int) -> bool:
+        """Whether what is spent leaves no room for ``cost`` beside the hard round that a session keeps in reserve."""
+        return self._ledger.totals().spent + self._plan.hard_cost + cost > self._plan.total_units

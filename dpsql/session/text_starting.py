@@ -1,0 +1,75 @@
+"""The first touch of a text column: its frequent keys are selected, then counted with noise of their own."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dpsql.accounting import Plan
+from dpsql.engine.protocol import Engine
+from dpsql.hypothesis import Measurement
+from dpsql.ledger.protocol import Ledger
+from dpsql.mechanism import Entropy, measure, select_keys
+from dpsql.query import Key
+from dpsql.session.payload import DISTINCT, KEYS, encode_measurements
+from dpsql.session.starting import Starter, Step
+from dpsql.session.table_state import TableState
+from dpsql.session.text_plan import TextStart
+from dpsql.session.text_progress import TextProgress
+
+PURPOSE = "text start"
+
+
+class TextStarter:
+    """Releases what the plan says of a text column before its first answer."""
+
+    def __init__(
+        self, plan: Plan, engine: Engine, ledger: Ledger, entropy: Entropy, follow: Callable[[], None]
+    ) -> None:
+        self._plan = plan
+        self._engine = engine
+        self._ledger = ledger
+        self._entropy = entropy
+        self._follow = follow
+        self._starter = Starter(plan, ledger, follow)
+
+    def run(self, state: TableState, text_columns: tuple[str, ...]) -> float:
+        """Make the first touch of a lone text column if nobody has; what that charged, in epsilon.
+
+        Tuples of several text columns have none. OperationalError when another session takes too long over the same.
+        """
+        texts = state.texts
+        if texts is None or len(text_columns) != 1:
+            return 0.0
+        (column,) = text_columns
+
+        def next_step() -> Step | None:
+            start = texts.pending(column)
+            return None if start is None else Step(start.units, lambda: self._touch(state.table.name, texts, start))
+
+        return self._starter.run(state.table.name, next_step, lambda: texts.others_at_work(column))
+
+    def _touch(self, table: str, texts: TextProgress, start: TextStart) -> float:
+        """One reservation and its release; what was charged, 0.0 when another session was faster."""
+        found = self._engine.key_counts(table, start.column)
+        payload = {"purpose": PURPOSE, "table": table, "columns": [[start.column]], "delta": str(start.delta)}
+        reservation = self._starter.reserve(start.units, payload, texts.opened_before)
+        if reservation is None:
+            return 0.0
+        text = (start.column,)
+        try:
+            with self._ledger.drawing(reservation):
+                shown = select_keys(found, start.select_sigma, start.threshold, self._entropy)
+                number = found.map(lambda f: np.array(len(f.keys), dtype=np.int64))
+                distinct = measure(number, start.distinct_sigma, self._entropy)
+                keys: tuple[Key, ...] = (*((k,) for k in shown), (None,))
+                counts = measure(self._engine.keyed_counts(table, text, keys, ()), start.count_sigma, self._entropy)
+                released = [
+                    (DISTINCT, Measurement(table, (), distinct, float(start.distinct_sigma), text)),
+                    (KEYS, Measurement(table, (), counts, float(start.count_sigma), text, keys)),
+                ]
+                self._ledger.release(reservation, encode_measurements(released))
+        except BaseException:
+            texts.burnt(reservation)  # it can be neither freed nor used again
+            raise
+        self._follow()
+        return self._plan.epsilon_share(start.units)

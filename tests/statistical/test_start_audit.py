@@ -1,0 +1,115 @@
+"""Audit of what strategy auto releases before its first answer: all of it together, on neighbouring tables.
+
+The best way to tell two Gaussian releases apart weighs each value by its precision, so that is what is compared.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpsql.accounting import Plan
+from dpsql.domain import BooleanDomain, TableDomain, TextDomain
+from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.ledger import MemoryLedger
+from dpsql.policy import Mechanism, Policy, Privacy
+from dpsql.session.asking import Asker
+from dpsql.session.payload import decode_release
+from dpsql.session.planning import make_plan
+from tests.statistical.test_privacy_audit import DELTA, EPSILON, audit
+from tests.support.entropy import SeededEntropy
+
+pytestmark = pytest.mark.statistical
+
+ROWS, UNIT_ROWS, RUNS = 60, 4, 700
+SHARE = Fraction(98, 100)
+"""Of the precision for first measurements: what is audited is then most of what may be spent."""
+
+
+class Start:
+    """A table of two flags and a word, with or without one more unit whose rows are like all others."""
+
+    def __init__(self, *, unit: bool) -> None:
+        flags = tuple(BooleanDomain(c, nullable=False) for c in "ab")
+        self.rows = UNIT_ROWS if unit else 1
+        self.table = TableDomain("t", (*flags, TextDomain("w")), "u" if unit else None, self.rows)
+        privacy = Privacy(Fraction(EPSILON), Fraction(DELTA), planned_queries=10)
+        self.policy = Policy(privacy, (self.table,), Mechanism("auto", hard_rounds=1, warm_start=SHARE))
+        self.plan = make_plan(self.policy)
+        self.engines = {more: MemoryEngine(self.policy, {"t": self._data(more)}) for more in (True, False)}
+
+    def _data(self, more: bool) -> dict[str, list[Any]]:
+        units = [i for i in range(ROWS + more) for _ in range(self.rows)]
+        return {"u": units, "a": [True] * len(units), "b": [True] * len(units), "w": ["same"] * len(units)}
+
+    @cached_property
+    def middle(self) -> float:
+        """Between the two expected scores: half a unit more than without."""
+        whole = ROWS * self.rows + self.rows / 2
+        return sum(precision * (whole if counts else 1.0) for precision, counts in self._parts())
+
+    def _parts(self) -> list[tuple[float, bool]]:
+        ledger = MemoryLedger({"plan": self.plan.to_json()})
+        self.release(False, 1, ledger)
+        return [(1.0 / m.sigma**2, counts) for m, _, counts in values(ledger)]
+
+    def release(self, more: bool, seed: int, ledger: MemoryLedger) -> None:
+        asker = Asker(self.policy, self.plan, self.engines[more], ledger, SeededEntropy(seed))
+        state = asker.states["t"]
+        asker._know_total(state)
+        asker.warm_starter.run(state, ("a", "b"))
+        asker.text_starter.run(state, ("w",))
+
+    def score(self, more: bool, seed: int) -> float:
+        ledger = MemoryLedger({"plan": self.plan.to_json()})
+        self.release(more, seed, ledger)
+        return sum(value / m.sigma**2 for m, value, _ in values(ledger))
+
+
+def values(ledger: MemoryLedger) -> list[tuple[Any, float, bool]]:
+    """Each measurement with its value where all rows are, and whether that counts rows."""
+    out = []
+    for event in ledger.events():
+        if event.kind == "release":
+            for kind, m in decode_release(event.payload):
+                last = m.values[0] if m.keys else m.values[(-1,) * m.values.ndim]
+                out.append((m, float(last), kind != "distinct"))
+    return out
+
+
+ROW, UNIT = Start(unit=False), Start(unit=True)
+
+
+def with_sigma(factor: float) -> Callable[..., Fraction]:
+    honest = Plan.release_sigma
+    return lambda self, cost, l2_squared=1: honest(self, cost, l2_squared) * Fraction(factor)
+
+
+@pytest.mark.parametrize("start", [ROW, UNIT])
+def test_first_measurements_together_keep_the_claim(start: Start) -> None:
+    assert audit(start.score, RUNS, start.middle) <= EPSILON
+
+
+@pytest.mark.parametrize("start", [ROW, UNIT])
+def test_less_noise_than_paid_for_is_flagged(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Plan, "release_sigma", with_sigma(0.2))
+    cheap = Start(unit=start.rows > 1)
+    assert audit(cheap.score, RUNS, cheap.middle) > EPSILON
+
+
+def test_the_noise_of_one_row_is_too_little_for_a_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("planning", "warm_starting", "text_plan"):
+        monkeypatch.setattr(f"dpsql.session.{module}.contingency_l2_squared", lambda policy, table: 1)
+    cheap = Start(unit=True)
+    assert audit(cheap.score, RUNS, cheap.middle) > EPSILON
+
+
+def test_the_score_sees_every_release() -> None:
+    ledger = MemoryLedger({"plan": ROW.plan.to_json()})
+    ROW.release(True, 1, ledger)
+    kinds = [(m.scope, m.text_columns) for m, _, _ in values(ledger)]
+    assert kinds == [((), ()), (("a", "b"), ()), ((), ("w",)), ((), ("w",))]
+    assert np.isfinite(ROW.middle)
