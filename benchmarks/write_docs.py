@@ -1,8 +1,9 @@
 """Refresh docs/benchmarks.md from ``benchmarks/results``: ``python -m benchmarks.write_docs``.
 
 In the page, what stands between ``<!-- result NAME -->`` and ``<!-- end -->`` is replaced by the table of
-``results/NAME.json``, its command and its picture; ``<!-- summary -->`` and ``<!-- bars -->`` by one line for each
-comparison and each check of the error bars. A result that is not there leaves its part of the page as it was.
+``results/NAME.json``, its command and its picture; ``<!-- summary -->``, ``<!-- wins -->`` and ``<!-- bars -->`` by one
+line for each comparison, each that another won, and each check of the error bars. A result that is not there leaves its
+part of the page as it was.
 """
 
 import json
@@ -20,7 +21,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 PICTURES = PAGE.with_suffix("")
 Kept = dict[str, Any]
 
-_PART = re.compile(r"<!-- (result (\S+)|summary|bars) -->\n(.*?)<!-- end -->", re.DOTALL)
+_PART = re.compile(r"<!-- (result (\S+)|summary|bars|wins) -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
 def number(value: object) -> str:
@@ -102,6 +103,26 @@ def summary(folder: Path = RESULTS) -> str:
     return markdown(["table", "epsilon", "k", "seeds", "dpsql", "Gaussian told k", "ratio", "best"], rows)
 
 
+def wins(folder: Path = RESULTS) -> str:
+    """One line for each comparison in which another peer had a smaller error than dpsql: who, and by how much."""
+    rows = []
+    for kept in _results("compare", folder):
+        setting = kept["setting"]
+        by_peer = {r["peer"]: r for r in kept["rows"] if "mean" in r}
+        own = by_peer.pop("dpsql", None)
+        if own is None:
+            continue
+        better = [
+            ", ".join(f"{r['method']} {number(r[what])}" for r in by_peer.values() if r[what] < own[what])
+            for what in ("mean", "p95", "max")
+        ]
+        if any(better):
+            ours = [number(own[what]) for what in ("mean", "p95", "max")]
+            told = [f"{who} (dpsql {value})" if who else "" for who, value in zip(better, ours, strict=True)]
+            rows.append([setting["table"], setting["epsilon"], f"{setting['queries']:,}", *told])
+    return markdown(["table", "epsilon", "k", "smaller mean", "smaller p95", "smaller maximum"], rows)
+
+
 def bars(folder: Path = RESULTS) -> str:
     """One line for each check of the error bars."""
     rows = []
@@ -138,9 +159,10 @@ def refreshed(page: str, folder: Path = RESULTS) -> str:
     def part(found: re.Match[str]) -> str:
         what, name, old = found.groups()
         if name is None:
-            prefix = "compare" if what == "summary" else "error_bars"
-            there = any(folder.glob(f"{prefix}_*.json"))
-            new = None if not there else summary(folder) if what == "summary" else bars(folder)
+            prefix, make = {"summary": ("compare", summary), "wins": ("compare", wins), "bars": ("error_bars", bars)}[
+                what
+            ]
+            new = make(folder) if any(folder.glob(f"{prefix}_*.json")) else None
         else:
             new = result(name, folder)
         return f"<!-- {what} -->\n{old if new is None else new}<!-- end -->"

@@ -138,7 +138,8 @@ def test_error_bars_are_counted() -> None:
 
 def test_the_page_is_made_from_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write_docs, "PICTURES", tmp_path)
-    page = "a\n<!-- result compare_x -->\nold\n<!-- end -->\n<!-- summary -->\nold\n<!-- end -->\n"
+    page = "a\n<!-- result compare_x -->\nold\n<!-- end -->\n<!-- wins -->\nold\n<!-- end -->\n"
+    page += "<!-- summary -->\nold\n<!-- end -->\n"
     assert write_docs.refreshed(page, tmp_path) == page
     row = {"mean": 12.0, "spread": "12 to 12", "p95": 30.0, "max": 50.0, "ratio": 0.5, "note": "n", "seeds": [{}]}
     kept = {
@@ -156,4 +157,5 @@ def test_the_page_is_made_from_results(tmp_path: Path, monkeypatch: pytest.Monke
     assert "\nold\n" not in made
     assert "X: `the command`" in made
     assert "| AIM |  |  |  |  | not installed |" in made
+    assert "| x | 1 | 100 | Gaussian 6 (dpsql 12) |  |  |" in made
     assert "| x | 1 | 100 | 1 | 12 | 6 | 0.50 | **Gaussian**, 6 |" in made
