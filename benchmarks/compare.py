@@ -1,8 +1,8 @@
 """Everyone on one table: ``python -m benchmarks.compare --table adult6 --epsilon 1 --queries 1000 --seeds 3``.
 
-``--table``, ``--epsilon`` and ``--queries`` may be given several times. Peers with dependencies of their own run in
+``--table``, ``--epsilon`` and ``--queries`` may be given several times. Peers with dependencies of their own may run in
 another Python: ``--python smartnoise=VENV/bin/python --python aim=VENV2/bin/python``, after ``pip install
-smartnoise-sql numpy`` in the first and ``pip install 'opendp[mbi]'`` in the second.
+smartnoise-sql numpy`` in the first and ``pip install 'opendp[mbi]'`` in the second (or ``'.[peers]'`` here).
 """
 
 from collections.abc import Sequence
