@@ -74,7 +74,7 @@ def result(name: str, folder: Path = RESULTS) -> str | None:
     table = coverage_table(kept) if "class" in kept["rows"][0] else errors_table(kept)
     PICTURES.mkdir(exist_ok=True)
     draw(name, kept, PICTURES)
-    picture = f"\n![{kept['title']}](benchmarks/{name}.svg)\n" if (PICTURES / f"{name}.svg").exists() else ""
+    picture = f"\n![{kept['title']}](./benchmarks/{name}.svg)\n" if (PICTURES / f"{name}.svg").exists() else ""
     return f"{kept['title']}: `{kept['command']}`\n\n{table}{picture}"
 
 
