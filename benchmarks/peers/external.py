@@ -22,7 +22,10 @@ class PeerFailedError(RuntimeError):
 
 @dataclass(frozen=True)
 class External:
-    """``needs``: the module that must be importable. ``python``: the interpreter, by default this one."""
+    """``needs``: the module that must be importable. ``python``: the interpreter, by default this one.
+
+    ``slow``: takes minutes for each seed, so that a comparison may give it fewer.
+    """
 
     name: str
     title: str
@@ -32,6 +35,7 @@ class External:
     most_columns: int
     python: str | None = None
     most_seconds: int = 3600
+    slow: bool = False
 
     def with_python(self, python: str) -> "External":
         """The same in another interpreter."""
@@ -88,4 +92,4 @@ def exported(task: Task) -> PeerTask:
 SMARTNOISE = External(
     "smartnoise", "SmartNoise SQL", "benchmarks.peers.smartnoise", "snsql", "smartnoise-sql numpy", 100
 )
-AIM = External("aim", "AIM (OpenDP), told all questions", "benchmarks.peers.aim", "mbi", "'opendp[mbi]'", 8)
+AIM = External("aim", "AIM (OpenDP), told all questions", "benchmarks.peers.aim", "mbi", "'opendp[mbi]'", 8, slow=True)

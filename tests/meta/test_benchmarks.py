@@ -103,6 +103,11 @@ def test_a_perfect_peer_has_no_error_and_a_wrong_one_has(task: Task) -> None:
     assert [r["ratio"] for r in with_ratio([perfect, wrong])] == [0.0, 1.0]
 
 
+def test_a_slow_peer_is_compared_on_its_own_seeds() -> None:
+    headline = {"peer": "gaussian", "seeds": [{"mean": 10.0}, {"mean": 1000.0}]}
+    assert [r["ratio"] for r in with_ratio([headline, {"peer": "aim", "seeds": [{"mean": 5.0}]}])] == [1.0, 0.5]
+
+
 def test_repeats_are_one_question(task: Task) -> None:
     assert len(task.stream) == 40
     assert len({q.key for q in task.asked}) == len(task.asked) < 40
