@@ -1,6 +1,6 @@
 """What a hard round measures once its record is durable: its query's scope, with noise. The caller releases it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,12 +11,18 @@ from dpsql.engine.protocol import Engine
 from dpsql.hypothesis import Axis, Measurement, TableModel, WideHypothesis, coarsen
 from dpsql.mechanism import Entropy, measure
 from dpsql.policy import Policy
-from dpsql.query import Key, LinearQuery, sort_key
-from dpsql.session.payload import ANSWER, CONTINGENCY, encode_measurement, encode_measurements
+from dpsql.private import Private
+from dpsql.query import Counts, Key, LinearQuery, sort_key
+from dpsql.session.payload import ANSWER, CONTINGENCY, ONE_COUNT, encode_measurement, encode_measurements
 from dpsql.session.planning import contingency_l2_squared
 from dpsql.session.table_state import TableState, measurement_axes
 
 MOST_WAITING = 2048
+MANY_KEYS = 8
+"""A question that lists more keys is paid as one count: a sum over its keys would add up their noise."""
+
+Found = Callable[[LinearQuery], tuple[int, float] | None]
+"""``(value, sd)`` in counts of a query that a hard round determines, else ``None``."""
 
 
 class Measurer:
@@ -48,17 +54,41 @@ class Measurer:
 
     def measure(
         self, state: TableState, model: TableModel, query: LinearQuery, same: Sequence[LinearQuery]
-    ) -> tuple[dict[str, Any], Measurement]:
-        """A release's payload, and the measurement in it that determines ``query`` and ``same`` (of equal shape)."""
+    ) -> tuple[dict[str, Any], Found]:
+        """A release's payload, and what in it determines ``query`` and ``same`` (of equal shape)."""
         if state.warmed(query) and isinstance(model.dense, WideHypothesis):
-            return self._wide(state, model.dense, query, same)
-        return self._scope(state, model, query, same)
+            payload, measurement = self._wide(state, model.dense, query, same)
+            return payload, measurement.answer
+        if query.keyed is not None and len(query.keyed.keys) > MANY_KEYS and all(q is query for q in same):
+            return self._many_keys(state, model, query)
+        measurement = self._scope(state, model, query, same, state.net.sigma)
+        return encode_measurement(CONTINGENCY, measurement), measurement.answer
+
+    def _many_keys(self, state: TableState, model: TableModel, query: LinearQuery) -> tuple[dict[str, Any], Found]:
+        """Half of the precision answers the query as one count, half measures its keys."""
+        sigma = self._half(state)
+        value = self.counts(query).map(lambda counts: np.array(query.floor(counts), dtype=np.int64))
+        answering = Measurement(query.table, (), measure(value, sigma, self._entropy), float(sigma))
+        kept = self._scope(state, model, query, (), sigma)
+        payload = encode_measurements([(ONE_COUNT, answering), (CONTINGENCY, kept)])
+        found = int(answering.values), float(sigma)
+        return payload, lambda q: found if q is query else None
+
+    def _half(self, state: TableState) -> Fraction:
+        """The noise of two Gaussian releases that share a round's measurement evenly."""
+        # half the cost each (docs/privacy.md, step 3 and composition)
+        return self._plan.release_sigma(self._plan.measure_cost // 2, contingency_l2_squared(self._policy, state.table))
+
+    def counts(self, query: LinearQuery) -> Private[Counts]:
+        """What the query is a weighted sum of: rows by listed key and cell of its scope. Not released."""
+        if query.keyed is None:
+            return self._engine.contingency(query.table, query.scope)
+        return self._engine.keyed_counts(query.table, query.keyed.text_columns, query.keyed.keys, query.scope)
 
     def _scope(
-        self, state: TableState, model: TableModel, query: LinearQuery, same: Sequence[LinearQuery]
-    ) -> tuple[dict[str, Any], Measurement]:
-        """Every part of the query's scope, with the whole precision of the round."""
-        sigma = state.net.sigma
+        self, state: TableState, model: TableModel, query: LinearQuery, same: Sequence[LinearQuery], sigma: Fraction
+    ) -> Measurement:
+        """Every part of the query's scope."""
         axes = measurement_axes(query, same, model.total, float(sigma), state.bound)
         keyed = query.keyed
         text: tuple[str, ...] = ()
@@ -69,17 +99,13 @@ class Measurer:
                 waiting = self._waiting.pop((query.table, text), {})
                 unknown = (k for k in waiting if not model.sparse(text).knows(k))
                 keys = tuple(sorted({*keys, *unknown}, key=sort_key))
-        measurement = self._parts(query.table, axes, sigma, text, keys)
-        return encode_measurement(CONTINGENCY, measurement), measurement
+        return self._parts(query.table, axes, sigma, text, keys)
 
     def _wide(
         self, state: TableState, model: WideHypothesis, query: LinearQuery, same: Sequence[LinearQuery]
     ) -> tuple[dict[str, Any], Measurement]:
         """Half of the precision answers the query, half measures coarse parts of its scope, which stay in the model."""
-        # two Gaussian releases of half the cost each (docs/privacy.md, step 3 and composition)
-        sigma = self._plan.release_sigma(
-            self._plan.measure_cost // 2, contingency_l2_squared(self._policy, state.table)
-        )
+        sigma = self._half(state)
         answering = self._parts(query.table, measurement_axes(query, same, 0.0, float(sigma), 0.0), sigma)
         kept = self._parts(query.table, model.coarse_axes(query.scope, float(sigma)), sigma)
         return encode_measurements([(ANSWER, answering), (CONTINGENCY, kept)]), answering

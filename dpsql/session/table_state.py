@@ -15,7 +15,7 @@ from dpsql.mechanism import ThresholdTest
 from dpsql.policy import Policy
 from dpsql.query import LinearQuery
 from dpsql.session.error_bars import ErrorBars, Memory
-from dpsql.session.payload import ANSWER, DISTINCT, TOTAL
+from dpsql.session.payload import ANSWER, DISTINCT, ONE_COUNT, TOTAL
 from dpsql.session.planning import (
     FALSE_ALARMS,
     WARM_FALSE_ALARMS,
@@ -27,6 +27,7 @@ from dpsql.session.planning import (
     warm_precision,
     warm_units,
 )
+from dpsql.session.predicting import Forecast, half_width
 from dpsql.session.text_plan import text_starts
 from dpsql.session.text_progress import TextProgress
 from dpsql.session.warm_progress import WarmProgress
@@ -65,6 +66,7 @@ class TableState:
     """Counts: a measurement with at most this sd answers without a test (tables with a warm start)."""
     error_factor: float = 1.4
     memory: Memory | None = None
+    _forecast: tuple[float, Forecast] | None = None
     own_sigma: Fraction = Fraction(0)
     """Counts: noise of each count where every question gets noise of its own; 0 elsewhere."""
 
@@ -114,6 +116,8 @@ class TableState:
 
     def absorb(self, kind: str, measurement: Measurement) -> None:
         """Take in what the ledger released, in its order."""
+        if kind == ONE_COUNT:
+            return
         if kind == TOTAL:
             self.know_total(measurement)
         elif self.model is None:
@@ -179,6 +183,25 @@ class TableState:
         if self.warm is None or self.bars is None:
             return None
         return self.bars.bound(self.model, list(self.warm.measured.values()), query)
+
+    def forecast(self) -> Forecast | None:
+        """Errors foreseen from the warm start's plan; ``None`` for tables without one."""
+        if self.warm is None:
+            return None
+        total = inf if self.model is None else self.model.total
+        if self._forecast is None or self._forecast[0] != total:
+            self._forecast = total, Forecast(self.table, self.warm.precision, total)
+        return self._forecast[1]
+
+    def foreseen(self, query: LinearQuery) -> float | None:
+        """The 95 % error (counts) foreseen for a query that waits for measurements; ``None`` for any other."""
+        if self.warm is None or query.keyed is not None or not query.scope:
+            return None
+        forecast = self.forecast()
+        if forecast is None or (self.model is not None and not self.warm.pending(query.scope)):
+            return None
+        found = half_width(forecast.query_sd(query)) + (not query.is_indicator)
+        return float(found if self.model is None else min(found, self.model.total))
 
     def _finite_limit(self, query: LinearQuery) -> float:
         """The most rows that the query's finite factors alone may have; infinite when nothing is known of them."""
