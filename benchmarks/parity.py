@@ -53,7 +53,7 @@ def main(table: str, queries: int, epsilon: str, seeds: int) -> None:
             title = f"{table}, {what}, epsilon {epsilon}, delta 1e-6, {queries:,} statements, {seeds} seeds"
             notes = [f"{share:.0%} of the numbers touch {', '.join(PARITIES[table])} together"]
             kept = f"parity_{setting.name}{'' if only is None else '_touching'}"
-            report(title, kept, command, rows, notes)
+            report(setting, title, kept, command, rows, notes)
 
 
 if __name__ == "__main__":

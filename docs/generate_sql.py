@@ -32,6 +32,14 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   that share no column are evaluated apart; columns that one condition ties together must span at most 2^24 cells.
 * **Text columns** have no declared list of values, so the answer must be settled by the strings that the statement
   lists: `=`, `<>`, `IN`, `NOT IN`, `IS NULL` and their combinations. `AND` with such a condition admits any other.
+* **Prefixes** of the lengths that the policy declares can be listed like strings: `LIKE 'ab%'`, `starts_with`, `^@`,
+  `left(name, 2)` and `substr(name, 1, 2)` compared with strings. A length counts code points, as DuckDB's `left` does.
+  Lengths, strings and NULL may be mixed in one condition: it becomes a sum and difference of counts by keys.
+* **`GROUP BY` a text column**, or its prefix of a declared length, lists the strings that `WHERE` leaves when it
+  settles them (`name IN ('a', 'b')`). Otherwise it lists the *released keys*: strings whose noisy count was high
+  enough when the column was first asked for. Rows with other strings are in no group, so the groups may not add up to
+  the total. `WHERE` and `FILTER` may then use any expression of the column, as it is evaluated on the released keys
+  alone. Strategies that release no keys refuse such a statement.
 * **Parameters** are `?`, `$1` or `$name`; `column IN ?` takes a list. They are bound as values, never as text.
 * **`DP_INTERVAL_LOW(n)`** and **`DP_INTERVAL_HIGH(n)`** give the 95 % interval of the aggregate with the alias `n`.
 * **Free**: statements that ask nothing of private rows, such as `SELECT 1`, `LIMIT 0` and `WHERE FALSE`, and questions
@@ -40,7 +48,8 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
 Limits: 64 KiB of text, nesting 64, 10,000 items in a list, 10,000 groups in a block, 2^24 cells in a scope.
 
 The examples use a private table `people` with the columns `age`, `sex`, `city`, `hours`, `joined`, `member`, `kids`
-(all with declared values) and `name`, `pet` (text), a private table `pets`, and a public table `cities`.
+(all with declared values) and `name`, `pet` (text), a private table `pets` with `species` and `animal_name` (text,
+`prefixes = [1, 2]`), and a public table `cities`. Keys of `name` and `animal_name` have been released.
 """
 
 

@@ -14,10 +14,11 @@ from dpsql.domain.column import (
     cell_values,
     truncate,
 )
-from dpsql.domain.prefix import Prefix
+from dpsql.domain.prefix import LONGEST_PREFIX, Prefix
 from dpsql.domain.table import TableDomain
 
 __all__ = [
+    "LONGEST_PREFIX",
     "BooleanDomain",
     "CategoryDomain",
     "ColumnDomain",

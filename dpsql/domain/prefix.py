@@ -6,6 +6,9 @@ is two. A string that is shorter than the length stays whole, and NULL stays NUL
 
 from typing import NamedTuple
 
+LONGEST_PREFIX = 64
+"""Characters that a policy can declare: a longer prefix is as good as the whole string."""
+
 
 class Prefix(NamedTuple):
     """The first ``length`` characters of the text column ``column``.

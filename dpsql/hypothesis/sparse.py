@@ -82,6 +82,7 @@ class SparseHypothesis:
         self._unassigned: float | None = None
         self._weights: dict[Key, _Weight] = {}
         self._with_axes: list[Measurement] = []
+        self._by_column: dict[str, dict[Key, float]] = {}
 
     def absorb(self, measurement: Measurement) -> None:
         """Take a keyed measurement into the weights: each listed key's total, with the noise of its parts."""
@@ -96,6 +97,10 @@ class SparseHypothesis:
             weight.precision += precision
         if measurement.axes:
             self._with_axes.append(measurement)
+        if len(measurement.axes) == 1 and measurement.axes[0].is_cells and len(measurement.scope) == 1:
+            least = self._by_column.setdefault(measurement.scope[0], {})
+            for key in measurement.keys:
+                least[key] = min(measurement.sigma, least.get(key, inf))
 
     def know_distinct(self, distinct: Measurement, most_hidden: float) -> None:
         """Take in how many strings there are (a 0-d measurement, NULL not counted)."""
@@ -129,6 +134,10 @@ class SparseHypothesis:
             return inf
         mean = max(self.unassigned, 1.0)
         return mean * max(self.most_hidden - mean, 1.0)
+
+    def cell_sigma(self, key: Key, column: str) -> float:
+        """Noise sd of the least noisy counts of a key by a finite column; infinite without any."""
+        return self._by_column.get(column, {}).get(key, inf)
 
     def knows(self, key: Key) -> bool:
         """Whether the key was ever measured."""

@@ -1,11 +1,12 @@
 """Error bars of answers about strings: what is known of each listed key, and Frechet's bounds for its cells. Public."""
 
-from math import ceil, isfinite, sqrt
+from math import ceil, inf, isfinite, sqrt
 
 import numpy as np
 
 from dpsql.hypothesis.model import TableModel
-from dpsql.query import LinearQuery
+from dpsql.hypothesis.sparse import SparseHypothesis
+from dpsql.query import Key, LinearQuery
 
 _NORMAL = 1.96
 
@@ -22,16 +23,30 @@ def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> i
     if keyed is None:
         return None
     sparse = model.sparse(keyed.text_columns)
-    most = keyed.weights.reshape(len(keyed.keys), -1).max(axis=1).astype(np.float64) / keyed.unit
-    variance = sum(float(w) ** 2 * sparse.variance(k) for w, k in zip(most, keyed.keys, strict=True) if w > 0)
-    if not isfinite(variance):
+    cells = keyed.weights.reshape(len(keyed.keys), -1).astype(np.float64) / keyed.unit
+    most = dict(zip(keyed.keys, cells.max(axis=1).tolist(), strict=True))
+    rounding = not query.is_indicator
+    variances = {k: w * w * sparse.variance(k) for k, w in most.items() if w > 0}
+    if not isfinite(sum(variances.values())):
         return None
-    spread = _NORMAL * sqrt(variance)
+    spread = _NORMAL * sqrt(sum(variances.values()))
     if not query.scope:
-        return max(1, ceil(spread)) + (not query.is_indicator)
-    rows = [float(w) * sparse.weight(k) for w, k in zip(most, keyed.keys, strict=True)]
+        return max(1, ceil(spread)) + rounding
+    rows = {k: most[k] * sparse.weight(k) for k in variances}
     estimate = model.estimate(query)
-    share = min(1.0, max(0.0, estimate / max(sum(rows), 1.0)))
-    mixed = _NORMAL * sqrt(variance + sum(r * r for r in rows) * share * (1.0 - share))
-    widest = max(estimate, min(sum(rows) + spread, finite_limit) - estimate)
-    return max(1, ceil(min(mixed, widest))) + (not query.is_indicator)
+    share = min(1.0, max(0.0, estimate / max(sum(rows.values()), 1.0)))
+    mixed = 0.0
+    for key, variance in variances.items():
+        mixed += min(variance + rows[key] ** 2 * share * (1.0 - share), _measured_variance(sparse, query, key))
+    widest: float = max(estimate, min(sum(rows.values()) + spread, finite_limit) - estimate)
+    return max(1, ceil(min(_NORMAL * sqrt(mixed), widest))) + rounding
+
+
+def _measured_variance(sparse: SparseHypothesis, query: LinearQuery, key: Key) -> float:
+    """Of the noise in a key's rows, where these were measured by the query's one finite column; else infinite."""
+    if len(query.scope) != 1 or not query.factors:
+        return inf
+    (factor,) = query.factors
+    used = float(((factor.weights / factor.unit) ** 2).sum())
+    sigma = sparse.cell_sigma(key, factor.columns[0])
+    return inf if sigma == inf else sigma * sigma * used

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import cast, get_args
 
 from dpsql.domain import (
+    LONGEST_PREFIX,
     BooleanDomain,
     CategoryDomain,
     ColumnDomain,
@@ -20,7 +21,6 @@ from dpsql.domain.column import MAX_COLUMN_CELLS
 from dpsql.errors import PolicyError
 from dpsql.policy_file.keys import Keys, kind
 
-_LONGEST_PREFIX = 64
 MAX_FLOAT = Fraction(sys.float_info.max)
 
 
@@ -84,8 +84,8 @@ def _date(name: str, keys: Keys, nullable: bool) -> ColumnDomain:
 def _text(name: str, keys: Keys, nullable: bool) -> ColumnDomain:
     lengths = keys.array("prefixes", "prefixes = [1, 2]") if "prefixes" in keys else []
     for i, n in enumerate(lengths):
-        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _LONGEST_PREFIX:
-            keys.refuse("prefixes", f"must be a length from 1 to {_LONGEST_PREFIX}", "write prefixes = [1, 2]", i)
+        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= LONGEST_PREFIX:
+            keys.refuse("prefixes", f"must be a length from 1 to {LONGEST_PREFIX}", "write prefixes = [1, 2]", i)
     if sorted(set(lengths)) != lengths:
         keys.refuse("prefixes", "lengths must increase", "write prefixes = [1, 2]")
     return TextDomain(name, tuple(lengths), nullable)

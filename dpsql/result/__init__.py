@@ -1,8 +1,18 @@
 """Released numbers, result tables, budget and explanations: everything an analyst may see."""
 
 from dpsql.result.answer import EXACT_ZERO, Answer, ErrorKind, Source
-from dpsql.result.budget import Budget
+from dpsql.result.budget import Budget, TableOutlook
 from dpsql.result.explanation import Explanation, QueryPlan
 from dpsql.result.table import Result
 
-__all__ = ["EXACT_ZERO", "Answer", "Budget", "ErrorKind", "Explanation", "QueryPlan", "Result", "Source"]
+__all__ = [
+    "EXACT_ZERO",
+    "Answer",
+    "Budget",
+    "ErrorKind",
+    "Explanation",
+    "QueryPlan",
+    "Result",
+    "Source",
+    "TableOutlook",
+]

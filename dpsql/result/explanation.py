@@ -9,7 +9,8 @@ class QueryPlan:
 
     ``queries`` linear queries share it; ``scope`` its columns; ``cells`` of the finite part; ``support`` keys listed
     (None without text columns); ``source`` where the answers are expected from; ``error`` expected 95 % bound in
-    counts (None: unknown); ``worst_charge`` in epsilon.
+    counts (None: unknown); ``worst_charge`` in epsilon. ``foreseen``: nothing is measured yet, and ``error`` is
+    what the plan's noise alone lets expect.
     """
 
     table: str
@@ -20,14 +21,15 @@ class QueryPlan:
     source: str
     error: float | None
     worst_charge: float
+    foreseen: bool = False
 
 
 @dataclass(frozen=True)
 class Explanation:
     """``plans`` in asking order; ``outer`` the SQL over released tables (None: no outer SQL).
 
-    ``expected_charge <= worst_charge``, both in epsilon; ``statements_left``: how many such statements the remaining
-    budget pays in the worst case (None: any number, they are free).
+    ``worst_charge``, ``remaining``: epsilon. ``statements_left``: how many such statements the remaining budget pays in
+    the worst case, first measurements aside (None: any number, they are free; 0: not even this one).
     """
 
     plans: tuple[QueryPlan, ...]

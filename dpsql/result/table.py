@@ -14,13 +14,15 @@ class Result:
 
     ``types`` are DuckDB type names, one per column of ``table``. ``column_answers`` maps the index of an output
     column to one answer per row. ``block_answers`` is set instead when output rows cannot be lined up with released
-    numbers (several blocks, DISTINCT, UNION ALL): the released numbers behind the result, block by block.
+    numbers (several blocks, DISTINCT, UNION ALL): the released numbers behind the result, block by block. ``notes`` are
+    sentences that belong beside the numbers.
     """
 
     table: pa.Table
     types: tuple[str, ...]
     column_answers: Mapping[int, tuple[Answer, ...]] = field(default_factory=dict)
     block_answers: tuple[Answer, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

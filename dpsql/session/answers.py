@@ -1,8 +1,24 @@
 """Answers in counts: from a measurement, from a model that passed its test, from a model alone. Public numbers."""
 
+from collections.abc import Iterable
+
 from dpsql.hypothesis import error_bound
 from dpsql.query import LinearQuery
 from dpsql.result import Answer, Source
+
+
+def rounded_together(estimates: Iterable[float]) -> list[int]:
+    """Whole numbers, each less than 1 from its estimate, whose sum is the rounded sum: cells add up to their whole.
+
+    >>> rounded_together([0.4, 0.4, 0.4, 2.8])
+    [0, 1, 0, 3]
+    """
+    out, whole, done = [], 0.0, 0
+    for estimate in estimates:
+        whole += estimate
+        out.append(round(whole) - done)
+        done += out[-1]
+    return out
 
 
 def exact(value: int, bound: int, source: Source, charged: float) -> Answer:

@@ -17,7 +17,7 @@ from dpsql.policy import Policy
 from dpsql.private import Private
 from dpsql.query import Counts, LinearQuery
 from dpsql.result import Answer
-from dpsql.session.answers import exact, from_measurement, from_model, untested
+from dpsql.session.answers import exact, from_measurement, from_model, rounded_together, untested
 from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.measuring import Measurer
 from dpsql.session.paying import Payer, unpaid
@@ -98,6 +98,10 @@ class Asker:
         """What one such payment charges, in epsilon."""
         cost = question_cost(self.plan, self.policy) if self.plan.questions else self.plan.hard_cost
         return self.plan.epsilon_share(cost)
+
+    @property
+    def payment_name(self) -> str:
+        return "planned question" if self.plan.questions else "hard round"
 
     def worst_payments(self, queries: Sequence[LinearQuery]) -> int:
         """Payments that the queries may need at most: one per shape that no measurement answers."""
@@ -215,7 +219,7 @@ class Asker:
 
     def _modelled(self, state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[Answer]:
         """The model's answers if all pass the test or none is made; else the measurement of a hard round."""
-        estimates = [round(model.estimate(q)) for q in queries]
+        estimates = rounded_together(model.estimate(q) for q in queries)
         passed = 0
         if state.net.hard_rounds > 0 and state.is_tested(queries[0]):
             for query, estimate in zip(queries, estimates, strict=True):
@@ -236,12 +240,15 @@ class Asker:
     def _check_untested(self) -> None:
         """BudgetExhausted where the policy wants no answer without a test: another session was faster."""
         if self.policy.mechanism.when_spent == "refuse":
-            what = "planned question" if self.plan.questions else "hard round"
-            raise BudgetExhausted(
-                f"no {what} is left", requested=self.payment_share(), remaining=self.remaining_share()
-            )
+            share = self.payment_share()
+            raise BudgetExhausted(f"no {self.payment_name} is left", requested=share, remaining=self.remaining_share())
 
-    def released_keys(self, table: str, text_column: str) -> tuple[str | None, ...] | None:
+    @property
+    def selects_keys(self) -> bool:
+        """Whether the plan releases frequent keys of text columns: then they can be groups."""
+        return any(state.texts is not None for state in self.states.values())
+
+    def keys(self, table: str, text_column: str) -> tuple[str | None, ...] | None:
         """The keys of a text column that may be shown, NULL last; ``None`` before its first touch."""
         state = self.states[table]
         found = None if state.texts is None else state.texts.keys(text_column)
@@ -252,10 +259,21 @@ class Asker:
         return (*found, None) if declared.nullable else found
 
     def release_keys(self, table: str, text_column: str) -> float:
-        """Make the first touch of a text column, the row count before it; what that charged, in epsilon."""
+        """Make the first touch of a text column, the row count before it; what that charged, in epsilon.
+
+        BudgetExhausted when it cannot be paid any more.
+        """
         state = self.states[table]
         _, charged = self._know_total(state)
-        return charged + self.text_starter.run(state, (text_column,))
+        charged += self.text_starter.run(state, (text_column,))
+        start = None if state.texts is None else state.texts.pending(text_column)
+        if start is not None:
+            raise BudgetExhausted(
+                f"the first touch of {text_column} cannot be paid any more",
+                requested=self.plan.epsilon_share(start.units),
+                remaining=self.remaining_share(),
+            )
+        return charged
 
     def _is_hard(self, state: TableState, query: LinearQuery, estimate: int, reservation: int) -> bool:
         """The test, its hard outcome durable before anything else happens."""

@@ -2,17 +2,28 @@
 
 from collections.abc import Iterable, Sequence
 
+from dpsql.hypothesis import error_bound
 from dpsql.query import LinearQuery
 from dpsql.result import Explanation, QueryPlan
 from dpsql.session.asking import Asker
-from dpsql.session.table_state import same_shape
+from dpsql.session.outlook import outlook
+from dpsql.session.table_state import own_sd, same_shape
 from dpsql.sql.statement import Statement
+
+_SOURCES = {
+    "release": "a measurement of its own",
+    "test": "hypothesis if the test passes, else a measurement",
+    "uncertified": "hypothesis, not certified: no test left",
+    "model": "hypothesis",
+    "measurement": "a measurement",
+    "cache": "an equal question's answer",
+}
+"""Of a statement's queries of one shape, the first kind that occurs counts for all."""
 
 
 def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Asker) -> Explanation:
     """One plan per scope, in asking order."""
-    left = asker.hard_rounds_left()
-    share = asker.plan.epsilon_share(asker.plan.hard_cost)
+    left, share = asker.payments_left(), asker.payment_share()
     scopes: list[list[LinearQuery]] = []
     for query in queries:
         group = next((g for g in scopes if same_shape(g[0], query)), None)
@@ -20,42 +31,65 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
             scopes.append([query])
         else:
             group.append(query)
-    plans = [_scope_plan(group, asker, left, share) for group in scopes]
-    asked = {
-        name: {g[0].scope for g in scopes if g[0].table == name} for name in dict.fromkeys(q.table for q in queries)
-    }
+    paths = [_path(group, asker) for group in scopes]
+    plans = [_scope_plan(group, path, asker, share) for group, path in zip(scopes, paths, strict=True)]
+    tables = dict.fromkeys([*(q.table for q in queries), *(table for table, _ in statement.awaited)])
+    asked = {name: {g[0].scope for g in scopes if g[0].table == name} for name in tables}
     texts = {name: _lone_text(g[0] for g in scopes if g[0].table == name) for name in asked}
+    for table, column in statement.awaited:
+        texts[table].append(column)
     first_shares = {name: asker.purses.first_share(name, found, texts[name]) for name, found in asked.items()}
-    notes = [
+    notes = [f"{name} is answered by: {outlook(asker.states[name]).strategy}" for name in asked]
+    notes += [
         f"the first question to {name} also measures {_first(asker, name, asked[name], texts[name])}: {_share(first)}"
         for name, first in first_shares.items()
         if first > 0
     ]
+    notes += [
+        f"the groups by {column} are its frequent strings, once they are measured" for _, column in statement.awaited
+    ]
     worst = sum(p.worst_charge for p in plans) + sum(first_shares.values())
-    rounds = sum(p.worst_charge > 0 for p in plans)
+    needed = sum(kind in ("test", "release", "uncertified") for kind, _ in paths)
+    times = left // needed if any(p.worst_charge > 0 for p in plans) else None
+    if asker.policy.mechanism.when_spent == "refuse" and needed > left:
+        times = 0
+        notes.append(f"refused as things are: it may need {needed} {asker.payment_name}s, {left} are left")
     remaining = asker.remaining_share()
     outer = None if statement.direct is not None else statement.outer_sql
-    return Explanation(tuple(plans), outer, worst, remaining, tuple(notes), left // rounds if rounds else None)
+    return Explanation(tuple(plans), outer, worst, remaining, tuple(notes), times)
 
 
-def _scope_plan(group: Sequence[LinearQuery], asker: Asker, left: int, share: float) -> QueryPlan:
-    query = group[0]
+def _path(group: Sequence[LinearQuery], asker: Asker) -> tuple[str, float | None]:
+    """How queries of one shape are answered, by the one that needs most, and their largest error."""
     paths = [asker.path(q) for q in group]
-    order = ("test", "uncertified", "model", "measurement", "cache")
-    path = next(p for p in order if any(kind == p for kind, _ in paths))
+    path = next(p for p in _SOURCES if any(kind == p for kind, _ in paths))
+    if path == "release":  # one for all of them: each part of it is finer
+        sigma = float(asker.states[group[0].table].own_sigma)
+        return path, float(error_bound(own_sd(group, sigma), not all(q.is_indicator for q in group)))
     errors = [error for _, error in paths]
-    worst = 0.0 if path in ("cache", "measurement", "model") or left == 0 else share
-    source = {
-        "cache": "an equal question's answer",
-        "measurement": "a measurement",
-        "model": "hypothesis",
-        "test": "hypothesis if the test passes, else a measurement",
-        "uncertified": "hypothesis, not certified: no test left",
-    }[path]
-    error = None if any(e is None for e in errors) else max(e for e in errors if e is not None)
+    return path, None if any(e is None for e in errors) else max(e for e in errors if e is not None)
+
+
+def _scope_plan(group: Sequence[LinearQuery], path: tuple[str, float | None], asker: Asker, share: float) -> QueryPlan:
+    query, (kind, error) = group[0], path
+    worst = share if kind in ("test", "release") else 0.0
+    foreseen = None
+    if kind != "cache":
+        found = [asker.states[q.table].foreseen(q) for q in group]
+        foreseen = max((e for e in found if e is not None), default=None)
     support = None if query.keyed is None else len({k for q in group if q.keyed for k in q.keyed.keys})
     text = query.keyed.text_columns if query.keyed else ()
-    return QueryPlan(query.table, text + query.scope, query.cells, support, len(group), source, error, worst)
+    return QueryPlan(
+        query.table,
+        text + query.scope,
+        query.cells,
+        support,
+        len(group),
+        _SOURCES[kind],
+        error if foreseen is None else foreseen,
+        worst,
+        foreseen is not None,
+    )
 
 
 def _lone_text(queries: Iterable[LinearQuery]) -> list[str]:

@@ -18,6 +18,7 @@ from dpsql.query import Form, LinearQuery
 from dpsql.result import Answer, Budget, Explanation, Result
 from dpsql.session.asking import Asker
 from dpsql.session.explaining import explanation
+from dpsql.session.outlook import outlook
 from dpsql.session.table_state import same_shape
 from dpsql.sql import FrontEnd
 from dpsql.sql.public_sql import PublicSql
@@ -50,17 +51,23 @@ class Session:
     def execute(self, text: str, parameters: Parameters = None) -> Result:
         """Lower, refuse or ask, combine, post-process; charged as the result's answers say."""
         with self._lock:
-            statement = self._front_end.lower(text, parameters)
             self._asker.catch_up()
+            statement = self._lower(text, parameters)
+            charged = sum(self._asker.release_keys(*column) for column in statement.awaited)
+            if statement.awaited:
+                statement = self._lower(text, parameters)
             answers = self._ask_all(statement)
+            if charged > 0 and answers:
+                first = next(iter(answers))
+                answers[first] = replace(answers[first], charged=answers[first].charged + charged)
             blocks = [self._answered(block, answers) for block in statement.blocks]
-            return self._result(statement, blocks)
+            return replace(self._result(statement, blocks), notes=self._notes(statement))
 
     def explain(self, text: str, parameters: Parameters = None) -> Explanation:
         """The statement's public plan; charges nothing, touches no data."""
         with self._lock:
-            statement = self._front_end.lower(text, parameters)
             self._asker.catch_up()
+            statement = self._lower(text, parameters)
             return explanation(statement, queries_of(statement), self._asker)
 
     def budget(self) -> Budget:
@@ -79,6 +86,8 @@ class Session:
                 answered,
                 free,
                 self._asker.purses.shares(),
+                tuple(outlook(state) for state in self._asker.states.values()),
+                self._asker.payments_left() if plan.questions else None,
             )
 
     def spent_epsilon(self) -> float:
@@ -104,6 +113,17 @@ class Session:
                 finally:
                     self._ledger.close()
                     self._engine.close()
+
+    def _lower(self, text: str, parameters: Parameters) -> Statement:
+        return self._front_end.lower(text, parameters, keys=self._asker if self._asker.selects_keys else None)
+
+    def _notes(self, statement: Statement) -> tuple[str, ...]:
+        """What a reader of groups by strings must know."""
+        found = ((column, self._asker.keys(table, column)) for table, column in statement.grouped)
+        return tuple(
+            f"only the frequent strings of {column} that were released are groups ({len(keys or ()):,} of them)"
+            for column, keys in found
+        )
 
     def _ask_all(self, statement: Statement) -> dict[str, Answer]:
         """Answers by query key, asked in the statement's order; what was known is free."""
@@ -140,9 +160,8 @@ class Session:
         worst, left = asker.worst_payments(missing), asker.payments_left()
         if worst > left:
             share = asker.payment_share()
-            what = "planned questions" if self._plan.questions else "hard rounds"
             raise BudgetExhausted(
-                f"this statement may need {worst} {what}, {left} are left",
+                f"this statement may need {worst} {asker.payment_name}s, {left} are left",
                 requested=worst * share,
                 remaining=left * share,
             )

@@ -12,6 +12,10 @@ SELECT_SHARE = Fraction(25, 100)
 """Of a column's units for choosing its keys; the threshold follows from this noise."""
 DISTINCT_SHARE = Fraction(2, 100)
 """For the number of strings, from which the rows of hidden ones are estimated; the rest is for counts."""
+PAIR_SHARE = Fraction(20, 100)
+"""For the heaviest keys by each finite column, split evenly between these; to the counts where there is none."""
+HEAVY = 6.0
+"""A key is measured by a finite column when its released count is at least so many sds of these cells."""
 PREFIX_WEIGHT = Fraction(1, 2)
 """Units of a declared prefix length, relative to those of its column."""
 
@@ -27,6 +31,9 @@ class TextStart:
     threshold: int
     distinct_sigma: Fraction
     count_sigma: Fraction
+    paired: tuple[str, ...]
+    """Finite columns by which heavy keys are measured."""
+    pair_sigma: Fraction
 
     @property
     def most_hidden(self) -> float:
@@ -51,6 +58,8 @@ def text_starts(plan: Plan, policy: Policy, table: TableDomain) -> dict[str, Tex
 def _start(plan: Plan, policy: Policy, table: TableDomain, column: str, units: int, delta: Fraction) -> TextStart:
     l2_squared = contingency_l2_squared(policy, table)
     select, distinct = int(units * SELECT_SHARE), int(units * DISTINCT_SHARE)
+    paired = tuple(c.name for c in table.finite if c.size > 1)
+    pair = int(units * PAIR_SHARE / len(paired)) if paired else 0
     sigma = plan.release_sigma(select, l2_squared)
     return TextStart(
         column,
@@ -59,7 +68,9 @@ def _start(plan: Plan, policy: Policy, table: TableDomain, column: str, units: i
         sigma,
         selection_threshold(sigma, delta, query_sensitivity(table)),
         plan.release_sigma(distinct, l2_squared),
-        plan.release_sigma(units - select - distinct, l2_squared),
+        plan.release_sigma(units - select - distinct - pair * len(paired), l2_squared),
+        paired,
+        plan.release_sigma(pair, l2_squared) if paired else Fraction(0),
     )
 
 

@@ -43,7 +43,7 @@ class TextProgress:
 
     def released(self, reservation: int, measurements: Sequence[Measurement]) -> None:
         for keys in measurements:
-            if keys.keys:
+            if keys.keys and not keys.axes:
                 (column,) = keys.text_columns
                 self._shown[column] = keys
         self.burnt(reservation)

@@ -6,14 +6,14 @@ import numpy as np
 
 from dpsql.accounting import Plan
 from dpsql.engine.protocol import Engine
-from dpsql.hypothesis import Measurement
+from dpsql.hypothesis import Axis, Measurement
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure, select_keys
-from dpsql.query import Key
-from dpsql.session.payload import DISTINCT, KEYS, encode_measurements
+from dpsql.query import Counts, Key
+from dpsql.session.payload import CONTINGENCY, DISTINCT, KEYS, encode_measurements
 from dpsql.session.starting import Starter, Step
 from dpsql.session.table_state import TableState
-from dpsql.session.text_plan import TextStart
+from dpsql.session.text_plan import HEAVY, TextStart
 from dpsql.session.text_progress import TextProgress
 
 PURPOSE = "text start"
@@ -67,9 +67,25 @@ class TextStarter:
                     (DISTINCT, Measurement(table, (), distinct, float(start.distinct_sigma), text)),
                     (KEYS, Measurement(table, (), counts, float(start.count_sigma), text, keys)),
                 ]
+                released += self._pairs(table, start, keys, counts)
                 self._ledger.release(reservation, encode_measurements(released))
         except BaseException:
             texts.burnt(reservation)  # it can be neither freed nor used again
             raise
         self._follow()
         return self._plan.epsilon_share(start.units)
+
+    def _pairs(
+        self, table: str, start: TextStart, keys: tuple[Key, ...], counts: Counts
+    ) -> list[tuple[str, Measurement]]:
+        """The keys that the released counts show to be heavy, by each finite column."""
+        least = HEAVY * float(start.pair_sigma)
+        heavy = tuple(key for key, count in zip(keys, counts.tolist(), strict=True) if count >= least)
+        out = []
+        for column in start.paired if heavy else ():
+            private = self._engine.keyed_counts(table, (start.column,), heavy, (column,))
+            cells = measure(private, start.pair_sigma, self._entropy)
+            axis = Axis.cells((column,), cells.shape[1:])
+            found = Measurement(table, (axis,), cells, float(start.pair_sigma), (start.column,), heavy)
+            out.append((CONTINGENCY, found))
+        return out

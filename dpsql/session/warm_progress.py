@@ -31,7 +31,7 @@ class WarmProgress:
         self.units = units
         self.measured: dict[Columns, Measurement] = {}
         self.charged = 0
-        self._precision = precision
+        self.precision = precision
         self._names = [c.name for c in table.finite if c.size > 1]
         self._open: dict[int, tuple[int, list[Columns]]] = {}
         self._gone: set[Columns] = set()
@@ -46,7 +46,7 @@ class WarmProgress:
         self._waiting.clear()
         if self._planned is None:
             self._total = total
-            self._planned = planned_contingencies(self.table, total, self._precision)
+            self._planned = planned_contingencies(self.table, total, self.precision)
 
     def reserved(self, reservation: int, cost: int, columns: Sequence[Sequence[str]]) -> None:
         self._waiting.clear()
@@ -160,7 +160,7 @@ class WarmProgress:
         """Every cell; in wide tables a pair's parts are atoms of the released 1-ways."""
         if is_narrow(self.table) or len(planned.columns) == 1:
             return tuple(Axis.cells((c,), self.table.shape((c,))) for c in planned.columns)
-        sigma = planned.sigma(self._precision)
+        sigma = planned.sigma(self.precision)
         return tuple(self._atoms(c, sigma) for c in planned.columns)
 
     def _atoms(self, column: str, pair_sigma: float) -> Axis:

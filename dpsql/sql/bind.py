@@ -60,7 +60,6 @@ _UNITS = frozenset(
     }
 )  # fmt: skip
 _PARTS = _UNITS | {"DOW", "ISODOW", "DOY", "ISOYEAR", "YEARWEEK", "ERA", "EPOCH", "JULIAN", "DAYOFWEEK", "WEEKDAY"}
-_LIST_HINT = "list the strings with = or IN (...), or ask the owner to declare the column's values as a category"
 
 
 def flatten(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
@@ -315,18 +314,30 @@ class Binder:
     def _escape(self, node: exp.Expr) -> Bound:
         if type(node.this) not in (exp.Like, exp.ILike):
             raise self.refuse(node)
-        inner = self.bind(node.this)
-        mark = self.bind(node.args["expression"])
+        like = node.this
+        pattern, mark = self._operand(like.args["expression"]), self.bind(node.args["expression"])
         if mark.literal is None:
             raise self.refuse(node)
-        return compose(f"{inner.sql} ESCAPE {mark.sql}", (inner,))
+        if pattern.literal is not None and mark.literal not in pattern.literal and len(mark.literal.encode()) == 1:
+            inner = self.bind(like)
+            return inner._replace(sql=f"{inner.sql} ESCAPE {mark.sql}")
+        left = self._operand(like.this)
+        word = f"{'NOT ' if like.args.get('negate') else ''}{'LIKE' if type(like) is exp.Like else 'ILIKE'}"
+        return compose(f"{left.sql} {word} {pattern.sql} ESCAPE {mark.sql}", (left, pattern))
 
     def _function(self, node: exp.Expr) -> Bound:
         name = node.name.lower()
         if name not in SCALAR:
             raise refusal(self.text, node, *function_refusal(name, private=True))
         parts = [self.bind(n) for n in node.expressions]
-        return compose(f"{name}({', '.join([p.sql for p in parts])})", parts)
+        sql = f"{name}({', '.join([p.sql for p in parts])})"
+        if parts and parts[0].text is not None:
+            decided = strings.first_characters(name, sql, parts)
+            if decided is None and name in ("starts_with", "prefix") and len(parts) == 2:
+                decided = strings.starts_with(sql, parts[0], parts[1])
+            if decided is not None:
+                return decided
+        return compose(sql, parts)
 
     def _subquery(self, node: exp.Expr) -> Bound:
         values = self._lookup(node)
@@ -381,8 +392,3 @@ _REASONS: dict[type, tuple[str, str]] = {
     exp.CurrentTimestamp: ("the current time depends on the clock", "write the time as a literal or a parameter"),
     exp.CurrentTime: ("the current time depends on the clock", "write the time as a literal or a parameter"),
 }
-
-
-def text_refusal(text: str, node: exp.Expr | None, column: str) -> UnsupportedQuery:
-    """The refusal of a predicate or value that depends on every string of a text column."""
-    return refusal(text, node, f"the answer depends on every possible string of the text column {column}", _LIST_HINT)

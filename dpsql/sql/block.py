@@ -10,6 +10,7 @@ from dpsql.sql.bind import Binder, Lookup, unwrap
 from dpsql.sql.bound import Bound
 from dpsql.sql.cache import Lru
 from dpsql.sql.grid import Evaluator
+from dpsql.sql.key_source import KeyLookup
 from dpsql.sql.limits import LARGEST_BIGINT
 from dpsql.sql.lower import Answer, Lowering
 from dpsql.sql.measure import Measure, is_aggregate, measure
@@ -59,10 +60,12 @@ class BlockLowering:
         services: Services,
         lookup: Lookup,
         nested: Callable[[exp.Expr], None],
+        keys: KeyLookup,
     ) -> None:
         self.text, self.name, self.select, self.scope = text, name, select, scope
         self._services = services
         self._nested = nested
+        self._keys = keys
         aliases = {i.alias.lower(): i.this for i in select.expressions if isinstance(i, exp.Alias)}
         self._aliases: Mapping[str, exp.Expr] = aliases
         self._binder = Binder(text, scope, aliases, lookup)
@@ -241,6 +244,7 @@ class BlockLowering:
                 condition,
                 self._groups,
                 parts,
+                self._keys,
             )
         except UnsupportedQuery as error:
             if error.line is not None:

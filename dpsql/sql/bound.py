@@ -1,10 +1,12 @@
 """Bound expressions: DuckDB text over declared columns, with what is known about strings outside a finite list."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
+from dpsql.domain import Prefix
 from dpsql.sql.compared import Compared, Number
+from dpsql.sql.text_classes import Candidate, Candidates
 
 
 class Outside(Enum):
@@ -20,7 +22,6 @@ class Outside(Enum):
     UNKNOWN = 4
 
 
-Candidates = Mapping[str, frozenset[str]]
 NO_OUTSIDE: Mapping[str, Outside] = {}
 NO_CANDIDATES: Candidates = {}
 NO_COLUMNS: frozenset[str] = frozenset()
@@ -28,36 +29,61 @@ _SWAPPED = {Outside.FALSE: Outside.TRUE, Outside.TRUE: Outside.FALSE}
 
 
 class Listed(NamedTuple):
-    """A predicate on ``column`` alone, by its string: what it is on those ``listed``, on NULL, on any other."""
+    """A predicate on ``column`` alone, by its string: what it is on those ``listed``, on NULL, on any other.
+
+    With a ``length`` it is decided by the string's first characters instead of the whole.
+    """
 
     column: str
     listed: frozenset[str]
     inside: Outside
     null: Outside
     outside: Outside
+    length: int | None = None
+
+
+class Text(NamedTuple):
+    """A text column (``start`` is ``None``) or its first ``start`` characters, a declared one of the ``lengths``."""
+
+    column: str
+    lengths: tuple[int, ...] = ()
+    start: int | None = None
+
+    @property
+    def keyed_by(self) -> str:
+        """The text column whose keys these strings are."""
+        return self.column if self.start is None else Prefix(self.column, self.start).name
 
 
 class Bound(NamedTuple):
     """One expression over the declared columns of one private table. Public.
 
     ``sql`` is DuckDB text with quoted column names and literal values. ``outside`` and ``candidates`` have an entry
-    for each text column that is mentioned. ``text`` names the text column that the expression is, if it is one, and
-    ``strings`` the text or category column; ``literal`` is its string, if it is a string literal. ``listed`` is set
-    for a predicate that needs no evaluation, and so is ``compared``. ``numeric`` names the column of numbers that the
-    expression is; ``number`` is the value of a number that is written out.
+    for each text column that is mentioned; ``within`` has the value for strings that are no candidate but begin with
+    a listed prefix, where that differs from ``outside``. ``text`` is set when the expression is a text column or its
+    prefix, and ``strings`` names the text or category column; ``literal`` is its string, if it is a string literal.
+    ``listed`` is set for a predicate that needs no evaluation, and so is ``compared``. ``numeric`` names the column of
+    numbers that the expression is; ``number`` is the value of a number that is written out. ``undeclared`` is the
+    length of a prefix that it needs and the policy does not declare.
     """
 
     sql: str
     columns: frozenset[str] = NO_COLUMNS
     outside: Mapping[str, Outside] = NO_OUTSIDE
     candidates: Candidates = NO_CANDIDATES
-    text: str | None = None
+    text: Text | None = None
     literal: str | None = None
     strings: str | None = None
     listed: Listed | None = None
     compared: Compared | None = None
     numeric: str | None = None
     number: Number | None = None
+    within: Mapping[str, Outside] = NO_OUTSIDE
+    undeclared: int | None = None
+
+    def inside(self, text: str) -> Outside:
+        """Value for strings of ``text`` that are no candidate but begin with a listed prefix."""
+        return self.within.get(text, self.outside.get(text, Outside.FIXED))
 
 
 def union(parts: Sequence[Bound]) -> frozenset[str]:
@@ -74,8 +100,7 @@ def compose(sql: str, parts: Sequence[Bound]) -> Bound:
     columns = union(parts)
     if not any(p.outside for p in parts):
         return Bound(sql, columns)
-    outside = {t: Outside.UNKNOWN if Outside.UNKNOWN in seen else Outside.FIXED for t, seen in _seen(parts).items()}
-    return Bound(sql, columns, outside, merge_candidates(parts))
+    return _settled(sql, columns, parts, _composed)
 
 
 def conjunction(sql: str, parts: Sequence[Bound]) -> Bound:
@@ -92,50 +117,51 @@ def negation(sql: str, part: Bound) -> Bound:
     """NOT ``part``."""
     listed = part.listed
     if listed is not None:
-        inside, null, other = (_SWAPPED.get(o, o) for o in listed[2:])
-        listed = Listed(listed.column, listed.listed, inside, null, other)
+        inside, null, other = (_SWAPPED.get(o, o) for o in listed[2:5])
+        listed = listed._replace(inside=inside, null=null, outside=other)
     if not part.outside:
         return Bound(sql, part.columns, listed=listed)
     outside = {t: _SWAPPED.get(o, o) for t, o in part.outside.items()}
-    return Bound(sql, part.columns, outside, part.candidates, listed=listed)
-
-
-def never_true(parts: Iterable[Bound], text: str) -> bool:
-    """Whether a conjunction of ``parts`` is TRUE for no string of ``text`` outside the candidates."""
-    return any(p.outside.get(text) in (Outside.FALSE, Outside.NULL) for p in parts)
+    within = {t: _SWAPPED.get(o, o) for t, o in part.within.items()}
+    return Bound(sql, part.columns, outside, part.candidates, listed=listed, within=within, undeclared=part.undeclared)
 
 
 def merge_candidates(parts: Iterable[Bound]) -> Candidates:
     """Candidates of each text column, over all parts."""
-    out: dict[str, frozenset[str]] = {}
+    out: dict[str, frozenset[Candidate]] = {}
     for p in parts:
         for t, strings in p.candidates.items():
             out[t] = out[t] | strings if t in out else strings
     return out
 
 
-def _seen(parts: Sequence[Bound]) -> dict[str, set[Outside]]:
-    out: dict[str, set[Outside]] = {t: set() for p in parts for t in p.outside}
-    for p in parts:
-        for t, seen in out.items():
-            seen.add(p.outside.get(t, Outside.FIXED))
-    return out
+def _settled(
+    sql: str, columns: frozenset[str], parts: Sequence[Bound], combined: Callable[[set[Outside]], Outside]
+) -> Bound:
+    """An expression whose value outside the candidates follows from the set of its parts' values."""
+    texts = dict.fromkeys(t for p in parts for t in p.outside)
+    outside = {t: combined({p.outside.get(t, Outside.FIXED) for p in parts}) for t in texts}
+    within = {t: combined({p.inside(t) for p in parts}) for t in texts if any(t in p.within for p in parts)}
+    undeclared = next((p.undeclared for p in parts if p.undeclared is not None), None)
+    return Bound(sql, columns, outside, merge_candidates(parts), within=within, undeclared=undeclared)
+
+
+def _composed(seen: set[Outside]) -> Outside:
+    return Outside.UNKNOWN if Outside.UNKNOWN in seen else Outside.FIXED
 
 
 def _connective(sql: str, parts: Sequence[Bound], absorbing: Outside, neutral: Outside) -> Bound:
     columns = union(parts)
     if not any(p.outside for p in parts):
         return Bound(sql, columns)
-    outside = {}
-    for t, seen in _seen(parts).items():
+
+    def combined(seen: set[Outside]) -> Outside:
         if absorbing in seen:
-            outside[t] = absorbing
-        elif Outside.UNKNOWN in seen:
-            outside[t] = Outside.UNKNOWN
-        elif seen == {neutral}:
-            outside[t] = neutral
-        elif seen <= {neutral, Outside.NULL}:
-            outside[t] = Outside.NULL
-        else:
-            outside[t] = Outside.FIXED
-    return Bound(sql, columns, outside, merge_candidates(parts))
+            return absorbing
+        if Outside.UNKNOWN in seen:
+            return Outside.UNKNOWN
+        if seen == {neutral}:
+            return neutral
+        return Outside.NULL if seen <= {neutral, Outside.NULL} else Outside.FIXED
+
+    return _settled(sql, columns, parts, combined)

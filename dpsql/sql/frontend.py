@@ -1,6 +1,7 @@
 """The SQL front end: text and parameters to a lowered statement, or a refusal that costs nothing."""
 
 from collections.abc import Hashable, Mapping
+from typing import NamedTuple
 
 import pyarrow as pa
 from sqlglot import exp
@@ -12,6 +13,7 @@ from dpsql.sql.cache import Lru
 from dpsql.sql.functions import COUNTS
 from dpsql.sql.grid import Evaluator
 from dpsql.sql.growth import check_growth
+from dpsql.sql.key_source import AskedKeys, KeyLookup, ReleasedKeys
 from dpsql.sql.limits import check_text
 from dpsql.sql.naming import Namer, empty_select
 from dpsql.sql.outer import check_outer
@@ -37,52 +39,68 @@ class FrontEnd:
         self._public = public
         self._services = Services(Evaluator(public), Namer(public))
         self._plain = PlainCounts(policy)
-        self._statements: Lru[Statement] = Lru(STATEMENTS)
+        self._statements: Lru[_Lowered] = Lru(STATEMENTS)
 
-    def lower(self, text: str, parameters: Parameters = None) -> Statement:
+    def lower(self, text: str, parameters: Parameters = None, *, keys: ReleasedKeys | None = None) -> Statement:
         """The lowered statement. Raises ``dpsql.errors`` only; touches no private row and charges nothing.
+
+        ``keys`` gives the groups of GROUP BY a text column; without it such a statement is refused. While a column's
+        keys are not released, the statement comes without groups and says in ``awaited`` what is missing: everything
+        else that can be wrong with it has been found by then.
 
         Raises SqlSyntaxError, UnknownName, UnsupportedQuery with line and column; ProgrammingError and DataError for
         parameters that do not fit and for texts that are none.
         """
         key = _key(text, parameters)
+        lookup = KeyLookup(keys)
         if key is not None:
             known = self._statements.get(key)
-            if known is not None:
-                return known
+            if known is not None and lookup.agrees(known.asked):
+                return known.statement
         plain = self._plain.lower(text) if parameters is None and isinstance(text, str) else None
         if plain is not None:
-            self._statements.put(key, plain, 1 + _heaviness(plain))
+            if key is not None:
+                self._statements.put(key, _Lowered(plain, {}), 1 + _heaviness(plain))
             return plain
         check_text(text)
         try:
-            statement = self._lower(text, parameters)
+            statement = self._lower(text, parameters, lookup)
         except RecursionError:
             raise UnsupportedQuery("the statement is nested too deeply", hint="split it into simpler ones") from None
         if key is not None:
-            self._statements.put(key, statement, 1 + _heaviness(statement))
+            self._statements.put(key, _Lowered(statement, lookup.asked), 1 + _heaviness(statement))
         return statement
 
-    def _lower(self, text: str, parameters: Parameters) -> Statement:
+    def _lower(self, text: str, parameters: Parameters, keys: KeyLookup) -> Statement:
         tree: exp.Expr = parse(text)
         if parameters is not None or "?" in text or "$" in text:
             bind(tree, parameters)
         check_growth(text, tree)
         if isinstance(tree, exp.Select) and _empty(tree):
             return self._schema_probe(text, tree)
-        walk = Walk(text, self._policy, self._public, self._services)
+        walk = Walk(text, self._policy, self._public, self._services, keys)
         scope = walk.query(tree, {})
         if scope is not None:
             raise walk.rows_refusal(tree, scope)
         blocks = tuple(walk.blocks)
         if walk.direct is not None:
-            return Statement(text, blocks, walk.direct, None)
+            return Statement(text, blocks, walk.direct, None, awaited=keys.awaited, grouped=tuple(keys.asked))
         check_outer(text, tree, [*(b.name for b in blocks), *(t.lower() for t in walk.public_tables)])
         row, outer_columns = number_rows(tree, blocks, walk.selects)
         outer = tree.sql(dialect=Dialect)
         public_tables = tuple(sorted(walk.public_tables))
         self._dry_run(outer, blocks, public_tables)
-        return Statement(text, blocks, None, outer, row, outer_columns, public_tables)
+        return Statement(
+            text,
+            blocks,
+            None,
+            outer,
+            row,
+            outer_columns,
+            public_tables,
+            awaited=keys.awaited,
+            grouped=tuple(keys.asked),
+        )
 
     def _dry_run(self, outer: str, blocks: tuple[Block, ...], public_tables: tuple[str, ...]) -> None:
         """Runs the outer statement over empty tables: what DuckDB refuses is refused before anything is asked."""
@@ -100,13 +118,20 @@ class FrontEnd:
                 alias=exp.TableAlias(this=exp.to_identifier(table.alias or domain.name, quoted=True)),
             )
             table.replace(empty)
-        walk = Walk(text, self._policy, self._public, self._services)
+        walk = Walk(text, self._policy, self._public, self._services, KeyLookup(None))
         walk.query(tree, {})
         check_outer(text, tree, [t.lower() for t in walk.public_tables])
         outer = tree.sql(dialect=Dialect)
         public_tables = tuple(sorted(walk.public_tables))
         self._dry_run(outer, (), public_tables)
         return Statement(text, (), None, outer, public_tables=public_tables)
+
+
+class _Lowered(NamedTuple):
+    """A statement, and the released keys that it was lowered with."""
+
+    statement: Statement
+    asked: AskedKeys
 
 
 def lower(text: str, parameters: Parameters, policy: Policy, public: PublicSql) -> Statement:

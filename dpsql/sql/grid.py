@@ -1,6 +1,7 @@
 """Evaluating bound expressions over the public values of their columns, with caches. Everything here is public."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import isnan, prod
 from typing import Any
@@ -12,12 +13,13 @@ from dpsql.domain import TableDomain, TextDomain, Value, cell_values
 from dpsql.errors import DataError, UnsupportedQuery
 from dpsql.query import Weights
 from dpsql.sql import compared as numeric
-from dpsql.sql.bound import Bound, Candidates, Listed, Outside
+from dpsql.sql.bound import Bound, Listed, Outside
 from dpsql.sql.cache import Lru
 from dpsql.sql.limits import MAX_CELLS
 from dpsql.sql.public_sql import GridColumn, PublicSql
 from dpsql.sql.strings import truth_table
-from dpsql.sql.support import Axis, Signed, other_string, text_axis
+from dpsql.sql.support import Axis, Signed
+from dpsql.sql.text_classes import Candidates, Indices, text_classes
 
 CACHED_CELLS = 1 << 23  # 64 MB of weights
 _Key = tuple[object, ...]
@@ -25,9 +27,9 @@ _Key = tuple[object, ...]
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """An expression's value in each cell of its columns' grid, as indices into ``values``; -1 for *other* strings.
+    """An expression's value in each cell of its columns' grid, as indices into ``values``.
 
-    ``values`` are distinct, in order of first appearance, NULL last.
+    -1 stands for strings that no candidate settles. ``values`` are distinct, in order of first appearance, NULL last.
     """
 
     codes: Weights
@@ -37,7 +39,7 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A numeric expression's value in each cell; NULL and *other* strings count as 0.
+    """A numeric expression's value in each cell; NULL, and strings that no candidate settles, count as 0.
 
     ``low`` and ``high``: the least and greatest value without those zeros; ``None`` when it is NULL everywhere.
     """
@@ -49,7 +51,7 @@ class Numbers:
 
 
 class Grids:
-    """Axes of one table under one set of candidate strings."""
+    """Axes of one table under one set of candidates."""
 
     def __init__(self, table: TableDomain, candidates: Candidates) -> None:
         self.table = table
@@ -61,7 +63,8 @@ class Grids:
         if axis is None:
             domain = self.table.by_name[column.lower()]
             if isinstance(domain, TextDomain):
-                axis = text_axis(column, sorted(self._candidates.get(column, frozenset())))
+                classes = text_classes(column, self._candidates.get(column, frozenset()))
+                axis = Axis(column, classes.size, classes)
             else:
                 axis = Axis(column, domain.size)
             self._axes[column] = axis
@@ -90,7 +93,29 @@ class Grids:
         """What the value of ``bound`` depends on."""
         if not bound.outside:
             return (self.table.name, bound.sql)
-        return (self.table.name, bound.sql, *(self.axis(t).strings for t in sorted(bound.outside)))
+        classes = [self.axis(t).text for t in sorted(bound.outside)]
+        return (self.table.name, bound.sql, *(c.key for c in classes if c is not None))
+
+    def settled(self, bound: Bound, axis: Axis) -> Indices | None:
+        """The entries of an axis on which ``bound`` has one value; ``None`` for all of them."""
+        if axis.text is None:
+            return None
+        other = bound.outside.get(axis.name) is not Outside.UNKNOWN
+        starts = not axis.text.starts or bound.inside(axis.name) is not Outside.UNKNOWN
+        return None if other and starts else axis.text.entries(starts=starts, other=other)
+
+    def unsettled(self, bound: Bound, but: AbstractSet[str] = frozenset()) -> npt.NDArray[np.bool_] | None:
+        """Where on the grid of its columns the value of ``bound`` depends on the string; ``None``: nowhere.
+
+        Strings of the columns ``but`` are taken to be listed.
+        """
+        axes = self.ordered(bound.columns)
+        entries = [None if a.name in but else self.settled(bound, a) for a in axes]
+        if all(e is None for e in entries):
+            return None
+        known = np.zeros([a.size for a in axes], dtype=bool)
+        known[np.ix_(*(np.arange(a.size) if e is None else e for a, e in zip(axes, entries, strict=True)))] = True
+        return ~known
 
 
 class Evaluator:
@@ -107,7 +132,7 @@ class Evaluator:
         """Where each predicate is TRUE on the grid of its columns; as few questions to DuckDB as there are grids."""
         keys = [grids.key(p) for p in predicates]
         found: dict[_Key, Weights] = {}
-        missing: dict[tuple[frozenset[str], tuple[str, ...]], dict[_Key, Bound]] = {}
+        missing: dict[tuple[object, ...], dict[_Key, Bound]] = {}
         for key, p in zip(keys, predicates, strict=True):
             if key in found:
                 continue
@@ -117,16 +142,13 @@ class Evaluator:
             elif (decided := _decided(grids, p)) is not None:
                 found[key] = self._keep(key, decided)
             else:
-                unknown = tuple(sorted(t for t, o in p.outside.items() if o is Outside.UNKNOWN))
-                missing.setdefault((p.columns, unknown), {})[key] = p
-        for (columns, unknown), asked in missing.items():
-            axes = grids.check(columns)
-            grid = [self._grid_column(grids, a, other=a.name not in unknown) for a in axes]
-            shape = [len(g.values) for g in grid]
-            answers = self._public.truth(grid, [p.sql for p in asked.values()])
+                unknown = [(t, o is Outside.UNKNOWN, p.inside(t) is Outside.UNKNOWN) for t, o in p.outside.items()]
+                missing.setdefault((p.columns, *sorted(unknown)), {})[key] = p
+        for asked in missing.values():
+            grid = self._grid(grids, next(iter(asked.values())))
+            answers = self._public.truth(grid.columns, [p.sql for p in asked.values()])
             for key, weights in zip(asked, answers, strict=True):
-                padded = _pad(weights.reshape(shape), axes, 0)
-                found[key] = self._keep(key, padded)
+                found[key] = self._keep(key, grid.placed(weights, 0))
         return [found[k] for k in keys]
 
     def _keep(self, key: _Key, truth: Weights) -> Weights:
@@ -145,16 +167,15 @@ class Evaluator:
 
     def _find_codes(self, grids: Grids, expression: Bound) -> Codes:
         name = next(iter(expression.columns)) if len(expression.columns) == 1 else ""
+        classes = grids.axis(name).text if expression.text is not None else None
+        if expression.text is not None and classes is not None:
+            return Codes(*classes.codes(expression.text.start), "VARCHAR")
         domain = grids.table.by_name.get(name.lower())
-        if domain is not None and expression.sql == _quoted(name):
-            if isinstance(domain, TextDomain):
-                axis = grids.axis(name)
-                codes = np.arange(axis.size)
-                codes[-1] = -1
-                return Codes(codes, (*(axis.strings or ()), None), domain.sql_type)
+        if domain is not None and not isinstance(domain, TextDomain) and expression.sql == _quoted(name):
             values = cell_values(domain)
             return Codes(np.arange(len(values)), values, domain.sql_type)
-        cells, sql_type, axes, shape = self._values(grids, expression)
+        grid = self._grid(grids, expression)
+        cells, sql_type = self._public.values(grid.columns, expression.sql)
         index: dict[object, int] = {}
         values_found: list[Value] = []
         out = np.empty(len(cells), dtype=np.int64)
@@ -174,7 +195,7 @@ class Evaluator:
             last = len(values_found) - 1
             out = np.where(out == null, last, np.where(out > null, out - 1, out))
             values_found = [*values_found[:null], *values_found[null + 1 :], None]
-        return Codes(_pad(out.reshape(shape), axes, -1), tuple(values_found), sql_type)
+        return Codes(grid.placed(out, -1), tuple(values_found), sql_type)
 
     def numbers(self, grids: Grids, expression: Bound) -> Numbers:
         """The value of a numeric expression in each cell."""
@@ -186,7 +207,8 @@ class Evaluator:
         return numbers
 
     def _find_numbers(self, grids: Grids, expression: Bound) -> Numbers:
-        cells, sql_type, axes, shape = self._values(grids, expression)
+        grid = self._grid(grids, expression)
+        cells, sql_type = self._public.values(grid.columns, expression.sql)
         given = [0 if v is None else v for v in cells]
         numbers = [v for v in given if isinstance(v, (int, float))]
         if len(numbers) < len(given):
@@ -200,29 +222,47 @@ class Evaluator:
                     "a summed expression is infinite or not a number on declared values",
                     hint="exclude those values with CASE WHEN",
                 )
-        padded = _pad(array.reshape(shape), axes, 0)
+        padded = grid.placed(array, 0)
         known = array[[v is not None for v in cells]]
         if not len(known):
             return Numbers(padded, sql_type)
         return Numbers(padded, sql_type, float(known.min()), float(known.max()))
 
-    def _values(self, grids: Grids, expression: Bound) -> tuple[list[Value], str, tuple[Axis, ...], tuple[int, ...]]:
+    def _grid(self, grids: Grids, expression: Bound) -> "_Grid":
         axes = grids.check(expression.columns)
-        unknown = {t for t, o in expression.outside.items() if o is Outside.UNKNOWN}
-        grid = [self._grid_column(grids, a, other=a.name not in unknown) for a in axes]
-        cells, sql_type = self._public.values(grid, expression.sql)
-        return cells, sql_type, axes, tuple(len(g.values) for g in grid)
+        entries = [grids.settled(expression, a) for a in axes]
+        columns = [self._grid_column(grids, a, e) for a, e in zip(axes, entries, strict=True)]
+        return _Grid(axes, columns, entries)
 
-    def _grid_column(self, grids: Grids, axis: Axis, *, other: bool) -> GridColumn:
-        if axis.strings is not None:
-            tail = (None, other_string(axis.strings)) if other else (None,)
-            return GridColumn(axis.name, "VARCHAR", (*axis.strings, *tail))
+    def _grid_column(self, grids: Grids, axis: Axis, entries: Indices | None) -> GridColumn:
+        if axis.text is not None:
+            strings = axis.text.representatives
+            return GridColumn(axis.name, "VARCHAR", strings if entries is None else tuple(strings[i] for i in entries))
         key = (grids.table.name, axis.name)
         column = self._columns.get(key)
         if column is None:
             domain = grids.table.finite_domain(axis.name)
             column = self._columns[key] = GridColumn(axis.name, domain.sql_type, cell_values(domain))
         return column
+
+
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """The cells in which an expression is evaluated: for each axis some entries, or all (``None``)."""
+
+    axes: Sequence[Axis]
+    columns: Sequence[GridColumn]
+    entries: Sequence[Indices | None]
+
+    def placed(self, cells: npt.NDArray[Any], fill: int) -> npt.NDArray[Any]:
+        """The row-major ``cells`` as an array over whole axes; ``fill`` where nothing was evaluated."""
+        array = cells.reshape([len(c.values) for c in self.columns])
+        if all(e is None for e in self.entries):
+            return array
+        out = np.full([a.size for a in self.axes], fill, dtype=array.dtype)
+        chosen = [np.arange(a.size) if e is None else e for a, e in zip(self.axes, self.entries, strict=True)]
+        out[np.ix_(*chosen)] = array
+        return out
 
 
 def _decided(grids: Grids, predicate: Bound) -> Weights | None:
@@ -235,19 +275,13 @@ def _decided(grids: Grids, predicate: Bound) -> Weights | None:
 
 def _listed_truth(grids: Grids, listed: Listed) -> Weights:
     axis = grids.axis(listed.column)
-    if axis.strings is not None:
-        return truth_table(listed, (*axis.strings, None), other=True)
-    return truth_table(listed, cell_values(grids.table.finite_domain(listed.column)), other=False)
+    if axis.text is not None:
+        return truth_table(listed, axis.text.representatives)
+    return truth_table(listed, cell_values(grids.table.finite_domain(listed.column)))
 
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _pad(array: npt.NDArray[Any], axes: Sequence[Axis], fill: int) -> npt.NDArray[Any]:
-    """Adds the *other* entry to text axes on which the expression was evaluated without it."""
-    width = [(0, a.size - n) for a, n in zip(axes, array.shape, strict=True)]
-    return np.pad(array, width, constant_values=fill) if any(w != (0, 0) for w in width) else array
 
 
 def spread(array: Signed, own: Sequence[Axis], whole: Sequence[Axis]) -> Signed:

@@ -10,17 +10,20 @@ from itertools import product
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 
 from dpsql.domain import TableDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import Factor, Form, LinearQuery, Term
-from dpsql.sql.bind import text_refusal
-from dpsql.sql.bound import Bound, Outside, merge_candidates, never_true
+from dpsql.sql.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.cache import Lru
 from dpsql.sql.grid import Codes, Evaluator, Grids, spread
+from dpsql.sql.key_source import KeyLookup
 from dpsql.sql.limits import LARGEST_VALUE, MAX_CELLS, MAX_GROUP_CELLS, MAX_GROUPS
 from dpsql.sql.measure import Part
+from dpsql.sql.strings import text_refusal
 from dpsql.sql.support import Piece, Signed, pieces
+from dpsql.sql.text_classes import Candidate, Start
 
 Ranks = tuple[int, ...]
 Answer = dict[Ranks, tuple[Piece, ...]]
@@ -49,6 +52,7 @@ class Lowering:
         condition: Sequence[Bound],
         groups: Sequence[Bound],
         parts: Sequence[Part],
+        keys: KeyLookup,
     ) -> None:
         self._text = text
         self._table = table
@@ -62,14 +66,31 @@ class Lowering:
             texts += [b for b in p.conjuncts if b.candidates]
             if p.value is not None and p.value.candidates:
                 texts.append(p.value)
-        self._grids = Grids(table, merge_candidates(texts) if texts else {})
+        candidates = merge_candidates(texts) if texts else {}
+        self._grids = Grids(table, candidates)
         self._codes: dict[int, Codes] = {}
+        self._released: dict[int, tuple[str | None, ...]] = {}
+        self._awaited: set[str] = set()
         self._splits = [self._components(Part(1.0)), *[self._components(p) for p in parts]]
         self._prefetch()
+        awaits = self._release(keys)
+        if self._released:
+            released = [self._released_candidates(g, found) for g, found in self._released.items()]
+            merged = dict(candidates)
+            for column, more in released:
+                merged[column] = merged.get(column, frozenset()) | more
+            self._grids = Grids(table, merged)
+            self._codes.clear()
+            self._prefetch()
+        for split in self._splits:
+            for c in split:
+                self._check_text(c)
         self._answers = [[self._answer(c) for c in split] for split in self._splits]
         self.groups: tuple[tuple[Value, ...], ...] = ()
         self._ranks: list[Ranks] = [()]
-        if groups:
+        if awaits:
+            self._ranks = []
+        elif groups:
             self._find_groups()
         else:
             self.groups = ((),)
@@ -170,22 +191,84 @@ class Lowering:
 
     def _prefetch(self) -> None:
         """Asks for every missing condition of the statement at once."""
-        for split in self._splits:
-            for c in split:
-                self._check_text(c)
         conjuncts = {id(b): b for split in self._splits for c in split for b in c.conjuncts}
         self._evaluator.truths(self._grids, list(conjuncts.values()))
 
+    def _release(self, keys: KeyLookup) -> bool:
+        """Looks up the keys of text groups that the condition leaves open; whether some are not released yet.
+
+        The groups are then those keys alone. Without a source of keys such a group is refused.
+        """
+        awaits = False
+        for c in self._splits[0]:
+            ordered = sorted((g for g in c.groups if self._groups[g].text is not None), key=self._coarseness)
+            possible = self._possible(c) if ordered else None
+            for g in ordered:
+                bound = self._groups[g]
+                unlisted = self._spread(c, bound, self._group_codes(g).codes < 0)
+                if bound.text is None or possible is None or not (possible & unlisted).any():
+                    continue
+                if not keys.possible:
+                    raise text_refusal(self._text, bound, bound.text.column, self._table)
+                found = keys.keys(self._table.name, bound.text.keyed_by)
+                awaits |= found is None
+                self._released[g] = self._stand_in(bound.text) if found is None else found
+                possible = possible & ~unlisted
+        return awaits
+
+    def _stand_in(self, text: Text) -> tuple[str, ...]:
+        """Keys in place of those to come, so that what would be wrong with any of these is found before."""
+        if text.start is None:
+            self._awaited.add(text.column)
+            return ()
+        classes = self._grids.axis(text.column).text
+        unlisted = None if classes is None else classes.representatives[-1]
+        return ((unlisted or "a")[0] * text.start,)
+
+    def _coarseness(self, group: int) -> float:
+        """Whole strings before their starts, long starts before short ones: the former settle the latter."""
+        text = self._groups[group].text
+        return -np.inf if text is None or text.start is None else -text.start
+
+    def _released_candidates(self, group: int, keys: Sequence[str | None]) -> tuple[str, frozenset[Candidate]]:
+        text = self._groups[group].text
+        if text is None:
+            return "", frozenset()
+        if text.start is None:
+            return text.column, frozenset(k for k in keys if k is not None)
+        return text.column, frozenset(Start(text.start, k) for k in keys)
+
+    def _possible(self, c: Component) -> npt.NDArray[np.bool_]:
+        """The cells of a component's grid in which its conditions may all be TRUE."""
+        axes = self._grids.check(c.columns)
+        possible = np.ones([a.size for a in axes], dtype=bool)
+        for bound, truth in zip(c.conjuncts, self._evaluator.truths(self._grids, c.conjuncts), strict=True):
+            unsettled = self._grids.unsettled(bound)
+            possible &= self._spread(c, bound, truth > 0 if unsettled is None else unsettled | (truth > 0))
+        return possible
+
+    def _spread(self, c: Component, bound: Bound, array: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        whole = self._grids.check(c.columns)
+        return spread(array.astype(np.int64), self._grids.ordered(bound.columns), whole) > 0
+
     def _check_text(self, c: Component) -> None:
-        """Refuses weights that depend on a string outside the candidates."""
-        others = [self._groups[g] for g in c.groups]
+        """Refuses weights that depend on a string which no candidate settles, unless it is in no group."""
+        bounds = [*c.conjuncts, *(self._groups[g] for g in c.groups if self._groups[g].text is None)]
         if c.value is not None:
-            others.append(c.value)
-        for t in sorted({t for b in (*c.conjuncts, *others) for t in b.outside}):
-            if never_true(c.conjuncts, t):
-                continue
-            if any(b.outside.get(t) is Outside.UNKNOWN for b in (*c.conjuncts, *others)):
-                raise text_refusal(self._text, None, t)
+            bounds.append(c.value)
+        unknown = [b for b in bounds if Outside.UNKNOWN in b.outside.values() or Outside.UNKNOWN in b.within.values()]
+        if not unknown:
+            return
+        possible = self._possible(c)
+        for g in c.groups:
+            text = self._groups[g].text
+            if text is not None and text.column not in self._awaited:
+                possible = possible & self._spread(c, self._groups[g], self._group_codes(g).codes >= 0)
+        for b in unknown:
+            unsettled = self._grids.unsettled(b, but=self._awaited)
+            if unsettled is not None and (possible & self._spread(c, b, unsettled)).any():
+                column = next(t for t in sorted(b.outside) if Outside.UNKNOWN in (b.outside[t], b.inside(t)))
+                raise text_refusal(self._text, b, column, self._table)
 
     def _answer(self, c: Component) -> Answer:
         key = (
@@ -193,6 +276,7 @@ class Lowering:
             tuple([self._grids.key(b) for b in c.conjuncts]),
             tuple([self._grids.key(self._groups[g]) for g in c.groups]),
             None if c.value is None else self._grids.key(c.value),
+            tuple([self._released.get(g) for g in c.groups]),
         )
         answer = self._cache.get(key)
         if answer is None:
@@ -221,7 +305,8 @@ class Lowering:
             placed = spread(codes.codes, self._grids.ordered(self._groups[g].columns), axes)
             base = base * (placed >= 0)
             flat = flat * len(codes.values) + placed
-        present = np.unique(flat[base != 0]).tolist()
+        flat = np.where(base != 0, flat, -1)
+        present = np.unique(flat[flat >= 0]).tolist()
         if len(present) * prod(shape) > MAX_GROUP_CELLS or len(present) > MAX_GROUPS:
             raise _too_many(len(present))
         return {
@@ -234,7 +319,14 @@ class Lowering:
     def _group_codes(self, position: int) -> Codes:
         codes = self._codes.get(position)
         if codes is None:
-            codes = self._codes[position] = self._evaluator.codes(self._grids, self._groups[position])
+            codes = self._evaluator.codes(self._grids, self._groups[position])
+            released = self._released.get(position)
+            if released is not None:
+                kept = frozenset(released)
+                listed = np.array([v in kept for v in codes.values])
+                only = np.where((codes.codes >= 0) & listed[codes.codes], codes.codes, -1)
+                codes = Codes(only, codes.values, codes.sql_type)
+            self._codes[position] = codes
         return codes
 
     def _find_groups(self) -> None:
@@ -262,5 +354,6 @@ class Lowering:
 
 def _too_many(groups: int) -> UnsupportedQuery:
     return UnsupportedQuery(
-        f"GROUP BY would make {groups:,} groups", hint=f"at most {MAX_GROUPS:,}: group by fewer or coarser expressions"
+        f"GROUP BY would make {groups:,} groups",
+        hint=f"at most {MAX_GROUPS:,}: group by fewer or coarser expressions, or keep some groups with WHERE",
     )

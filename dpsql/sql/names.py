@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from dpsql.domain import CategoryDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.errors import UnknownName
-from dpsql.sql.bound import Bound, Outside
+from dpsql.sql.bound import Bound, Outside, Text
 from dpsql.sql.position import place, refusal
 
 
@@ -58,9 +58,9 @@ def table_scope(table: TableDomain, qualifier: str) -> Scope:
     for c in table.columns:
         sql = quoted(c.name)
         if isinstance(c, TextDomain):
-            bound = Bound(
-                sql, frozenset((c.name,)), {c.name: Outside.UNKNOWN}, {c.name: frozenset()}, text=c.name, strings=c.name
-            )
+            text = Text(c.name, c.prefixes)
+            unknown_outside = {c.name: Outside.UNKNOWN}
+            bound = Bound(sql, frozenset((c.name,)), unknown_outside, {c.name: frozenset()}, text=text, strings=c.name)
         elif isinstance(c, CategoryDomain):
             bound = Bound(sql, frozenset((c.name,)), strings=c.name)
         else:

@@ -141,7 +141,7 @@ def _strings(domain: CategoryDomain, match: re.Match[str]) -> Weights | None:
         listed = match["one"]
     wanted = frozenset(s[1:-1].replace("''", "'") for s in _STRINGS.findall(listed))
     condition = Listed(domain.name, wanted, Outside.TRUE, Outside.NULL, Outside.FALSE)
-    return strings.truth_table(condition, cell_values(domain), other=False)
+    return strings.truth_table(condition, cell_values(domain))
 
 
 def _numbers(domain: FiniteDomain, match: re.Match[str]) -> Weights | None:

@@ -11,6 +11,7 @@ from dpsql.policy import Policy
 from dpsql.sql.bind import Binder, unwrap
 from dpsql.sql.block import BlockLowering, Services
 from dpsql.sql.bound import Bound
+from dpsql.sql.key_source import KeyLookup
 from dpsql.sql.measure import is_aggregate
 from dpsql.sql.names import Scope, check_usable, quoted, table_scope, unknown
 from dpsql.sql.outer import check_outer
@@ -39,6 +40,7 @@ class Walk:
     policy: Policy
     public: PublicSql
     services: Services
+    keys: KeyLookup
     blocks: list[Block] = field(default_factory=list)
     public_tables: set[str] = field(default_factory=set)
     direct: tuple[DirectColumn, ...] | None = None
@@ -220,7 +222,14 @@ class Walk:
         self.blocks.append(_PENDING)
         position = len(self.blocks) - 1
         lowering = BlockLowering(
-            self.text, name, node, scope, self.services, lambda q: self._lookup(q, env), lambda q: self._nested(q, env)
+            self.text,
+            name,
+            node,
+            scope,
+            self.services,
+            lambda q: self._lookup(q, env),
+            lambda q: self._nested(q, env),
+            self.keys,
         )
         lowered = lowering.lower()
         self.blocks[position] = lowered.block

@@ -62,7 +62,9 @@ class Statement:
     ``row_column`` is set, its first output column, of that name, is the row number in the first block's released
     table: the session strips it and uses it to line answers up with rows; ``outer_columns`` then names, for each
     further output column, the aggregate column of the first block that it shows unchanged (``None``: anything else).
-    A statement without blocks is public.
+    A statement without blocks is public. ``awaited`` lists the (table, text column) pairs, declared or derived, whose
+    keys are the groups of a block and are not released yet: such a block has no groups, and the statement is to be
+    lowered again once they are. ``grouped`` lists all such pairs, released or not.
     """
 
     text: str
@@ -73,3 +75,5 @@ class Statement:
     outer_columns: tuple[str | None, ...] = ()
     public_tables: tuple[str, ...] = ()
     outer_parameters: Mapping[str, Value] | None = None
+    awaited: tuple[tuple[str, str], ...] = ()
+    grouped: tuple[tuple[str, str], ...] = ()

@@ -1,13 +1,15 @@
-"""Text columns: a finite list of candidate strings, and the exact split of weights into total and sparse parts.
+"""The exact split of weights with text columns into total and sparse parts.
 
-On a text axis the weights W take one value per candidate, one for NULL and one, W(other), for every other string.
-With D(k) = W(k) - W(other), W is the sum over subsets S of the text axes of the products "D on S, W(other) elsewhere"
-(Moebius inversion over the subset lattice), so each part is a dense query or has a finite list of keys.
+On a text axis the weights W take one value per class of strings. A candidate k lies in a next larger one, p(k), or in
+*other*, the set of all strings; with D(k) = W(k) - W(p(k)), the weight of a string is W(other) plus D over all
+candidates that hold it, so W is a sum of W(other) and one part for each text column, declared or derived, whose keys
+the candidates are. With several text axes W is the sum over all choices of one of these on each axis (Moebius
+inversion), so each part is a dense query or has a finite list of keys.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -15,17 +17,18 @@ import numpy.typing as npt
 
 from dpsql.domain import TableDomain
 from dpsql.query import FIXED_POINT, Factor, Key, KeyedFactor, LinearQuery, Weights, linear_query
+from dpsql.sql.text_classes import TextClasses, TextPart
 
 Signed = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Axis:
-    """One column of a grid. ``strings`` is set for a text column: its candidates in order (NULL and *other* follow)."""
+    """One column of a grid. ``text`` is set for a text column: the classes of its strings."""
 
     name: str
     size: int
-    strings: tuple[str, ...] | None = None
+    text: TextClasses | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -36,72 +39,70 @@ class Piece:
     query: LinearQuery
 
 
-def text_axis(name: str, strings: Sequence[str]) -> Axis:
-    """The axis of a text column: sorted candidates, NULL, other."""
-    listed = tuple(sorted(set(strings)))
-    return Axis(name, len(listed) + 2, listed)
-
-
-def other_string(strings: Sequence[str]) -> str:
-    """A string that is none of ``strings``.
-
-    >>> other_string(["other", "x"])
-    'other_'
-    """
-    taken = set(strings)
-    out = "other"
-    while out in taken:
-        out += "_"
-    return out
-
-
 def pieces(table: TableDomain, axes: Sequence[Axis], weights: Signed) -> tuple[Piece, ...]:
     """Linear queries whose sum, with coefficients, has the given signed weights. Shape = the axes' sizes.
 
     Integer weights up to 2^24 stay exact; others are rounded to multiples of max / 2^24.
     """
-    text = [i for i, a in enumerate(axes) if a.strings is not None]
-    finite = [i for i, a in enumerate(axes) if a.strings is None]
+    text = [i for i, a in enumerate(axes) if a.text is not None]
+    finite = [i for i, a in enumerate(axes) if a.text is None]
+    choices = product(*[(None, *_parts(a.text, weights, i)) for i, a in enumerate(axes) if a.text is not None])
     out: list[Piece] = []
-    for size in range(len(text) + 1):
-        for chosen in combinations(text, size):
-            part = _moebius(weights, text, chosen)
-            if part.any():
-                out.extend(_signed_pieces(table, axes, part, chosen, finite))
+    for choice in sorted(choices, key=lambda c: (sum(p is not None for p in c), [p is None for p in c])):
+        part = weights
+        for axis, chosen in zip(text, choice, strict=True):
+            if chosen is None:
+                part = part.take([-1], axis=axis)
+            else:
+                part = part.take(chosen.entries, axis=axis) - part.take(chosen.parents, axis=axis)
+        if part.any():
+            parts = {i: p for i, p in zip(text, choice, strict=True) if p is not None}
+            out.extend(_signed_pieces(table, axes, part, parts, finite))
     return tuple(out)
 
 
-def _moebius(weights: Signed, text: Sequence[int], chosen: Sequence[int]) -> Signed:
-    """Axes in ``text`` become: difference to *other* (size - 1) when chosen, *other* alone (size 1) when not."""
-    part = weights
-    for axis in text:
-        last = part.shape[axis] - 1
-        other = part.take([last], axis=axis)
-        part = part.take(range(last), axis=axis) - other if axis in chosen else other
-    return part
+def _parts(classes: TextClasses, weights: Signed, axis: int) -> Sequence[TextPart]:
+    """The parts of a text axis. Where no whole string matters, NULL is counted with a prefix: one question less."""
+    whole, *starts = classes.parts
+    if not starts:
+        return classes.parts
+    others = tuple(i for i in range(weights.ndim) if i != axis)
+    matters = [(weights.take(p.entries, axis) != weights.take(p.parents, axis)).any(axis=others) for p in classes.parts]
+    first = next((i for i, m in enumerate(matters[1:]) if m.any()), None)
+    if first is None or matters[0][:-1].any() or not matters[0][-1]:
+        return classes.parts
+    keys, entries, parents = starts[first].keys, starts[first].entries, starts[first].parents
+    starts[first] = TextPart(
+        starts[first].column,
+        (*keys, None),
+        np.append(entries, whole.entries[-1]),
+        np.append(parents, whole.parents[-1]),
+    )
+    return starts
 
 
 def _signed_pieces(
-    table: TableDomain, axes: Sequence[Axis], part: Signed, chosen: Sequence[int], finite: Sequence[int]
+    table: TableDomain, axes: Sequence[Axis], part: Signed, chosen: Mapping[int, TextPart], finite: Sequence[int]
 ) -> list[Piece]:
     columns = tuple(axes[i].name for i in finite)
     shape = tuple(axes[i].size for i in finite)
     rest = [i for i in range(part.ndim) if i not in chosen and i not in finite]
-    moved = part.transpose(*chosen, *rest, *finite)
-    keys: list[Key] = [()]
-    if chosen:
-        keys = list(product(*[(*(axes[i].strings or ()), None) for i in chosen]))
-    flat = moved.reshape(len(keys), prod(shape))
+    lists = [p.keys for p in chosen.values()]
+    lengths = [len(k) for k in lists]
+    flat = part.transpose(*chosen, *rest, *finite).reshape(prod(lengths), prod(shape))
     out = []
     for sign in (1, -1):
         positive = np.maximum(flat * sign, 0)
         used = np.flatnonzero(positive.any(axis=1))
         if not len(used):
             continue
-        kept = [keys[i] for i in used]
+        kept: list[Key] = [()]
+        if chosen:
+            places = zip(*[p.tolist() for p in np.unravel_index(used, lengths)], strict=True)
+            kept = [tuple(keys[i] for keys, i in zip(lists, place, strict=True)) for place in places]
         numerators, unit, coefficient = _fixed(positive[used])
         array = numerators.reshape(len(kept), *shape)
-        query = _query(table, tuple(axes[i].name for i in chosen), kept, columns, array, unit)
+        query = _query(table, tuple(p.column for p in chosen.values()), kept, columns, array, unit)
         if query is not None:
             out.append(Piece(sign * coefficient, query))
     return out

@@ -65,6 +65,30 @@ SELECT name = 'a' AS is_a, COUNT(*) FROM people GROUP BY is_a;
 SELECT COUNT(*) FROM people WHERE name IN (SELECT lower(left(country, 1)) FROM cities);
 -- people(name)
 
+-- ## Prefixes of text columns
+SELECT COUNT(*) FROM pets WHERE animal_name LIKE 'Re%';
+-- pets(animal_name[:2])
+SELECT COUNT(*) FROM pets WHERE animal_name NOT LIKE 'R%' AND species = 'Dog';
+-- pets(animal_name[:1], species)
+SELECT COUNT(*) FROM pets WHERE starts_with(animal_name, 'Re') OR animal_name ^@ 'Ma';
+-- pets(animal_name[:2])
+SELECT COUNT(*) FROM pets WHERE left(animal_name, 2) IN ('Re', 'Bo') AND animal_name <> 'Rex';
+-- pets(animal_name, animal_name[:2])
+SELECT COUNT(*) FROM pets WHERE substr(animal_name, 1, 1) = 'M' OR animal_name LIKE 'Re%' OR animal_name = 'Bo';
+-- pets(animal_name, animal_name[:1], animal_name[:2])
+
+-- ## Groups of text columns
+SELECT animal_name, COUNT(*) FROM pets GROUP BY animal_name;
+-- pets(animal_name) by 4 groups
+SELECT name, COUNT(*) AS n FROM people WHERE sex = 'Male' GROUP BY name ORDER BY n DESC, name LIMIT 10;
+-- people(name, sex) by 9 groups
+SELECT left(animal_name, 2) AS start, species, COUNT(*) FROM pets WHERE animal_name IS NOT NULL GROUP BY ALL HAVING COUNT(*) > 0;
+-- pets(animal_name[:2], species) by 6 groups
+SELECT DISTINCT name FROM people;
+-- free
+SELECT animal_name, COUNT(*) FROM pets WHERE length(animal_name) = 3 AND upper(animal_name) LIKE 'RE%' GROUP BY animal_name;
+-- pets(animal_name) by 2 groups
+
 -- ## Sums and averages
 SELECT SUM(age), AVG(age), AVG(hours), SUM(age * kids) FROM people;
 -- people(age, hours, kids)

@@ -10,14 +10,24 @@ import pytest
 
 from dpsql.errors import Error
 from dpsql.sql import FrontEnd
-from tests.support.contingency import TABLE, Counted, random_rows
+from tests.support.contingency import STRINGS, TABLE, Counted, random_rows
 from tests.support.exact import CITIES, PETS, answer, front_end
 from tests.support.golden import refusal_line, summary
+from tests.support.words import Released
 
 ROOT = Path(__file__).parents[2]
 PAGE = runpy.run_path(str(ROOT / "docs" / "generate_sql.py"))
 ACCEPTED = list(PAGE["cases"]("accepted.sql"))
 REFUSED = list(PAGE["cases"]("refused.sql"))
+KEYS = Released(
+    {
+        "name": (*STRINGS, None),
+        "animal_name": ("Max", "Rea", "Rex", None),
+        "animal_name[:1]": ("M", "R", None),
+        "animal_name[:2]": ("Ma", "Re", None),
+    }
+)
+"""Every string of the tables below has been released."""
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +39,7 @@ def front() -> FrontEnd:
 def tables() -> dict[str, Counted]:
     """Enough rows that no declared group of the fixtures is empty."""
     people = Counted(TABLE, random_rows(20, 3000))
-    pets = [("Dog", "Rex"), ("Cat", "Rex"), ("Dog", None)]
+    pets = [("Dog", "Rex"), ("Cat", "Rex"), ("Dog", "Max"), ("Cat", "Rea"), ("Dog", None)]
     people.connection.register("incoming", CITIES)
     people.connection.execute("CREATE TABLE cities AS FROM incoming")
     people.connection.execute("CREATE TABLE pets (species VARCHAR, animal_name VARCHAR)")
@@ -49,7 +59,8 @@ def comparable(rows: list[tuple[Any, ...]], *, ordered: bool) -> list[str]:
 
 @pytest.mark.parametrize("case", ACCEPTED, ids=lambda c: c.sql)
 def test_accepted_statements_equal_duckdb(front: FrontEnd, tables: dict[str, Counted], case: Any) -> None:
-    statement = front.lower(case.sql)
+    statement = front.lower(case.sql, keys=KEYS)
+    assert statement.awaited == ()
     assert summary(statement) == case.expected
     names, rows = answer(statement, tables)
     relation = tables["people"].connection.execute(re.sub(r"(?i)DP_INTERVAL_\w+", "", case.sql))
@@ -61,7 +72,7 @@ def test_accepted_statements_equal_duckdb(front: FrontEnd, tables: dict[str, Cou
 @pytest.mark.parametrize("case", REFUSED, ids=lambda c: c.sql)
 def test_refused_statements_say_why(front: FrontEnd, case: Any) -> None:
     with pytest.raises(Error) as caught:
-        front.lower(case.sql)
+        front.lower(case.sql, keys=KEYS)
     assert refusal_line(caught.value) == case.expected
     assert caught.value.hint
     assert caught.value.__cause__ is None

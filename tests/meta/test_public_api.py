@@ -60,7 +60,8 @@ MEMBERS = {
 }
 FIELDS = {
     "Answer": "value error interval error_kind source certified certified_bound charged",
-    "Budget": "epsilon delta spent_epsilon remaining_epsilon hard_rounds_left queries_answered queries_free purses",
+    "Budget": "epsilon delta spent_epsilon remaining_epsilon hard_rounds_left queries_answered queries_free purses"
+    " tables questions_left",
     "Explanation": "plans outer worst_charge remaining notes statements_left",
     "Result": "table types column_answers block_answers",
     "Policy": "privacy tables mechanism public_tables",

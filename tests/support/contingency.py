@@ -62,6 +62,8 @@ class Counted:
         self.connection.executemany(f"INSERT INTO {table.name} VALUES ({marks})", rows)
         position = {c.name: i for i, c in enumerate(table.columns)}
         self._column = {name: [r[i] for r in rows] for name, i in position.items()}
+        for name, prefix in table.prefixes.items():
+            self._column[name] = [prefix.of(string) for string in self._column[prefix.column]]
         self._codes: dict[str, Any] = {}
         for c in table.finite:
             code = {v: i for i, v in enumerate(cell_values(c))}

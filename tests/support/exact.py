@@ -19,7 +19,7 @@ CITIES = pa.table(
         "age": pa.array([18, 20, 22, 24], pa.int64()),
     }
 )
-PETS = TableDomain("pets", (CategoryDomain("species", ("Dog", "Cat")), TextDomain("animal_name")))
+PETS = TableDomain("pets", (CategoryDomain("species", ("Dog", "Cat")), TextDomain("animal_name", (1, 2))))
 POLICY = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (TABLE, TWIN, PETS), public_tables=("cities",))
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from datetime import date
 
 import pyarrow as pa
@@ -33,9 +34,19 @@ from dpsql.interface.render.structured import (
 )
 from dpsql.interface.render.style import PLAIN, Style, escape, shorten, width
 from dpsql.interface.render.table import render_table
-from dpsql.result import EXACT_ZERO, Answer, Budget, Explanation, QueryPlan, Result
+from dpsql.result import EXACT_ZERO, Answer, Budget, Explanation, QueryPlan, Result, TableOutlook
 
-BUDGET = Budget(1.0, 1e-6, 0.27, 0.73, 14, 120, 113, (("tests", 0.1, 0.2),))
+BUDGET = Budget(
+    1.0,
+    1e-6,
+    0.27,
+    0.73,
+    14,
+    120,
+    113,
+    (("warm start", 0.77 - 1e-12, 0.77), ("hard rounds", 0.1, 0.2)),
+    (TableOutlook("adult", "contingencies + net", 42.5), TableOutlook("pets", "frequent strings + net", None)),
+)
 
 
 def modelled(value: float, bound: float, *, certified: bool = True) -> Answer:
@@ -233,13 +244,22 @@ def test_budget() -> None:
         == """\
 ███████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  epsilon 0.27 of 1 spent, 0.73 left
 
-guarantee       (1, 1e-6)-differential privacy for the whole session
-answered        120 queries, 113 of them free
-hard rounds     14 left: so often may the model still prove wrong
-spent on tests  0.1 of 0.2 planned
+guarantee    (1, 1e-6)-differential privacy for the whole session
+answered     120 queries, 113 of them free
+hard rounds  14 left: so often may the model still prove wrong
+
+warm start   ████████████████████  0.77 of 0.77 planned
+hard rounds  ██████████░░░░░░░░░░  0.1 of 0.2 planned
+
+adult  contingencies + net; a typical answer within ±43 (95 %, foreseen)
+pets   frequent strings + net
 """
     )
-    assert budget_object(BUDGET)["purses"] == {"tests": {"spent": 0.1, "planned": 0.2}}
+    assert max(map(len, render_budget(BUDGET, PLAIN))) <= 80
+    assert budget_object(BUDGET)["purses"]["hard rounds"] == {"spent": 0.1, "planned": 0.2}
+    assert budget_object(BUDGET)["tables"][1] == {"table": "pets", "strategy": "frequent strings + net", "error": None}
+    alone = replace(BUDGET, questions_left=3, purses=(), tables=(), hard_rounds_left=0)
+    assert "questions  3 left, each with noise of its own" in render_budget(alone, PLAIN)
     assert prompt_budget(BUDGET) == "73 %"
 
 
@@ -278,11 +298,18 @@ planned from the policy and from released numbers; no row was read, nothing was 
 
 def test_explanation_of_what_is_free_or_cannot_be_paid() -> None:
     plan = QueryPlan("adult", (), 1, None, 1, "an equal question's answer", 3.0, 0.0)
-    assert "charge  free" in render_explanation(Explanation((plan,), None, 0.0, 0.5), PLAIN)
-    assert any(
-        line.endswith("less than it may need")
-        for line in render_explanation(Explanation((plan,), None, 0.6, 0.5), PLAIN)
-    )
+    free = "charge  free, however often such a statement is asked"
+    assert free in render_explanation(Explanation((plan,), None, 0.0, 0.5), PLAIN)
+    for explanation in (Explanation((plan,), None, 0.6, 0.5), Explanation((plan,), None, 0.0, 0.5, (), 0)):
+        assert any(line.endswith("less than it may need") for line in render_explanation(explanation, PLAIN))
+    first = Explanation((replace(plan, source="hypothesis", foreseen=True),), None, 0.4, 0.5)
+    lines = render_explanation(first, PLAIN)
+    assert any("about ±3" in line for line in lines)
+    assert "left    epsilon 0.5; once this is paid, such statements are free" in lines
+    own = replace(plan, source="a measurement of its own", worst_charge=0.1)
+    lines = render_explanation(Explanation((own,), None, 0.1, 0.5, (), 5), PLAIN)
+    assert "charge  epsilon 0.1" in lines
+    assert "left    epsilon 0.5: enough for 5 such statements at least" in lines
     assert render_explanation(Explanation((), None, 0.0, 0.5), PLAIN)[0] == "reads no private table: nothing is charged"
 
 

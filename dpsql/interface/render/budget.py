@@ -4,12 +4,15 @@ from dataclasses import asdict
 from typing import Any
 
 from dpsql.interface.render.layout import pairs
-from dpsql.interface.render.number import epsilon
+from dpsql.interface.render.number import epsilon, error
 from dpsql.interface.render.style import Style, escape
-from dpsql.result import Budget
+from dpsql.result import Budget, TableOutlook
 
 BAR = 40
 """Columns of the bar; one stands for 2.5 % of epsilon."""
+PURSE_BAR = 20
+WHOLE = 1 - 1e-6
+"""Shares are cut to whole units: a purse of which more is spent is empty."""
 
 
 def render_budget(budget: Budget, style: Style) -> list[str]:
@@ -24,12 +27,35 @@ def render_budget(budget: Budget, style: Style) -> list[str]:
     free = f", {budget.queries_free:,} of them free" if budget.queries_answered else ""
     items = [
         ("guarantee", f"({epsilon(budget.epsilon)}, {delta})-differential privacy for the whole session"),
-        ("answered", f"{budget.queries_answered:,} queries{free}"),
-        ("hard rounds", f"{budget.hard_rounds_left:,} left: so often may the model still prove wrong"),
+        ("answered", f"{budget.queries_answered:,} {'query' if budget.queries_answered == 1 else 'queries'}{free}"),
+        _left(budget),
     ]
-    for name, spent, planned in budget.purses:
-        items.append((f"spent on {escape(name)}", f"{epsilon(spent)} of {epsilon(planned)} planned"))
-    return lines + pairs(items, style)
+    lines += pairs(items, style)
+    if budget.purses:
+        purses = [(escape(name), _purse(spent, planned, style)) for name, spent, planned in budget.purses]
+        lines += ["", *pairs(purses, style)]
+    if budget.tables:
+        lines += ["", *pairs([(escape(t.table), _table(t, style)) for t in budget.tables], style)]
+    return lines
+
+
+def _left(budget: Budget) -> tuple[str, str]:
+    if budget.questions_left is not None:
+        return "questions", f"{budget.questions_left:,} left, each with noise of its own"
+    return "hard rounds", f"{budget.hard_rounds_left:,} left: so often may the model still prove wrong"
+
+
+def _purse(spent: float, planned: float, style: Style) -> str:
+    share = spent / planned if planned > 0 else 0.0
+    share = 1.0 if share > WHOLE else share
+    return f"{bar(share, style, PURSE_BAR)}  {epsilon(spent)} of {epsilon(planned)} planned"
+
+
+def _table(table: TableOutlook, style: Style) -> str:
+    if table.error is None:
+        return escape(table.strategy)
+    within = f"{style.plus_minus}{error(table.error, 0)}"
+    return f"{escape(table.strategy)}; a typical answer within {within} (95 %, foreseen)"
 
 
 def bar(share: float, style: Style, columns: int = BAR) -> str:

@@ -16,6 +16,7 @@ _SOURCES = {
     "hypothesis if the test passes, else a measurement": "model, if it passes",
     "hypothesis, not certified: no test left": "model, uncertified",
     "a measurement": "measurement",
+    "a measurement of its own": "new measurement",
     "an equal question's answer": "given before",
 }
 
@@ -35,6 +36,8 @@ def render_explanation(explanation: Explanation, style: Style) -> list[str]:
         lines += ["", style.bold("then, over the released numbers"), *_indented(explanation.outer)]
     if explanation.plans:
         lines += ["", *(f"{style.bold(name)}  {text}" for name, text in _charge(explanation))]
+    if any(p.foreseen for p in explanation.plans):
+        lines.append(f"{style.bold('error')}   foreseen from the plan's noise; the answer will come with its own")
     lines += [f"{style.bold('note')}    {escape(n)}" for n in explanation.notes]
     lines.append(style.dim("planned from the policy and from released numbers; no row was read, nothing was charged"))
     return lines
@@ -48,22 +51,40 @@ def _row(plan: QueryPlan, style: Style) -> list[str]:
         f"{plan.cells:,}",
         "" if plan.support is None else f"{plan.support:,}",
         _SOURCES.get(plan.source, escape(plan.source)),
-        "?" if plan.error is None else f"{style.plus_minus}{error(plan.error, 0)}",
+        _error(plan, style),
         epsilon(plan.worst_charge),
     ]
 
 
+def _error(plan: QueryPlan, style: Style) -> str:
+    if plan.error is None:
+        return "?"
+    return f"{'about ' if plan.foreseen else ''}{style.plus_minus}{error(plan.error, 0)}"
+
+
 def _charge(explanation: Explanation) -> list[tuple[str, str]]:
     left = f"epsilon {epsilon(explanation.remaining)}"
-    if explanation.worst_charge == 0:
-        return [("charge", "free"), ("left  ", left)]
-    text = f"at most epsilon {epsilon(explanation.worst_charge)}, nothing where the model is right"
     count = explanation.statements_left
+    if count == 0:
+        return [("charge", _worst(explanation)), ("left  ", f"{left}: less than it may need")]
+    if explanation.worst_charge == 0:
+        return [("charge", "free, however often such a statement is asked"), ("left  ", left)]
+    text = _worst(explanation)
     if explanation.worst_charge > explanation.remaining:
         left += ": less than it may need"
-    elif count is not None:
+    elif count is None:
+        left += "; once this is paid, such statements are free"
+    else:
         left += f": enough for {count:,} such statement{'' if count == 1 else 's'} at least"
     return [("charge", text), ("left  ", left)]
+
+
+def _worst(explanation: Explanation) -> str:
+    amount = epsilon(explanation.worst_charge)
+    if any(p.source == "a measurement of its own" for p in explanation.plans):
+        return f"epsilon {amount}"
+    may = ", nothing where the model is right" if any(p.worst_charge > 0 for p in explanation.plans) else ""
+    return f"at most epsilon {amount}{may}"
 
 
 def _take(cells: Sequence[str], positions: Sequence[int]) -> list[str]:

@@ -1,0 +1,49 @@
+"""Sessions killed while they pay for a question: nothing shown is missing, what may have been drawn stays spent."""
+
+import multiprocessing
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.durability import session_script as script
+from tests.support import city
+
+processes = multiprocessing.get_context("forkserver")
+processes.set_forkserver_preload(["tests.durability.ledger_script", "tests.durability.session_script"])
+
+QUESTIONS = 2
+PRIVACY = f"epsilon = 1.0\ndelta = 1e-6\nplanned_queries = {QUESTIONS}\n"
+POLICY = "\n".join(line for line in city.policy_text(PRIVACY).splitlines() if '"text"' not in line)
+STEPS = ["reserve:appended", "reserve:committed", "release:begin", "release:appended", "release:committed"]
+QUESTION = "SELECT age, member, COUNT(*) FROM people GROUP BY ALL"
+
+
+@pytest.fixture(autouse=True)
+def registry_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPSQL_STATE_HOME", "/nonexistent")  # each session sets it; what was set comes back afterwards
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_question_is_paid_before_it_is_shown_and_lost_at_most_once(tmp_path: Path, step: str) -> None:
+    script.prepare(tmp_path / "original", policy=POLICY)
+    directory = script.copied(tmp_path / "original", tmp_path / "copy")
+    process = processes.Process(target=script.ask_until_step, args=(directory, QUESTION, step, 2))  # 1: the row count's
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    with script.connect(directory) as con:
+        reserved = step != "reserve:appended"  # nothing was durable before that
+        assert script.ledger_of(con).totals().reserved == 0
+        assert con.budget.questions_left == QUESTIONS - reserved
+        before = con.budget.spent_epsilon
+        cursor = con.execute(QUESTION)
+        released = step == "release:committed"
+        assert cursor.result.charged == pytest.approx(0.0 if released else 0.98 / QUESTIONS, rel=1e-6)
+        assert len(cursor.answers) == 33
+        assert {a.error_kind for a in cursor.answers} == {"exact"}
+        assert before <= con.budget.spent_epsilon <= con.budget.epsilon
+        first = cursor.fetchall()
+    with script.connect(directory) as con:
+        assert con.execute(QUESTION).fetchall() == first
+        assert con.budget.questions_left == QUESTIONS - reserved - (not released)
