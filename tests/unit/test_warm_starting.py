@@ -263,3 +263,17 @@ def test_two_sessions_measure_nothing_twice() -> None:
     assert len(warm_reserved(ledger)) == 10
     assert second.hard_rounds_left() == 9  # the first session keeps one in reserve
     assert first.hard_rounds_left() == 9
+
+
+def test_progress_is_told_from_the_first_contingency_to_the_last_simulation() -> None:
+    told: list[tuple[str, str, int, int]] = []
+    rules = policy(WIDE)
+    asker, _ = asker_of(rules, ledger_of(rules))
+    asker.warm_starter.progress = lambda *step: told.append(step)
+    asker.states[WIDE.name].progress = asker.warm_starter.progress
+    asker.ask_together([one_of(WIDE, "a", "b", "c")])
+    assert list(dict.fromkeys(what for _, what, _, _ in told)) == ["contingencies", "simulations for error bars"]
+    assert {table for table, _, _, _ in told} == {WIDE.name}
+    for what in ("contingencies", "simulations for error bars"):
+        steps = [(done, of) for _, found, done, of in told if found == what]
+        assert steps == sorted(set(steps)) and all(done < of for done, of in steps)
