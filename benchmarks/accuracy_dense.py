@@ -64,6 +64,7 @@ def run(
         budget = con.budget
     covered = float(np.mean(list(inside.values()))) if inside else 0.0
     extra: Row = {"hard rounds left": budget.hard_rounds_left, "first s": first, "queries/s": queries / seconds}
+    extra["distinct"] = budget.queries_answered
     return errors, extra | {"inside error": covered}
 
 
