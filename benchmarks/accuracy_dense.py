@@ -70,11 +70,8 @@ def run(
         budget = con.budget
     covered = float(np.mean(list(inside.values()))) if inside else 0.0
     left = budget.hard_rounds_left if budget.questions_left is None else f"{budget.questions_left} questions"
-    extra: Row = {
-        "hard rounds left": left,
-        "first s": first,
-        "queries/s": queries / seconds,
-    }
+    extra: Row = {"hard rounds left": left, "first s": first, "queries/s": queries / seconds}
+    extra["distinct"] = budget.queries_answered
     return errors, extra | {"inside error": covered}
 
 

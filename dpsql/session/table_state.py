@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import inf, prod
+from math import inf, prod, sqrt
 
 import numpy as np
 
@@ -195,13 +195,27 @@ class TableState:
 
     def foreseen(self, query: LinearQuery) -> float | None:
         """The 95 % error (counts) foreseen for a query that waits for measurements; ``None`` for any other."""
-        if self.warm is None or query.keyed is not None or not query.scope:
+        if query.keyed is not None:
+            return self._foreseen_of_keys(query)
+        if self.warm is None or not query.scope:
             return None
         forecast = self.forecast()
         if forecast is None or (self.model is not None and not self.warm.pending(query.scope)):
             return None
         found = half_width(forecast.query_sd(query)) + (not query.is_indicator)
         return float(found if self.model is None else min(found, self.model.total))
+
+    def _foreseen_of_keys(self, query: LinearQuery) -> float | None:
+        """The same for frequent strings, each with the noise that its count, or its counts by one column, will have."""
+        keyed = query.keyed
+        if self.texts is None or keyed is None or len(keyed.text_columns) != 1 or len(query.scope) > 1:
+            return None
+        start = self.texts.pending(keyed.text_columns[0])
+        if start is None or (query.scope and not query.factors):
+            return None
+        sigma = start.pair_sigma if query.scope else start.count_sigma
+        cells = sum(float(((f.weights / f.unit) ** 2).sum()) for f in query.factors) or 1.0
+        return float(half_width(float(sigma) * sqrt(len(keyed.keys) * cells)))
 
     def _finite_limit(self, query: LinearQuery) -> float:
         """The most rows that the query's finite factors alone may have; infinite when nothing is known of them."""
