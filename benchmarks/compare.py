@@ -1,8 +1,8 @@
 """Everyone on one table: ``python -m benchmarks.compare --table adult6 --epsilon 1 --queries 1000 --seeds 3``.
 
-``--table``, ``--epsilon`` and ``--queries`` may be given several times. Peers with dependencies of their own run in
+``--table``, ``--epsilon`` and ``--queries`` may be given several times. Peers with dependencies of their own may run in
 another Python: ``--python smartnoise=VENV/bin/python --python aim=VENV2/bin/python``, after ``pip install
-smartnoise-sql numpy`` in the first and ``pip install 'opendp[mbi]'`` in the second.
+smartnoise-sql numpy`` in the first and ``pip install 'opendp[mbi]'`` in the second (or ``'.[peers]'`` here).
 """
 
 from collections.abc import Sequence
@@ -19,6 +19,7 @@ from benchmarks.options import chosen_peers, command_text, peers_option, python_
 @click.option("--epsilon", "epsilons", multiple=True, default=("1",))
 @click.option("--queries", type=int, multiple=True, default=(1000,))
 @click.option("--seeds", default=3)
+@click.option("--slow-seeds", default=1, help="Seeds for peers that take minutes: AIM.")
 @peers_option
 @python_option
 def main(
@@ -26,6 +27,7 @@ def main(
     epsilons: Sequence[str],
     queries: Sequence[int],
     seeds: int,
+    slow_seeds: int,
     peer_names: str,
     pythons: Sequence[str],
 ) -> None:
@@ -34,7 +36,7 @@ def main(
         for epsilon in epsilons:
             for count in queries:
                 command = command_text("compare", table=table, epsilon=epsilon, queries=count, seeds=seeds)
-                compare(Setting(table, count, epsilon, seeds), peers, command)
+                compare(Setting(table, count, epsilon, seeds), peers, command, slow_seeds)
 
 
 if __name__ == "__main__":

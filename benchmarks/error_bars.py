@@ -108,7 +108,7 @@ def main(names: Sequence[str], epsilons: Sequence[str], queries: int, seeds: int
                 "width = median error bar over the median of what answers were off by",
                 "certified bounds of a whole session are exceeded with probability 5 % at most",
             ]
-            report_rows(title, f"error_bars_{setting.name}", command, rows, notes)
+            report_rows(setting, title, f"error_bars_{setting.name}", command, rows, notes)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,10 @@ class PeerFailedError(RuntimeError):
 
 @dataclass(frozen=True)
 class External:
-    """``needs``: the module that must be importable. ``python``: the interpreter, by default this one."""
+    """``needs``: the module that must be importable. ``python``: the interpreter, by default this one.
+
+    ``slow``: takes minutes for each seed, so that a comparison may give it fewer.
+    """
 
     name: str
     title: str
@@ -31,6 +34,8 @@ class External:
     install: str
     most_columns: int
     python: str | None = None
+    most_seconds: int = 3600
+    slow: bool = False
 
     def with_python(self, python: str) -> "External":
         """The same in another interpreter."""
@@ -59,7 +64,12 @@ class External:
             folder = Path(name)
             exported(task).write(folder)
             command = [self.python or sys.executable, "-m", self.module, str(folder)]
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            try:
+                done = subprocess.run(
+                    command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=self.most_seconds
+                )
+            except subprocess.TimeoutExpired as error:
+                raise PeerFailedError(f"{self.name}: no answer after {self.most_seconds:,} seconds") from error
             if done.returncode:
                 raise PeerFailedError(f"{self.name}: {done.stderr.strip()[-500:]}")
             answers, note = read_answers(folder)
@@ -82,4 +92,4 @@ def exported(task: Task) -> PeerTask:
 SMARTNOISE = External(
     "smartnoise", "SmartNoise SQL", "benchmarks.peers.smartnoise", "snsql", "smartnoise-sql numpy", 100
 )
-AIM = External("aim", "AIM (OpenDP), told all questions", "benchmarks.peers.aim", "mbi", "'opendp[mbi]'", 8)
+AIM = External("aim", "AIM (OpenDP), told all questions", "benchmarks.peers.aim", "mbi", "'opendp[mbi]'", 8, slow=True)

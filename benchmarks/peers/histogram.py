@@ -51,7 +51,8 @@ def _read(rows: Rows, noisy: np.ndarray, question: Question) -> np.ndarray:
             out = out.take(accepted[name], axis=axis).sum(axis=axis)
         elif name != question.group:
             out = out.sum(axis=axis)
-    return np.clip(np.atleast_1d(out), 0, None)
+    cut: np.ndarray = np.maximum(0, np.atleast_1d(out))
+    return cut
 
 
 def _stability(task: Task, text: np.ndarray, rng: np.random.Generator) -> Given:

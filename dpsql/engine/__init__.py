@@ -1,6 +1,6 @@
 """Engines: the private counts on DuckDB, its in-memory twin, and the locked DuckDB for public SQL."""
 
-from dpsql.engine.drafting import ColumnContent, ColumnDescription, TableDescription, describe, look_at
+from dpsql.engine.drafting import ColumnContent, ColumnDescription, TableDescription, count_rows, describe, look_at
 from dpsql.engine.duckdb_engine import DuckDbEngine
 from dpsql.engine.duckdb_public_sql import DuckDbPublicSql
 from dpsql.engine.memory_engine import MemoryEngine
@@ -14,6 +14,7 @@ __all__ = [
     "Engine",
     "MemoryEngine",
     "TableDescription",
+    "count_rows",
     "describe",
     "look_at",
 ]

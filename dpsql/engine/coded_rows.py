@@ -45,16 +45,19 @@ class CodedRows:
     def count(self, scope: tuple[str, ...]) -> Counts:
         """Counts over the cells of ``scope`` (not empty), int64, in rows."""
         shape = self._table.shape(scope)
-        counts: Counts = np.zeros(prod(shape), dtype=np.int64)
-        step = max(_CHUNK, prod(shape))
-        for start in range(0, self._rows, step):
-            chunk = slice(start, start + step)
-            cells = self._codes[scope[0]][chunk].astype(np.int64)
-            for name, size in zip(scope[1:], shape[1:], strict=True):
-                cells *= size
-                cells += self._codes[name][chunk]
-            counts += np.bincount(cells, minlength=len(counts))
+        size = prod(shape)
+        step = max(_CHUNK, size)  # a chunk's cells take no more room than its counts
+        counts = self._count(scope, slice(0, step), size)
+        for start in range(step, self._rows, step):
+            counts += self._count(scope, slice(start, start + step), size)
         return counts.reshape(shape)
+
+    def _count(self, scope: tuple[str, ...], chunk: slice, size: int) -> Counts:
+        cells: npt.NDArray[np.int32] = self._codes[scope[0]][chunk].astype(np.int32)  # a grid has < 2^31 cells
+        for name in scope[1:]:
+            cells *= self._table.finite_domain(name).size
+            cells += self._codes[name][chunk].astype(np.int32)
+        return np.bincount(cells, minlength=size).astype(np.int64, copy=False)
 
 
 _SQL = {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER"}

@@ -25,12 +25,18 @@ class Contingencies:
         self._bytes = 0
         self._arrays: OrderedDict[tuple[str, Scope], Counts] = OrderedDict()
 
+    def exactly(self, table: str, scope: Scope) -> Counts | None:
+        """The cached array of this very scope, or None."""
+        found = self._arrays.get((table, scope))
+        if found is not None:
+            self._arrays.move_to_end((table, scope))
+        return found
+
     def get(self, table: str, scope: Scope) -> Counts | None:
         """The cached array, or the sum of the smallest cached array whose scope holds it, or None."""
-        key = (table, scope)
-        if key in self._arrays:
-            self._arrays.move_to_end(key)
-            return self._arrays[key]
+        found = self.exactly(table, scope)
+        if found is not None:
+            return found
         wider = min(self._wider(table, set(scope)), key=lambda k: self._arrays[k].size, default=None)
         if wider is None:
             return None

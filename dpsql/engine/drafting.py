@@ -63,6 +63,20 @@ def describe(database: str | Path | duckdb.DuckDBPyConnection) -> list[TableDesc
         reader.close()
 
 
+def count_rows(database: str | Path | duckdb.DuckDBPyConnection, table: str) -> int:
+    """The number of rows of a table. Reads private rows: for the owner alone."""
+    reader = _open(database)
+    try:
+        catalog = Catalog(reader)
+        source = catalog.source(table)
+        if source is None:
+            raise UnknownName(f"there is no table {table}", name=table, suggestions=catalog.names[:8])
+        ((number,),) = reader.rows(f"counting {table}", f"SELECT count(*) FROM {source.sql}")
+        return int(number)
+    finally:
+        reader.close()
+
+
 def look_at(database: str | Path | duckdb.DuckDBPyConnection, table: str, column: str) -> ColumnContent:
     """Smallest, largest and, up to 200, distinct values of a column. Reads private rows: for the owner alone."""
     reader = _open(database)

@@ -77,27 +77,31 @@ class DuckDbEngine:
         domain = private_table(self._policy, table)
         scope = scope_of(domain, columns)
         with self._lock:
-            counts = self._contingencies.get(domain.name, scope)
-            if counts is None:
-                counts = self._count(domain, scope)
+            counts = self._counted(domain, scope)
         if columns != scope:
             counts = np.ascontiguousarray(counts.transpose([scope.index(c) for c in columns]))
             counts.setflags(write=False)
         return Private(counts)
 
+    def _counted(self, domain: TableDomain, scope: Scope) -> Counts:
+        """Counts that are kept, else those of a table's coded rows, else a scan or the sum over a larger scope."""
+        known = self._contingencies.exactly(domain.name, scope)
+        if known is not None:
+            return known
+        coded = self._coded_rows(domain) if scope and domain.cells > WHOLE_CELLS else None
+        if coded is None:
+            known = self._contingencies.get(domain.name, scope)
+            return self._count(domain, scope) if known is None else known
+        counts = coded.count(scope)
+        self._contingencies.put(domain.name, scope, counts)
+        return counts
+
     def _count(self, domain: TableDomain, scope: Scope) -> Counts:
-        """One scan over a scope that holds ``scope``, then a sum; where that is too large, the codes of all rows."""
-        whole = tuple(c.name for c in domain.finite)
-        narrow = prod(domain.shape(whole)) <= WHOLE_CELLS
-        coded = None if narrow or not scope else self._coded_rows(domain)
-        if coded is not None:
-            counts = coded.count(scope)
-            self._contingencies.put(domain.name, scope, counts)
-            return counts
+        """One scan over a scope that holds ``scope``, then a sum."""
         used = self._used[domain.name]
         used.update(scope)
         widest = scope
-        for candidate in (whole, tuple(sorted(used, key=lambda c: domain.order[c]))):
+        for candidate in (tuple(c.name for c in domain.finite), tuple(sorted(used, key=lambda c: domain.order[c]))):
             if prod(domain.shape(candidate)) <= WHOLE_CELLS:
                 widest = candidate
                 break

@@ -108,13 +108,13 @@ class Calibration:
         column takes away from a pair.
         """
         chosen = combinations(query.factors, 2)
-        least = min((max(self._answer(replace(query, factors=p)), 0.0) for p in chosen), default=h)
+        least = min((max(self._answer(LinearQuery(query.table, p)), 0.0) for p in chosen), default=h)
         return 2.0 * h + PAIR_SHARE**2 * h * least + DEPENDENCE_SHARE**2 * (h - expected) ** 2
 
     def _describe(self, query: LinearQuery) -> tuple[Estimates, float, float, float]:
         """Public features of a query, the model's answer, the noise sd of the tables that cover it, independence's."""
         h = max(self._answer(query), 0.0)
-        singles = [max(self._answer(replace(query, factors=(f,))), 0.0) for f in query.factors]
+        singles = [max(self._answer(LinearQuery(query.table, (f,))), 0.0) for f in query.factors]
         total = self._coverage.total
         expected = total * prod(s / total for s in singles)
         raw = self._coverage.noise(query, self._answer)

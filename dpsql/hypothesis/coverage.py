@@ -1,7 +1,7 @@
 """Which measurements cover a query, with what noise, and where their parts cut it. Public."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import inf, sqrt
 
@@ -9,10 +9,32 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
+from dpsql.hypothesis.memo import Memo
 from dpsql.hypothesis.partition import refinement
 from dpsql.query import Estimates, Factor, LinearQuery, linear_query
 
 _TINY = 1e-9
+_LARGE = 1 << 14
+
+
+@dataclass(eq=False)
+class _Facts:
+    """What is known of one factor over one column, whatever query it is part of.
+
+    ``spread``: for each partition of the column, the squares of its parts' weights, summed. ``rounded``: the factor
+    with every cut part wholly in, wholly out (canonical, ``None`` where nothing is left), and whether a part is cut.
+    """
+
+    spread: dict[int, float] = field(default_factory=dict)
+    rounded: tuple[tuple[Factor, ...] | None, tuple[Factor, ...] | None, bool] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """A partition of a column's cells that measurements use: ``widths`` are the cells of each part."""
+
+    number: int
+    widths: Estimates
 
 
 class Coverage:
@@ -25,16 +47,21 @@ class Coverage:
         self._ones = {c for m in self._all for c in m.scope}
         self._pairs = {frozenset(p) for m in self._all for p in combinations(m.scope, 2)}
         self._triples = [m for m in self._all if len(m.axes) > 2]
-        self._by_pair: dict[frozenset[str], list[Measurement]] = {}
-        for m in self._all:
-            for p in combinations(m.scope, 2):
-                self._by_pair.setdefault(frozenset(p), []).append(m)
         self._parts: dict[str, Labels] = {}
-        self._widths: dict[int, Estimates] = {}  # by identity: the measurements above keep their axes alive
+        self._of_axis = _partitions(self._all)
+        self._covered: Memo[bool] = Memo()
+        self._over: Memo[list[Measurement]] = Memo()
+        self._noise: Memo[float] = Memo()
+        self._facts: Memo[_Facts] = Memo()
 
     def covers(self, columns: Sequence[str]) -> bool:
         """Whether every column, and every two of them together, were measured."""
-        return self._ones.issuperset(columns) and all(frozenset(p) in self._pairs for p in combinations(columns, 2))
+        key = tuple(columns)
+        known = self._covered.get(key)
+        if known is None:
+            pairs = (frozenset(p) for p in combinations(key, 2))
+            known = self._covered.put(key, self._ones.issuperset(key) and all(p in self._pairs for p in pairs))
+        return known
 
     def noise(self, query: LinearQuery, answer: Callable[[LinearQuery], float]) -> float:
         """Sd, in counts, of the query from the noise of the tables that cover it; ``answer``: the model's counts.
@@ -44,38 +71,55 @@ class Coverage:
         """
         factors = query.factors
         if len(query.scope) <= 2 or any(len(f.columns) > 1 for f in factors):
-            return self._least(factors, self._all)
-        best = self._least(factors, self._triples)
+            return self._least(factors, least_axes=0)
+        best = self._least(factors, least_axes=3)
         h = max(answer(query), 0.0)
         squares = 0.0
         for f, g in combinations(factors, 2):
-            pair = max(answer(replace(query, factors=(f, g))), 1.0)
-            sd = self._least((f, g), self._by_pair[frozenset(f.columns + g.columns)])
+            pair = max(answer(LinearQuery(query.table, (f, g))), 1.0)
+            sd = self._least((f, g), least_axes=0)
             squares += (sd * min(1.0, h / pair)) ** 2
         return min(best, sqrt(squares))
 
-    def _least(self, factors: Sequence[Factor], measurements: Sequence[Measurement]) -> float:
-        columns = {c for f in factors for c in f.columns}
-        found = [self._sd(factors, m) for m in measurements if columns <= set(m.scope)]
-        return min(found, default=self.total)
+    def _least(self, factors: Sequence[Factor], least_axes: int) -> float:
+        """The least noise of the measurements of at least so many axes that cover the factors' columns."""
+        asked = (least_axes, *[f.digest for f in factors])
+        known = self._noise.get(asked)
+        if known is not None:
+            return known
+        columns = tuple(c for f in factors for c in f.columns)
+        found = self._over.get((columns, least_axes))
+        if found is None:
+            within = [m for m in self._all if len(m.axes) >= least_axes and m.columns.issuperset(columns)]
+            found = self._over.put((columns, least_axes), within)
+        by_column = {f.columns[0]: f for f in factors if len(f.columns) == 1}
+        return self._noise.put(asked, min([self._sd(by_column, m) for m in found], default=self.total))
 
-    def _sd(self, factors: Sequence[Factor], m: Measurement) -> float:
+    def _sd(self, by_column: dict[str, Factor], m: Measurement) -> float:
         """Noise of the sum of parts; a part that a query cuts counts by its share of cells."""
-        weights = {f.columns[0]: f.weights / f.unit for f in factors if len(f.columns) == 1}
         squares = m.sigma**2
         for axis in m.axes:
-            share = weights.get(axis.columns[0])
-            if share is not None and not axis.is_cells:
-                share = np.bincount(axis.labels, weights=share, minlength=axis.size) / self._width(axis)
-            squares *= axis.size if share is None else max(float(share @ share), _TINY)
+            factor = by_column.get(axis.columns[0])
+            squares *= axis.size if factor is None else self._spread(factor, axis)
         return sqrt(squares) if squares < inf else self.total
 
-    def _width(self, axis: Axis) -> Estimates:
-        """Cells of each part."""
-        known = self._widths.get(id(axis))
+    def _spread(self, factor: Factor, axis: Axis) -> float:
+        parts = self._of_axis[id(axis)]
+        facts = self._of(factor)
+        known = facts.spread.get(parts.number)
         if known is None:
-            known = np.bincount(axis.labels, minlength=axis.size).astype(np.float64)
-            self._widths[id(axis)] = known
+            share = factor.weights / factor.unit
+            if not axis.is_cells:
+                share = np.bincount(axis.labels, weights=share, minlength=axis.size) / parts.widths
+            known = facts.spread[parts.number] = max(float(share @ share), _TINY)
+        return known
+
+    def _of(self, factor: Factor) -> _Facts:
+        known = self._facts.get(factor.digest)
+        if known is None:
+            known = _Facts()
+            if factor.weights.size <= _LARGE:
+                self._facts.put(factor.digest, known)
         return known
 
     def rounded(self, query: LinearQuery) -> tuple[LinearQuery | None, LinearQuery | None]:
@@ -85,19 +129,35 @@ class Coverage:
         """
         if len(query.scope) < 2 or any(len(f.columns) != 1 for f in query.factors):
             return None, None
-        outer, inner, cut = [], [], False
-        for f in query.factors:
+        found = [self._rounded(f) for f in query.factors]
+        if not any(cut for _, _, cut in found):
+            return None, None
+        return self._product([outer for outer, _, _ in found]), self._product([inner for _, inner, _ in found])
+
+    def _product(self, chosen: Sequence[tuple[Factor, ...] | None]) -> LinearQuery | None:
+        """The query of canonical factors in table order, as ``linear_query`` makes it."""
+        factors: list[Factor] = []
+        for found in chosen:
+            if found is None:
+                return None
+            factors += found
+        return LinearQuery(self.table.name, tuple(factors))
+
+    def _rounded(self, f: Factor) -> tuple[tuple[Factor, ...] | None, tuple[Factor, ...] | None, bool]:
+        facts = self._of(f)
+        if facts.rounded is None:
             labels = self._pair_parts(f.columns[0])
             parts = int(labels.max()) + 1
             least, most = np.full(parts, f.unit), np.zeros(parts, dtype=np.int64)
             np.minimum.at(least, labels, f.weights)
             np.maximum.at(most, labels, f.weights)
-            cut = cut or bool((least != most).any())
-            outer.append(Factor(f.columns, most[labels], f.unit))
-            inner.append(Factor(f.columns, least[labels], f.unit))
-        if not cut:
-            return None, None
-        return linear_query(self.table, outer), linear_query(self.table, inner)
+            outer, inner = self._canonical(f, most[labels]), self._canonical(f, least[labels])
+            facts.rounded = outer, inner, bool((least != most).any())
+        return facts.rounded
+
+    def _canonical(self, f: Factor, weights: Labels) -> tuple[Factor, ...] | None:
+        query = linear_query(self.table, [Factor(f.columns, weights, f.unit)])
+        return None if query is None else query.factors
 
     def _pair_parts(self, column: str) -> Labels:
         known = self._parts.get(column)
@@ -109,3 +169,16 @@ class Coverage:
             known = refinement([np.zeros(size, dtype=np.int64), *(a.labels for a in axes)])
             self._parts[column] = known
         return known
+
+
+def _partitions(measurements: Sequence[Measurement]) -> dict[int, _Parts]:
+    """The partition of every axis, by the axis' identity (measurements keep them alive); equal ones are one."""
+    known: dict[tuple[str, bytes], _Parts] = {}
+    out: dict[int, _Parts] = {}
+    for axis in (a for m in measurements for a in m.axes):
+        key = (axis.columns[0], axis.labels.tobytes())
+        if key not in known:
+            widths = np.bincount(axis.labels, minlength=axis.size).astype(np.float64)
+            known[key] = _Parts(len(known), widths)
+        out[id(axis)] = known[key]
+    return out

@@ -81,6 +81,10 @@ class Measurement:
         return tuple(c for a in self.axes for c in a.columns)
 
     @cached_property
+    def columns(self) -> frozenset[str]:
+        return frozenset(self.scope)
+
+    @cached_property
     def key_index(self) -> dict[Key, int]:
         return {k: i for i, k in enumerate(self.keys)}
 

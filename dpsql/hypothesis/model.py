@@ -5,6 +5,7 @@ from math import inf
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.dense import DenseHypothesis
 from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.memo import Memo
 from dpsql.hypothesis.sparse import SparseHypothesis
 from dpsql.hypothesis.wide import WideHypothesis
 from dpsql.query import Key, LinearQuery
@@ -28,6 +29,7 @@ class TableModel:
         self.dense = WideHypothesis(table, self.total) if wide else DenseHypothesis(table, self.total)
         self.version = 0
         self._alpha = alpha
+        self._answers: Memo[float] = Memo()
         self._sparse: dict[tuple[str, ...], SparseHypothesis] = {}
         self._dense_measurements: list[tuple[frozenset[str], Measurement]] = [(frozenset(), total)]
         self._by_key: dict[tuple[tuple[str, ...], Key], list[tuple[frozenset[str], Measurement]]] = {}
@@ -44,6 +46,7 @@ class TableModel:
             self._dense_measurements.append(entry)
             if fitted:
                 self.dense.absorb(measurement)
+                self._answers.clear()
 
     def know_distinct(self, distinct: Measurement, most_hidden: float) -> None:
         """Take in the released number of strings of a text column whose frequent keys were selected."""
@@ -61,7 +64,9 @@ class TableModel:
     def estimate(self, query: LinearQuery) -> float:
         """The hypothesis' answer in counts: any linear query, free of charge."""
         if query.keyed is None:
-            return self.dense.answer(query)
+            key = tuple([f.digest for f in query.factors])
+            known = self._answers.get(key)
+            return self._answers.put(key, self.dense.answer(query)) if known is None else known
         sparse = self.sparse(query.keyed.text_columns)
         return query.estimate(sparse.keyed_contingency(query.keyed.keys, query.scope))
 

@@ -13,7 +13,9 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.local_model import Extra, binary_model, maximum_entropy, raked_answer
+from dpsql.hypothesis.local_table import LocalTable, Side, Sides
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
+from dpsql.hypothesis.memo import Memo
 from dpsql.hypothesis.one_way import PartCounts, clean_one_way
 from dpsql.hypothesis.pair_table import PairCounts, PairTable, clean_pair
 from dpsql.hypothesis.partition import LEAST_CELL, merged, part_sums, refinement
@@ -24,6 +26,7 @@ LOCAL_COLUMNS = 5
 _LEAST_PARTS = 3
 _CACHED_MODELS = 2048
 _CACHED_SCOPES = 64
+_CACHED_PAIRS = 2048
 _TINY = 1e-9
 
 Columns = tuple[str, ...]
@@ -47,7 +50,10 @@ class WideHypothesis:
         self._ones: dict[str, Estimates] = {}
         self._pairs: dict[Columns, PairTable] = {}
         self._parts: dict[tuple[str, int], Labels] = {}
-        self._models: OrderedDict[Columns, _Local] = OrderedDict()
+        self._sides = Sides()
+        self._levels: set[int] = set()
+        self._coarse_pairs: Memo[Estimates] = Memo(_CACHED_PAIRS)
+        self._models: OrderedDict[Columns, LocalTable] = OrderedDict()
         self._scopes: OrderedDict[Columns, Estimates] = OrderedDict()
 
     def absorb(self, measurement: Measurement) -> None:
@@ -85,10 +91,10 @@ class WideHypothesis:
         else:
             model = self._model(ordered)
             out = model.tensor
-            for axis, (labels, share) in enumerate(zip(model.labels, model.shares, strict=True)):
+            for axis, side in enumerate(model.sides):
                 shape = [1] * len(ordered)
                 shape[axis] = -1
-                out = np.take(out, labels, axis=axis) * share.reshape(shape)
+                out = np.take(out, side.labels, axis=axis) * side.share.reshape(shape)
         return np.ascontiguousarray(out.transpose([ordered.index(c) for c in columns]))
 
     def _product(self, factors: Sequence[Factor]) -> float:
@@ -119,7 +125,7 @@ class WideHypothesis:
         labels = [merged(self.one_way(c), most, self._ordered(c)) for c in columns]
         return tuple(Axis((c,), a, int(a.max()) + 1) for c, a in zip(columns, labels, strict=True))
 
-    def _raked(self, model: "_Local", columns: Columns, factors: Sequence[Factor]) -> float:
+    def _raked(self, model: LocalTable, columns: Columns, factors: Sequence[Factor]) -> float:
         """A query that cuts the model's parts: what its pairs know exactly corrects what the parts blur."""
         by_column = {f.columns[0]: f for f in factors}
         ordered = [by_column[c] for c in columns]
@@ -162,7 +168,7 @@ class WideHypothesis:
 
     # --- local models ------------------------------------------------------------------------------------------
 
-    def _model(self, columns: Columns) -> "_Local":
+    def _model(self, columns: Columns) -> LocalTable:
         known = self._models.get(columns)
         if known is None:
             known = self._fitted(columns)
@@ -173,13 +179,13 @@ class WideHypothesis:
             self._models.move_to_end(columns)
         return known
 
-    def _fitted(self, columns: Columns) -> "_Local":
+    def _fitted(self, columns: Columns) -> LocalTable:
         ones = [self.one_way(c) for c in columns]
         if len(columns) == 1:
-            return _Local([np.arange(len(ones[0]), dtype=np.int64)], ones, ones[0])
+            return LocalTable(self._sides_of(columns, [np.arange(len(ones[0]), dtype=np.int64)]), ones[0])
         if len(columns) == 2:
             table = self.pair(*columns)
-            return _Local([table.left, table.right], ones, table.counts)
+            return LocalTable(self._sides_of(columns, [table.left, table.right]), table.counts)
         used = self._helped(columns)
         extras = [m for s, found in self._tables.items() if len(s) > 2 and s <= set(used) for m in found]
         labels = self._working_parts(used, extras)
@@ -193,7 +199,10 @@ class WideHypothesis:
         tensor = tensor.sum(axis=tuple(i for i in range(len(used)) if i not in kept))
         finest = [self._level(c, self._size(c)) for c in columns]
         blurred = [int(labels[i].max()) < int(f.max()) for i, f in zip(kept, finest, strict=True)]
-        return _Local([labels[i] for i in kept], ones, tensor, blurred)
+        return LocalTable(self._sides_of(columns, [labels[i] for i in kept]), tensor, blurred)
+
+    def _sides_of(self, columns: Columns, labels: Sequence[Labels]) -> list[Side]:
+        return [self._sides.side(c, a, self.one_way(c)) for c, a in zip(columns, labels, strict=True)]
 
     def _helped(self, columns: Columns) -> Columns:
         """``columns`` and the third column of a kept contingency that shares two with them, in table order."""
@@ -205,10 +214,11 @@ class WideHypothesis:
 
     def _working_parts(self, columns: Columns, extras: Sequence[Measurement]) -> list[Labels]:
         """Parts of each column: as fine as its measured pairs while the model stays below LOCAL_CELLS."""
-        fixed = [refinement([np.zeros(self._size(c), dtype=np.int64), *_partitions(extras, c)]) for c in columns]
+        fixed = [_partitions(extras, c) for c in columns]
         size = max(self._size(c) for c in columns)
         while True:
-            labels = [refinement([self._level(c, size), f]) for c, f in zip(columns, fixed, strict=True)]
+            levels = [self._level(c, size) for c in columns]
+            labels = [refinement([a, *f]) if f else a for a, f in zip(levels, fixed, strict=True)]
             if size <= _LEAST_PARTS or prod(int(a.max()) + 1 for a in labels) <= LOCAL_CELLS:
                 return labels
             size = max(_LEAST_PARTS, size * 7 // 8)
@@ -221,84 +231,20 @@ class WideHypothesis:
             masses = part_sums(base, self.one_way(column))
             known = merged(masses, size, self._ordered(column))[base]
             self._parts[column, size] = known
+            self._levels.add(id(known))
         return known
 
     def _pair_on(self, left: str, right: str, rows: Labels, columns: Labels) -> Estimates:
-        table = self.pair(left, right)
-        a = _overlap(rows, table.left, self.one_way(left))
-        b = _overlap(columns, table.right, self.one_way(right))
-        return np.asarray(a @ table.counts @ b.T)
-
-
-class _Local:
-    """Counts over parts of a few columns; within a part, cells share as in the 1-way table."""
-
-    def __init__(
-        self, labels: list[Labels], ones: list[Estimates], tensor: Estimates, blurred: Sequence[bool] = ()
-    ) -> None:
-        self.labels = labels
-        self.tensor = tensor
-        self.blurred = blurred  # for each axis: are its parts coarser than those of the measured pairs?
-        self.shares = []
-        for a, one in zip(labels, ones, strict=True):
-            mass = part_sums(a, one)
-            self.shares.append(one / np.maximum(mass, _TINY)[a])
-
-    def part_weights(self, axis: int, factor: Factor) -> Estimates:
-        """The mean weight of each part's rows, 0 to 1, of a factor over one column."""
-        weights = factor.weights * self.shares[axis]
-        return np.bincount(self.labels[axis], weights=weights, minlength=self.tensor.shape[axis]) / factor.unit
-
-    def cuts(self, columns: Columns, factors: Sequence[Factor]) -> bool:
-        """Whether a part that is coarser than the measured ones is neither wholly in nor wholly out."""
-        for f in factors:
-            axis = columns.index(f.columns[0])
-            if self.blurred[axis]:
-                of_part = np.zeros(self.tensor.shape[axis], dtype=np.int64)
-                of_part[self.labels[axis]] = f.weights
-                if bool((of_part[self.labels[axis]] != f.weights).any()):
-                    return True
-        return False
-
-    def in_and_out(self, factors: Sequence[Factor]) -> Estimates:
-        """Counts of rows out (0) and in (1) of each axis' factor, shape (2,) * axes."""
-        out = self.tensor
-        for axis, f in enumerate(factors):
-            inside = self.part_weights(axis, f)
-            out = np.tensordot(out, np.stack([1.0 - inside, inside]), axes=([0], [1]))
-        return out
-
-    def contract(self, columns: Columns, factors: Sequence[Factor]) -> float:
-        """Sum of the product of integer weights over the model's cells."""
-        if all(len(f.columns) == 1 for f in factors):
-            out = self.tensor
-            weights = {f.columns[0]: f.weights for f in factors}
-            for axis in range(len(columns) - 1, -1, -1):
-                w = weights[columns[axis]]
-                labels, share = self.labels[axis], self.shares[axis]
-                out = out @ np.bincount(labels, weights=w * share, minlength=self.tensor.shape[axis])
-            return float(out) * prod(float(f.weights) for f in factors if not f.columns)
-        order: list[int] = []
-        full = np.ones(())
-        for f in factors:
-            axes = [columns.index(c) for c in f.columns]
-            part = f.weights.astype(np.float64)
-            for i, axis in enumerate(axes):
-                shape = [1] * len(axes)
-                shape[i] = -1
-                part = part * self.shares[axis].reshape(shape)
-            for i, axis in enumerate(axes):
-                part = _sum_axis(part, self.labels[axis], i)
-            full = np.multiply.outer(full, part)
-            order += axes
-        return float((full.transpose(np.argsort(order)) * self.tensor).sum())
-
-
-def _sum_axis(array: Estimates, labels: Labels, axis: int) -> Estimates:
-    moved = np.moveaxis(array, axis, 0)
-    out = np.zeros((int(labels.max()) + 1, *moved.shape[1:]))
-    np.add.at(out, labels, moved)
-    return np.moveaxis(out, 0, axis)
+        """The pair's counts over parts of its columns; kept for the parts that many scopes share."""
+        known = self._coarse_pairs.get((left, right, id(rows), id(columns)))
+        if known is None:
+            table = self.pair(left, right)
+            a = _overlap(rows, table.left, self.one_way(left))
+            b = _overlap(columns, table.right, self.one_way(right))
+            known = np.asarray(a @ table.counts @ b.T)
+            if id(rows) in self._levels and id(columns) in self._levels:  # kept alive: no other array has their id
+                self._coarse_pairs.put((left, right, id(rows), id(columns)), known)
+        return known
 
 
 def _overlap(parts: Labels, base: Labels, cells: Estimates) -> Estimates:

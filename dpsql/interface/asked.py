@@ -12,23 +12,27 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """``charged`` in epsilon; ``budget`` as it is afterwards; ``seconds`` of wall time.
+    """``charged`` in epsilon; ``seconds`` of wall time.
 
     ``charged`` may exceed ``result.charged``: an outer HAVING or LIMIT can drop the very row that was paid for.
     """
 
     result: Result
-    budget: Budget
     seconds: float
     charged: float
+    session: SessionView
+
+    @property
+    def budget(self) -> Budget:
+        """The budget as it is now; only some formats show it, so it is not looked up before."""
+        return self.session.budget()
 
 
 def ask(session: SessionView, text: str, parameters: Parameters = None) -> Asked:
     """Execute ``text``. Raises ``dpsql.Error``."""
-    before = session.budget().spent_epsilon
+    before = session.spent_epsilon()
     start = time.perf_counter()
     result = session.execute(text, parameters)
     seconds = time.perf_counter() - start
-    after = session.budget()
-    spent = after.spent_epsilon - before
-    return Asked(result, after, seconds, max(result.charged, spent if spent > _ROUNDING else 0.0))
+    spent = session.spent_epsilon() - before
+    return Asked(result, seconds, max(result.charged, spent if spent > _ROUNDING else 0.0), session)

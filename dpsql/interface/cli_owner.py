@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpsql.errors import OperationalError
+from dpsql.errors import OperationalError, PolicyError
 from dpsql.interface.cli_common import database_argument
 from dpsql.interface.console import Console
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bool, look_at_data: bool) -> None:
     """Draft a policy from the schema, for the owner to correct."""
     console = Console()
-    from dpsql.engine import describe
+    from dpsql.engine import count_rows, describe
     from dpsql.interface.connect import default_policy_path
     from dpsql.policy_file import ColumnSchema, TableSchema, draft_policy
 
@@ -39,7 +39,8 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
     schemas = [s for s in schemas if not wanted or s.name.lower() in wanted]
     if look_at_data:
         schemas = [_looked_at(database, s) for s in schemas]
-    text = draft_policy(schemas)
+    rows = {s.name: count_rows(database, s.name) for s in schemas} if look_at_data else None
+    text = _advised(draft_policy(schemas), rows)
     try:  # exclusive: a policy that somebody is writing is not lost
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if force else os.O_EXCL), 0o644)
     except FileExistsError:
@@ -79,6 +80,18 @@ def check(database: Path, policy: Path | None, as_json: bool) -> None:
     else:
         console.lines(render_domain_check(outside, console.out))
     console.notices(["these counts are exact and not protected: for the owner's eyes"])
+
+
+def _advised(draft: str, rows: dict[str, int] | None) -> str:
+    """The draft with its advice on epsilon; as it is where a name in it must be corrected before it loads."""
+    from dpsql.policy_file import load_policy, with_advice
+    from dpsql.session.advising import advice
+
+    try:
+        rules = load_policy(draft)
+    except PolicyError:
+        return draft
+    return with_advice(draft, advice(rules, rows))
 
 
 def _looked_at(database: Path, schema: "TableSchema") -> "TableSchema":

@@ -30,6 +30,10 @@ class SessionView(Protocol):
         """What has been spent, over all processes that share the ledger."""
         ...
 
+    def spent_epsilon(self) -> float:
+        """``budget().spent_epsilon`` alone, which costs microseconds."""
+        ...
+
     def tables(self) -> tuple[TableDomain, ...]:
         """The private tables as the policy declares them."""
         ...

@@ -1,8 +1,8 @@
 """The owner's policy file: read, written back, and drafted from a schema."""
 
-from dpsql.policy_file.draft import draft_policy
+from dpsql.policy_file.draft import draft_policy, with_advice
 from dpsql.policy_file.dump import dump_policy
 from dpsql.policy_file.load import load_policy, parse_policy
 from dpsql.policy_file.schema import ColumnSchema, TableSchema
 
-__all__ = ["ColumnSchema", "TableSchema", "draft_policy", "dump_policy", "load_policy", "parse_policy"]
+__all__ = ["ColumnSchema", "TableSchema", "draft_policy", "dump_policy", "load_policy", "parse_policy", "with_advice"]

@@ -68,6 +68,18 @@ def draft_policy(tables: Iterable[TableSchema | tuple[str, Sequence[ColumnSchema
     return "".join(parts)
 
 
+def with_advice(draft: str, lines: Sequence[str]) -> str:
+    """The draft with comment lines before its tables.
+
+    >>> draft = draft_policy([("people", [("member", "BOOLEAN")])])
+    >>> text = with_advice(draft, ["mind the gap"])
+    >>> text[text.index("neighbors"):text.index("[tables.people]")].splitlines()[-2:]
+    ['# mind the gap', '']
+    """
+    head, tables = draft[: draft.index(_PRIVACY) + len(_PRIVACY)], draft[draft.index(_PRIVACY) + len(_PRIVACY) :]
+    return head + "".join(f"# {line}".rstrip() + "\n" for line in lines) + tables
+
+
 def _schema(table: TableSchema | tuple[str, Sequence[ColumnSchema | tuple[object, ...]]]) -> TableSchema:
     name, columns = table
     return TableSchema(name, tuple(ColumnSchema(*c) for c in columns))

@@ -96,7 +96,10 @@ class LinearQuery:
 
     @cached_property
     def unit(self) -> int:
-        return prod(f.unit for f in self.factors) * (self.keyed.unit if self.keyed else 1)
+        out = self.keyed.unit if self.keyed else 1
+        for f in self.factors:
+            out *= f.unit
+        return out
 
     @cached_property
     def key(self) -> str:

@@ -63,9 +63,9 @@ class ErrorBars:
             return None
         found = bars.bound(query, self._factor)
         if found is None:  # too few tables to learn from: the noise of those that cover the query
-            found = max(1, ceil(RAW_LEVEL * coverage.noise(query, model.dense.answer)))
+            found = max(1, ceil(RAW_LEVEL * coverage.noise(query, model.estimate)))
         # the row count is known to the simulations: its own noise reaches an answer in proportion
-        share = max(model.dense.answer(query), 0.0) / self._total
+        share = max(model.estimate(query), 0.0) / self._total
         spread = RAW_LEVEL * self._total_noise * min(share, 1.0)
         return ceil(hypot(found, spread)) + (not query.is_indicator)
 
@@ -76,14 +76,14 @@ class ErrorBars:
         if self._learned is None or self._learned[0] != len(known):
             self._learned = len(known), self._recalled(known, model) or self._lesson(known)
         coverage = Coverage(self._table, self._total, model.dense.measurements)
-        self._current = model.version, coverage, self._learned[1].on(coverage, model.dense.answer)
+        self._current = model.version, coverage, self._learned[1].on(coverage, model.estimate)
         return self._current[1], self._current[2]
 
     def _recalled(self, known: Sequence[Measurement], model: TableModel) -> Calibration | None:
         text = None if self._memory is None else self._memory.recall(f"{self._table.name}: {lesson_name(known)}")
         if text is None:
             return None
-        return Calibration.from_json(text, Coverage(self._table, self._total, known), model.dense.answer)
+        return Calibration.from_json(text, Coverage(self._table, self._total, known), model.estimate)
 
     def _lesson(self, known: Sequence[Measurement]) -> Calibration:
         made = learn_calibration(self._table, self._total, known, self._fit, self._fitted(known).contingency)

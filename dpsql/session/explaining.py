@@ -33,16 +33,20 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
             group.append(query)
     paths = [_path(group, asker) for group in scopes]
     plans = [_scope_plan(group, path, asker, share) for group, path in zip(scopes, paths, strict=True)]
-    asked = {
-        name: {g[0].scope for g in scopes if g[0].table == name} for name in dict.fromkeys(q.table for q in queries)
-    }
+    tables = dict.fromkeys([*(q.table for q in queries), *(table for table, _ in statement.awaited)])
+    asked = {name: {g[0].scope for g in scopes if g[0].table == name} for name in tables}
     texts = {name: _lone_text(g[0] for g in scopes if g[0].table == name) for name in asked}
+    for table, column in statement.awaited:
+        texts[table].append(column)
     first_shares = {name: asker.purses.first_share(name, found, texts[name]) for name, found in asked.items()}
     notes = [f"{name} is answered by: {outlook(asker.states[name]).strategy}" for name in asked]
     notes += [
         f"the first question to {name} also measures {_first(asker, name, asked[name], texts[name])}: {_share(first)}"
         for name, first in first_shares.items()
         if first > 0
+    ]
+    notes += [
+        f"the groups by {column} are its frequent strings, once they are measured" for _, column in statement.awaited
     ]
     worst = sum(p.worst_charge for p in plans) + sum(first_shares.values())
     needed = sum(kind in ("test", "release", "uncertified") for kind, _ in paths)

@@ -17,7 +17,7 @@ NET = "net"
 def outlook(state: TableState) -> TableOutlook:
     """The table's strategy and the 95 % error of a typical answer in counts.
 
-    Of a table with strings it is about the finite columns; ``None`` where only strings are known beforehand.
+    Of a table with strings and several finite columns it is about the latter, of one with less about a frequent string.
     """
     name = state.table.name
     if state.own_sigma > 0:
@@ -30,5 +30,7 @@ def outlook(state: TableState) -> TableOutlook:
             strategy = f"{strategy.removesuffix(' + net')}, {KEYS}"
         return TableOutlook(name, strategy, float(half_width(forecast.typical_sd)))
     if state.texts is not None:
-        return TableOutlook(name, KEYS, None)
+        return TableOutlook(
+            name, KEYS, float(max(half_width(float(s.count_sigma)) for s in state.texts.starts.values()))
+        )
     return TableOutlook(name, NET, float(state.bound) if state.net.hard_rounds else None)

@@ -1,6 +1,7 @@
 """Errors foreseen before any data are touched: noise alone, from domain sizes and the plan's precision. Public.
 
-What the model's form cannot express is not in it, and neither is what shrinkage gains: both depend on the rows.
+What the model's form cannot express is not in it, and of what shrinkage gains only the coarsest part: both depend on
+the rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import PlannedContingency
+from dpsql.hypothesis.partition import LEAST_CELL
 from dpsql.hypothesis.warm_start import ONE_WAY_SHARE
 from dpsql.query import LinearQuery
 from dpsql.session.warm_plan import MOST_COLUMNS, planned_contingencies
@@ -22,6 +24,8 @@ LEVEL = 1.96
 OWN_MARGIN = 0.75
 """Questions get noise of their own where its sd is at most this share of the sd foreseen for the model's answers:
 these are foreseen without shrinkage, which only helps them."""
+NOMINAL_ROWS = 100_000.0
+"""Stands for the number of rows where none is known: it says how finely a contingency can be resolved."""
 _QUARTER = 4.0
 _SAMPLED_COLUMNS = 10
 
@@ -49,7 +53,8 @@ class Part:
 class Forecast:
     """Sds of one table's answers, from what its warm start measures.
 
-    ``total``: rows, ``inf`` while no number is known. ``precision``: the sum of 1/sigma^2, sigma in counts.
+    ``precision``: the sum of 1/sigma^2, sigma in counts. A contingency over k columns counts as if cut into at most
+    (total / (.75 sd))^(1/k) parts of each, as the pairs of wide tables are; shrinkage does about the same elsewhere.
 
     >>> from dpsql.domain import BooleanDomain
     >>> t = TableDomain("t", tuple(BooleanDomain(c, nullable=False) for c in "ab"))
@@ -57,12 +62,16 @@ class Forecast:
     12.1
     """
 
-    def __init__(self, table: TableDomain, precision: float, total: float = inf) -> None:
+    def __init__(self, table: TableDomain, precision: float, total: float = NOMINAL_ROWS) -> None:
         self.planned = _foreseen(table, total, precision)
         self._sizes = {c.name: c.size for c in table.finite if c.size > 1}
         self._unit = 1.0 / sqrt(precision)
-        self._most = max((len(p.columns) for p in self.planned), default=0)
-        self._precisions: dict[frozenset[str], float] = {}
+        self._most_parts: dict[int, float] = {}
+        for p in self.planned:  # those over equally many columns have equal shares
+            number = len(p.columns)
+            cells = total / (LEAST_CELL * p.sigma(precision))
+            self._most_parts.setdefault(number, max(2.0, cells ** (1.0 / number)))
+        self._precisions: dict[tuple[frozenset[str], int], float] = {}
 
     def query_sd(self, query: LinearQuery) -> float:
         """Sd (counts) foreseen for the model's answer to a query on finite columns; 0 for one without factors."""
@@ -108,18 +117,28 @@ class Forecast:
         """From the contingencies that hold all columns, taken as independent and weighted by precision."""
         if not parts:
             return 0.0
-        precision = self._precision(frozenset(c for p in parts for c in p.columns))
-        return inf if precision == 0.0 else sqrt(prod(p.used for p in parts) / precision)
+        columns, precision = frozenset(c for p in parts for c in p.columns), 0.0
+        for number in self._most_parts:
+            if len(columns) <= number:
+                used = prod(self._used(p, number) for p in parts)
+                precision += self._precision(columns, number) / max(used, 1e-300)
+        return inf if precision == 0.0 else 1.0 / sqrt(precision)
 
-    def _precision(self, columns: frozenset[str]) -> float:
-        """Of one cell over ``columns``, summed over the contingencies that hold them."""
-        if len(columns) > self._most:
-            return 0.0
-        known = self._precisions.get(columns)
+    def _used(self, part: Part, number: int) -> float:
+        """What a query takes, in parts of contingencies over ``number`` columns; a piece of one counts wholly."""
+        coarser = prod(min(1.0, self._most_parts[number] / self._sizes.get(c, 1)) for c in part.columns)
+        return max(min(part.used, 1.0), part.used * coarser)
+
+    def _precision(self, columns: frozenset[str], number: int) -> float:
+        """Of one part over ``columns``, summed over the contingencies over ``number`` columns that hold them."""
+        known = self._precisions.get((columns, number))
         if known is None:
-            holding = (p for p in self.planned if columns.issubset(p.columns))
-            known = sum(p.share / prod(self._sizes[c] for c in p.columns if c not in columns) for p in holding)
-            self._precisions[columns] = known
+            most = self._most_parts[number]
+            holding = (p for p in self.planned if len(p.columns) == number and columns.issubset(p.columns))
+            known = sum(
+                p.share / prod(min(most, self._sizes[c]) for c in p.columns if c not in columns) for p in holding
+            )
+            self._precisions[columns, number] = known
         return known
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import inf, prod
+from math import inf, prod, sqrt
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from dpsql.session.planning import (
     warm_precision,
     warm_units,
 )
-from dpsql.session.predicting import Forecast, half_width
+from dpsql.session.predicting import NOMINAL_ROWS, Forecast, half_width
 from dpsql.session.text_plan import text_starts
 from dpsql.session.text_progress import TextProgress
 from dpsql.session.warm_progress import WarmProgress
@@ -188,20 +188,34 @@ class TableState:
         """Errors foreseen from the warm start's plan; ``None`` for tables without one."""
         if self.warm is None:
             return None
-        total = inf if self.model is None else self.model.total
+        total = NOMINAL_ROWS if self.model is None else self.model.total
         if self._forecast is None or self._forecast[0] != total:
             self._forecast = total, Forecast(self.table, self.warm.precision, total)
         return self._forecast[1]
 
     def foreseen(self, query: LinearQuery) -> float | None:
         """The 95 % error (counts) foreseen for a query that waits for measurements; ``None`` for any other."""
-        if self.warm is None or query.keyed is not None or not query.scope:
+        if query.keyed is not None:
+            return self._foreseen_of_keys(query)
+        if self.warm is None or not query.scope:
             return None
         forecast = self.forecast()
         if forecast is None or (self.model is not None and not self.warm.pending(query.scope)):
             return None
         found = half_width(forecast.query_sd(query)) + (not query.is_indicator)
         return float(found if self.model is None else min(found, self.model.total))
+
+    def _foreseen_of_keys(self, query: LinearQuery) -> float | None:
+        """The same for frequent strings, each with the noise that its count, or its counts by one column, will have."""
+        keyed = query.keyed
+        if self.texts is None or keyed is None or len(keyed.text_columns) != 1 or len(query.scope) > 1:
+            return None
+        start = self.texts.pending(keyed.text_columns[0])
+        if start is None or (query.scope and not query.factors):
+            return None
+        sigma = start.pair_sigma if query.scope else start.count_sigma
+        cells = sum(float(((f.weights / f.unit) ** 2).sum()) for f in query.factors) or 1.0
+        return float(half_width(float(sigma) * sqrt(len(keyed.keys) * cells)))
 
     def _finite_limit(self, query: LinearQuery) -> float:
         """The most rows that the query's finite factors alone may have; infinite when nothing is known of them."""

@@ -14,6 +14,7 @@ from dpsql.session.warm_plan import planned_contingencies
 
 CHUNK = 16
 """Contingencies that share one reservation: what a killed process loses at most."""
+_REMEMBERED = 4096
 
 Columns = tuple[str, ...]
 
@@ -36,29 +37,35 @@ class WarmProgress:
         self._gone: set[Columns] = set()
         self._planned: tuple[PlannedContingency, ...] | None = None
         self._total = 0.0
+        self._waiting: dict[Columns, list[tuple[PlannedContingency, int]]] = {}
 
     # --- the fold ----------------------------------------------------------------------------------------------
 
     def know_total(self, total: float) -> None:
         """The number of rows that the plan is made for; the first one stays."""
+        self._waiting.clear()
         if self._planned is None:
             self._total = total
             self._planned = planned_contingencies(self.table, total, self.precision)
 
     def reserved(self, reservation: int, cost: int, columns: Sequence[Sequence[str]]) -> None:
+        self._waiting.clear()
         self._open[reservation] = (cost, [tuple(c) for c in columns])
         self.charged += cost
 
     def freed(self, reservation: int) -> None:
+        self._waiting.clear()
         cost, _ = self._open.pop(reservation, (0, []))
         self.charged -= cost
 
     def burnt(self, reservation: int) -> None:
         """The contingencies under a reservation are lost, and stay charged."""
+        self._waiting.clear()
         _, columns = self._open.pop(reservation, (0, []))
         self._gone.update(c for c in columns if c not in self.measured)
 
     def released(self, reservation: int, measurements: Sequence[Measurement]) -> None:
+        self._waiting.clear()
         self.measured.update({m.scope: m for m in measurements})
         self.burnt(reservation)
 
@@ -89,6 +96,15 @@ class WarmProgress:
 
         Columns alone come first: on them depends how the others are cut.
         """
+        key = asked if self.touched_later else ()
+        known = self._waiting.get(key)
+        if known is None:
+            if len(self._waiting) >= _REMEMBERED:
+                self._waiting.clear()
+            known = self._waiting[key] = self._pending(asked)
+        return known
+
+    def _pending(self, asked: Columns) -> list[tuple[PlannedContingency, int]]:
         wanted = [p for p in self._wanted(asked) if not self._begun(p.columns)]
         first = [p for p in wanted if len(p.columns) == 1] or wanted[:CHUNK]
         return [(p, floor(self.units * p.share)) for p in first]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 
 from dpsql.errors import UnsupportedQuery
+from dpsql.sql import compared as numeric
 from dpsql.sql import strings
 from dpsql.sql.bound import Bound, Outside, compose, conjunction, disjunction, negation
 from dpsql.sql.functions import SCALAR, function_refusal
@@ -178,7 +179,7 @@ class Binder:
         value = node.this
         if node.args.get("is_string"):
             return Bound("'" + value.replace("'", "''") + "'", literal=value)
-        return Bound(value)
+        return Bound(value, number=numeric.number(value))
 
     def _constant(self, node: exp.Expr) -> Bound:
         if isinstance(node, exp.Null):
@@ -193,6 +194,8 @@ class Binder:
 
     def _unary(self, node: exp.Expr) -> Bound:
         inner = self._operand(node.this)
+        if isinstance(node, exp.Neg) and inner.number is not None:
+            return Bound(f"- {inner.sql}", number=-inner.number)
         return compose(f"{'-' if isinstance(node, exp.Neg) else '~'} {inner.sql}", (inner,))
 
     def _and(self, node: exp.Expr) -> Bound:
@@ -223,7 +226,10 @@ class Binder:
         if left.outside or right.outside:
             return compose(sql, (left, right))
         columns = left.columns | right.columns if left.columns and right.columns else left.columns or right.columns
-        return Bound(sql, columns)
+        compared = numeric.comparison(
+            type(node), left.numeric, right.numeric, right.number if left.numeric else left.number
+        )
+        return Bound(sql, columns, compared=compared)
 
     def _is(self, node: exp.Expr) -> Bound:
         left = self._operand(node.this)
@@ -239,7 +245,9 @@ class Binder:
     def _between(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "low", "high")
         parts = [self._operand(node.args[k]) for k in ("this", "low", "high")]
-        return compose(f"{parts[0].sql} BETWEEN {parts[1].sql} AND {parts[2].sql}", parts)
+        sql = f"{parts[0].sql} BETWEEN {parts[1].sql} AND {parts[2].sql}"
+        compared = numeric.listed("BETWEEN", parts[0].numeric, [p.number for p in parts[1:]])
+        return compose(sql, parts) if compared is None else Bound(sql, parts[0].columns, compared=compared)
 
     def _in(self, node: exp.Expr) -> Bound:
         left = self._operand(node.this)
@@ -255,6 +263,9 @@ class Binder:
         listed = [self.bind(n) for n in items]
         sql = f"{left.sql} IN ({', '.join([b.sql for b in listed])})"
         decided = strings.membership(self.text, node, sql, left, listed)
+        if decided is None and left.numeric is not None:
+            compared = numeric.listed("IN", left.numeric, [b.number for b in listed])
+            decided = None if compared is None else Bound(sql, left.columns, compared=compared)
         return compose(sql, (left, *listed)) if decided is None else decided
 
     def _case(self, node: exp.Expr) -> Bound:

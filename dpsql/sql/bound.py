@@ -5,6 +5,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from dpsql.domain import Prefix
+from dpsql.sql.compared import Compared, Number
 from dpsql.sql.text_classes import Candidate, Candidates
 
 
@@ -61,8 +62,9 @@ class Bound(NamedTuple):
     for each text column that is mentioned; ``within`` has the value for strings that are no candidate but begin with
     a listed prefix, where that differs from ``outside``. ``text`` is set when the expression is a text column or its
     prefix, and ``strings`` names the text or category column; ``literal`` is its string, if it is a string literal.
-    ``listed`` is set for a predicate that needs no evaluation. ``undeclared`` is the length of a prefix that it needs
-    and the policy does not declare.
+    ``listed`` is set for a predicate that needs no evaluation, and so is ``compared``. ``numeric`` names the column of
+    numbers that the expression is; ``number`` is the value of a number that is written out. ``undeclared`` is the
+    length of a prefix that it needs and the policy does not declare.
     """
 
     sql: str
@@ -73,6 +75,9 @@ class Bound(NamedTuple):
     literal: str | None = None
     strings: str | None = None
     listed: Listed | None = None
+    compared: Compared | None = None
+    numeric: str | None = None
+    number: Number | None = None
     within: Mapping[str, Outside] = NO_OUTSIDE
     undeclared: int | None = None
 

@@ -29,6 +29,9 @@ class Lru(Generic[V]):
         self._items.move_to_end(key)
         return found[0]
 
+    def __len__(self) -> int:
+        return len(self._items)
+
     def put(self, key: Hashable, value: V, weight: int) -> None:
         """Stores a value; one heavier than the whole cache is not kept."""
         old = self._items.pop(key, None)

@@ -19,6 +19,7 @@ from dpsql.sql.naming import Namer, empty_select
 from dpsql.sql.outer import check_outer
 from dpsql.sql.parameters import Parameters, bind
 from dpsql.sql.parse import Dialect, parse
+from dpsql.sql.plain import PlainCounts
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.relations import Walk
 from dpsql.sql.rewrite import ROW
@@ -37,6 +38,7 @@ class FrontEnd:
         self._policy = policy
         self._public = public
         self._services = Services(Evaluator(public), Namer(public))
+        self._plain = PlainCounts(policy)
         self._statements: Lru[_Lowered] = Lru(STATEMENTS)
 
     def lower(self, text: str, parameters: Parameters = None, *, keys: ReleasedKeys | None = None) -> Statement:
@@ -55,6 +57,11 @@ class FrontEnd:
             known = self._statements.get(key)
             if known is not None and lookup.agrees(known.asked):
                 return known.statement
+        plain = self._plain.lower(text) if parameters is None and isinstance(text, str) else None
+        if plain is not None:
+            if key is not None:
+                self._statements.put(key, _Lowered(plain, {}), 1 + _heaviness(plain))
+            return plain
         check_text(text)
         try:
             statement = self._lower(text, parameters, lookup)

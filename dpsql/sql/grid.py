@@ -12,6 +12,7 @@ import numpy.typing as npt
 from dpsql.domain import TableDomain, TextDomain, Value, cell_values
 from dpsql.errors import DataError, UnsupportedQuery
 from dpsql.query import Weights
+from dpsql.sql import compared as numeric
 from dpsql.sql.bound import Bound, Listed, Outside
 from dpsql.sql.cache import Lru
 from dpsql.sql.limits import MAX_CELLS
@@ -138,8 +139,8 @@ class Evaluator:
             weights = self._truths.get(key)
             if weights is not None:
                 found[key] = weights
-            elif p.listed is not None:
-                found[key] = self._keep(key, _listed_truth(grids, p.listed))
+            elif (decided := _decided(grids, p)) is not None:
+                found[key] = self._keep(key, decided)
             else:
                 unknown = [(t, o is Outside.UNKNOWN, p.inside(t) is Outside.UNKNOWN) for t, o in p.outside.items()]
                 missing.setdefault((p.columns, *sorted(unknown)), {})[key] = p
@@ -262,6 +263,14 @@ class _Grid:
         chosen = [np.arange(a.size) if e is None else e for a, e in zip(self.axes, self.entries, strict=True)]
         out[np.ix_(*chosen)] = array
         return out
+
+
+def _decided(grids: Grids, predicate: Bound) -> Weights | None:
+    """The truth of a predicate that needs no evaluation."""
+    if predicate.listed is not None:
+        return _listed_truth(grids, predicate.listed)
+    compared = predicate.compared
+    return None if compared is None else numeric.truth_table(compared, grids.table.finite_domain(compared.column))
 
 
 def _listed_truth(grids: Grids, listed: Listed) -> Weights:

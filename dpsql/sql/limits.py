@@ -15,7 +15,7 @@ LARGEST_VALUE = 1e15
 """Of a summed number: beyond it released sums would leave what a DOUBLE counts in, or any type at all."""
 LARGEST_BIGINT = 1 << 31
 """Sums of larger whole numbers are DOUBLE: with 4e9 rows they would not fit into BIGINT."""
-MAX_GROUP_CELLS = 1 << 26  # groups times cells of one connected component: the work of a GROUP BY
+MAX_GROUP_CELLS = 1 << 27  # groups times cells of one connected component: the work of a GROUP BY
 
 _TOKEN = re.compile(
     r"""

@@ -354,5 +354,6 @@ class Lowering:
 
 def _too_many(groups: int) -> UnsupportedQuery:
     return UnsupportedQuery(
-        f"GROUP BY would make {groups:,} groups", hint=f"at most {MAX_GROUPS:,}: group by fewer or coarser expressions"
+        f"GROUP BY would make {groups:,} groups",
+        hint=f"at most {MAX_GROUPS:,}: group by fewer or coarser expressions, or keep some groups with WHERE",
     )

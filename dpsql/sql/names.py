@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from dpsql.domain import CategoryDomain, TableDomain, TextDomain
+from dpsql.domain import CategoryDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.errors import UnknownName
 from dpsql.sql.bound import Bound, Outside, Text
 from dpsql.sql.position import place, refusal
@@ -64,7 +64,8 @@ def table_scope(table: TableDomain, qualifier: str) -> Scope:
         elif isinstance(c, CategoryDomain):
             bound = Bound(sql, frozenset((c.name,)), strings=c.name)
         else:
-            bound = Bound(sql, frozenset((c.name,)))
+            numeric = c.name if isinstance(c, IntegerDomain | NumberDomain) else None
+            bound = Bound(sql, frozenset((c.name,)), numeric=numeric)
         names[c.name.lower()] = (c.name, bound)
     return Scope(table, qualifier, names)
 

@@ -13,7 +13,7 @@ from dpsql.sql.parse import Dialect
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.types import arrow_type
 
-_COUNT_STAR = "count_star()"
+COUNT_STAR = "count_star()"
 
 
 def simple_name(item: exp.Expr, scope: Scope) -> str | None:
@@ -27,7 +27,7 @@ def simple_name(item: exp.Expr, scope: Scope) -> str | None:
         name = item.this.lower()
         arguments = item.expressions
         if name == "count" and (not arguments or type(arguments[0]) is exp.Star):
-            return _COUNT_STAR
+            return COUNT_STAR
     return None
 
 

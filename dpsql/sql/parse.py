@@ -12,7 +12,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from dpsql.errors import SqlSyntaxError, UnsupportedQuery
+from dpsql.errors import Error, SqlSyntaxError, UnsupportedQuery
 from dpsql.sql.position import line_column
 
 
@@ -125,6 +125,25 @@ def parse(text: str) -> exp.Query | exp.Values:
     if not isinstance(tree, (exp.Query, exp.Values)):
         raise UnsupportedQuery("only one SELECT statement is answered", hint="send a single SELECT")
     return tree
+
+
+def is_bare(word: str) -> bool:
+    """Whether an ASCII word without quotes is a name of a column, of a table and after AS.
+
+    >>> is_bare("age"), is_bare("select"), is_bare("current_date")
+    (True, False, False)
+    """
+    try:
+        tree = parse(
+            f"SELECT COUNT(*) AS {word} FROM {word} WHERE {word} = 1 AND {word} IN (1) AND {word} BETWEEN 1 AND 2"
+        )
+    except Error:
+        return False
+    named = [n for n in tree.walk() if type(n) in (exp.Alias, exp.Table, exp.Column)]
+    kinds = [type(n) for n in named]
+    return all(n.alias_or_name == word for n in named) and [
+        kinds.count(k) for k in (exp.Alias, exp.Table, exp.Column)
+    ] == [1, 1, 3]
 
 
 def _check_one_select(text: str, tokens: list[Token]) -> None:

@@ -46,7 +46,7 @@ def pieces(table: TableDomain, axes: Sequence[Axis], weights: Signed) -> tuple[P
     """
     text = [i for i, a in enumerate(axes) if a.text is not None]
     finite = [i for i, a in enumerate(axes) if a.text is None]
-    choices = product(*[(None, *a.text.parts) for a in axes if a.text is not None])
+    choices = product(*[(None, *_parts(a.text, weights, i)) for i, a in enumerate(axes) if a.text is not None])
     out: list[Piece] = []
     for choice in sorted(choices, key=lambda c: (sum(p is not None for p in c), [p is None for p in c])):
         part = weights
@@ -59,6 +59,26 @@ def pieces(table: TableDomain, axes: Sequence[Axis], weights: Signed) -> tuple[P
             parts = {i: p for i, p in zip(text, choice, strict=True) if p is not None}
             out.extend(_signed_pieces(table, axes, part, parts, finite))
     return tuple(out)
+
+
+def _parts(classes: TextClasses, weights: Signed, axis: int) -> Sequence[TextPart]:
+    """The parts of a text axis. Where no whole string matters, NULL is counted with a prefix: one question less."""
+    whole, *starts = classes.parts
+    if not starts:
+        return classes.parts
+    others = tuple(i for i in range(weights.ndim) if i != axis)
+    matters = [(weights.take(p.entries, axis) != weights.take(p.parents, axis)).any(axis=others) for p in classes.parts]
+    first = next((i for i, m in enumerate(matters[1:]) if m.any()), None)
+    if first is None or matters[0][:-1].any() or not matters[0][-1]:
+        return classes.parts
+    keys, entries, parents = starts[first].keys, starts[first].entries, starts[first].parents
+    starts[first] = TextPart(
+        starts[first].column,
+        (*keys, None),
+        np.append(entries, whole.entries[-1]),
+        np.append(parents, whole.parents[-1]),
+    )
+    return starts
 
 
 def _signed_pieces(

@@ -69,7 +69,7 @@ SELECT COUNT(*) FROM people WHERE name IN (SELECT lower(left(country, 1)) FROM c
 SELECT COUNT(*) FROM pets WHERE animal_name LIKE 'Re%';
 -- pets(animal_name[:2])
 SELECT COUNT(*) FROM pets WHERE animal_name NOT LIKE 'R%' AND species = 'Dog';
--- pets(animal_name, animal_name[:1], species)
+-- pets(animal_name[:1], species)
 SELECT COUNT(*) FROM pets WHERE starts_with(animal_name, 'Re') OR animal_name ^@ 'Ma';
 -- pets(animal_name[:2])
 SELECT COUNT(*) FROM pets WHERE left(animal_name, 2) IN ('Re', 'Bo') AND animal_name <> 'Rex';

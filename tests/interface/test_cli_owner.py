@@ -44,6 +44,12 @@ def test_init_drafts_from_the_schema_alone(database: Path) -> None:
     text = path.read_text()
     assert "78" not in text
     assert CANARY not in text
+    assert "# What epsilon buys with these domains" in text
+    assert "FROM THE DATA" not in text
+    with duckdb.connect(str(database)) as con:
+        con.execute("INSERT INTO people SELECT * FROM people")
+    assert dpsql("init", database, "--force").exit_code == 0
+    assert path.read_text() == text  # how many rows there are is nobody's business
     assert [t.name for t in load_policy(path).tables] == ["people", "visits"]
     assert [c.nullable for c in load_policy(path).tables[0].columns] == [True, False]
 
@@ -73,6 +79,7 @@ def test_looking_at_the_data_warns(database: Path) -> None:
     assert "notice: ranges and lists were read from the rows" in shown.stderr
     path = database.with_name("census.dpsql.toml")
     assert "WARNING" in path.read_text()
+    assert "rows (FROM THE DATA)" in path.read_text()
     age, planet = load_policy(path).tables[0].columns
     assert isinstance(age, IntegerDomain)
     assert (age.low, age.high) == (30, 78)

@@ -55,7 +55,13 @@ def test_a_wrong_weight_would_be_noticed(front: FrontEnd, counted: Counted) -> N
     ("where", "terms"),
     [
         ("word LIKE 'ab%'", [(1, ("word[:2]",), (("ab",),))]),
-        ("word NOT LIKE 'ab%'", [(1, (), ()), (-1, ("word[:2]",), (("ab",),)), (-1, ("word",), ((None,),))]),
+        ("word NOT LIKE 'ab%'", [(1, (), ()), (-1, ("word[:2]",), (("ab",), (None,)))]),
+        ("word LIKE 'ab%' OR word IS NULL", [(1, ("word[:2]",), (("ab",), (None,)))]),
+        ("word IS NULL", [(1, ("word",), ((None,),))]),
+        (
+            "word NOT LIKE 'ab%' AND word <> 'b'",
+            [(1, (), ()), (-1, ("word[:2]",), (("ab",),)), (-1, ("word",), (("b",), (None,)))],
+        ),
         ("word LIKE 'ab%' OR word LIKE 'bc%'", [(1, ("word[:2]",), (("ab",), ("bc",)))]),
         ("word LIKE 'a%' OR word LIKE 'bc%'", [(1, ("word[:1]",), (("a",),)), (1, ("word[:2]",), (("bc",),))]),
         ("word LIKE 'a%' OR word LIKE 'ab%'", [(1, ("word[:1]",), (("a",),))]),

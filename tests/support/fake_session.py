@@ -51,6 +51,9 @@ class FakeSession:
     def budget(self) -> Budget:
         return BUDGET
 
+    def spent_epsilon(self) -> float:
+        return self.budget().spent_epsilon
+
     def tables(self) -> tuple[TableDomain, ...]:
         return TABLES
 

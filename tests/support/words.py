@@ -53,7 +53,7 @@ _ATOMS = (
     *("{c} IS NULL", "{c} IS NOT NULL", "({c} LIKE {p}) = old", "CASE WHEN {c} LIKE {p} THEN old ELSE n > 2 END"),
     *("CASE WHEN old THEN {c} LIKE {p} ELSE {c} = {s} END", "({c} LIKE {p} AND {c} NOT IN ({s}, {s}))"),
     *("({c} IN ({s}, {s}, {s}) AND length({c}) > 1)", "({c} IN ({s}, {s}) AND {c} LIKE '%b%')", "{c} LIKE '%'"),
-    *("left(left({c}, {l}), {l}) = {v}", "{c} LIKE {p} ESCAPE '#'", "n > 2", "old", "n IS NULL", "old = (n < 2)"),
+    *("left(left({c}, {l}), {l}) = {v}", "{c} NOT LIKE {p} ESCAPE '#'", "n > 2", "old", "n IS NULL", "old = (n < 2)"),
 )
 
 

@@ -74,8 +74,15 @@ def test_a_condition_on_several_columns_at_once_is_foreseen_too() -> None:
 
 
 @pytest.mark.parametrize("table", [NARROW, WIDE, MANY, CENSUS, table_of((2, 2))])
-def test_noise_scales_with_the_precision(table: TableDomain) -> None:
-    assert Forecast(table, 0.01).typical_sd == pytest.approx(10 * Forecast(table, 1.0).typical_sd)
+def test_noise_scales_with_the_precision_until_it_blurs_the_cells(table: TableDomain) -> None:
+    sharp, fine, blurred = (Forecast(table, p).typical_sd for p in (100.0, 1.0, 0.0001))
+    assert fine == pytest.approx(10 * sharp, rel=0.01)
+    assert 5 * fine < blurred <= 100.001 * fine
+
+
+def test_a_long_column_is_no_noisier_than_what_rows_resolve() -> None:
+    long, short = (Forecast(table_of((n, 9, 8, 7, 6, 5, 4, 3), (True,)), 0.04).typical_sd for n in (90_000, 60))
+    assert long < 3 * short
 
 
 @pytest.mark.parametrize("table", [NARROW, WIDE])

@@ -7,18 +7,26 @@ import pytest
 from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.sql import FrontEnd
 from dpsql.sql.bind import Binder
+from dpsql.sql.bound import Outside
 from dpsql.sql.grid import Evaluator, Grids
 from dpsql.sql.names import table_scope
 from dpsql.sql.parse import parse
-from tests.support.exact import POLICY, public_sql
+from dpsql.sql.text_classes import Candidate, Start
+from tests.support.exact import POLICY, front_end, public_sql
 
 STRINGS = ("a", "", "O'x", "ü", "A", "a ")
-TABLE = TableDomain("t", (TextDomain("name"), CategoryDomain("kind", STRINGS)))
+TABLE = TableDomain("t", (TextDomain("name", (1, 2)), CategoryDomain("kind", STRINGS)))
 PREDICATES = (
     "{c} = {s}", "{s} = {c}", "{c} <> {s}", "{c} IN ({s}, 'a')", "{c} NOT IN ({s}, 'a')", "{c} IN ({s}, NULL)",
     "{c} NOT IN ({s}, NULL)", "{c} IN (NULL)", "{c} IS NULL", "{c} IS NOT NULL", "NOT {c} IS NULL",
     "{c} IS NOT DISTINCT FROM {s}", "{c} IS DISTINCT FROM {s}", "{c} IS DISTINCT FROM NULL",
     "{c} IS NOT DISTINCT FROM NULL", "{c} = NULL", "{c} <> NULL", "NOT (({c}) = {s})", "NOT ((({c} IN ({s}))))",
+)  # fmt: skip
+PREFIXED = (
+    "name LIKE {p}", "name NOT LIKE {p}", "starts_with(name, {s})", "prefix(name, {s})", "name ^@ {s}",
+    "left(name, 1) = {s}", "left(name, 2) <> {s}", "substr(name, 1, 2) IN ({s}, 'za', NULL)", "left(name, 2) IS NULL",
+    "{s} = substring(name, 1, 1)", "left(name, 1) NOT IN ({s}, 'ü')", "left(name, 2) IS DISTINCT FROM {s}",
+    "left(left(name, 2), 1) = {s}", "NOT (name LIKE {p} ESCAPE '#')", "name NOT LIKE {p} ESCAPE '#'", "name LIKE '%%'",
 )  # fmt: skip
 
 
@@ -42,6 +50,48 @@ def test_truth_tables_equal_duckdb(template: str, column: str) -> None:
         (ours,) = alone.truths(grids, [bound])
         (theirs,) = duckdb.truths(grids, [bound._replace(listed=None)])
         assert ours.tolist() == theirs.tolist(), where
+
+
+@pytest.mark.parametrize("template", PREFIXED)
+def test_prefixes_are_decided_as_duckdb_does(template: str) -> None:
+    duckdb = Evaluator(public_sql())
+    alone = Evaluator(NoPublicSql())  # type: ignore[arg-type]
+    more: frozenset[Candidate] = frozenset({Start(1, "O"), Start(2, "a"), Start(2, None), Start(2, "üb"), "aa"})
+    for string, end in product(("a", "O'", "ü", "", "a "), ("%", "")):
+        where = template.format(s="'" + string.replace("'", "''") + "'", p="'" + string.replace("'", "''") + end + "'")
+        binder = Binder(where, table_scope(TABLE, "t"), {}, lambda _: [])
+        (bound,) = binder.conjuncts(parse(f"SELECT 1 WHERE {where}").args["where"].this)
+        assert bound.listed is not None, where
+        grids = Grids(TABLE, {"name": more | frozenset(STRINGS[:4]) | bound.candidates["name"]})
+        (ours,) = alone.truths(grids, [bound])
+        (theirs,) = duckdb.truths(grids, [bound._replace(listed=None)])
+        assert ours.tolist() == theirs.tolist(), where
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "name LIKE 'abc%'", "name LIKE 'a_%'", "name LIKE '%a%'", "name ILIKE 'a%'", "name LIKE 'a!%' ESCAPE '!'",
+        "'ab' LIKE name", "left(name, 3) = 'abc'", "left(name, 0) = ''", "left(name, -1) = 'a'",
+        "substr(name, 2, 1) = 'a'", "substr(name, 1) = 'a'", "left(name, 1) = left(name, 2)", "left(name, 1) LIKE 'a%'",
+        "right(name, 1) = 'a'", "left(upper(name), 1) = 'A'", "name LIKE kind", "starts_with('ab', name)",
+        "left(name, length(kind)) = 'a'", "name LIKE 'a%' ESCAPE ''",
+    ],
+)  # fmt: skip
+def test_what_no_prefix_decides(where: str) -> None:
+    binder = Binder(where, table_scope(TABLE, "t"), {}, lambda _: [])
+    (bound,) = binder.conjuncts(parse(f"SELECT 1 WHERE {where}").args["where"].this)
+    assert bound.listed is None and bound.outside["name"] is bound.inside("name") is Outside.UNKNOWN
+
+
+def test_parameters_are_prefixes_as_literals_are() -> None:
+    front = front_end()
+    sql = "SELECT COUNT(*) FROM pets WHERE animal_name "
+    for template, value in (("LIKE ?", "Re%"), ("^@ ?", "Re"), ("IS NOT NULL AND left(animal_name, 2) IN ?", ["Re"])):
+        (block,) = front.lower(sql + template, [value]).blocks
+        (term,) = block.aggregates[0].numerator[0].terms
+        assert term.query.keyed is not None and term.query.keyed.keys == (("Re",),)
+        assert term.query.keyed.text_columns == ("animal_name[:2]",)
 
 
 def test_the_table_tells_predicates_apart() -> None:

@@ -1,0 +1,117 @@
+"""A local model: counts over parts of a few columns, and queries against it. Public."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpsql.hypothesis.measurement import Labels
+from dpsql.hypothesis.memo import Memo
+from dpsql.hypothesis.partition import part_sums
+from dpsql.query import Estimates, Factor
+
+_TINY = 1e-9
+_LARGE = 1 << 12
+Columns = tuple[str, ...]
+
+
+class Sides:
+    """One ``Side`` for each column and partition, shared by all models over them; remembers weights of factors."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, bytes], Side] = {}
+        self._weights: Memo[Estimates] = Memo()
+
+    def side(self, column: str, labels: Labels, one: Estimates) -> "Side":
+        """The side of ``column`` cut by ``labels``; ``one``: the column's clean counts, always the same."""
+        key = (column, labels.tobytes())
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = Side(len(self._known), labels, one, self._weights)
+        return known
+
+    def clear(self) -> None:
+        self._known.clear()
+        self._weights.clear()
+
+
+class Side:
+    """The parts of one column; within a part, cells share as in the 1-way table."""
+
+    def __init__(self, number: int, labels: Labels, one: Estimates, weights: Memo[Estimates]) -> None:
+        self.labels = labels
+        self.size = int(labels.max()) + 1
+        self.share = one / np.maximum(part_sums(labels, one), _TINY)[labels]
+        self._number = number
+        self._weights = weights
+
+    def weights(self, factor: Factor) -> Estimates:
+        """Each part's mean weight of a factor over this column, in units of the factor: float64, (parts,)."""
+        key = (self._number, factor.digest)
+        known = self._weights.get(key)
+        if known is None:
+            known = np.asarray(np.bincount(self.labels, weights=factor.weights * self.share, minlength=self.size))
+            if known.size <= _LARGE:
+                self._weights.put(key, known)
+        return known
+
+
+class LocalTable:
+    """Counts over parts of a few columns: ``tensor`` has one axis for each of ``sides``.
+
+    ``blurred`` says of each axis whether its parts are coarser than those of the measured pairs.
+    """
+
+    def __init__(self, sides: Sequence[Side], tensor: Estimates, blurred: Sequence[bool] = ()) -> None:
+        self.sides = sides
+        self.tensor = tensor
+        self.blurred = blurred
+
+    def cuts(self, columns: Columns, factors: Sequence[Factor]) -> bool:
+        """Whether a part that is coarser than the measured ones is neither wholly in nor wholly out."""
+        for f in factors:
+            axis = columns.index(f.columns[0])
+            if self.blurred[axis]:
+                labels = self.sides[axis].labels
+                of_part = np.zeros(self.tensor.shape[axis], dtype=np.int64)
+                of_part[labels] = f.weights
+                if bool((of_part[labels] != f.weights).any()):
+                    return True
+        return False
+
+    def in_and_out(self, factors: Sequence[Factor]) -> Estimates:
+        """Counts of rows out (0) and in (1) of each axis' factor, shape (2,) * axes."""
+        out = self.tensor
+        for side, f in zip(self.sides, factors, strict=True):
+            inside = side.weights(f) / f.unit
+            out = np.tensordot(out, np.stack([1.0 - inside, inside]), axes=([0], [1]))
+        return out
+
+    def contract(self, columns: Columns, factors: Sequence[Factor]) -> float:
+        """Sum of the product of integer weights over the model's cells."""
+        if all(len(f.columns) == 1 for f in factors):
+            out = self.tensor
+            by_column = {f.columns[0]: f for f in factors}
+            for axis in range(len(columns) - 1, -1, -1):
+                out = out @ self.sides[axis].weights(by_column[columns[axis]])
+            return float(out)
+        order: list[int] = []
+        full = np.ones(())
+        for f in factors:
+            axes = [columns.index(c) for c in f.columns]
+            part = f.weights.astype(np.float64)
+            for i, axis in enumerate(axes):
+                shape = [1] * len(axes)
+                shape[i] = -1
+                part = part * self.sides[axis].share.reshape(shape)
+            for i, axis in enumerate(axes):
+                part = _sum_axis(part, self.sides[axis].labels, i)
+            full = np.multiply.outer(full, part)
+            order += axes
+        return float((full.transpose(np.argsort(order)) * self.tensor).sum())
+
+
+def _sum_axis(array: Estimates, labels: Labels, axis: int) -> Estimates:
+    moved = np.moveaxis(array, axis, 0)
+    out = np.zeros((int(labels.max()) + 1, *moved.shape[1:]))
+    np.add.at(out, labels, moved)
+    return np.moveaxis(out, 0, axis)

@@ -1,0 +1,63 @@
+"""Counting from coded rows gives what a scan of the database gives."""
+
+from itertools import combinations
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dpsql.domain import BooleanDomain, CategoryDomain, IntegerDomain, NumberDomain, TableDomain
+from dpsql.engine import DuckDbEngine, coded_rows, duckdb_engine
+from tests.contracts.engine_contract import policy_of
+
+COLUMNS = (
+    IntegerDomain("age", 0, 9),
+    CategoryDomain("kind", tuple(f"k{i}" for i in range(300)), nullable=False),
+    NumberDomain("size", tuple(float(i) for i in range(70_000))),
+    BooleanDomain("member"),
+)
+ROWS = (
+    "CREATE TABLE people AS SELECT i % 40 AS owner, (i % 12)::INTEGER AS age, 'k' || (i % 301) AS kind, "
+    "(i * 37 % 80000)::DOUBLE AS size, CASE WHEN i % 5 > 0 THEN i % 3 = 0 END AS member FROM range(3000) AS r(i)"
+)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "people.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute(ROWS).fetchall()
+    return path
+
+
+@pytest.mark.parametrize("unit", [None, "owner"])
+@pytest.mark.parametrize("chunk", [7, 1 << 20])
+def test_codes_count_as_scans_do(database: Path, monkeypatch: pytest.MonkeyPatch, unit: str | None, chunk: int) -> None:
+    table = TableDomain("people", COLUMNS, unit=unit, max_rows_per_unit=20)
+    coded = DuckDbEngine(database, policy_of(table))
+    assert table.cells > duckdb_engine.WHOLE_CELLS
+    scanned = DuckDbEngine(database, policy_of(table))
+    monkeypatch.setattr(coded_rows, "_CHUNK", chunk)
+    monkeypatch.setattr(scanned, "_coded_rows", lambda domain: None)
+    names = [c.name for c in COLUMNS]
+    for size in (0, 1, 2):
+        for scope in combinations(names, size):
+            one, other = coded.contingency("people", scope).reveal(), scanned.contingency("people", scope).reveal()
+            assert (one == other).all() and one.dtype == other.dtype and not one.flags.writeable
+    three = ("member", "age", "kind")
+    assert (coded.contingency("people", three).reveal() == scanned.contingency("people", three).reveal()).all()
+
+
+def test_a_table_that_is_too_large_is_scanned(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coded_rows, "CODED_BYTES", 1000)
+    engine = DuckDbEngine(database, policy_of(TableDomain("people", COLUMNS)))
+    assert int(engine.contingency("people", ("member", "age")).reveal().sum()) > 2900
+    assert engine._coded == {"people": None}
+
+
+def test_nothing_is_kept_after_close(database: Path) -> None:
+    engine = DuckDbEngine(database, policy_of(TableDomain("people", COLUMNS)))
+    engine.contingency("people", ("member",))
+    assert engine._coded["people"] is not None
+    engine.close()
+    assert not engine._coded
