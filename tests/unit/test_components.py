@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpsql.hypothesis.components import components, pure, pure_sigma, separable
-from dpsql.hypothesis.fit import fit_tensor, interaction_target, shrunken
+from dpsql.hypothesis.fit import fit_tensor, interaction_target, shrunken, summed_out
 from tests.support.simulated import all_of, marginal, measured, pairwise_table
 
 NAMES = ("a", "b", "c")
@@ -101,6 +101,13 @@ def test_noisy_three_way_tables_do_not_blur_the_one_way_ones() -> None:
             others = tuple(i for i in range(4) if i != axis)
             errors.append(np.abs(fitted.sum(axis=others) - cells.sum(axis=others)).mean())
     assert float(np.mean(errors)) < 30.0  # fitting the tables one by one leaves about 50
+
+
+def test_axes_are_summed_out_as_by_numpy() -> None:
+    cells = np.random.default_rng(7).uniform(0.0, 9.0, (3, 1, 4, 2))
+    for number in range(5):
+        for axes in combinations(range(4), number):
+            assert summed_out(cells, axes) == pytest.approx(cells.sum(axis=axes))
 
 
 def test_what_can_be_split() -> None:
