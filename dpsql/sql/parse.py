@@ -135,7 +135,8 @@ def is_bare(word: str) -> bool:
     """
     try:
         tree = parse(
-            f"SELECT COUNT(*) AS {word} FROM {word} WHERE {word} = 1 AND {word} IN (1) AND {word} BETWEEN 1 AND 2"
+            f"SELECT COUNT(*) AS {word} FROM {word} WHERE {word} = 1 AND {word} IN (1) AND {word} BETWEEN 1 AND 2 "
+            f"AND {word} < 1"  # LIST < and its kin begin a type
         )
     except Error:
         return False
@@ -143,7 +144,7 @@ def is_bare(word: str) -> bool:
     kinds = [type(n) for n in named]
     return all(n.alias_or_name == word for n in named) and [
         kinds.count(k) for k in (exp.Alias, exp.Table, exp.Column)
-    ] == [1, 1, 3]
+    ] == [1, 1, 4]
 
 
 def _check_one_select(text: str, tokens: list[Token]) -> None:

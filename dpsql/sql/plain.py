@@ -31,10 +31,11 @@ _O = r"[ \t\r\n]*"
 _WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 _STRING = r"'[^']*(?:''[^']*)*'"
 _NUMBER = rf"-?{_O}[0-9]+(?:\.[0-9]+)?"
+_FLAGS = re.IGNORECASE | re.ASCII  # without ASCII the letters of IN would match Turkish ones
 _STATEMENT = re.compile(
     rf"{_O}SELECT{_S}COUNT{_O}\({_O}\*{_O}\)(?:{_S}AS{_S}(?P<alias>{_WORD}))?{_S}FROM{_S}(?P<table>{_WORD})"
     rf"(?:{_S}WHERE{_S}(?P<where>.*?))?{_O};?{_O}",
-    re.IGNORECASE | re.DOTALL,
+    _FLAGS | re.DOTALL,
 )
 _CONDITION = re.compile(
     rf"(?P<all>(?P<column>{_WORD})(?:"
@@ -43,7 +44,7 @@ _CONDITION = re.compile(
     rf"|{_S}IN{_O}\({_O}(?P<strings>{_STRING}(?:{_O},{_O}{_STRING})*){_O}\)"
     rf"|{_S}IN{_O}\({_O}(?P<numbers>{_NUMBER}(?:{_O},{_O}{_NUMBER})*){_O}\)"
     rf"))(?:(?P<end>\Z)|{_S}AND{_S})",
-    re.IGNORECASE,
+    _FLAGS,
 )
 _Condition = tuple[str, Weights, tuple[Factor, ...] | None]
 """A column, the weights of its cells, and the canonical factors of these: ``None`` when all are 0."""

@@ -22,6 +22,8 @@ PEOPLE = TableDomain(
         CategoryDomain("City", ("Brno", "Žďár", "it's", "a, b) AND (c", "")),
         CategoryDomain("date", ("x", "y")),
         CategoryDomain("order", ("x", "y")),
+        IntegerDomain("list", 0, 3),
+        IntegerDomain("range", 0, 3),
         BooleanDomain("member"),
         TextDomain("name"),
     ),
@@ -117,6 +119,9 @@ LEFT = [
     "SELECT COUNT(*) FROM people WHERE city = '\0'",
     "SELECT COUNT(*) FROM people WHERE city = '\ud800'",
     "SELECT COUNT(*) FROM people WHERE age\u00a0= 3",
+    "SELECT COUNT(*) FROM people WHERE age \u0130N (1, 2)",
+    "SELECT COUNT(*) FROM people WHERE list < 2",
+    "SELECT COUNT(*) FROM people WHERE age = 1 AND range < 2 AND age > 0",
     "",
 ]
 
