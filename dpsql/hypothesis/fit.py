@@ -22,9 +22,11 @@ GUARD = 12.0
 SCATTER_POWER = 1.5
 """Cells of m rows scatter with variance m + c m^1.5: between counting noise (m) and an equal share of each (m^2)."""
 RAKE_ROUNDS = 2
-LEAD = 2
-"""Sweeps over interactions of at most two columns before those of more are looked at: they must not explain what
+LEAD = (1, 2, 1, 2, 1)
+"""Sizes of the interactions that are fitted before those of three columns are looked at: these must not explain what
 fewer columns explain as well."""
+CLOSE = (2, 1, 1, 2, 1, 1, 1)
+"""Sizes at the end: single columns and pairs are known best, and steps on larger interactions disturb them."""
 _TINY = 1e-9
 
 
@@ -80,13 +82,13 @@ def fit_tensor(
     parts = components([m for m in measurements if separable(m)], position)
     plans = [_Plan(m, columns, tensor.shape) for m in measurements if not separable(m)]
     # after interactions of more columns, those of fewer again: 1, 2 1, 3 2 1, ..
-    sizes = sorted({len(p.columns) for p in parts})
-    sweep = [n for most in sizes for n in range(most, 0, -1)]
-    _sweep(tensor, parts, [n for n in sizes[:1] + [2, 1] * LEAD if n in sizes], position)
+    sweep = [n for most in sorted({len(p.columns) for p in parts}) for n in range(most, 0, -1)]
+    _sweep(tensor, parts, LEAD, position)
     for _ in range(passes if parts or plans else 0):
         _sweep(tensor, parts, sweep, position)
         for plan in plans:
             plan.step(tensor)
+    _sweep(tensor, parts, CLOSE, position)
     return tensor
 
 
