@@ -7,19 +7,24 @@ how many strings were not shown: they share what the shown ones leave of the row
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import inf, log
+from math import inf, log, sqrt
 
 import numpy as np
 
+from dpsql.errors import InternalError
 from dpsql.hypothesis.dense import DenseHypothesis, projected
+from dpsql.hypothesis.hidden_keys import HiddenKey, hidden_key
 from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.hypothesis.wide import WideHypothesis
 from dpsql.query import Estimates, Key
 
 GARROTE = 2.0
 """Shrinkage of a key's estimate y with variance v to y (1 - 2 v / y^2)+: the non-negative garrote (Breiman 1995)."""
+LEAST_MEAN = 1.5
+"""Error bars take strings that were not shown to have at least so many rows on average."""
+_SURE = 1.64
 _TINY = 1e-9
 
 
@@ -79,7 +84,7 @@ class SparseHypothesis:
         self.most_hidden = inf
         self._share = dense.total / structure_size(sparsity, min(max(alpha, 1e-6), 1.0))
         self._distinct: Measurement | None = None
-        self._unassigned: float | None = None
+        self._unassigned: HiddenKey | None = None
         self._weights: dict[Key, _Weight] = {}
         self._with_axes: list[Measurement] = []
         self._by_column: dict[str, dict[Key, float]] = {}
@@ -109,31 +114,44 @@ class SparseHypothesis:
     @property
     def unassigned(self) -> float:
         """Estimated rows of a key that was never measured."""
+        return self._share if self._distinct is None else self._hidden.estimate
+
+    @property
+    def _hidden(self) -> HiddenKey:
+        """What is known of keys that were not shown; its spread allows for noise in their mean."""
         if self._unassigned is None:
-            self._unassigned = self._share if self._distinct is None else self._hidden_mean(self._distinct)
+            rows, noise, strings = self._left()
+            most = self.most_hidden
+            hidden_rows = rows / self.dense.total
+            hidden_strings = strings / (strings + len(self._weights))
+            # listed evenly or by row with one half each, given that the string was not shown
+            by_row = hidden_rows / max(hidden_rows + hidden_strings, _TINY)
+            upper = max((rows + _SURE * noise) / strings, LEAST_MEAN)
+            spread = hidden_key(min(upper, most), most, by_row)
+            self._unassigned = replace(spread, estimate=hidden_key(min(rows / strings, most), most, by_row).estimate)
         return self._unassigned
 
-    def _hidden_mean(self, distinct: Measurement) -> float:
-        """Rows that the measured keys leave, over the number of other strings; at most ``most_hidden``."""
+    def _left(self) -> tuple[float, float, float]:
+        """The rows that the measured keys leave, their sd, and how many other strings there are (at least some)."""
+        if self._distinct is None:
+            raise InternalError("no keys were selected")
         known = self._weights.values()
         left = self.dense.total - sum(w.estimate() for w in known)
         noise = sum(1.0 / w.precision for w in known)
-        shrunk = left * max(0.0, 1.0 - GARROTE * noise / max(left * left, _TINY)) if left > 0 else 0.0
-        strings = float(distinct.values) - sum(w.estimate() > 0 for k, w in self._weights.items() if k != (None,))
-        return min(shrunk / max(strings, GARROTE * distinct.sigma), self.most_hidden)
+        rows = left * max(0.0, 1.0 - GARROTE * noise / max(left * left, _TINY)) if left > 0 else 0.0
+        strings = float(self._distinct.values) - sum(w.estimate() > 0 for k, w in self._weights.items() if k != (None,))
+        return rows, sqrt(noise), max(strings, GARROTE * self._distinct.sigma)
 
     def variance(self, key: Key) -> float:
-        """Of the estimate of a key's rows: measurement noise, or what is not known of keys that were not shown.
-
-        A value in [0, b] with mean m has variance at most m (b - m) (Bhatia, Davis 2000); infinite before a selection.
-        """
+        """Of the estimate of a key's rows: noise, or what is not known of keys that were not shown; infinite before."""
         known = self._weights.get(key)
         if known is not None:
             return 1.0 / known.precision
-        if self._distinct is None:
-            return inf
-        mean = max(self.unassigned, 1.0)
-        return mean * max(self.most_hidden - mean, 1.0)
+        return inf if self._distinct is None else self._hidden.variance
+
+    def bias(self, key: Key) -> float:
+        """How far the estimates of all keys that were not shown may be off together, each; 0 for measured keys."""
+        return 0.0 if key in self._weights or self._distinct is None else self._hidden.bias
 
     def cell_sigma(self, key: Key, column: str) -> float:
         """Noise sd of the least noisy counts of a key by a finite column; infinite without any."""

@@ -1,6 +1,6 @@
 """Error bars of answers about strings: what is known of each listed key, and Frechet's bounds for its cells. Public."""
 
-from math import ceil, inf, isfinite, sqrt
+from math import ceil, hypot, inf, isfinite, sqrt
 
 import numpy as np
 
@@ -14,7 +14,8 @@ _NORMAL = 1.96
 def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> int | None:
     """About 95 %, in counts, for the model's answer to a query that lists keys; ``None`` before their selection.
 
-    The listed keys together have W rows, up to noise and to what is not known of keys that were not shown. Of each
+    The listed keys together have W rows, up to noise and to what is not known of keys that were not shown, each for
+    itself and all together. Of each
     key's rows the finite columns select a share in [0, 1], the model's p on average: its variance is at most p (1 - p)
     (Bhatia, Davis 2000), and shares of different keys are taken as independent. Never wider than what holds for any
     shares: none or all of W, at most ``finite_limit`` rows of the table (Frechet).
@@ -29,7 +30,8 @@ def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> i
     variances = {k: w * w * sparse.variance(k) for k, w in most.items() if w > 0}
     if not isfinite(sum(variances.values())):
         return None
-    spread = _NORMAL * sqrt(sum(variances.values()))
+    bias = sum(most[k] * sparse.bias(k) for k in variances)
+    spread = hypot(_NORMAL * sqrt(sum(variances.values())), bias)
     if not query.scope:
         return max(1, ceil(spread)) + rounding
     rows = {k: most[k] * sparse.weight(k) for k in variances}
@@ -39,7 +41,7 @@ def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> i
     for key, variance in variances.items():
         mixed += min(variance + rows[key] ** 2 * share * (1.0 - share), _measured_variance(sparse, query, key))
     widest: float = max(estimate, min(sum(rows.values()) + spread, finite_limit) - estimate)
-    return max(1, ceil(min(_NORMAL * sqrt(mixed), widest))) + rounding
+    return max(1, ceil(min(hypot(_NORMAL * sqrt(mixed), share * bias), widest))) + rounding
 
 
 def _measured_variance(sparse: SparseHypothesis, query: LinearQuery, key: Key) -> float:

@@ -1,0 +1,62 @@
+"""What is known of a string that was not shown: its count follows a power law with a released mean. Public.
+
+Strings that occur have counts c = 1, 2, .. with weights c^-a (Zipf); those that were not shown have at most ``most``
+rows, and the mean of their counts gives a. A string that somebody lists is one of them drawn evenly, or as it occurs in
+a row, which prefers frequent ones.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+_STEEPEST = 12.0
+_STEPS = 50
+_POINTS = 512
+
+
+@dataclass(frozen=True)
+class HiddenKey:
+    """``estimate``: expected rows. ``variance``: of the rows around it. ``bias``: sd of their mean when a whole list is
+    drawn in one of the two ways."""
+
+    estimate: float
+    variance: float
+    bias: float
+
+
+@lru_cache(maxsize=256)
+def hidden_key(mean: float, most: float, by_row: float) -> HiddenKey:
+    """A string of a kind that has ``mean`` rows on average and at most ``most``; both in counts.
+
+    ``by_row``: the probability, in [0, 1], that it was drawn as it occurs in a row.
+
+    >>> round(hidden_key(3.0, 100.0, 0.0).estimate, 3), hidden_key(3.0, 100.0, 1.0).estimate > 10
+    (3.0, True)
+    """
+    if mean <= 0.0:
+        return HiddenKey(0.0, 0.0, 0.0)
+    counts = np.unique(np.rint(np.geomspace(1.0, max(most, 2.0), _POINTS)))
+    # each point stands for the whole numbers around it
+    widths = np.diff(np.concatenate([[0.5], np.sqrt(counts[1:] * counts[:-1]), [counts[-1] + 0.5]]))
+    scale = min(mean, 1.0)  # below one row on average, most strings that were listed do not occur
+    low, high = 0.0, _STEEPEST
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if _moment(counts, widths, middle, 1) > max(mean, 1.0):
+            low = middle
+        else:
+            high = middle
+    first, second, third = (_moment(counts, widths, high, n) for n in (1, 2, 3))
+    even = scale * first
+    estimate = even + by_row * (second / first - even)
+    square = scale * second + by_row * (third / first - scale * second)
+    spread = abs(second / first - even) * sqrt(by_row * (1.0 - by_row))
+    return HiddenKey(estimate, max(0.0, square - estimate * estimate), spread)
+
+
+def _moment(counts: npt.NDArray[np.float64], widths: npt.NDArray[np.float64], power: float, order: int) -> float:
+    weights = widths * counts**-power
+    return float((weights * counts**order).sum() / weights.sum())
