@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 _STEEPEST = 12.0
 _STEPS = 50
-_POINTS = 512
+_POINTS = 2048
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,10 @@ def hidden_key(mean: float, most: float, by_row: float) -> HiddenKey:
     """
     if mean <= 0.0:
         return HiddenKey(0.0, 0.0, 0.0)
-    counts = np.unique(np.rint(np.geomspace(1.0, max(most, 2.0), _POINTS)))
+    top = max(round(most), 2)
+    counts = np.arange(1.0, top + 1) if top <= _POINTS else np.unique(np.rint(np.geomspace(1.0, top, _POINTS)))
     # each point stands for the whole numbers around it
-    widths = np.diff(np.concatenate([[0.5], np.sqrt(counts[1:] * counts[:-1]), [counts[-1] + 0.5]]))
+    widths = np.diff(np.concatenate([[0.5], (counts[1:] + counts[:-1]) / 2, [counts[-1] + 0.5]]))
     scale = min(mean, 1.0)  # below one row on average, most strings that were listed do not occur
     low, high = 0.0, _STEEPEST
     for _ in range(_STEPS):

@@ -33,6 +33,9 @@ class LedgerFold:
             if touch is not None:
                 touch.reserved(event.reservation, event.cost, event.payload["columns"])
             return
+        if event.kind == "hard":
+            self.states[event.payload["table"]].surprises += 1
+            return
         touch = self._touch_under(event.reservation)
         if event.kind == "release":
             measurements = decode_release(event.payload)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import inf, prod, sqrt
+from math import ceil, inf, prod, sqrt
 
 import numpy as np
 
@@ -40,6 +40,8 @@ COVERED = 1.5
 """With noise for each question alone: a measurement answers when its noise is at most so many times a new release's."""
 CERTIFIED_SHARE = 0.05
 """No certificate is shown when theta exceeds this share of the rows: it would say nothing."""
+SURPRISE = 0.1
+"""Each hard round says that the model's form misses something: bars over three columns or more grow by so much."""
 TESTED_COLUMNS = 3
 """In wide tables queries over fewer columns are not tested: the measured pairs know them."""
 
@@ -66,6 +68,8 @@ class TableState:
     """Counts: a measurement with at most this sd answers without a test (tables with a warm start)."""
     error_factor: float = 1.4
     memory: Memory | None = None
+    surprises: int = 0
+    """Hard rounds so far."""
     progress: Callable[[str, str, int, int], None] | None = None
     """Told (table, what, done, of) while error bars are learned."""
     _forecast: tuple[float, Forecast] | None = None
@@ -189,7 +193,10 @@ class TableState:
             return keyed_error(self.model, query, self._finite_limit(query))
         if self.warm is None or self.bars is None:
             return None
-        return self.bars.bound(self.model, list(self.warm.measured.values()), query)
+        found = self.bars.bound(self.model, list(self.warm.measured.values()), query)
+        if found is None or len(query.scope) < TESTED_COLUMNS:
+            return found
+        return ceil(found * (1.0 + SURPRISE * self.surprises))
 
     def forecast(self) -> Forecast | None:
         """Errors foreseen from the warm start's plan; ``None`` for tables without one."""

@@ -131,6 +131,25 @@ def test_the_end_of_the_hard_rounds_leaves_error_bars_but_no_certificate() -> No
         refusing.ask(one_of(NARROW, "c", "d"))
 
 
+def test_hard_rounds_widen_the_bars_of_three_columns_and_more() -> None:
+    rules = policy()
+    asker, coins = asker_of(rules, ledger_of(rules))
+    two, three = one_of(NARROW, "a", "b"), one_of(NARROW, "a", "b", "c")
+    asker.ask(one_of(NARROW, "a"))
+    state = asker.states["t"]
+    state.surprises = 5
+    wide, same = state.error_bar(three), state.error_bar(two)
+    state.surprises = 0
+    narrow = state.error_bar(three)
+    assert wide is not None
+    assert narrow is not None
+    assert 1.4 * narrow <= wide <= 1.6 * narrow + 1
+    assert state.error_bar(two) == same
+    coins.hard = True
+    asker.ask(one_of(NARROW, "b", "c", "d"))
+    assert state.surprises == 1
+
+
 def test_no_certificate_is_shown_that_would_say_nothing() -> None:
     rules = policy(epsilon=1)
     asker, _ = asker_of(rules, ledger_of(rules))
