@@ -1,6 +1,7 @@
 """Dense accuracy on Adult: ``python -m benchmarks.accuracy_dense [--queries 10000] [--seeds 3] [--epsilon 1]``.
 
-``--strategy pmw`` makes no warm start; the default is ``auto``.
+``--strategy pmw`` makes no warm start; the default is ``auto``. With ``--hard-rounds`` models answer however few
+statements there are; without, the plan gives few statements noise of their own.
 
 Every number comes through ``dpsql.connect`` with real noise; the truth is DuckDB's own COUNT on the same file.
 """
@@ -41,14 +42,19 @@ def gaussian_errors(numbers: int, epsilon: Fraction, seed: int) -> np.ndarray:
 
 
 def run(
-    table: BenchmarkTable, queries: int, epsilon: Fraction, seed: int, strategy: Strategy
+    table: BenchmarkTable,
+    queries: int,
+    epsilon: Fraction,
+    seed: int,
+    strategy: Strategy,
+    hard_rounds: int | None = None,
 ) -> tuple[list[float], Row]:
     """Errors of all released numbers in asking order, and what else is worth knowing of the run."""
     statements = dense_statements(table.domain.name, table.columns, queries, seed)
     expected = truths(table, statements)
     errors: list[float] = []
     inside: dict[tuple[str, int], bool] = {}
-    policy = table.policy(epsilon, queries, strategy=strategy)
+    policy = table.policy(epsilon, queries, hard_rounds, strategy)
     with dpsql.connect(table.path, policy=policy, ledger=":memory:") as con:
         begin = time.perf_counter()
         con.execute(statements[0])
@@ -63,7 +69,9 @@ def run(
         seconds = time.perf_counter() - begin - first
         budget = con.budget
     covered = float(np.mean(list(inside.values()))) if inside else 0.0
-    extra: Row = {"hard rounds left": budget.hard_rounds_left, "first s": first, "queries/s": queries / seconds}
+    left = budget.hard_rounds_left if budget.questions_left is None else f"{budget.questions_left} questions"
+    extra: Row = {"hard rounds left": left, "first s": first, "queries/s": queries / seconds}
+    extra["distinct"] = budget.queries_answered
     return errors, extra | {"inside error": covered}
 
 
@@ -72,12 +80,13 @@ def run(
 @click.option("--seeds", default=3)
 @click.option("--epsilon", default="1")
 @click.option("--strategy", type=click.Choice(["auto", "pmw"]), default="auto")
-def main(queries: int, seeds: int, epsilon: str, strategy: Strategy) -> None:
+@click.option("--hard-rounds", type=int, default=None)
+def main(queries: int, seeds: int, epsilon: str, strategy: Strategy, hard_rounds: int | None) -> None:
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as name:
         table = adult6(Path(name))
         for seed in range(1, seeds + 1):
-            errors, extra = run(table, queries, Fraction(epsilon), seed, strategy)
+            errors, extra = run(table, queries, Fraction(epsilon), seed, strategy, hard_rounds)
             rows.append({"method": f"dpsql {strategy}", "seed": seed, **summary(errors), **extra})
             gaussian = gaussian_errors(len(errors), Fraction(epsilon), seed)
             rows.append({"method": "Gaussian per answer, told k", "seed": seed, **summary(list(gaussian))})

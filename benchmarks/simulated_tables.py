@@ -6,7 +6,6 @@ The noise here is numpy's, from a seed: it serves to study the fit, not to relea
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
 from pathlib import Path
 
 import duckdb
@@ -163,13 +162,3 @@ def _axis(table: TableDomain, column: str, parts: dict[str, np.ndarray]) -> Axis
     if labels is None:
         return Axis.cells((column,), (table.finite_domain(column).size,))
     return Axis((column,), labels, int(labels.max()) + 1)
-
-
-def pairs_and_triples(table: TableDomain, two: float, three: float) -> list[PlannedContingency]:
-    """All 2- and 3-way contingencies with given shares of the releases' precision."""
-    names = [c.name for c in table.finite]
-    out = []
-    for number, share in ((2, two), (3, three)):
-        chosen = list(combinations(names, number)) if share else []
-        out += [PlannedContingency(c, share / len(chosen)) for c in chosen]
-    return out

@@ -51,6 +51,7 @@ class Coverage:
         self._of_axis = _partitions(self._all)
         self._covered: Memo[bool] = Memo()
         self._over: Memo[list[Measurement]] = Memo()
+        self._noise: Memo[float] = Memo()
         self._facts: Memo[_Facts] = Memo()
 
     def covers(self, columns: Sequence[str]) -> bool:
@@ -82,16 +83,20 @@ class Coverage:
 
     def _least(self, factors: Sequence[Factor], least_axes: int) -> float:
         """The least noise of the measurements of at least so many axes that cover the factors' columns."""
+        asked = (least_axes, *[f.digest for f in factors])
+        known = self._noise.get(asked)
+        if known is not None:
+            return known
         columns = tuple(c for f in factors for c in f.columns)
         found = self._over.get((columns, least_axes))
         if found is None:
             within = [m for m in self._all if len(m.axes) >= least_axes and m.columns.issuperset(columns)]
             found = self._over.put((columns, least_axes), within)
-        return min([self._sd(factors, m) for m in found], default=self.total)
-
-    def _sd(self, factors: Sequence[Factor], m: Measurement) -> float:
-        """Noise of the sum of parts; a part that a query cuts counts by its share of cells."""
         by_column = {f.columns[0]: f for f in factors if len(f.columns) == 1}
+        return self._noise.put(asked, min([self._sd(by_column, m) for m in found], default=self.total))
+
+    def _sd(self, by_column: dict[str, Factor], m: Measurement) -> float:
+        """Noise of the sum of parts; a part that a query cuts counts by its share of cells."""
         squares = m.sigma**2
         for axis in m.axes:
             factor = by_column.get(axis.columns[0])

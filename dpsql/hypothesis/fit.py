@@ -7,6 +7,7 @@ of a few columns are combined first, and each step moves one pure interaction on
 """
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -16,22 +17,29 @@ from dpsql.query import Estimates
 
 FLOOR = 0.05
 """A step never takes a part below this fraction of the model: noise must not delete cells for good."""
-GUARD = 6.0
-"""Deviations with (y - m)^2 > 6 var are certain enough to be followed whatever the moment estimate says."""
-RAKE_ROUNDS = 3
+GUARD = 12.0
+"""Deviations with (y - m)^2 > 12 var are certain enough to be followed whatever the moment estimate says."""
+SCATTER_POWER = 1.5
+"""Cells of m rows scatter with variance m + c m^1.5: between counting noise (m) and an equal share of each (m^2)."""
+RAKE_ROUNDS = 2
+LEAD = (1, 2, 1, 2, 1)
+"""Sizes of the interactions that are fitted before those of three columns are looked at: these must not explain what
+fewer columns explain as well."""
+CLOSE = (2, 1, 1, 2, 1, 1, 1)
+"""Sizes at the end: single columns and pairs are known best, and steps on larger interactions disturb them."""
 _TINY = 1e-9
 
 
 def shrunken(model: Estimates, gap: Estimates, sigma: float | Estimates) -> Estimates:
     """``model`` (counts) moved along ``gap`` (the same shape, noise sd ``sigma``) as far as is sure.
 
-    Prior: cells scatter around the model with variance v = m + phi m^2; phi is the moment estimate over the table
+    Prior: cells scatter around the model with variance v = m + c m^1.5; c is the moment estimate over the table
     (empirical Bayes), the weight of the data is v / (v + sigma^2).
     """
     var = sigma * sigma
     excess = float((gap * gap - var - model).sum())
-    phi = max(0.0, excess) / max(float((model * model).sum()), _TINY)
-    prior = model + phi * model * model
+    power = model**SCATTER_POWER
+    prior = model + max(0.0, excess) / max(float(power.sum()), _TINY) * power
     weight = prior / np.maximum(prior + var, _TINY)
     weight = np.maximum(weight, 1.0 - GUARD * var / np.maximum(gap * gap, _TINY))
     return np.maximum(model + weight * gap, FLOOR * model)
@@ -75,21 +83,44 @@ def fit_tensor(
     plans = [_Plan(m, columns, tensor.shape) for m in measurements if not separable(m)]
     # after interactions of more columns, those of fewer again: 1, 2 1, 3 2 1, ..
     sweep = [n for most in sorted({len(p.columns) for p in parts}) for n in range(most, 0, -1)]
+    _sweep(tensor, parts, LEAD, position)
     for _ in range(passes if parts or plans else 0):
-        for size in sweep:
-            for part in parts:
-                if len(part.columns) == size:
-                    _step(tensor, part, position)
+        _sweep(tensor, parts, sweep, position)
         for plan in plans:
             plan.step(tensor)
+    _sweep(tensor, parts, CLOSE, position)
     return tensor
+
+
+def _sweep(tensor: Estimates, parts: Sequence[Component], sizes: Sequence[int], position: dict[str, int]) -> None:
+    for size in sizes:
+        for part in parts:
+            if len(part.columns) == size:
+                _step(tensor, part, position)
 
 
 def _step(tensor: Estimates, part: Component, position: dict[str, int]) -> None:
     kept = [position[c] for c in part.columns]
     summed = tuple(i for i in range(tensor.ndim) if i not in kept)
-    model = tensor.sum(axis=summed)
+    model = summed_out(tensor, summed)
     tensor *= np.expand_dims(interaction_target(model, part) / np.maximum(model, _TINY), summed)
+
+
+def summed_out(tensor: Estimates, axes: Sequence[int]) -> Estimates:
+    """``tensor.sum(axis=axes)``, one axis after another as matrix products: twice as fast where axes are short.
+
+    >>> summed_out(np.ones((2, 3, 4)), (0, 2))
+    array([8., 8., 8.])
+    """
+    out = tensor
+    for axis in sorted(axes, reverse=True):
+        before, size, after = out.shape[:axis], out.shape[axis], out.shape[axis + 1 :]
+        if after:
+            out = np.ones((1, size)) @ out.reshape(-1, size, prod(after))
+        else:
+            out = out.reshape(-1, size) @ np.ones(size)
+        out = out.reshape(before + after)
+    return out
 
 
 class _Plan:
@@ -108,7 +139,7 @@ class _Plan:
         self.sigma = measurement.sigma
 
     def step(self, tensor: Estimates) -> None:
-        marginal = tensor.sum(axis=self.summed).transpose(self.to_scope)
+        marginal = summed_out(tensor, self.summed).transpose(self.to_scope)
         scope_shape = marginal.shape
         model = coarsen(np.ascontiguousarray(marginal), self.axes)
         target = shrunken_target(model, self.values, self.sigma)

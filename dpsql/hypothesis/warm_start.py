@@ -9,12 +9,15 @@ from statistics import median
 from dpsql.domain import TableDomain
 
 ONE_WAY_SHARE = 0.12
-"""Of the releases' squared precision, when pairs are all that is measured besides."""
-THREE_WAY_SHARE = 0.35
-"""Of the releases' squared precision, when 3-way contingencies are worth measuring; the pairs get the rest."""
+"""Of the releases' squared precision, in tables too wide for one tensor; the pairs get the rest."""
+TWO_ORDERS = ((1, 0.3, 0.3), (2, 0.7, 0.0))
+"""One tensor, pairs at most: (columns, share of the releases' squared precision, power of a contingency's cells that
+its share of that is proportional to)."""
+THREE_ORDERS = ((1, 0.2, 0.3), (2, 0.5, 0.2), (3, 0.3, -0.2))
+"""The same where 3-way contingencies are worth measuring: of those, small ones say more about each cell."""
 NARROW_CELLS = 1 << 18
 """Universes up to this size are fitted as one tensor, which 3-way contingencies improve."""
-WORTH = 0.06
+WORTH = 0.03
 """3-way contingencies are measured when their noise, over a whole table, stays below this share of the rows."""
 EAGER_COLUMNS = 16
 """Up to so many columns all pairs are measured at once, above it when first touched."""
@@ -42,26 +45,36 @@ def warm_start(table: TableDomain, total: float, precision: float) -> tuple[Plan
     >>> from dpsql.domain import BooleanDomain
     >>> t = TableDomain("t", tuple(BooleanDomain(c, nullable=False) for c in "abc"))
     >>> [(p.columns, round(p.share, 2)) for p in warm_start(t, 1000.0, 0.05)]
-    [(('a', 'b'), 0.22), (('a', 'c'), 0.22), (('b', 'c'), 0.22), (('a', 'b', 'c'), 0.35)]
+    [(('a',), 0.07), (('b',), 0.07), (('c',), 0.07), (('a', 'b'), 0.17), (('a', 'c'), 0.17), (('b', 'c'), 0.17), \
+(('a', 'b', 'c'), 0.3)]
     """
     names = [c.name for c in table.finite if c.size > 1]
     if len(names) < 2:
-        return _shared(names, 1, 1.0)
-    if table.cells <= NARROW_CELLS and len(names) > 2 and _worth(table, names, total, precision):
-        return (*_shared(names, 2, 1.0 - THREE_WAY_SHARE), *_shared(names, 3, THREE_WAY_SHARE))
-    ones = _shared(names, 1, ONE_WAY_SHARE)
-    return ones if len(names) > EAGER_COLUMNS else (*ones, *_shared(names, 2, 1.0 - ONE_WAY_SHARE))
+        return _shared(table, names, 1, 1.0)
+    if table.cells <= NARROW_CELLS:
+        worth = len(names) > 2 and _worth(table, names, total, precision)
+        orders = THREE_ORDERS if worth else TWO_ORDERS
+        return tuple(p for number, share, power in orders for p in _shared(table, names, number, share, power))
+    ones = _shared(table, names, 1, ONE_WAY_SHARE)
+    return ones if len(names) > EAGER_COLUMNS else (*ones, *_shared(table, names, 2, 1.0 - ONE_WAY_SHARE))
 
 
 def _worth(table: TableDomain, names: Sequence[str], total: float, precision: float) -> bool:
-    planned = _shared(names, 3, THREE_WAY_SHARE)
-    sizes = [prod(table.shape(p.columns)) for p in planned]
-    return planned[0].sigma(precision) * sqrt(median(sizes)) <= WORTH * total
+    """Whether the noise of a middling 3-way contingency, over the whole table, is small enough against its rows."""
+    number, share, power = THREE_ORDERS[-1]
+    spreads = [
+        p.sigma(precision) * sqrt(prod(table.shape(p.columns))) for p in _shared(table, names, number, share, power)
+    ]
+    return median(spreads) <= WORTH * total
 
 
-def _shared(names: Sequence[str], number: int, share: float) -> tuple[PlannedContingency, ...]:
+def _shared(
+    table: TableDomain, names: Sequence[str], number: int, share: float, power: float = 0.0
+) -> tuple[PlannedContingency, ...]:
     chosen = list(combinations(names, number))
-    return tuple(PlannedContingency(c, share / len(chosen)) for c in chosen)
+    weights = [prod(table.shape(c)) ** power for c in chosen]
+    whole = sum(weights)
+    return tuple(PlannedContingency(c, share * w / whole) for c, w in zip(chosen, weights, strict=True))
 
 
 def first_touch_share(j: int, columns: int) -> float:

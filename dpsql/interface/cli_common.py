@@ -55,6 +55,6 @@ def opened(
         console.notices(connection.notices)
         session = connection.session
         session.on_progress(
-            lambda table, done, of: console.progress(f"first look at {escape(table)}: {done} of {of} contingencies")
+            lambda table, what, done, of: console.progress(f"first look at {escape(table)}: {done} of {of} {what}")
         )
         yield session

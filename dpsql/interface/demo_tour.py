@@ -53,9 +53,16 @@ TOUR = (
     ),
     Step(
         "pets",
-        "How many pets have one of these names?",
-        "SELECT COUNT(*) AS n FROM pets WHERE animal_name IN ('Luna', 'Bella', 'Lucy', 'Charlie')",
-        "nobody declared a list of names: unbounded strings are asked with =, IN or a public table",
+        "Which names are the most frequent?",
+        "SELECT animal_name, COUNT(*) AS n FROM pets WHERE animal_name IS NOT NULL\n"
+        "GROUP BY animal_name ORDER BY n DESC LIMIT 5",
+        "no list was declared: a name is shown where so many bear it that no owner stands out",
+    ),
+    Step(
+        "pets",
+        "How many pets have one of these?",
+        "SELECT COUNT(*) AS n FROM pets WHERE animal_name IN ('Luna', 'Bella', 'Lucy', 'Fido the Third')",
+        "strings that were not shown can be asked for all the same",
     ),
     Step(
         "pets",

@@ -38,8 +38,8 @@ class SessionView(Protocol):
         """The private tables as the policy declares them."""
         ...
 
-    def on_progress(self, report: Callable[[str, int, int], None]) -> None:
-        """Call ``report(table, done, of)`` while the contingencies of a table's warm start are measured."""
+    def on_progress(self, report: Callable[[str, str, int, int], None]) -> None:
+        """Call ``report(table, what, done, of)`` while a table is looked at for the first time."""
         ...
 
     def close(self) -> None:

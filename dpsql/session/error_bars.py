@@ -37,11 +37,15 @@ class Memory(Protocol):
 
 
 class ErrorBars:
-    """95 % half-widths of model answers, in counts. ``total``: the row count, sigma 0 where it is public."""
+    """95 % half-widths of model answers, in counts. ``total``: the row count, sigma 0 where it is public.
+
+    ``on_step`` is told (done, of) while a lesson is learned.
+    """
 
     def __init__(
         self, table: TableDomain, total: Measurement, factor: float, *, growing: bool, memory: Memory | None = None
     ) -> None:
+        self.on_step: Callable[[int, int], None] = lambda done, of: None
         self._memory = memory
         self._table = table
         self._total = max(float(total.values), 1.0)
@@ -86,7 +90,9 @@ class ErrorBars:
         return Calibration.from_json(text, Coverage(self._table, self._total, known), model.estimate)
 
     def _lesson(self, known: Sequence[Measurement]) -> Calibration:
-        made = learn_calibration(self._table, self._total, known, self._fit, self._fitted(known).contingency)
+        made = learn_calibration(
+            self._table, self._total, known, self._fit, self._fitted(known).contingency, on_step=self.on_step
+        )
         if self._memory is not None:
             self._memory.keep(f"{self._table.name}: {lesson_name(known)}", made.to_json())
         return made

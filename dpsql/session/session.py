@@ -99,9 +99,11 @@ class Session:
         """The private tables as the policy declares them."""
         return self._policy.tables
 
-    def on_progress(self, report: Callable[[str, int, int], None]) -> None:
-        """Call ``report(table, done, of)`` while the contingencies of a table's warm start are measured."""
+    def on_progress(self, report: Callable[[str, str, int, int], None]) -> None:
+        """Call ``report(table, what, done, of)`` while a table is looked at for the first time."""
         self._asker.warm_starter.progress = report
+        for state in self._asker.states.values():
+            state.progress = report
 
     def close(self) -> None:
         """Give the unused reservation back, keep buffered answers; idempotent."""

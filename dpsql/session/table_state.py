@@ -1,6 +1,6 @@
 """What the session keeps for one private table: its model, its test and the bounds they give. Public."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -66,6 +66,8 @@ class TableState:
     """Counts: a measurement with at most this sd answers without a test (tables with a warm start)."""
     error_factor: float = 1.4
     memory: Memory | None = None
+    progress: Callable[[str, str, int, int], None] | None = None
+    """Told (table, what, done, of) while error bars are learned."""
     _forecast: tuple[float, Forecast] | None = None
     own_sigma: Fraction = Fraction(0)
     """Counts: noise of each count where every question gets noise of its own; 0 elsewhere."""
@@ -109,6 +111,7 @@ class TableState:
             self.warm.know_total(self.model.total)
             growing = self.warm.touched_later
             self.bars = ErrorBars(self.table, total, self.error_factor, growing=growing, memory=self.memory)
+            self.bars.on_step = self._learning
         pending, self.pending = self.pending, []
         for kind, measurement in pending:
             self.absorb(kind, measurement)
@@ -173,6 +176,10 @@ class TableState:
         if self.warm is None and self.texts is None:
             return bound
         return bound if self.model is not None and self.theta <= CERTIFIED_SHARE * self.model.total else None
+
+    def _learning(self, done: int, of: int) -> None:
+        if self.progress is not None:
+            self.progress(self.table.name, "simulations for error bars", done, of)
 
     def error_bar(self, query: LinearQuery) -> int | None:
         """The calibrated half-width of the model's answer, in counts; ``None`` when nothing is known of it."""

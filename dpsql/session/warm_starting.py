@@ -21,8 +21,8 @@ from dpsql.session.warm_progress import WarmProgress
 
 PURPOSE = "warm start"
 
-Progress = Callable[[str, int, int], None]
-"""Called with a table's name, the contingencies measured so far, and how many there will be."""
+Progress = Callable[[str, str, int, int], None]
+"""Called with a table's name, what is being done, how much of it so far, and how much there will be."""
 
 
 class WarmStarter:
@@ -72,7 +72,7 @@ class WarmStarter:
     ) -> float:
         """One reservation and its release; what was charged, 0.0 when another session was faster."""
         if self.progress is not None:
-            self.progress(table.name, *warm.count(asked))
+            self.progress(table.name, "contingencies", *warm.count(asked))
         name, cost = table.name, sum(units for _, units in pending)
         axes = [warm.axes(p) for p, _ in pending]
         if is_narrow(table):  # counted once; every contingency is then a sum over it

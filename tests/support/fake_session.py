@@ -57,7 +57,7 @@ class FakeSession:
     def tables(self) -> tuple[TableDomain, ...]:
         return TABLES
 
-    def on_progress(self, report: Callable[[str, int, int], None]) -> None:
+    def on_progress(self, report: Callable[[str, str, int, int], None]) -> None:
         self.report = report
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpsql.hypothesis.components import components, pure, pure_sigma, separable
-from dpsql.hypothesis.fit import fit_tensor, interaction_target
+from dpsql.hypothesis.fit import fit_tensor, interaction_target, shrunken, summed_out
 from tests.support.simulated import all_of, marginal, measured, pairwise_table
 
 NAMES = ("a", "b", "c")
@@ -58,6 +58,31 @@ def test_a_step_keeps_the_marginals() -> None:
     assert moved.sum(axis=1) == pytest.approx(model.sum(axis=1), rel=1e-3)
 
 
+def test_the_weight_of_the_data_is_the_posterior_s() -> None:
+    model, gap, sigma = np.array([100.0, 400.0, 25.0]), np.array([40.0, -90.0, 3.0]), 10.0
+    # E gap^2 = sigma^2 + m + c m^1.5, summed over the cells and solved for c
+    c = (40.0**2 + 90.0**2 + 3.0**2 - 3 * 100.0 - 525.0) / (1000.0 + 8000.0 + 125.0)
+    expected = []
+    for m, g in zip(model, gap, strict=True):
+        scatter = m + c * m**1.5
+        # two normal observations of one number, 0 with variance scatter and g with variance sigma^2
+        mean = (g / sigma**2) / (1 / scatter + 1 / sigma**2)
+        expected.append(m + max(mean / g, 1 - 12 * sigma**2 / g**2) * g)
+    assert shrunken(model, gap, sigma) == pytest.approx(expected)
+
+
+def test_noise_of_three_way_tables_is_not_taken_for_structure() -> None:
+    errors = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        shape = (8, 6, 5, 2)
+        cells = pairwise_table(shape, 40_000, rng)
+        found = [*all_of(cells, 2, 20.0, rng), *all_of(cells, 3, 40.0, rng)]
+        fitted = fit_tensor(np.full(shape, cells.mean()), ("a", "b", "c", "d"), found, 4)
+        errors.append(np.abs(fitted.sum(axis=3) - cells.sum(axis=3)).mean())
+    assert float(np.mean(errors)) < 14.0  # the tables' own noise leaves about 32
+
+
 def test_exact_contingencies_are_reproduced() -> None:
     cells = np.random.default_rng(5).integers(20, 400, SHAPE).astype(float)
     fitted = fit_tensor(np.full(SHAPE, cells.mean()), NAMES, all_of(cells, 3, 1e-3), 12)
@@ -76,6 +101,13 @@ def test_noisy_three_way_tables_do_not_blur_the_one_way_ones() -> None:
             others = tuple(i for i in range(4) if i != axis)
             errors.append(np.abs(fitted.sum(axis=others) - cells.sum(axis=others)).mean())
     assert float(np.mean(errors)) < 30.0  # fitting the tables one by one leaves about 50
+
+
+def test_axes_are_summed_out_as_by_numpy() -> None:
+    cells = np.random.default_rng(7).uniform(0.0, 9.0, (3, 1, 4, 2))
+    for number in range(5):
+        for axes in combinations(range(4), number):
+            assert summed_out(cells, axes) == pytest.approx(cells.sum(axis=axes))
 
 
 def test_what_can_be_split() -> None:

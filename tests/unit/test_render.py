@@ -139,7 +139,7 @@ def test_numbers_without_rows_of_their_own_are_summed_up_below() -> None:
 def test_a_charge_for_rows_that_are_not_shown_is_told() -> None:
     one = Result(pa.table({"n": [1234]}), ("BIGINT",), {0: (modelled(1234, 96.0),)})
     lines = render_table(one, PLAIN, budget=BUDGET, charged=0.05)
-    assert lines[-1] == "paid for rows not shown: epsilon 0.05 of 1, 0.73 left"
+    assert lines[-1] == "paid, rows not shown included: epsilon 0.05 of 1, 0.73 left"
 
 
 def test_public_rows_have_no_charge() -> None:

@@ -38,9 +38,9 @@ def test_everything_is_durable_before_the_next_coin() -> None:
     ledger = ledger_of(rules)
     asker, _ = asker_of(rules, ledger)
     asker.ask(one_of(NARROW, "a", "b"))
-    contingencies = 6 + 4  # all pairs and triples of four columns, under one reservation
-    count, warm_start = ["reserve", "noise", "release"], ["reserve", *["noise"] * contingencies, "release"]
-    assert ledger.log == [*count, *warm_start, "reserve", "coin", "coin"]
+    count, ones = ["reserve", "noise", "release"], ["reserve", *["noise"] * 4, "release"]
+    others = ["reserve", *["noise"] * (6 + 4), "release"]  # pairs and triples of four columns, under one reservation
+    assert ledger.log == [*count, *ones, *others, "reserve", "coin", "coin"]
 
 
 def test_the_row_count_alone_needs_no_warm_start() -> None:
@@ -235,7 +235,7 @@ def test_a_session_waits_for_another_that_is_measuring(monkeypatch: pytest.Monke
     original, answered = ledger.release, []
 
     def meanwhile(reservation: int, payload: Any, answers: Any = ()) -> None:
-        if payload["kind"] == "several":
+        if payload["kind"] == "several" and len(warm_reserved(ledger)) > 4:  # after the columns alone
             with ThreadPoolExecutor(1) as pool:
                 waiting = pool.submit(second.ask, one_of(NARROW, "a"))
                 assert not wait([waiting], timeout=0.2).done
@@ -249,7 +249,7 @@ def test_a_session_waits_for_another_that_is_measuring(monkeypatch: pytest.Monke
     assert ours.charged > 0
     (theirs,) = answered
     assert (theirs.charged, theirs.error_kind) == (0.0, "calibrated")
-    assert len(warm_reserved(ledger)) == 10
+    assert len(warm_reserved(ledger)) == 4 + 6 + 4
 
 
 def test_two_sessions_measure_nothing_twice() -> None:
@@ -260,6 +260,20 @@ def test_two_sessions_measure_nothing_twice() -> None:
     first.ask(one_of(NARROW, "a"))
     second.catch_up()
     second.ask(one_of(NARROW, "b"))
-    assert len(warm_reserved(ledger)) == 10
+    assert len(warm_reserved(ledger)) == 4 + 6 + 4
     assert second.hard_rounds_left() == 9  # the first session keeps one in reserve
     assert first.hard_rounds_left() == 9
+
+
+def test_progress_is_told_from_the_first_contingency_to_the_last_simulation() -> None:
+    told: list[tuple[str, str, int, int]] = []
+    rules = policy(WIDE)
+    asker, _ = asker_of(rules, ledger_of(rules))
+    asker.warm_starter.progress = lambda *step: told.append(step)
+    asker.states[WIDE.name].progress = asker.warm_starter.progress
+    asker.ask_together([one_of(WIDE, "a", "b", "c")])
+    assert list(dict.fromkeys(what for _, what, _, _ in told)) == ["contingencies", "simulations for error bars"]
+    assert {table for table, _, _, _ in told} == {WIDE.name}
+    for what in ("contingencies", "simulations for error bars"):
+        steps = [(done, of) for _, found, done, of in told if found == what]
+        assert steps == sorted(set(steps)) and all(done < of for done, of in steps)

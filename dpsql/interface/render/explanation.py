@@ -30,11 +30,11 @@ def render_explanation(explanation: Explanation, style: Style) -> list[str]:
         rows = [_row(p, style) for p in explanation.plans]
         shown = [i for i, name in enumerate(header) if keys or name != "keys"]
         lines += grid(_take(header, shown), [_take(r, shown) for r in rows], [_ALIGNS[i] for i in shown], style)
-    else:
+    elif explanation.worst_charge == 0:
         lines.append("reads no private table: nothing is charged")
     if explanation.outer is not None:
         lines += ["", style.bold("then, over the released numbers"), *_indented(explanation.outer)]
-    if explanation.plans:
+    if explanation.plans or explanation.worst_charge > 0:
         lines += ["", *(f"{style.bold(name)}  {text}" for name, text in _charge(explanation))]
     if any(p.foreseen for p in explanation.plans):
         lines.append(f"{style.bold('error')}   foreseen from the plan's noise; the answer will come with its own")

@@ -94,6 +94,6 @@ def _charge(marked: float, charged: float, budget: Budget | None) -> str:
     left = "" if budget is None else f", {epsilon(budget.remaining_epsilon)} left"
     if charged > 0:
         total = "" if budget is None else f" of {epsilon(budget.epsilon)}"
-        paid = "* paid" if marked > 0 else "paid for rows not shown"
+        paid = "* paid" if marked > 0 else "paid, rows not shown included"
         return f"{paid}: epsilon {epsilon(charged)}{total}{left}"
     return "free" if budget is None else f"free: epsilon {epsilon(budget.remaining_epsilon)} left"

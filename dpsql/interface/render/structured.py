@@ -20,6 +20,7 @@ from dpsql.interface.render.number import plain
 from dpsql.interface.render.style import escape
 from dpsql.result import Answer, Result
 
+_ONE_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _FLAT = ("error", "certified")
 _FIELDS: dict[str, pa.DataType] = {
     "error": pa.float64(),
@@ -69,7 +70,10 @@ def answer_object(value: object, answer: Answer) -> dict[str, Any]:
 
 def to_json(value: object, *, indent: int | None = None) -> str:
     """JSON text that a terminal can show: characters that control it are escaped."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    if indent is None:
+        text = _ONE_LINE.encode(value)  # json.dumps would make an encoder for every row
+    else:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
     if text.isprintable():
         return text
     return "".join(c if c == "\n" or c.isprintable() or c == " " else _json_escape(c) for c in text)

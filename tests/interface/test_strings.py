@@ -1,0 +1,118 @@
+"""Questions about strings, through the public interface: groups of released strings, prefixes, what is said of them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import dpsql
+
+POLICY = """version = 1
+[privacy]
+epsilon = 4.0
+delta = 1e-6
+planned_queries = 1000
+[mechanism]
+strategy = "{strategy}"
+[tables.files]
+[tables.files.columns]
+ext = {{ type = "text", prefixes = [1] }}
+kind = {{ type = "category", values = ["a", "b"], nullable = false }}
+"""
+GROUPS = "SELECT ext, COUNT(*) AS n FROM files GROUP BY ext ORDER BY n DESC"
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten frequent strings, a NULL, and 100 strings of one row each."""
+    path = tmp_path_factory.mktemp("strings") / "files.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute(
+            "CREATE TABLE files AS SELECT CASE WHEN i < 20000 THEN 'py' || (i % 10) WHEN i < 21000 THEN NULL "
+            "ELSE 'rare' || i END AS ext, CASE WHEN i % 4 = 0 THEN 'a' ELSE 'b' END AS kind FROM range(21100) t(i)"
+        )
+    return path
+
+
+def connected(database: Path, strategy: str = "auto") -> dpsql.Connection:
+    rules = dpsql.load_policy(POLICY.format(strategy=strategy))
+    return dpsql.connect(database, policy=rules, ledger=":memory:")
+
+
+@pytest.fixture
+def con(database: Path) -> Iterator[dpsql.Connection]:
+    with connected(database) as con:
+        yield con
+
+
+def test_groups_are_the_released_strings(con: dpsql.Connection) -> None:
+    cursor = con.execute(GROUPS)
+    rows = cursor.fetchall()
+    assert {r[0] for r in rows} == {None, *(f"py{i}" for i in range(10))}
+    for (ext, n), answer in zip(rows, cursor.answers, strict=True):
+        assert (answer.source, answer.error_kind) == ("measurement", "exact")
+        assert answer.error is not None
+        assert abs(n - (1000 if ext is None else 2000)) <= 2.5 * answer.error
+    assert sum(a.charged for a in cursor.answers) > 0
+    again = con.execute(GROUPS)
+    assert again.fetchall() == rows
+    assert sum(a.charged for a in again.answers) == 0
+
+
+def test_one_group_and_the_same_string_asked_for_are_equal(con: dpsql.Connection) -> None:
+    groups = dict(con.execute(GROUPS).fetchall())
+    assert con.execute("SELECT COUNT(*) FROM files WHERE ext = 'py3'").fetchone() == (groups["py3"],)
+    assert con.execute("SELECT COUNT(*) FROM files WHERE ext IS NULL").fetchone() == (groups[None],)
+
+
+def test_an_explanation_names_the_first_touch_and_charges_nothing(con: dpsql.Connection) -> None:
+    found = con.explain(GROUPS)
+    assert found.worst_charge > 0
+    assert any("frequent strings of ext" in note for note in found.notes)
+    assert con.budget.spent_epsilon == 0
+    before = con.budget.remaining_epsilon
+    con.execute(GROUPS)
+    assert before - con.budget.remaining_epsilon == pytest.approx(found.worst_charge)
+
+
+def test_groups_by_a_declared_prefix(con: dpsql.Connection) -> None:
+    rows = dict(con.execute("SELECT left(ext, 1) AS l, COUNT(*) AS n FROM files GROUP BY l").fetchall())
+    assert {"p", None} <= set(rows) <= {"p", "r", None}
+    assert rows["p"] == pytest.approx(20_000, abs=200)
+    (like,) = con.execute("SELECT COUNT(*) FROM files WHERE ext LIKE 'p%'").fetchone() or (None,)
+    assert like == rows["p"]
+
+
+def test_what_is_wrong_with_a_statement_is_said_before_anything_is_charged(con: dpsql.Connection) -> None:
+    for text in (
+        "SELECT ext, COUNT(*) FROM files GROUP BY ext HAVING nonsense(COUNT(*)) > 1",
+        "SELECT ext, MAX(kind) FROM files GROUP BY ext",
+        "SELECT left(ext, 2), COUNT(*) FROM files GROUP BY 1",
+        "SELECT kind, COUNT(*) FROM files WHERE ext LIKE 'py%' GROUP BY kind",
+    ):
+        with pytest.raises(dpsql.Error):
+            con.execute(text)
+    assert con.budget.spent_epsilon == 0
+
+
+def test_without_selections_groups_of_strings_are_refused(database: Path) -> None:
+    with connected(database, "sparse-pmw") as con:
+        with pytest.raises(dpsql.UnsupportedQuery):
+            con.execute(GROUPS)
+        assert con.budget.spent_epsilon == 0
+
+
+def test_strings_that_were_not_shown_are_estimated_near_nothing(con: dpsql.Connection) -> None:
+    cursor = con.execute("SELECT COUNT(*) FROM files WHERE ext = 'rare21000'")
+    (value,) = cursor.fetchone() or (None,)
+    (answer,) = cursor.answers
+    assert answer.error is not None
+    assert abs(value - 1) <= answer.error
+    assert not any(r[0] is not None and r[0].startswith("rare") for r in con.execute(GROUPS).fetchall())
+
+
+def test_the_shell_says_which_strings_are_groups(con: dpsql.Connection) -> None:
+    result = con.execute(GROUPS).result
+    assert result is not None
+    assert any("only the frequent strings of ext" in note for note in result.notes)

@@ -1,0 +1,74 @@
+"""Audits of questions with noise of their own: all of them together keep the claim, broken variants are flagged."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpsql.accounting import Accountant, calibrate
+from dpsql.domain import BooleanDomain, TableDomain
+from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.ledger import MemoryLedger
+from dpsql.policy import Policy, Privacy
+from dpsql.query import Factor, LinearQuery, linear_query
+from dpsql.session.asking import Asker
+from tests.statistical.test_privacy_audit import DELTA, EPSILON, ROWS, Run, audit
+from tests.support.entropy import SeededEntropy
+
+pytestmark = pytest.mark.statistical
+
+QUESTIONS, COLUMNS = 4, 30
+TABLE = TableDomain("t", tuple(BooleanDomain(f"b{i}", nullable=False) for i in range(COLUMNS)))
+PRIVACY = Privacy(Fraction(EPSILON), Fraction(DELTA))
+RULES = Policy(PRIVACY, (TABLE,))
+ENGINES = {
+    more: MemoryEngine(RULES, {"t": {c.name: [True] * (ROWS + more) for c in TABLE.columns}}) for more in (True, False)
+}
+
+
+def query(column: int) -> LinearQuery:
+    found = linear_query(TABLE, [Factor((f"b{column}",), np.array([0, 1]))])
+    assert found is not None
+    return found
+
+
+def asker(more: bool, seed: int, questions: int = QUESTIONS) -> Asker:
+    plan = replace(calibrate(PRIVACY.epsilon, PRIVACY.delta, hard_rounds=0), questions=questions)
+    return Asker(RULES, plan, ENGINES[more], MemoryLedger({"plan": plan.to_json()}), SeededEntropy(seed))
+
+
+def asked(found: Asker, columns: int = QUESTIONS) -> float:
+    """What paid answers add up to, each compared with the middle between both tables."""
+    answers = [found.ask(query(i)) for i in range(columns)]
+    assert {a.source for a in answers} == {"measurement"}
+    return sum(float(a.value or 0) - ROWS - 0.5 for a in answers)
+
+
+def all_questions(more: bool, seed: int) -> float:
+    found = asker(more, seed)
+    total = asked(found)
+    assert found.payments_left() == 0
+    return total
+
+
+def with_a_sixth_of_the_noise(more: bool, seed: int) -> float:
+    found = asker(more, seed)
+    found.states["t"].own_sigma = found.states["t"].own_sigma / 6
+    return asked(found)
+
+
+def without_a_purse(more: bool, seed: int) -> float:
+    found = asker(more, seed, questions=1)
+    found._payer._accountant = Accountant(10**40, Fraction(EPSILON))
+    return asked(found, COLUMNS)
+
+
+@pytest.mark.parametrize("above", [0.0, 6.0])
+def test_all_questions_together_keep_the_claim(above: float) -> None:
+    assert audit(all_questions, 500, above) <= EPSILON
+
+
+@pytest.mark.parametrize("run", [with_a_sixth_of_the_noise, without_a_purse])
+def test_a_broken_variant_is_flagged(run: Run) -> None:
+    assert audit(run, 120, 0.0) > EPSILON
