@@ -54,17 +54,21 @@ class Asker:
         self._follow()
 
     def catch_up(self) -> None:
-        """Absorb what other processes have released since."""
-        if self._ledger.changed():
+        """Absorb what other processes have released since; all anew if that was interrupted the last time."""
+        if self._half_followed:
+            self._fold.restart()
+        if self._half_followed or self._ledger.changed():
             self._follow()
 
     def _follow(self) -> None:
         """Fold what is new in the ledger, own releases included: in the ledger's order, so that replay is the same."""
         self._exhausted = False
+        self._half_followed = True  # an event that is missed could let a selection of keys be made twice
         self._fold.follow()
         for state in self.states.values():
             if state.pending and row_count_is_public(self.policy, state.table):
                 self._know_total(state)  # a public count is in no event, and measurements without it answer nothing
+        self._half_followed = False
 
     # --- the budget --------------------------------------------------------------------------------------------
 

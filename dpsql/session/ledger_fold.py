@@ -17,9 +17,15 @@ class LedgerFold:
     """One ``TableState`` for each private table, kept up with the ledger in the ledger's order."""
 
     def __init__(self, policy: Policy, plan: Plan, ledger: Ledger) -> None:
-        self.states = {t.name: TableState.make(t, plan, policy, ledger) for t in policy.tables}
-        self._ledger = ledger
+        self._policy, self._plan, self._ledger = policy, plan, ledger
+        self.states: dict[str, TableState] = {}
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin again with no event taken in: after an interrupt nobody knows how far the last one had come."""
         self._seen = 0
+        for table in self._policy.tables:
+            self.states[table.name] = TableState.make(table, self._plan, self._policy, self._ledger)
 
     def follow(self) -> None:
         """Take in the events since the last call, of this and of other sessions."""

@@ -132,8 +132,8 @@ def warm_units(plan: Plan, policy: Policy, table: TableDomain) -> int:
 
 
 def text_units(plan: Plan, policy: Policy, table: TableDomain) -> int:
-    """Units for the first touches of the table's text columns, all together."""
-    if not has_text_start(policy, table):
+    """Units for the first touches of the table's text columns, all together; 0 in a plan with no delta for them."""
+    if plan.delta_purse == 0 or not has_text_start(policy, table):
         return 0
     number = sum(column.size > 1 for column in table.finite)
     share = {0: Fraction(1), 1: LONE_TEXT_SHARE}.get(number, min(Fraction(1, 2), TEXT_SHARE * len(table.text)))

@@ -1,12 +1,13 @@
 """First measurements, one reservation after another: whatever several sessions begin at once, one of them does."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Any
 
 from dpsql.accounting import Accountant, Plan
-from dpsql.errors import BudgetExhausted, OperationalError
+from dpsql.errors import BudgetExhausted, Error, OperationalError
 from dpsql.ledger.protocol import Ledger
 
 WAIT_SECONDS = 20.0
@@ -72,8 +73,14 @@ class Starter:
             )
         except BudgetExhausted:
             return None  # affordable a moment ago: others reserve at the same time
-        self._follow()
-        if is_late(reservation):
+        try:
+            self._follow()
+            late = is_late(reservation)
+        except BaseException:
+            with suppress(Error):  # nothing was drawn under it; left open, it would keep this very session waiting
+                self._ledger.free(reservation)
+            raise
+        if late:
             self._ledger.free(reservation)
             self._follow()
             return None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpsql.accounting import Plan
+from dpsql.accounting import Plan, calibrate
 from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.engine.memory_engine import MemoryEngine
 from dpsql.errors import BudgetExhausted
@@ -18,8 +18,9 @@ from dpsql.session.asking import Asker
 from dpsql.session.payload import decode_release
 from dpsql.session.planning import make_plan
 from dpsql.session.text_plan import HEAVY, text_starts
+from dpsql.session.text_progress import TextProgress
 from dpsql.session.text_starting import PURPOSE
-from tests.support.warm import Coins, Recorder, ledger_of
+from tests.support.warm import Coins, Recorder, Shared, ledger_of
 
 TABLE = TableDomain(
     "t",
@@ -185,6 +186,16 @@ def test_delta_is_spent_within_its_purse_and_the_plan_knows_it() -> None:
     assert text_starts(make_plan(policy(strategy="sparse-pmw")), policy(strategy="sparse-pmw"), TABLE) == {}
 
 
+def test_a_plan_without_delta_for_selections_makes_none() -> None:
+    rules = policy()
+    plan = calibrate(rules.privacy.epsilon, rules.privacy.delta, hard_rounds=10, release_share=0.85)
+    ledger = Shared({"plan": plan.to_json()}, [])
+    asker, _ = asker_of(rules, ledger)
+    assert asker.ask(word("k00")).value is not None
+    assert touches(ledger) == []
+    assert not asker.selects_keys
+
+
 def test_a_selection_is_made_once_even_when_its_noise_was_lost() -> None:
     rules = policy()
     ledger = ledger_of(rules)
@@ -230,6 +241,51 @@ def test_a_reservation_that_came_second_draws_nothing(monkeypatch: pytest.Monkey
         second.text_starter.run(second.states["t"], ("w",))
     assert ledger.log.count("noise") == before
     assert ledger.totals().reserved == start.units
+
+
+@pytest.mark.parametrize("kind", ["reserved", "released"])
+def test_an_interrupt_while_events_are_followed_selects_nothing_again(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    rules = policy()
+    ledger = ledger_of(rules)
+    first, _ = asker_of(rules, ledger)
+    second, _ = asker_of(rules, ledger, 2)
+    answer = first.ask(word("k00"))
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TextProgress, kind, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            second.catch_up()
+    second.catch_up()
+    assert second.ask(word("k01")).charged == 0.0
+    assert second.ask(word("k00")).value == answer.value
+    assert touches(ledger) == ["w"]
+    assert second.purses.shares() == first.purses.shares()
+
+
+def test_an_interrupt_before_the_first_coin_gives_the_reservation_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = policy()
+    ledger = ledger_of(rules)
+    asker, _ = asker_of(rules, ledger)
+    asker._know_total(asker.states["t"])
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TextProgress, "opened_before", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            asker.ask(word("k00"))
+    asker.catch_up()
+    assert ledger.log.count("noise") == 1  # the row count's
+    assert ledger.totals().reserved == 0
+    assert asker.ask(word("k00")).charged > 0
+    events = [e.kind for e in ledger.events()]
+    assert events == ["reserve", "release", "reserve", "free", "reserve", "release"]
 
 
 def test_a_new_process_has_the_same_state() -> None:

@@ -1,0 +1,49 @@
+"""Sessions killed while they select the keys of a text column: what may have been drawn is not drawn again."""
+
+import multiprocessing
+import signal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tests.durability import session_script as script
+from tests.support import city
+
+processes = multiprocessing.get_context("forkserver")
+processes.set_forkserver_preload(["tests.durability.ledger_script", "tests.durability.session_script"])
+
+POLICY = city.policy_text("epsilon = 8.0\ndelta = 1e-6\n", "hard_rounds = 5\n")
+STEPS = ["reserve:appended", "reserve:committed", "release:begin", "release:appended", "release:committed"]
+QUESTION = "SELECT name, COUNT(*) FROM people GROUP BY name"
+
+
+@pytest.fixture(autouse=True)
+def registry_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPSQL_STATE_HOME", "/nonexistent")  # each session sets it; what was set comes back afterwards
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_selection_is_made_once(tmp_path: Path, step: str) -> None:
+    script.prepare(tmp_path / "original", policy=POLICY)
+    directory = script.copied(tmp_path / "original", tmp_path / "copy")
+    process = processes.Process(target=script.ask_until_step, args=(directory, QUESTION, step, 2))  # 1: the row count's
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    lost = step not in ("reserve:appended", "release:committed")
+    shown = []
+    for _ in range(2):
+        with script.connect(directory) as con:
+            before = script.ledger_of(con).totals()
+            assert before.reserved == 0
+            shown.append(con.execute(QUESTION).fetchall())
+            after, plan = script.ledger_of(con).totals(), script.session_of(con)._asker.plan
+            assert before.spent <= after.spent <= plan.total_units
+            events = script.ledger_of(con).events()
+            begun = [e for e in events if e.kind == "reserve" and e.payload["purpose"] == "text start"]
+            assert [e.payload["columns"] for e in begun] == [[["name"]]]
+            assert sum(Fraction(e.payload["delta"]) for e in begun) < plan.delta_purse
+            assert len([e for e in events if e.kind == "burn"]) == lost
+    assert shown[0] == shown[1]
+    assert [name for name, _ in shown[0]] == [None] if lost else len(shown[0]) > 1
