@@ -66,6 +66,7 @@ STABLE = (
 """Answered; which rows come, in which order, and their group columns are public."""
 
 RELEASED = (
+    "SELECT name, COUNT(*) FROM people GROUP BY name",
     "SELECT region, COUNT(*) AS n, DP_INTERVAL_LOW(n), DP_INTERVAL_HIGH(n) FROM people GROUP BY region",
     "SELECT region, COUNT(*) AS n FROM people GROUP BY region ORDER BY n DESC",
     "SELECT age, COUNT(*) AS n FROM people GROUP BY age HAVING COUNT(*) > 100",
@@ -88,7 +89,6 @@ REFUSED = (
     "SELECT MIN(age) FROM people",
     "SELECT MAX(name) FROM people",
     "SELECT MEDIAN(age) FROM people",
-    "SELECT name, COUNT(*) FROM people GROUP BY name",
     "SELECT COUNT(*) FROM people WHERE name LIKE 'name%'",
     "SELECT COUNT(*) FROM people WHERE length(name) > 3",
     "SELECT COUNT(*) FROM people WHERE name = name",

@@ -187,8 +187,8 @@ def test_each_table_has_an_outlook(table: TableDomain, planned: int, strategy: s
     rules = with_questions(planned, table)
     found = outlook(TableState.make(table, make_plan(rules), rules))
     assert (found.table, found.strategy) == ("t", strategy)
-    assert (found.error is None) == (strategy == "frequent strings + net")
-    assert found.error is None or found.error >= 1
+    assert found.error is not None
+    assert found.error >= 1
 
 
 def test_pairs_that_wait_for_a_question_are_foreseen_with_even_shares() -> None:
