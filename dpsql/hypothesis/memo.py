@@ -1,7 +1,7 @@
 """What was worked out before, bounded: the latest entries of a pure function. Public values only."""
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
@@ -14,7 +14,7 @@ class Memo(Generic[V]):
 
     >>> memo = Memo[int](2)
     >>> for i in range(3):
-    ...     memo.put(i, i * i)
+    ...     _ = memo.put(i, i * i)
     >>> memo.get(0) is None, memo.get(2), len(memo)
     (True, 4, 2)
     """
@@ -22,10 +22,8 @@ class Memo(Generic[V]):
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._values: OrderedDict[Hashable, V] = OrderedDict()
-
-    def get(self, key: Hashable) -> V | None:
-        """The value, or ``None``."""
-        return self._values.get(key)
+        self.get: Callable[[Hashable], V | None] = self._values.get
+        """The value, or ``None``; the dictionary's own method, as it is called a dozen times for each statement."""
 
     def put(self, key: Hashable, value: V) -> V:
         """Store and return ``value``."""

@@ -49,6 +49,7 @@ def split(text: str) -> list[Piece]:
     ["SELECT ';' -- one; two", 'SELECT $$a;b$$']
     """
     pieces: list[Piece] = []
+    places = _Places(text)
     start: int | None = None
     stop = position = 0
     parameters: set[str] = set()
@@ -61,7 +62,7 @@ def split(text: str) -> list[Piece]:
         position = token.end()
         if kind == "end":
             if start is not None:
-                pieces.append(_piece(text, start, stop, parameters))
+                pieces.append(_piece(places, start, stop, parameters))
             start, parameters = None, set()
             continue
         if kind in ("space", "line"):
@@ -85,7 +86,7 @@ def split(text: str) -> list[Piece]:
         if start is not None:
             stop = position
     if start is not None:
-        pieces.append(_piece(text, start, stop, parameters, ended=False, unclosed=unclosed))
+        pieces.append(_piece(places, start, stop, parameters, ended=False, unclosed=unclosed))
     return pieces
 
 
@@ -104,11 +105,29 @@ _OPEN = {
 }
 
 
+class _Places:
+    """Lines and columns of places that come in order: each line is counted once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._at = self._begin = 0
+        self._line = 1
+
+    def of(self, offset: int) -> tuple[int, int]:
+        """Line and column, from 1, of an offset that is no smaller than the one before."""
+        lines = self.text.count("\n", self._at, offset)
+        if lines:
+            self._line += lines
+            self._begin = self.text.rfind("\n", self._at, offset) + 1
+        self._at = offset
+        return self._line, offset - self._begin + 1
+
+
 def _piece(
-    text: str, start: int, stop: int, parameters: set[str], *, ended: bool = True, unclosed: str | None = None
+    places: _Places, start: int, stop: int, parameters: set[str], *, ended: bool = True, unclosed: str | None = None
 ) -> Piece:
-    line = text.count("\n", 0, start) + 1
-    column = start - (text.rfind("\n", 0, start) + 1) + 1
+    text = places.text
+    line, column = places.of(start)
     kept = text[start:stop] if unclosed is not None else text[start:stop].rstrip()
     return Piece(kept, line, column, frozenset(parameters), ended, unclosed)
 
