@@ -42,7 +42,7 @@ class Asker:
         self.states = self._fold.states
         self.purses = Purses(policy, plan, ledger, self.states)
         self.warm_starter = WarmStarter(policy, plan, engine, ledger, entropy, self._follow)
-        self.text_starter = TextStarter(plan, engine, ledger, entropy, self._follow)
+        self.text_starter = TextStarter(plan, engine, ledger, entropy, self._follow, self._fold.delta_spent)
         self._engine = engine
         self._ledger = ledger
         self._measurer = Measurer(policy, plan, engine, entropy)

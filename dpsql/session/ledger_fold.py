@@ -1,5 +1,7 @@
 """What the ledger says of every table: the session's state is a fold of its events, and nothing else. Public."""
 
+from fractions import Fraction
+
 from dpsql.accounting import Plan
 from dpsql.ledger.event import Event, Payload
 from dpsql.ledger.protocol import Ledger
@@ -24,8 +26,13 @@ class LedgerFold:
     def restart(self) -> None:
         """Begin again with no event taken in: after an interrupt nobody knows how far the last one had come."""
         self._seen = 0
+        self._deltas: dict[int, Fraction] = {}
         for table in self._policy.tables:
             self.states[table.name] = TableState.make(table, self._plan, self._policy, self._ledger)
+
+    def delta_spent(self) -> Fraction:
+        """Delta of all selections of keys, those under way and those that were lost included."""
+        return sum(self._deltas.values(), Fraction(0))
 
     def follow(self) -> None:
         """Take in the events since the last call, of this and of other sessions."""
@@ -34,7 +41,11 @@ class LedgerFold:
             self._take(event)
 
     def _take(self, event: Event) -> None:
+        if event.kind == "free":
+            self._deltas.pop(event.reservation, None)
         if event.kind == "reserve":
+            if "delta" in event.payload:
+                self._deltas[event.reservation] = Fraction(event.payload["delta"])
             touch = self._touch_of(event.payload)
             if touch is not None:
                 touch.reserved(event.reservation, event.cost, event.payload["columns"])

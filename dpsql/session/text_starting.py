@@ -1,11 +1,13 @@
 """The first touch of a text column: its frequent keys are selected, then counted with noise of their own."""
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
 from dpsql.accounting import Plan
 from dpsql.engine.protocol import Engine
+from dpsql.errors import InternalError
 from dpsql.hypothesis import Axis, Measurement
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure, select_keys
@@ -23,8 +25,15 @@ class TextStarter:
     """Releases what the plan says of a text column before its first answer."""
 
     def __init__(
-        self, plan: Plan, engine: Engine, ledger: Ledger, entropy: Entropy, follow: Callable[[], None]
+        self,
+        plan: Plan,
+        engine: Engine,
+        ledger: Ledger,
+        entropy: Entropy,
+        follow: Callable[[], None],
+        delta_spent: Callable[[], Fraction],
     ) -> None:
+        self._delta_spent = delta_spent
         self._plan = plan
         self._engine = engine
         self._ledger = ledger
@@ -55,6 +64,9 @@ class TextStarter:
         reservation = self._starter.reserve(start.units, payload, texts.opened_before)
         if reservation is None:
             return 0.0
+        if self._delta_spent() > self._plan.delta_purse:  # the shares in the code are no longer the ledger's
+            self._ledger.free(reservation)
+            raise InternalError("the ledger's delta does not cover this selection of keys", hint="ask without it")
         text = (start.column,)
         try:
             with self._ledger.drawing(reservation):

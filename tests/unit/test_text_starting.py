@@ -1,6 +1,7 @@
 """The first touch of a text column: order of durable steps, once for good, replay, delta, how strings are answered."""
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from dpsql.accounting import Plan, calibrate
 from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.engine.memory_engine import MemoryEngine
-from dpsql.errors import BudgetExhausted
+from dpsql.errors import BudgetExhausted, InternalError
 from dpsql.ledger.event import Payload
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.query import Factor, Key, KeyedFactor, LinearQuery, linear_query
@@ -362,3 +363,18 @@ def test_a_long_list_is_paid_as_one_count() -> None:
     assert short.source == "measurement"
     assert short.error is not None
     assert short.error <= 1.96 * sigma * 2**0.5 + 2
+
+
+def test_delta_that_the_plan_does_not_cover_is_never_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = policy()
+    ledger = ledger_of(rules)
+    asker, _ = asker_of(rules, ledger)
+    asker.ask(word("k00"))
+    texts = asker.states["t"].texts
+    assert texts is not None
+    start = texts.starts["w[:1]"]
+    texts.starts["w[:1]"] = replace(start, delta=2 * start.delta)  # a later version of the code with other shares
+    noise, spent = ledger.log.count("noise"), ledger.totals().spent
+    with pytest.raises(InternalError):
+        asker.ask(word("r", column="w[:1]"))
+    assert (ledger.log.count("noise"), ledger.totals().spent) == (noise, spent)
