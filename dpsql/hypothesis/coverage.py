@@ -63,8 +63,10 @@ class Coverage:
             known = self._covered.put(key, self._ones.issuperset(key) and all(p in self._pairs for p in pairs))
         return known
 
-    def noise(self, query: LinearQuery, answer: Callable[[LinearQuery], float]) -> float:
-        """Sd, in counts, of the query from the noise of the tables that cover it; ``answer``: the model's counts.
+    def noise(self, query: LinearQuery, h: float, rows: Callable[[tuple[Factor, ...]], float]) -> float:
+        """Sd, in counts, of the query from the noise of the tables that cover it.
+
+        ``h``: the model's answer, ``rows``: its answer to a product of some of the query's factors; both at least 0.
 
         From one measurement when it covers the scope; else that of the pairs, each scaled by the share of its rows
         that the query keeps.
@@ -73,10 +75,9 @@ class Coverage:
         if len(query.scope) <= 2 or any(len(f.columns) > 1 for f in factors):
             return self._least(factors, least_axes=0)
         best = self._least(factors, least_axes=3)
-        h = max(answer(query), 0.0)
         squares = 0.0
         for f, g in combinations(factors, 2):
-            pair = max(answer(LinearQuery(query.table, (f, g))), 1.0)
+            pair = max(rows((f, g)), 1.0)
             sd = self._least((f, g), least_axes=0)
             squares += (sd * min(1.0, h / pair)) ** 2
         return min(best, sqrt(squares))
