@@ -93,27 +93,28 @@ class Coverage:
         if found is None:
             within = [m for m in self._all if len(m.axes) >= least_axes and m.columns.issuperset(columns)]
             found = self._over.put((columns, least_axes), within)
-        by_column = {f.columns[0]: f for f in factors if len(f.columns) == 1}
+        by_column = {f.columns[0]: (f, self._of(f)) for f in factors if len(f.columns) == 1}
         return self._noise.put(asked, min([self._sd(by_column, m) for m in found], default=self.total))
 
-    def _sd(self, by_column: dict[str, Factor], m: Measurement) -> float:
+    def _sd(self, by_column: dict[str, tuple[Factor, _Facts]], m: Measurement) -> float:
         """Noise of the sum of parts; a part that a query cuts counts by its share of cells."""
         squares = m.sigma**2
         for axis in m.axes:
-            factor = by_column.get(axis.columns[0])
-            squares *= axis.size if factor is None else self._spread(factor, axis)
+            found = by_column.get(axis.columns[0])
+            if found is None:
+                squares *= axis.size
+                continue
+            parts = self._of_axis[id(axis)]
+            known = found[1].spread.get(parts.number)
+            squares *= self._spread(*found, axis, parts) if known is None else known
         return sqrt(squares) if squares < inf else self.total
 
-    def _spread(self, factor: Factor, axis: Axis) -> float:
-        parts = self._of_axis[id(axis)]
-        facts = self._of(factor)
-        known = facts.spread.get(parts.number)
-        if known is None:
-            share = factor.weights / factor.unit
-            if not axis.is_cells:
-                share = np.bincount(axis.labels, weights=share, minlength=axis.size) / parts.widths
-            known = facts.spread[parts.number] = max(float(share @ share), _TINY)
-        return known
+    def _spread(self, factor: Factor, facts: _Facts, axis: Axis, parts: _Parts) -> float:
+        share = factor.weights / factor.unit
+        if not axis.is_cells:
+            share = np.bincount(axis.labels, weights=share, minlength=axis.size) / parts.widths
+        found = facts.spread[parts.number] = max(float(share @ share), _TINY)
+        return found
 
     def _of(self, factor: Factor) -> _Facts:
         known = self._facts.get(factor.digest)
