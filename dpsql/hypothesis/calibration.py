@@ -18,6 +18,7 @@ import numpy as np
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.coverage import Coverage
 from dpsql.hypothesis.measurement import Measurement, coarsen
+from dpsql.hypothesis.memo import Memo
 from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
 
 FACTOR = 1.4
@@ -58,6 +59,7 @@ class Calibration:
     def __init__(self, coverage: Coverage, answer: Callable[[LinearQuery], float]) -> None:
         self._coverage = coverage
         self._answer = answer
+        self._products: Memo[float] = Memo()
         self._regressions: dict[int, _Regression] = {}
 
     def bound(self, query: LinearQuery, factor: float = FACTOR) -> int | None:
@@ -101,6 +103,19 @@ class Calibration:
             return None
         return out
 
+    def noise(self, query: LinearQuery) -> float:
+        """Sd, in counts, that the query has from the noise of the tables that cover it."""
+        return self._coverage.noise(query, max(self._answer(query), 0.0), self._rows)
+
+    def _rows(self, factors: tuple[Factor, ...]) -> float:
+        """The model's rows, at least 0, inside a few of a query's factors."""
+        key = tuple([f.digest for f in factors])
+        known = self._products.get(key)
+        if known is None:
+            table = self._coverage.table.name
+            known = self._products.put(key, max(self._answer(LinearQuery(table, factors)), 0.0))
+        return known
+
     def _unmodelled(self, query: LinearQuery, h: float, expected: float) -> float:
         """Squared error, in counts, that interactions of three columns may add: the bootstrap has none of them.
 
@@ -108,16 +123,16 @@ class Calibration:
         column takes away from a pair.
         """
         chosen = combinations(query.factors, 2)
-        least = min((max(self._answer(LinearQuery(query.table, p)), 0.0) for p in chosen), default=h)
+        least = min([self._rows(p) for p in chosen], default=h)
         return 2.0 * h + PAIR_SHARE**2 * h * least + DEPENDENCE_SHARE**2 * (h - expected) ** 2
 
     def _describe(self, query: LinearQuery) -> tuple[Estimates, float, float, float]:
         """Public features of a query, the model's answer, the noise sd of the tables that cover it, independence's."""
         h = max(self._answer(query), 0.0)
-        singles = [max(self._answer(LinearQuery(query.table, (f,))), 0.0) for f in query.factors]
+        singles = [self._rows((f,)) for f in query.factors]
         total = self._coverage.total
         expected = total * prod(s / total for s in singles)
-        raw = self._coverage.noise(query, self._answer)
+        raw = self._coverage.noise(query, h, self._rows)
         near = min(min(s, total - s) for s in singles)
         features = np.array([1.0, _log(h), _log(raw), _log(min(singles)), _log(expected), _log(near)])
         return features, h, raw, expected

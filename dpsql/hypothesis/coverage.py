@@ -63,8 +63,10 @@ class Coverage:
             known = self._covered.put(key, self._ones.issuperset(key) and all(p in self._pairs for p in pairs))
         return known
 
-    def noise(self, query: LinearQuery, answer: Callable[[LinearQuery], float]) -> float:
-        """Sd, in counts, of the query from the noise of the tables that cover it; ``answer``: the model's counts.
+    def noise(self, query: LinearQuery, h: float, rows: Callable[[tuple[Factor, ...]], float]) -> float:
+        """Sd, in counts, of the query from the noise of the tables that cover it.
+
+        ``h``: the model's answer, ``rows``: its answer to a product of some of the query's factors; both at least 0.
 
         From one measurement when it covers the scope; else that of the pairs, each scaled by the share of its rows
         that the query keeps.
@@ -73,10 +75,9 @@ class Coverage:
         if len(query.scope) <= 2 or any(len(f.columns) > 1 for f in factors):
             return self._least(factors, least_axes=0)
         best = self._least(factors, least_axes=3)
-        h = max(answer(query), 0.0)
         squares = 0.0
         for f, g in combinations(factors, 2):
-            pair = max(answer(LinearQuery(query.table, (f, g))), 1.0)
+            pair = max(rows((f, g)), 1.0)
             sd = self._least((f, g), least_axes=0)
             squares += (sd * min(1.0, h / pair)) ** 2
         return min(best, sqrt(squares))
@@ -92,27 +93,28 @@ class Coverage:
         if found is None:
             within = [m for m in self._all if len(m.axes) >= least_axes and m.columns.issuperset(columns)]
             found = self._over.put((columns, least_axes), within)
-        by_column = {f.columns[0]: f for f in factors if len(f.columns) == 1}
+        by_column = {f.columns[0]: (f, self._of(f)) for f in factors if len(f.columns) == 1}
         return self._noise.put(asked, min([self._sd(by_column, m) for m in found], default=self.total))
 
-    def _sd(self, by_column: dict[str, Factor], m: Measurement) -> float:
+    def _sd(self, by_column: dict[str, tuple[Factor, _Facts]], m: Measurement) -> float:
         """Noise of the sum of parts; a part that a query cuts counts by its share of cells."""
         squares = m.sigma**2
         for axis in m.axes:
-            factor = by_column.get(axis.columns[0])
-            squares *= axis.size if factor is None else self._spread(factor, axis)
+            found = by_column.get(axis.columns[0])
+            if found is None:
+                squares *= axis.size
+                continue
+            parts = self._of_axis[id(axis)]
+            known = found[1].spread.get(parts.number)
+            squares *= self._spread(*found, axis, parts) if known is None else known
         return sqrt(squares) if squares < inf else self.total
 
-    def _spread(self, factor: Factor, axis: Axis) -> float:
-        parts = self._of_axis[id(axis)]
-        facts = self._of(factor)
-        known = facts.spread.get(parts.number)
-        if known is None:
-            share = factor.weights / factor.unit
-            if not axis.is_cells:
-                share = np.bincount(axis.labels, weights=share, minlength=axis.size) / parts.widths
-            known = facts.spread[parts.number] = max(float(share @ share), _TINY)
-        return known
+    def _spread(self, factor: Factor, facts: _Facts, axis: Axis, parts: _Parts) -> float:
+        share = factor.weights / factor.unit
+        if not axis.is_cells:
+            share = np.bincount(axis.labels, weights=share, minlength=axis.size) / parts.widths
+        found = facts.spread[parts.number] = max(float(share @ share), _TINY)
+        return found
 
     def _of(self, factor: Factor) -> _Facts:
         known = self._facts.get(factor.digest)

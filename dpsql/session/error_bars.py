@@ -67,7 +67,7 @@ class ErrorBars:
             return None
         found = bars.bound(query, self._factor)
         if found is None:  # too few tables to learn from: the noise of those that cover the query
-            found = max(1, ceil(RAW_LEVEL * coverage.noise(query, model.estimate)))
+            found = max(1, ceil(RAW_LEVEL * bars.noise(query)))
         # the row count is known to the simulations: its own noise reaches an answer in proportion
         share = max(model.estimate(query), 0.0) / self._total
         spread = RAW_LEVEL * self._total_noise * min(share, 1.0)

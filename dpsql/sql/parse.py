@@ -128,23 +128,20 @@ def parse(text: str) -> exp.Query | exp.Values:
 
 
 def is_bare(word: str) -> bool:
-    """Whether an ASCII word without quotes is a name of a column, of a table and after AS.
+    """Whether an ASCII word without quotes is a name wherever a name can stand: of a column, of a table, after AS.
 
-    >>> is_bare("age"), is_bare("select"), is_bare("current_date")
-    (True, False, False)
+    >>> is_bare("age"), is_bare("select"), is_bare("current_date"), is_bare("all")
+    (True, False, False, False)
     """
+    # LIST < and its kin begin a type
+    where = f"{word} = 1 AND {word} IN (1) AND {word} BETWEEN 1 AND 2 AND {word} < 1"
     try:
-        tree = parse(
-            f"SELECT COUNT(*) AS {word} FROM {word} WHERE {word} = 1 AND {word} IN (1) AND {word} BETWEEN 1 AND 2 "
-            f"AND {word} < 1"  # LIST < and its kin begin a type
-        )
+        tree = parse(f"SELECT {word}, COUNT(*) AS {word} FROM {word} WHERE {where} GROUP BY {word}")
     except Error:
         return False
-    named = [n for n in tree.walk() if type(n) in (exp.Alias, exp.Table, exp.Column)]
-    kinds = [type(n) for n in named]
-    return all(n.alias_or_name == word for n in named) and [
-        kinds.count(k) for k in (exp.Alias, exp.Table, exp.Column)
-    ] == [1, 1, 4]
+    found = [n for n in tree.walk() if type(n) in (exp.Alias, exp.Table, exp.Column)]
+    counts = [sum(type(n) is kind for n in found) for kind in (exp.Alias, exp.Table, exp.Column)]
+    return counts == [1, 1, 6] and all(n.alias_or_name == word for n in found)
 
 
 def _check_one_select(text: str, tokens: list[Token]) -> None:

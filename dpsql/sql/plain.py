@@ -1,15 +1,26 @@
 """Plain counts, the most frequent statements, read without a syntax tree: COUNT(*) where simple conditions hold.
 
 What is read here means the same on the ordinary way, which takes every statement that is not of exactly this form (and
-every one that is refused, to say why): ``SELECT COUNT(*) [AS n] FROM t [WHERE c AND c ...]``, where each condition
-compares one column with literals of its own kind: strings by ``=`` or IN, numbers by ``=``, ``<`` and so on, IN or
-BETWEEN. Everything here is public.
+every one that is refused, to say why): ``SELECT [g,] COUNT(*) [AS n] FROM t [WHERE c AND c ...] [GROUP BY g]``, where
+each condition compares one column with literals of its own kind: strings by ``=`` or IN, numbers by ``=``, ``<`` and so
+on, IN or BETWEEN. Everything here is public.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from dpsql.domain import CategoryDomain, FiniteDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain, cell_values
+import numpy as np
+
+from dpsql.domain import (
+    CategoryDomain,
+    FiniteDomain,
+    IntegerDomain,
+    NumberDomain,
+    TableDomain,
+    TextDomain,
+    Value,
+    cell_values,
+)
 from dpsql.policy import Policy
 from dpsql.query import Factor, Form, LinearQuery, Term, Weights, linear_query
 from dpsql.sql import compared, strings
@@ -25,6 +36,7 @@ RELEASED = "_released_1"
 _LONGEST = 4096
 _CACHED_CELLS = 1 << 20
 _WORDS = 1024
+_MOST_GROUPS = 256
 
 _S = r"[ \t\r\n]+"
 _O = r"[ \t\r\n]*"
@@ -33,8 +45,9 @@ _STRING = r"'[^']*(?:''[^']*)*'"
 _NUMBER = rf"-?{_O}[0-9]+(?:\.[0-9]+)?"
 _FLAGS = re.IGNORECASE | re.ASCII  # without ASCII the letters of IN would match Turkish ones
 _STATEMENT = re.compile(
-    rf"{_O}SELECT{_S}COUNT{_O}\({_O}\*{_O}\)(?:{_S}AS{_S}(?P<alias>{_WORD}))?{_S}FROM{_S}(?P<table>{_WORD})"
-    rf"(?:{_S}WHERE{_S}(?P<where>.*?))?{_O};?{_O}",
+    rf"{_O}SELECT{_S}(?:(?P<group>{_WORD}){_O},{_O})?COUNT{_O}\({_O}\*{_O}\)(?:{_S}AS{_S}(?P<alias>{_WORD}))?"
+    rf"{_S}FROM{_S}(?P<table>{_WORD})"
+    rf"(?:{_S}WHERE{_S}(?P<where>.*?))?(?:{_S}GROUP{_S}BY{_S}(?P<by>{_WORD}))?{_O};?{_O}",
     _FLAGS | re.DOTALL,
 )
 _CONDITION = re.compile(
@@ -71,15 +84,52 @@ class PlainCounts:
         alias = match["alias"]
         if alias is not None and not self._is_bare(alias):
             return None
+        counted = DirectColumn(COUNT_STAR if alias is None else alias, "a0")
         found = self._where(table, match["where"])
         if found is None:
             return None
-        form = self._form(table, found)
-        if form is None:
+        if match["group"] is None and match["by"] is None:
+            form = _form(table, _by_column(table, found).values())
+            return None if form is None else _statement(text, table, None, ((),), (form,), (counted,))
+        return self._grouped(text, table, match, found, counted)
+
+    def _grouped(
+        self, text: str, table: TableDomain, match: re.Match[str], found: Sequence[_Condition], counted: DirectColumn
+    ) -> Statement | None:
+        """A count for each value of one column that its conditions leave."""
+        domain = None if match["group"] is None else self._finite(table, match["group"])
+        if domain is None or match["by"] is None or match["by"].lower() != match["group"].lower():
             return None
-        aggregate = Aggregate("a0", "COUNT(*)", "BIGINT", (form,))
-        block = Block(RELEASED, table.name, (), (), ((),), (aggregate,))
-        return Statement(text, (block,), (DirectColumn(COUNT_STAR if alias is None else alias, "a0"),), None)
+        if domain.size > _MOST_GROUPS or not self._is_bare(match["by"]):
+            return None
+        conditions = _by_column(table, found)
+        own = conditions.pop(domain.name, None)
+        if any(factors is None for _, _, factors in conditions.values()):
+            return _statement(text, table, domain, (), (), (counted,))
+        groups, forms, values = [], [], cell_values(domain)
+        for code in range(domain.size) if own is None else np.flatnonzero(own[1]).tolist():
+            form = _form(table, [*conditions.values(), self._cell(table, domain, code)])
+            if form is None:
+                return None
+            groups.append((values[code],))
+            forms.append(form)
+        return _statement(text, table, domain, tuple(groups), tuple(forms), (counted,))
+
+    def _cell(self, table: TableDomain, domain: FiniteDomain, code: int) -> _Condition:
+        """The condition that a column has one value."""
+        key = (table.name, domain.name, code)
+        known = self._conditions.get(key)
+        if known is None:
+            weights = np.zeros(domain.size, dtype=np.int64)
+            weights[code] = 1
+            known = (domain.name, weights, _factors(table, domain.name, weights))
+            self._conditions.put(key, known, domain.size + 64)
+        return known
+
+    def _finite(self, table: TableDomain, word: str) -> FiniteDomain | None:
+        """The finite column that a word names."""
+        domain = table.by_name.get(word.lower())
+        return None if domain is None or isinstance(domain, TextDomain) or not self._is_bare(word) else domain
 
     def _where(self, table: TableDomain, where: str | None) -> list[_Condition] | None:
         """What each condition selects."""
@@ -101,28 +151,11 @@ class PlainCounts:
         return out
 
     def _condition(self, table: TableDomain, match: re.Match[str]) -> _Condition | None:
-        domain = table.by_name.get(match["column"].lower())
-        if domain is None or isinstance(domain, TextDomain) or not self._is_bare(match["column"]):
+        domain = self._finite(table, match["column"])
+        if domain is None:
             return None
         weights = _strings(domain, match) if isinstance(domain, CategoryDomain) else _numbers(domain, match)
         return None if weights is None else (domain.name, weights, _factors(table, domain.name, weights))
-
-    def _form(self, table: TableDomain, conditions: Sequence[_Condition]) -> Form | None:
-        """The product of the conditions; ``None`` when it touches too many cells."""
-        by_column: dict[str, tuple[Weights, tuple[Factor, ...] | None]] = {}
-        for column, weights, factors in conditions:
-            if column in by_column:
-                weights = by_column[column][0] * weights
-                factors = _factors(table, column, weights)
-            by_column[column] = weights, factors
-        chosen: list[Factor] = []
-        for _, factors in by_column.values():
-            if factors is None:
-                return Form(0.0)
-            chosen += factors
-        chosen.sort(key=lambda f: table.order[f.columns[0]])
-        query = LinearQuery(table.name, tuple(chosen))
-        return None if query.cells > MAX_CELLS else Form(0.0, (Term(1.0, query),))
 
     def _is_bare(self, word: str) -> bool:
         """Whether the word is a name wherever it stands here, and no keyword."""
@@ -131,6 +164,45 @@ class PlainCounts:
             known = is_bare(word)
             self._words.put(word, known, 1)
         return known
+
+
+def _by_column(table: TableDomain, conditions: Sequence[_Condition]) -> dict[str, _Condition]:
+    """One condition for each column: the product of its conditions."""
+    out: dict[str, _Condition] = {}
+    for condition in conditions:
+        column, weights, _ = condition
+        if column in out:
+            weights = out[column][1] * weights
+            condition = column, weights, _factors(table, column, weights)
+        out[column] = condition
+    return out
+
+
+def _form(table: TableDomain, conditions: Iterable[_Condition]) -> Form | None:
+    """The product of conditions on different columns; ``None`` when it touches too many cells."""
+    chosen: list[Factor] = []
+    for _, _, factors in conditions:
+        if factors is None:
+            return Form(0.0)
+        chosen += factors
+    chosen.sort(key=lambda f: table.order[f.columns[0]])
+    query = LinearQuery(table.name, tuple(chosen))
+    return None if query.cells > MAX_CELLS else Form(0.0, (Term(1.0, query),))
+
+
+def _statement(
+    text: str,
+    table: TableDomain,
+    group: FiniteDomain | None,
+    groups: tuple[tuple[Value, ...], ...],
+    forms: tuple[Form, ...],
+    columns: tuple[DirectColumn, ...],
+) -> Statement:
+    aggregate = Aggregate("a0", "COUNT(*)", "BIGINT", forms)
+    if group is None:
+        return Statement(text, (Block(RELEASED, table.name, (), (), groups, (aggregate,)),), columns, None)
+    block = Block(RELEASED, table.name, ("g0",), (group.sql_type,), groups, (aggregate,))
+    return Statement(text, (block,), (DirectColumn(group.name, "g0"), *columns), None)
 
 
 def _strings(domain: CategoryDomain, match: re.Match[str]) -> Weights | None:

@@ -116,7 +116,7 @@ def test_noise_of_a_query_is_that_of_its_best_table() -> None:
         TABLE, [Factor(("a",), np.array([1, 1, 0, 0, 0, 0, 0, 0])), Factor(("b",), np.array([1, 0, 0, 0, 0]))]
     )
     assert q is not None
-    assert coverage.noise(q, lambda _: 0.0) == pytest.approx(min(10.0 * 2**0.5, 4.0 * 8**0.5))
+    assert coverage.noise(q, 0.0, lambda _: 0.0) == pytest.approx(min(10.0 * 2**0.5, 4.0 * 8**0.5))
 
 
 def test_cut_parts_are_taken_in_or_left_out_whole() -> None:

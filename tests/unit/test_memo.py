@@ -61,9 +61,11 @@ def test_what_is_remembered_changes_no_bit(monkeypatch: pytest.MonkeyPatch, most
     for query in (*queries, *reversed(queries)):
         other, again = Coverage(TABLE, TOTAL, found), absorbed(found)
         assert model.answer(query) == again.answer(fresh(query))
-        assert coverage.noise(query, model.answer) == other.noise(fresh(query), again.answer)
-        mine, theirs = coverage.rounded(query), other.rounded(fresh(query))
-        assert [q and q.key for q in mine] == [q and q.key for q in theirs]
+        rows = model.answer(query)
+        mine, theirs = (lambda f, m=m: m.answer(LinearQuery("t", f)) for m in (model, again))
+        assert coverage.noise(query, rows, mine) == other.noise(fresh(query), rows, theirs)
+        cut, again_cut = coverage.rounded(query), other.rounded(fresh(query))
+        assert [q and q.key for q in cut] == [q and q.key for q in again_cut]
 
 
 def test_the_latest_are_kept() -> None:

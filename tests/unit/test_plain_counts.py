@@ -51,12 +51,11 @@ def described(statement: Statement) -> object:
     def query(q: LinearQuery) -> object:
         return q.table, q.key, q.scope, [(f.columns, f.unit, f.weights.tolist()) for f in q.factors], q.keyed
 
-    (form,) = aggregate.numerator
-    terms = [(t.coefficient, query(t.query)) for t in form.terms]
+    terms = [(f.constant, [(t.coefficient, query(t.query)) for t in f.terms]) for f in aggregate.numerator]
     rest = (aggregate.column, aggregate.label, aggregate.sql_type, aggregate.denominator, aggregate.low, aggregate.high)
     shape = (block.name, block.table, block.group_columns, block.group_types, block.groups, block.needs_intervals)
     outer = (statement.direct, statement.outer_sql, statement.row_column, statement.outer_columns)
-    return statement.text, shape, rest, form.constant, terms, outer, statement.public_tables
+    return statement.text, shape, rest, terms, outer, statement.public_tables
 
 
 READ = [
@@ -74,6 +73,12 @@ READ = [
     "SELECT COUNT(*) FROM people WHERE city IN ('')",
     "SELECT COUNT(*) FROM people WHERE weight = 0.10000000000000",
     "SELECT COUNT(*) FROM people WHERE date = 'x' AND order = 'y'",
+    "SELECT age, COUNT(*) FROM people GROUP BY age",
+    "SELECT CITY , count(*) AS n FROM people WHERE age > 3 AND City IN ('it''s', 'Brno') GROUP BY city;",
+    "SELECT city, COUNT(*) FROM people WHERE city = 'x GROUP BY age' GROUP BY city",
+    "SELECT member, COUNT(*) AS age FROM people WHERE age BETWEEN 5 AND 4 GROUP BY member",
+    "SELECT member, COUNT(*) FROM people WHERE weight = 0.1 GROUP BY MEMBER",
+    "SELECT weight, COUNT(*) AS weight FROM people WHERE weight < 1 AND weight > 0.1 GROUP BY weight",
 ]
 
 
@@ -110,6 +115,14 @@ LEFT = [
     "SELECT COUNT(*) FROM people p WHERE age = 3",
     "SELECT COUNT(*) FROM people WHERE age = 3 LIMIT 1",
     "SELECT COUNT(*) FROM people GROUP BY age",
+    "SELECT age, COUNT(*) FROM people",
+    "SELECT age, COUNT(*) FROM people GROUP BY city",
+    "SELECT age, COUNT(*) FROM people GROUP BY 1",
+    "SELECT age, COUNT(*) FROM people GROUP BY ALL",
+    "SELECT age AS a, COUNT(*) FROM people GROUP BY age",
+    "SELECT name, COUNT(*) FROM people GROUP BY name",
+    "SELECT age, COUNT(*) FROM people GROUP BY age ORDER BY age",
+    "SELECT age, COUNT(*) FROM people WHERE city = 'x GROUP BY age",
     "SELECT COUNT(*) FROM people WHERE age = 3 AND",
     "SELECT COUNT(*) FROM people WHERE age = 3; SELECT 1",
     "SELECT COUNT(*) FROM people WHERE age = -- 3\n 4",
@@ -149,7 +162,10 @@ def test_random_conjunctions_mean_the_same(ordinary: FrontEnd, plain: PlainCount
 
     read = 0
     for _ in range(400):
-        text = "SELECT COUNT(*) FROM people WHERE " + " AND ".join(condition() for _ in range(rng.randint(1, 4)))
+        group = rng.choice(["", "", "age", "weight", "member", "City"])
+        text = f"SELECT {group + ', ' if group else ''}COUNT(*) FROM people WHERE "
+        text += " AND ".join(condition() for _ in range(rng.randint(1, 4)))
+        text += f" GROUP BY {group}" if group else ""
         found = plain.lower(text)
         if found is not None:
             read += 1
