@@ -28,6 +28,7 @@ PEERS: dict[str, Peer] = {
     for p in (
         DpsqlSession(),
         Gaussian(),
+        Gaussian("gaussian-plain", "the same, not cut at 0", cut=False),
         OpenDpCounts(),
         SMARTNOISE,
         Histogram(),

@@ -1,7 +1,8 @@
 """Noise for each statement, told in advance how many different ones will come: the strongest user of a noise library.
 
 Told the number of *distinct* questions (a cache makes repeats free, with the same number), the cells of a GROUP BY
-count as one release (they are disjoint), the accountant is dpsql's own, and answers are cut at 0.
+count as one release (they are disjoint), the accountant is dpsql's own, and answers are cut at 0. ``gaussian-plain`` is
+the same user who shows noisy answers as they are.
 """
 
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ class Gaussian:
 
     name: str = "gaussian"
     title: str = "Gaussian per statement, told k"
+    cut: bool = True
 
     def refuses(self, task: Task) -> str | None:
         return None
@@ -26,5 +28,6 @@ class Gaussian:
         plan = task.plan
         sigma = float(plan.release_sigma(plan.release_budget)) * len(task.asked) ** 0.5
         rng = np.random.default_rng([task.seed, 1])
-        noisy = [np.maximum(0, t + np.rint(rng.normal(0.0, sigma, len(t)))) for t in task.truths]
+        least = 0.0 if self.cut else -np.inf
+        noisy = [np.maximum(least, t + np.rint(rng.normal(0.0, sigma, len(t)))) for t in task.truths]
         return Given(noisy, f"sigma {sigma:.0f}, {len(task.asked):,} distinct")
