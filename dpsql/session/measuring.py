@@ -19,7 +19,8 @@ from dpsql.session.table_state import TableState, measurement_axes
 
 MOST_WAITING = 2048
 MANY_KEYS = 8
-"""A question that lists more keys is paid as one count: a sum over its keys would add up their noise."""
+"""Where a first touch teaches the keys, a question that lists more of them is paid as one count: a sum over its keys
+would add up their noise."""
 
 Found = Callable[[LinearQuery], tuple[int, float] | None]
 """``(value, sd)`` in counts of a query that a hard round determines, else ``None``."""
@@ -59,7 +60,8 @@ class Measurer:
         if state.warmed(query) and isinstance(model.dense, WideHypothesis):
             payload, measurement = self._wide(state, model.dense, query, same)
             return payload, measurement.answer
-        if query.keyed is not None and len(query.keyed.keys) > MANY_KEYS and all(q is query for q in same):
+        many = query.keyed is not None and len(query.keyed.keys) > MANY_KEYS
+        if many and state.texts is not None and all(q is query for q in same):
             return self._many_keys(state, model, query)
         measurement = self._scope(state, model, query, same, state.net.sigma)
         return encode_measurement(CONTINGENCY, measurement), measurement.answer
