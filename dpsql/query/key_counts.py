@@ -7,7 +7,7 @@ import numpy as np
 from dpsql.query.linear import Counts
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)  # a repr would print strings of private rows
 class KeyCounts:
     """``counts[i]`` counted rows hold the string ``keys[i]``; every string that occurs, NULL left out.
 

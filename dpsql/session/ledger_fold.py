@@ -28,7 +28,10 @@ class LedgerFold:
         self._seen = 0
         self._deltas: dict[int, Fraction] = {}
         for table in self._policy.tables:
+            before = self.states.get(table.name)
             self.states[table.name] = TableState.make(table, self._plan, self._policy, self._ledger)
+            if before is not None:
+                self.states[table.name].progress = before.progress
 
     def delta_spent(self) -> Fraction:
         """Delta of all selections of keys, those under way and those that were lost included."""

@@ -66,6 +66,7 @@ class TextStarter:
             return 0.0
         if self._delta_spent() > self._plan.delta_purse:  # the shares in the code are no longer the ledger's
             self._ledger.free(reservation)
+            self._follow()
             raise InternalError("the ledger's delta does not cover this selection of keys", hint="ask without it")
         text = (start.column,)
         try:

@@ -94,3 +94,10 @@ def test_nothing_occurs_nothing_is_shown() -> None:
 def test_a_selection_without_noise_or_threshold_is_refused(sigma: int, threshold: int) -> None:
     with pytest.raises(InternalError):
         select_keys(Private(FOUND), Fraction(sigma), threshold, SeededEntropy(1))
+
+
+def test_no_repr_shows_a_string_or_a_count() -> None:
+    found = key_counts({"secret": 1234567})
+    for text in (repr(found), str(found), f"{found}", repr(Private(found))):
+        assert "secret" not in text
+        assert "1234567" not in text
