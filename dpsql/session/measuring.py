@@ -8,11 +8,12 @@ import numpy as np
 
 from dpsql.accounting import Plan
 from dpsql.engine.protocol import Engine
-from dpsql.hypothesis import Axis, Measurement, TableModel, WideHypothesis, coarsen
+from dpsql.hypothesis import Axis, Measurement, TableModel, WideHypothesis
 from dpsql.mechanism import Entropy, measure
 from dpsql.policy import Policy
 from dpsql.private import Private
 from dpsql.query import Counts, Key, LinearQuery, sort_key
+from dpsql.session.parts import counted_parts
 from dpsql.session.payload import ANSWER, CONTINGENCY, ONE_COUNT, encode_measurement, encode_measurements
 from dpsql.session.planning import contingency_l2_squared
 from dpsql.session.table_state import TableState, measurement_axes
@@ -120,9 +121,7 @@ class Measurer:
         text: tuple[str, ...] = (),
         keys: tuple[Key, ...] = (),
     ) -> Measurement:
-        scope = tuple(c for a in axes for c in a.columns)
-        counts = self._engine.keyed_counts(table, text, keys, scope) if text else self._engine.contingency(table, scope)
-        parts = counts.map(lambda c: np.asarray(coarsen(c, axes, bool(text)), dtype=np.int64))
+        parts = counted_parts(self._engine, table, axes, text, keys)
         return Measurement(table, axes, measure(parts, sigma, self._entropy), float(sigma), text, keys)
 
 

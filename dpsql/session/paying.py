@@ -3,20 +3,18 @@
 from collections.abc import Callable, Sequence
 from math import ceil
 
-import numpy as np
-
 from dpsql.accounting import Accountant, Plan
 from dpsql.engine.protocol import Engine
 from dpsql.errors import BudgetExhausted, InternalError
-from dpsql.hypothesis import Axis, Measurement, TableModel, coarsen
+from dpsql.hypothesis import Measurement, TableModel
 from dpsql.ledger.event import Totals
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure
 from dpsql.policy import Policy
-from dpsql.private import Private
-from dpsql.query import Counts, LinearQuery
+from dpsql.query import LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import from_measurement, untested
+from dpsql.session.parts import counted_parts
 from dpsql.session.payload import CONTINGENCY, encode_measurement
 from dpsql.session.planning import question_cost
 from dpsql.session.purses import Purses
@@ -56,7 +54,7 @@ class Payer:
         for q in queries:
             q.check_sensitivity()
         axes = own_axes(queries)
-        counts = self._counts(query.table, axes)  # an engine that fails charges nothing
+        counts = counted_parts(self._engine, query.table, axes)  # an engine that fails charges nothing
 
         def check(totals: Totals) -> None:
             self._accountant.check(totals.spent, totals.reserved + kept, self._cost)
@@ -79,12 +77,6 @@ class Payer:
             self._ledger.release(reservation, payload, [(q.key, a) for q, a in zip(queries, answers, strict=True)])
         self._follow()
         return answers
-
-    def _counts(self, table: str, axes: tuple[Axis, ...]) -> Private[Counts]:
-        columns = tuple(c for a in axes for c in a.columns)
-        return self._engine.contingency(table, columns).map(
-            lambda cells: np.asarray(coarsen(cells, axes), dtype=np.int64)
-        )
 
     def _answers(self, measurement: Measurement, queries: Sequence[LinearQuery]) -> list[Answer]:
         answers, charged = [], self._plan.epsilon_share(self._cost)

@@ -2,17 +2,14 @@
 
 from collections.abc import Callable
 
-import numpy as np
-
 from dpsql.accounting import Plan
 from dpsql.domain import TableDomain
 from dpsql.engine.protocol import Engine
-from dpsql.hypothesis import Axis, Measurement, PlannedContingency, coarsen
+from dpsql.hypothesis import Measurement, PlannedContingency
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure
 from dpsql.policy import Policy
-from dpsql.private import Private
-from dpsql.query import Counts
+from dpsql.session.parts import counted_parts
 from dpsql.session.payload import CONTINGENCY, encode_measurements
 from dpsql.session.planning import contingency_l2_squared, is_narrow
 from dpsql.session.starting import Starter, Step
@@ -77,7 +74,7 @@ class WarmStarter:
         axes = [warm.axes(p) for p, _ in pending]
         if is_narrow(table):  # counted once; every contingency is then a sum over it
             self._engine.contingency(name, tuple(c.name for c in table.finite))
-        counts = [self._counts(name, p.columns, a) for (p, _), a in zip(pending, axes, strict=True)]
+        counts = [counted_parts(self._engine, name, a) for a in axes]
         columns = [list(p.columns) for p, _ in pending]
         payload = {"purpose": PURPOSE, "table": name, "columns": columns}
         reservation = self._starter.reserve(cost, payload, warm.opened_before)
@@ -97,8 +94,3 @@ class WarmStarter:
             raise
         self._follow()
         return self._plan.epsilon_share(cost)
-
-    def _counts(self, table: str, columns: tuple[str, ...], axes: tuple[Axis, ...]) -> Private[Counts]:
-        return self._engine.contingency(table, columns).map(
-            lambda cells: np.asarray(coarsen(cells, axes), dtype=np.int64)
-        )
