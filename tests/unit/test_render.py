@@ -251,7 +251,7 @@ hard rounds  14 left: so often may the model still prove wrong
 warm start   ████████████████████  0.77 of 0.77 planned
 hard rounds  ██████████░░░░░░░░░░  0.1 of 0.2 planned
 
-adult  contingencies + net; a typical answer within ±43 (95 %, foreseen)
+adult  contingencies + net; noise of a typical answer ±43 (95 %, foreseen)
 pets   frequent strings + net
 """
     )

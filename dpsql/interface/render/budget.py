@@ -55,7 +55,7 @@ def _table(table: TableOutlook, style: Style) -> str:
     if table.error is None:
         return escape(table.strategy)
     within = f"{style.plus_minus}{error(table.error, 0)}"
-    return f"{escape(table.strategy)}; a typical answer within {within} (95 %, foreseen)"
+    return f"{escape(table.strategy)}; noise of a typical answer {within} (95 %, foreseen)"
 
 
 def bar(share: float, style: Style, columns: int = BAR) -> str:
