@@ -1,21 +1,16 @@
 """Sessions killed while they pay for a question: nothing shown is missing, what may have been drawn stays spent."""
 
-import multiprocessing
-import signal
 from pathlib import Path
 
 import pytest
 
 from tests.durability import session_script as script
+from tests.durability.killing import STEPS, kill_while_asking
 from tests.support import city
-
-processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["tests.durability.ledger_script", "tests.durability.session_script"])
 
 QUESTIONS = 2
 PRIVACY = f"epsilon = 1.0\ndelta = 1e-6\nplanned_queries = {QUESTIONS}\n"
 POLICY = "\n".join(line for line in city.policy_text(PRIVACY).splitlines() if '"text"' not in line)
-STEPS = ["reserve:appended", "reserve:committed", "release:begin", "release:appended", "release:committed"]
 QUESTION = "SELECT age, member, COUNT(*) FROM people GROUP BY ALL"
 
 
@@ -28,10 +23,7 @@ def registry_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_question_is_paid_before_it_is_shown_and_lost_at_most_once(tmp_path: Path, step: str) -> None:
     script.prepare(tmp_path / "original", policy=POLICY)
     directory = script.copied(tmp_path / "original", tmp_path / "copy")
-    process = processes.Process(target=script.ask_until_step, args=(directory, QUESTION, step, 2))  # 1: the row count's
-    process.start()
-    process.join(60)
-    assert process.exitcode == -signal.SIGKILL
+    kill_while_asking(directory, QUESTION, step, 2)  # 1: the row count's
     with script.connect(directory) as con:
         reserved = step != "reserve:appended"  # nothing was durable before that
         assert script.ledger_of(con).totals().reserved == 0

@@ -1,20 +1,15 @@
 """Sessions killed while they select the keys of a text column: what may have been drawn is not drawn again."""
 
-import multiprocessing
-import signal
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from tests.durability import session_script as script
+from tests.durability.killing import STEPS, kill_while_asking
 from tests.support import city
 
-processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["tests.durability.ledger_script", "tests.durability.session_script"])
-
 POLICY = city.policy_text("epsilon = 8.0\ndelta = 1e-6\n", "hard_rounds = 5\n")
-STEPS = ["reserve:appended", "reserve:committed", "release:begin", "release:appended", "release:committed"]
 QUESTION = "SELECT name, COUNT(*) FROM people GROUP BY name"
 
 
@@ -27,10 +22,7 @@ def registry_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_selection_is_made_once(tmp_path: Path, step: str) -> None:
     script.prepare(tmp_path / "original", policy=POLICY)
     directory = script.copied(tmp_path / "original", tmp_path / "copy")
-    process = processes.Process(target=script.ask_until_step, args=(directory, QUESTION, step, 2))  # 1: the row count's
-    process.start()
-    process.join(60)
-    assert process.exitcode == -signal.SIGKILL
+    kill_while_asking(directory, QUESTION, step, 2)  # 1: the row count's
     lost = step not in ("reserve:appended", "release:committed")
     shown = []
     for _ in range(2):

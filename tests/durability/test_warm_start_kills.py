@@ -1,19 +1,14 @@
 """Sessions killed in the middle of a warm start: the next one goes on, nothing is measured twice, the budget holds."""
 
-import multiprocessing
-import signal
 from pathlib import Path
 
 import pytest
 
 from tests.durability import session_script as script
+from tests.durability.killing import STEPS, kill_while_asking
 from tests.support import city
 
-processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["tests.durability.ledger_script", "tests.durability.session_script"])
-
 POLICY = city.policy_text("epsilon = 8.0\ndelta = 1e-6\n", "hard_rounds = 5\n")
-STEPS = ["reserve:appended", "reserve:committed", "release:begin", "release:appended", "release:committed"]
 QUESTION = "SELECT age, member, COUNT(*) FROM people GROUP BY ALL"
 
 
@@ -27,10 +22,7 @@ def test_the_next_session_goes_on_where_the_killed_one_stopped(tmp_path: Path, s
     script.prepare(tmp_path / "original", policy=POLICY)
     for occurrence in (2, 3):  # the first is the row count's
         directory = script.copied(tmp_path / "original", tmp_path / f"{occurrence}")
-        process = processes.Process(target=script.ask_until_step, args=(directory, QUESTION, step, occurrence))
-        process.start()
-        process.join(60)
-        assert process.exitcode == -signal.SIGKILL
+        kill_while_asking(directory, QUESTION, step, occurrence)
         with script.connect(directory) as con:
             before = script.ledger_of(con).totals()
             assert before.reserved == 0

@@ -1,7 +1,5 @@
 """One query's way: cache, measurement, test, hard round; what is durable before what; replay."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +19,7 @@ from dpsql.query import Counts, Factor, Key, KeyedFactor, LinearQuery, linear_qu
 from dpsql.session.asking import Asker
 from dpsql.session.planning import make_plan
 from tests.support.entropy import SeededEntropy
+from tests.support.warm import Recorder
 
 TABLE = TableDomain(
     "t",
@@ -49,32 +48,6 @@ def word(*keys: str | None) -> LinearQuery:
     query = linear_query(TABLE, [], keyed)
     assert query is not None
     return query
-
-
-class Recorder(MemoryLedger):
-    """A ledger that keeps the order of what happens to it."""
-
-    def __init__(self, header: dict[str, str], log: list[str]) -> None:
-        super().__init__(header)
-        self.log = log
-
-    def reserve(self, cost: int, check: Callable[[Totals], None], payload: Any) -> int:
-        number = super().reserve(cost, check, payload)
-        self.log.append("reserve")
-        return number
-
-    def hard(self, reservation: int, payload: Any) -> None:
-        super().hard(reservation, payload)
-        self.log.append("hard")
-
-    def release(self, reservation: int, payload: Any, answers: Any = ()) -> None:
-        super().release(reservation, payload, answers)
-        self.log.append("release")
-
-    @contextmanager
-    def drawing(self, reservation: int) -> Iterator[None]:
-        with super().drawing(reservation):
-            yield
 
 
 class Coins(SeededEntropy):
