@@ -15,7 +15,7 @@ def selection_threshold(sigma: Fraction, delta: Fraction, rows: int) -> int:
     Hardly larger than it must be. A key is shown when its count plus discrete Gaussian noise of scale ``sigma`` exceeds
     tau. A unit of c = ``rows`` rows has at most c keys to itself, each on at most c rows; each of them is shown with
     probability at most P[Z > tau - c] <= Q((tau - c) / sigma) (Canonne, Kamath, Steinke 2020, Prop. 25), which Mills'
-    bound Q(x) <= exp(-x^2 / 2) / (x sqrt(2 pi)) replaces by a little more. ``InternalError`` for arguments out of range.
+    bound Q(x) <= exp(-x^2 / 2) / (x sqrt(2 pi)) replaces by a little more. ``InternalError`` when out of range.
 
     >>> selection_threshold(Fraction(10), Fraction(1, 10**7), 1)
     54
