@@ -26,7 +26,7 @@ class LedgerFold:
     def restart(self) -> None:
         """Begin again with no event taken in: after an interrupt nobody knows how far the last one had come."""
         self._seen = 0
-        self._deltas: dict[int, Fraction] = {}
+        self._deltas: dict[int, tuple[tuple[str, str], Fraction]] = {}
         for table in self._policy.tables:
             before = self.states.get(table.name)
             self.states[table.name] = TableState.make(table, self._plan, self._policy, self._ledger)
@@ -34,8 +34,14 @@ class LedgerFold:
                 self.states[table.name].progress = before.progress
 
     def delta_spent(self) -> Fraction:
-        """Delta of all selections of keys, those under way and those that were lost included."""
-        return sum(self._deltas.values(), Fraction(0))
+        """Delta of all selections of keys, those under way and those that were lost included.
+
+        Each is made once: what several sessions reserve for it at the same time is freed by all but the first.
+        """
+        largest: dict[tuple[str, str], Fraction] = {}
+        for what, delta in self._deltas.values():
+            largest[what] = max(delta, largest.get(what, delta))
+        return sum(largest.values(), Fraction(0))
 
     def follow(self) -> None:
         """Take in the events since the last call, of this and of other sessions."""
@@ -48,7 +54,8 @@ class LedgerFold:
             self._deltas.pop(event.reservation, None)
         if event.kind == "reserve":
             if "delta" in event.payload:
-                self._deltas[event.reservation] = Fraction(event.payload["delta"])
+                what = event.payload["table"], str(event.payload["columns"])
+                self._deltas[event.reservation] = what, Fraction(event.payload["delta"])
             touch = self._touch_of(event.payload)
             if touch is not None:
                 touch.reserved(event.reservation, event.cost, event.payload["columns"])

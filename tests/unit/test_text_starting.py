@@ -391,3 +391,22 @@ def test_delta_that_the_plan_does_not_cover_is_never_spent(monkeypatch: pytest.M
         with pytest.raises(InternalError):
             asker.ask(word("r", column="w[:1]"))
     assert (ledger.log.count("noise"), ledger.totals().spent) == (noise, spent)
+
+
+def test_what_another_session_reserves_at_the_same_time_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = policy()
+    ledger = ledger_of(rules)
+    asker, _ = asker_of(rules, ledger)
+    asker.ask(word("r", column="w[:1]"))  # half of the purse
+    start = text_starts(asker.plan, rules, TABLE)["w"]
+    payload = {"purpose": PURPOSE, "table": "t", "columns": [["w"]], "delta": str(start.delta), "burn": start.units}
+    original = ledger.reserve
+
+    def crowded(cost: int, check: Any, mine: Any) -> int:
+        number = original(cost, check, mine)
+        if mine["purpose"] == PURPOSE:
+            original(start.units, lambda totals: None, payload)  # a second session, a moment later
+        return number
+
+    monkeypatch.setattr(ledger, "reserve", crowded)
+    assert asker.ask(word("k00")).charged > 0
