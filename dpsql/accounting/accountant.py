@@ -1,4 +1,4 @@
-"""The accountant: a privacy filter of one frozen order, as a value. It refuses before data are touched. Public."""
+"""The accountant: the privacy filter of a frozen plan, as a value. It refuses before data are touched. Public."""
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -27,8 +27,9 @@ class Purse:
 class Accountant:
     """Checks charges against ``total_units``; ``epsilon`` only scales what errors show.
 
-    The order is frozen with the plan, so charges are single integers that add (docs/privacy.md). A filter that goes on
-    while *some* order still fits is unsound for adaptive steps, so an accountant knows no orders at all.
+    ``hard_rounds`` of ``test_cost`` units each are for tests alone and the rest is for noise alone: neither can pay for
+    the other (docs/privacy.md, theorem 2). Charges are integers that add. A filter that goes on while *some* order
+    still fits is unsound for adaptive steps, so an accountant knows no orders at all.
 
     >>> accountant = Accountant(10, purses=(Purse("tests", 6), Purse("releases", 4)))
     >>> accountant.charge("tests", 5).purse("tests").left
@@ -42,13 +43,15 @@ class Accountant:
     total_units: int
     epsilon: Fraction = Fraction(1)
     purses: tuple[Purse, ...] = field(default=())
+    hard_rounds: int = 0
+    test_cost: int = 0
 
     def __post_init__(self) -> None:
         if self.total_units < 0 or any(purse.planned < 0 or purse.spent < 0 for purse in self.purses):
             raise InternalError("a budget is never negative")
         if len({purse.name for purse in self.purses}) < len(self.purses):
             raise InternalError("two purses have the same name")
-        if sum(purse.planned for purse in self.purses) > self.total_units:
+        if max(self.hard_rounds * self.test_cost, sum(purse.planned for purse in self.purses)) > self.total_units:
             raise InternalError("the purses hold more than the budget")
 
     @classmethod
@@ -59,17 +62,25 @@ class Accountant:
             Purse(MEASUREMENTS, plan.hard_rounds * plan.measure_cost),
             Purse(RELEASES, plan.release_budget),
         )
-        return cls(plan.total_units, plan.epsilon, purses)
+        return cls(plan.total_units, plan.epsilon, purses, plan.hard_rounds, plan.test_cost)
 
-    def check(self, spent: int, reserved: int, cost: int) -> None:
-        """The filter: spent + open reservations + cost <= total, or ``BudgetExhausted``. Changes nothing.
+    def check(self, spent: int, reserved: int, cost: int, *, tested: int = 0, tests: int = 0) -> None:
+        """The filter: spent + open reservations + cost within both budgets, or ``BudgetExhausted``. Changes nothing.
 
-        Feldman, Zrnic 2021, Thm 3.1 for one Renyi order; docs/privacy.md for tests and reservations.
+        ``tested``: how many charges in ``spent`` and ``reserved`` are for a test; ``tests``: 1 where ``cost`` is.
+        Feldman, Zrnic 2021, Thm 3.1 for one Renyi order; docs/privacy.md for tests, reservations and theorem 2.
         """
-        self._whole(spent, reserved, cost)
-        left = self.total_units - spent - reserved
-        if cost > left:
-            raise self._exhausted("the privacy budget does not cover this", cost, left)
+        self._whole(spent, reserved, cost, tested, tests)
+        left = self.noise_left(spent + reserved, tested)
+        if cost - tests * self.test_cost > left:
+            raise self._exhausted("the privacy budget does not cover this", cost, left + tests * self.test_cost)
+        if tests > 0 and tested + tests > self.hard_rounds:
+            raise self._exhausted("the privacy budget does not cover another test", cost, left)
+
+    def noise_left(self, units: int, tested: int) -> int:
+        """Units left for noise where ``units`` are gone, ``tested`` tests among them; never below 0."""
+        noise = self.total_units - self.hard_rounds * self.test_cost
+        return max(0, noise - max(0, units - tested * self.test_cost))
 
     def check_purse(self, name: str, cost: int) -> None:
         """Whether the purse alone covers ``cost`` units, or ``BudgetExhausted``. Changes nothing."""

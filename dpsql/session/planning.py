@@ -54,7 +54,8 @@ def _own_noise_plan(policy: Policy) -> Plan | None:
     privacy, mechanism = policy.privacy, policy.mechanism
     if mechanism.strategy != "auto" or mechanism.hard_rounds is not None or any(t.text for t in policy.tables):
         return None
-    plan = replace(calibrate(privacy.epsilon, privacy.delta, hard_rounds=0), questions=privacy.planned_queries)
+    number = privacy.planned_queries
+    plan = replace(calibrate(privacy.epsilon, privacy.delta, hard_rounds=0, releases=number), questions=number)
     return plan if question_cost(plan, policy) > 0 else None
 
 
@@ -83,10 +84,26 @@ def _warm_plan(policy: Policy) -> Plan:
     share = float(policy.mechanism.warm_start)
     purse = privacy.delta * DELTA_SHARE if any(has_text_start(policy, t) for t in policy.tables) else Fraction(0)
     for rounds in WARM_HARD_ROUNDS if chosen is None else (chosen,):
-        plan = calibrate(privacy.epsilon, privacy.delta, hard_rounds=rounds, release_share=share, delta_purse=purse)
+        plan = calibrate(
+            privacy.epsilon,
+            privacy.delta,
+            hard_rounds=rounds,
+            release_share=share,
+            delta_purse=purse,
+            releases=_releases(policy),
+        )
         if plan.hard_rounds == 0 or all(_threshold_is_high(plan, policy, table) for table in policy.tables):
             break
     return plan
+
+
+def _releases(policy: Policy) -> int:
+    """About how many releases the starts of all tables will make: row counts, columns, pairs, and three for a text."""
+    number = 0
+    for table in policy.tables:
+        columns = sum(c.size > 1 for c in table.finite)
+        number += 1 + columns + comb(columns, 2) + 3 * len(table.text)
+    return number
 
 
 def _threshold_is_high(plan: Plan, policy: Policy, table: TableDomain) -> bool:
