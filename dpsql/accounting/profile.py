@@ -1,8 +1,8 @@
 """The privacy profile of a plan with two purses: delta at epsilon, from above. Public, deterministic, no randomness.
 
 All steps together are dominated by the loss X_T + G_S (docs/privacy.md, theorem 2): G_S ~ N(S/2, S) for Gaussian
-releases of precision S = sum of D2^2 / s^2, and X_T, a sum of T independent J = (r - 1) E - (1 - 1/r) E' with r = exp(v)
-and standard exponential E, E', for T hard rounds whose tests have steps of at most v.
+releases of precision S = sum of D2^2 / s^2, and X_T for T hard rounds whose tests have steps of at most v, a sum of T
+independent J = (r - 1) E - (1 - 1/r) E' with r = exp(v) and standard exponential E, E'.
 """
 
 import math

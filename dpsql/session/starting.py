@@ -44,7 +44,7 @@ class Starter:
         charged, begin = 0.0, monotonic()
         while True:
             step = next_step()
-            if step is not None and self._affordable(step.cost):
+            if step is not None and step.cost <= self.affordable():
                 charged += step.make()
                 continue
             if step is not None:
@@ -87,10 +87,10 @@ class Starter:
             return None
         return reservation
 
-    def _affordable(self, cost: int) -> bool:
+    def affordable(self) -> int:
+        """Units that are left for noise beside what is spent and reserved."""
         totals = self._ledger.totals()
-        held, tested = totals.spent + totals.reserved, totals.tested + totals.testing
-        return cost <= self._accountant.noise_left(held, tested)
+        return self._accountant.noise_left(totals.spent + totals.reserved, totals.tested + totals.testing)
 
     def _is_spent(self, cost: int) -> bool:
         """Whether what is spent leaves no room for ``cost`` beside the hard round that a session keeps in reserve."""
