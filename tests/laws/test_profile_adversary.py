@@ -181,7 +181,7 @@ def test_an_adversary_that_may_turn_around_beats_the_one_sided_loss(step: float)
     assert reached(epsilon, 0.0, 1, step) > 1.2 * one_sided
 
 
-@pytest.mark.parametrize("step", [0.03, 0.3, 1.0])
+@pytest.mark.parametrize("step", [0.03, 0.3, 1.0, 4.0])
 def test_one_hard_round_has_its_closed_form(step: float) -> None:
     """The oracle, and the bound: (r - 1)/(r + 1) exp(-epsilon / (r - 1)) (docs/privacy.md, F of the key inequality)."""
     r = math.exp(step)
