@@ -57,8 +57,8 @@ def calibrate(
     ``release_share``: share in [0, 1) of the squared precision S_total for planned releases outside hard rounds; the
     rest S gives each hard round 1/sigma^2 = f S/T and slope^2 = (1 - f) S/T. S_total is the largest for which
     T s(slope, a)/a + alpha f S/2 + alpha release_share S_total/2 meets (epsilon, delta - delta_purse) at the best
-    alpha, which the plan freezes (docs/privacy.md); or for which the privacy profile does, where that is more for about
-    ``releases`` releases of equal shares. ``PolicyError`` for numbers out of range.
+    alpha, which the plan freezes (docs/privacy.md); or for which the privacy profile does, where that is less noise in
+    each of about ``releases`` releases of equal shares (0: never). ``PolicyError`` for numbers out of range.
 
     >>> plan = calibrate(Fraction(1), Fraction(1, 10**6), hard_rounds=10)
     >>> round(float(plan.slope), 3), round(float(plan.sigma)), plan.threshold(10_000)
@@ -76,7 +76,10 @@ def calibrate(
 
     setting = _Setting(epsilon, delta, delta_purse, hard_rounds, share, release_share)
     by_order, precision = _by_order(setting)
-    by_profile = _by_profile(setting, precision / (1 - min(0.9, SMOOTHING * precision / releases)))
+    if SMOOTHING * precision >= releases:
+        return by_order
+    # n / S + 4 < n / precision: the noise of one of n releases
+    by_profile = _by_profile(setting, precision / (1 - SMOOTHING * precision / releases))
     return by_order if by_profile is None else by_profile
 
 

@@ -52,7 +52,7 @@ def delta_bound(epsilon: float, precision: float, hard_rounds: int = 0, step: fl
 def covers(
     epsilon: Fraction, delta: Fraction, delta_purse: Fraction, precision: Fraction, hard_rounds: int, step: Fraction
 ) -> bool:
-    """Whether noise of ``precision`` and hard rounds of ``step`` keep (epsilon, delta), the selections' delta taken off.
+    """Whether noise of ``precision`` and hard rounds of ``step`` keep (epsilon, delta), the selections' taken off.
 
     Theorem 2 with delta - delta_purse in place of delta, at epsilon + ln(1 - delta_purse) (docs/privacy.md, step 5).
     """

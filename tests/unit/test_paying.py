@@ -82,7 +82,7 @@ def test_an_answer_is_exact_charges_one_share_and_is_near_the_truth() -> None:
 
 
 def test_the_noise_is_what_the_share_buys() -> None:
-    """sigma^2 = 4 + K / (.98 S), with S of the analytic Gaussian mechanism: one count for everything has sigma 4.2247."""
+    """sigma^2 = 4 + K / (.98 S), S of the analytic Gaussian mechanism: one count for everything has sigma 4.2247."""
     plan = make_plan(few())
     expected = (4 + QUESTIONS * 4.2247**2 / 0.98) ** 0.5
     assert float(question_sigma(plan, few(), WIDE)) == pytest.approx(expected, rel=1e-4)
