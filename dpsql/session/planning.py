@@ -21,7 +21,7 @@ TOTAL_SHARE = Fraction(2, 100)
 """Share of the squared precision for the row counts that are private, split evenly between their tables."""
 WARM_TOTAL_SHARE = Fraction(5, 100)
 """The same with a warm start, out of its share: the model's answers carry the row count's error in proportion."""
-WARM_HARD_ROUNDS = (10, 30, 100)
+WARM_HARD_ROUNDS = (6, 10, 30, 100)
 """After a warm start: the fewest whose threshold is at least THRESHOLD times the noise of a wide table's pairs."""
 THRESHOLD = 5.0
 TEXT_SHARE = Fraction(25, 100)
@@ -62,7 +62,8 @@ def _own_noise_plan(policy: Policy) -> Plan | None:
 def _model_sd(plan: Plan, policy: Policy, table: TableDomain) -> float:
     """Sd (counts) foreseen for a typical question; without a warm start that of a paid answer."""
     if has_warm_start(policy, table):
-        return Forecast(table, warm_precision(plan, policy, table)).typical_sd
+        precision = warm_precision(plan, policy, table)
+        return Forecast(table, precision, differences=has_differences(policy)).typical_sd
     return float(plan.for_sensitivity(query_sensitivity(table), contingency_l2_squared(policy, table)).sigma)
 
 
@@ -134,6 +135,11 @@ def has_warm_start(policy: Policy, table: TableDomain) -> bool:
 def has_text_start(policy: Policy, table: TableDomain) -> bool:
     """Whether frequent keys of the table's text columns are, each at its first touch."""
     return policy.mechanism.strategy == "auto" and bool(table.text)
+
+
+def has_differences(policy: Policy) -> bool:
+    """Whether warm starts measure columns of two values as differences: not where replaced rows change them by 2."""
+    return policy.privacy.neighbors == "add-remove"
 
 
 def is_narrow(table: TableDomain) -> bool:
