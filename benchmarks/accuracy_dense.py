@@ -35,9 +35,9 @@ def truths(table: BenchmarkTable, statements: list[str]) -> dict[str, dict[tuple
 
 
 def gaussian_errors(numbers: int, epsilon: Fraction, seed: int) -> np.ndarray:
-    """Per-query Gaussian told the number of answers in advance: the same accountant, sigma = sqrt(numbers) sigma_1."""
-    plan = calibrate(epsilon, Fraction(1, 10**6), hard_rounds=0)
-    sigma = float(plan.release_sigma(plan.release_budget)) * numbers**0.5
+    """Per-query Gaussian told the number of answers in advance: the same accountant, an equal share for each."""
+    plan = calibrate(epsilon, Fraction(1, 10**6), hard_rounds=0, releases=numbers)
+    sigma = float(plan.release_sigma(plan.release_budget // numbers))
     return np.abs(np.random.default_rng(seed).normal(0, sigma, numbers))
 
 

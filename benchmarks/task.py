@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import duckdb
 import numpy as np
@@ -38,10 +37,9 @@ class Task:
         """Questions in the stream, repeats included."""
         return len(self.stream)
 
-    @cached_property
-    def plan(self) -> Plan:
-        """The whole (epsilon, 1e-6) for releases, as tight as dpsql's own accountant makes it."""
-        return calibrate(self.epsilon, DELTA, hard_rounds=0)
+    def plan(self, releases: int) -> Plan:
+        """The whole (epsilon, 1e-6) for so many releases, as tight as dpsql's own accountant makes it."""
+        return calibrate(self.epsilon, DELTA, hard_rounds=0, releases=releases)
 
     def groups(self, question: Question) -> tuple[object, ...]:
         """The values of the question's group in the order of its numbers; one ``None`` without a group."""

@@ -15,7 +15,7 @@ from benchmarks.task import Task
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Simulated with numpy: sigma = sqrt(distinct) times the noise of a single count under (epsilon, 1e-6)."""
+    """Simulated with numpy: an equal share of (epsilon, 1e-6) for each distinct statement."""
 
     name: str = "gaussian"
     title: str = "Gaussian per statement, told k"
@@ -25,8 +25,8 @@ class Gaussian:
         return None
 
     def give(self, task: Task) -> Given:
-        plan = task.plan
-        sigma = float(plan.release_sigma(plan.release_budget)) * len(task.asked) ** 0.5
+        plan = task.plan(len(task.asked))
+        sigma = float(plan.release_sigma(plan.release_budget // len(task.asked)))
         rng = np.random.default_rng([task.seed, 1])
         least = 0.0 if self.cut else -np.inf
         noisy = [np.maximum(least, t + np.rint(rng.normal(0.0, sigma, len(t)))) for t in task.truths]

@@ -36,7 +36,8 @@ class Histogram:
         rng = np.random.default_rng([task.seed, 2])
         if task.rows.text is not None:
             return _stability(task, task.rows.text, rng)
-        sigma = float(task.plan.release_sigma(task.plan.release_budget))
+        plan = task.plan(1)
+        sigma = float(plan.release_sigma(plan.release_budget))
         counts = task.rows.contingency(task.rows.names)
         noisy = counts + np.rint(rng.normal(0.0, sigma, counts.shape))
         return Given([_read(task.rows, noisy, q) for q in task.asked], f"sigma {sigma:.1f}, {counts.size:,} cells")
