@@ -17,7 +17,7 @@ from dpsql.accounting import Plan, calibrate
 from dpsql.domain import CategoryDomain, ColumnDomain, NumberDomain, TableDomain
 from dpsql.hypothesis import Axis, Measurement, coarsen
 from dpsql.hypothesis.partition import atoms
-from dpsql.hypothesis.warm_start import PlannedContingency, warm_start
+from dpsql.hypothesis.warm_start import NARROW_CELLS, PlannedContingency, warm_start
 from dpsql.query import Counts, Factor, LinearQuery, linear_query
 
 ADULT6 = ("age", "workclass", "education", "marital_status", "sex", "income")
@@ -136,13 +136,19 @@ def warm_measurements(
     """The warm start's contingencies with simulated noise; pairs of wide tables over atoms of the noisy 1-ways."""
     rng = np.random.default_rng(seed)
     precision = float(plan.release_precision)
-    chosen = warm_start(table.domain, table.rows, precision) if planned is None else planned
-    pairs = [p.sigma(precision) for p in chosen if len(p.columns) == 2]
+    chosen = warm_start(table.domain, table.rows, precision, differences=True) if planned is None else planned
+    cut = table.domain.cells > NARROW_CELLS
+    pairs = [p.sigma(precision) for p in chosen if len(p.columns) == 2 and cut]
     parts: dict[str, np.ndarray] = {}
     out = []
     for p in chosen:
         sigma = p.sigma(precision)
-        axes = [_axis(table.domain, c, parts if len(p.columns) == 2 else {}) for c in p.columns]
+        axes = [
+            Axis.difference_of(c)
+            if c in p.differences
+            else _axis(table.domain, c, parts if len(p.columns) == 2 else {})
+            for c in p.columns
+        ]
         out.append(measurement(table, tuple(axes), sigma, rng))
         if len(p.columns) == 1 and pairs:
             (c,) = p.columns

@@ -1,6 +1,6 @@
 """Privacy accounting: curves, plans and the filter. Pure functions and frozen values; no randomness, no data."""
 
-from dpsql.accounting.accountant import MEASUREMENTS, RELEASES, TESTS, Accountant, Purse
+from dpsql.accounting.accountant import Accountant
 from dpsql.accounting.calibration import calibrate
 from dpsql.accounting.curve import (
     UNITS,
@@ -14,24 +14,24 @@ from dpsql.accounting.curve import (
 )
 from dpsql.accounting.net import TABLE_MARGIN, Net
 from dpsql.accounting.plan import Plan
+from dpsql.accounting.profile import SMOOTHING, delta_bound, noise_cost
 from dpsql.accounting.selection import selection_threshold
 
 __all__ = [
-    "MEASUREMENTS",
-    "RELEASES",
+    "SMOOTHING",
     "TABLE_MARGIN",
-    "TESTS",
     "UNITS",
     "Accountant",
     "Net",
     "Plan",
-    "Purse",
     "approximate_hard_round_cost",
     "calibrate",
+    "delta_bound",
     "epsilon_at",
     "gaussian_cost",
     "hard_round_cost",
     "hard_round_curve",
+    "noise_cost",
     "pure_cost",
     "selection_threshold",
     "units",

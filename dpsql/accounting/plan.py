@@ -1,4 +1,4 @@
-"""The plan: (epsilon, delta) turned once into one order, one scalar budget and its shares. Public, exact, frozen."""
+"""The plan: (epsilon, delta) turned once into budgets for tests and for noise, and their shares. Public, frozen."""
 
 import json
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import Any
 from dpsql.accounting.curve import UNITS, budget_units, gaussian_cost, hard_round_cost, units
 from dpsql.accounting.grid import sigma_from_variance
 from dpsql.accounting.net import TABLE_MARGIN, Net
+from dpsql.accounting.profile import SMOOTHING, covers, noise_cost
 from dpsql.errors import InternalError, LedgerError
 
 _FRACTIONS = ("epsilon", "delta", "delta_purse", "alpha", "slope", "sigma")
@@ -19,10 +20,12 @@ class Plan:
     """What a ledger may spend, fixed when it is created. A plan that exists keeps (epsilon, delta): it is checked.
 
     ``epsilon``, ``delta``: of the whole session. ``delta_purse``: part of delta kept for releases with a delta of their
-    own. ``alpha``: the one Renyi order at which everything is charged. ``hard_rounds``: T. ``slope`` (per count, 0 when
-    T = 0) and ``sigma`` (counts, 0 when T = 0): the test and the measurement at sensitivity 1. ``test_cost``,
-    ``measure_cost``, ``total_units``: integer units, ``1 / UNITS`` of Renyi divergence each. ``questions``: above 0,
-    so many questions get noise of their own and share the release budget evenly; there is no test then (T = 0).
+    own. ``alpha``: the one Renyi order at which everything is charged; ``None`` where noise is charged by its precision
+    and the privacy profile of the whole plan is bounded (docs/privacy.md, theorem 2). ``hard_rounds``: T. ``slope``
+    (per count, 0 when T = 0) and ``sigma`` (counts, 0 when T = 0): the test and the measurement at sensitivity 1.
+    ``test_cost``, ``measure_cost``, ``total_units``: integer units, ``1 / UNITS`` of Renyi divergence each, or of half
+    the precision. ``questions``: above 0, so many questions get noise of their own and share the release budget evenly;
+    there is no test then (T = 0).
 
     See ``calibrate`` for an example; ``from_json(plan.to_json()) == plan``.
     """
@@ -30,7 +33,7 @@ class Plan:
     epsilon: Fraction
     delta: Fraction
     delta_purse: Fraction
-    alpha: Fraction
+    alpha: Fraction | None
     hard_rounds: int
     slope: Fraction
     sigma: Fraction
@@ -40,20 +43,33 @@ class Plan:
     questions: int = 0
 
     def __post_init__(self) -> None:
-        if self.epsilon <= 0 or not 0 <= self.delta_purse < self.delta < 1 or self.alpha <= 1:
-            raise self._unsound("epsilon, delta or alpha is out of range")
-        if self.total_units > budget_units(self.epsilon, self.alpha, self.delta, self.delta_purse):
-            raise self._unsound("the budget exceeds epsilon")
+        if self.epsilon <= 0 or not 0 <= self.delta_purse < self.delta < 1:
+            raise self._unsound("epsilon or delta is out of range")
         if self.hard_rounds < 0 or min(self.test_cost, self.measure_cost, self.release_budget) < 0:
             raise self._unsound("a share is negative")
         if self.questions < 0 or (self.questions > 0 and self.hard_rounds > 0):
             raise self._unsound("questions with noise of their own need no hard rounds")
         if self.hard_rounds > 0 and (self.slope <= 0 or self.sigma <= 0):
             raise self._unsound("a hard round needs a slope and a sigma")
-        if self.hard_rounds > 0 and self.test_cost < units(hard_round_cost(self.certified_slope, self.alpha)):
-            raise self._unsound("the test is charged too little")
-        if self.hard_rounds > 0 and self.measure_cost < units(gaussian_cost(self.alpha, Fraction(1), self.sigma)):
+        if self.hard_rounds > 0 and self.measure_cost < self.release_cost(self.sigma):
             raise self._unsound("the measurement is charged too little")
+        if self.alpha is None:
+            self._check_profile()
+        else:
+            self._check_order(self.alpha)
+
+    def _check_order(self, alpha: Fraction) -> None:
+        if alpha <= 1:
+            raise self._unsound("alpha is out of range")
+        if self.total_units > budget_units(self.epsilon, alpha, self.delta, self.delta_purse):
+            raise self._unsound("the budget exceeds epsilon")
+        if self.hard_rounds > 0 and self.test_cost < units(hard_round_cost(self.certified_slope, alpha)):
+            raise self._unsound("the test is charged too little")
+
+    def _check_profile(self) -> None:
+        precision = Fraction(2 * self.noise_budget, UNITS)
+        if not covers(self.epsilon, self.delta, self.delta_purse, precision, self.hard_rounds, self.certified_slope):
+            raise self._unsound("the budget exceeds epsilon")
 
     @staticmethod
     def _unsound(what: str) -> InternalError:
@@ -75,18 +91,27 @@ class Plan:
         return self.total_units - self.hard_rounds * self.hard_cost
 
     @property
-    def release_precision(self) -> Fraction:
-        """The sum of D2^2 / sigma^2 that the release budget can pay."""
-        return Fraction(2 * self.release_budget, UNITS) / self.alpha
+    def noise_budget(self) -> int:
+        """Units for noise of every kind, in hard rounds and outside: all but the tests'."""
+        return self.total_units - self.hard_rounds * self.test_cost
 
-    def release_cost(self, precision: Fraction) -> int:
-        """Units of a Gaussian release with D2^2 / sigma^2 = ``precision`` >= 0, rounded up."""
-        return units(self.alpha * precision / 2)
+    @property
+    def release_precision(self) -> Fraction:
+        """The sum of D2^2 / sigma^2 that the release budget can pay; without an order, hardly less than this."""
+        return Fraction(2 * self.release_budget, UNITS) / (1 if self.alpha is None else self.alpha)
+
+    def release_cost(self, sigma: Fraction, l2_squared: int = 1) -> int:
+        """Units of a discrete Gaussian release of scale ``sigma`` (counts) at D2^2 = ``l2_squared``, rounded up."""
+        if self.alpha is None:
+            return units(noise_cost(Fraction(l2_squared), sigma))
+        return units(gaussian_cost(self.alpha, Fraction(l2_squared), sigma))
 
     def release_sigma(self, cost: int, l2_squared: int = 1) -> Fraction:
         """The least noise (counts, an exact double) that ``cost`` > 0 units buy at D2^2 = ``l2_squared``."""
         if cost <= 0 or l2_squared <= 0:
             raise InternalError("a release needs a positive cost", hint="plan a larger share for releases")
+        if self.alpha is None:
+            return sigma_from_variance(Fraction(l2_squared * UNITS, 2 * cost) + SMOOTHING)
         return sigma_from_variance(self.alpha * l2_squared * UNITS / (2 * cost))
 
     def for_sensitivity(self, test: int = 1, l2_squared: int = 1) -> Net:
@@ -115,7 +140,8 @@ class Plan:
 
     def to_json(self) -> str:
         """Exact: fractions as strings, costs as integers, keys sorted."""
-        fields: dict[str, str | int] = {name: str(getattr(self, name)) for name in _FRACTIONS}
+        numbers = {name: getattr(self, name) for name in _FRACTIONS}
+        fields: dict[str, str | int | None] = {name: n if n is None else str(n) for name, n in numbers.items()}
         fields |= {name: getattr(self, name) for name in _INTEGERS}
         if self.questions:
             fields["questions"] = self.questions
@@ -131,9 +157,10 @@ class Plan:
                 raise LedgerError("the ledger's plan has other fields")
             if not all(type(n) is int for n in (questions, *(fields[name] for name in _INTEGERS))):
                 raise LedgerError("the ledger's plan has costs that are not integers")
-            if not all(type(fields[name]) is str for name in _FRACTIONS):
+            numbers = {name: fields[name] for name in _FRACTIONS if name != "alpha" or fields[name] is not None}
+            if not all(type(n) is str for n in numbers.values()):
                 raise LedgerError("the ledger's plan has numbers that are not exact")
-            values: dict[str, Any] = {name: Fraction(fields[name]) for name in _FRACTIONS}
+            values: dict[str, Any] = {"alpha": None} | {name: Fraction(n) for name, n in numbers.items()}
             return cls(**values, **{name: fields[name] for name in _INTEGERS}, questions=questions)
         except (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError, InternalError) as error:
             raise LedgerError("the ledger's plan cannot be read") from error

@@ -52,18 +52,21 @@ def components(measurements: Sequence[Measurement], order: dict[str, int]) -> li
 
     The mean over the contingencies that contain a set of columns is weighted by precision: the generalised least
     squares estimate, because their parts are orthogonal. Sets of one value only have no component.
+    A difference of two values is about sets that contain its column only.
     """
     weighted: dict[Columns, Estimates] = {}
     precision: dict[Columns, float] = {}
     for m in measurements:
-        table = m.values.astype(np.float64)
         by_order = sorted(range(len(m.axes)), key=lambda i: order[m.axes[i].columns[0]])
-        table = table.transpose(by_order)
+        table, sigma = _of_cells(m, by_order)
         names = tuple(m.axes[i].columns[0] for i in by_order)
-        for size in range(1, len(names) + 1):
+        differences = {i for i, axis in enumerate(by_order) if m.axes[axis].difference}
+        for size in range(max(1, len(differences)), len(names) + 1):
             for kept in combinations(range(len(names)), size):
+                if not differences.issubset(kept):
+                    continue
                 summed = tuple(i for i in range(len(names)) if i not in kept)
-                weight = 1.0 / (m.sigma**2 * prod(table.shape[i] for i in summed))
+                weight = 1.0 / (sigma**2 * prod(table.shape[i] for i in summed))
                 part = weight * pure(table.sum(axis=summed))
                 columns = tuple(names[i] for i in kept)
                 weighted[columns] = weighted[columns] + part if columns in weighted else part
@@ -73,8 +76,20 @@ def components(measurements: Sequence[Measurement], order: dict[str, int]) -> li
     return sorted(found, key=lambda c: (len(c.columns), [order[n] for n in c.columns]))
 
 
+def _of_cells(m: Measurement, axes: Sequence[int]) -> tuple[Estimates, float]:
+    """(values over every cell, ``axes`` in this order; sd of a cell) of a contingency that has the same pure parts.
+
+    A difference d of two cells stands for d/2 and -d/2: the noise that two counts with half its variance leave there.
+    """
+    table, sigma = m.values.astype(np.float64).transpose(axes), m.sigma
+    for i, axis in enumerate(axes):
+        if m.axes[axis].difference:
+            table, sigma = np.concatenate([table, -table], axis=i) / 2, sigma / sqrt(2)
+    return table, sigma
+
+
 def separable(measurement: Measurement) -> bool:
     """Whether ``components`` can split the measurement: a few single columns, cell by cell."""
     if len(measurement.axes) > MOST_COLUMNS or measurement.values.size > MOST_CELLS:
         return False
-    return all(len(a.columns) == 1 and a.is_cells for a in measurement.axes)
+    return all(len(a.columns) == 1 and (a.is_cells or a.difference) for a in measurement.axes)

@@ -106,10 +106,17 @@ class Coverage:
         return self._noise.put(asked, min([self._sd(by_column, m) for m in found], default=self.total))
 
     def _sd(self, by_column: dict[str, tuple[Factor, _Facts]], m: Measurement) -> float:
-        """Noise of the sum of parts; a part that a query cuts counts by its share of cells."""
+        """Noise of the sum of parts; a part that a query cuts counts by its share of cells.
+
+        A difference of two values has half the noise of both, their sum being known better.
+        """
         squares = m.sigma**2
         for axis in m.axes:
             found = by_column.get(axis.columns[0])
+            if axis.difference:
+                if found is None:
+                    return self.total  # the difference of all rows is not their number
+                squares /= 2
             if found is None:
                 squares *= axis.size
                 continue

@@ -76,6 +76,8 @@ class DenseHypothesis:
 def projected(measurement: Measurement, columns: set[str]) -> Measurement | None:
     """The measurement summed over the axes that leave ``columns``; ``None`` when nothing is left. Noise adds up."""
     kept = [i for i, a in enumerate(measurement.axes) if set(a.columns) <= columns]
+    if any(a.difference and not set(a.columns) <= columns for a in measurement.axes):
+        return None
     if not kept:
         return None
     lead = 1 if measurement.keys else 0

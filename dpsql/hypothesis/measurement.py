@@ -19,12 +19,14 @@ _FEW_PARTS = 32
 class Axis:
     """One axis of a measurement: a partition of the cells of ``columns``.
 
-    ``labels`` has the columns' sizes as its shape and says which part a cell belongs to (0 .. size-1).
+    ``labels`` has the columns' sizes as its shape and says which part a cell belongs to (0 .. size-1). With
+    ``difference`` the axis is one number (size 1), the first of a column's two cells minus the second.
     """
 
     columns: tuple[str, ...]
     labels: Labels
     size: int
+    difference: bool = False
 
     @classmethod
     def cells(cls, columns: tuple[str, ...], shape: tuple[int, ...]) -> "Axis":
@@ -45,9 +47,18 @@ class Axis:
         labels = labels.reshape(-1).astype(np.int64)
         return cls(columns, labels.reshape(shape), int(labels.max()) + 1)
 
+    @classmethod
+    def difference_of(cls, column: str) -> "Axis":
+        """The two values of ``column`` as one number: half the noise of two counts, where their sum is known better.
+
+        A row changes it by 1, as it does a contingency: the same L2 sensitivity where rows come or go. A row that is
+        replaced may change it by 2: then it is no gain.
+        """
+        return cls((column,), np.arange(2, dtype=np.int64), 1, difference=True)
+
     @property
     def is_identity(self) -> bool:
-        return self.size == self.labels.size
+        return self.size == self.labels.size and not self.difference
 
     @cached_property
     def is_cells(self) -> bool:
@@ -56,6 +67,8 @@ class Axis:
 
     def coarse_weights(self, weights: Weights) -> Weights | None:
         """Weights of the parts, or ``None`` when ``weights`` (the columns' shape) are not constant on a part."""
+        if self.difference:
+            return None
         flat, labels = weights.reshape(-1), self.labels.reshape(-1)
         out = np.zeros(self.size, dtype=np.int64)
         out[labels] = flat
@@ -124,6 +137,8 @@ class Measurement:
         keyed = query.keyed
         if query.table != self.table or self.text_columns != (keyed.text_columns if keyed else ()):
             return None
+        if any(a.difference for a in self.axes):
+            return None  # nothing but differences can be read off it
         lead = 0 if keyed is None else 1
         out: Weights = np.ones((1,) * (lead + len(self.axes)), dtype=np.int64)
         if keyed is not None:
@@ -168,7 +183,7 @@ class Measurement:
 
 
 def coarsen(counts: npt.NDArray[Any], axes: Sequence[Axis], keyed: bool = False) -> npt.NDArray[Any]:
-    """Sums of ``counts`` (shape: ``[keys,]`` then every axis' cells) over the parts of each axis."""
+    """Sums (or differences) of ``counts`` (shape: ``[keys,]`` then every axis' cells) over the parts of each axis."""
     lead = counts.shape[:1] if keyed else ()
     out = counts
     done: tuple[int, ...] = lead
@@ -183,6 +198,9 @@ def coarsen(counts: npt.NDArray[Any], axes: Sequence[Axis], keyed: bool = False)
 
 def _sum_parts(array: npt.NDArray[Any], axis: Axis) -> npt.NDArray[Any]:
     """Sums over the parts of the middle axis of a (lead, cells, tail) array."""
+    if axis.difference:
+        gap: npt.NDArray[Any] = array[:, :1] - array[:, 1:]
+        return gap
     labels = axis.labels.reshape(-1)
     if axis.size <= _FEW_PARTS:
         return np.stack([array[:, labels == part].sum(axis=1) for part in range(axis.size)], axis=1)

@@ -1,7 +1,7 @@
 """The warm start: which contingencies are measured before any question, with which shares. Public numbers only."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod, sqrt
 from statistics import median
@@ -10,11 +10,11 @@ from dpsql.domain import TableDomain
 
 ONE_WAY_SHARE = 0.12
 """Of the releases' squared precision, in tables too wide for one tensor; the pairs get the rest."""
-TWO_ORDERS = ((1, 0.3, 0.3), (2, 0.7, 0.0))
+TWO_ORDERS = ((1, 0.4, 0.4), (2, 0.6, 0.2))
 """One tensor, pairs at most: (columns, share of the releases' squared precision, power of a contingency's cells that
 its share of that is proportional to)."""
-THREE_ORDERS = ((1, 0.2, 0.3), (2, 0.5, 0.2), (3, 0.3, -0.2))
-"""The same where 3-way contingencies are worth measuring: of those, small ones say more about each cell."""
+THREE_ORDERS = ((1, 0.3, 0.5), (2, 0.5, 0.4), (3, 0.2, 0.0))
+"""The same where 3-way contingencies are worth measuring."""
 NARROW_CELLS = 1 << 18
 """Universes up to this size are fitted as one tensor, which 3-way contingencies improve."""
 WORTH = 0.03
@@ -26,21 +26,28 @@ FIRST_TOUCH = 0.1
 
 @dataclass(frozen=True)
 class PlannedContingency:
-    """A contingency over every cell or the atoms of ``columns``; ``share`` of the releases' squared precision."""
+    """A contingency over every cell or the atoms of ``columns``; ``share`` of the releases' squared precision.
+
+    ``differences``: columns of two values, measured as the difference of these.
+    """
 
     columns: tuple[str, ...]
     share: float
+    differences: tuple[str, ...] = ()
 
     def sigma(self, precision: float) -> float:
         """Noise sd of each of its cells (counts), for releases with ``precision`` = sum of 1 / sigma^2."""
         return 1.0 / sqrt(precision * self.share)
 
 
-def warm_start(table: TableDomain, total: float, precision: float) -> tuple[PlannedContingency, ...]:
+def warm_start(
+    table: TableDomain, total: float, precision: float, *, differences: bool = False
+) -> tuple[PlannedContingency, ...]:
     """The contingencies over a table's finite columns to measure first; their shares sum to 1, or to the 1-ways' alone.
 
     ``total``: a released or public number of rows; ``precision``: what releases may spend, the sum of 1 / sigma^2.
-    In tables with more than 16 columns the pairs come later, each with ``first_touch_share``.
+    ``differences``: whether columns of two values are measured as differences, which needs neighbours that add or
+    remove rows. In tables with more than 16 columns the pairs come later, each with ``first_touch_share``.
 
     >>> from dpsql.domain import BooleanDomain
     >>> t = TableDomain("t", tuple(BooleanDomain(c, nullable=False) for c in "abc"))
@@ -54,7 +61,9 @@ def warm_start(table: TableDomain, total: float, precision: float) -> tuple[Plan
     if table.cells <= NARROW_CELLS:
         worth = len(names) > 2 and _worth(table, names, total, precision)
         orders = THREE_ORDERS if worth else TWO_ORDERS
-        return tuple(p for number, share, power in orders for p in _shared(table, names, number, share, power))
+        chosen = [p for number, share, power in orders for p in _shared(table, names, number, share, power)]
+        two = {n for n in names if differences and table.finite_domain(n).size == 2}
+        return tuple(replace(p, differences=tuple(c for c in p.columns if c in two)) for p in chosen)
     ones = _shared(table, names, 1, ONE_WAY_SHARE)
     return ones if len(names) > EAGER_COLUMNS else (*ones, *_shared(table, names, 2, 1.0 - ONE_WAY_SHARE))
 

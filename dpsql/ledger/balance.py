@@ -8,11 +8,15 @@ from dpsql.ledger.event import Event, Payload, Totals
 
 @dataclass(frozen=True)
 class Reservation:
-    """An open reservation: ``cost`` units set aside by ``holder``; ``burn`` of them are due while it is not hard."""
+    """An open reservation: ``cost`` units set aside by ``holder``; ``burn`` of them are due while it is not hard.
+
+    ``tests``: 1 when tests are made under it, of which at most one is hard.
+    """
 
     cost: int
     burn: int
     holder: str
+    tests: int = 0
     hard: bool = False
 
     @property
@@ -28,28 +32,31 @@ class Balance:
     >>> balance = Balance()
     >>> balance.apply(Event(1, "reserve", 1, 10, {"burn": 3}), holder="a")
     >>> balance.totals
-    Totals(spent=0, reserved=10)
+    Totals(spent=0, reserved=10, tested=0, testing=0)
     >>> balance.apply(Event(2, "burn", 1, 3, {}), holder="b")
     >>> balance.totals
-    Totals(spent=3, reserved=0)
+    Totals(spent=3, reserved=0, tested=0, testing=0)
     """
 
     spent: int = 0
+    tested: int = 0
     open: dict[int, Reservation] = field(default_factory=dict)
 
     @property
     def totals(self) -> Totals:
-        return Totals(self.spent, sum(reservation.cost for reservation in self.open.values()))
+        held = self.open.values()
+        return Totals(self.spent, sum(r.cost for r in held), self.tested, sum(r.tests for r in held))
 
     def copy(self) -> "Balance":
-        return Balance(self.spent, dict(self.open))
+        return Balance(self.spent, self.tested, dict(self.open))
 
     def apply(self, event: Event, holder: str) -> None:
         """Fold one event; ``LedgerError`` for one that cannot follow the events before it."""
         if event.kind == "reserve":
             if event.reservation != event.sequence or event.cost < 0:
                 raise _impossible(event)
-            self.open[event.sequence] = Reservation(event.cost, burn_of(event.cost, event.payload), holder)
+            burn, tests = burn_of(event.cost, event.payload), tests_of(event.payload)
+            self.open[event.sequence] = Reservation(event.cost, burn, holder, tests)
             return
         reservation = self.open.get(event.reservation)
         if reservation is None:
@@ -65,6 +72,7 @@ class Balance:
         if event.cost != due or (event.kind == "free" and reservation.hard):
             raise _impossible(event)
         self.spent += due
+        self.tested += 0 if event.kind == "free" else reservation.tests
         del self.open[event.reservation]
 
     def held(self, reservation: int, holder: str) -> Reservation:
@@ -90,6 +98,14 @@ def burn_of(cost: int, payload: Payload) -> int:
             "a reservation's burn is an integer from 0 to its cost", hint='pass payload["burn"] within the cost'
         )
     return burn
+
+
+def tests_of(payload: Payload) -> int:
+    """``payload["tests"]``, 0 or 1: whether tests are made under the reservation."""
+    tests = payload.get("tests", 0)
+    if type(tests) is not int or tests not in (0, 1):
+        raise LedgerError("a reservation pays for one test or none", hint='pass payload["tests"] as 0 or 1')
+    return tests
 
 
 def checked_cost(cost: int) -> int:

@@ -29,7 +29,11 @@ class Event:
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums over the ledger in budget units: ``spent`` for good, ``reserved`` by open reservations."""
+    """Sums over the ledger: units ``spent`` for good and ``reserved`` by open reservations; the tests in both."""
 
     spent: int
     reserved: int
+    tested: int = 0
+    """Reservations for a test that are spent for good, whatever came of the test."""
+    testing: int = 0
+    """Open reservations for a test."""

@@ -10,7 +10,7 @@ from typing import Self
 
 from dpsql.errors import LedgerError
 from dpsql.ledger.answer_text import encode, encode_answer, encode_answers
-from dpsql.ledger.balance import Balance, already_hard, burn_of, checked_cost
+from dpsql.ledger.balance import Balance, already_hard, burn_of, checked_cost, tests_of
 from dpsql.ledger.event import Event, Kind, Payload, Totals
 from dpsql.result import Answer
 
@@ -24,7 +24,7 @@ class MemoryLedger:
     >>> number = ledger.reserve(10, lambda totals: None, {"burn": 4})
     >>> ledger.release(number, {"values": [1, 2]})
     >>> ledger.totals()
-    Totals(spent=10, reserved=0)
+    Totals(spent=10, reserved=0, tested=0, testing=0)
     """
 
     def __init__(self, header: Mapping[str, str]) -> None:
@@ -62,6 +62,7 @@ class MemoryLedger:
     def reserve(self, cost: int, check: Callable[[Totals], None], payload: Payload) -> int:
         checked_cost(cost)
         burn_of(cost, payload)
+        tests_of(payload)
         with self._entered():
             check(self._balance.totals)
             return self._append("reserve", len(self._events) + 1, cost, payload)

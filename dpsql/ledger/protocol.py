@@ -39,7 +39,8 @@ class Ledger(Protocol):
     def reserve(self, cost: int, check: Callable[[Totals], None], payload: Payload) -> int:
         """Under the write lock: ``check(totals)`` (raises BudgetExhausted), append, sync; the reservation's id.
 
-        ``payload["burn"]`` is what a dead holder's reservation costs while no ``hard`` is recorded under it.
+        ``payload["burn"]`` is what a dead holder's reservation costs while no ``hard`` is recorded under it;
+        ``payload["tests"]`` is 1 when tests are made under it.
         """
         ...
 

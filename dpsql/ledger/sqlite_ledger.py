@@ -19,7 +19,7 @@ from dpsql.errors import LedgerError
 from dpsql.ledger.anchoring import Anchoring
 from dpsql.ledger.answer_store import AnswerStore
 from dpsql.ledger.answer_text import encode, encode_answers
-from dpsql.ledger.balance import already_hard, burn_of, checked_cost
+from dpsql.ledger.balance import already_hard, burn_of, checked_cost, tests_of
 from dpsql.ledger.batch import Batch
 from dpsql.ledger.event import Event, Payload, Totals
 from dpsql.ledger.history import History
@@ -154,6 +154,7 @@ class SqliteLedger:
         """Set ``cost`` units aside if ``check(totals)`` does not raise; the reservation's id."""
         checked_cost(cost)
         burn_of(cost, payload)
+        tests_of(payload)
         text = encode(dict(payload))
 
         def act(batch: Batch) -> int:

@@ -34,7 +34,7 @@ class Mechanism:
     strategy: Strategy = "auto"
     hard_rounds: int | None = None
     when_spent: WhenSpent = "uncertified"
-    warm_start: Fraction = Fraction(90, 100)
+    warm_start: Fraction = Fraction(96, 100)
     error_factor: Fraction = Fraction(115, 100)
 
 

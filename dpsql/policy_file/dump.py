@@ -42,7 +42,7 @@ def dump_policy(policy: Policy) -> str:
     [mechanism]
     strategy = "auto"
     when_spent = "uncertified"
-    warm_start = 0.9
+    warm_start = 0.96
     error_factor = 1.15
     <BLANKLINE>
     [tables.t]

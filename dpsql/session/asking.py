@@ -23,7 +23,7 @@ from dpsql.session.measuring import Measurer
 from dpsql.session.paying import Payer, unpaid
 from dpsql.session.payload import TOTAL, encode_measurement
 from dpsql.session.planning import question_cost, row_count_is_public, total_cost, total_sigma
-from dpsql.session.purses import Purses
+from dpsql.session.purses import Purses, check_covered
 from dpsql.session.table_state import TableState, own_sd, same_shape
 from dpsql.session.text_starting import TextStarter
 from dpsql.session.warm_starting import WarmStarter
@@ -74,8 +74,8 @@ class Asker:
 
     @property
     def _own(self) -> int:
-        """Units that the session itself keeps in reserve for its next hard round."""
-        return self.plan.hard_cost if self._reservation is not None else 0
+        """Hard rounds that the session itself keeps in reserve: 0 or 1."""
+        return int(self._reservation is not None)
 
     def hard_rounds_left(self) -> int:
         """Hard rounds that the budget still covers, the one held in reserve included."""
@@ -144,9 +144,9 @@ class Asker:
             kept = self.purses.pending()
 
             def check(totals: Totals) -> None:
-                self.accountant.check(totals.spent, totals.reserved + kept, self.plan.hard_cost)
+                check_covered(self.accountant, totals, self.plan.hard_cost, kept=kept, tests=1)
 
-            payload = {"purpose": "hard round", "burn": self.plan.test_cost}
+            payload = {"purpose": "hard round", "burn": self.plan.test_cost, "tests": 1}
             try:
                 self._reservation = self._ledger.reserve(self.plan.hard_cost, check, payload)
             except BudgetExhausted:
@@ -354,7 +354,7 @@ class Asker:
         try:
             reservation = self._ledger.reserve(
                 cost,
-                lambda totals: self.accountant.check(totals.spent, totals.reserved, cost),
+                lambda totals: check_covered(self.accountant, totals, cost),
                 {"purpose": "row count", "table": name, "burn": cost},
             )
         except BudgetExhausted:

@@ -17,7 +17,7 @@ from dpsql.session.answers import from_measurement, untested
 from dpsql.session.parts import counted_parts
 from dpsql.session.payload import CONTINGENCY, encode_measurement
 from dpsql.session.planning import question_cost
-from dpsql.session.purses import Purses
+from dpsql.session.purses import Purses, check_covered
 from dpsql.session.table_state import TableState, own_axes
 
 PURPOSE = "question"
@@ -57,7 +57,7 @@ class Payer:
         counts = counted_parts(self._engine, query.table, axes)  # an engine that fails charges nothing
 
         def check(totals: Totals) -> None:
-            self._accountant.check(totals.spent, totals.reserved + kept, self._cost)
+            check_covered(self._accountant, totals, self._cost, kept=kept)
 
         try:
             reservation = self._ledger.reserve(

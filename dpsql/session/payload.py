@@ -71,6 +71,8 @@ def decode_measurement(payload: Payload) -> Measurement:
 
 def _encode_axis(axis: Axis) -> dict[str, Any]:
     out: dict[str, Any] = {"columns": list(axis.columns), "shape": list(axis.labels.shape), "size": axis.size}
+    if axis.difference:
+        return out | {"difference": True}
     if not (axis.labels.reshape(-1) == np.arange(axis.labels.size)).all():
         out["labels"] = b64encode(compress(axis.labels.astype("<i4").tobytes())).decode("ascii")
     return out
@@ -78,6 +80,9 @@ def _encode_axis(axis: Axis) -> dict[str, Any]:
 
 def _decode_axis(fields: dict[str, Any]) -> Axis:
     columns, shape = tuple(fields["columns"]), tuple(fields["shape"])
+    if fields.get("difference", False):
+        (column,) = columns
+        return Axis.difference_of(column)
     if "labels" not in fields:
         return Axis.cells(columns, shape)
     labels = np.frombuffer(decompress(b64decode(fields["labels"])), dtype="<i4").astype(np.int64)

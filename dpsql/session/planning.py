@@ -21,7 +21,7 @@ TOTAL_SHARE = Fraction(2, 100)
 """Share of the squared precision for the row counts that are private, split evenly between their tables."""
 WARM_TOTAL_SHARE = Fraction(5, 100)
 """The same with a warm start, out of its share: the model's answers carry the row count's error in proportion."""
-WARM_HARD_ROUNDS = (10, 30, 100)
+WARM_HARD_ROUNDS = (6, 10, 30, 100)
 """After a warm start: the fewest whose threshold is at least THRESHOLD times the noise of a wide table's pairs."""
 THRESHOLD = 5.0
 TEXT_SHARE = Fraction(25, 100)
@@ -54,14 +54,16 @@ def _own_noise_plan(policy: Policy) -> Plan | None:
     privacy, mechanism = policy.privacy, policy.mechanism
     if mechanism.strategy != "auto" or mechanism.hard_rounds is not None or any(t.text for t in policy.tables):
         return None
-    plan = replace(calibrate(privacy.epsilon, privacy.delta, hard_rounds=0), questions=privacy.planned_queries)
+    number = privacy.planned_queries
+    plan = replace(calibrate(privacy.epsilon, privacy.delta, hard_rounds=0, releases=number), questions=number)
     return plan if question_cost(plan, policy) > 0 else None
 
 
 def _model_sd(plan: Plan, policy: Policy, table: TableDomain) -> float:
     """Sd (counts) foreseen for a typical question; without a warm start that of a paid answer."""
     if has_warm_start(policy, table):
-        return Forecast(table, warm_precision(plan, policy, table)).typical_sd
+        precision = warm_precision(plan, policy, table)
+        return Forecast(table, precision, differences=has_differences(policy)).typical_sd
     return float(plan.for_sensitivity(query_sensitivity(table), contingency_l2_squared(policy, table)).sigma)
 
 
@@ -83,10 +85,26 @@ def _warm_plan(policy: Policy) -> Plan:
     share = float(policy.mechanism.warm_start)
     purse = privacy.delta * DELTA_SHARE if any(has_text_start(policy, t) for t in policy.tables) else Fraction(0)
     for rounds in WARM_HARD_ROUNDS if chosen is None else (chosen,):
-        plan = calibrate(privacy.epsilon, privacy.delta, hard_rounds=rounds, release_share=share, delta_purse=purse)
+        plan = calibrate(
+            privacy.epsilon,
+            privacy.delta,
+            hard_rounds=rounds,
+            release_share=share,
+            delta_purse=purse,
+            releases=_releases(policy),
+        )
         if plan.hard_rounds == 0 or all(_threshold_is_high(plan, policy, table) for table in policy.tables):
             break
     return plan
+
+
+def _releases(policy: Policy) -> int:
+    """About how many releases the starts of all tables will make: row counts, columns, pairs, and three for a text."""
+    number = 0
+    for table in policy.tables:
+        columns = sum(c.size > 1 for c in table.finite)
+        number += 1 + columns + comb(columns, 2) + 3 * len(table.text)
+    return number
 
 
 def _threshold_is_high(plan: Plan, policy: Policy, table: TableDomain) -> bool:
@@ -117,6 +135,11 @@ def has_warm_start(policy: Policy, table: TableDomain) -> bool:
 def has_text_start(policy: Policy, table: TableDomain) -> bool:
     """Whether frequent keys of the table's text columns are, each at its first touch."""
     return policy.mechanism.strategy == "auto" and bool(table.text)
+
+
+def has_differences(policy: Policy) -> bool:
+    """Whether warm starts measure columns of two values as differences: not where replaced rows change them by 2."""
+    return policy.privacy.neighbors == "add-remove"
 
 
 def is_narrow(table: TableDomain) -> bool:

@@ -62,8 +62,10 @@ class Forecast:
     12.1
     """
 
-    def __init__(self, table: TableDomain, precision: float, total: float = NOMINAL_ROWS) -> None:
-        self.planned = _foreseen(table, total, precision)
+    def __init__(
+        self, table: TableDomain, precision: float, total: float = NOMINAL_ROWS, *, differences: bool = False
+    ) -> None:
+        self.planned = _foreseen(table, total, precision, differences=differences)
         self._sizes = {c.name: c.size for c in table.finite if c.size > 1}
         self._unit = 1.0 / sqrt(precision)
         self._most_parts: dict[int, float] = {}
@@ -134,17 +136,26 @@ class Forecast:
         known = self._precisions.get((columns, number))
         if known is None:
             most = self._most_parts[number]
-            holding = (p for p in self.planned if len(p.columns) == number and columns.issubset(p.columns))
+            holding = (
+                p
+                for p in self.planned
+                if len(p.columns) == number and columns.issubset(p.columns) and columns.issuperset(p.differences)
+            )
             known = sum(
-                p.share / prod(min(most, self._sizes[c]) for c in p.columns if c not in columns) for p in holding
+                p.share
+                * 2 ** len(p.differences)
+                / prod(min(most, self._sizes[c]) for c in p.columns if c not in columns)
+                for p in holding
             )
             self._precisions[columns, number] = known
         return known
 
 
-def _foreseen(table: TableDomain, total: float, precision: float) -> tuple[PlannedContingency, ...]:
+def _foreseen(
+    table: TableDomain, total: float, precision: float, *, differences: bool
+) -> tuple[PlannedContingency, ...]:
     """What the warm start measures; pairs that wait for a question to touch them count with even shares."""
-    planned = planned_contingencies(table, total, precision)
+    planned = planned_contingencies(table, total, precision, differences=differences)
     names = [c.name for c in table.finite if c.size > 1]
     if len(names) < 2 or any(len(p.columns) > 1 for p in planned):
         return planned

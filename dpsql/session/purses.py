@@ -1,16 +1,27 @@
 """What is spent, kept back and left: the ledger's totals seen through the plan's shares. Public."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from dpsql.accounting import Accountant, Plan
+from dpsql.ledger.event import Totals
 from dpsql.ledger.protocol import Ledger
 from dpsql.policy import Policy
 from dpsql.session.planning import question_cost, total_cost
 from dpsql.session.table_state import TableState
 
 
+def check_covered(accountant: Accountant, totals: Totals, cost: int, *, kept: int = 0, tests: int = 0) -> None:
+    """BudgetExhausted unless ``cost`` fits beside what the ledger holds and ``kept`` units of noise.
+
+    ``tests``: 1 when ``cost`` is that of a hard round.
+    """
+    tested = totals.tested + totals.testing
+    accountant.check(totals.spent, totals.reserved + kept, cost, tested=tested, tests=tests)
+
+
 class Purses:
-    """Units and shares of one session; ``own`` is the cost of a hard round that the session itself keeps in reserve."""
+    """Units and shares of one session; ``own``, 0 or 1, are hard rounds that the session itself keeps in reserve."""
 
     def __init__(self, policy: Policy, plan: Plan, ledger: Ledger, states: Mapping[str, TableState]) -> None:
         self._policy = policy
@@ -30,8 +41,9 @@ class Purses:
         totals = self._ledger.totals()
         if self._plan.hard_rounds == 0:
             return 0
-        free = self._plan.total_units - totals.spent - (totals.reserved - own) - self.pending()
-        return max(0, min(free // self._plan.hard_cost, self._plan.hard_rounds))
+        free = self._noise_left(totals, own) - self.pending()
+        tests = self._plan.hard_rounds - totals.tested - (totals.testing - own)
+        return max(0, min(free // self._plan.measure_cost, tests))
 
     def questions_left(self) -> int:
         """Questions that the budget still gives noise of their own; 0 in a plan with models."""
@@ -39,8 +51,12 @@ class Purses:
         if cost == 0:
             return 0
         totals = self._ledger.totals()
-        free = self._plan.total_units - totals.spent - totals.reserved - self.pending()
+        free = self._noise_left(totals, 0) - self.pending()
         return max(0, min(free // cost, self._plan.questions))
+
+    def _noise_left(self, totals: Totals, own: int) -> int:
+        held = totals.spent + totals.reserved - own * self._plan.hard_cost
+        return self._accountant.noise_left(held, totals.tested + totals.testing - own)
 
     def spent_on_totals(self) -> int:
         """Units that row counts have cost so far."""
@@ -74,7 +90,8 @@ class Purses:
     def remaining_share(self, own: int) -> float:
         """Epsilon not spent yet, reservations of other processes taken off."""
         totals = self._ledger.totals()
-        return self._plan.epsilon_share(max(0, self._plan.total_units - totals.spent - totals.reserved + own))
+        held = totals.spent + totals.reserved - own * self._plan.hard_cost
+        return self._plan.epsilon_share(max(0, self._plan.total_units - held))
 
     def check_total(self, table: str, own: int) -> None:
         """BudgetExhausted when the table's row count is unknown and cannot be paid any more."""
@@ -82,7 +99,9 @@ class Purses:
         if state.model is None:
             totals = self._ledger.totals()
             cost = total_cost(self._plan, self._policy, state.table)
-            self._accountant.check(totals.spent, totals.reserved - own, cost)
+            reserved = totals.reserved - own * self._plan.hard_cost
+            others = replace(totals, reserved=reserved, testing=totals.testing - own)
+            check_covered(self._accountant, others, cost)
 
     def shares(self) -> tuple[tuple[str, float, float], ...]:
         """(name, spent, planned) of each purse, both in epsilon."""

@@ -9,6 +9,7 @@ from typing import Any
 from dpsql.accounting import Accountant, Plan
 from dpsql.errors import BudgetExhausted, Error, OperationalError
 from dpsql.ledger.protocol import Ledger
+from dpsql.session.purses import check_covered
 
 WAIT_SECONDS = 20.0
 """For another session that is measuring the same table."""
@@ -43,7 +44,7 @@ class Starter:
         charged, begin = 0.0, monotonic()
         while True:
             step = next_step()
-            if step is not None and self._affordable(step.cost):
+            if step is not None and step.cost <= self.affordable():
                 charged += step.make()
                 continue
             if step is not None:
@@ -68,7 +69,7 @@ class Starter:
         try:
             reservation = self._ledger.reserve(
                 cost,
-                lambda totals: self._accountant.check(totals.spent, totals.reserved, cost),
+                lambda totals: check_covered(self._accountant, totals, cost),
                 {**payload, "burn": cost},
             )
         except BudgetExhausted:
@@ -86,10 +87,12 @@ class Starter:
             return None
         return reservation
 
-    def _affordable(self, cost: int) -> bool:
+    def affordable(self) -> int:
+        """Units that are left for noise beside what is spent and reserved."""
         totals = self._ledger.totals()
-        return totals.spent + totals.reserved + cost <= self._plan.total_units
+        return self._accountant.noise_left(totals.spent + totals.reserved, totals.tested + totals.testing)
 
     def _is_spent(self, cost: int) -> bool:
         """Whether what is spent leaves no room for ``cost`` beside the hard round that a session keeps in reserve."""
-        return self._ledger.totals().spent + self._plan.hard_cost + cost > self._plan.total_units
+        totals = self._ledger.totals()
+        return self._plan.measure_cost + cost > self._accountant.noise_left(totals.spent, totals.tested)

@@ -20,6 +20,7 @@ from dpsql.session.planning import (
     FALSE_ALARMS,
     WARM_FALSE_ALARMS,
     contingency_l2_squared,
+    has_differences,
     has_warm_start,
     is_narrow,
     query_sensitivity,
@@ -89,7 +90,8 @@ class TableState:
         out.memory = memory
         out.texts = TextProgress(starts) if starts else None
         if warm:
-            out.warm = WarmProgress(table, warm_units(plan, policy, table), warm_precision(plan, policy, table))
+            units, precision = warm_units(plan, policy, table), warm_precision(plan, policy, table)
+            out.warm = WarmProgress(table, units, precision, differences=has_differences(policy))
             out.accurate = ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared))
             out.error_factor = float(policy.mechanism.error_factor)
         if plan.questions:
@@ -209,7 +211,8 @@ class TableState:
             return None
         total = NOMINAL_ROWS if self.model is None else self.model.total
         if self._forecast is None or self._forecast[0] != total:
-            self._forecast = total, Forecast(self.table, self.warm.precision, total)
+            warm = self.warm
+            self._forecast = total, Forecast(self.table, warm.precision, total, differences=warm.differences)
         return self._forecast[1]
 
     def foreseen(self, query: LinearQuery) -> float | None:

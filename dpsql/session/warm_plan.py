@@ -14,17 +14,20 @@ _WHOLE_COLUMNS = 8
 """Tables with more columns are never worth one contingency of all of them."""
 
 
-def planned_contingencies(table: TableDomain, total: float, precision: float) -> tuple[PlannedContingency, ...]:
+def planned_contingencies(
+    table: TableDomain, total: float, precision: float, *, differences: bool = False
+) -> tuple[PlannedContingency, ...]:
     """What is measured first: contingencies of few columns, or one of all columns where its noise is smaller.
 
-    ``total``: released or public rows; ``precision``: the sum of 1/sigma^2 that the warm start may spend.
+    ``total``: released or public rows; ``precision``: the sum of 1/sigma^2 that the warm start may spend;
+    ``differences``: as in ``warm_start``.
 
     >>> from dpsql.domain import BooleanDomain
     >>> two = tuple(BooleanDomain(c, nullable=False) for c in "ab")
     >>> [p.columns for p in planned_contingencies(TableDomain("t", two), 1000.0, 0.05)]
     [('a', 'b')]
     """
-    parts = warm_start(table, total, precision)
+    parts = warm_start(table, total, precision, differences=differences)
     names = tuple(c.name for c in table.finite if c.size > 1)
     if len(names) > _WHOLE_COLUMNS or table.cells > NARROW_CELLS:
         return parts
@@ -51,7 +54,7 @@ def _noise(asked: set[str], planned: Sequence[PlannedContingency], sizes: dict[s
     """Independent contingencies that hold the columns, weighted by precision."""
     precision = 0.0
     for p in planned:
-        if asked <= set(p.columns):
+        if asked <= set(p.columns) and asked.issuperset(p.differences):
             cells = prod(sizes[c] / 2 if c in asked else sizes[c] for c in p.columns)
-            precision += p.share / cells
+            precision += p.share / cells * 2 ** len(p.differences)
     return inf if precision == 0.0 else 1.0 / sqrt(precision)

@@ -22,16 +22,18 @@ Columns = tuple[str, ...]
 class WarmProgress:
     """Which contingencies are measured, under way in some session, or lost with a reservation that was burnt.
 
-    ``units``: the table's purse; ``precision``: the sum of 1/sigma^2 (sigma in counts) that it buys. A contingency
-    that was lost is not measured again: its share is spent.
+    ``units``: the table's purse; ``precision``: the sum of 1/sigma^2 (sigma in counts) that it buys; ``differences``:
+    whether columns of two values are measured as differences. A contingency that was lost is not measured again: its
+    share is spent.
     """
 
-    def __init__(self, table: TableDomain, units: int, precision: float) -> None:
+    def __init__(self, table: TableDomain, units: int, precision: float, *, differences: bool = False) -> None:
         self.table = table
         self.units = units
         self.measured: dict[Columns, Measurement] = {}
         self.charged = 0
         self.precision = precision
+        self.differences = differences
         self._names = [c.name for c in table.finite if c.size > 1]
         self._open: dict[int, tuple[int, list[Columns]]] = {}
         self._gone: set[Columns] = set()
@@ -46,7 +48,7 @@ class WarmProgress:
         self._waiting.clear()
         if self._planned is None:
             self._total = total
-            self._planned = planned_contingencies(self.table, total, self.precision)
+            self._planned = planned_contingencies(self.table, total, self.precision, differences=self.differences)
 
     def reserved(self, reservation: int, cost: int, columns: Sequence[Sequence[str]]) -> None:
         self._waiting.clear()
@@ -157,9 +159,12 @@ class WarmProgress:
     # --- the parts that are measured ---------------------------------------------------------------------------
 
     def axes(self, planned: PlannedContingency) -> tuple[Axis, ...]:
-        """Every cell; in wide tables a pair's parts are atoms of the released 1-ways."""
+        """Every cell, or planned differences; in wide tables a pair's parts are atoms of the released 1-ways."""
         if is_narrow(self.table) or len(planned.columns) == 1:
-            return tuple(Axis.cells((c,), self.table.shape((c,))) for c in planned.columns)
+            return tuple(
+                Axis.difference_of(c) if c in planned.differences else Axis.cells((c,), self.table.shape((c,)))
+                for c in planned.columns
+            )
         sigma = planned.sigma(self.precision)
         return tuple(self._atoms(c, sigma) for c in planned.columns)
 

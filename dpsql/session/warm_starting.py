@@ -1,6 +1,7 @@
 """The warm start's durable steps: reservation, noise, release, one chunk of contingencies after another."""
 
 from collections.abc import Callable
+from itertools import accumulate
 
 from dpsql.accounting import Plan
 from dpsql.domain import TableDomain
@@ -56,6 +57,10 @@ class WarmStarter:
             pending = warm.pending(asked)
             if not pending:
                 return None
+            left = self._starter.affordable()
+            # after a loss not all of them may be: as many as are, or a step that waits
+            fits = sum(whole <= left for whole in accumulate(units for _, units in pending))
+            pending = pending[:fits] or pending
             return Step(sum(units for _, units in pending), lambda: self._chunk(state.table, warm, asked, pending))
 
         return self._starter.run(state.table.name, next_step, lambda: warm.others_at_work(asked))

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from dpsql.accounting import (
     TABLE_MARGIN,
+    UNITS,
     Accountant,
     Plan,
-    Purse,
     calibrate,
+    delta_bound,
     epsilon_at,
     gaussian_cost,
     hard_round_cost,
@@ -84,8 +85,12 @@ def test_every_calibration_is_a_sound_plan(
 ) -> None:
     delta = Fraction(1, 10**digits)
     plan = calibrate(epsilon, delta, hard_rounds=rounds, release_share=released, measure_share=share)
-    assert Fraction(epsilon_at(plan.total_units, plan.alpha, delta)) <= epsilon
-    assert Fraction(epsilon_at(plan.total_units, plan.alpha, delta)) > epsilon * Fraction(999_999, 1_000_000)
+    if plan.alpha is None:
+        precision, step = 2 * plan.noise_budget / UNITS, float(plan.certified_slope)
+        assert 0.999 * float(delta) < delta_bound(float(epsilon), precision, rounds, step) <= float(delta)
+    else:
+        assert Fraction(epsilon_at(plan.total_units, plan.alpha, delta)) <= epsilon
+        assert Fraction(epsilon_at(plan.total_units, plan.alpha, delta)) > epsilon * Fraction(999_999, 1_000_000)
     assert plan.hard_rounds * plan.hard_cost + plan.release_budget == plan.total_units
     assert Plan.from_json(plan.to_json()) == plan
     if rounds > 0 and released == 0.0:
@@ -104,19 +109,20 @@ def test_more_epsilon_buys_less_noise_and_more_rounds_more(epsilon: Fraction, ro
     assert longer.sigma > plan.sigma
 
 
-@given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.integers(0, 30)), max_size=40))
-def test_no_sequence_of_charges_passes_a_purse_or_the_whole(charges: list[tuple[str, int]]) -> None:
-    accountant = Accountant(100, purses=(Purse("a", 60), Purse("b", 40)))
-    for name, cost in charges:
-        left = accountant.purse(name).left
-        if cost <= left:
-            accountant = accountant.charge(name, cost)
-            assert accountant.purse(name).left == left - cost
-        else:
+@given(st.integers(0, 5), st.integers(1, 9), st.lists(st.tuples(st.integers(0, 1), st.integers(0, 30)), max_size=40))
+def test_no_sequence_of_charges_passes_a_purse(rounds: int, test_cost: int, charges: list[tuple[int, int]]) -> None:
+    accountant = Accountant(40 + rounds * test_cost, hard_rounds=rounds, test_cost=test_cost)
+    spent = tested = noise = 0
+    for tests, part in charges:
+        cost = part + tests * test_cost
+        if noise + part <= 40 and tested + tests <= rounds:
+            accountant.check(spent, 0, cost, tested=tested, tests=tests)
+            accountant.check(spent // 2, spent - spent // 2, cost, tested=tested, tests=tests)
+            spent, tested, noise = spent + cost, tested + tests, noise + part
+            assert accountant.noise_left(spent, tested) == 40 - noise
+        elif tests or noise + part > 40:
             with pytest.raises(BudgetExhausted):
-                accountant.charge(name, cost)
-        assert all(purse.left >= 0 for purse in accountant.purses)
-        assert accountant.spent <= 100
+                accountant.check(spent, 0, cost, tested=tested, tests=tests)
 
 
 @given(orders, st.fractions(Fraction(1, 2), Fraction(100)))

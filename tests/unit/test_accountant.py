@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpsql.accounting import MEASUREMENTS, RELEASES, TESTS, Accountant, Purse, calibrate
+from dpsql.accounting import Accountant, calibrate
 from dpsql.errors import BudgetExhausted, InternalError
 
 PLAN = calibrate(Fraction(1), Fraction(1, 10**6), hard_rounds=10, release_share=0.8)
@@ -12,21 +12,39 @@ PLAN = calibrate(Fraction(1), Fraction(1, 10**6), hard_rounds=10, release_share=
 
 def test_the_plans_purses_are_the_whole_budget() -> None:
     accountant = Accountant.of(PLAN)
-    assert [purse.name for purse in accountant.purses] == [TESTS, MEASUREMENTS, RELEASES]
-    assert sum(purse.planned for purse in accountant.purses) == PLAN.total_units == accountant.total_units
-    assert accountant.spent == 0
+    assert accountant.noise_budget == PLAN.noise_budget == PLAN.release_budget + PLAN.hard_rounds * PLAN.measure_cost
+    assert accountant.noise_budget + PLAN.hard_rounds * PLAN.test_cost == PLAN.total_units == accountant.total_units
 
 
 def test_all_planned_hard_rounds_fit_and_no_more() -> None:
     accountant = Accountant.of(PLAN)
-    for _ in range(PLAN.hard_rounds):
-        accountant = accountant.charge(TESTS, PLAN.test_cost).charge(MEASUREMENTS, PLAN.measure_cost)
+    spent = 0
+    for tested in range(PLAN.hard_rounds):
+        accountant.check(spent, 0, PLAN.hard_cost, tested=tested, tests=1)
+        spent += PLAN.hard_cost
     with pytest.raises(BudgetExhausted):
-        accountant.charge(TESTS, 1)
-    accountant = accountant.charge(RELEASES, PLAN.release_budget)
-    assert accountant.spent == PLAN.total_units
+        accountant.check(spent, 0, PLAN.hard_cost, tested=PLAN.hard_rounds, tests=1)
+    accountant.check(spent, 0, PLAN.release_budget, tested=PLAN.hard_rounds)
     with pytest.raises(BudgetExhausted):
-        accountant.check(accountant.spent, 0, 1)
+        accountant.check(spent + PLAN.release_budget, 0, 1, tested=PLAN.hard_rounds)
+
+
+def test_tests_do_not_pay_for_noise_nor_noise_for_tests() -> None:
+    accountant = Accountant.of(PLAN)
+    accountant.check(0, 0, PLAN.noise_budget)
+    with pytest.raises(BudgetExhausted):
+        accountant.check(0, 0, PLAN.noise_budget + 1)  # tests that are never made leave nothing
+    rounds = PLAN.hard_rounds
+    with pytest.raises(BudgetExhausted):  # hard rounds that were burnt before their noise leave no test
+        accountant.check(rounds * PLAN.test_cost, 0, PLAN.hard_cost, tested=rounds, tests=1)
+    accountant.check((rounds - 1) * PLAN.test_cost, 0, PLAN.hard_cost, tested=rounds - 1, tests=1)
+
+
+def test_a_test_that_is_charged_too_little_is_no_charge_of_this_plan() -> None:
+    with pytest.raises(InternalError):
+        Accountant.of(PLAN).check(0, 0, PLAN.test_cost - 1, tests=1)
+    with pytest.raises(InternalError):
+        Accountant.of(PLAN).check(PLAN.test_cost - 1, 0, 0, tested=1)
 
 
 def test_check_counts_open_reservations() -> None:
@@ -45,15 +63,6 @@ def test_requested_and_remaining_are_shares_of_epsilon() -> None:
     assert (caught.value.requested, caught.value.remaining) == (1.5, 1.0)
 
 
-def test_a_refusal_changes_nothing() -> None:
-    accountant = Accountant(10, purses=(Purse(TESTS, 6), Purse(RELEASES, 4))).charge(TESTS, 5)
-    before = accountant
-    with pytest.raises(BudgetExhausted):
-        accountant.charge(TESTS, 2)
-    assert accountant == before
-    assert accountant.charge(TESTS, 1).purse(TESTS).left == 0
-
-
 def test_overspent_totals_show_nothing_left() -> None:
     with pytest.raises(BudgetExhausted) as caught:
         Accountant(10).check(12, 0, 0)
@@ -66,19 +75,7 @@ def test_charges_are_whole_units(cost: object) -> None:
         Accountant(10).check(0, 0, cost)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "purses",
-    [
-        (Purse("a", 6), Purse("b", 5)),
-        (Purse("a", 6), Purse("a", 1)),
-        (Purse("a", -1),),
-    ],
-)
-def test_impossible_purses_are_refused(purses: tuple[Purse, ...]) -> None:
-    with pytest.raises(InternalError):
-        Accountant(10, purses=purses)
-
-
-def test_unknown_purse() -> None:
-    with pytest.raises(InternalError):
-        Accountant(10).charge("tips", 1)
+def test_impossible_budgets_are_refused() -> None:
+    for wrong in ((-1, 0, 0), (5, 2, 3), (5, -1, 1), (5, 1, -1)):
+        with pytest.raises(InternalError):
+            Accountant(wrong[0], Fraction(1), *wrong[1:])

@@ -88,7 +88,7 @@ def test_a_hard_answer_is_near_the_truth_and_charges_a_hard_round() -> None:
     assert abs(answer.value - 9000) < 5 * answer.error
     assert (answer.error_kind, answer.certified) == ("exact", True)
     plan = asker.plan
-    assert ledger.totals() == Totals(plan.release_budget + plan.hard_cost, 0)
+    assert ledger.totals() == Totals(plan.release_budget + plan.hard_cost, 0, 1)
     assert answer.charged == pytest.approx(plan.epsilon_share(plan.release_budget + plan.hard_cost))
 
 
@@ -289,7 +289,7 @@ def test_an_interrupt_among_the_coins_ends_their_reservation() -> None:
     assert log.count("reserve") == 1 + 3
     asker.close()
     ledger.close()
-    assert ledger._balance.totals == Totals(plan.release_budget + plan.hard_cost + 2 * plan.test_cost, 0)
+    assert ledger._balance.totals == Totals(plan.release_budget + plan.hard_cost + 2 * plan.test_cost, 0, 3)
 
 
 def test_sessions_on_one_ledger_have_the_state_of_its_replay() -> None:

@@ -82,10 +82,9 @@ def test_an_answer_is_exact_charges_one_share_and_is_near_the_truth() -> None:
 
 
 def test_the_noise_is_what_the_share_buys() -> None:
-    """sigma^2 = alpha / (2 cost) with cost = .98 Bud / K: worked out from the plan's order and budget alone."""
+    """sigma^2 = 4 + K / (.98 S), S of the analytic Gaussian mechanism: one count for everything has sigma 4.2247."""
     plan = make_plan(few())
-    budget = float(plan.total_units) * 1e-15
-    expected = (float(plan.alpha) * QUESTIONS / (2 * 0.98 * budget)) ** 0.5
+    expected = (4 + QUESTIONS * 4.2247**2 / 0.98) ** 0.5
     assert float(question_sigma(plan, few(), WIDE)) == pytest.approx(expected, rel=1e-4)
 
 

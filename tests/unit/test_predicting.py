@@ -115,12 +115,12 @@ def test_noise_of_ones_own_is_chosen_up_to_the_predicted_crossover_and_never_bey
     chosen = {k: make_plan(with_questions(k)).questions > 0 for k in range(1, 40)}
     last = max(k for k, own in chosen.items() if own)
     assert chosen == {k: k <= last for k in chosen}
-    # the same from the published figures: 4.53 sqrt(K / .98) against .75 of the sd foreseen
+    # the same from the published figures: sqrt(4 + 4.2247^2 K / .98) against .75 of the sd foreseen
     plan = make_plan(with_questions(100_000))
     state = TableState.make(CENSUS, plan, with_questions(100_000))
     forecast = state.forecast()
     assert forecast is not None
-    assert last == int(0.98 * (OWN_MARGIN * forecast.typical_sd / 4.53) ** 2)
+    assert last == int(0.98 * ((OWN_MARGIN * forecast.typical_sd) ** 2 - 4) / 4.2247**2)
     assert 10 <= last < 30
 
 
@@ -154,7 +154,7 @@ def test_a_unit_of_several_rows_has_more_noise_in_both() -> None:
     assert plan.questions == 10
     ours = question_sigma(plan, with_questions(10, people), people)
     theirs = question_sigma(plan, with_questions(10), CENSUS)
-    assert float(ours) == pytest.approx(3 * float(theirs), rel=1e-6)
+    assert float(ours) ** 2 - 4 == pytest.approx(9 * (float(theirs) ** 2 - 4), rel=1e-3)
 
 
 # --- the plan -----------------------------------------------------------------------------------------------------

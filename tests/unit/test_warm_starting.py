@@ -198,7 +198,8 @@ def test_a_kill_among_the_noise_loses_one_reservation_and_the_next_process_goes_
     answer = second.ask(one_of(WIDE, "f", "g", "h"))
     assert answer.value is not None
     reserved = warm_reserved(ledger)
-    assert len(set(reserved)) == len(reserved) == 8 + 28
+    # a row count that is measured twice takes what one pair would have cost
+    assert len(set(reserved)) == len(reserved) == 8 + 28 - (stop_at == 1)
     model = second.states["t"].model
     assert model is not None
     measured = len(model.dense.measurements)
