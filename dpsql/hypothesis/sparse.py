@@ -81,7 +81,7 @@ class SparseHypothesis:
     """The public estimate of keyed counts for one set of text columns of one table.
 
     ``distinct``: the released number of strings, once keys were selected; ``most_hidden``: counts that a key which was
-    not shown hardly ever exceeds.
+    not shown hardly ever exceeds. ``listed``: what is known of those that somebody listed.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class SparseHypothesis:
         self._distinct: Measurement | None = None
         self._unassigned: HiddenKey | None = None
         self._weights: dict[Key, _Weight] = {}
-        self._listed = _Listed()
+        self.listed = _Listed()
         self._with_axes: list[Measurement] = []
         self._by_column: dict[str, dict[Key, float]] = {}
 
@@ -111,9 +111,9 @@ class SparseHypothesis:
         precision = 1.0 / (measurement.sigma**2 * parts)
         for key, y in zip(measurement.keys, totals.tolist(), strict=True):
             if key not in self._weights and not selected and self._distinct is not None:
-                self._listed.strings += 1
-                self._listed.rows += y
-                self._listed.noise += 1.0 / precision
+                self.listed.strings += 1
+                self.listed.rows += y
+                self.listed.noise += 1.0 / precision
             weight = self._weights.setdefault(key, _Weight())
             weight.weighted += y * precision
             weight.precision += precision
@@ -145,8 +145,8 @@ class SparseHypothesis:
             by_row = hidden_rows / max(hidden_rows + hidden_strings, _TINY)
             mean, upper = min(rows / strings, most), min(max((rows + _SURE * noise) / strings, LEAST_MEAN), most)
             sd = sqrt(by_row * (1.0 - by_row))
-            if self._listed.strings > 0 and mean > 0.0:
-                listed = self._listed
+            if self.listed.strings > 0 and mean > 0.0:
+                listed = self.listed
                 chance = hidden_key(mean, most, by_row).variance
                 seen_sd = sqrt(listed.noise / listed.strings + chance) / sqrt(listed.strings)
                 by_row, sd = drawn_by_row(mean, most, by_row, listed.rows / listed.strings, seen_sd)

@@ -41,7 +41,7 @@ COVERED = 1.5
 """With noise for each question alone: a measurement answers when its noise is at most so many times a new release's."""
 CERTIFIED_SHARE = 0.05
 """No certificate is shown when theta exceeds this share of the rows: it would say nothing."""
-SURPRISE = 0.1
+SURPRISE = 0.05
 """A hard round over three or more finite columns says that the model's form misses something: bars of such answers grow
 by so much."""
 TESTED_COLUMNS = 3
@@ -139,8 +139,8 @@ class TableState:
             self.model.absorb(measurement, fitted=kind != ANSWER, selected=kind == KEYS)
 
     def repaired(self, measurements: Sequence[Measurement]) -> None:
-        """Note a hard round by what it measured: strings, and up to two columns, say nothing of interactions."""
-        self.surprises += any(not m.text_columns and len(m.scope) >= TESTED_COLUMNS for m in measurements)
+        """Note a hard round by what it measured: fewer than three finite columns say nothing of interactions."""
+        self.surprises += any(len(m.scope) >= TESTED_COLUMNS for m in measurements)
 
     # --- what a query needs, from public numbers -----------------------------------------------------------------
 
