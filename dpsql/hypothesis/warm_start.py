@@ -52,8 +52,8 @@ def warm_start(
     >>> from dpsql.domain import BooleanDomain
     >>> t = TableDomain("t", tuple(BooleanDomain(c, nullable=False) for c in "abc"))
     >>> [(p.columns, round(p.share, 2)) for p in warm_start(t, 1000.0, 0.05)]
-    [(('a',), 0.07), (('b',), 0.07), (('c',), 0.07), (('a', 'b'), 0.17), (('a', 'c'), 0.17), (('b', 'c'), 0.17), \
-(('a', 'b', 'c'), 0.3)]
+    [(('a',), 0.1), (('b',), 0.1), (('c',), 0.1), (('a', 'b'), 0.17), (('a', 'c'), 0.17), (('b', 'c'), 0.17), \
+(('a', 'b', 'c'), 0.2)]
     """
     names = [c.name for c in table.finite if c.size > 1]
     if len(names) < 2:

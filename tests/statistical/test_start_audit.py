@@ -5,6 +5,7 @@ The best way to tell two Gaussian releases apart weighs each value by its precis
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import pytest
@@ -59,13 +60,17 @@ class Start:
 
 
 def values(ledger: MemoryLedger) -> list[tuple[Any, float, bool]]:
-    """Each measurement with its value where all rows are, and whether that counts rows."""
+    """Each measurement with its value where all rows are, and whether that counts rows.
+
+    All rows have the second value of every column, so they lower a difference.
+    """
     out = []
     for event in ledger.events():
         if event.kind == "release":
             for kind, m in decode_release(event.payload):
                 last = m.values[0] if m.keys else m.values
-                out.append((m, float(last.reshape(-1)[-1]), kind != "distinct"))
+                sign = prod(-1 if a.difference else 1 for a in m.axes)
+                out.append((m, sign * float(last.reshape(-1)[-1]), kind != "distinct"))
     return out
 
 
@@ -100,4 +105,5 @@ def test_the_score_sees_every_release() -> None:
     ledger = MemoryLedger({"plan": ROW.plan.to_json()})
     ROW.release(True, 1, ledger)
     kinds = [(m.scope, m.text_columns) for m, _, _ in values(ledger)]
-    assert kinds == [((), ()), (("a", "b"), ()), ((), ("w",)), ((), ("w",))]
+    assert kinds == [((), ()), (("a",), ()), (("b",), ()), (("a", "b"), ()), ((), ("w",)), ((), ("w",))]
+    assert all(a.difference for m, _, _ in values(ledger) for a in m.axes)

@@ -416,19 +416,3 @@ def test_what_another_session_reserves_at_the_same_time_counts_once(monkeypatch:
     monkeypatch.setattr(ledger, "reserve", crowded)
     monkeypatch.setattr(ledger, "release", released)
     assert asker.ask(word("k00")).charged > 0
-
-
-def test_only_strings_that_somebody_listed_tell_how_strings_are_drawn() -> None:
-    rules = policy()
-    ledger = ledger_of(rules)
-    asker, coins = asker_of(rules, ledger)
-    asker.ask(word("k00"))
-    model = asker.states["t"].model
-    assert model is not None
-    sparse = model.sparse(("w",))
-    assert sparse.knows(("k00",))
-    assert sparse.listed.strings == 0
-    coins.hard = True
-    assert asker.ask(word("r7")).source == "measurement"
-    assert sparse.knows(("r7",))
-    assert sparse.listed.strings == 1

@@ -131,7 +131,9 @@ def test_noisier_pairs_ask_for_more_hard_rounds() -> None:
     rounds = []
     for number in (8, 16, 26):
         privacy = Privacy(Fraction(1), Fraction(1, 10**6), planned_queries=1000)
-        rounds.append(make_plan(Policy(privacy, (table_of((8,) * number),), Mechanism())).hard_rounds)
+        rounds.append(
+            make_plan(Policy(privacy, (table_of((8,) * number),), Mechanism(warm_start=Fraction(9, 10)))).hard_rounds
+        )
     assert rounds == sorted(rounds)
     assert set(rounds) <= set(WARM_HARD_ROUNDS)
     assert rounds[0] < rounds[-1]

@@ -11,7 +11,7 @@ from dpsql.hypothesis import DenseHypothesis, WideHypothesis
 from dpsql.private import Private
 from dpsql.query import Counts
 from dpsql.session.asking import Asker
-from dpsql.session.planning import HARD_ROUNDS, make_plan, total_cost, warm_units
+from dpsql.session.planning import HARD_ROUNDS, WARM_HARD_ROUNDS, make_plan, total_cost, warm_units
 from tests.support.simulated import table_of
 from tests.support.warm import DATA, MANY, NARROW, WIDE, Coins, asker_of, ledger_of, one_of, policy, warm_reserved
 
@@ -93,7 +93,7 @@ def test_more_than_16_columns_measure_pairs_when_touched_and_never_run_out() -> 
 def test_the_purses_never_hold_more_than_the_plan(table: TableDomain, neighbors: str) -> None:
     rules = policy(table, neighbors=neighbors)
     plan = make_plan(rules)
-    assert plan.hard_rounds in (10, 30, 100)
+    assert plan.hard_rounds in WARM_HARD_ROUNDS
     purses = warm_units(plan, rules, table) + total_cost(plan, rules, table)
     assert 0.999 * plan.release_budget < purses <= plan.release_budget
     assert plan.release_budget > plan.hard_rounds * plan.hard_cost
