@@ -10,36 +10,33 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import combinations
 from math import ceil, prod, sqrt
 
 import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.coverage import Coverage
+from dpsql.hypothesis.interactions import Contingency, Interactions
 from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.hypothesis.memo import Memo
 from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
 
-FACTOR = 1.4
+FACTOR = 1.15
 """The policy's ``error_factor``: what the bootstrap cannot see, as a multiple of what it predicts."""
 RAW_SHARE = 0.1
-PAIR_SHARE = 0.05
-DEPENDENCE_SHARE = 0.15
 SIMULATIONS = 8
 QUERIES = 200
 """Random queries for each number of columns."""
 MOST_COLUMNS = 4
 LEVEL = 0.95
 _RIDGE = 1e-2
-FEATURES = 6
-_VERSION = 2  # of the lesson: a change of what is learned must change it
+FEATURES = 7
+_VERSION = 3  # of the lesson: a change of what is learned must change it
 _MOST_CELLS = 1 << 20
 _LEAST_QUERIES = 30
 
 Fit = Callable[[Sequence[Measurement]], Callable[[LinearQuery], float]]
 """Measurements to a model's answers, in counts."""
-Contingency = Callable[[tuple[str, ...]], Estimates]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,31 +53,34 @@ class _Regression:
 class Calibration:
     """Predicted 95 % half-widths of a model's answers, in counts; made by ``learn_calibration``."""
 
-    def __init__(self, coverage: Coverage, answer: Callable[[LinearQuery], float]) -> None:
+    def __init__(self, coverage: Coverage, answer: Callable[[LinearQuery], float], contingency: Contingency) -> None:
         self._coverage = coverage
         self._answer = answer
+        self._interactions = Interactions(coverage, contingency)
         self._products: Memo[float] = Memo()
         self._regressions: dict[int, _Regression] = {}
 
     def bound(self, query: LinearQuery, factor: float = FACTOR) -> int | None:
-        """b* = ceil sqrt((1.4 p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] u), at least 1.
+        """b* = ceil sqrt((1.15 p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + i^2)), at least 1.
 
-        u = 2 h + (.05)^2 h h_pair + (.15 (h - independent))^2 with h the answer, h_pair that of the query's smallest
-        pair and ``independent`` the answer if all columns were; the last two matter where the noise is small.
+        p: what simulations foresee. raw: the noise that covers the query. h: the answer; 2 h is chance in what pairs do
+        not fix. i: what interactions of three columns and more may add (``Interactions``).
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """
         number = min(len(query.scope), MOST_COLUMNS)
         if number == 0 or number not in self._regressions or not self._coverage.covers(query.scope):
             return None
-        features, h, raw, expected = self._describe(query)
+        features, h, raw = self._describe(query)
         p = self._regressions[number].predict(features)
         squares = (factor * p) ** 2 + (1.96 * RAW_SHARE) ** 2 * (raw**2 + self._range(query) ** 2)
-        return max(1, ceil(sqrt(squares + (self._unmodelled(query, h, expected) if number >= 3 else 0.0))))
+        if number >= 3:
+            squares += 2.0 * h + self._interactions.squared(query, h, raw)
+        return max(1, ceil(sqrt(squares)))
 
-    def on(self, coverage: Coverage, answer: Callable[[LinearQuery], float]) -> "Calibration":
+    def on(self, coverage: Coverage, answer: Callable[[LinearQuery], float], contingency: Contingency) -> "Calibration":
         """What was learned, applied to a later model: more measurements were absorbed since."""
-        out = Calibration(coverage, answer)
+        out = Calibration(coverage, answer, contingency)
         out._regressions = self._regressions
         return out
 
@@ -90,9 +90,11 @@ class Calibration:
         return json.dumps(kept)
 
     @classmethod
-    def from_json(cls, text: str, coverage: Coverage, answer: Callable[[LinearQuery], float]) -> "Calibration | None":
+    def from_json(
+        cls, text: str, coverage: Coverage, answer: Callable[[LinearQuery], float], contingency: Contingency
+    ) -> "Calibration | None":
         """What ``to_json`` wrote, applied to a model; ``None`` when the text is something else."""
-        out = cls(coverage, answer)
+        out = cls(coverage, answer, contingency)
         try:
             for number, numbers in json.loads(text).items():
                 *weights, quantile = [float.fromhex(x) for x in numbers]
@@ -116,26 +118,19 @@ class Calibration:
             known = self._products.put(key, max(self._answer(LinearQuery(table, factors)), 0.0))
         return known
 
-    def _unmodelled(self, query: LinearQuery, h: float, expected: float) -> float:
-        """Squared error, in counts, that interactions of three columns may add: the bootstrap has none of them.
+    def _describe(self, query: LinearQuery) -> tuple[Estimates, float, float]:
+        """Public features of a query, the model's answer, the noise sd of the tables that cover it.
 
-        Chance alone gives 2 h; strong interactions of two make those of three likely, as do rows that the third
-        column takes away from a pair.
+        The square of log h lets small and large answers err less than those near the noise.
         """
-        chosen = combinations(query.factors, 2)
-        least = min([self._rows(p) for p in chosen], default=h)
-        return 2.0 * h + PAIR_SHARE**2 * h * least + DEPENDENCE_SHARE**2 * (h - expected) ** 2
-
-    def _describe(self, query: LinearQuery) -> tuple[Estimates, float, float, float]:
-        """Public features of a query, the model's answer, the noise sd of the tables that cover it, independence's."""
         h = max(self._answer(query), 0.0)
         singles = [self._rows((f,)) for f in query.factors]
         total = self._coverage.total
         expected = total * prod(s / total for s in singles)
         raw = self._coverage.noise(query, h, self._rows)
         near = min(min(s, total - s) for s in singles)
-        features = np.array([1.0, _log(h), _log(raw), _log(min(singles)), _log(expected), _log(near)])
-        return features, h, raw, expected
+        features = [1.0, _log(h), _log(raw), _log(min(singles)), _log(expected), _log(near), _log(h) ** 2]
+        return np.array(features), h, raw
 
     def _range(self, query: LinearQuery) -> float:
         """How far the answer moves between leaving out and taking in whole every part that the query cuts."""
@@ -174,7 +169,7 @@ def learn_calibration(
     rng = np.random.default_rng(_seed(measurements))
     coverage = Coverage(table, total, measurements)
     answer = fit(measurements)
-    out = Calibration(coverage, answer)
+    out = Calibration(coverage, answer, contingency)
     expected = [(m, _expected(m, contingency)) for m in measurements if prod(table.shape(m.scope)) <= _MOST_CELLS]
     asked = {r: random_queries(coverage, r, queries, rng) for r in range(1, MOST_COLUMNS + 1)}
     asked = {r: qs for r, qs in asked.items() if len(qs) >= _LEAST_QUERIES}

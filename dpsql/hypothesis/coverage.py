@@ -50,6 +50,7 @@ class Coverage:
         self._parts: dict[str, Labels] = {}
         self._of_axis = _partitions(self._all)
         self._covered: Memo[bool] = Memo()
+        self._joint: Memo[bool] = Memo()
         self._over: Memo[list[Measurement]] = Memo()
         self._noise: Memo[float] = Memo()
         self._facts: Memo[_Facts] = Memo()
@@ -61,6 +62,14 @@ class Coverage:
         if known is None:
             pairs = (frozenset(p) for p in combinations(key, 2))
             known = self._covered.put(key, self._ones.issuperset(key) and all(p in self._pairs for p in pairs))
+        return known
+
+    def measured_together(self, columns: Sequence[str]) -> bool:
+        """Whether one measurement of three or more columns has all of these."""
+        key = tuple(columns)
+        known = self._joint.get(key)
+        if known is None:
+            known = self._joint.put(key, any(m.columns.issuperset(key) for m in self._triples))
         return known
 
     def noise(self, query: LinearQuery, h: float, rows: Callable[[tuple[Factor, ...]], float]) -> float:

@@ -7,7 +7,7 @@ a row, which prefers frequent ones.
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import sqrt
+from math import hypot, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +56,26 @@ def hidden_key(mean: float, most: float, by_row: float) -> HiddenKey:
     square = scale * second + by_row * (third / first - scale * second)
     spread = abs(second / first - even) * sqrt(by_row * (1.0 - by_row))
     return HiddenKey(estimate, max(0.0, square - estimate * estimate), spread)
+
+
+def drawn_by_row(mean: float, most: float, by_row: float, seen: float, sd: float) -> tuple[float, float]:
+    """``by_row`` and its sd once strings that were listed had ``seen`` rows on average, measured up to ``sd``.
+
+    Before that all or none are drawn by row, so the sd is sqrt(by_row (1 - by_row)); the best linear estimate from a
+    noisy mean (Hartigan 1969).
+
+    >>> drawn_by_row(3.0, 100.0, 0.5, 3.0, 0.1)[0] < 0.05, drawn_by_row(3.0, 100.0, 0.5, 3.0, 1e9)
+    (True, (0.5, 0.5))
+    """
+    even, row = (hidden_key(mean, most, share).estimate for share in (0.0, 1.0))
+    spread = sqrt(by_row * (1.0 - by_row))
+    signal = (row - even) * spread
+    if signal <= 0.0:
+        return by_row, spread
+    kept = sd / hypot(signal, sd)
+    expected = even + by_row * (row - even)
+    shift = (1.0 - kept * kept) * (seen - expected) / (row - even)
+    return round(min(1.0, max(0.0, by_row + shift)), 6), spread * kept
 
 
 def _moment(counts: npt.NDArray[np.float64], widths: npt.NDArray[np.float64], power: float, order: int) -> float:

@@ -34,14 +34,17 @@ class TableModel:
         self._dense_measurements: list[tuple[frozenset[str], Measurement]] = [(frozenset(), total)]
         self._by_key: dict[tuple[tuple[str, ...], Key], list[tuple[frozenset[str], Measurement]]] = {}
 
-    def absorb(self, measurement: Measurement, *, fitted: bool = True) -> None:
-        """Take a released measurement into the model; with ``fitted`` False it only answers what it determines."""
+    def absorb(self, measurement: Measurement, *, fitted: bool = True, selected: bool = False) -> None:
+        """Take a released measurement into the model; with ``fitted`` False it only answers what it determines.
+
+        ``selected``: its keys were shown because they are frequent.
+        """
         self.version += 1
         entry = (frozenset(measurement.scope), measurement)
         if measurement.text_columns:
             for key in measurement.keys:
                 self._by_key.setdefault((measurement.text_columns, key), []).append(entry)
-            self.sparse(measurement.text_columns).absorb(measurement)
+            self.sparse(measurement.text_columns).absorb(measurement, selected=selected)
         else:
             self._dense_measurements.append(entry)
             if fitted:

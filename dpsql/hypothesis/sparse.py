@@ -7,7 +7,7 @@ how many strings were not shown: they share what the shown ones leave of the row
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, log, sqrt
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from dpsql.errors import InternalError
 from dpsql.hypothesis.dense import DenseHypothesis, projected
-from dpsql.hypothesis.hidden_keys import HiddenKey, hidden_key
+from dpsql.hypothesis.hidden_keys import HiddenKey, drawn_by_row, hidden_key
 from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.hypothesis.wide import WideHypothesis
 from dpsql.query import Estimates, Key
@@ -68,11 +68,20 @@ class _Weight:
         return y * max(0.0, 1.0 - GARROTE * var / max(y * y, _TINY)) if y > 0 else 0.0
 
 
+@dataclass
+class _Listed:
+    """Strings that were not shown but listed by somebody and measured: their number, rows, and the noise's variance."""
+
+    strings: int = 0
+    rows: float = 0.0
+    noise: float = 0.0
+
+
 class SparseHypothesis:
     """The public estimate of keyed counts for one set of text columns of one table.
 
     ``distinct``: the released number of strings, once keys were selected; ``most_hidden``: counts that a key which was
-    not shown hardly ever exceeds.
+    not shown hardly ever exceeds. ``listed``: what is known of those that somebody listed.
     """
 
     def __init__(
@@ -86,17 +95,25 @@ class SparseHypothesis:
         self._distinct: Measurement | None = None
         self._unassigned: HiddenKey | None = None
         self._weights: dict[Key, _Weight] = {}
+        self.listed = _Listed()
         self._with_axes: list[Measurement] = []
         self._by_column: dict[str, dict[Key, float]] = {}
 
-    def absorb(self, measurement: Measurement) -> None:
-        """Take a keyed measurement into the weights: each listed key's total, with the noise of its parts."""
+    def absorb(self, measurement: Measurement, *, selected: bool = False) -> None:
+        """Take a keyed measurement into the weights: each listed key's total, with the noise of its parts.
+
+        ``selected``: its keys were shown because they are frequent; all others are what somebody listed.
+        """
         self.measurements.append(measurement)
         self._unassigned = None
         totals = measurement.values.reshape(len(measurement.keys), -1).sum(axis=1)
         parts = measurement.values.size // max(len(measurement.keys), 1)
         precision = 1.0 / (measurement.sigma**2 * parts)
         for key, y in zip(measurement.keys, totals.tolist(), strict=True):
+            if key not in self._weights and not selected and self._distinct is not None:
+                self.listed.strings += 1
+                self.listed.rows += y
+                self.listed.noise += 1.0 / precision
             weight = self._weights.setdefault(key, _Weight())
             weight.weighted += y * precision
             weight.precision += precision
@@ -126,9 +143,16 @@ class SparseHypothesis:
             hidden_strings = strings / (strings + len(self._weights))
             # listed evenly or by row with one half each, given that the string was not shown
             by_row = hidden_rows / max(hidden_rows + hidden_strings, _TINY)
-            upper = max((rows + _SURE * noise) / strings, LEAST_MEAN)
-            spread = hidden_key(min(upper, most), most, by_row)
-            self._unassigned = replace(spread, estimate=hidden_key(min(rows / strings, most), most, by_row).estimate)
+            mean, upper = min(rows / strings, most), min(max((rows + _SURE * noise) / strings, LEAST_MEAN), most)
+            sd = sqrt(by_row * (1.0 - by_row))
+            if self.listed.strings > 0 and mean > 0.0:
+                listed = self.listed
+                chance = hidden_key(mean, most, by_row).variance
+                seen_sd = sqrt(listed.noise / listed.strings + chance) / sqrt(listed.strings)
+                by_row, sd = drawn_by_row(mean, most, by_row, listed.rows / listed.strings, seen_sd)
+            even, row = (hidden_key(upper, most, share).estimate for share in (0.0, 1.0))
+            estimate = hidden_key(mean, most, by_row).estimate
+            self._unassigned = HiddenKey(estimate, hidden_key(upper, most, by_row).variance, abs(row - even) * sd)
         return self._unassigned
 
     def _left(self) -> tuple[float, float, float]:

@@ -9,6 +9,7 @@ from dpsql.hypothesis.sparse import SparseHypothesis
 from dpsql.query import Key, LinearQuery
 
 _NORMAL = 1.96
+_OUTSIDE = 0.05
 
 
 def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> int | None:
@@ -18,7 +19,8 @@ def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> i
     itself and all together. Of each
     key's rows the finite columns select a share in [0, 1], the model's p on average: its variance is at most p (1 - p)
     (Bhatia, Davis 2000), and shares of different keys are taken as independent. Never wider than what holds for any
-    shares: none or all of W, at most ``finite_limit`` rows of the table (Frechet).
+    shares: none or all of W, at most ``finite_limit`` rows of the table (Frechet), and not more than 20 times the rows
+    that are expected (Markov).
     """
     keyed = query.keyed
     if keyed is None:
@@ -40,7 +42,10 @@ def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> i
     mixed = 0.0
     for key, variance in variances.items():
         mixed += min(variance + rows[key] ** 2 * share * (1.0 - share), _measured_variance(sparse, query, key))
-    widest: float = max(estimate, min(sum(rows.values()) + spread, finite_limit) - estimate)
+    # expected with every doubt in favour of more rows: those of each key, and the share that the finite columns have
+    upper = sum(rows[k] + most[k] * (sparse.bias(k) or sqrt(sparse.variance(k))) for k in variances)
+    expected = upper * min(1.0, finite_limit / model.total)
+    widest: float = max(estimate, min(sum(rows.values()) + spread, finite_limit, expected / _OUTSIDE) - estimate)
     return max(1, ceil(min(hypot(_NORMAL * sqrt(mixed), share * bias), widest))) + rounding
 
 

@@ -35,7 +35,7 @@ class Mechanism:
     hard_rounds: int | None = None
     when_spent: WhenSpent = "uncertified"
     warm_start: Fraction = Fraction(96, 100)
-    error_factor: Fraction = Fraction(14, 10)
+    error_factor: Fraction = Fraction(115, 100)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def dump_policy(policy: Policy) -> str:
     strategy = "auto"
     when_spent = "uncertified"
     warm_start = 0.96
-    error_factor = 1.4
+    error_factor = 1.15
     <BLANKLINE>
     [tables.t]
     [tables.t.columns]

@@ -92,7 +92,7 @@ def _mechanism(keys: Keys) -> Mechanism:
         options["when_spent"] = cast(WhenSpent, keys.choice("when_spent", get_args(WhenSpent)))
     for name, (low, high), example in (
         ("warm_start", WARM_START_RANGE, "warm_start = 0.96"),
-        ("error_factor", ERROR_FACTOR_RANGE, "error_factor = 1.4"),
+        ("error_factor", ERROR_FACTOR_RANGE, "error_factor = 1.15"),
     ):
         if name in keys:
             options[name] = keys.number(name, example)

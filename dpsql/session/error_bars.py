@@ -80,14 +80,15 @@ class ErrorBars:
         if self._learned is None or self._learned[0] != len(known):
             self._learned = len(known), self._recalled(known, model) or self._lesson(known)
         coverage = Coverage(self._table, self._total, model.dense.measurements)
-        self._current = model.version, coverage, self._learned[1].on(coverage, model.estimate)
+        self._current = model.version, coverage, self._learned[1].on(coverage, model.estimate, model.dense.contingency)
         return self._current[1], self._current[2]
 
     def _recalled(self, known: Sequence[Measurement], model: TableModel) -> Calibration | None:
         text = None if self._memory is None else self._memory.recall(f"{self._table.name}: {lesson_name(known)}")
         if text is None:
             return None
-        return Calibration.from_json(text, Coverage(self._table, self._total, known), model.estimate)
+        coverage = Coverage(self._table, self._total, known)
+        return Calibration.from_json(text, coverage, model.estimate, model.dense.contingency)
 
     def _lesson(self, known: Sequence[Measurement]) -> Calibration:
         made = learn_calibration(

@@ -27,6 +27,7 @@ class LedgerFold:
         """Begin again with no event taken in: after an interrupt nobody knows how far the last one had come."""
         self._seen = 0
         self._deltas: dict[int, tuple[tuple[str, str], Fraction]] = {}
+        self._hard: set[int] = set()
         for table in self._policy.tables:
             before = self.states.get(table.name)
             self.states[table.name] = TableState.make(table, self._plan, self._policy, self._ledger)
@@ -61,7 +62,7 @@ class LedgerFold:
                 touch.reserved(event.reservation, event.cost, event.payload["columns"])
             return
         if event.kind == "hard":
-            self.states[event.payload["table"]].surprises += 1
+            self._hard.add(event.reservation)
             return
         touch = self._touch_under(event.reservation)
         if event.kind == "release":
@@ -70,6 +71,9 @@ class LedgerFold:
                 touch.released(event.reservation, [m for _, m in measurements])
             for kind, measurement in measurements:
                 self.states[measurement.table].absorb(kind, measurement)
+            if event.reservation in self._hard:
+                self._hard.discard(event.reservation)
+                self.states[measurements[0][1].table].repaired([m for _, m in measurements])
         elif touch is not None and event.kind == "free":
             touch.freed(event.reservation)
         elif touch is not None and event.kind == "burn":

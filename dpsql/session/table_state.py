@@ -15,7 +15,7 @@ from dpsql.mechanism import ThresholdTest
 from dpsql.policy import Policy
 from dpsql.query import LinearQuery
 from dpsql.session.error_bars import ErrorBars, Memory
-from dpsql.session.payload import ANSWER, DISTINCT, ONE_COUNT, TOTAL
+from dpsql.session.payload import ANSWER, DISTINCT, KEYS, ONE_COUNT, TOTAL
 from dpsql.session.planning import (
     FALSE_ALARMS,
     WARM_FALSE_ALARMS,
@@ -41,8 +41,9 @@ COVERED = 1.5
 """With noise for each question alone: a measurement answers when its noise is at most so many times a new release's."""
 CERTIFIED_SHARE = 0.05
 """No certificate is shown when theta exceeds this share of the rows: it would say nothing."""
-SURPRISE = 0.1
-"""Each hard round says that the model's form misses something: bars over three columns or more grow by so much."""
+SURPRISE = 0.05
+"""A hard round over three or more finite columns says that the model's form misses something: bars of such answers grow
+by so much."""
 TESTED_COLUMNS = 3
 """In wide tables queries over fewer columns are not tested: the measured pairs know them."""
 
@@ -67,10 +68,10 @@ class TableState:
     bars: ErrorBars | None = None
     accurate: float = 0.0
     """Counts: a measurement with at most this sd answers without a test (tables with a warm start)."""
-    error_factor: float = 1.4
+    error_factor: float = 1.15
     memory: Memory | None = None
     surprises: int = 0
-    """Hard rounds so far."""
+    """Hard rounds over three or more finite columns so far."""
     progress: Callable[[str, str, int, int], None] | None = None
     """Told (table, what, done, of) while error bars are learned."""
     _forecast: tuple[float, Forecast] | None = None
@@ -135,7 +136,11 @@ class TableState:
             (column,) = measurement.text_columns
             self.model.know_distinct(measurement, self.texts.starts[column].most_hidden)
         elif kind != DISTINCT:
-            self.model.absorb(measurement, fitted=kind != ANSWER)
+            self.model.absorb(measurement, fitted=kind != ANSWER, selected=kind == KEYS)
+
+    def repaired(self, measurements: Sequence[Measurement]) -> None:
+        """Note a hard round by what it measured: fewer than three finite columns say nothing of interactions."""
+        self.surprises += any(len(m.scope) >= TESTED_COLUMNS for m in measurements)
 
     # --- what a query needs, from public numbers -----------------------------------------------------------------
 

@@ -135,3 +135,18 @@ def test_cut_parts_are_taken_in_or_left_out_whole() -> None:
     assert outer.factors[0].weights.tolist() == [1, 1, 1, 1, 1, 0, 0, 0]
     assert inner.key == whole.key
     assert coverage.rounded(whole) == (None, None)
+
+
+def test_bars_of_large_answers_follow_errors_that_level_off() -> None:
+    found = noisy(1.0, 81)
+    answer, rng = fit(found), np.random.default_rng(8)
+    bars = Calibration(Coverage(TABLE, TOTAL, found), answer, wide(found).contingency)
+    queries = asked(2, 200, 9)
+    size = np.log1p([answer(q) for q in queries])
+    # errors that are largest for answers of middle size: without the square of log h the ratio below is 1.8
+    sds = 2000.0 * np.exp(-((size - np.median(size)) ** 2))
+    bars.learn(2, queries, rng.normal(0.0, 1.0, (40, len(queries))) * sds)
+    bounds = np.array([bars.bound(q, 1.0) for q in queries], dtype=float)
+    _, middle, large = np.array_split(np.argsort(size), 3)
+    assert float(np.median(bounds[middle] / (1.96 * sds[middle]))) > 0.8
+    assert float(np.median(bounds[large] / (1.96 * sds[large]))) < 1.6

@@ -61,4 +61,4 @@ def test_what_was_kept_may_be_lost_or_damaged() -> None:
         for name in list(ledger._kept):
             ledger.keep(name, damage)
         assert bars(asker(ledger, 3)) == expected
-    assert Calibration.from_json("null", None, None) is None  # type: ignore[arg-type]
+    assert Calibration.from_json("null", None, None, None) is None  # type: ignore[arg-type]

@@ -137,7 +137,7 @@ def test_hard_rounds_widen_the_bars_of_three_columns_and_more() -> None:
     two, three = one_of(NARROW, "a", "b"), one_of(NARROW, "a", "b", "c")
     asker.ask(one_of(NARROW, "a"))
     state = asker.states["t"]
-    state.surprises = 5
+    state.surprises = 10
     wide, same = state.error_bar(three), state.error_bar(two)
     state.surprises = 0
     narrow = state.error_bar(three)
@@ -146,6 +146,8 @@ def test_hard_rounds_widen_the_bars_of_three_columns_and_more() -> None:
     assert 1.4 * narrow <= wide <= 1.6 * narrow + 1
     assert state.error_bar(two) == same
     coins.hard = True
+    asker.ask(one_of(NARROW, "b", "c"))
+    assert state.surprises == 0  # two columns say nothing of interactions
     asker.ask(one_of(NARROW, "b", "c", "d"))
     assert state.surprises == 1
 

@@ -1,0 +1,68 @@
+"""How far interactions of three columns and more may move an answer where no measurement shows them. Public.
+
+Pairs say nothing of them: a parity of three columns leaves every pair as it was and moves each cell by its own rows, to
+none or to twice as many. No simulation of a fitted model has them either, so a bar allows for them by assumption: each
+cell of three columns deviates by an independent share of its rows, with 95 % by at most ``STRENGTH``. Of a sum over
+cells, the deviations partly cancel: by the effective number of cells (Kish 1965, section 8.2), and altogether when it
+takes in every cell of a column (the finite population correction; Cochran 1977, section 2.6), for pairs are known.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from math import prod
+
+from dpsql.hypothesis.coverage import Coverage
+from dpsql.hypothesis.memo import Memo
+from dpsql.query import Estimates, Factor, LinearQuery
+
+STRENGTH = 1.0
+"""A parity's own: a cell may have none of its rows, or twice as many."""
+
+Contingency = Callable[[tuple[str, ...]], Estimates]
+
+
+class Interactions:
+    """Deviations that a model's answers may have because of what its pairs leave out. ``contingency``: its counts."""
+
+    def __init__(self, coverage: Coverage, contingency: Contingency) -> None:
+        self._coverage = coverage
+        self._contingency = contingency
+        self._scatters: Memo[float] = Memo()
+
+    def squared(self, query: LinearQuery, h: float, raw: float) -> float:
+        """Squared 95 % half-width, in counts, of ``query`` with answer ``h``; 0 for two columns and fewer.
+
+        Of three columns that were measured together, only as much as the noise hides (``raw``: its sd).
+        """
+        if len(query.scope) < 3:
+            return 0.0
+        scatters = [self._scatter(f) for f in query.factors]
+        cells = (STRENGTH * h) ** 2
+        if len(query.factors) < len(query.scope):
+            return cells * (prod(1.0 + s for s in scatters) - 1.0)
+        out = cells * _beyond_pairs(scatters)
+        for three in combinations(range(len(scatters)), 3):
+            if self._coverage.measured_together([query.factors[i].columns[0] for i in three]):
+                known = cells * prod(scatters[i] for i in three)
+                out -= max(0.0, known - raw**2)
+        return out
+
+    def _scatter(self, factor: Factor) -> float:
+        """Variance of a factor's rows, as a share of their square, when its cells deviate by shares of variance 1."""
+        known = self._scatters.get(factor.digest)
+        if known is None:
+            inside = self._contingency(factor.columns) * (factor.weights / factor.unit)
+            rows = float(inside.sum())
+            effective = min(1.0, float((inside**2).sum()) / rows**2) if rows > 0 else 1.0
+            known = self._scatters.put(factor.digest, effective * max(0.0, 1.0 - rows / self._coverage.total))
+        return known
+
+
+def _beyond_pairs(scatters: Sequence[float]) -> float:
+    """Sum over all sets of three and more of the products of their scatters.
+
+    >>> _beyond_pairs([0.5, 0.5, 1.0]), _beyond_pairs([1.0, 1.0, 1.0, 1.0])
+    (0.25, 5.0)
+    """
+    pairs = sum(a * b for a, b in combinations(scatters, 2))
+    return max(0.0, prod(1.0 + s for s in scatters) - 1.0 - sum(scatters) - pairs)

@@ -1,0 +1,110 @@
+"""Interactions of three columns: bars cover what pairs cannot show, and stay narrow where triples are known."""
+
+import numpy as np
+import pytest
+
+from dpsql.hypothesis.calibration import Calibration, learn_calibration
+from dpsql.hypothesis.coverage import Coverage
+from dpsql.hypothesis.interactions import Interactions
+from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.wide import WideHypothesis
+from dpsql.query import Factor, LinearQuery, linear_query
+from tests.support.simulated import all_of, marginal, measured, table_of
+
+SIZES = (6, 4, 4, 2)
+TABLE = table_of(SIZES)
+CELL = 200.0
+TOTAL = CELL * np.prod(SIZES)
+FLAT = np.full(SIZES, CELL)
+SIGNS = (-1.0) ** np.add.outer(np.add.outer(np.arange(6), np.arange(4)), np.arange(4))
+PARITY = FLAT * (1.0 + 0.6 * SIGNS[..., None])
+"""a, b and c: every cell has three fifths of its rows more or less, and every pair is flat."""
+
+
+def over(cells: dict[str, list[int]]) -> LinearQuery:
+    """Rows in the listed values of each column."""
+    factors = []
+    for c, values in cells.items():
+        weights = np.zeros(SIZES["abcd".index(c)], dtype=np.int64)
+        weights[values] = 1
+        factors.append(Factor((c,), weights))
+    query = linear_query(TABLE, factors)
+    assert query is not None
+    return query
+
+
+def model(measurements: list[Measurement]) -> WideHypothesis:
+    out = WideHypothesis(TABLE, float(TOTAL))
+    for m in measurements:
+        out.absorb(m)
+    return out
+
+
+def flat(columns: tuple[str, ...]) -> np.ndarray:
+    return marginal(FLAT, "abcd", columns)
+
+
+def pairs_of(cells: np.ndarray, sigma: float) -> list[Measurement]:
+    rng = np.random.default_rng(5)
+    return [*all_of(cells, 1, sigma, rng), *all_of(cells, 2, sigma, rng)]
+
+
+def learned(found: list[Measurement]) -> tuple[WideHypothesis, Calibration]:
+    fitted = model(found)
+    bars = learn_calibration(
+        TABLE, float(TOTAL), found, lambda m: model(list(m)).answer, fitted.contingency, simulations=4, queries=60
+    )
+    return fitted, bars
+
+
+CELLS = [over({"a": [i], "b": [j], "c": [k]}) for i in range(6) for j in range(4) for k in range(4)]
+
+
+def test_bars_cover_a_parity_that_pairs_do_not_show() -> None:
+    fitted, bars = learned(pairs_of(PARITY, 5.0))
+    off = [abs(fitted.answer(q) - q.estimate(marginal(PARITY, "abcd", q.scope))) for q in CELLS]
+    assert min(off) > 200
+    bounds = [bars.bound(q) or 0 for q in CELLS]
+    assert np.mean([o <= b for o, b in zip(off, bounds, strict=True)]) >= 0.95
+    assert max(bounds) <= 2.0 * float(np.median(off))
+
+
+def interactions(found: list[Measurement]) -> Interactions:
+    return Interactions(Coverage(TABLE, float(TOTAL), found), flat)
+
+
+def test_a_cell_may_be_off_by_its_own_rows_and_sums_by_less() -> None:
+    known = interactions(pairs_of(FLAT, 5.0))
+    cell, h = over({"a": [0], "b": [0], "c": [0]}), 2 * CELL
+    # less what the finite population correction takes off: 5/6, 3/4 and 3/4
+    assert known.squared(cell, h, 1.0) == pytest.approx(h**2 * (5 / 6) * (3 / 4) * (3 / 4))
+    half = over({"a": [0, 1, 2], "b": [0, 1], "c": [0, 1]})
+    assert known.squared(half, 12 * h, 1.0) == pytest.approx((12 * h) ** 2 * (1 / 6) * (1 / 4) * (1 / 4))
+    assert known.squared(over({"a": [0], "b": [0]}), 8 * CELL, 1.0) == 0.0
+
+
+def test_four_columns_may_have_the_interactions_of_their_triples_as_well() -> None:
+    known = interactions(pairs_of(FLAT, 5.0))
+    query = over({"a": [0], "b": [0], "c": [0], "d": [0]})
+    a, b, c, d = 5 / 6, 3 / 4, 3 / 4, 1 / 2
+    every = a * b * c + a * b * d + a * c * d + b * c * d + a * b * c * d
+    assert known.squared(query, CELL, 1.0) == pytest.approx(CELL**2 * every)
+
+
+def test_what_was_measured_together_hides_no_more_than_its_noise() -> None:
+    triple = measured(FLAT, "abc", 5.0, np.random.default_rng(7))
+    known = interactions([*pairs_of(FLAT, 5.0), triple])
+    cell = over({"a": [0], "b": [0], "c": [0]})
+    assert known.squared(cell, 2 * CELL, 5.0) == pytest.approx(25.0)
+    other = over({"a": [0], "b": [0], "d": [0]})
+    assert known.squared(other, 4 * CELL, 5.0) == pytest.approx((4 * CELL) ** 2 * (5 / 6) * (3 / 4) * (1 / 2))
+
+
+def test_columns_under_one_factor_count_as_one() -> None:
+    known = interactions(pairs_of(FLAT, 5.0))
+    weights = np.zeros((6, 4), dtype=np.int64)
+    weights[0, 0] = weights[1, 1] = 1
+    query = linear_query(TABLE, [Factor(("a", "b"), weights), over({"c": [0]}).factors[0]])
+    assert query is not None
+    joint, c = (1 / 2) * (11 / 12), 3 / 4
+    assert known.squared(query, 4 * CELL, 1.0) == pytest.approx((4 * CELL) ** 2 * ((1 + joint) * (1 + c) - 1))
