@@ -162,5 +162,5 @@ class Plan:
                 raise LedgerError("the ledger's plan has numbers that are not exact")
             values: dict[str, Any] = {"alpha": None} | {name: Fraction(n) for name, n in numbers.items()}
             return cls(**values, **{name: fields[name] for name in _INTEGERS}, questions=questions)
-        except (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError, InternalError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, InternalError) as error:
             raise LedgerError("the ledger's plan cannot be read") from error

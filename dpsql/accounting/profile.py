@@ -106,10 +106,12 @@ def _one_hard_round(step: float, grid: float, reach: int) -> tuple[Masses, float
     up, down = 1 / math.expm1(step), 1 / -math.expm1(-step)  # J's density is up/(1 + 1/r) exp(-up x), x > 0, ..
     i = np.arange(reach)
     # of the interval from i to i + 1 grid steps, as shares of the mass beyond i: P, and Q times exp(i grid)
-    right = _dots(-math.expm1(-up * grid), -math.expm1(-(up + 1) * grid) * up / (up + 1), grid)
+    one = -math.expm1(-up * grid)
+    right = _dots(one, (one + up * math.exp(-up * grid) * math.expm1(-grid)) / (up + 1), grid)
     beyond = r / (r + 1) * np.exp(-up * grid * i)
     # of the interval from -i - 1 to -i, mirrored: its near end is the upper one, where Q weighs exp(-(-i))
-    far, near = _dots_below(-math.expm1(-down * grid), -math.expm1(-(down - 1) * grid) * down / (down - 1), grid)
+    one = -math.expm1(-down * grid)
+    far, near = _dots_below(one, (one - down * math.exp(-down * grid) * math.expm1(grid)) * math.expm1(step), grid)
     below = 1 / (r + 1) * np.exp(-down * grid * i)
     masses = np.zeros(2 * reach + 1)
     masses[reach:-1] += right[0] * beyond
@@ -120,15 +122,18 @@ def _one_hard_round(step: float, grid: float, reach: int) -> tuple[Masses, float
     return masses, r / (r + 1) * math.exp(-up * grid * reach)
 
 
-def _dots(p: float, q: float, grid: float) -> tuple[float, float]:
-    """Masses at both ends of an interval [0, grid] of losses with P-mass p and Q-mass q: (at 0, at grid)."""
-    high = (p - q) / -math.expm1(-grid)
+def _dots(p: float, gap: float, grid: float) -> tuple[float, float]:
+    """Masses at both ends of an interval [0, grid] of losses with P-mass p and Q-mass p - gap: (at 0, at grid).
+
+    In closed form the gap keeps its digits where the step is small: p and q would differ in their last ones only.
+    """
+    high = gap / -math.expm1(-grid)
     return p - high, high
 
 
-def _dots_below(p: float, q: float, grid: float) -> tuple[float, float]:
-    """The same of [-grid, 0]: (at -grid, at 0)."""
-    low = (q - p) / math.expm1(grid)
+def _dots_below(p: float, gap: float, grid: float) -> tuple[float, float]:
+    """The same of [-grid, 0], with Q-mass p + gap: (at -grid, at 0)."""
+    low = gap / math.expm1(grid)
     return low, p - low
 
 

@@ -47,6 +47,37 @@ def pure_sigma(sigma: float, shape: Sequence[int]) -> float:
     return sigma * sqrt(prod(1.0 - 1.0 / n for n in shape))
 
 
+def pure_norms(columns: Columns, weights: Estimates) -> list[tuple[Columns, float]]:
+    """Each subset of ``columns`` (one axis each) with the squared norm of its part of ``weights``; the empty one first.
+
+    What a component of the subset with cells of variance 1 adds to the variance of the weighted sum of all cells.
+
+    >>> pure_norms(("a",), np.array([1.0, 0.0]))
+    [((), 0.25), (('a',), 0.5)]
+    """
+    found = []
+    for size in range(len(columns) + 1):
+        for kept in combinations(range(len(columns)), size):
+            others = tuple(i for i in range(len(columns)) if i not in kept)
+            found.append((tuple(columns[i] for i in kept), float((pure(weights.mean(axis=others)) ** 2).sum())))
+    return found
+
+
+def precisions(measurements: Sequence[Measurement]) -> dict[frozenset[str], float]:
+    """1 / sigma^2 of each component that ``components`` finds, by its columns."""
+    found: dict[frozenset[str], float] = {}
+    for m in measurements:
+        sizes = {a.columns[0]: a.labels.size for a in m.axes}
+        differences = {a.columns[0] for a in m.axes if a.difference}
+        for size in range(1, len(m.axes) + 1):
+            for kept in combinations(m.scope, size):
+                if differences.issubset(kept):
+                    cells = prod(n for c, n in sizes.items() if c not in kept)
+                    weight = 2 ** len(differences) / (m.sigma**2 * cells)
+                    found[frozenset(kept)] = found.get(frozenset(kept), 0.0) + weight
+    return found
+
+
 def components(measurements: Sequence[Measurement], order: dict[str, int]) -> list[Component]:
     """The components of contingencies over single columns, every cell its own part, by size and then by ``order``.
 

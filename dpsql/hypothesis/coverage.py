@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
-from math import inf, sqrt
+from itertools import combinations, product
+from math import inf, prod, sqrt
 
 import numpy as np
 
 from dpsql.domain import TableDomain
+from dpsql.hypothesis.components import precisions, pure_norms, separable
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.memo import Memo
 from dpsql.hypothesis.partition import refinement
@@ -47,6 +48,8 @@ class Coverage:
         self._ones = {c for m in self._all for c in m.scope}
         self._pairs = {frozenset(p) for m in self._all for p in combinations(m.scope, 2)}
         self._triples = [m for m in self._all if len(m.axes) > 2]
+        split = any(m.has_differences for m in self._all)
+        self._precisions = precisions([m for m in self._all if separable(m)]) if split else {}
         self._parts: dict[str, Labels] = {}
         self._of_axis = _partitions(self._all)
         self._covered: Memo[bool] = Memo()
@@ -103,20 +106,35 @@ class Coverage:
             within = [m for m in self._all if len(m.axes) >= least_axes and m.columns.issuperset(columns)]
             found = self._over.put((columns, least_axes), within)
         by_column = {f.columns[0]: (f, self._of(f)) for f in factors if len(f.columns) == 1}
-        return self._noise.put(asked, min([self._sd(by_column, m) for m in found], default=self.total))
+        sds = [self._sd(by_column, m) for m in found if not m.has_differences]
+        if len(sds) < len(found):  # a difference alone determines no number of rows
+            sds.append(self._least_squares_sd(factors))
+        return self._noise.put(asked, min(sds, default=self.total))
+
+    def _least_squares_sd(self, factors: Sequence[Factor]) -> float:
+        """Sd of the factors' product from all measurements that split into components, the row count being known.
+
+        Components carry independent noise. Those of one or two columns that were lost leave nothing known; larger
+        ones that were not measured are taken to be none, as the model does.
+        """
+        squares = 0.0
+        for parts in product(*(pure_norms(f.columns, f.weights / f.unit) for f in factors)):
+            columns = frozenset(c for kept, _ in parts for c in kept)
+            norm = prod(n for _, n in parts)
+            if not columns or norm == 0.0:
+                continue
+            precision = self._precisions.get(columns, 0.0)
+            if precision > 0.0:
+                squares += norm / precision
+            elif len(columns) <= 2:
+                return self.total
+        return sqrt(squares)
 
     def _sd(self, by_column: dict[str, tuple[Factor, _Facts]], m: Measurement) -> float:
-        """Noise of the sum of parts; a part that a query cuts counts by its share of cells.
-
-        A difference of two values has half the noise of both, their sum being known better.
-        """
+        """Noise of the sum of parts; a part that a query cuts counts by its share of cells."""
         squares = m.sigma**2
         for axis in m.axes:
             found = by_column.get(axis.columns[0])
-            if axis.difference:
-                if found is None:
-                    return self.total  # the difference of all rows is not their number
-                squares /= 2
             if found is None:
                 squares *= axis.size
                 continue

@@ -98,6 +98,11 @@ class Measurement:
         return frozenset(self.scope)
 
     @cached_property
+    def has_differences(self) -> bool:
+        """Whether no number of rows can be read off it."""
+        return any(a.difference for a in self.axes)
+
+    @cached_property
     def key_index(self) -> dict[Key, int]:
         return {k: i for i, k in enumerate(self.keys)}
 
@@ -137,8 +142,8 @@ class Measurement:
         keyed = query.keyed
         if query.table != self.table or self.text_columns != (keyed.text_columns if keyed else ()):
             return None
-        if any(a.difference for a in self.axes):
-            return None  # nothing but differences can be read off it
+        if self.has_differences:
+            return None
         lead = 0 if keyed is None else 1
         out: Weights = np.ones((1,) * (lead + len(self.axes)), dtype=np.int64)
         if keyed is not None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 from scipy.special import gammaln, ndtr
 
-from dpsql.accounting.profile import delta_bound
+from dpsql.accounting.profile import delta_bound, hard_round_losses
 
 Floats = npt.NDArray[np.float64]
 GRID = 32  # grid steps of the loss in one step of a test
@@ -202,3 +202,12 @@ def test_the_bound_is_the_integral_from_above(rounds: int, step: float, noise: f
         exact = exact_bound(sds * sd, precision, rounds, step)
         bound = delta_bound(sds * sd, precision, rounds, step)
         assert exact * (1 - 1e-7) <= bound <= 1.01 * exact + 2e-14
+
+
+@pytest.mark.parametrize("step", [1e-9, 1e-7, 1e-5, 0.03, 1.0])
+def test_the_grid_keeps_both_laws_of_a_hard_round_however_small_its_step(step: float) -> None:
+    losses, masses, above = hard_round_losses(1, step)
+    assert math.fsum(masses) + above == pytest.approx(1.0, abs=1e-13)
+    assert math.fsum(masses * np.expm1(-losses)) == pytest.approx(0.0, abs=1e-5 * step**2)  # the other law's mass
+    # spread over two grid points at most, a loss has a little more variance; P's mean is about half of it
+    assert 1.0 <= math.fsum(masses * losses) / (math.expm1(step) + math.expm1(-step)) <= 1.002

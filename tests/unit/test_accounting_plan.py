@@ -90,6 +90,14 @@ def test_json_of_an_unsound_plan_is_refused(change: dict[str, object]) -> None:
         Plan.from_json(json.dumps(fields))
 
 
+@pytest.mark.parametrize("change", [{"slope": "1000000"}, {"epsilon": "1e400"}, {"sigma": "2"}, {"slope": "1/10"}])
+def test_json_of_an_unsound_plan_with_two_purses_is_refused(change: dict[str, object]) -> None:
+    plan = calibrate(Fraction(1), DELTA, hard_rounds=10, release_share=0.9, releases=100)
+    assert plan.alpha is None
+    with pytest.raises(LedgerError):
+        Plan.from_json(json.dumps(json.loads(plan.to_json()) | change))
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", "null", "3"])
 def test_json_that_is_no_plan_is_refused(text: str) -> None:
     with pytest.raises(LedgerError):
