@@ -29,6 +29,7 @@ _ORDERS = (0.05, 1e7)
 _GRID = 240
 _STEPS = 26
 _LEAST_SLOPE = Fraction(1, 10**5)  # below it the test's table would have millions of entries
+_MOST_SLOPE = Fraction(3)  # and above 4 none worth the name; the pole of an order keeps far below
 
 
 def default_measure_share(hard_rounds: int) -> float:
@@ -145,7 +146,8 @@ def _by_profile(s: _Setting, least: float) -> Plan | None:
 
 def _profile_covers(s: _Setting, whole: float) -> bool:
     slope, _, measure_cost, noise = _profile_parts(s, whole)
-    if s.hard_rounds > 0 and (slope < _LEAST_SLOPE or s.hard_rounds * measure_cost > noise):
+    fits = _LEAST_SLOPE <= slope <= _MOST_SLOPE and s.hard_rounds * measure_cost <= noise
+    if s.hard_rounds > 0 and not fits:
         return False
     step = slope + TABLE_MARGIN
     return covers(s.epsilon, s.delta, s.delta_purse, Fraction(2 * noise, UNITS), s.hard_rounds, step)

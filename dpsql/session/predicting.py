@@ -17,7 +17,7 @@ from dpsql.hypothesis import PlannedContingency
 from dpsql.hypothesis.partition import LEAST_CELL
 from dpsql.hypothesis.warm_start import ONE_WAY_SHARE
 from dpsql.query import LinearQuery
-from dpsql.session.warm_plan import MOST_COLUMNS, planned_contingencies
+from dpsql.session.warm_plan import MOST_COLUMNS, planned_contingencies, pure_variance
 
 LEVEL = 1.96
 """Half-width of a 95 % interval in sds."""
@@ -67,6 +67,7 @@ class Forecast:
     ) -> None:
         self.planned = _foreseen(table, total, precision, differences=differences)
         self._sizes = {c.name: c.size for c in table.finite if c.size > 1}
+        self._pure = any(p.differences for p in self.planned)
         self._unit = 1.0 / sqrt(precision)
         self._most_parts: dict[int, float] = {}
         for p in self.planned:  # those over equally many columns have equal shares
@@ -101,9 +102,14 @@ class Forecast:
     def _sd(self, parts: Sequence[Part]) -> float:
         """In units of a single count's sd for the whole precision.
 
-        The smaller of two: what contingencies over all the columns say; and what they say of each two parts, scaled by
+        With differences by least squares, interactions of three columns left out where the fit would shrink them. Else
+        the smaller of two: what contingencies over all the columns say; and what they say of each two parts, scaled by
         the share of the other parts (cells taken to weigh the same), as local models do (``Coverage.noise``).
         """
+        if self._pure:
+            single = _split(parts) if any(len(p.columns) > 1 for p in parts) else parts
+            asked = {p.columns[0]: (p.used, p.share) for p in single}
+            return sqrt(min(pure_variance(asked, self.planned, self._sizes, most) for most in (2, MOST_COLUMNS)))
         direct = self._direct(parts)
         if direct < inf and len(parts) <= 2:
             return direct
@@ -136,16 +142,9 @@ class Forecast:
         known = self._precisions.get((columns, number))
         if known is None:
             most = self._most_parts[number]
-            holding = (
-                p
-                for p in self.planned
-                if len(p.columns) == number and columns.issubset(p.columns) and columns.issuperset(p.differences)
-            )
+            holding = (p for p in self.planned if len(p.columns) == number and columns.issubset(p.columns))
             known = sum(
-                p.share
-                * 2 ** len(p.differences)
-                / prod(min(most, self._sizes[c]) for c in p.columns if c not in columns)
-                for p in holding
+                p.share / prod(min(most, self._sizes[c]) for c in p.columns if c not in columns) for p in holding
             )
             self._precisions[columns, number] = known
         return known

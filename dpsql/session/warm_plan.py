@@ -1,6 +1,6 @@
 """Which contingencies a table's warm start measures, from public and released numbers: the whole table, or parts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import inf, prod, sqrt
 from statistics import mean
@@ -32,19 +32,24 @@ def planned_contingencies(
     if len(names) > _WHOLE_COLUMNS or table.cells > NARROW_CELLS:
         return parts
     whole = (PlannedContingency(names, 1.0),)
-    return whole if predicted_noise(table, whole) <= predicted_noise(table, parts) else parts
+    pure = any(p.differences for p in parts)
+    return whole if predicted_noise(table, whole, pure=pure) <= predicted_noise(table, parts, pure=pure) else parts
 
 
-def predicted_noise(table: TableDomain, planned: Sequence[PlannedContingency]) -> float:
+def predicted_noise(table: TableDomain, planned: Sequence[PlannedContingency], *, pure: bool = False) -> float:
     """Mean sd of queries that take half of each of 1 to 4 columns, in units of a single count's; no bias of the model.
 
-    A query over columns that no contingency holds together counts with the noise of the largest part that one holds.
+    A query over columns that no contingency holds together counts with the noise of the largest part that one holds;
+    with ``pure`` with that of all the interactions of its columns that any holds, the number of rows being known.
     """
     sizes = {c.name: c.size for c in table.finite}
     names = [name for name, size in sizes.items() if size > 1]
     most = max(len(p.columns) for p in planned)
     by_number = [
-        mean(_noise(set(asked), planned, sizes) for asked in combinations(names, min(number, most)))
+        mean(
+            (_pure_noise if pure else _noise)(set(asked), planned, sizes)
+            for asked in combinations(names, min(number, most))
+        )
         for number in range(1, min(MOST_COLUMNS, len(names)) + 1)
     ]
     return mean(by_number)
@@ -54,7 +59,41 @@ def _noise(asked: set[str], planned: Sequence[PlannedContingency], sizes: dict[s
     """Independent contingencies that hold the columns, weighted by precision."""
     precision = 0.0
     for p in planned:
-        if asked <= set(p.columns) and asked.issuperset(p.differences):
+        if asked <= set(p.columns):
             cells = prod(sizes[c] / 2 if c in asked else sizes[c] for c in p.columns)
-            precision += p.share / cells * 2 ** len(p.differences)
+            precision += p.share / cells
     return inf if precision == 0.0 else 1.0 / sqrt(precision)
+
+
+def _pure_noise(asked: set[str], planned: Sequence[PlannedContingency], sizes: dict[str, int]) -> float:
+    half = {c: (sizes[c] / 2, 0.5) for c in asked}
+    return sqrt(pure_variance(half, planned, sizes))
+
+
+def pure_variance(
+    asked: Mapping[str, tuple[float, float]],
+    planned: Sequence[PlannedContingency],
+    sizes: Mapping[str, int],
+    most: int = MOST_COLUMNS,
+) -> float:
+    """Variance of a query, in units of a single count's, from the pure interactions of its columns.
+
+    ``asked``: for each column the sum of its squared weights and their mean. Least squares over all contingencies, as
+    in ``hypothesis/components.py``; interactions that none holds, or of more than ``most`` columns, add nothing.
+    """
+    squares = 0.0
+    for number in range(1, min(len(asked), most) + 1):
+        for kept in combinations(asked, number):
+            precision = _pure_precision(frozenset(kept), planned, sizes)
+            if precision > 0.0:
+                inside = prod(asked[c][0] - sizes[c] * asked[c][1] ** 2 for c in kept)
+                squares += inside * prod(asked[c][1] ** 2 for c in asked if c not in kept) / precision
+    return max(squares, 0.0)
+
+
+def _pure_precision(columns: frozenset[str], planned: Sequence[PlannedContingency], sizes: Mapping[str, int]) -> float:
+    """1/variance of each cell of the pure interaction of ``columns``."""
+    holding = (p for p in planned if columns.issubset(p.columns) and columns.issuperset(p.differences))
+    return sum(
+        p.share * 2.0 ** len(p.differences) / prod(sizes[c] for c in p.columns if c not in columns) for p in holding
+    )

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dpsql.accounting import Plan
-from dpsql.domain import BooleanDomain, TableDomain, TextDomain
+from dpsql.domain import BooleanDomain, CategoryDomain, TableDomain, TextDomain
 from dpsql.engine.memory_engine import MemoryEngine
 from dpsql.ledger import MemoryLedger
 from dpsql.policy import Mechanism, Policy, Privacy
@@ -29,12 +29,13 @@ SHARE = Fraction(98, 100)
 
 
 class Start:
-    """A table of two flags and a word, with or without one more unit whose rows are like all others."""
+    """A table of two flags, a letter and a word, with or without one more unit whose rows are like all others."""
 
     def __init__(self, *, unit: bool) -> None:
         flags = tuple(BooleanDomain(c, nullable=False) for c in "ab")
         self.rows = UNIT_ROWS if unit else 1
-        self.table = TableDomain("t", (*flags, TextDomain("w")), "u" if unit else None, self.rows)
+        letter = CategoryDomain("c", tuple("abcdefghijklmnopqrst"), nullable=False)
+        self.table = TableDomain("t", (*flags, letter, TextDomain("w")), "u" if unit else None, self.rows)
         privacy = Privacy(Fraction(EPSILON), Fraction(DELTA), planned_queries=10)
         self.policy = Policy(privacy, (self.table,), Mechanism("auto", hard_rounds=1, warm_start=SHARE))
         self.plan = make_plan(self.policy)
@@ -42,13 +43,14 @@ class Start:
 
     def _data(self, more: bool) -> dict[str, list[Any]]:
         units = [i for i in range(ROWS + more) for _ in range(self.rows)]
-        return {"u": units, "a": [True] * len(units), "b": [True] * len(units), "w": ["same"] * len(units)}
+        columns = {"a": True, "b": True, "c": "t", "w": "same"}
+        return {"u": units} | {name: [value] * len(units) for name, value in columns.items()}
 
     def release(self, more: bool, seed: int, ledger: MemoryLedger) -> None:
         asker = Asker(self.policy, self.plan, self.engines[more], ledger, SeededEntropy(seed))
         state = asker.states["t"]
         asker._know_total(state)
-        asker.warm_starter.run(state, ("a", "b"))
+        asker.warm_starter.run(state, ("a", "b", "c"))
         asker.text_starter.run(state, ("w",))
 
     def score(self, more: bool, seed: int) -> float:
@@ -62,7 +64,7 @@ class Start:
 def values(ledger: MemoryLedger) -> list[tuple[Any, float, bool]]:
     """Each measurement with its value where all rows are, and whether that counts rows.
 
-    All rows have the second value of every column, so they lower a difference.
+    All rows have the last value of every column, so they lower a difference.
     """
     out = []
     for event in ledger.events():
@@ -105,5 +107,10 @@ def test_the_score_sees_every_release() -> None:
     ledger = MemoryLedger({"plan": ROW.plan.to_json()})
     ROW.release(True, 1, ledger)
     kinds = [(m.scope, m.text_columns) for m, _, _ in values(ledger)]
-    assert kinds == [((), ()), (("a",), ()), (("b",), ()), (("a", "b"), ()), ((), ("w",)), ((), ("w",))]
-    assert all(a.difference for m, _, _ in values(ledger) for a in m.axes)
+    parts = [(tuple(c), ()) for c in ("a", "b", "c", "ab", "ac", "bc")]
+    assert kinds == [((), ()), *parts, *[((), ("w",))] * 2]
+    assert {a.columns: a.difference for m, _, _ in values(ledger) if not m.text_columns for a in m.axes} == {
+        ("a",): True,
+        ("b",): True,
+        ("c",): False,
+    }

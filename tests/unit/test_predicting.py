@@ -121,7 +121,7 @@ def test_noise_of_ones_own_is_chosen_up_to_the_predicted_crossover_and_never_bey
     forecast = state.forecast()
     assert forecast is not None
     assert last == int(0.98 * ((OWN_MARGIN * forecast.typical_sd) ** 2 - 4) / 4.2247**2)
-    assert 8 <= last < 30
+    assert 5 <= last < 30
 
 
 @pytest.mark.parametrize("planned", [100, 1000, 10**12])
@@ -150,10 +150,10 @@ def test_the_comparison_leaves_the_model_a_margin() -> None:
 
 def test_a_unit_of_several_rows_has_more_noise_in_both() -> None:
     people = TableDomain("t", CENSUS.columns, unit="person", max_rows_per_unit=3)
-    plan = make_plan(with_questions(10, people))
-    assert plan.questions == 10
-    ours = question_sigma(plan, with_questions(10, people), people)
-    theirs = question_sigma(plan, with_questions(10), CENSUS)
+    plan = make_plan(with_questions(5, people))
+    assert plan.questions == 5
+    ours = question_sigma(plan, with_questions(5, people), people)
+    theirs = question_sigma(plan, with_questions(5), CENSUS)
     assert float(ours) ** 2 - 4 == pytest.approx(9 * (float(theirs) ** 2 - 4), rel=1e-3)
 
 
@@ -161,12 +161,12 @@ def test_a_unit_of_several_rows_has_more_noise_in_both() -> None:
 
 
 def test_the_choice_is_in_the_plan_and_survives_a_restart() -> None:
-    plan = make_plan(with_questions(8))
+    plan = make_plan(with_questions(5))
     assert Plan.from_json(plan.to_json()) == plan
     assert "questions" not in make_plan(with_questions(100)).to_json()
     for broken in ('"questions": -1', '"questions": null', '"questions": 1.5'):
         with pytest.raises(LedgerError):
-            Plan.from_json(plan.to_json().replace('"questions": 8', broken))
+            Plan.from_json(plan.to_json().replace('"questions": 5', broken))
     with pytest.raises(InternalError):
         replace(calibrate(Fraction(1), Fraction(1, 10**6), hard_rounds=10), questions=10)
 
@@ -174,7 +174,7 @@ def test_the_choice_is_in_the_plan_and_survives_a_restart() -> None:
 @pytest.mark.parametrize(
     ("table", "planned", "strategy"),
     [
-        (CENSUS, 8, "noise for each question"),
+        (CENSUS, 5, "noise for each question"),
         (CENSUS, 100, "contingencies + net"),
         (table_of((3, 2)), 1000, "one histogram"),
         (WIDE, 1000, "local models + net"),
