@@ -17,11 +17,11 @@ from dpsql.query import Estimates
 
 FLOOR = 0.05
 """A step never takes a part below this fraction of the model: noise must not delete cells for good."""
-GUARD = 12.0
-"""Deviations with (y - m)^2 > 12 var are certain enough to be followed whatever the moment estimate says."""
-SCATTER_POWER = 1.5
-"""Cells of m rows scatter with variance m + c m^1.5: between counting noise (m) and an equal share of each (m^2)."""
-RAKE_ROUNDS = 2
+GUARD = 25.0
+"""Deviations with (y - m)^2 > 25 var are certain enough to be followed whatever the moment estimate says."""
+SCATTER_POWER = 1.7
+"""Cells of m rows scatter with variance m + c m^1.7: between counting noise (m) and an equal share of each (m^2)."""
+RAKE_ROUNDS = 1
 LEAD = (1, 2, 1, 2, 1)
 """Sizes of the interactions that are fitted before those of three columns are looked at: these must not explain what
 fewer columns explain as well."""
@@ -33,7 +33,7 @@ _TINY = 1e-9
 def shrunken(model: Estimates, gap: Estimates, sigma: float | Estimates) -> Estimates:
     """``model`` (counts) moved along ``gap`` (the same shape, noise sd ``sigma``) as far as is sure.
 
-    Prior: cells scatter around the model with variance v = m + c m^1.5; c is the moment estimate over the table
+    Prior: cells scatter around the model with variance v = m + c m^1.7; c is the moment estimate over the table
     (empirical Bayes), the weight of the data is v / (v + sigma^2).
     """
     var = sigma * sigma

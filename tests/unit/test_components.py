@@ -64,7 +64,7 @@ def test_the_weight_of_the_data_is_the_posterior_s() -> None:
     c = (40.0**2 + 90.0**2 + 3.0**2 - 3 * 100.0 - 525.0) / (1000.0 + 8000.0 + 125.0)
     expected = []
     for m, g in zip(model, gap, strict=True):
-        scatter = m + c * m**1.5
+        scatter = m + c * m**1.7
         # two normal observations of one number, 0 with variance scatter and g with variance sigma^2
         mean = (g / sigma**2) / (1 / scatter + 1 / sigma**2)
         expected.append(m + max(mean / g, 1 - 12 * sigma**2 / g**2) * g)
