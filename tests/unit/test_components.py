@@ -60,14 +60,14 @@ def test_a_step_keeps_the_marginals() -> None:
 
 def test_the_weight_of_the_data_is_the_posterior_s() -> None:
     model, gap, sigma = np.array([100.0, 400.0, 25.0]), np.array([40.0, -90.0, 3.0]), 10.0
-    # E gap^2 = sigma^2 + m + c m^1.5, summed over the cells and solved for c
-    c = (40.0**2 + 90.0**2 + 3.0**2 - 3 * 100.0 - 525.0) / (1000.0 + 8000.0 + 125.0)
+    # E gap^2 = sigma^2 + m + c m^1.7, summed over the cells and solved for c
+    c = (40.0**2 + 90.0**2 + 3.0**2 - 3 * 100.0 - 525.0) / (100.0**1.7 + 400.0**1.7 + 25.0**1.7)
     expected = []
     for m, g in zip(model, gap, strict=True):
         scatter = m + c * m**1.7
         # two normal observations of one number, 0 with variance scatter and g with variance sigma^2
         mean = (g / sigma**2) / (1 / scatter + 1 / sigma**2)
-        expected.append(m + max(mean / g, 1 - 12 * sigma**2 / g**2) * g)
+        expected.append(m + max(mean / g, 1 - 25 * sigma**2 / g**2) * g)
     assert shrunken(model, gap, sigma) == pytest.approx(expected)
 
 
