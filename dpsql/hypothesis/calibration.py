@@ -24,6 +24,9 @@ from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
 FACTOR = 1.15
 """The policy's ``error_factor``: what the bootstrap cannot see, as a multiple of what it predicts."""
 RAW_SHARE = 0.1
+RAW_TIMES = 10.0
+"""Of that noise no more than so many times the answer (and one row) is kept: the fit shrinks what it cannot tell from 0,
+and rows are never negative."""
 SIMULATIONS = 8
 QUERIES = 200
 """Random queries for each number of columns."""
@@ -73,7 +76,8 @@ class Calibration:
             return None
         features, h, raw = self._describe(query)
         p = self._regressions[number].predict(features)
-        squares = (factor * p) ** 2 + (1.96 * RAW_SHARE) ** 2 * (raw**2 + self._range(query) ** 2)
+        kept = min(raw, RAW_TIMES * (h + 1.0))
+        squares = (factor * p) ** 2 + (1.96 * RAW_SHARE) ** 2 * (kept**2 + self._range(query) ** 2)
         if number >= 3:
             squares += 2.0 * h + self._interactions.squared(query, h, raw)
         return max(1, ceil(sqrt(squares)))
