@@ -25,8 +25,8 @@ FACTOR = 1.15
 """The policy's ``error_factor``: what the bootstrap cannot see, as a multiple of what it predicts."""
 RAW_SHARE = 0.1
 RAW_TIMES = 10.0
-"""Of that noise no more than so many times the answer (and one row) is kept: the fit shrinks what it cannot tell from 0,
-and rows are never negative."""
+"""Of that noise no more than so many times the answer (and one row) is kept: the fit shrinks what it cannot tell from
+0, and rows are never negative."""
 SIMULATIONS = 8
 QUERIES = 200
 """Random queries for each number of columns."""
@@ -66,8 +66,8 @@ class Calibration:
     def bound(self, query: LinearQuery, factor: float = FACTOR) -> int | None:
         """b* = ceil sqrt((1.15 p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + i^2)), at least 1.
 
-        p: what simulations foresee. raw: the noise that covers the query. h: the answer; 2 h is chance in what pairs do
-        not fix. i: what interactions of three columns and more may add (``Interactions``).
+        p: what simulations foresee. raw: the noise that covers the query, at most 10 (h + 1). h: the answer; 2 h is
+        chance in what pairs do not fix. i: what interactions of three columns and more may add (``Interactions``).
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """

@@ -150,3 +150,19 @@ def test_bars_of_large_answers_follow_errors_that_level_off() -> None:
     _, middle, large = np.array_split(np.argsort(size), 3)
     assert float(np.median(bounds[middle] / (1.96 * sds[middle]))) > 0.8
     assert float(np.median(bounds[large] / (1.96 * sds[large]))) < 1.6
+
+
+def test_raw_noise_counts_up_to_ten_times_the_answer() -> None:
+    """With errors of 0 in every simulation, what is left of a bar is a tenth of the noise: of 300, or of 10 (h + 1)."""
+    sigma = 300.0
+    found, queries = noisy(sigma, 3), asked(2, 80, 5)
+
+    def bounds(h: float) -> list[int]:
+        out = Calibration(Coverage(TABLE, TOTAL, found), lambda query: h, wide(found).contingency)
+        out.learn(2, queries, np.zeros((4, len(queries))))
+        return [bound for q in queries if (bound := out.bound(q)) is not None]
+
+    assert max(bounds(0.0)) <= 3
+    assert max(bounds(4.0)) <= 11
+    assert min(bounds(1000.0)) >= 1.96 * 0.1 * sigma
+    assert len(bounds(0.0)) == len(queries)
