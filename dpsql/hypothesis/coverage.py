@@ -57,6 +57,7 @@ class Coverage:
         self._over: Memo[list[Measurement]] = Memo()
         self._noise: Memo[float] = Memo()
         self._facts: Memo[_Facts] = Memo()
+        self._norms: Memo[list[tuple[tuple[str, ...], float]]] = Memo()
 
     def covers(self, columns: Sequence[str]) -> bool:
         """Whether every column, and every two of them together, were measured."""
@@ -118,7 +119,7 @@ class Coverage:
         ones that were not measured are taken to be none, as the model does.
         """
         squares = 0.0
-        for parts in product(*(pure_norms(f.columns, f.weights / f.unit) for f in factors)):
+        for parts in product(*(self._pure_norms(f) for f in factors)):
             columns = frozenset(c for kept, _ in parts for c in kept)
             norm = prod(n for _, n in parts)
             if not columns or norm == 0.0:
@@ -129,6 +130,12 @@ class Coverage:
             elif len(columns) <= 2:
                 return self.total
         return sqrt(squares)
+
+    def _pure_norms(self, factor: Factor) -> list[tuple[tuple[str, ...], float]]:
+        known = self._norms.get(factor.digest)
+        if known is None:
+            known = self._norms.put(factor.digest, pure_norms(factor.columns, factor.weights / factor.unit))
+        return known
 
     def _sd(self, by_column: dict[str, tuple[Factor, _Facts]], m: Measurement) -> float:
         """Noise of the sum of parts; a part that a query cuts counts by its share of cells."""
