@@ -1,6 +1,7 @@
 """Hypotheses: the public estimate of a table, and the measurements that it is fitted to."""
 
 from dpsql.hypothesis.calibration import Calibration, learn_calibration, lesson_name
+from dpsql.hypothesis.components import told
 from dpsql.hypothesis.dense import TENSOR_CELLS, DenseHypothesis, split_identity
 from dpsql.hypothesis.measurement import Axis, Measurement, coarsen, error_bound
 from dpsql.hypothesis.model import TableModel
@@ -29,5 +30,6 @@ __all__ = [
     "learn_calibration",
     "lesson_name",
     "split_identity",
+    "told",
     "warm_start",
 ]

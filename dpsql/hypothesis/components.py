@@ -5,7 +5,7 @@ with all means taken out (the residuals of analysis of variance). Parts of diffe
 so generalised least squares over all contingencies is a weighted mean for each subset on its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod, sqrt
@@ -63,19 +63,33 @@ def pure_norms(columns: Columns, weights: Estimates) -> list[tuple[Columns, floa
     return found
 
 
+def told(sizes: Mapping[str, int], differences: Collection[str], precision: float) -> Iterator[tuple[Columns, float]]:
+    """What a contingency over the columns of ``sizes`` (cells of each) tells: each set of them with 1 / sigma^2 there.
+
+    ``differences``: columns measured as the difference of their two values; ``precision``: 1 / sigma^2 of its numbers.
+
+    >>> list(told({"a": 5, "b": 2}, ("b",), 1.0))
+    [(('b',), 0.4), (('a', 'b'), 2.0)]
+    """
+    for number in range(1, len(sizes) + 1):
+        for kept in combinations(sizes, number):
+            if set(differences).issubset(kept):
+                cells = prod(n for c, n in sizes.items() if c not in kept)
+                yield kept, precision * 2.0 ** len(differences) / cells
+
+
 def precisions(measurements: Sequence[Measurement]) -> dict[frozenset[str], float]:
     """1 / sigma^2 of each component that ``components`` finds, by its columns."""
     found: dict[frozenset[str], float] = {}
     for m in measurements:
-        sizes = {a.columns[0]: a.labels.size for a in m.axes}
-        differences = {a.columns[0] for a in m.axes if a.difference}
-        for size in range(1, len(m.axes) + 1):
-            for kept in combinations(m.scope, size):
-                if differences.issubset(kept):
-                    cells = prod(n for c, n in sizes.items() if c not in kept)
-                    weight = 2 ** len(differences) / (m.sigma**2 * cells)
-                    found[frozenset(kept)] = found.get(frozenset(kept), 0.0) + weight
+        for kept, weight in told(*_shape(m), m.sigma**-2):
+            found[frozenset(kept)] = found.get(frozenset(kept), 0.0) + weight
     return found
+
+
+def _shape(m: Measurement) -> tuple[dict[str, int], set[str]]:
+    """(cells of each column, columns that are differences)."""
+    return {a.columns[0]: a.labels.size for a in m.axes}, {a.columns[0] for a in m.axes if a.difference}
 
 
 def components(measurements: Sequence[Measurement], order: dict[str, int]) -> list[Component]:
@@ -88,35 +102,29 @@ def components(measurements: Sequence[Measurement], order: dict[str, int]) -> li
     weighted: dict[Columns, Estimates] = {}
     precision: dict[Columns, float] = {}
     for m in measurements:
-        by_order = sorted(range(len(m.axes)), key=lambda i: order[m.axes[i].columns[0]])
-        table, sigma = _of_cells(m, by_order)
-        names = tuple(m.axes[i].columns[0] for i in by_order)
-        differences = {i for i, axis in enumerate(by_order) if m.axes[axis].difference}
-        for size in range(max(1, len(differences)), len(names) + 1):
-            for kept in combinations(range(len(names)), size):
-                if not differences.issubset(kept):
-                    continue
-                summed = tuple(i for i in range(len(names)) if i not in kept)
-                weight = 1.0 / (sigma**2 * prod(table.shape[i] for i in summed))
-                part = weight * pure(table.sum(axis=summed))
-                columns = tuple(names[i] for i in kept)
-                weighted[columns] = weighted[columns] + part if columns in weighted else part
-                precision[columns] = precision.get(columns, 0.0) + weight
+        table = _of_cells(m)
+        for kept, weight in told(*_shape(m), m.sigma**-2):
+            in_order = sorted(range(len(kept)), key=lambda i: order[kept[i]])
+            columns = tuple(kept[i] for i in in_order)
+            summed = tuple(i for i, c in enumerate(m.scope) if c not in kept)
+            part = weight * pure(table.sum(axis=summed)).transpose(in_order)
+            weighted[columns] = weighted[columns] + part if columns in weighted else part
+            precision[columns] = precision.get(columns, 0.0) + weight
     found = [Component(c, weighted[c] / precision[c], precision[c] ** -0.5) for c in weighted]
     found = [c for c in found if min(c.values.shape) > 1]
     return sorted(found, key=lambda c: (len(c.columns), [order[n] for n in c.columns]))
 
 
-def _of_cells(m: Measurement, axes: Sequence[int]) -> tuple[Estimates, float]:
-    """(values over every cell, ``axes`` in this order; sd of a cell) of a contingency that has the same pure parts.
+def _of_cells(m: Measurement) -> Estimates:
+    """Values over every cell, of a contingency that has the same pure parts.
 
     A difference d of two cells stands for d/2 and -d/2: the noise that two counts with half its variance leave there.
     """
-    table, sigma = m.values.astype(np.float64).transpose(axes), m.sigma
-    for i, axis in enumerate(axes):
-        if m.axes[axis].difference:
-            table, sigma = np.concatenate([table, -table], axis=i) / 2, sigma / sqrt(2)
-    return table, sigma
+    table = m.values.astype(np.float64)
+    for i, axis in enumerate(m.axes):
+        if axis.difference:
+            table = np.concatenate([table, -table], axis=i) / 2
+    return table
 
 
 def separable(measurement: Measurement) -> bool:

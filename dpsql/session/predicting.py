@@ -17,7 +17,7 @@ from dpsql.hypothesis import PlannedContingency
 from dpsql.hypothesis.partition import LEAST_CELL
 from dpsql.hypothesis.warm_start import ONE_WAY_SHARE
 from dpsql.query import LinearQuery
-from dpsql.session.warm_plan import MOST_COLUMNS, planned_contingencies, pure_variance
+from dpsql.session.warm_plan import MOST_COLUMNS, planned_contingencies, pure_precisions, pure_variance
 
 LEVEL = 1.96
 """Half-width of a 95 % interval in sds."""
@@ -67,7 +67,8 @@ class Forecast:
     ) -> None:
         self.planned = _foreseen(table, total, precision, differences=differences)
         self._sizes = {c.name: c.size for c in table.finite if c.size > 1}
-        self._pure = any(p.differences for p in self.planned)
+        differs = any(p.differences for p in self.planned)
+        self._known = pure_precisions(self.planned, self._sizes) if differs else {}
         self._unit = 1.0 / sqrt(precision)
         self._most_parts: dict[int, float] = {}
         for p in self.planned:  # those over equally many columns have equal shares
@@ -106,10 +107,10 @@ class Forecast:
         the smaller of two: what contingencies over all the columns say; and what they say of each two parts, scaled by
         the share of the other parts (cells taken to weigh the same), as local models do (``Coverage.noise``).
         """
-        if self._pure:
+        if self._known:
             single = _split(parts) if any(len(p.columns) > 1 for p in parts) else parts
             asked = {p.columns[0]: (p.used, p.share) for p in single}
-            return sqrt(min(pure_variance(asked, self.planned, self._sizes, most) for most in (2, MOST_COLUMNS)))
+            return sqrt(min(pure_variance(asked, self._known, self._sizes, most) for most in (2, MOST_COLUMNS)))
         direct = self._direct(parts)
         if direct < inf and len(parts) <= 2:
             return direct

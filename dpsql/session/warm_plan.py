@@ -6,7 +6,7 @@ from math import inf, prod, sqrt
 from statistics import mean
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis import NARROW_CELLS, PlannedContingency, warm_start
+from dpsql.hypothesis import NARROW_CELLS, PlannedContingency, told, warm_start
 
 MOST_COLUMNS = 4
 """Queries over at most so many columns are foreseen."""
@@ -42,20 +42,23 @@ def predicted_noise(table: TableDomain, planned: Sequence[PlannedContingency], *
     A query over columns that no contingency holds together counts with the noise of the largest part that one holds;
     with ``pure`` with that of all the interactions of its columns that any holds, the number of rows being known.
     """
-    sizes = {c.name: c.size for c in table.finite}
-    names = [name for name, size in sizes.items() if size > 1]
+    sizes = {c.name: c.size for c in table.finite if c.size > 1}
+    known = pure_precisions(planned, sizes) if pure else {}
     most = max(len(p.columns) for p in planned)
+
+    def sd(asked: tuple[str, ...]) -> float:
+        if pure:
+            return sqrt(pure_variance({c: (sizes[c] / 2, 0.5) for c in asked}, known, sizes))
+        return _noise(set(asked), planned, sizes)
+
     by_number = [
-        mean(
-            (_pure_noise if pure else _noise)(set(asked), planned, sizes)
-            for asked in combinations(names, min(number, most))
-        )
-        for number in range(1, min(MOST_COLUMNS, len(names)) + 1)
+        mean(sd(asked) for asked in combinations(sizes, min(number, most)))
+        for number in range(1, min(MOST_COLUMNS, len(sizes)) + 1)
     ]
     return mean(by_number)
 
 
-def _noise(asked: set[str], planned: Sequence[PlannedContingency], sizes: dict[str, int]) -> float:
+def _noise(asked: set[str], planned: Sequence[PlannedContingency], sizes: Mapping[str, int]) -> float:
     """Independent contingencies that hold the columns, weighted by precision."""
     precision = 0.0
     for p in planned:
@@ -65,35 +68,31 @@ def _noise(asked: set[str], planned: Sequence[PlannedContingency], sizes: dict[s
     return inf if precision == 0.0 else 1.0 / sqrt(precision)
 
 
-def _pure_noise(asked: set[str], planned: Sequence[PlannedContingency], sizes: dict[str, int]) -> float:
-    half = {c: (sizes[c] / 2, 0.5) for c in asked}
-    return sqrt(pure_variance(half, planned, sizes))
-
-
 def pure_variance(
     asked: Mapping[str, tuple[float, float]],
-    planned: Sequence[PlannedContingency],
+    known: Mapping[frozenset[str], float],
     sizes: Mapping[str, int],
     most: int = MOST_COLUMNS,
 ) -> float:
     """Variance of a query, in units of a single count's, from the pure interactions of its columns.
 
-    ``asked``: for each column the sum of its squared weights and their mean. Least squares over all contingencies, as
-    in ``hypothesis/components.py``; interactions that none holds, or of more than ``most`` columns, add nothing.
+    ``asked``: for each column the sum of its squared weights and their mean; ``known``: ``pure_precisions``. Least
+    squares over all contingencies; interactions that none holds, or of more than ``most`` columns, add nothing.
     """
     squares = 0.0
     for number in range(1, min(len(asked), most) + 1):
         for kept in combinations(asked, number):
-            precision = _pure_precision(frozenset(kept), planned, sizes)
+            precision = known.get(frozenset(kept), 0.0)
             if precision > 0.0:
                 inside = prod(asked[c][0] - sizes[c] * asked[c][1] ** 2 for c in kept)
                 squares += inside * prod(asked[c][1] ** 2 for c in asked if c not in kept) / precision
     return max(squares, 0.0)
 
 
-def _pure_precision(columns: frozenset[str], planned: Sequence[PlannedContingency], sizes: Mapping[str, int]) -> float:
-    """1/variance of each cell of the pure interaction of ``columns``."""
-    holding = (p for p in planned if columns.issubset(p.columns) and columns.issuperset(p.differences))
-    return sum(
-        p.share * 2.0 ** len(p.differences) / prod(sizes[c] for c in p.columns if c not in columns) for p in holding
-    )
+def pure_precisions(planned: Sequence[PlannedContingency], sizes: Mapping[str, int]) -> dict[frozenset[str], float]:
+    """1/variance of each cell of the pure interactions that the contingencies hold, in units of a single count's."""
+    found: dict[frozenset[str], float] = {}
+    for p in planned:
+        for kept, precision in told({c: sizes[c] for c in p.columns}, p.differences, p.share):
+            found[frozenset(kept)] = found.get(frozenset(kept), 0.0) + precision
+    return found
