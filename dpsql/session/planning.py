@@ -63,7 +63,7 @@ def _model_sd(plan: Plan, policy: Policy, table: TableDomain) -> float:
     """Sd (counts) foreseen for a typical question; without a warm start that of a paid answer."""
     if has_warm_start(policy, table):
         precision = warm_precision(plan, policy, table)
-        return Forecast(table, precision, differences=has_differences(policy)).typical_sd
+        return Forecast(table, precision, differences=measures_differences(policy)).typical_sd
     return float(plan.for_sensitivity(query_sensitivity(table), contingency_l2_squared(policy, table)).sigma)
 
 
@@ -137,7 +137,7 @@ def has_text_start(policy: Policy, table: TableDomain) -> bool:
     return policy.mechanism.strategy == "auto" and bool(table.text)
 
 
-def has_differences(policy: Policy) -> bool:
+def measures_differences(policy: Policy) -> bool:
     """Whether warm starts measure columns of two values as differences: not where replaced rows change them by 2."""
     return policy.privacy.neighbors == "add-remove"
 

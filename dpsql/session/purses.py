@@ -20,6 +20,11 @@ def check_covered(accountant: Accountant, totals: Totals, cost: int, *, kept: in
     accountant.check(totals.spent, totals.reserved + kept, cost, tested=tested, tests=tests)
 
 
+def noise_left(accountant: Accountant, totals: Totals) -> int:
+    """Units that are left for noise beside what the ledger holds."""
+    return accountant.noise_left(totals.spent + totals.reserved, totals.tested + totals.testing)
+
+
 class Purses:
     """Units and shares of one session; ``own``, 0 or 1, are hard rounds that the session itself keeps in reserve."""
 
@@ -38,25 +43,25 @@ class Purses:
 
     def hard_rounds_left(self, own: int) -> int:
         """Hard rounds that the budget still covers, the one held in reserve included."""
-        totals = self._ledger.totals()
         if self._plan.hard_rounds == 0:
             return 0
-        free = self._noise_left(totals, own) - self.pending()
-        tests = self._plan.hard_rounds - totals.tested - (totals.testing - own)
-        return max(0, min(free // self._plan.measure_cost, tests))
+        totals = self._without(own)
+        free = noise_left(self._accountant, totals) - self.pending()
+        return max(0, min(free // self._plan.measure_cost, self._plan.hard_rounds - totals.tested - totals.testing))
 
     def questions_left(self) -> int:
         """Questions that the budget still gives noise of their own; 0 in a plan with models."""
         cost = question_cost(self._plan, self._policy)
         if cost == 0:
             return 0
-        totals = self._ledger.totals()
-        free = self._noise_left(totals, 0) - self.pending()
+        free = noise_left(self._accountant, self._ledger.totals()) - self.pending()
         return max(0, min(free // cost, self._plan.questions))
 
-    def _noise_left(self, totals: Totals, own: int) -> int:
-        held = totals.spent + totals.reserved - own * self._plan.hard_cost
-        return self._accountant.noise_left(held, totals.tested + totals.testing - own)
+    def _without(self, own: int) -> Totals:
+        """The ledger's totals as if the session kept no hard round in reserve."""
+        totals = self._ledger.totals()
+        reserved = totals.reserved - own * self._plan.hard_cost
+        return replace(totals, reserved=reserved, testing=totals.testing - own)
 
     def spent_on_totals(self) -> int:
         """Units that row counts have cost so far."""
@@ -89,19 +94,15 @@ class Purses:
 
     def remaining_share(self, own: int) -> float:
         """Epsilon not spent yet, reservations of other processes taken off."""
-        totals = self._ledger.totals()
-        held = totals.spent + totals.reserved - own * self._plan.hard_cost
-        return self._plan.epsilon_share(max(0, self._plan.total_units - held))
+        totals = self._without(own)
+        return self._plan.epsilon_share(max(0, self._plan.total_units - totals.spent - totals.reserved))
 
     def check_total(self, table: str, own: int) -> None:
         """BudgetExhausted when the table's row count is unknown and cannot be paid any more."""
         state = self._states[table]
         if state.model is None:
-            totals = self._ledger.totals()
             cost = total_cost(self._plan, self._policy, state.table)
-            reserved = totals.reserved - own * self._plan.hard_cost
-            others = replace(totals, reserved=reserved, testing=totals.testing - own)
-            check_covered(self._accountant, others, cost)
+            check_covered(self._accountant, self._without(own), cost)
 
     def shares(self) -> tuple[tuple[str, float, float], ...]:
         """(name, spent, planned) of each purse, both in epsilon."""

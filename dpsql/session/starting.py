@@ -9,7 +9,7 @@ from typing import Any
 from dpsql.accounting import Accountant, Plan
 from dpsql.errors import BudgetExhausted, Error, OperationalError
 from dpsql.ledger.protocol import Ledger
-from dpsql.session.purses import check_covered
+from dpsql.session.purses import check_covered, noise_left
 
 WAIT_SECONDS = 20.0
 """For another session that is measuring the same table."""
@@ -89,8 +89,7 @@ class Starter:
 
     def affordable(self) -> int:
         """Units that are left for noise beside what is spent and reserved."""
-        totals = self._ledger.totals()
-        return self._accountant.noise_left(totals.spent + totals.reserved, totals.tested + totals.testing)
+        return noise_left(self._accountant, self._ledger.totals())
 
     def _is_spent(self, cost: int) -> bool:
         """Whether what is spent leaves no room for ``cost`` beside the hard round that a session keeps in reserve."""

@@ -20,9 +20,9 @@ from dpsql.session.planning import (
     FALSE_ALARMS,
     WARM_FALSE_ALARMS,
     contingency_l2_squared,
-    has_differences,
     has_warm_start,
     is_narrow,
+    measures_differences,
     query_sensitivity,
     question_sigma,
     warm_precision,
@@ -91,7 +91,7 @@ class TableState:
         out.texts = TextProgress(starts) if starts else None
         if warm:
             units, precision = warm_units(plan, policy, table), warm_precision(plan, policy, table)
-            out.warm = WarmProgress(table, units, precision, differences=has_differences(policy))
+            out.warm = WarmProgress(table, units, precision, differences=measures_differences(policy))
             out.accurate = ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared))
             out.error_factor = float(policy.mechanism.error_factor)
         if plan.questions:
