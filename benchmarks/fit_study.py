@@ -95,7 +95,7 @@ def accuracy(
     """Errors of one stream, and of its statements that touch all ``planted`` columns."""
     plan = warm_plan(Fraction(epsilon), HARD_ROUNDS, RELEASE_SHARE)
     asked = statements(table.domain, queries, seed, popularity)
-    model = hypothesis(table, warm_measurements(table, plan, seed))
+    model = hypothesis(table, warm_measurements(table, float(plan.release_precision), seed))
     stream = Stream(table, plan, model, queries, seed)
     begin = time.perf_counter()
     errors = [[stream.ask(q) for q in s] for s in asked]
@@ -113,7 +113,7 @@ def accuracy(
 def bars(name: str, table: CodedTable, epsilon: str, seed: int) -> Row:
     """Held-out coverage of the error bars on distinct queries."""
     plan = warm_plan(Fraction(epsilon), HARD_ROUNDS, RELEASE_SHARE)
-    found = warm_measurements(table, plan, seed)
+    found = warm_measurements(table, float(plan.release_precision), seed)
     model = hypothesis(table, found)
 
     def fit(measurements: Sequence[Measurement]) -> Callable[[LinearQuery], float]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Protocol
 
 import duckdb
 import numpy as np
@@ -131,19 +130,14 @@ def warm_plan(epsilon: Fraction, hard_rounds: int, release_share: float) -> Plan
     return calibrate(epsilon, Fraction(1, 10**6), hard_rounds=hard_rounds, release_share=release_share)
 
 
-class Precision(Protocol):
-    """A plan, or what of it matters here: the sum of 1/sigma^2 of the releases."""
-
-    @property
-    def release_precision(self) -> Fraction | float: ...
-
-
 def warm_measurements(
-    table: CodedTable, plan: Precision, seed: int, planned: Sequence[PlannedContingency] | None = None
+    table: CodedTable, precision: float, seed: int, planned: Sequence[PlannedContingency] | None = None
 ) -> list[Measurement]:
-    """The warm start's contingencies with simulated noise; pairs of wide tables over atoms of the noisy 1-ways."""
+    """The warm start's contingencies with simulated noise; pairs of wide tables over atoms of the noisy 1-ways.
+
+    ``precision``: the sum of 1/sigma^2, sigma in counts.
+    """
     rng = np.random.default_rng(seed)
-    precision = float(plan.release_precision)
     chosen = warm_start(table.domain, table.rows, precision, differences=True) if planned is None else planned
     cut = table.domain.cells > NARROW_CELLS
     pairs = [p.sigma(precision) for p in chosen if len(p.columns) == 2 and cut]
