@@ -97,7 +97,7 @@ class Plan:
 
     @property
     def release_precision(self) -> Fraction:
-        """The sum of D2^2 / sigma^2 that the release budget can pay; without an order, hardly less than this."""
+        """The sum of D2^2 / sigma^2 that the release budget can pay; without an order a little less."""
         return Fraction(2 * self.release_budget, UNITS) / (1 if self.alpha is None else self.alpha)
 
     def release_cost(self, sigma: Fraction, l2_squared: int = 1) -> int:

@@ -52,7 +52,7 @@ def delta_bound(epsilon: float, precision: float, hard_rounds: int = 0, step: fl
 def covers(
     epsilon: Fraction, delta: Fraction, delta_purse: Fraction, precision: Fraction, hard_rounds: int, step: Fraction
 ) -> bool:
-    """Whether noise of ``precision`` and hard rounds of ``step`` keep (epsilon, delta), the selections' taken off.
+    """Whether noise of ``precision`` and hard rounds of ``step`` keep (epsilon, delta).
 
     Theorem 2 with delta - delta_purse in place of delta, at epsilon + ln(1 - delta_purse) (docs/privacy.md, step 5).
     """
@@ -105,11 +105,11 @@ def _one_hard_round(step: float, grid: float, reach: int) -> tuple[Masses, float
     r = math.exp(step)
     up, down = 1 / math.expm1(step), 1 / -math.expm1(-step)  # J's density is up/(1 + 1/r) exp(-up x), x > 0, ..
     i = np.arange(reach)
-    # of the interval from i to i + 1 grid steps, as shares of the mass beyond i: P, and Q times exp(i grid)
+    # of the interval from i to i + 1 grid steps, as shares of P's mass beyond i, Q multiplied by exp(i grid)
     one = -math.expm1(-up * grid)
     right = _dots(one, (one + up * math.exp(-up * grid) * math.expm1(-grid)) / (up + 1), grid)
     beyond = r / (r + 1) * np.exp(-up * grid * i)
-    # of the interval from -i - 1 to -i, mirrored: its near end is the upper one, where Q weighs exp(-(-i))
+    # of the interval from -i - 1 to -i, as shares of P's mass below -i, Q multiplied by exp(-i grid)
     one = -math.expm1(-down * grid)
     far, near = _dots_below(one, (one - down * math.exp(-down * grid) * math.expm1(grid)) * math.expm1(step), grid)
     below = 1 / (r + 1) * np.exp(-down * grid * i)
@@ -144,7 +144,7 @@ def _sum(a: Masses, above_a: float, b: Masses, above_b: float, reach: int) -> tu
     cut = max(0, middle - reach)
     out = both[cut : len(both) - cut].copy()
     out[0] += both[:cut].sum()
-    return out, above_a + above_b + float(both[len(both) - cut :].sum()) if cut else above_a + above_b
+    return out, above_a + above_b + float(both[len(both) - cut :].sum())
 
 
 def _tail(x: float) -> float:
