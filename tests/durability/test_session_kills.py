@@ -45,8 +45,10 @@ def start(target: Callable[..., None], *arguments: Any) -> BaseProcess:
 
 
 def lines(directory: Path) -> list[dict[str, Any]]:
+    """What was shown so far; a line that is being written while we read is none yet."""
     shown = directory / "shown"
-    return [json.loads(line) for line in shown.read_text().splitlines()] if shown.exists() else []
+    written = shown.read_text().splitlines(keepends=True) if shown.exists() else []
+    return [json.loads(line) for line in written if line.endswith("\n")]
 
 
 def paid(answer: tuple[float, float]) -> bool:
