@@ -12,20 +12,19 @@ from dpsql.errors import BudgetExhausted, InternalError
 from dpsql.hypothesis import Measurement, TableModel, error_bound
 from dpsql.ledger.event import Totals
 from dpsql.ledger.protocol import Ledger
-from dpsql.mechanism import Entropy, measure, public_total, two_sided
+from dpsql.mechanism import Entropy, public_total, two_sided
 from dpsql.policy import Policy
-from dpsql.private import Private
-from dpsql.query import Counts, LinearQuery
+from dpsql.query import LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import exact, from_measurement, from_model, rounded_together, untested
 from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.measuring import Measurer
 from dpsql.session.paying import Payer, unpaid
-from dpsql.session.payload import TOTAL, encode_measurement
-from dpsql.session.planning import question_cost, row_count_is_public, total_cost, total_sigma
+from dpsql.session.planning import question_cost
 from dpsql.session.purses import Purses, check_covered
 from dpsql.session.table_state import TableState, own_sd, same_shape
 from dpsql.session.text_starting import TextStarter
+from dpsql.session.total_starting import TotalStarter
 from dpsql.session.warm_starting import WarmStarter
 
 _RECENT = 8192
@@ -41,6 +40,7 @@ class Asker:
         self._fold = LedgerFold(policy, plan, ledger)
         self.states = self._fold.states
         self.purses = Purses(policy, plan, ledger, self.states)
+        self.total_starter = TotalStarter(policy, plan, engine, ledger, entropy, self._follow)
         self.warm_starter = WarmStarter(policy, plan, engine, ledger, entropy, self._follow)
         self.text_starter = TextStarter(plan, engine, ledger, entropy, self._follow, self._fold.delta_spent)
         self._engine = engine
@@ -66,7 +66,7 @@ class Asker:
         self._half_followed = True  # an event that is missed could let a selection of keys be made twice
         self._fold.follow()
         for state in self.states.values():
-            if state.pending and row_count_is_public(self.policy, state.table):
+            if state.pending and state.total is None:
                 self._know_total(state)  # a public count is in no event, and measurements without it answer nothing
         self._half_followed = False
 
@@ -87,12 +87,7 @@ class Asker:
 
     def check_total(self, table: str) -> None:
         """BudgetExhausted when the table's row count is unknown and cannot be paid any more."""
-        try:
-            self.purses.check_total(table, self._own)
-        except BudgetExhausted:
-            self._follow()
-            if self.states[table].model is None:  # else another session has just paid for it
-                raise
+        self.total_starter.check(self.states[table])
 
     def payments_left(self) -> int:
         """How often the budget still pays: for hard rounds, or for questions with noise of their own."""
@@ -141,17 +136,25 @@ class Asker:
     def _reserve_hard_round(self) -> int | None:
         """The reservation that pays for one hard round, standing until it is used; ``None`` when none is left."""
         if self._reservation is None and not self._exhausted:
-            kept = self.purses.pending()
-
-            def check(totals: Totals) -> None:
-                check_covered(self.accountant, totals, self.plan.hard_cost, kept=kept, tests=1)
-
-            payload = {"purpose": "hard round", "burn": self.plan.test_cost, "tests": 1}
-            try:
-                self._reservation = self._ledger.reserve(self.plan.hard_cost, check, payload)
-            except BudgetExhausted:
-                self._exhausted = True  # until another process changes the ledger
+            ready = self._try_hard_round()
+            if not ready and self._ledger.changed():  # what was kept may be reserved by now: not to be counted twice
+                self._follow()
+                ready = self._try_hard_round()
+            self._exhausted = not ready  # until another process changes the ledger
         return self._reservation
+
+    def _try_hard_round(self) -> bool:
+        kept = self.purses.pending()
+
+        def check(totals: Totals) -> None:
+            check_covered(self.accountant, totals, self.plan.hard_cost, kept=kept, tests=1)
+
+        payload = {"purpose": "hard round", "burn": self.plan.test_cost, "tests": 1}
+        try:
+            self._reservation = self._ledger.reserve(self.plan.hard_cost, check, payload)
+        except BudgetExhausted:
+            return False
+        return True
 
     # --- answers -----------------------------------------------------------------------------------------------
 
@@ -337,42 +340,14 @@ class Asker:
         """The table's model, its number of rows made known first; what that charged, in epsilon."""
         if state.model is not None:
             return state.model, 0.0
-        name = state.table.name
-        rows = self._engine.contingency(name, ())
-        if row_count_is_public(self.policy, state.table):
+        if state.total is None:
+            rows = self._engine.contingency(state.table.name, ())
             exact = np.array(public_total(rows, self.policy.privacy.neighbors, state.table))
-            return state.know_total(Measurement(name, (), exact, 0.0)), 0.0
-        charged = self._measure_total(state, rows)
-        model = self.states[name].model
-        if model is None:
+            return state.know_total(Measurement(state.table.name, (), exact, 0.0)), 0.0
+        charged = self.total_starter.run(state)
+        if state.model is None:
             raise InternalError("a released row count is not in the ledger")
-        return model, charged
-
-    def _measure_total(self, state: TableState, rows: Private[Counts]) -> float:
-        """Measure the row count unless another session just did; what that charged, in epsilon."""
-        name, cost = state.table.name, total_cost(self.plan, self.policy, state.table)
-        try:
-            reservation = self._ledger.reserve(
-                cost,
-                lambda totals: check_covered(self.accountant, totals, cost),
-                {"purpose": "row count", "table": name, "burn": cost},
-            )
-        except BudgetExhausted:
-            self._follow()
-            if state.model is None:
-                raise
-            return 0.0
-        self._follow()
-        if state.model is not None:
-            self._ledger.free(reservation)
-            return 0.0
-        sigma = total_sigma(self.plan, self.policy, state.table)
-        with self._ledger.drawing(reservation):
-            values = measure(rows, sigma, self._entropy)
-            measurement = Measurement(name, (), values, float(sigma))
-            self._ledger.release(reservation, encode_measurement(TOTAL, measurement))
-        self._follow()
-        return self.plan.epsilon_share(cost)
+        return state.model, charged
 
     def close(self) -> None:
         """Give the unused reservation back."""

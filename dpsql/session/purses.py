@@ -7,7 +7,7 @@ from dpsql.accounting import Accountant, Plan
 from dpsql.ledger.event import Totals
 from dpsql.ledger.protocol import Ledger
 from dpsql.policy import Policy
-from dpsql.session.planning import question_cost, total_cost
+from dpsql.session.planning import question_cost
 from dpsql.session.table_state import TableState
 
 
@@ -39,7 +39,7 @@ class Purses:
         """Units kept back for row counts and first measurements that nobody has begun."""
         warm = sum(s.warm.pending_units() for s in self._states.values() if s.warm is not None)
         texts = sum(s.texts.pending_units() for s in self._states.values() if s.texts is not None)
-        return self._totals(known=False) + warm + texts
+        return sum(s.total.pending_units() for s in self._states.values() if s.total is not None) + warm + texts
 
     def hard_rounds_left(self, own: int) -> int:
         """Hard rounds that the budget still covers, the one held in reserve included."""
@@ -64,8 +64,8 @@ class Purses:
         return replace(totals, reserved=reserved, testing=totals.testing - own)
 
     def spent_on_totals(self) -> int:
-        """Units that row counts have cost so far."""
-        return self._totals(known=True)
+        """Units that row counts have cost so far, those under way included."""
+        return sum(s.total.charged for s in self._states.values() if s.total is not None)
 
     def spent_on_warm_starts(self) -> int:
         """Units that contingencies of warm starts have cost so far, those under way included."""
@@ -75,14 +75,10 @@ class Purses:
         """Units that first touches of text columns have cost so far, those under way included."""
         return sum(s.texts.charged for s in self._states.values() if s.texts is not None)
 
-    def _totals(self, *, known: bool) -> int:
-        asked = (s.table for s in self._states.values() if (s.model is not None) == known)
-        return sum(total_cost(self._plan, self._policy, table) for table in asked)
-
     def first_share(self, table: str, scopes: Iterable[tuple[str, ...]], text_columns: Iterable[str] = ()) -> float:
         """What questions about ``scopes`` and text charge at most for what is measured first, in epsilon."""
         state = self._states[table]
-        cost = 0 if state.model is not None else total_cost(self._plan, self._policy, state.table)
+        cost = 0 if state.model is not None or state.total is None else state.total.cost
         if state.warm is not None:
             units = [state.warm.next_units(scope) for scope in scopes]
             # pairs that two scopes share are counted twice: it is a bound
@@ -96,13 +92,6 @@ class Purses:
         """Epsilon not spent yet, reservations of other processes taken off."""
         totals = self._without(own)
         return self._plan.epsilon_share(max(0, self._plan.total_units - totals.spent - totals.reserved))
-
-    def check_total(self, table: str, own: int) -> None:
-        """BudgetExhausted when the table's row count is unknown and cannot be paid any more."""
-        state = self._states[table]
-        if state.model is None:
-            cost = total_cost(self._plan, self._policy, state.table)
-            check_covered(self._accountant, self._without(own), cost)
 
     def shares(self) -> tuple[tuple[str, float, float], ...]:
         """(name, spent, planned) of each purse, both in epsilon."""

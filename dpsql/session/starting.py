@@ -49,8 +49,7 @@ class Starter:
                 continue
             if step is not None:
                 self._follow()
-            # what several sessions reserve at once is freed again by all but one of them
-            crowded = step is not None and not self._is_spent(step.cost) and monotonic() < begin + CROWD_SECONDS
+            crowded = step is not None and self._is_crowded(step.cost, begin)
             if not others_at_work() and not crowded:
                 return charged  # measured, or burnt reservations have taken its share: the net has to do without
             if monotonic() > begin + WAIT_SECONDS:
@@ -87,11 +86,23 @@ class Starter:
             return None
         return reservation
 
+    def can_pay(self, units: Callable[[], int]) -> bool:
+        """Whether ``units()`` fit beside what is spent and reserved; waits a moment where others only reserve them."""
+        begin = monotonic()
+        while units() > self.affordable():
+            self._follow()
+            if not self._is_crowded(units(), begin):
+                return units() <= self.affordable()
+            sleep(_PAUSE_SECONDS)
+        return True
+
     def affordable(self) -> int:
         """Units that are left for noise beside what is spent and reserved."""
         return noise_left(self._accountant, self._ledger.totals())
 
-    def _is_spent(self, cost: int) -> bool:
-        """Whether what is spent leaves no room for ``cost`` beside the hard round that a session keeps in reserve."""
+    def _is_crowded(self, cost: int, begin: float) -> bool:
+        """Whether it is worth waiting: ``cost`` fits beside what is spent and the hard round that a session keeps in
+        reserve, and what several sessions reserve at once is freed again by all but one of them."""
         totals = self._ledger.totals()
-        return self._plan.measure_cost + cost > self._accountant.noise_left(totals.spent, totals.tested)
+        fits = self._plan.measure_cost + cost <= self._accountant.noise_left(totals.spent, totals.tested)
+        return fits and monotonic() < begin + CROWD_SECONDS

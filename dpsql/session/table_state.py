@@ -25,12 +25,15 @@ from dpsql.session.planning import (
     measures_differences,
     query_sensitivity,
     question_sigma,
+    row_count_is_public,
+    total_cost,
     warm_precision,
     warm_units,
 )
 from dpsql.session.predicting import NOMINAL_ROWS, Forecast, half_width
 from dpsql.session.text_plan import text_starts
 from dpsql.session.text_progress import TextProgress
+from dpsql.session.total_progress import TotalProgress
 from dpsql.session.warm_progress import WarmProgress
 
 MEASURED_SHARE = 1 / 3
@@ -52,8 +55,8 @@ TESTED_COLUMNS = 3
 class TableState:
     """One table of the session; ``model`` is ``None`` until the table's total is known.
 
-    ``warm`` is ``None`` for tables without a warm start, ``bars`` until the total is known as well; ``texts`` where
-    text columns have no first touch.
+    ``total`` is ``None`` where the row count is public, ``warm`` for tables without a warm start, ``bars`` until the
+    row count is known as well, ``texts`` where text columns have no first touch.
     """
 
     table: TableDomain
@@ -63,6 +66,7 @@ class TableState:
     """Counts: an answer that passed the test is this close to the truth (all planned queries at once, 95 %)."""
     model: TableModel | None = None
     pending: list[tuple[str, Measurement]] = field(default_factory=list)
+    total: TotalProgress | None = None
     warm: WarmProgress | None = None
     texts: TextProgress | None = None
     bars: ErrorBars | None = None
@@ -88,6 +92,7 @@ class TableState:
         theta = net.threshold(planned, WARM_FALSE_ALARMS if warm or starts else FALSE_ALARMS) if net.hard_rounds else 0
         out = cls(table, net, theta, net.certified_bound(planned, theta=theta) if net.hard_rounds else 0)
         out.memory = memory
+        out.total = None if row_count_is_public(policy, table) else TotalProgress(total_cost(plan, policy, table))
         out.texts = TextProgress(starts) if starts else None
         if warm:
             units, precision = warm_units(plan, policy, table), warm_precision(plan, policy, table)
@@ -105,8 +110,7 @@ class TableState:
     def know_total(self, total: Measurement) -> TableModel:
         """The model, started with the table's released (or, with sigma 0, public) number of rows.
 
-        Two sessions may have measured the number at once: the first one starts the model, a later one is one more
-        measurement.
+        A ledger may hold two: the first one starts the model, a later one is one more measurement.
         """
         if self.model is not None:
             self.model.absorb(total)
