@@ -5,10 +5,10 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpsql.errors import InterfaceError, LedgerError, OperationalError
+from dpsql.errors import InterfaceError, LedgerError, OperationalError, PolicyError
 from dpsql.interface.connection import Connection
 from dpsql.policy import Policy
-from dpsql.policy_file import load_policy
+from dpsql.policy_file import dump_policy, load_policy
 
 if TYPE_CHECKING:
     from dpsql.interface.session_view import SessionView
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MEMORY = ":memory:"
 _POLICY_SUFFIX = ".dpsql.toml"
 _LEDGER_SUFFIX = ".dpsql.ledger"
+_LONGEST_RULES = 100_000  # characters; beyond that a ledger keeps only the digest
 
 StrPath = str | PathLike[str]
 
@@ -142,6 +143,7 @@ def _open(database: Any, policy: Policy, ledger: Path | None, *, new_budget: boo
             "data": engine.fingerprint(),
             "tables": " ".join(engine.table_fingerprints()),
             "plan": make_plan(policy).to_json(),
+            **_rules(policy),
         }
         record: MemoryLedger | SqliteLedger
         if ledger is None:
@@ -152,6 +154,15 @@ def _open(database: Any, policy: Policy, ledger: Path | None, *, new_budget: boo
         session: SessionView = open_session(engine, record, policy, public, SystemEntropy())
         opened.pop_all()  # from here on the session closes them
         return session
+
+
+def _rules(policy: Policy) -> dict[str, str]:
+    """The policy as text, defaults included: what an owner hears about when it no longer fits its ledger."""
+    try:
+        text = dump_policy(policy)
+    except PolicyError:  # made in Python, with a third of an epsilon
+        return {}
+    return {"rules": text} if len(text) <= _LONGEST_RULES else {}
 
 
 def _registry() -> "Registry":

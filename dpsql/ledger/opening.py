@@ -11,6 +11,7 @@ from pathlib import Path
 from dpsql.errors import LedgerError
 from dpsql.ledger.record import genesis
 from dpsql.ledger.registry import Anchor, Registry, registered_tables
+from dpsql.ledger.rule_change import rule_changes
 from dpsql.ledger.sqlite_file import SqliteFile, explain
 from dpsql.ledger.sqlite_schema import FORMAT, check_file, companions, create, read_header
 
@@ -146,8 +147,11 @@ def _clear_remnants(path: Path) -> None:
 
 def _compare(path: Path, found: Mapping[str, str], wanted: Mapping[str, str]) -> None:
     if found.get("policy") != wanted["policy"]:
+        told = "rules" in found and "rules" in wanted
+        changes = rule_changes(found["rules"], wanted["rules"]) if told else ()
         raise LedgerError(
-            f"the ledger {path} belongs to another policy: the policy was changed after the ledger was created",
+            f"the ledger {path} belongs to another policy: the policy was changed after the ledger was created"
+            + (f" ({'; '.join(changes)})" if changes else ""),
             hint="restore the policy, or begin a new ledger with --ledger PATH --new-budget",
         )
     if found.get("data") != wanted["data"]:

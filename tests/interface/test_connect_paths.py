@@ -10,6 +10,7 @@ import pytest
 
 import dpsql
 from dpsql.interface import connect as connect_module
+from dpsql.policy_file import dump_policy
 
 POLICY = 'version = 1\nprivacy = { epsilon = 1, delta = 1e-6 }\n[tables.t.columns]\nb = { type = "boolean" }\n'
 
@@ -161,8 +162,9 @@ def with_parts(monkeypatch: pytest.MonkeyPatch, broken: str) -> tuple[list[str],
 def test_the_ledger_is_bound_to_policy_data_and_plan(monkeypatch: pytest.MonkeyPatch, database: Path) -> None:
     log, headers = with_parts(monkeypatch, broken="")
     con = dpsql.connect(database, ledger=":memory:")
-    digest = dpsql.load_policy(POLICY).digest
-    assert headers == [{"policy": digest, "data": "data", "tables": "first second", "plan": "plan"}]
+    policy = dpsql.load_policy(POLICY)
+    bound = {"policy": policy.digest, "data": "data", "tables": "first second", "plan": "plan"}
+    assert headers == [{**bound, "rules": dump_policy(policy)}]
     assert log == ["open engine", "open plan", "open ledger", "open session"]
     con.close()
     assert log[4:] == ["close session"]  # which closes its ledger and engine

@@ -1,0 +1,49 @@
+"""What differs between the rules that a ledger was created with and those it is opened with. Public."""
+
+_SHOWN = 3
+_WIDTH = 60
+
+
+def rule_changes(before: str, after: str) -> tuple[str, ...]:
+    """Keys of two TOML texts, one key in a line, that differ: what each was and what it is now; empty where none does.
+
+    >>> rule_changes("[mechanism]\\nwarm_start = 0.9\\n", "[mechanism]\\nwarm_start = 0.96\\n")
+    ('[mechanism] warm_start = 0.9 is now 0.96',)
+    >>> rule_changes("[mechanism]\\nhard_rounds = 4\\n", "[mechanism]\\n")
+    ('[mechanism] hard_rounds = 4 is gone',)
+    """
+    old, new = _values(before), _values(after)
+    changes = [f"{_named(key, value)} is gone" for key, value in old.items() if key not in new]
+    changes += [f"{_named(key, value)} is new" for key, value in new.items() if key not in old]
+    changes += [_change(key, value, new[key]) for key, value in old.items() if new.get(key, value) != value]
+    more = len(changes) - _SHOWN
+    return (*changes[:_SHOWN], f"and {more} more") if more > 0 else tuple(changes)
+
+
+def _values(text: str) -> dict[tuple[str, str], str]:
+    section, found = "", {}
+    for line in text.splitlines():
+        if line.startswith("["):
+            section = line
+        elif line:
+            key, _, value = line.partition(" = ")
+            found[section, key] = value
+    return found
+
+
+def _change(key: tuple[str, str], was: str, now: str) -> str:
+    if _short(was) == _short(now):
+        return f"{_name(key)} was written otherwise"
+    return f"{_named(key, was)} is now {_short(now)}"
+
+
+def _named(key: tuple[str, str], value: str) -> str:
+    return f"{_name(key)} = {_short(value)}"
+
+
+def _name(key: tuple[str, str]) -> str:
+    return " ".join(part for part in key if part)
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= _WIDTH else value[: _WIDTH - 3] + "..."
