@@ -11,12 +11,16 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import prod
 
+import numpy as np
+
 from dpsql.hypothesis.coverage import Coverage
 from dpsql.hypothesis.memo import Memo
 from dpsql.query import Estimates, Factor, LinearQuery
 
 STRENGTH = 1.0
 """A parity's own: a cell may have none of its rows, or twice as many."""
+
+_TINY = 1e-300
 
 Contingency = Callable[[tuple[str, ...]], Estimates]
 
@@ -53,7 +57,8 @@ class Interactions:
         if known is None:
             inside = self._contingency(factor.columns) * (factor.weights / factor.unit)
             rows = float(inside.sum())
-            effective = min(1.0, float((inside**2).sum()) / rows**2) if rows > 0 else 1.0
+            shares = inside / rows if rows > _TINY else np.ones(1)  # squares of the rows of empty cells would underflow
+            effective = min(1.0, float((shares**2).sum()))
             known = self._scatters.put(factor.digest, effective * max(0.0, 1.0 - rows / self._coverage.total))
         return known
 

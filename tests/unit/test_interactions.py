@@ -108,3 +108,18 @@ def test_columns_under_one_factor_count_as_one() -> None:
     assert query is not None
     joint, c = (1 / 2) * (11 / 12), 3 / 4
     assert known.squared(query, 4 * CELL, 1.0) == pytest.approx((4 * CELL) ** 2 * ((1 + joint) * (1 + c) - 1))
+
+
+@pytest.mark.parametrize("rows", [0.0, 5e-324, 1e-310, 1e-200, 1e-160, 1e-9])
+def test_a_model_with_hardly_any_row_in_a_value_has_finite_bars(rows: float) -> None:
+    """What a fit takes for empty may be any float above 0, squares that underflow included."""
+    cells = FLAT.copy()
+    cells[0] = rows / 32.0
+
+    def contingency(columns: tuple[str, ...]) -> np.ndarray:
+        return marginal(cells, "abcd", columns)
+
+    bars = Interactions(Coverage(TABLE, float(TOTAL), pairs_of(FLAT, 30.0)), contingency)
+    query = over({"a": [0], "b": [1, 2], "c": [3]})
+    assert bars.squared(query, 0.0, 30.0) == 0.0
+    assert 0.0 < bars.squared(query, 10.0, 30.0) < 1e3
