@@ -1,5 +1,6 @@
 """The records that one transaction is about to append, with the state that they lead to."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from dpsql.ledger.balance import Balance
@@ -15,6 +16,15 @@ class Batch:
     head: bytes
     holder: str
     records: list[tuple[Record, bytes]] = field(default_factory=list)
+
+    def settle(self, reservations: Iterable[int], drawing: Collection[int]) -> None:
+        """Free own open reservations, or burn them where they are hard or coins may have been drawn (``drawing``)."""
+        for number in reservations:
+            entry = self.balance.open[number]
+            if entry.hard or number in drawing:
+                self.add("burn", number, entry.due, "{}")
+            else:
+                self.add("free", number, 0, "{}")
 
     def add(self, kind: str, reservation: int | None, cost: int, payload: str, answers: str | None = None) -> int:
         """Append a record (``reservation`` None: its own sequence number); its sequence number."""

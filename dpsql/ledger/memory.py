@@ -37,6 +37,7 @@ class MemoryLedger:
         self._kept: dict[str, str] = {}
         self._drawing: set[int] = set()
         self._closed = False
+        self._seen = 0
 
     @property
     def header(self) -> Mapping[str, str]:
@@ -48,12 +49,12 @@ class MemoryLedger:
 
     def events(self, after: int = 0) -> list[Event]:
         with self._entered():
+            self._seen = len(self._events)
             return self._events[max(after, 0) :]
 
     def changed(self) -> bool:
-        """Never: no other process can see this ledger."""
         with self._entered():
-            return False
+            return len(self._events) != self._seen
 
     def totals(self) -> Totals:
         with self._entered():
@@ -86,6 +87,22 @@ class MemoryLedger:
             if self._balance.held(reservation, _HOLDER).hard or reservation in self._drawing:
                 raise already_hard(reservation)
             self._append("free", reservation, 0, {})
+
+    def settle(self, kept: int | None, *, dead: bool = False) -> int | None:
+        with self._entered():
+            left = [n for n in self._balance.open if n != kept or self._is_drawn(n)]
+            self._close(left)
+            return None if kept in left else kept
+
+    def _is_drawn(self, reservation: int) -> bool:
+        return self._balance.open[reservation].hard or reservation in self._drawing
+
+    def _close(self, reservations: Iterable[int]) -> None:
+        for number in reservations:
+            if self._is_drawn(number):
+                self._append("burn", number, self._balance.open[number].due, {})
+            else:
+                self._append("free", number, 0, {})
 
     @contextmanager
     def drawing(self, reservation: int) -> Iterator[None]:
@@ -122,11 +139,7 @@ class MemoryLedger:
         with self._lock:
             if self._closed or os.getpid() != self._pid:
                 return
-            for number, entry in list(self._balance.open.items()):
-                if entry.hard or number in self._drawing:
-                    self._append("burn", number, entry.due, {})
-                else:
-                    self._append("free", number, 0, {})
+            self._close(list(self._balance.open))
             self._closed = True
 
     def __enter__(self) -> Self:

@@ -29,7 +29,7 @@ class Ledger(Protocol):
         ...
 
     def changed(self) -> bool:
-        """Whether another process has written since the last call of ``events``; cheap enough for every statement."""
+        """Whether anything was appended since the last call of ``events``; cheap enough for every statement."""
         ...
 
     def totals(self) -> Totals:
@@ -54,6 +54,14 @@ class Ledger(Protocol):
 
     def free(self, reservation: int) -> None:
         """Give an unused reservation back: only its holder, after a last easy outcome, never to test under it again."""
+        ...
+
+    def settle(self, kept: int | None, *, dead: bool = False) -> int | None:
+        """Close what an interrupt left open: all own reservations but ``kept`` are freed, burnt where coins were drawn.
+
+        ``kept`` is burnt too when its outcome is unknown; returned while it stands. ``dead``: look for reservations of
+        holders that have died as well. Appends nothing when there is none.
+        """
         ...
 
     def drawing(self, reservation: int) -> AbstractContextManager[None]:

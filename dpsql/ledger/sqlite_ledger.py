@@ -19,7 +19,7 @@ from dpsql.errors import LedgerError
 from dpsql.ledger.anchoring import Anchoring
 from dpsql.ledger.answer_store import AnswerStore
 from dpsql.ledger.answer_text import encode, encode_answers
-from dpsql.ledger.balance import already_hard, burn_of, checked_cost, tests_of
+from dpsql.ledger.balance import Reservation, already_hard, burn_of, checked_cost, tests_of
 from dpsql.ledger.batch import Batch
 from dpsql.ledger.event import Event, Payload, Totals
 from dpsql.ledger.history import History
@@ -59,6 +59,7 @@ class SqliteLedger:
         self._history = History(self._file, self._path, self._header)
         self._anchoring = Anchoring(opening.registry, self._path, self._header["ledger"], opening.tables)
         self._seen_version: int | None = None
+        self._seen_sequence = 0
         self._answers: AnswerStore | None = None
 
     @classmethod
@@ -95,7 +96,7 @@ class SqliteLedger:
         self._read(self._anchoring.recall)
         self._read(self._catch_up)
         self._read(lambda: self._anchoring.check(self._history, new_budget=new_budget))
-        if self._read(self._needs_recovery):
+        if self._read(lambda: self._needs_recovery(files=True)):
             self._append("recover", lambda batch: sweep(self._path))
         self._answers = AnswerStore(
             self._path.with_name(self._path.name + ".answers"),
@@ -105,9 +106,10 @@ class SqliteLedger:
         )
         self._anchoring.record(self._history, sync=True)
 
-    def _needs_recovery(self) -> bool:
-        holders = {entry.holder for entry in self._history.balance.open.values()}
-        return not all(is_alive(self._path, holder) for holder in holders) or bool(stale_files(self._path))
+    def _needs_recovery(self, *, files: bool) -> bool:
+        """Whether a holder has died, or, with ``files``, lock files show that one may have."""
+        holders = {entry.holder for entry in self._history.balance.open.values()} - {self._holder.name}
+        return not all(is_alive(self._path, holder) for holder in holders) or (files and bool(stale_files(self._path)))
 
     @property
     def path(self) -> Path:
@@ -134,13 +136,15 @@ class SqliteLedger:
         version = self._file.data_version()  # first: what is committed meanwhile shows as changed once more
         self._catch_up()
         events = self._history.events(after)
-        self._seen_version = version
+        self._seen_version, self._seen_sequence = version, self._history.sequence
         return events
 
     def changed(self) -> bool:
-        """Whether another process has written since the last call of ``events``: some microseconds."""
+        """Whether anything was appended since the last call of ``events``: some microseconds."""
         with self._lock:
             self._enter()
+            if self._history.sequence != self._seen_sequence:
+                return True
             return self._read(lambda: self._file.data_version() != self._seen_version)
 
     def totals(self) -> Totals:
@@ -206,6 +210,16 @@ class SqliteLedger:
             self._enter()
             self._append("free", act)
 
+    def settle(self, kept: int | None, *, dead: bool = False) -> int | None:
+        """Close what an interrupt left open, but ``kept``; returned while it stands. ``dead``: also of dead holders."""
+        with self._lock:
+            self._enter()
+            left = [n for n, entry in self._own_open() if n != kept or entry.hard or n in self._drawing]
+            if left or (dead and self._read(lambda: self._needs_recovery(files=False))):
+                self._append("settle", lambda batch: batch.settle(left, self._drawing))
+                self._drawing.difference_update(left)
+            return None if kept in left else kept
+
     @contextmanager
     def drawing(self, reservation: int) -> Iterator[None]:
         """Around the coins drawn under ``reservation``. An exception inside leaves their outcome unknown, so it counts
@@ -259,19 +273,11 @@ class SqliteLedger:
             settled = False
             try:
                 if self._poison is None:
-                    if any(self._own_open()):
-                        self._append("close", self._settle)
+                    if left := [n for n, _ in self._own_open()]:
+                        self._append("close", lambda batch: batch.settle(left, self._drawing))
                     settled = True
             finally:
                 self._dispose(settled=settled)
-
-    def _settle(self, batch: Batch) -> None:
-        for reservation, entry in list(batch.balance.open.items()):
-            if entry.holder == self._holder.name:
-                if entry.hard or reservation in self._drawing:
-                    batch.add("burn", reservation, entry.due, "{}")
-                else:
-                    batch.add("free", reservation, 0, "{}")
 
     def _dispose(self, *, settled: bool) -> None:
         self._closed = True
@@ -355,12 +361,12 @@ class SqliteLedger:
                 self._poison = LedgerError(f"an append to the ledger {self._path} was interrupted")
             self._rollback()
             if not isinstance(error, Exception):
-                self._drawing.update(self._own_open())  # interrupted: what was about to be recorded is unknown
+                self._drawing.update(n for n, _ in self._own_open())  # what was about to be recorded is unknown
             raise
         raise failure
 
-    def _own_open(self) -> Iterator[int]:
-        return (number for number, entry in self._history.balance.open.items() if entry.holder == self._holder.name)
+    def _own_open(self) -> list[tuple[int, Reservation]]:
+        return [(n, entry) for n, entry in self._history.balance.open.items() if entry.holder == self._holder.name]
 
     def _rollback(self) -> None:
         try:

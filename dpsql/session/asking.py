@@ -10,7 +10,6 @@ from dpsql.accounting import Accountant, Plan
 from dpsql.engine.protocol import Engine
 from dpsql.errors import BudgetExhausted, InternalError
 from dpsql.hypothesis import Measurement, TableModel, error_bound
-from dpsql.ledger.event import Totals
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, public_total, two_sided
 from dpsql.policy import Policy
@@ -21,7 +20,8 @@ from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.measuring import Measurer
 from dpsql.session.paying import Payer, unpaid
 from dpsql.session.planning import question_cost
-from dpsql.session.purses import Purses, check_covered
+from dpsql.session.purses import Purses
+from dpsql.session.starting import Starter
 from dpsql.session.table_state import TableState, own_sd, same_shape
 from dpsql.session.text_starting import TextStarter
 from dpsql.session.total_starting import TotalStarter
@@ -40,13 +40,14 @@ class Asker:
         self._fold = LedgerFold(policy, plan, ledger)
         self.states = self._fold.states
         self.purses = Purses(policy, plan, ledger, self.states)
-        self.total_starter = TotalStarter(policy, plan, engine, ledger, entropy, self._follow)
-        self.warm_starter = WarmStarter(policy, plan, engine, ledger, entropy, self._follow)
-        self.text_starter = TextStarter(plan, engine, ledger, entropy, self._follow, self._fold.delta_spent)
+        self._starter = Starter(plan, ledger, self.purses, self._follow, self._settle)
+        self.total_starter = TotalStarter(policy, plan, engine, ledger, entropy, self._starter)
+        self.warm_starter = WarmStarter(policy, plan, engine, ledger, entropy, self._starter)
+        self.text_starter = TextStarter(plan, engine, ledger, entropy, self._starter, self._fold.delta_spent)
         self._engine = engine
         self._ledger = ledger
         self._measurer = Measurer(policy, plan, engine, entropy)
-        self._payer = Payer(policy, plan, engine, ledger, entropy, self.purses, self._follow)
+        self._payer = Payer(policy, plan, engine, ledger, entropy, self._starter)
         self._entropy = entropy
         self._reservation: int | None = None
         self._exhausted = False
@@ -55,10 +56,16 @@ class Asker:
 
     def catch_up(self) -> None:
         """Absorb what other processes have released since; all anew if that was interrupted the last time."""
+        self._reservation = self._ledger.settle(self._reservation)  # what an interrupt left open
         if self._half_followed:
             self._fold.restart()
         if self._half_followed or self._ledger.changed():
             self._follow()
+
+    def _settle(self) -> None:
+        """Close what nobody works under any more, in this session or in dead ones, and absorb what is new."""
+        self._reservation = self._ledger.settle(self._reservation, dead=True)
+        self._follow()
 
     def _follow(self) -> None:
         """Fold what is new in the ledger, own releases included: in the ledger's order, so that replay is the same."""
@@ -136,25 +143,10 @@ class Asker:
     def _reserve_hard_round(self) -> int | None:
         """The reservation that pays for one hard round, standing until it is used; ``None`` when none is left."""
         if self._reservation is None and not self._exhausted:
-            ready = self._try_hard_round()
-            if not ready and self._ledger.changed():  # what was kept may be reserved by now: not to be counted twice
-                self._follow()
-                ready = self._try_hard_round()
-            self._exhausted = not ready  # until another process changes the ledger
+            payload = {"purpose": "hard round", "burn": self.plan.test_cost, "tests": 1}
+            self._reservation = self._starter.reserve_beside(self.plan.hard_cost, payload, tests=1)
+            self._exhausted = self._reservation is None  # until another process changes the ledger
         return self._reservation
-
-    def _try_hard_round(self) -> bool:
-        kept = self.purses.pending()
-
-        def check(totals: Totals) -> None:
-            check_covered(self.accountant, totals, self.plan.hard_cost, kept=kept, tests=1)
-
-        payload = {"purpose": "hard round", "burn": self.plan.test_cost, "tests": 1}
-        try:
-            self._reservation = self._ledger.reserve(self.plan.hard_cost, check, payload)
-        except BudgetExhausted:
-            return False
-        return True
 
     # --- answers -----------------------------------------------------------------------------------------------
 

@@ -6,14 +6,10 @@ from dpsql.accounting import Plan
 from dpsql.ledger.event import Event, Payload
 from dpsql.ledger.protocol import Ledger
 from dpsql.policy import Policy
-from dpsql.session import text_starting, total_starting, warm_starting
+from dpsql.session.first_touch import FirstTouch
 from dpsql.session.payload import decode_release
 from dpsql.session.table_state import TableState
-from dpsql.session.text_progress import TextProgress
-from dpsql.session.total_progress import TotalProgress
-from dpsql.session.warm_progress import WarmProgress
-
-FirstTouch = TotalProgress | WarmProgress | TextProgress
+from dpsql.session.total_progress import NO_COLUMNS
 
 
 class LedgerFold:
@@ -60,7 +56,7 @@ class LedgerFold:
                 self._deltas[event.reservation] = what, Fraction(event.payload["delta"])
             touch = self._touch_of(event.payload)
             if touch is not None:
-                touch.reserved(event.reservation, event.cost, event.payload.get("columns", ()))
+                touch.reserved(event.reservation, event.cost, event.payload.get("columns", [NO_COLUMNS]))
             return
         if event.kind == "hard":
             self._hard.add(event.reservation)
@@ -81,15 +77,10 @@ class LedgerFold:
             touch.burnt(event.reservation)
 
     def _touch_of(self, payload: Payload) -> FirstTouch | None:
-        match payload.get("purpose"):
-            case total_starting.PURPOSE:
-                return self.states[payload["table"]].total
-            case warm_starting.PURPOSE:
-                return self.states[payload["table"]].warm
-            case text_starting.PURPOSE:
-                return self.states[payload["table"]].texts
-        return None
+        purpose, table = payload.get("purpose"), payload.get("table")
+        touches = () if table is None else self.states[table].first_touches
+        return next((t for t in touches if t.purpose == purpose), None)
 
     def _touch_under(self, reservation: int) -> FirstTouch | None:
-        touches = (t for s in self.states.values() for t in (s.total, s.warm, s.texts) if t is not None)
+        touches = (t for s in self.states.values() for t in s.first_touches)
         return next((t for t in touches if t.is_open(reservation)), None)

@@ -1,13 +1,12 @@
 """Noise for each question alone, where the plan foresees few questions: reserve, draw, release; no test."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import ceil
 
-from dpsql.accounting import Accountant, Plan
+from dpsql.accounting import Plan
 from dpsql.engine.protocol import Engine
-from dpsql.errors import BudgetExhausted, InternalError
+from dpsql.errors import InternalError
 from dpsql.hypothesis import Measurement, TableModel
-from dpsql.ledger.event import Totals
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure
 from dpsql.policy import Policy
@@ -17,7 +16,7 @@ from dpsql.session.answers import from_measurement, untested
 from dpsql.session.parts import counted_parts
 from dpsql.session.payload import CONTINGENCY, encode_measurement
 from dpsql.session.planning import question_cost
-from dpsql.session.purses import Purses, check_covered
+from dpsql.session.starting import Starter
 from dpsql.session.table_state import TableState, own_axes
 
 PURPOSE = "question"
@@ -33,16 +32,13 @@ class Payer:
         engine: Engine,
         ledger: Ledger,
         entropy: Entropy,
-        purses: Purses,
-        follow: Callable[[], None],
+        starter: Starter,
     ) -> None:
         self._plan = plan
-        self._accountant = Accountant.of(plan)
         self._engine = engine
         self._ledger = ledger
         self._entropy = entropy
-        self._purses = purses
-        self._follow = follow
+        self._starter = starter
         self._cost = question_cost(plan, policy)
 
     def pay(self, state: TableState, queries: Sequence[LinearQuery]) -> list[Answer] | None:
@@ -50,23 +46,16 @@ class Payer:
 
         That is when no question is left, or when another session has just released what answers all queries.
         """
-        query, sigma, kept = queries[0], state.own_sigma, self._purses.pending()
+        query, sigma = queries[0], state.own_sigma
         for q in queries:
             q.check_sensitivity()
         axes = own_axes(queries)
         counts = counted_parts(self._engine, query.table, axes)  # an engine that fails charges nothing
-
-        def check(totals: Totals) -> None:
-            check_covered(self._accountant, totals, self._cost, kept=kept)
-
-        try:
-            reservation = self._ledger.reserve(
-                self._cost, check, {"purpose": PURPOSE, "table": query.table, "burn": self._cost}
-            )
-        except BudgetExhausted:
-            self._follow()
+        payload = {"purpose": PURPOSE, "table": query.table, "burn": self._cost}
+        reservation = self._starter.reserve_beside(self._cost, payload)
+        if reservation is None:
             return None
-        self._follow()
+        self._starter.follow()
         if all(state.measured(q) is not None for q in queries):
             self._ledger.free(reservation)
             return None
@@ -75,7 +64,7 @@ class Payer:
             answers = self._answers(measurement, queries)
             payload = encode_measurement(CONTINGENCY, measurement)
             self._ledger.release(reservation, payload, [(q.key, a) for q, a in zip(queries, answers, strict=True)])
-        self._follow()
+        self._starter.follow()
         return answers
 
     def _answers(self, measurement: Measurement, queries: Sequence[LinearQuery]) -> list[Answer]:

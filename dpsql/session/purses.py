@@ -1,28 +1,19 @@
 """What is spent, kept back and left: the ledger's totals seen through the plan's shares. Public."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from dpsql.accounting import Accountant, Plan
+from dpsql.errors import BudgetExhausted
 from dpsql.ledger.event import Totals
 from dpsql.ledger.protocol import Ledger
 from dpsql.policy import Policy
+from dpsql.session.first_touch import FirstTouch
 from dpsql.session.planning import question_cost
 from dpsql.session.table_state import TableState
-
-
-def check_covered(accountant: Accountant, totals: Totals, cost: int, *, kept: int = 0, tests: int = 0) -> None:
-    """BudgetExhausted unless ``cost`` fits beside what the ledger holds and ``kept`` units of noise.
-
-    ``tests``: 1 when ``cost`` is that of a hard round.
-    """
-    tested = totals.tested + totals.testing
-    accountant.check(totals.spent, totals.reserved + kept, cost, tested=tested, tests=tests)
-
-
-def noise_left(accountant: Accountant, totals: Totals) -> int:
-    """Units that are left for noise beside what the ledger holds."""
-    return accountant.noise_left(totals.spent + totals.reserved, totals.tested + totals.testing)
+from dpsql.session.text_progress import TextProgress
+from dpsql.session.total_progress import TotalProgress
+from dpsql.session.warm_progress import WarmProgress
 
 
 class Purses:
@@ -35,18 +26,43 @@ class Purses:
         self._ledger = ledger
         self._states = states
 
+    def check(self, totals: Totals, cost: int, *, kept: int = 0, tests: int = 0) -> None:
+        """BudgetExhausted unless ``cost`` fits beside what the ledger holds and ``kept`` units of noise.
+
+        ``tests``: 1 when ``cost`` is that of a hard round.
+        """
+        tested = totals.tested + totals.testing
+        self._accountant.check(totals.spent, totals.reserved + kept, cost, tested=tested, tests=tests)
+
+    def covers(self, totals: Totals, cost: int, *, kept: int = 0, tests: int = 0) -> bool:
+        """Whether ``check`` would let it pass."""
+        try:
+            self.check(totals, cost, kept=kept, tests=tests)
+        except BudgetExhausted:
+            return False
+        return True
+
+    def noise_left(self, totals: Totals) -> int:
+        """Units that are left for noise beside what the ledger holds."""
+        return self._accountant.noise_left(totals.spent + totals.reserved, totals.tested + totals.testing)
+
     def pending(self) -> int:
         """Units kept back for row counts and first measurements that nobody has begun."""
-        warm = sum(s.warm.pending_units() for s in self._states.values() if s.warm is not None)
-        texts = sum(s.texts.pending_units() for s in self._states.values() if s.texts is not None)
-        return sum(s.total.pending_units() for s in self._states.values() if s.total is not None) + warm + texts
+        return sum(touch.pending_units() for touch in self._first_touches())
+
+    def unmeasured(self) -> int:
+        """Units for row counts and first measurements that are not made, those under way included."""
+        return self.pending() + sum(touch.under_way_units() for touch in self._first_touches())
+
+    def _first_touches(self) -> Iterator[FirstTouch]:
+        return (touch for state in self._states.values() for touch in state.first_touches)
 
     def hard_rounds_left(self, own: int) -> int:
         """Hard rounds that the budget still covers, the one held in reserve included."""
         if self._plan.hard_rounds == 0:
             return 0
         totals = self._without(own)
-        free = noise_left(self._accountant, totals) - self.pending()
+        free = self.noise_left(totals) - self.pending()
         return max(0, min(free // self._plan.measure_cost, self._plan.hard_rounds - totals.tested - totals.testing))
 
     def questions_left(self) -> int:
@@ -54,7 +70,7 @@ class Purses:
         cost = question_cost(self._plan, self._policy)
         if cost == 0:
             return 0
-        free = noise_left(self._accountant, self._ledger.totals()) - self.pending()
+        free = self.noise_left(self._ledger.totals()) - self.pending()
         return max(0, min(free // cost, self._plan.questions))
 
     def _without(self, own: int) -> Totals:
@@ -62,18 +78,6 @@ class Purses:
         totals = self._ledger.totals()
         reserved = totals.reserved - own * self._plan.hard_cost
         return replace(totals, reserved=reserved, testing=totals.testing - own)
-
-    def spent_on_totals(self) -> int:
-        """Units that row counts have cost so far, those under way included."""
-        return sum(s.total.charged for s in self._states.values() if s.total is not None)
-
-    def spent_on_warm_starts(self) -> int:
-        """Units that contingencies of warm starts have cost so far, those under way included."""
-        return sum(s.warm.charged for s in self._states.values() if s.warm is not None)
-
-    def spent_on_texts(self) -> int:
-        """Units that first touches of text columns have cost so far, those under way included."""
-        return sum(s.texts.charged for s in self._states.values() if s.texts is not None)
 
     def first_share(self, table: str, scopes: Iterable[tuple[str, ...]], text_columns: Iterable[str] = ()) -> float:
         """What questions about ``scopes`` and text charge at most for what is measured first, in epsilon."""
@@ -98,7 +102,7 @@ class Purses:
         share, plan = self._plan.epsilon_share, self._plan
         planned_warm = sum(s.warm.units for s in self._states.values() if s.warm is not None)
         planned_text = sum(s.texts.units for s in self._states.values() if s.texts is not None)
-        totals, warm, text = self.spent_on_totals(), self.spent_on_warm_starts(), self.spent_on_texts()
+        totals, warm, text = (self._spent_on(kind) for kind in (TotalProgress, WarmProgress, TextProgress))
         hard = max(0, self._ledger.totals().spent - totals - warm - text)
         questions = plan.questions * question_cost(plan, self._policy)
         rows = [("hard rounds", share(hard), share(plan.hard_rounds * plan.hard_cost))]
@@ -111,3 +115,7 @@ class Purses:
         planned_totals = plan.release_budget - planned_warm - planned_text - questions
         rows.append(("row counts", share(totals), share(planned_totals)))
         return tuple(rows)
+
+    def _spent_on(self, kind: type[FirstTouch]) -> int:
+        """Units that first measurements of one kind have cost so far, those under way excluded."""
+        return sum(touch.spent for touch in self._first_touches() if isinstance(touch, kind))

@@ -73,6 +73,7 @@ class Session:
     def budget(self) -> Budget:
         """What has been spent, over all processes that share the ledger."""
         with self._lock:
+            self._asker.catch_up()
             totals, plan = self._ledger.totals(), self._plan
             epsilon, spent = float(plan.epsilon), plan.epsilon_share(totals.spent)
             answered, free = self._ledger.count_answers()

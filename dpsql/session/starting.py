@@ -1,4 +1,4 @@
-"""First measurements, one reservation after another: whatever several sessions begin at once, one of them does."""
+"""Reservations in turn with other sessions: whatever several sessions begin at once, one of them does."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Any
 
-from dpsql.accounting import Accountant, Plan
+from dpsql.accounting import Plan
 from dpsql.errors import BudgetExhausted, Error, OperationalError
+from dpsql.ledger.event import Totals
 from dpsql.ledger.protocol import Ledger
-from dpsql.session.purses import check_covered, noise_left
+from dpsql.session.purses import Purses
 
 WAIT_SECONDS = 20.0
 """For another session that is measuring the same table."""
@@ -27,20 +28,35 @@ class Step:
 
 
 class Starter:
-    """Makes first measurements in turn with other sessions; whatever is lost on the way is done without."""
+    """Makes first measurements, and pays for answers, in turn with other sessions.
 
-    def __init__(self, plan: Plan, ledger: Ledger, follow: Callable[[], None]) -> None:
+    ``follow`` takes in what is new in the ledger; ``settle`` also closes what nobody works under any more, in this
+    session or in one that has died.
+    """
+
+    def __init__(
+        self, plan: Plan, ledger: Ledger, purses: Purses, follow: Callable[[], None], settle: Callable[[], None]
+    ) -> None:
+        self.follow = follow
         self._plan = plan
-        self._accountant = Accountant.of(plan)
         self._ledger = ledger
-        self._follow = follow
+        self._purses = purses
+        self._settle = settle
 
     def run(self, table: str, next_step: Callable[[], Step | None], others_at_work: Callable[[], bool]) -> float:
         """Make every step that is left and affordable; what that charged, in epsilon.
 
-        Waits while another session is measuring the same: an answer now would be needlessly bad for good.
-        OperationalError when that takes too long.
+        Waits while another session is measuring the same: an answer now would be needlessly bad for good. Whatever is
+        lost on the way is done without. OperationalError when another session takes too long.
         """
+        try:
+            return self._run(table, next_step, others_at_work)
+        except BaseException:
+            with suppress(Error):  # a reservation left open would keep others waiting, and this very session
+                self._settle()
+            raise
+
+    def _run(self, table: str, next_step: Callable[[], Step | None], others_at_work: Callable[[], bool]) -> float:
         charged, begin = 0.0, monotonic()
         while True:
             step = next_step()
@@ -48,49 +64,59 @@ class Starter:
                 charged += step.make()
                 continue
             if step is not None:
-                self._follow()
+                self.follow()
             crowded = step is not None and self._is_crowded(step.cost, begin)
             if not others_at_work() and not crowded:
                 return charged  # measured, or burnt reservations have taken its share: the net has to do without
             if monotonic() > begin + WAIT_SECONDS:
                 raise OperationalError(
-                    f"another session is measuring {table} for the first time",
-                    hint="ask again in a moment; if that session has died, open a new connection",
+                    f"another session is measuring {table} for the first time", hint="ask again in a moment"
                 )
             sleep(_PAUSE_SECONDS)
-            self._follow()
+            self._settle()
 
-    def reserve(self, cost: int, payload: dict[str, Any], is_late: Callable[[int], bool]) -> int | None:
+    def reserve_first(self, cost: int, payload: dict[str, Any], is_late: Callable[[int], bool]) -> int | None:
         """A reservation for a first measurement; ``None`` when the budget has gone to others or they were earlier.
 
         ``is_late``: whether the ledger holds an earlier reservation for the same measurement.
         """
         try:
-            reservation = self._ledger.reserve(
-                cost,
-                lambda totals: check_covered(self._accountant, totals, cost),
-                {**payload, "burn": cost},
-            )
+            reservation = self._ledger.reserve(cost, lambda t: self._purses.check(t, cost), {**payload, "burn": cost})
         except BudgetExhausted:
             return None  # affordable a moment ago: others reserve at the same time
-        try:
-            self._follow()
-            late = is_late(reservation)
-        except BaseException:
-            with suppress(Error):  # nothing was drawn under it; left open, it would keep this very session waiting
-                self._ledger.free(reservation)
-            raise
-        if late:
+        self.follow()
+        if is_late(reservation):
             self._ledger.free(reservation)
-            self._follow()
+            self.follow()
             return None
         return reservation
+
+    def reserve_beside(self, cost: int, payload: dict[str, Any], tests: int = 0) -> int | None:
+        """A reservation beside what is kept for first measurements; ``None`` when the budget does not cover it.
+
+        ``tests``: 1 for a hard round.
+        """
+        begin = monotonic()
+        while True:
+            kept = self._purses.pending()
+
+            def check(totals: Totals, kept: int = kept) -> None:
+                self._purses.check(totals, cost, kept=kept, tests=tests)
+
+            try:
+                return self._ledger.reserve(cost, check, payload)
+            except BudgetExhausted:
+                self.follow()  # what was kept may be reserved by now: not to be counted twice
+            if not self._is_crowded(cost, begin, kept=self._purses.unmeasured(), tests=tests):
+                return None
+            sleep(_PAUSE_SECONDS)
+            self._settle()
 
     def can_pay(self, units: Callable[[], int]) -> bool:
         """Whether ``units()`` fit beside what is spent and reserved; waits a moment where others only reserve them."""
         begin = monotonic()
         while units() > self.affordable():
-            self._follow()
+            self._settle()
             if not self._is_crowded(units(), begin):
                 return units() <= self.affordable()
             sleep(_PAUSE_SECONDS)
@@ -98,11 +124,14 @@ class Starter:
 
     def affordable(self) -> int:
         """Units that are left for noise beside what is spent and reserved."""
-        return noise_left(self._accountant, self._ledger.totals())
+        return self._purses.noise_left(self._ledger.totals())
 
-    def _is_crowded(self, cost: int, begin: float) -> bool:
-        """Whether it is worth waiting: ``cost`` fits beside what is spent and the hard round that a session keeps in
-        reserve, and what several sessions reserve at once is freed again by all but one of them."""
+    def _is_crowded(self, cost: int, begin: float, *, kept: int = 0, tests: int = 0) -> bool:
+        """Whether it is worth waiting: all that is in the way are reservations for first measurements and questions.
+
+        Of these, what several sessions reserve at once is freed again by all but one; hard rounds stay reserved.
+        """
         totals = self._ledger.totals()
-        fits = self._plan.measure_cost + cost <= self._accountant.noise_left(totals.spent, totals.tested)
+        standing = Totals(totals.spent, totals.testing * self._plan.hard_cost, totals.tested, totals.testing)
+        fits = self._purses.covers(standing, cost, kept=kept, tests=tests)
         return fits and monotonic() < begin + CROWD_SECONDS

@@ -15,6 +15,7 @@ from dpsql.mechanism import ThresholdTest
 from dpsql.policy import Policy
 from dpsql.query import LinearQuery
 from dpsql.session.error_bars import ErrorBars, Memory
+from dpsql.session.first_touch import FirstTouch
 from dpsql.session.payload import ANSWER, DISTINCT, KEYS, ONE_COUNT, TOTAL
 from dpsql.session.planning import (
     FALSE_ALARMS,
@@ -145,6 +146,11 @@ class TableState:
     def repaired(self, measurements: Sequence[Measurement]) -> None:
         """Note a hard round by what it measured: fewer than three finite columns say nothing of interactions."""
         self.surprises += any(len(m.scope) >= TESTED_COLUMNS for m in measurements)
+
+    @property
+    def first_touches(self) -> tuple[FirstTouch, ...]:
+        """What is measured once for all sessions."""
+        return tuple(t for t in (self.total, self.warm, self.texts) if t is not None)
 
     # --- what a query needs, from public numbers -----------------------------------------------------------------
 

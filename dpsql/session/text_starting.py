@@ -18,7 +18,7 @@ from dpsql.session.table_state import TableState
 from dpsql.session.text_plan import HEAVY, TextStart
 from dpsql.session.text_progress import TextProgress
 
-PURPOSE = "text start"
+PURPOSE = TextProgress.purpose
 
 
 class TextStarter:
@@ -30,7 +30,7 @@ class TextStarter:
         engine: Engine,
         ledger: Ledger,
         entropy: Entropy,
-        follow: Callable[[], None],
+        starter: Starter,
         delta_spent: Callable[[], Fraction],
     ) -> None:
         self._delta_spent = delta_spent
@@ -38,8 +38,7 @@ class TextStarter:
         self._engine = engine
         self._ledger = ledger
         self._entropy = entropy
-        self._follow = follow
-        self._starter = Starter(plan, ledger, follow)
+        self._starter = starter
 
     def run(self, state: TableState, text_columns: tuple[str, ...]) -> float:
         """Make the first touch of a lone text column if nobody has; what that charged, in epsilon.
@@ -61,31 +60,26 @@ class TextStarter:
         """One reservation and its release; what was charged, 0.0 when another session was faster."""
         found = self._engine.key_counts(table, start.column)
         payload = {"purpose": PURPOSE, "table": table, "columns": [[start.column]], "delta": str(start.delta)}
-        reservation = self._starter.reserve(start.units, payload, texts.opened_before)
+        reservation = self._starter.reserve_first(start.units, payload, texts.opened_before)
         if reservation is None:
             return 0.0
         if self._delta_spent() > self._plan.delta_purse:  # the shares in the code are no longer the ledger's
             self._ledger.free(reservation)
-            self._follow()
             raise InternalError("the ledger's delta does not cover this selection of keys", hint="ask without it")
         text = (start.column,)
-        try:
-            with self._ledger.drawing(reservation):
-                shown = select_keys(found, start.select_sigma, start.threshold, self._entropy)
-                number = found.map(lambda f: np.array(len(f.keys), dtype=np.int64))
-                distinct = measure(number, start.distinct_sigma, self._entropy)
-                keys: tuple[Key, ...] = (*((k,) for k in shown), (None,))
-                counts = measure(self._engine.keyed_counts(table, text, keys, ()), start.count_sigma, self._entropy)
-                released = [
-                    (DISTINCT, Measurement(table, (), distinct, float(start.distinct_sigma), text)),
-                    (KEYS, Measurement(table, (), counts, float(start.count_sigma), text, keys)),
-                ]
-                released += self._pairs(table, start, keys, counts)
-                self._ledger.release(reservation, encode_measurements(released))
-        except BaseException:
-            texts.burnt(reservation)  # it can be neither freed nor used again
-            raise
-        self._follow()
+        with self._ledger.drawing(reservation):
+            shown = select_keys(found, start.select_sigma, start.threshold, self._entropy)
+            number = found.map(lambda f: np.array(len(f.keys), dtype=np.int64))
+            distinct = measure(number, start.distinct_sigma, self._entropy)
+            keys: tuple[Key, ...] = (*((k,) for k in shown), (None,))
+            counts = measure(self._engine.keyed_counts(table, text, keys, ()), start.count_sigma, self._entropy)
+            released = [
+                (DISTINCT, Measurement(table, (), distinct, float(start.distinct_sigma), text)),
+                (KEYS, Measurement(table, (), counts, float(start.count_sigma), text, keys)),
+            ]
+            released += self._pairs(table, start, keys, counts)
+            self._ledger.release(reservation, encode_measurements(released))
+        self._starter.follow()
         return self._plan.epsilon_share(start.units)
 
     def _pairs(

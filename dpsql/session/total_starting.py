@@ -1,7 +1,5 @@
 """The row count of a table: measured once, before anything else is answered."""
 
-from collections.abc import Callable
-
 from dpsql.accounting import Plan
 from dpsql.engine.protocol import Engine
 from dpsql.errors import BudgetExhausted
@@ -15,22 +13,21 @@ from dpsql.session.starting import Starter, Step
 from dpsql.session.table_state import TableState
 from dpsql.session.total_progress import TotalProgress
 
-PURPOSE = "row count"
+PURPOSE = TotalProgress.purpose
 
 
 class TotalStarter:
     """Measures row counts that are private, in turn with other sessions."""
 
     def __init__(
-        self, policy: Policy, plan: Plan, engine: Engine, ledger: Ledger, entropy: Entropy, follow: Callable[[], None]
+        self, policy: Policy, plan: Plan, engine: Engine, ledger: Ledger, entropy: Entropy, starter: Starter
     ) -> None:
         self._policy = policy
         self._plan = plan
         self._engine = engine
         self._ledger = ledger
         self._entropy = entropy
-        self._follow = follow
-        self._starter = Starter(plan, ledger, follow)
+        self._starter = starter
 
     def check(self, state: TableState) -> None:
         """BudgetExhausted when the row count is unknown, nobody is measuring it and it cannot be paid any more."""
@@ -60,18 +57,14 @@ class TotalStarter:
         """One reservation and its release; what was charged, 0.0 when another session was faster."""
         name = state.table.name
         rows = self._engine.contingency(name, ())  # an engine that fails charges nothing
-        reservation = self._starter.reserve(total.cost, {"purpose": PURPOSE, "table": name}, total.opened_before)
+        reservation = self._starter.reserve_first(total.cost, {"purpose": PURPOSE, "table": name}, total.opened_before)
         if reservation is None:
             return 0.0
         sigma = total_sigma(self._plan, self._policy, state.table)
-        try:
-            with self._ledger.drawing(reservation):
-                measurement = Measurement(name, (), measure(rows, sigma, self._entropy), float(sigma))
-                self._ledger.release(reservation, encode_measurement(TOTAL, measurement))
-        except BaseException:
-            total.burnt(reservation)  # it can be neither freed nor used again
-            raise
-        self._follow()
+        with self._ledger.drawing(reservation):
+            measurement = Measurement(name, (), measure(rows, sigma, self._entropy), float(sigma))
+            self._ledger.release(reservation, encode_measurement(TOTAL, measurement))
+        self._starter.follow()
         return self._plan.epsilon_share(total.cost)
 
     def _exhausted(self, state: TableState, total: TotalProgress) -> BudgetExhausted:

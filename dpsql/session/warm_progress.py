@@ -9,6 +9,7 @@ import numpy as np
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import Axis, Measurement, PlannedContingency, atoms, first_touch_share
 from dpsql.hypothesis.warm_start import EAGER_COLUMNS, ONE_WAY_SHARE
+from dpsql.session.first_touch import Columns, FirstTouch
 from dpsql.session.planning import is_narrow
 from dpsql.session.warm_plan import planned_contingencies
 
@@ -16,10 +17,8 @@ CHUNK = 16
 """Contingencies that share one reservation: what a killed process loses at most."""
 _REMEMBERED = 4096
 
-Columns = tuple[str, ...]
 
-
-class WarmProgress:
+class WarmProgress(FirstTouch):
     """Which contingencies are measured, under way in some session, or lost with a reservation that was burnt.
 
     ``units``: the table's purse; ``precision``: the sum of 1/sigma^2 (sigma in counts) that it buys; ``differences``:
@@ -27,15 +26,16 @@ class WarmProgress:
     share is spent.
     """
 
+    purpose = "warm start"
+
     def __init__(self, table: TableDomain, units: int, precision: float, *, differences: bool = False) -> None:
+        super().__init__()
         self.table = table
         self.units = units
         self.measured: dict[Columns, Measurement] = {}
-        self.charged = 0
         self.precision = precision
         self.differences = differences
         self._names = [c.name for c in table.finite if c.size > 1]
-        self._open: dict[int, tuple[int, list[Columns]]] = {}
         self._gone: set[Columns] = set()
         self._planned: tuple[PlannedContingency, ...] | None = None
         self._total = 0.0
@@ -52,24 +52,18 @@ class WarmProgress:
 
     def reserved(self, reservation: int, cost: int, columns: Sequence[Sequence[str]]) -> None:
         self._waiting.clear()
-        self._open[reservation] = (cost, [tuple(c) for c in columns])
-        self.charged += cost
+        super().reserved(reservation, cost, columns)
 
     def freed(self, reservation: int) -> None:
         self._waiting.clear()
-        cost, _ = self._open.pop(reservation, (0, []))
-        self.charged -= cost
+        super().freed(reservation)
 
-    def burnt(self, reservation: int) -> None:
-        """The contingencies under a reservation are lost, and stay charged."""
-        self._waiting.clear()
-        _, columns = self._open.pop(reservation, (0, []))
-        self._gone.update(c for c in columns if c not in self.measured)
-
-    def released(self, reservation: int, measurements: Sequence[Measurement]) -> None:
-        self._waiting.clear()
+    def _learn(self, measurements: Sequence[Measurement]) -> None:
         self.measured.update({m.scope: m for m in measurements})
-        self.burnt(reservation)
+
+    def _lose(self, columns: frozenset[Columns]) -> None:
+        self._waiting.clear()
+        self._gone.update(c for c in columns if c not in self.measured)
 
     # --- what is left to do ------------------------------------------------------------------------------------
 
@@ -78,20 +72,9 @@ class WarmProgress:
         """Whether pairs are measured only when a question touches them."""
         return len(self._names) > EAGER_COLUMNS and not is_narrow(self.table)
 
-    def is_open(self, reservation: int) -> bool:
-        """Whether what this reservation pays for is neither measured nor lost."""
-        return reservation in self._open
-
-    def opened_before(self, reservation: int) -> bool:
-        """Whether a contingency under the reservation is also under an earlier one, or known, or lost."""
-        mine = set(self._open[reservation][1])
-        earlier = {c for n, (_, columns) in self._open.items() if n < reservation for c in columns}
-        return not mine.isdisjoint(earlier | self._gone | self.measured.keys())
-
     def others_at_work(self, asked: Columns) -> bool:
         """Whether a contingency that the question waits for is under way elsewhere."""
-        under_way = {c for _, columns in self._open.values() for c in columns}
-        return bool(under_way) and any(p.columns in under_way for p in self._wanted(asked))
+        return bool(self._open) and any(self._is_under_way(p.columns) for p in self._wanted(asked))
 
     def pending(self, asked: Columns) -> list[tuple[PlannedContingency, int]]:
         """What a question about ``asked`` waits for and nobody has begun, at most CHUNK, with costs in units.
@@ -107,7 +90,7 @@ class WarmProgress:
         return known
 
     def _pending(self, asked: Columns) -> list[tuple[PlannedContingency, int]]:
-        wanted = [p for p in self._wanted(asked) if not self._begun(p.columns)]
+        wanted = [p for p in self._wanted(asked) if not self._is_begun(p.columns)]
         first = [p for p in wanted if len(p.columns) == 1] or wanted[:CHUNK]
         return [(p, floor(self.units * p.share)) for p in first]
 
@@ -115,10 +98,10 @@ class WarmProgress:
         """Units that stay set aside for what nobody has begun."""
         if self._planned is None:
             return self.units
-        left = sum(floor(self.units * p.share) for p in self._planned if not self._begun(p.columns))
+        left = sum(floor(self.units * p.share) for p in self._planned if not self._is_begun(p.columns))
         if self.touched_later:
             pairs = len(self._names) * (len(self._names) - 1) // 2
-            if sum(1 for p in combinations(self._names, 2) if self._begun(p)) < pairs:
+            if sum(1 for p in combinations(self._names, 2) if self._is_begun(p)) < pairs:
                 return max(left, self.units - self.charged)
         return left
 
@@ -128,28 +111,24 @@ class WarmProgress:
             return self.pending_units() if asked else 0
         planned = list(self._wanted(asked))
         ones = floor(self.units * ONE_WAY_SHARE) if self._planned is None else 0
-        return ones + sum(floor(self.units * p.share) for p in planned if not self._begun(p.columns))
+        return ones + sum(floor(self.units * p.share) for p in planned if not self._is_begun(p.columns))
 
     def count(self, asked: Columns) -> tuple[int, int]:
         """(contingencies measured, contingencies planned or wanted by the question) for a progress line."""
         wanted = self._wanted(asked)
         return sum(p.columns in self.measured for p in wanted), len(wanted)
 
-    def _begun(self, columns: Columns) -> bool:
-        return (
-            columns in self.measured
-            or columns in self._gone
-            or any(columns in under_way for _, under_way in self._open.values())
-        )
+    def _is_done(self, columns: Columns) -> bool:
+        return columns in self.measured or columns in self._gone
 
     def _wanted(self, asked: Columns) -> list[PlannedContingency]:
         planned = list(self._planned or ())
         if not self.touched_later:
             return planned
         ordered = [c for c in self._names if c in set(asked)]
-        number = sum(1 for p in combinations(self._names, 2) if self._begun(p))
+        number = sum(1 for p in combinations(self._names, 2) if self._is_begun(p))
         for pair in combinations(ordered, 2):
-            if not self._begun(pair):
+            if not self._is_begun(pair):
                 number += 1
                 planned.append(PlannedContingency(pair, first_touch_share(number, len(self._names))))
             elif pair not in self._gone:

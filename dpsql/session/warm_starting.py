@@ -17,7 +17,7 @@ from dpsql.session.starting import Starter, Step
 from dpsql.session.table_state import TableState
 from dpsql.session.warm_progress import WarmProgress
 
-PURPOSE = "warm start"
+PURPOSE = WarmProgress.purpose
 
 Progress = Callable[[str, str, int, int], None]
 """Called with a table's name, what is being done, how much of it so far, and how much there will be."""
@@ -33,15 +33,14 @@ class WarmStarter:
         engine: Engine,
         ledger: Ledger,
         entropy: Entropy,
-        follow: Callable[[], None],
+        starter: Starter,
     ) -> None:
         self._policy = policy
         self._plan = plan
         self._engine = engine
         self._ledger = ledger
         self._entropy = entropy
-        self._follow = follow
-        self._starter = Starter(plan, ledger, follow)
+        self._starter = starter
         self.progress: Progress | None = None
 
     def run(self, state: TableState, asked: tuple[str, ...]) -> float:
@@ -82,20 +81,16 @@ class WarmStarter:
         counts = [counted_parts(self._engine, name, a) for a in axes]
         columns = [list(p.columns) for p, _ in pending]
         payload = {"purpose": PURPOSE, "table": name, "columns": columns}
-        reservation = self._starter.reserve(cost, payload, warm.opened_before)
+        reservation = self._starter.reserve_first(cost, payload, warm.opened_before)
         if reservation is None:
             return 0.0
         l2_squared = contingency_l2_squared(self._policy, table)
-        try:
-            with self._ledger.drawing(reservation):
-                released = []
-                for (_, units), parts, private in zip(pending, axes, counts, strict=True):
-                    sigma = self._plan.release_sigma(units, l2_squared)
-                    values = measure(private, sigma, self._entropy)
-                    released.append((CONTINGENCY, Measurement(name, parts, values, float(sigma))))
-                self._ledger.release(reservation, encode_measurements(released))
-        except BaseException:
-            warm.burnt(reservation)  # it can be neither freed nor used again
-            raise
-        self._follow()
+        with self._ledger.drawing(reservation):
+            released = []
+            for (_, units), parts, private in zip(pending, axes, counts, strict=True):
+                sigma = self._plan.release_sigma(units, l2_squared)
+                values = measure(private, sigma, self._entropy)
+                released.append((CONTINGENCY, Measurement(name, parts, values, float(sigma))))
+            self._ledger.release(reservation, encode_measurements(released))
+        self._starter.follow()
         return self._plan.epsilon_share(cost)

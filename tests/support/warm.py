@@ -1,6 +1,7 @@
 """Small tables, and sessions on them that write down what they do, for tests of the warm start."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -61,9 +62,18 @@ def one_of(table: TableDomain, *columns: str) -> LinearQuery:
 
 
 class Recorder(MemoryLedger):
+    """A ledger that writes down what is done; several sessions of a test share it as one holder.
+
+    So ``settle`` closes only reservations that an exception left while drawing, unless ``alone``; after ``killed`` is
+    set nobody is there to close them.
+    """
+
     def __init__(self, header: dict[str, str], log: list[str]) -> None:
         super().__init__(header)
         self.log = log
+        self.alone = False
+        self.killed = False
+        self._left: set[int] = set()
 
     def reserve(self, cost: int, check: Callable[[Totals], None], payload: Any) -> int:
         number = super().reserve(cost, check, payload)
@@ -77,6 +87,23 @@ class Recorder(MemoryLedger):
     def release(self, reservation: int, payload: Any, answers: Any = ()) -> None:
         super().release(reservation, payload, answers)
         self.log.append("release")
+
+    @contextmanager
+    def drawing(self, reservation: int) -> Iterator[None]:
+        with super().drawing(reservation):
+            try:
+                yield
+            except BaseException:
+                self._left.add(reservation)
+                raise
+
+    def settle(self, kept: int | None, *, dead: bool = False) -> int | None:
+        if self.killed:
+            return kept
+        if self.alone:
+            return super().settle(kept, dead=dead)
+        self._close(self._left & self._balance.open.keys())
+        return None if kept in self._left else kept
 
 
 class Shared(Recorder):

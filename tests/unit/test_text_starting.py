@@ -201,10 +201,12 @@ def test_a_selection_is_made_once_even_when_its_noise_was_lost() -> None:
     rules = policy()
     ledger = ledger_of(rules)
     asker, _ = asker_of(rules, ledger, stop_at=2)  # the row count's noise, then the selection's
+    ledger.killed = True
     with pytest.raises(KeyboardInterrupt):
         asker.ask(word("k00"))
     asker.close()
     ledger._append("burn", len(ledger._events), ledger._balance.totals.reserved, {})  # what recovery does
+    ledger.killed = False
     second, _ = asker_of(rules, ledger, 2)
     answer = second.ask(word("k00"))
     assert touches(ledger) == ["w"]
@@ -271,6 +273,7 @@ def test_an_interrupt_while_events_are_followed_selects_nothing_again(
 def test_an_interrupt_before_the_first_coin_gives_the_reservation_back(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = policy()
     ledger = ledger_of(rules)
+    ledger.alone = True
     asker, _ = asker_of(rules, ledger)
     asker._know_total(asker.states["t"])
 

@@ -108,18 +108,19 @@ def test_a_session_that_takes_too_long_is_named(ledger: Recorder, monkeypatch: p
 def test_a_lost_row_count_is_begun_again() -> None:
     """A killed session's noise was never shown, but it counts; the table must not stay unanswered for that."""
     progress = TotalProgress(UNITS)
-    progress.reserved(4, UNITS)
+    progress.reserved(4, UNITS, [()])
     assert (progress.pending_units(), progress.charged, progress.others_at_work()) == (0, UNITS, True)
     progress.burnt(4)
     assert (progress.pending_units(), progress.charged, progress.others_at_work()) == (UNITS, UNITS, False)
-    assert not progress.opened_before(5)
-    progress.reserved(5, UNITS)
-    progress.reserved(6, UNITS)
+    progress.reserved(5, UNITS, [()])
+    progress.reserved(6, UNITS, [()])
+    assert progress.under_way_units() == UNITS
     assert progress.opened_before(6)
     assert not progress.opened_before(5)
     progress.released(5, [])
+    assert progress.opened_before(6)
+    assert not progress.others_at_work()  # it is known, whatever else is still reserved for it
     progress.freed(6)
-    assert progress.opened_before(7)
     assert (progress.pending_units(), progress.charged, progress.others_at_work()) == (0, 2 * UNITS, False)
 
 
@@ -142,9 +143,8 @@ def test_a_row_count_under_way_is_not_kept_back_twice(ledger: Recorder) -> None:
     assert mine.purses.pending() == 2 * UNITS
     begin(ledger, "one")
     mine.catch_up()
-    mine._follow()
     assert mine.purses.pending() == UNITS
-    assert mine.purses.spent_on_totals() == UNITS
+    assert mine.purses.unmeasured() == 2 * UNITS
 
 
 def test_a_hard_round_is_not_refused_for_a_row_count_that_was_reserved_meanwhile(
