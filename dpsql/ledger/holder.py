@@ -46,9 +46,9 @@ class Holder:
     def acquire(self) -> None:
         """Take the lock once; call under the ledger's write lock, so that no sweep sees the file before its lock."""
         if self._descriptor is None:
-            descriptor = os.open(_lock_file(self._ledger, self._token), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            descriptor = os.open(_lock_file(self._ledger, self._token), os.O_RDWR | os.O_CREAT, 0o600)
+            try_lock(descriptor)  # fails only beside an earlier call that an interrupt ended: then that one holds it
             self._descriptor = descriptor
-            try_lock(descriptor)
 
     def drop(self, *, settled: bool) -> None:
         """Give the lock up. Only a holder with nothing left open (``settled``) also removes its file."""

@@ -371,10 +371,10 @@ class SqliteLedger:
     def _rollback(self) -> None:
         try:
             self._file.rollback()
-            return
         except sqlite3.Error as error:
-            failure = explain(self._path, error)
-        self._poison = self._poison or failure
+            self._poison = self._poison or explain(self._path, error)
+        if self._poison is not None:
+            self._holder.drop(settled=False)  # others burn what this session can no longer close
 
     def _burn_dead(self, batch: Batch) -> None:
         """Reservations of dead holders are spent, never given back: their last coin may have come out hard."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpsql.accounting import Accountant, Plan
+from dpsql.accounting import Plan
 from dpsql.engine.protocol import Engine
 from dpsql.errors import BudgetExhausted, InternalError
 from dpsql.hypothesis import Measurement, TableModel, error_bound
@@ -36,7 +36,6 @@ class Asker:
     def __init__(self, policy: Policy, plan: Plan, engine: Engine, ledger: Ledger, entropy: Entropy) -> None:
         self.policy = policy
         self.plan = plan
-        self.accountant = Accountant.of(plan)
         self._fold = LedgerFold(policy, plan, ledger)
         self.states = self._fold.states
         self.purses = Purses(policy, plan, ledger, self.states)
@@ -51,14 +50,13 @@ class Asker:
         self._entropy = entropy
         self._reservation: int | None = None
         self._exhausted = False
+        self._half_followed = False
         self._recent: OrderedDict[str, Answer] = OrderedDict()
         self._follow()
 
     def catch_up(self) -> None:
-        """Absorb what other processes have released since; all anew if that was interrupted the last time."""
+        """Absorb what other processes have released since."""
         self._reservation = self._ledger.settle(self._reservation)  # what an interrupt left open
-        if self._half_followed:
-            self._fold.restart()
         if self._half_followed or self._ledger.changed():
             self._follow()
 
@@ -68,7 +66,12 @@ class Asker:
         self._follow()
 
     def _follow(self) -> None:
-        """Fold what is new in the ledger, own releases included: in the ledger's order, so that replay is the same."""
+        """Fold what is new in the ledger, own releases included: in the ledger's order, so that replay is the same.
+
+        All anew if that was interrupted the last time.
+        """
+        if self._half_followed:
+            self._fold.restart()
         self._exhausted = False
         self._half_followed = True  # an event that is missed could let a selection of keys be made twice
         self._fold.follow()

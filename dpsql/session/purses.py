@@ -62,16 +62,22 @@ class Purses:
         if self._plan.hard_rounds == 0:
             return 0
         totals = self._without(own)
-        free = self.noise_left(totals) - self.pending()
-        return max(0, min(free // self._plan.measure_cost, self._plan.hard_rounds - totals.tested - totals.testing))
+        return max(
+            0,
+            min(self._free(totals) // self._plan.measure_cost, self._plan.hard_rounds - totals.tested - totals.testing),
+        )
 
     def questions_left(self) -> int:
         """Questions that the budget still gives noise of their own; 0 in a plan with models."""
         cost = question_cost(self._plan, self._policy)
         if cost == 0:
             return 0
-        free = self.noise_left(self._ledger.totals()) - self.pending()
-        return max(0, min(free // cost, self._plan.questions))
+        return max(0, min(self._free(self._ledger.totals()) // cost, self._plan.questions))
+
+    def _free(self, totals: Totals) -> int:
+        """Units for noise that are left beside first measurements, made or not; reserved twice, they count once."""
+        twice = sum(touch.charged - touch.spent - touch.under_way_units() for touch in self._first_touches())
+        return self.noise_left(totals) + twice - self.pending()
 
     def _without(self, own: int) -> Totals:
         """The ledger's totals as if the session kept no hard round in reserve."""

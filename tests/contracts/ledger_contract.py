@@ -173,6 +173,39 @@ class LedgerContract:
         ledger.free(number)
         assert ledger.totals() == Totals(0, 0)
 
+    def test_settled_reservations_are_freed_or_burnt_and_one_is_kept(self, ledger: Ledger) -> None:
+        kept = ledger.reserve(5, any_cost, {"burn": 2})
+        unused = ledger.reserve(10, any_cost, {"burn": 3})
+        drawn = ledger.reserve(20, any_cost, {"burn": 6})
+        hard = ledger.reserve(40, any_cost, {"burn": 7})
+        with suppress(KeyboardInterrupt), ledger.drawing(drawn):
+            raise KeyboardInterrupt
+        ledger.hard(hard, {})
+        assert ledger.settle(kept) == kept
+        assert ledger.totals() == Totals(6 + 40, 5)
+        ends = {e.reservation: e.kind for e in ledger.events() if e.sequence > hard + 1}
+        assert ends == {unused: "free", drawn: "burn", hard: "burn"}
+        number = len(ledger.events())
+        assert ledger.settle(kept) == kept
+        assert len(ledger.events()) == number
+        ledger.free(kept)
+
+    def test_a_kept_reservation_of_unknown_outcome_is_burnt(self, ledger: Ledger) -> None:
+        kept = ledger.reserve(5, any_cost, {"burn": 2})
+        with suppress(KeyboardInterrupt), ledger.drawing(kept):
+            raise KeyboardInterrupt
+        assert ledger.settle(kept) is None
+        assert ledger.totals() == Totals(2, 0)
+        assert ledger.settle(None) is None
+
+    def test_own_events_are_changes_until_they_are_read(self, ledger: Ledger) -> None:
+        ledger.events()
+        assert not ledger.changed()
+        ledger.free(ledger.reserve(5, any_cost, {}))
+        assert ledger.changed()
+        ledger.events(after=1)
+        assert not ledger.changed()
+
     def test_texts_are_kept_and_replaced(self, ledger: Ledger) -> None:
         assert ledger.recall("lesson") is None
         ledger.keep("lesson", "one")
@@ -225,6 +258,7 @@ class LedgerContract:
             ledger.events,
             ledger.totals,
             ledger.changed,
+            lambda: ledger.settle(None),
             ledger.count_answers,
             lambda: ledger.lookup("q"),
             lambda: ledger.remember([]),

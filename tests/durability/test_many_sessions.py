@@ -62,7 +62,7 @@ def test_processes_share_one_budget(tmp_path: Path, policy: str) -> None:
     together(script.run_for_good, tmp_path / "city", 8, 12)
     lines = shown(tmp_path / "city")
     assert sum("answers" in line for line in lines) == 8 * 12
-    check_budget(tmp_path / "city", 0.1)
+    check_budget(tmp_path / "city", 0.05)  # as many hard rounds as chance wants
     charged: dict[str, set[tuple[float, float]]] = {}
     for line in lines:
         for key, (value, charge) in line.get("answers", {}).items():

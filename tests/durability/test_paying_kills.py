@@ -39,3 +39,15 @@ def test_a_question_is_paid_before_it_is_shown_and_lost_at_most_once(tmp_path: P
     with script.connect(directory) as con:
         assert con.execute(QUESTION).fetchall() == first
         assert con.budget.questions_left == QUESTIONS - reserved - (not released)
+
+
+def test_a_live_session_does_not_wait_for_one_that_was_killed(tmp_path: Path) -> None:
+    """It burns what the dead one had reserved for the row count, and measures it itself."""
+    directory = tmp_path / "city"
+    script.prepare(directory, policy=POLICY)
+    with script.connect(directory) as con:
+        kill_while_asking(directory, QUESTION, "reserve:committed", 1)
+        assert script.ledger_of(con).totals().reserved > 0
+        assert len(con.execute(QUESTION).fetchall()) == 33
+        assert script.ledger_of(con).totals().reserved == 0
+        assert [e.kind for e in script.ledger_of(con).events()[:2]] == ["reserve", "burn"]

@@ -142,7 +142,7 @@ def many_questions(more: bool, seed: int) -> float:
 
 def many_questions_without_a_cut_off(more: bool, seed: int) -> float:
     asker = WIDE.asker(more, SeededEntropy(seed))
-    asker.accountant = Accountant(10**40, Fraction(EPSILON), 10**9, WIDE.plan.test_cost)
+    asker.purses._accountant = Accountant(10**40, Fraction(EPSILON), 10**9, WIDE.plan.test_cost)
     return sum(WIDE.paid(asker.ask(WIDE.query(i))) for i in range(COLUMNS))
 
 

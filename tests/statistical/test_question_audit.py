@@ -60,7 +60,7 @@ def with_a_sixth_of_the_noise(more: bool, seed: int) -> float:
 
 def without_a_purse(more: bool, seed: int) -> float:
     found = asker(more, seed, questions=1)
-    found._payer._accountant = Accountant(10**40, Fraction(EPSILON))
+    found.purses._accountant = Accountant(10**40, Fraction(EPSILON))
     return asked(found, COLUMNS)
 
 

@@ -1,6 +1,7 @@
 """Noise for each question alone: order of durable steps, the purse, replay, other sessions, what is free."""
 
 from fractions import Fraction
+from threading import Timer
 from typing import Any
 
 import numpy as np
@@ -194,6 +195,35 @@ def test_a_new_process_has_the_same_state_to_the_last_bit() -> None:
     assert second.purses.shares() == asker.purses.shares()
     assert second.payments_left() == asker.payments_left() == QUESTIONS - 2
     assert Plan.from_json(ledger.header["plan"]) == asker.plan
+
+
+@pytest.mark.parametrize("when_spent", ["uncertified", "refuse"])
+@pytest.mark.parametrize("crowd", ["stale", "twice", "question"])
+def test_the_last_question_is_paid_although_others_reserve_beside_it(when_spent: str, crowd: str) -> None:
+    """What is only reserved is given back: an answer without noise of its own would stay for good."""
+    other = type(WIDE)("other", WIDE.columns)
+    rules = Policy(few(when_spent=when_spent).privacy, (WIDE, other), Mechanism(when_spent=when_spent))  # type: ignore[arg-type]
+    ledger = ledger_of(rules)
+    engine = MemoryEngine(rules, {"t": DATA[WIDE], "other": DATA[WIDE]})
+    asker = Asker(rules, make_plan(rules), engine, ledger, Coins(1, ledger.log))
+    for i in range(QUESTIONS - 1):
+        asker.ask(query(WIDE, a=unit(40, i)))
+    plan = asker.plan
+    row_count, question = total_cost(plan, rules, other), question_cost(plan, rules)
+    begun = [("row count", "other", row_count)] if crowd != "question" else [("question", "t", question)]
+    if crowd == "twice":
+        begun *= 2
+    numbers = [
+        ledger.reserve(cost, lambda _: None, {"purpose": purpose, "table": table, "burn": cost})
+        for purpose, table, cost in begun
+    ]
+    if crowd != "stale":
+        asker.catch_up()
+        Timer(0.1, ledger.free, (numbers[-1],)).start()
+    answer = asker.ask(query(WIDE, a=unit(40, 9)))
+    assert (answer.source, answer.charged > 0) == ("measurement", True)
+    asker.catch_up()
+    assert asker.payments_left() == 0
 
 
 def test_a_kill_among_the_noise_loses_one_question() -> None:

@@ -322,7 +322,7 @@ def test_first_touches_are_kept_back_from_hard_rounds() -> None:
     totals = ledger.totals()
     assert totals.spent + totals.reserved <= asker.plan.total_units
     with pytest.raises(BudgetExhausted):
-        asker.accountant.check(totals.spent, totals.reserved, asker.plan.hard_cost)
+        asker.purses.check(totals, asker.plan.hard_cost)
 
 
 def test_a_table_of_text_alone() -> None:
