@@ -199,8 +199,11 @@ def test_a_new_process_has_the_same_state_to_the_last_bit() -> None:
 
 @pytest.mark.parametrize("when_spent", ["uncertified", "refuse"])
 @pytest.mark.parametrize("crowd", ["stale", "twice", "question"])
-def test_the_last_question_is_paid_although_others_reserve_beside_it(when_spent: str, crowd: str) -> None:
+def test_the_last_question_is_paid_although_others_reserve_beside_it(
+    monkeypatch: pytest.MonkeyPatch, when_spent: str, crowd: str
+) -> None:
     """What is only reserved is given back: an answer without noise of its own would stay for good."""
+    monkeypatch.setattr("dpsql.session.starting.CROWD_SECONDS", 20.0)
     other = type(WIDE)("other", WIDE.columns)
     rules = Policy(few(when_spent=when_spent).privacy, (WIDE, other), Mechanism(when_spent=when_spent))  # type: ignore[arg-type]
     ledger = ledger_of(rules)
