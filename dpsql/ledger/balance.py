@@ -75,6 +75,10 @@ class Balance:
         self.tested += 0 if event.kind == "free" else reservation.tests
         del self.open[event.reservation]
 
+    def of(self, holder: str) -> dict[int, Reservation]:
+        """The open reservations of ``holder``."""
+        return {number: entry for number, entry in self.open.items() if entry.holder == holder}
+
     def held(self, reservation: int, holder: str) -> Reservation:
         """The open reservation, which must be ``holder``'s own; ``LedgerError`` otherwise."""
         found = self.open.get(reservation)

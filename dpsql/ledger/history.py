@@ -33,15 +33,19 @@ class History:
     def follow(self) -> Iterator[Released]:
         """Verify and fold what other processes have appended; yields the answers that each event holds.
 
-        A generator: exhaust it.
+        A generator: exhaust it. Left before its end, or interrupted, it begins anew with the next one.
         """
-        for record, digest in self._rows(self.sequence):
-            if record.sequence != self.sequence + 1 or record.digest(self.head) != digest:
-                raise LedgerError(f"the ledger {self._path} is altered at event {record.sequence}")
-            self.balance.apply(record.event(), record.holder)
-            self.sequence, self.head = record.sequence, digest
-            if record.answers is not None:
-                yield record.sequence, decode_answers(record.answers)
+        try:
+            for record, digest in self._rows(self.sequence):
+                if record.sequence != self.sequence + 1 or record.digest(self.head) != digest:
+                    raise LedgerError(f"the ledger {self._path} is altered at event {record.sequence}")
+                self.balance.apply(record.event(), record.holder)
+                self.sequence, self.head = record.sequence, digest
+                if record.answers is not None:
+                    yield record.sequence, decode_answers(record.answers)
+        except BaseException:
+            self.balance, self.sequence, self.head = Balance(), 0, self._genesis  # an event may be half applied
+            raise
 
     def events(self, after: int) -> list[Event]:
         """Events with sequence > ``after`` up to ``sequence``."""

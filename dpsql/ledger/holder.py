@@ -40,15 +40,16 @@ class Holder:
         self._ledger = ledger
         self._token = secrets.token_hex(16)
         self._descriptor: int | None = None
+        self._locked = False
         self.name = f"{boot_identity()}/{os.getpid()}/{_start_time()}/{self._token}"
         _holders.add(self)
 
     def acquire(self) -> None:
         """Take the lock once; call under the ledger's write lock, so that no sweep sees the file before its lock."""
         if self._descriptor is None:
-            descriptor = os.open(_lock_file(self._ledger, self._token), os.O_RDWR | os.O_CREAT, 0o600)
-            try_lock(descriptor)  # fails only beside an earlier call that an interrupt ended: then that one holds it
-            self._descriptor = descriptor
+            self._descriptor = os.open(_lock_file(self._ledger, self._token), os.O_RDWR | os.O_CREAT, 0o600)
+        if not self._locked:  # an interrupt may have come between the two
+            self._locked = try_lock(self._descriptor)
 
     def drop(self, *, settled: bool) -> None:
         """Give the lock up. Only a holder with nothing left open (``settled``) also removes its file."""
@@ -62,7 +63,7 @@ class Holder:
         """Close without unlocking: after a fork the lock stays the parent's, whose descriptor is still open."""
         if self._descriptor is not None:
             os.close(self._descriptor)
-            self._descriptor = None
+            self._descriptor, self._locked = None, False
 
 
 _holders: "weakref.WeakSet[Holder]" = weakref.WeakSet()

@@ -92,7 +92,7 @@ class MemoryLedger:
         with self._entered():
             left = [n for n in self._balance.open if n != kept or self._is_drawn(n)]
             self._close(left)
-            return None if kept in left else kept
+            return kept if kept in self._balance.open else None
 
     def _is_drawn(self, reservation: int) -> bool:
         return self._balance.open[reservation].hard or reservation in self._drawing

@@ -61,6 +61,7 @@ class SqliteFile:
 
     def begin(self) -> None:
         """Take the write lock, waiting up to the busy timeout."""
+        self.rollback()  # what an interrupt left open
         self.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:

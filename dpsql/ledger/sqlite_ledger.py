@@ -19,7 +19,7 @@ from dpsql.errors import LedgerError
 from dpsql.ledger.anchoring import Anchoring
 from dpsql.ledger.answer_store import AnswerStore
 from dpsql.ledger.answer_text import encode, encode_answers
-from dpsql.ledger.balance import Reservation, already_hard, burn_of, checked_cost, tests_of
+from dpsql.ledger.balance import Balance, Reservation, already_hard, burn_of, checked_cost, tests_of
 from dpsql.ledger.batch import Batch
 from dpsql.ledger.event import Event, Payload, Totals
 from dpsql.ledger.history import History
@@ -96,20 +96,19 @@ class SqliteLedger:
         self._read(self._anchoring.recall)
         self._read(self._catch_up)
         self._read(lambda: self._anchoring.check(self._history, new_budget=new_budget))
-        if self._read(lambda: self._needs_recovery(files=True)):
+        if self._read(lambda: self._dead(self._history.balance) or stale_files(self._path)):
             self._append("recover", lambda batch: sweep(self._path))
-        self._answers = AnswerStore(
-            self._path.with_name(self._path.name + ".answers"),
-            self._header["ledger"],
-            self._history.released,
-            self._step,
-        )
+        answers = self._path.with_name(self._path.name + ".answers")
+        self._answers = AnswerStore(answers, self._header["ledger"], self._history.released, self._step)
         self._anchoring.record(self._history, sync=True)
 
-    def _needs_recovery(self, *, files: bool) -> bool:
-        """Whether a holder has died, or, with ``files``, lock files show that one may have."""
-        holders = {entry.holder for entry in self._history.balance.open.values()} - {self._holder.name}
-        return not all(is_alive(self._path, holder) for holder in holders) or (files and bool(stale_files(self._path)))
+    @property
+    def _own(self) -> dict[int, Reservation]:
+        return self._history.balance.of(self._holder.name)
+
+    def _dead(self, balance: Balance) -> list[int]:
+        others = ((n, entry.holder) for n, entry in balance.open.items() if entry.holder != self._holder.name)
+        return [number for number, holder in others if not is_alive(self._path, holder)]
 
     @property
     def path(self) -> Path:
@@ -143,9 +142,8 @@ class SqliteLedger:
         """Whether anything was appended since the last call of ``events``: some microseconds."""
         with self._lock:
             self._enter()
-            if self._history.sequence != self._seen_sequence:
-                return True
-            return self._read(lambda: self._file.data_version() != self._seen_version)
+            own = self._history.sequence != self._seen_sequence
+            return own or self._read(lambda: self._file.data_version() != self._seen_version)
 
     def totals(self) -> Totals:
         """Units spent and reserved, over all processes."""
@@ -214,11 +212,13 @@ class SqliteLedger:
         """Close what an interrupt left open, but ``kept``; returned while it stands. ``dead``: also of dead holders."""
         with self._lock:
             self._enter()
-            left = [n for n, entry in self._own_open() if n != kept or entry.hard or n in self._drawing]
-            if left or (dead and self._read(lambda: self._needs_recovery(files=False))):
+            if dead:
+                self._read(self._catch_up)
+            left = [n for n, entry in self._own.items() if n != kept or entry.hard or n in self._drawing]
+            if left or (dead and self._read(lambda: self._dead(self._history.balance))):
                 self._append("settle", lambda batch: batch.settle(left, self._drawing))
                 self._drawing.difference_update(left)
-            return None if kept in left else kept
+            return kept if kept in self._own else None
 
     @contextmanager
     def drawing(self, reservation: int) -> Iterator[None]:
@@ -273,7 +273,7 @@ class SqliteLedger:
             settled = False
             try:
                 if self._poison is None:
-                    if left := [n for n, _ in self._own_open()]:
+                    if left := list(self._own):
                         self._append("close", lambda batch: batch.settle(left, self._drawing))
                     settled = True
             finally:
@@ -317,13 +317,18 @@ class SqliteLedger:
         try:
             return action()
         except LedgerError as error:
-            self._poison = LedgerError(error.message, hint=error.hint)  # a copy: the original's frames hold cursors
+            self._stop(LedgerError(error.message, hint=error.hint))  # a copy: the original's frames hold cursors
             raise
         except (sqlite3.Error, OSError) as error:
             failure = explain(self._path, error)
             if code(error) not in LOCKED:
-                self._poison = failure
+                self._stop(failure)
         raise failure
+
+    def _stop(self, failure: LedgerError) -> None:
+        """Refuse everything from now on; others burn what this session can no longer close."""
+        self._poison = failure
+        self._holder.drop(settled=False)
 
     def _append(self, step: str, action: Callable[[Batch], T]) -> T:
         """One durable transaction: lock, catch up, recover, act, append, sync."""
@@ -354,33 +359,27 @@ class SqliteLedger:
             failure = explain(self._path, error)
             # Before the lock was there nothing was appended; a hard outcome that could not be recorded stops all.
             if begun or code(error) not in LOCKED or step in ("hard", "release"):
-                self._poison = failure
+                self._stop(failure)
             self._rollback()
         except BaseException as error:
             if committing:
-                self._poison = LedgerError(f"an append to the ledger {self._path} was interrupted")
+                self._stop(LedgerError(f"an append to the ledger {self._path} was interrupted"))
             self._rollback()
             if not isinstance(error, Exception):
-                self._drawing.update(n for n, _ in self._own_open())  # what was about to be recorded is unknown
+                self._drawing.update(self._own)  # what was about to be recorded is unknown
             raise
         raise failure
-
-    def _own_open(self) -> list[tuple[int, Reservation]]:
-        return [(n, entry) for n, entry in self._history.balance.open.items() if entry.holder == self._holder.name]
 
     def _rollback(self) -> None:
         try:
             self._file.rollback()
         except sqlite3.Error as error:
-            self._poison = self._poison or explain(self._path, error)
-        if self._poison is not None:
-            self._holder.drop(settled=False)  # others burn what this session can no longer close
+            self._stop(self._poison or explain(self._path, error))
 
     def _burn_dead(self, batch: Batch) -> None:
         """Reservations of dead holders are spent, never given back: their last coin may have come out hard."""
-        for reservation, entry in list(batch.balance.open.items()):
-            if entry.holder != self._holder.name and not is_alive(self._path, entry.holder):
-                batch.add("burn", reservation, entry.due, "{}")
+        for number in self._dead(batch.balance):
+            batch.add("burn", number, batch.balance.open[number].due, "{}")
 
     def _catch_up(self) -> None:
         for sequence, answers in self._history.follow():

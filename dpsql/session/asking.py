@@ -338,7 +338,10 @@ class Asker:
         if state.total is None:
             rows = self._engine.contingency(state.table.name, ())
             exact = np.array(public_total(rows, self.policy.privacy.neighbors, state.table))
-            return state.know_total(Measurement(state.table.name, (), exact, 0.0)), 0.0
+            following, self._half_followed = self._half_followed, True  # until the state knows it whole
+            model = state.know_total(Measurement(state.table.name, (), exact, 0.0))
+            self._half_followed = following
+            return model, 0.0
         charged = self.total_starter.run(state)
         if state.model is None:
             raise InternalError("a released row count is not in the ledger")
@@ -347,5 +350,6 @@ class Asker:
     def close(self) -> None:
         """Give the unused reservation back."""
         if self._reservation is not None:
-            reservation, self._reservation = self._reservation, None
-            self._ledger.free(reservation)
+            reservation, self._reservation = self._ledger.settle(self._reservation), None
+            if reservation is not None:  # else an interrupt has left its outcome unknown
+                self._ledger.free(reservation)

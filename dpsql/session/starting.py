@@ -98,6 +98,7 @@ class Starter:
         """
         begin = monotonic()
         while True:
+            self.follow()  # what was kept may be reserved by now, or given back
             kept = self._purses.pending()
 
             def check(totals: Totals, kept: int = kept) -> None:
@@ -106,7 +107,7 @@ class Starter:
             try:
                 return self._ledger.reserve(cost, check, payload)
             except BudgetExhausted:
-                self.follow()  # what was kept may be reserved by now: not to be counted twice
+                self.follow()
             if not self._is_crowded(cost, begin, kept=self._purses.unmeasured(), tests=tests):
                 return None
             sleep(_PAUSE_SECONDS)

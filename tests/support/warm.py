@@ -103,7 +103,7 @@ class Recorder(MemoryLedger):
         if self.alone:
             return super().settle(kept, dead=dead)
         self._close(self._left & self._balance.open.keys())
-        return None if kept in self._left else kept
+        return kept if kept in self._balance.open else None
 
 
 class Shared(Recorder):

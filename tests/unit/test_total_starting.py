@@ -1,5 +1,6 @@
 """The row count: measured once whatever sessions do at the same time, waited for, paid again after a loss."""
 
+from contextlib import suppress
 from fractions import Fraction
 from threading import Timer
 from typing import Any
@@ -159,3 +160,19 @@ def test_a_hard_round_is_not_refused_for_a_row_count_that_was_reserved_meanwhile
         patch.setattr(ledger, "changed", lambda: True)
         assert mine._reserve_hard_round() is not None
     assert session(ledger)._reserve_hard_round() is None  # two were planned
+
+
+def test_a_hard_round_leaves_what_was_given_back_for_a_row_count(ledger: Recorder) -> None:
+    mine = session(ledger)
+    know(mine, "one")
+    shown = encode_measurement(TOTAL, Measurement("one", (), np.array(1000), 9.0))
+    ledger.release(ledger.reserve(PLAN.hard_cost, lambda _: None, {"tests": 1, "burn": PLAN.test_cost}), shown)
+    with suppress(KeyboardInterrupt), ledger.drawing(begin(ledger, "two")):
+        raise KeyboardInterrupt
+    ledger.settle(None)  # lost: its share is one that a hard round would have had
+    number = begin(ledger, "two")
+    mine.catch_up()
+    assert mine.purses.pending() == 0
+    ledger.free(number)
+    assert mine._reserve_hard_round() is None
+    assert know(mine, "two") == pytest.approx(PLAN.epsilon_share(UNITS))
