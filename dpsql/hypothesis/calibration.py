@@ -24,9 +24,10 @@ from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
 FACTOR = 1.15
 """The policy's ``error_factor``: what the bootstrap cannot see, as a multiple of what it predicts."""
 RAW_SHARE = 0.1
+"""Of the sd of the noise that covers a query: so much stays in its error bar, whatever simulations say."""
 RAW_TIMES = 10.0
-"""Of that noise no more than so many times the answer (and one row) is kept: the fit shrinks what it cannot tell from
-0, and rows are never negative."""
+"""Of that sd no more than so many times the answer (and one row) counts: the fit shrinks what it cannot tell from 0,
+and rows are never negative."""
 SIMULATIONS = 8
 QUERIES = 200
 """Random queries for each number of columns."""

@@ -1,6 +1,8 @@
 """Spent and reserved units as a fold over events; the same rules for every ledger. Everything here is public."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from dpsql.errors import LedgerError
 from dpsql.ledger.event import Event, Payload, Totals
@@ -78,6 +80,14 @@ class Balance:
     def of(self, holder: str) -> dict[int, Reservation]:
         """The open reservations of ``holder``."""
         return {number: entry for number, entry in self.open.items() if entry.holder == holder}
+
+    def end(self, reservation: int, drawing: Collection[int]) -> tuple[Literal["free", "burn"], int]:
+        """How an open reservation that nobody works under ends, and its cost: burnt where a coin may have been drawn.
+
+        ``drawing``: reservations that were left while coins were drawn.
+        """
+        entry = self.open[reservation]
+        return ("burn", entry.due) if entry.hard or reservation in drawing else ("free", 0)
 
     def held(self, reservation: int, holder: str) -> Reservation:
         """The open reservation, which must be ``holder``'s own; ``LedgerError`` otherwise."""

@@ -20,11 +20,8 @@ class Batch:
     def settle(self, reservations: Iterable[int], drawing: Collection[int]) -> None:
         """Free own open reservations, or burn them where they are hard or coins may have been drawn (``drawing``)."""
         for number in reservations:
-            entry = self.balance.open[number]
-            if entry.hard or number in drawing:
-                self.add("burn", number, entry.due, "{}")
-            else:
-                self.add("free", number, 0, "{}")
+            kind, cost = self.balance.end(number, drawing)
+            self.add(kind, number, cost, "{}")
 
     def add(self, kind: str, reservation: int | None, cost: int, payload: str, answers: str | None = None) -> int:
         """Append a record (``reservation`` None: its own sequence number); its sequence number."""

@@ -90,19 +90,14 @@ class MemoryLedger:
 
     def settle(self, kept: int | None, *, dead: bool = False) -> int | None:
         with self._entered():
-            left = [n for n in self._balance.open if n != kept or self._is_drawn(n)]
+            left = [n for n in self._balance.open if n != kept or self._balance.end(n, self._drawing)[0] == "burn"]
             self._close(left)
             return kept if kept in self._balance.open else None
 
-    def _is_drawn(self, reservation: int) -> bool:
-        return self._balance.open[reservation].hard or reservation in self._drawing
-
     def _close(self, reservations: Iterable[int]) -> None:
         for number in reservations:
-            if self._is_drawn(number):
-                self._append("burn", number, self._balance.open[number].due, {})
-            else:
-                self._append("free", number, 0, {})
+            kind, cost = self._balance.end(number, self._drawing)
+            self._append(kind, number, cost, {})
 
     @contextmanager
     def drawing(self, reservation: int) -> Iterator[None]:

@@ -22,7 +22,7 @@ def rule_changes(before: str, after: str) -> tuple[str, ...]:
 
 def _values(text: str) -> dict[tuple[str, str], str]:
     section, found = "", {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if line.startswith("["):
             section = line
         elif line:

@@ -212,7 +212,7 @@ class SqliteLedger:
         """Close what an interrupt left open, but ``kept``; returned while it stands. ``dead``: also of dead holders."""
         with self._lock:
             self._enter()
-            if dead:
+            if dead or self._history.sequence == 0:  # 0: perhaps an interrupt made it begin anew
                 self._read(self._catch_up)
             left = [n for n, entry in self._own.items() if n != kept or entry.hard or n in self._drawing]
             if left or (dead and self._read(lambda: self._dead(self._history.balance))):
