@@ -26,10 +26,10 @@ from benchmarks.simulated_tables import (
 from benchmarks.tables import ADULT14
 from dpsql.accounting import Plan
 from dpsql.hypothesis import DenseHypothesis, Measurement, split_identity
-from dpsql.hypothesis.calibration import learn_calibration
+from dpsql.hypothesis.bars.calibration import learn_calibration
+from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis
 from dpsql.hypothesis.warm_start import NARROW_CELLS
-from dpsql.hypothesis.wide import WideHypothesis
 from dpsql.query import LinearQuery
 
 HARD_ROUNDS = 6

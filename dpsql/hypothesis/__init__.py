@@ -1,15 +1,16 @@
 """Hypotheses: the public estimate of a table, and the measurements that it is fitted to."""
 
-from dpsql.hypothesis.calibration import Calibration, learn_calibration, lesson_name
+from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, lesson_name
+from dpsql.hypothesis.bars.keyed_error import keyed_error
 from dpsql.hypothesis.components import told
-from dpsql.hypothesis.dense import TENSOR_CELLS, DenseHypothesis, split_identity
+from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement, coarsen, error_bound
 from dpsql.hypothesis.model import TableModel
 from dpsql.hypothesis.partition import atoms
-from dpsql.hypothesis.sparse import SparseHypothesis
-from dpsql.hypothesis.sparse_error import keyed_error
+from dpsql.hypothesis.projection import split_identity
+from dpsql.hypothesis.strings.sparse import SparseHypothesis
+from dpsql.hypothesis.tensor.dense import TENSOR_CELLS, DenseHypothesis
 from dpsql.hypothesis.warm_start import NARROW_CELLS, PlannedContingency, first_touch_share, warm_start
-from dpsql.hypothesis.wide import WideHypothesis
 
 __all__ = [
     "NARROW_CELLS",

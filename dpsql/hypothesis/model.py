@@ -3,11 +3,11 @@
 from math import inf
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis.dense import DenseHypothesis
+from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.memo import Memo
-from dpsql.hypothesis.sparse import SparseHypothesis
-from dpsql.hypothesis.wide import WideHypothesis
+from dpsql.hypothesis.strings.sparse import SparseHypothesis
+from dpsql.hypothesis.tensor.dense import DenseHypothesis
 from dpsql.query import Key, LinearQuery
 
 SPARSITY = 10_000

@@ -20,7 +20,7 @@ from dpsql.hypothesis import (
     learn_calibration,
     lesson_name,
 )
-from dpsql.hypothesis.coverage import Coverage
+from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.query import LinearQuery
 from dpsql.session.planning import is_narrow
 

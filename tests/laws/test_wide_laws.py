@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql.hypothesis import Measurement
+from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.partition import compact
-from dpsql.hypothesis.wide import WideHypothesis
 from dpsql.query import Factor, linear_query
 from tests.support.simulated import measured, table_of
 

@@ -12,9 +12,9 @@ from dpsql.accounting import Plan
 from dpsql.domain import BooleanDomain, TableDomain
 from dpsql.engine.memory_engine import MemoryEngine
 from dpsql.hypothesis import NARROW_CELLS, Axis, Measurement, TableModel, coarsen
+from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.components import MOST_CELLS, components, precisions, pure, pure_sigma
-from dpsql.hypothesis.coverage import Coverage
-from dpsql.hypothesis.dense import projected
+from dpsql.hypothesis.projection import projected
 from dpsql.policy import Policy
 from dpsql.session.asking import Asker
 from dpsql.session.payload import CONTINGENCY, decode_release, encode_measurement

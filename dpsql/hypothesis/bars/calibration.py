@@ -15,8 +15,8 @@ from math import ceil, prod, sqrt
 import numpy as np
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis.coverage import Coverage
-from dpsql.hypothesis.interactions import Contingency, Interactions
+from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.interactions import Contingency, Interactions
 from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.hypothesis.memo import Memo
 from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query

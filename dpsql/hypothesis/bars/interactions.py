@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from dpsql.hypothesis.coverage import Coverage
+from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.memo import Memo
 from dpsql.query import Estimates, Factor, LinearQuery
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dpsql.hypothesis.components import components, pure, pure_sigma, separable
-from dpsql.hypothesis.fit import fit_tensor, interaction_target, shrunken, summed_out
+from dpsql.hypothesis.shrinkage import interaction_target, shrunken
+from dpsql.hypothesis.tensor.fit import fit_tensor, summed_out
 from tests.support.simulated import all_of, marginal, measured, pairwise_table
 
 NAMES = ("a", "b", "c")

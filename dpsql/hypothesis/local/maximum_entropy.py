@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 
 from dpsql.hypothesis.components import Component, pure
-from dpsql.hypothesis.fit import interaction_target
 from dpsql.hypothesis.measurement import Labels
+from dpsql.hypothesis.shrinkage import interaction_target
 from dpsql.query import Estimates
 
 SWEEPS = 5

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpsql.hypothesis.components import pure
-from dpsql.hypothesis.fit import shrunken
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.partition import indicator, nested, part_sums, refinement
+from dpsql.hypothesis.shrinkage import shrunken
 from dpsql.query import Estimates
 
 ROUNDS = 4

@@ -14,10 +14,11 @@ from math import inf, log, sqrt
 import numpy as np
 
 from dpsql.errors import InternalError
-from dpsql.hypothesis.dense import DenseHypothesis, projected
-from dpsql.hypothesis.hidden_keys import HiddenKey, drawn_by_row, hidden_key
+from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement, coarsen
-from dpsql.hypothesis.wide import WideHypothesis
+from dpsql.hypothesis.projection import projected
+from dpsql.hypothesis.strings.hidden_keys import HiddenKey, drawn_by_row, hidden_key
+from dpsql.hypothesis.tensor.dense import DenseHypothesis
 from dpsql.query import Estimates, Key
 
 GARROTE = 2.0

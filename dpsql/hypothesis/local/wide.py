@@ -12,12 +12,12 @@ from math import prod
 import numpy as np
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis.local_model import Extra, binary_model, maximum_entropy, raked_answer
-from dpsql.hypothesis.local_table import LocalTable, Side, Sides
+from dpsql.hypothesis.local.local_table import LocalTable, Side, Sides
+from dpsql.hypothesis.local.maximum_entropy import Extra, binary_model, maximum_entropy, raked_answer
+from dpsql.hypothesis.local.one_way import PartCounts, clean_one_way
+from dpsql.hypothesis.local.pair_table import PairCounts, PairTable, clean_pair
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.memo import Memo
-from dpsql.hypothesis.one_way import PartCounts, clean_one_way
-from dpsql.hypothesis.pair_table import PairCounts, PairTable, clean_pair
 from dpsql.hypothesis.partition import LEAST_CELL, merged, part_sums, refinement
 from dpsql.query import Estimates, Factor, LinearQuery
 

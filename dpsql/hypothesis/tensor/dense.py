@@ -1,14 +1,13 @@
 """Dense hypotheses: a tensor over the whole universe, or a local model per scope when the universe is too large."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
 import numpy as np
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis.fit import fit_tensor
-from dpsql.hypothesis.measurement import Axis, Measurement
+from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.projection import projected
+from dpsql.hypothesis.tensor.fit import fit_tensor
 from dpsql.query import Estimates, LinearQuery
 
 TENSOR_CELLS = 1 << 24
@@ -71,34 +70,6 @@ class DenseHypothesis:
         start = np.full(shape, self.total / max(prod(shape), 1))
         within = [m for m in (projected(m, set(columns)) for m in self.measurements) if m is not None]
         return fit_tensor(start, columns, within, _passes(start.size))
-
-
-def projected(measurement: Measurement, columns: set[str]) -> Measurement | None:
-    """The measurement summed over the axes that leave ``columns``; ``None`` when nothing is left. Noise adds up."""
-    kept = [i for i, a in enumerate(measurement.axes) if set(a.columns) <= columns]
-    if any(a.difference and not set(a.columns) <= columns for a in measurement.axes):
-        return None
-    if not kept:
-        return None
-    lead = 1 if measurement.keys else 0
-    summed = [i for i in range(len(measurement.axes)) if i not in kept]
-    return replace(
-        measurement,
-        axes=tuple(measurement.axes[i] for i in kept),
-        values=measurement.values.sum(axis=tuple(i + lead for i in summed)),
-        sigma=measurement.sigma * prod(measurement.axes[i].size for i in summed) ** 0.5,
-    )
-
-
-def split_identity(axes: Sequence[Axis]) -> tuple[Axis, ...]:
-    """Identity axes over several columns as one axis per column, so that projections can drop any of them."""
-    out: list[Axis] = []
-    for a in axes:
-        if a.is_identity and len(a.columns) > 1:
-            out.extend(Axis.cells((c,), (n,)) for c, n in zip(a.columns, a.labels.shape, strict=True))
-        else:
-            out.append(a)
-    return tuple(out)
 
 
 def _passes(cells: int) -> int:

@@ -11,66 +11,17 @@ from math import prod
 
 import numpy as np
 
-from dpsql.hypothesis.components import Component, components, pure, pure_sigma, separable
+from dpsql.hypothesis.components import Component, components, separable
 from dpsql.hypothesis.measurement import Axis, Measurement, coarsen
+from dpsql.hypothesis.shrinkage import interaction_target, shrunken_target
 from dpsql.query import Estimates
 
-FLOOR = 0.05
-"""A step never takes a part below this fraction of the model: noise must not delete cells for good."""
-GUARD = 25.0
-"""Deviations with (y - m)^2 > 25 var are certain enough to be followed whatever the moment estimate says."""
-SCATTER_POWER = 1.7
-"""Cells of m rows scatter with variance m + c m^1.7: between counting noise (m) and an equal share of each (m^2)."""
-RAKE_ROUNDS = 1
 LEAD = (1, 2, 1, 2, 1)
 """Sizes of the interactions that are fitted before those of three columns are looked at: these must not explain what
 fewer columns explain as well."""
 CLOSE = (2, 1, 1, 2, 1, 1, 1)
 """Sizes at the end: single columns and pairs are known best, and steps on larger interactions disturb them."""
 _TINY = 1e-9
-
-
-def shrunken(model: Estimates, gap: Estimates, sigma: float | Estimates) -> Estimates:
-    """``model`` (counts) moved along ``gap`` (the same shape, noise sd ``sigma``) as far as is sure.
-
-    Prior: cells scatter around the model with variance v = m + c m^1.7; c is the moment estimate over the table
-    (empirical Bayes), the weight of the data is v / (v + sigma^2).
-    """
-    var = sigma * sigma
-    excess = float((gap * gap - var - model).sum())
-    power = model**SCATTER_POWER
-    prior = model + max(0.0, excess) / max(float(power.sum()), _TINY) * power
-    weight = prior / np.maximum(prior + var, _TINY)
-    weight = np.maximum(weight, 1.0 - GUARD * var / np.maximum(gap * gap, _TINY))
-    return np.maximum(model + weight * gap, FLOOR * model)
-
-
-def shrunken_target(model: Estimates, values: Estimates, sigma: float) -> Estimates:
-    """Where the fit moves one contingency: ``model`` pulled towards ``values`` (same shape, counts), same total.
-
-    >>> shrunken_target(np.array([50.0, 50.0]), np.array([90.0, 10.0]), 1.0).round()
-    array([90., 10.])
-    """
-    target = shrunken(model, values - model, sigma)
-    total = float(target.sum())
-    return target * (float(model.sum()) / total) if total > _TINY else model
-
-
-def interaction_target(model: Estimates, component: Component) -> Estimates:
-    """Where the fit moves one pure interaction: ``model`` with its marginals over fewer columns kept.
-
-    A single column is followed without shrinkage: it has few cells and the most precise measurement.
-    """
-    gap = component.values - pure(model)
-    if model.ndim == 1:
-        target = np.maximum(model + gap, FLOOR * model)
-        return target * (float(model.sum()) / max(float(target.sum()), _TINY))
-    target = shrunken(model, gap, pure_sigma(component.sigma, model.shape))
-    for _ in range(RAKE_ROUNDS):
-        for axis in range(model.ndim):
-            margin = np.maximum(target.sum(axis=axis, keepdims=True), _TINY)
-            target = target * (model.sum(axis=axis, keepdims=True) / margin)
-    return target
 
 
 def fit_tensor(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpsql.hypothesis import Axis, Measurement, TableModel, keyed_error
-from dpsql.hypothesis.hidden_keys import drawn_by_row, hidden_key
+from dpsql.hypothesis.strings.hidden_keys import drawn_by_row, hidden_key
 from dpsql.query import Factor, Key, KeyedFactor, LinearQuery, linear_query
 from tests.support.simulated import table_of
 

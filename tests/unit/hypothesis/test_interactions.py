@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from dpsql.hypothesis.calibration import Calibration, learn_calibration
-from dpsql.hypothesis.coverage import Coverage
-from dpsql.hypothesis.interactions import Interactions
+from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration
+from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.interactions import Interactions
+from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
-from dpsql.hypothesis.wide import WideHypothesis
 from dpsql.query import Factor, LinearQuery, linear_query
 from tests.support.simulated import all_of, marginal, measured, table_of
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis.calibration import Calibration, learn_calibration, random_queries
-from dpsql.hypothesis.coverage import Coverage
+from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, random_queries
+from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
-from dpsql.hypothesis.wide import WideHypothesis
 from dpsql.query import Factor, LinearQuery, linear_query
 from tests.support.simulated import all_of, marginal, measured, pairwise_table, table_of
 

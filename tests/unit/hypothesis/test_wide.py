@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis.local_model import binary_model, maximum_entropy
+from dpsql.hypothesis.local.maximum_entropy import binary_model, maximum_entropy
+from dpsql.hypothesis.local.wide import LOCAL_CELLS, WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
-from dpsql.hypothesis.wide import LOCAL_CELLS, WideHypothesis
 from dpsql.query import Factor, LinearQuery, linear_query
 from tests.support.simulated import all_of, marginal, measured, pairwise_table, table_of
 
@@ -81,7 +81,7 @@ def test_what_coarse_models_blur_their_pairs_correct(monkeypatch: pytest.MonkeyP
     for i in range(12):
         cells[i, i] = rng.integers(100, 300, (3, 2))  # b follows from a
     found = [*all_of(cells, 1, 1.0, rng), *all_of(cells, 2, 1.0, rng)]
-    monkeypatch.setattr("dpsql.hypothesis.wide.LOCAL_CELLS", 200)
+    monkeypatch.setattr("dpsql.hypothesis.local.wide.LOCAL_CELLS", 200)
     model = wide(table, float(cells.sum()), found)
     first, second = [1] + [0] * 11, [0, 1] + [0] * 10
     never = query(table, a=first, b=second, c=[1, 1, 0], d=[0, 1])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpsql.hypothesis.hidden_keys import hidden_key
+from dpsql.hypothesis.strings.hidden_keys import hidden_key
 
 
 def drawn(mean: float, most: int) -> np.ndarray:

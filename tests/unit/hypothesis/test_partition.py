@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpsql.hypothesis.one_way import PartCounts, clean_one_way
+from dpsql.hypothesis.local.one_way import PartCounts, clean_one_way
 from dpsql.hypothesis.partition import atoms, indicator, merged, nested, part_sums, refinement
 
 

@@ -5,7 +5,7 @@ from math import ceil, hypot, inf, isfinite, sqrt
 import numpy as np
 
 from dpsql.hypothesis.model import TableModel
-from dpsql.hypothesis.sparse import SparseHypothesis
+from dpsql.hypothesis.strings.sparse import SparseHypothesis
 from dpsql.query import Key, LinearQuery
 
 _NORMAL = 1.96

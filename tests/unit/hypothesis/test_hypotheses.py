@@ -8,9 +8,9 @@ import pytest
 from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.errors import InternalError
 from dpsql.hypothesis import Axis, DenseHypothesis, Measurement, TableModel
-from dpsql.hypothesis.dense import projected
-from dpsql.hypothesis.fit import shrunken_target
-from dpsql.hypothesis.sparse import SparseHypothesis, structure_size, update_bound
+from dpsql.hypothesis.projection import projected
+from dpsql.hypothesis.shrinkage import shrunken_target
+from dpsql.hypothesis.strings.sparse import SparseHypothesis, structure_size, update_bound
 from dpsql.query import FIXED_POINT, Factor, KeyedFactor, linear_query
 
 TABLE = TableDomain(
@@ -81,7 +81,7 @@ def test_a_universe_too_large_for_a_tensor_is_modelled_scope_by_scope(monkeypatc
         whole.absorb(m)
         local.absorb(m)
     expected = whole.contingency(("a", "b"))
-    monkeypatch.setattr("dpsql.hypothesis.dense.TENSOR_CELLS", 1)
+    monkeypatch.setattr("dpsql.hypothesis.tensor.dense.TENSOR_CELLS", 1)
     assert local.contingency(("a", "b")) == pytest.approx(expected, rel=1e-6)
 
 

@@ -1,0 +1,1 @@
+"""Sparse weights of strings: the hypothesis of text columns, which have no list of values."""

@@ -1,0 +1,1 @@
+"""One tensor over all cells of a table: the hypothesis of universes that fit in memory."""
