@@ -10,7 +10,7 @@ from dpsql.policy_file import parse_policy
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-PARENTS = [ROOT / "README.md", *PAGES]
+PARENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "examples").rglob("*.md")), *PAGES]
 
 _LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)")
 _PATH = re.compile(r"(?<![\w/.~-])(?:dpsql|tests|benchmarks|docs|examples)/[\w./-]*\w(?:::\w+)?/?")
@@ -94,14 +94,15 @@ def test_every_policy_key_is_described() -> None:
 
 
 def test_every_page_is_reachable() -> None:
-    """Each page is linked from another page."""
+    """Each page of docs/ and of the root, README apart, is linked from another page."""
     linked = {
         (page.parent / target).resolve()
         for page in PARENTS
         for target, _ in _LINK.findall(page.read_text(encoding="utf-8"))
         if target
     }
-    assert [name(page) for page in PAGES if page.resolve() not in linked] == []
+    pages = [page for page in (*ROOT.glob("*.md"), *PAGES) if page.name != "README.md" or page.parent != ROOT]
+    assert [name(page) for page in pages if page.resolve() not in linked] == []
 
 
 def test_the_checks_find_what_they_look_for() -> None:
