@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpsql.sql.functions import LOWERED, RELEASED_AGGREGATE, SCALAR, WINDOW
+from dpsql.sql.expressions.functions import LOWERED, RELEASED_AGGREGATE, SCALAR, WINDOW
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"

@@ -5,9 +5,9 @@ from math import inf
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
-from dpsql.hypothesis.memo import Memo
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
 from dpsql.hypothesis.tensor.dense import DenseHypothesis
+from dpsql.memo import Memo
 from dpsql.query import Key, LinearQuery
 
 SPARSITY = 10_000

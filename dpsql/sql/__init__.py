@@ -1,10 +1,10 @@
 """The SQL front end: text and parameters become blocks of linear queries and an outer statement, or a refusal."""
 
+from dpsql.sql.counting.key_source import ReleasedKeys
 from dpsql.sql.frontend import FrontEnd, lower
-from dpsql.sql.key_source import ReleasedKeys
-from dpsql.sql.parameters import Parameters
 from dpsql.sql.public_sql import GridColumn, PublicSql
 from dpsql.sql.statement import Aggregate, AggregateType, Block, DirectColumn, Statement
+from dpsql.sql.text.parameters import Parameters
 
 __all__ = [
     "Aggregate",

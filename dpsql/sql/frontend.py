@@ -8,24 +8,24 @@ from sqlglot import exp
 
 from dpsql.errors import UnsupportedQuery
 from dpsql.policy import Policy
-from dpsql.sql.block import Services
+from dpsql.sql.blocks.block import Services
+from dpsql.sql.blocks.naming import Namer, empty_select
+from dpsql.sql.blocks.outer import check_outer
+from dpsql.sql.blocks.rewrite import ROW
+from dpsql.sql.blocks.row_numbers import number_rows
+from dpsql.sql.blocks.walk import Walk
 from dpsql.sql.cache import Lru
-from dpsql.sql.functions import COUNTS
-from dpsql.sql.grid import Evaluator
-from dpsql.sql.growth import check_growth
-from dpsql.sql.key_source import AskedKeys, KeyLookup, ReleasedKeys
-from dpsql.sql.limits import check_text
-from dpsql.sql.naming import Namer, empty_select
-from dpsql.sql.outer import check_outer
-from dpsql.sql.parameters import Parameters, bind
-from dpsql.sql.parse import Dialect, parse
+from dpsql.sql.counting.evaluate import Evaluator
+from dpsql.sql.counting.key_source import AskedKeys, KeyLookup, ReleasedKeys
+from dpsql.sql.expressions.expansion import check_growth
+from dpsql.sql.expressions.functions import COUNTS
+from dpsql.sql.expressions.types import arrow_type
 from dpsql.sql.plain import PlainCounts
 from dpsql.sql.public_sql import PublicSql
-from dpsql.sql.relations import Walk
-from dpsql.sql.rewrite import ROW
-from dpsql.sql.rows import number_rows
 from dpsql.sql.statement import Block, Statement
-from dpsql.sql.types import arrow_type
+from dpsql.sql.text.limits import check_text
+from dpsql.sql.text.parameters import Parameters, bind
+from dpsql.sql.text.parse import Dialect, parse
 
 STATEMENTS = 1024
 HEAVY_CELLS = 1 << 22

@@ -23,14 +23,14 @@ from dpsql.domain import (
 )
 from dpsql.policy import Policy
 from dpsql.query import Factor, Form, LinearQuery, Term, Weights, linear_query
-from dpsql.sql import compared, strings
-from dpsql.sql.bound import Listed, Outside
+from dpsql.sql.blocks.naming import COUNT_STAR
 from dpsql.sql.cache import Lru
-from dpsql.sql.compared import Compared, number
-from dpsql.sql.limits import MAX_CELLS
-from dpsql.sql.naming import COUNT_STAR
-from dpsql.sql.parse import is_bare
+from dpsql.sql.expressions import number_predicates, string_predicates
+from dpsql.sql.expressions.bound import Listed, Outside
+from dpsql.sql.expressions.number_predicates import Compared, number
 from dpsql.sql.statement import Aggregate, Block, DirectColumn, Statement
+from dpsql.sql.text.limits import MAX_CELLS
+from dpsql.sql.text.parse import is_bare
 
 RELEASED = "_released_1"
 _LONGEST = 4096
@@ -214,7 +214,7 @@ def _strings(domain: CategoryDomain, match: re.Match[str]) -> Weights | None:
         listed = match["one"]
     wanted = frozenset(s[1:-1].replace("''", "'") for s in _STRINGS.findall(listed))
     condition = Listed(domain.name, wanted, Outside.TRUE, Outside.NULL, Outside.FALSE)
-    return strings.truth_table(condition, cell_values(domain))
+    return string_predicates.truth_table(condition, cell_values(domain))
 
 
 def _numbers(domain: FiniteDomain, match: re.Match[str]) -> Weights | None:
@@ -234,7 +234,9 @@ def _numbers(domain: FiniteDomain, match: re.Match[str]) -> Weights | None:
         if value is None:
             return None
         values.append(-value if text[0] == "-" else value)
-    return compared.truth_table(Compared(domain.name, "<>" if symbol == "!=" else symbol, tuple(values)), domain)
+    return number_predicates.truth_table(
+        Compared(domain.name, "<>" if symbol == "!=" else symbol, tuple(values)), domain
+    )
 
 
 def _factors(table: TableDomain, column: str, weights: Weights) -> tuple[Factor, ...] | None:

@@ -14,13 +14,14 @@ import duckdb
 import pytest
 
 import dpsql
+from dpsql import memo
 from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
-from dpsql.hypothesis import memo
 from dpsql.policy import Policy, Privacy
 from dpsql.session import asking
-from dpsql.sql import frontend, grid, plain
-from dpsql.sql.block import Services
+from dpsql.sql import frontend, plain
+from dpsql.sql.blocks.block import Services
 from dpsql.sql.cache import Lru
+from dpsql.sql.counting import evaluate
 
 KINDS = tuple(f"k{i}" for i in range(20))
 NARROW = (IntegerDomain("age", 0, 59), CategoryDomain("kind", KINDS), CategoryDomain("side", ("a", "b")))
@@ -75,7 +76,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch
     monkeypatch.setattr(frontend, "STATEMENTS", 32)
     monkeypatch.setattr(plain, "_CACHED_CELLS", 4096)
     monkeypatch.setattr(plain, "_WORDS", 64)
-    monkeypatch.setattr(grid, "CACHED_CELLS", 4096)
+    monkeypatch.setattr(evaluate, "CACHED_CELLS", 4096)
     monkeypatch.setattr(memo.Memo.__init__, "__defaults__", (32,))
     made = Services.__init__
 
@@ -121,7 +122,7 @@ def test_a_cache_without_a_bound_is_noticed(tmp_path: Path, small: pytest.Monkey
         "recent": (asking, "_RECENT"),
         "statements": (frontend, "STATEMENTS"),
         "conditions": (plain, "_CACHED_CELLS"),
-        "truths": (grid, "CACHED_CELLS"),
+        "truths": (evaluate, "CACHED_CELLS"),
     }[unbounded]
     small.setattr(module, name, 1 << 40)
     assert growth(tmp_path, NARROW) > MOST

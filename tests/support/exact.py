@@ -9,7 +9,7 @@ from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.engine import DuckDbPublicSql
 from dpsql.policy import Policy, Privacy
 from dpsql.sql import Aggregate, Block, FrontEnd, Statement
-from dpsql.sql.types import arrow_type
+from dpsql.sql.expressions.types import arrow_type
 from tests.support.contingency import TABLE, TWIN, Counted
 
 CITIES = pa.table(

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpsql.hypothesis import memo
+from dpsql import memo
 from dpsql.hypothesis.bars.calibration import random_queries
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement
-from dpsql.hypothesis.memo import Memo
+from dpsql.memo import Memo
 from dpsql.query import Factor, LinearQuery
 from tests.support.simulated import all_of, pairwise_table, table_of
 

@@ -18,7 +18,7 @@ from dpsql.domain import TableDomain
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.interactions import Contingency, Interactions
 from dpsql.hypothesis.measurement import Measurement, coarsen
-from dpsql.hypothesis.memo import Memo
+from dpsql.memo import Memo
 from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
 
 FACTOR = 1.15

@@ -10,8 +10,8 @@ import numpy as np
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.components import precisions, pure_norms, separable
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
-from dpsql.hypothesis.memo import Memo
 from dpsql.hypothesis.partition import refinement
+from dpsql.memo import Memo
 from dpsql.query import Estimates, Factor, LinearQuery, linear_query
 
 _TINY = 1e-9

@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from dpsql.hypothesis.bars.coverage import Coverage
-from dpsql.hypothesis.memo import Memo
+from dpsql.memo import Memo
 from dpsql.query import Estimates, Factor, LinearQuery
 
 STRENGTH = 1.0

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpsql.hypothesis.measurement import Labels
-from dpsql.hypothesis.memo import Memo
 from dpsql.hypothesis.partition import part_sums
+from dpsql.memo import Memo
 from dpsql.query import Estimates, Factor
 
 _TINY = 1e-9

@@ -17,8 +17,8 @@ from dpsql.hypothesis.local.maximum_entropy import Extra, binary_model, maximum_
 from dpsql.hypothesis.local.one_way import PartCounts, clean_one_way
 from dpsql.hypothesis.local.pair_table import PairCounts, PairTable, clean_pair
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
-from dpsql.hypothesis.memo import Memo
 from dpsql.hypothesis.partition import LEAST_CELL, merged, part_sums, refinement
+from dpsql.memo import Memo
 from dpsql.query import Estimates, Factor, LinearQuery
 
 LOCAL_CELLS = 20_000

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpsql.sql.bind import LOGICAL, Binder, unwrap
-from dpsql.sql.bound import Bound, compose
-from dpsql.sql.functions import AGGREGATE, LOWERED, aggregate_refusal
-from dpsql.sql.position import refusal
-from dpsql.sql.strings import null_test
+from dpsql.sql.expressions.bind import LOGICAL, Binder, unwrap
+from dpsql.sql.expressions.bound import Bound, compose
+from dpsql.sql.expressions.functions import AGGREGATE, LOWERED, aggregate_refusal
+from dpsql.sql.expressions.string_predicates import null_test
+from dpsql.sql.text.position import refusal
 
 _NOT_NULL = "IS NOT NULL"
 

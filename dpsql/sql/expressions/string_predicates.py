@@ -11,9 +11,9 @@ from sqlglot import exp
 from dpsql.domain import LONGEST_PREFIX, TableDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import Weights
-from dpsql.sql.bound import Bound, Listed, Outside, Text
-from dpsql.sql.position import refusal
-from dpsql.sql.text_classes import Candidate, Start
+from dpsql.sql.expressions.bound import Bound, Listed, Outside, Text
+from dpsql.sql.expressions.text_classes import Candidate, Start
+from dpsql.sql.text.position import refusal
 
 _EQUAL: dict[type, bool] = {exp.EQ: True, exp.NEQ: False, exp.NullSafeEQ: True, exp.NullSafeNEQ: False}
 _NULL_SAFE = (exp.NullSafeEQ, exp.NullSafeNEQ)

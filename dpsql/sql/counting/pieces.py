@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dpsql.domain import TableDomain
 from dpsql.query import FIXED_POINT, Factor, Key, KeyedFactor, LinearQuery, Weights, linear_query
-from dpsql.sql.text_classes import TextClasses, TextPart
+from dpsql.sql.expressions.text_classes import TextClasses, TextPart
 
 Signed = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 

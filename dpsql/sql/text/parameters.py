@@ -10,7 +10,7 @@ import numpy as np
 from sqlglot import exp
 
 from dpsql.errors import DataError, ProgrammingError
-from dpsql.sql.limits import MAX_LIST_ITEMS
+from dpsql.sql.text.limits import MAX_LIST_ITEMS
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 _MAX_INT = 2**127 - 1  # HUGEINT

@@ -4,8 +4,8 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from dpsql.sql.functions import AGGREGATE, LOWERED, RELEASED_AGGREGATE, SCALAR, WINDOW, function_refusal
-from dpsql.sql.parse import Dialect, parse
+from dpsql.sql.expressions.functions import AGGREGATE, LOWERED, RELEASED_AGGREGATE, SCALAR, WINDOW, function_refusal
+from dpsql.sql.text.parse import Dialect, parse
 from tests.support.exact import front_end
 
 REWRITTEN = {"coalesce", "fdiv", "fmod", "if", "ifnull", "nullif", "split_part"}

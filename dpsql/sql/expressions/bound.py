@@ -5,8 +5,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from dpsql.domain import Prefix
-from dpsql.sql.compared import Compared, Number
-from dpsql.sql.text_classes import Candidate, Candidates
+from dpsql.sql.expressions.number_predicates import Compared, Number
+from dpsql.sql.expressions.text_classes import Candidate, Candidates
 
 
 class Outside(Enum):

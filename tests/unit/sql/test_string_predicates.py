@@ -6,12 +6,12 @@ import pytest
 
 from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.sql import FrontEnd
-from dpsql.sql.bind import Binder
-from dpsql.sql.bound import Outside
-from dpsql.sql.grid import Evaluator, Grids
-from dpsql.sql.names import table_scope
-from dpsql.sql.parse import parse
-from dpsql.sql.text_classes import Candidate, Start
+from dpsql.sql.counting.evaluate import Evaluator, Grids
+from dpsql.sql.expressions.bind import Binder
+from dpsql.sql.expressions.bound import Outside
+from dpsql.sql.expressions.names import table_scope
+from dpsql.sql.expressions.text_classes import Candidate, Start
+from dpsql.sql.text.parse import parse
 from tests.support.exact import POLICY, front_end, public_sql
 
 STRINGS = ("a", "", "O'x", "ü", "A", "a ")

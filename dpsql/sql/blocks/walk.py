@@ -8,18 +8,18 @@ from sqlglot import exp
 from dpsql.domain import TableDomain
 from dpsql.errors import ProgrammingError
 from dpsql.policy import Policy
-from dpsql.sql.bind import Binder, unwrap
-from dpsql.sql.block import BlockLowering, Services
-from dpsql.sql.bound import Bound
-from dpsql.sql.key_source import KeyLookup
-from dpsql.sql.measure import is_aggregate
-from dpsql.sql.names import Scope, check_usable, quoted, table_scope, unknown
-from dpsql.sql.outer import check_outer
-from dpsql.sql.parameters import literal
-from dpsql.sql.parse import Dialect
-from dpsql.sql.position import refusal
+from dpsql.sql.blocks.block import BlockLowering, Services
+from dpsql.sql.blocks.outer import check_outer
+from dpsql.sql.counting.aggregates import is_aggregate
+from dpsql.sql.counting.key_source import KeyLookup
+from dpsql.sql.expressions.bind import Binder, unwrap
+from dpsql.sql.expressions.bound import Bound
+from dpsql.sql.expressions.names import Scope, check_usable, quoted, table_scope, unknown
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Block, DirectColumn
+from dpsql.sql.text.parameters import literal
+from dpsql.sql.text.parse import Dialect
+from dpsql.sql.text.position import refusal
 
 Environment = Mapping[str, Scope | None]
 """What a CTE's lower-cased name means: rows of a private table, or (``None``) released and public values."""

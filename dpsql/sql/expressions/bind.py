@@ -10,14 +10,13 @@ from typing import Any, ClassVar
 from sqlglot import exp
 
 from dpsql.errors import UnsupportedQuery
-from dpsql.sql import compared as numeric
-from dpsql.sql import strings
-from dpsql.sql.bound import Bound, Outside, compose, conjunction, disjunction, negation
-from dpsql.sql.functions import SCALAR, function_refusal
-from dpsql.sql.limits import MAX_LIST_ITEMS, MAX_TEXT_BYTES
-from dpsql.sql.names import Scope, unknown_column
-from dpsql.sql.position import refusal
-from dpsql.sql.types import type_name
+from dpsql.sql.expressions import number_predicates, string_predicates
+from dpsql.sql.expressions.bound import Bound, Outside, compose, conjunction, disjunction, negation
+from dpsql.sql.expressions.functions import SCALAR, function_refusal
+from dpsql.sql.expressions.names import Scope, unknown_column
+from dpsql.sql.expressions.types import type_name
+from dpsql.sql.text.limits import MAX_LIST_ITEMS, MAX_TEXT_BYTES
+from dpsql.sql.text.position import refusal
 
 Lookup = Callable[[exp.Expr], list[exp.Expr]]
 """Values of the only column of a query over public tables, as literals."""
@@ -179,7 +178,7 @@ class Binder:
         value = node.this
         if node.args.get("is_string"):
             return Bound("'" + value.replace("'", "''") + "'", literal=value)
-        return Bound(value, number=numeric.number(value))
+        return Bound(value, number=number_predicates.number(value))
 
     def _constant(self, node: exp.Expr) -> Bound:
         if isinstance(node, exp.Null):
@@ -220,13 +219,13 @@ class Binder:
             self._only(node, "this", "expression")
         sql = f"{left.sql} {symbol} {right.sql}"
         if left.strings is not None or right.strings is not None:
-            decided = strings.comparison(self.text, node, sql, left, right)
+            decided = string_predicates.comparison(self.text, node, sql, left, right)
             if decided is not None:
                 return decided
         if left.outside or right.outside:
             return compose(sql, (left, right))
         columns = left.columns | right.columns if left.columns and right.columns else left.columns or right.columns
-        compared = numeric.comparison(
+        compared = number_predicates.comparison(
             type(node), left.numeric, right.numeric, right.number if left.numeric else left.number
         )
         return Bound(sql, columns, compared=compared)
@@ -239,14 +238,16 @@ class Binder:
             raise self.refuse(node)
         word = "IS NOT" if node.args.get("negate") else "IS"
         sql = f"{left.sql} {word} {self.bind(right).sql}"
-        decided = strings.null_test(sql, left, negated=word == "IS NOT") if isinstance(right, exp.Null) else None
+        decided = (
+            string_predicates.null_test(sql, left, negated=word == "IS NOT") if isinstance(right, exp.Null) else None
+        )
         return compose(sql, (left,)) if decided is None else decided
 
     def _between(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "low", "high")
         parts = [self._operand(node.args[k]) for k in ("this", "low", "high")]
         sql = f"{parts[0].sql} BETWEEN {parts[1].sql} AND {parts[2].sql}"
-        compared = numeric.listed("BETWEEN", parts[0].numeric, [p.number for p in parts[1:]])
+        compared = number_predicates.listed("BETWEEN", parts[0].numeric, [p.number for p in parts[1:]])
         return compose(sql, parts) if compared is None else Bound(sql, parts[0].columns, compared=compared)
 
     def _in(self, node: exp.Expr) -> Bound:
@@ -262,9 +263,9 @@ class Binder:
             return Bound("FALSE", left.columns, dict.fromkeys(left.outside, Outside.FALSE), left.candidates)
         listed = [self.bind(n) for n in items]
         sql = f"{left.sql} IN ({', '.join([b.sql for b in listed])})"
-        decided = strings.membership(self.text, node, sql, left, listed)
+        decided = string_predicates.membership(self.text, node, sql, left, listed)
         if decided is None and left.numeric is not None:
-            compared = numeric.listed("IN", left.numeric, [b.number for b in listed])
+            compared = number_predicates.listed("IN", left.numeric, [b.number for b in listed])
             decided = None if compared is None else Bound(sql, left.columns, compared=compared)
         return compose(sql, (left, *listed)) if decided is None else decided
 
@@ -332,9 +333,9 @@ class Binder:
         parts = [self.bind(n) for n in node.expressions]
         sql = f"{name}({', '.join([p.sql for p in parts])})"
         if parts and parts[0].text is not None:
-            decided = strings.first_characters(name, sql, parts)
+            decided = string_predicates.first_characters(name, sql, parts)
             if decided is None and name in ("starts_with", "prefix") and len(parts) == 2:
-                decided = strings.starts_with(sql, parts[0], parts[1])
+                decided = string_predicates.starts_with(sql, parts[0], parts[1])
             if decided is not None:
                 return decided
         return compose(sql, parts)

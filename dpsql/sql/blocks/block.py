@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dpsql.errors import Error, UnsupportedQuery
-from dpsql.sql.bind import Binder, Lookup, unwrap
-from dpsql.sql.bound import Bound
+from dpsql.sql.blocks.naming import Namer
+from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
 from dpsql.sql.cache import Lru
-from dpsql.sql.grid import Evaluator
-from dpsql.sql.key_source import KeyLookup
-from dpsql.sql.limits import LARGEST_BIGINT
-from dpsql.sql.lower import Answer, Lowering
-from dpsql.sql.measure import Measure, is_aggregate, measure
-from dpsql.sql.names import Scope, check_usable
-from dpsql.sql.naming import Namer
-from dpsql.sql.parse import Dialect
-from dpsql.sql.position import place, refusal
-from dpsql.sql.rewrite import Parts, Rewriter, is_interval
+from dpsql.sql.counting.aggregates import Measure, is_aggregate, measure
+from dpsql.sql.counting.evaluate import Evaluator
+from dpsql.sql.counting.key_source import KeyLookup
+from dpsql.sql.counting.lower import Answer, Lowering
+from dpsql.sql.expressions.bind import Binder, Lookup, unwrap
+from dpsql.sql.expressions.bound import Bound
+from dpsql.sql.expressions.names import Scope, check_usable
 from dpsql.sql.statement import Aggregate, AggregateType, Block, DirectColumn
+from dpsql.sql.text.limits import LARGEST_BIGINT
+from dpsql.sql.text.parse import Dialect
+from dpsql.sql.text.position import place, refusal
 
 _CLAUSES = frozenset(
     {

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from dpsql.sql.bind import unwrap
-from dpsql.sql.measure import is_aggregate
-from dpsql.sql.rewrite import ROW
+from dpsql.sql.blocks.rewrite import ROW
+from dpsql.sql.counting.aggregates import is_aggregate
+from dpsql.sql.expressions.bind import unwrap
 from dpsql.sql.statement import Block
 
 Shown = tuple[str, str | None]

@@ -9,8 +9,8 @@ from math import prod
 
 from sqlglot import exp
 
-from dpsql.sql.bind import unwrap
-from dpsql.sql.position import refusal
+from dpsql.sql.expressions.bind import unwrap
+from dpsql.sql.text.position import refusal
 
 MAX_PADDING = 10_000
 MAX_REPLACEMENT_GROWTH = 1_000

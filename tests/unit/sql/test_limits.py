@@ -8,7 +8,7 @@ from dpsql.domain import IntegerDomain, TableDomain, TextDomain
 from dpsql.errors import DataError, Error, ProgrammingError, SqlSyntaxError, UnsupportedQuery
 from dpsql.policy import Policy
 from dpsql.sql import FrontEnd
-from dpsql.sql.limits import MAX_NESTING, MAX_TEXT_BYTES, check_text
+from dpsql.sql.text.limits import MAX_NESTING, MAX_TEXT_BYTES, check_text
 from tests.support.exact import POLICY, front_end, public_sql
 
 COUNT = "SELECT COUNT(*) FROM people WHERE "

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpsql.domain import Prefix
-from dpsql.sql.text_classes import Candidate, Start, TextClasses, text_classes
+from dpsql.sql.expressions.text_classes import Candidate, Start, TextClasses, text_classes
 from tests.support.contingency import seeded
 
 ALPHABET = "abé"

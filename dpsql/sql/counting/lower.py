@@ -15,15 +15,15 @@ import numpy.typing as npt
 from dpsql.domain import TableDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import Factor, Form, LinearQuery, Term
-from dpsql.sql.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.cache import Lru
-from dpsql.sql.grid import Codes, Evaluator, Grids, spread
-from dpsql.sql.key_source import KeyLookup
-from dpsql.sql.limits import LARGEST_VALUE, MAX_CELLS, MAX_GROUP_CELLS, MAX_GROUPS
-from dpsql.sql.measure import Part
-from dpsql.sql.strings import text_refusal
-from dpsql.sql.support import Piece, Signed, pieces
-from dpsql.sql.text_classes import Candidate, Start
+from dpsql.sql.counting.aggregates import Part
+from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
+from dpsql.sql.counting.key_source import KeyLookup
+from dpsql.sql.counting.pieces import Piece, Signed, pieces
+from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
+from dpsql.sql.expressions.string_predicates import text_refusal
+from dpsql.sql.expressions.text_classes import Candidate, Start
+from dpsql.sql.text.limits import LARGEST_VALUE, MAX_CELLS, MAX_GROUP_CELLS, MAX_GROUPS
 
 Ranks = tuple[int, ...]
 Answer = dict[Ranks, tuple[Piece, ...]]

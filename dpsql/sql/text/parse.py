@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from dpsql.errors import Error, SqlSyntaxError, UnsupportedQuery
-from dpsql.sql.position import line_column
+from dpsql.sql.text.position import line_column
 
 
 def _pow(self: Any, node: exp.Pow) -> str:

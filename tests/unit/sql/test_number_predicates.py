@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.domain import IntegerDomain, NumberDomain, cell_values
-from dpsql.sql.compared import Compared, number, truth_table
+from dpsql.sql.expressions.number_predicates import Compared, number, truth_table
 from dpsql.sql.public_sql import GridColumn
 from tests.support.exact import public_sql
 

@@ -4,10 +4,10 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from dpsql.sql.functions import RELEASED, function_refusal
-from dpsql.sql.names import unknown
-from dpsql.sql.position import refusal
-from dpsql.sql.types import type_name
+from dpsql.sql.expressions.functions import RELEASED, function_refusal
+from dpsql.sql.expressions.names import unknown
+from dpsql.sql.expressions.types import type_name
+from dpsql.sql.text.position import refusal
 
 _NODES: frozenset[type] = frozenset(
     {

@@ -14,7 +14,7 @@ def _names(*lines: str) -> frozenset[str]:
 
 _REWRITTEN = ("coalesce", "fdiv", "fmod", "if", "ifnull", "nullif", "split_part")  # DuckDB's parser or macros make them
 SCALAR: frozenset[str] = frozenset(
-    files("dpsql.sql").joinpath("scalar_functions.txt").read_text(encoding="ascii").split()
+    files("dpsql.sql.expressions").joinpath("scalar_functions.txt").read_text(encoding="ascii").split()
 ) | frozenset(_REWRITTEN)
 
 COUNTS = frozenset({"count", "count_star", "count_if", "countif"})

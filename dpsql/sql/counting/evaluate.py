@@ -12,14 +12,14 @@ import numpy.typing as npt
 from dpsql.domain import TableDomain, TextDomain, Value, cell_values
 from dpsql.errors import DataError, UnsupportedQuery
 from dpsql.query import Weights
-from dpsql.sql import compared as numeric
-from dpsql.sql.bound import Bound, Listed, Outside
 from dpsql.sql.cache import Lru
-from dpsql.sql.limits import MAX_CELLS
+from dpsql.sql.counting.pieces import Axis, Signed
+from dpsql.sql.expressions import number_predicates
+from dpsql.sql.expressions.bound import Bound, Listed, Outside
+from dpsql.sql.expressions.string_predicates import truth_table
+from dpsql.sql.expressions.text_classes import Candidates, Indices, text_classes
 from dpsql.sql.public_sql import GridColumn, PublicSql
-from dpsql.sql.strings import truth_table
-from dpsql.sql.support import Axis, Signed
-from dpsql.sql.text_classes import Candidates, Indices, text_classes
+from dpsql.sql.text.limits import MAX_CELLS
 
 CACHED_CELLS = 1 << 23  # 64 MB of weights
 _Key = tuple[object, ...]
@@ -270,7 +270,11 @@ def _decided(grids: Grids, predicate: Bound) -> Weights | None:
     if predicate.listed is not None:
         return _listed_truth(grids, predicate.listed)
     compared = predicate.compared
-    return None if compared is None else numeric.truth_table(compared, grids.table.finite_domain(compared.column))
+    return (
+        None
+        if compared is None
+        else number_predicates.truth_table(compared, grids.table.finite_domain(compared.column))
+    )
 
 
 def _listed_truth(grids: Grids, listed: Listed) -> Weights:

@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from dpsql.domain import CategoryDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.errors import UnknownName
-from dpsql.sql.bound import Bound, Outside, Text
-from dpsql.sql.position import place, refusal
+from dpsql.sql.expressions.bound import Bound, Outside, Text
+from dpsql.sql.text.position import place, refusal
 
 
 @dataclass(frozen=True, eq=False)

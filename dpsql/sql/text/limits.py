@@ -3,7 +3,7 @@
 import re
 
 from dpsql.errors import DataError, ProgrammingError, UnsupportedQuery
-from dpsql.sql.position import line_column
+from dpsql.sql.text.position import line_column
 
 MAX_TEXT_BYTES = 64 * 1024
 MAX_NESTING = 64

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpsql.sql.bind import unwrap
-from dpsql.sql.functions import INTERVAL_HIGH, INTERVAL_LOW
-from dpsql.sql.measure import is_aggregate
-from dpsql.sql.names import Scope, unknown_column
-from dpsql.sql.position import refusal
+from dpsql.sql.counting.aggregates import is_aggregate
+from dpsql.sql.expressions.bind import unwrap
+from dpsql.sql.expressions.functions import INTERVAL_HIGH, INTERVAL_LOW
+from dpsql.sql.expressions.names import Scope, unknown_column
+from dpsql.sql.text.position import refusal
 
 ROW = "_row"
 

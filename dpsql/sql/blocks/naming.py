@@ -8,10 +8,10 @@ from sqlglot import exp
 from dpsql.domain import TableDomain
 from dpsql.errors import Error
 from dpsql.sql.cache import Lru
-from dpsql.sql.names import Scope, quoted
-from dpsql.sql.parse import Dialect
+from dpsql.sql.expressions.names import Scope, quoted
+from dpsql.sql.expressions.types import arrow_type
 from dpsql.sql.public_sql import PublicSql
-from dpsql.sql.types import arrow_type
+from dpsql.sql.text.parse import Dialect
 
 COUNT_STAR = "count_star()"
 
