@@ -1,0 +1,98 @@
+"""Ledgers that commit 5384e10 wrote open and answer as they did there: tests/fixtures/make.py says how they were made.
+
+What differs on purpose is said here. ``replace_one_rows``: its row count was published exactly, which only a policy
+with ``row_count = "public"`` allows now; such a ledger may be refused, but gives no other numbers.
+"""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpsql
+import dpsql.mechanism
+from tests.support import old_ledgers
+
+NAMES = sorted(path.name for path in old_ledgers.FIXTURES.iterdir())
+AS_BEFORE = [name for name in NAMES if name != "replace_one_rows"]
+
+
+@pytest.fixture
+def certain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> old_ledgers.Certain:
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    entropy = old_ledgers.Certain()
+    monkeypatch.setattr(dpsql.mechanism, "SystemEntropy", lambda: entropy)
+    return entropy
+
+
+def said(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((old_ledgers.FIXTURES / name / "said.json").read_text(encoding="utf-8"))
+    return found
+
+
+def assert_same(now: object, then: object, where: str) -> None:
+    """Equal, floats up to the order in which they were added up."""
+    if isinstance(now, dict) and isinstance(then, dict):
+        assert list(now) == list(then), where
+        for key, value in then.items():
+            assert_same(now[key], value, f"{where} / {key}")
+    elif isinstance(now, list) and isinstance(then, list):
+        assert len(now) == len(then), where
+        for i, (one, other) in enumerate(zip(now, then, strict=True)):
+            assert_same(one, other, f"{where}[{i}]")
+    elif isinstance(now, float) and isinstance(then, float):
+        assert math.isclose(now, then, rel_tol=1e-9), f"{where}: {now}, it was {then}"
+    else:
+        assert now == then, f"{where}: {now}, it was {then}"
+
+
+@pytest.mark.parametrize("name", AS_BEFORE)
+def test_an_old_ledger_answers_as_before(name: str, tmp_path: Path, certain: old_ledgers.Certain) -> None:
+    then = said(name)
+    old_ledgers.build(old_ledgers.FIXTURES / name, tmp_path)
+    with old_ledgers.connect(tmp_path) as con:
+        now = old_ledgers.transcript(con, list(then["known"]), list(then["fresh"]))
+    coins = then.pop("coins")
+    assert_same(now, then, name)
+    assert certain.coins == coins  # as many tests, none of them with another's coins
+
+
+def test_a_public_row_count_that_neighbours_change(tmp_path: Path, certain: old_ledgers.Certain) -> None:
+    then = said("replace_one_rows")
+    old_ledgers.build(old_ledgers.FIXTURES / "replace_one_rows", tmp_path)
+    try:
+        con = old_ledgers.connect(tmp_path)
+    except dpsql.LedgerError as error:
+        assert error.hint
+        return
+    with con:
+        for text, before in then["known"].items():
+            assert_same(old_ledgers.asked(con, text), before, text)
+
+
+def test_without_its_answers_a_ledger_still_gives_those_that_were_paid(
+    tmp_path: Path, certain: old_ledgers.Certain
+) -> None:
+    """Error bars are learned anew, to the same."""
+    then = said("histogram")
+    old_ledgers.build(old_ledgers.FIXTURES / "histogram", tmp_path)
+    (tmp_path / "old.ledger.answers").unlink()
+    with old_ledgers.connect(tmp_path) as con:
+        for text, before in (then["known"] | then["fresh"]).items():
+            assert_same(old_ledgers.asked(con, text), before, text)
+
+
+def test_there_is_a_ledger_of_each_kind() -> None:
+    ways = {table[1] for name in NAMES for table in said(name)["opened"]["tables"]}
+    assert ways == {
+        "net",
+        "one histogram",
+        "contingencies + net",
+        "local models + net",
+        "contingencies, frequent strings + net",
+        "noise for each question",
+    }
+    hard = [name for name in NAMES if (old_ledgers.FIXTURES / name / "old.ledger").read_bytes().find(b'"side"') > 0]
+    assert hard == ["cold", "killed", "narrow", "refusing"]
