@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bool, look_at_data: bool) -> None:
     """Draft a policy from the schema, for the owner to correct."""
     console = Console()
-    from dpsql.engine import count_rows, describe
+    from dpsql.engine.duckdb import count_rows, describe
     from dpsql.interface.connect import default_policy_path
     from dpsql.policy_file import ColumnSchema, TableSchema, draft_policy
 
@@ -63,7 +63,7 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
 def check(database: Path, policy: Path | None, as_json: bool) -> None:
     """Owner only: count values outside their declared domains; the counts are exact and private."""
     console = Console()
-    from dpsql.engine import DuckDbEngine
+    from dpsql.engine.duckdb import DuckDbEngine
     from dpsql.interface.connect import default_policy_path
     from dpsql.interface.render.domain_check import domain_check_object, render_domain_check
     from dpsql.interface.render.structured import to_json
@@ -95,7 +95,7 @@ def _advised(draft: str, rows: dict[str, int] | None) -> str:
 
 
 def _looked_at(database: Path, schema: "TableSchema") -> "TableSchema":
-    from dpsql.engine import look_at
+    from dpsql.engine.duckdb import look_at
     from dpsql.policy_file import ColumnSchema, TableSchema
 
     columns = []

@@ -127,10 +127,10 @@ def _open(database: Any, policy: Policy, ledger: Path | None, *, new_budget: boo
 
     Imported here, so that ``import dpsql`` does not load DuckDB, sqlglot and OpenDP.
     """
-    from dpsql.engine.duckdb_engine import DuckDbEngine
-    from dpsql.engine.duckdb_public_sql import DuckDbPublicSql
+    from dpsql.engine.duckdb.engine import DuckDbEngine
     from dpsql.ledger import MemoryLedger, SqliteLedger
     from dpsql.mechanism import SystemEntropy
+    from dpsql.public.locked_duckdb import DuckDbPublicSql
     from dpsql.session import open_session
     from dpsql.session.planning import make_plan
 

@@ -21,7 +21,8 @@ from dpsql.domain import (
     TableDomain,
     TextDomain,
 )
-from dpsql.engine import DuckDbEngine, MemoryEngine
+from dpsql.engine import MemoryEngine
+from dpsql.engine.duckdb import DuckDbEngine
 from dpsql.engine.protocol import Engine
 from dpsql.policy import Policy
 from tests.contracts.engine_contract import EngineContract, policy_of

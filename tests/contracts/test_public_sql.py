@@ -7,9 +7,9 @@ from time import monotonic, sleep
 import pyarrow as pa
 import pytest
 
-from dpsql.engine import DuckDbPublicSql, deadline, duckdb_public_sql
-from dpsql.engine.deadline import Deadline
 from dpsql.errors import InterfaceError, UnsupportedQuery
+from dpsql.public import DuckDbPublicSql, deadline, locked_duckdb
+from dpsql.public.deadline import Deadline
 from dpsql.sql.public_sql import GridColumn, PublicSql
 from tests.contracts.public_sql_contract import AGE, PublicSqlContract, public_table
 
@@ -20,7 +20,7 @@ class TestDuckDbPublicSql(PublicSqlContract):
 
 
 def test_domain_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duckdb_public_sql, "GRID_TABLES", 3)
+    monkeypatch.setattr(locked_duckdb, "GRID_TABLES", 3)
     sql = DuckDbPublicSql(public_table)
     for turn in range(10):
         columns = [GridColumn(f"c{turn + i}", "BIGINT", (1, 2)) for i in range(5)]
@@ -30,7 +30,7 @@ def test_domain_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_predicates_are_asked_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duckdb_public_sql, "BATCH_CELLS", 9)
+    monkeypatch.setattr(locked_duckdb, "BATCH_CELLS", 9)
     found = DuckDbPublicSql(public_table).truth([AGE], [f"age = {17 + i}" for i in range(5)])
     assert [w.tolist() for w in found] == [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0] * 4, [0] * 4]
 

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 
 import dpsql
-import dpsql.engine.duckdb_public_sql  # loaded once, before the processes are forked
 import dpsql.mechanism
+import dpsql.public.locked_duckdb  # loaded once, before the processes are forked
 from dpsql.ledger import SqliteLedger
 from dpsql.ledger.protocol import Ledger
 from dpsql.session import Session

@@ -150,8 +150,8 @@ def with_parts(monkeypatch: pytest.MonkeyPatch, broken: str) -> tuple[list[str],
         vars(found).update(content)
         monkeypatch.setitem(sys.modules, name, found)
 
-    module("dpsql.engine.duckdb_engine", DuckDbEngine=lambda database, policy: part("engine"))
-    module("dpsql.engine.duckdb_public_sql", DuckDbPublicSql=lambda read: object())
+    module("dpsql.engine.duckdb.engine", DuckDbEngine=lambda database, policy: part("engine"))
+    module("dpsql.public.locked_duckdb", DuckDbPublicSql=lambda read: object())
     module("dpsql.ledger", MemoryLedger=ledger, SqliteLedger=None)
     module("dpsql.mechanism", SystemEntropy=object)
     module("dpsql.session", open_session=lambda *parts: part("session"))

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dpsql.domain import CategoryDomain, DateDomain, DateUnit, FiniteDomain, IntegerDomain, NumberDomain
-from dpsql.engine import codes
-from dpsql.engine.codes import coded, last_day, regular_scale
-from dpsql.engine.memory_engine import code
+from dpsql.engine.duckdb import codes
+from dpsql.engine.duckdb.codes import coded, last_day, regular_scale
+from dpsql.engine.memory import code
 
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 finite = st.floats(allow_nan=False, allow_infinity=False, width=64)

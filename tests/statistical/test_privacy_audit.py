@@ -16,7 +16,7 @@ from scipy import stats
 
 from dpsql.accounting import Accountant
 from dpsql.domain import BooleanDomain, TableDomain
-from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.engine.memory import MemoryEngine
 from dpsql.ledger import MemoryLedger
 from dpsql.mechanism import Entropy, Outcome, SystemEntropy, ThresholdTest, two_sided
 from dpsql.policy import Mechanism, Policy, Privacy

@@ -8,7 +8,7 @@ import pytest
 
 from dpsql.accounting import Accountant, calibrate
 from dpsql.domain import BooleanDomain, TableDomain
-from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.engine.memory import MemoryEngine
 from dpsql.ledger import MemoryLedger
 from dpsql.policy import Policy, Privacy
 from dpsql.query import Factor, LinearQuery, linear_query

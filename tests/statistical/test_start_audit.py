@@ -12,7 +12,7 @@ import pytest
 
 from dpsql.accounting import Plan
 from dpsql.domain import BooleanDomain, CategoryDomain, TableDomain, TextDomain
-from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.engine.memory import MemoryEngine
 from dpsql.ledger import MemoryLedger
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.session.asking import Asker

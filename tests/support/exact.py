@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 
 from dpsql.domain import CategoryDomain, TableDomain, TextDomain
-from dpsql.engine import DuckDbPublicSql
 from dpsql.policy import Policy, Privacy
+from dpsql.public import DuckDbPublicSql
 from dpsql.sql import Aggregate, Block, FrontEnd, Statement
 from dpsql.sql.expressions.types import arrow_type
 from tests.support.contingency import TABLE, TWIN, Counted

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpsql.accounting import Plan
 from dpsql.domain import TableDomain
-from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.engine.memory import MemoryEngine
 from dpsql.ledger import MemoryLedger
 from dpsql.ledger.event import Totals
 from dpsql.policy import Mechanism, Policy, Privacy

@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 from dpsql.domain import BooleanDomain, IntegerDomain, TableDomain, TextDomain
-from dpsql.engine import DuckDbPublicSql
 from dpsql.policy import Policy, Privacy
+from dpsql.public import DuckDbPublicSql
 from dpsql.sql import FrontEnd
 from tests.support.contingency import seeded
 

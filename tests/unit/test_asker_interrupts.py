@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dpsql.domain import TableDomain
-from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.engine.memory import MemoryEngine
 from dpsql.ledger import MemoryLedger, SqliteLedger
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.session.asking import Asker

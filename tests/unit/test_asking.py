@@ -8,7 +8,7 @@ import pytest
 
 from dpsql.accounting import Plan
 from dpsql.domain import CategoryDomain, TableDomain, TextDomain
-from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.engine.memory import MemoryEngine
 from dpsql.errors import BudgetExhausted, EngineError, InternalError
 from dpsql.ledger import MemoryLedger
 from dpsql.ledger.event import Totals

@@ -10,7 +10,7 @@ import pytest
 
 from dpsql.accounting import Plan
 from dpsql.domain import BooleanDomain, TableDomain
-from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.engine.memory import MemoryEngine
 from dpsql.hypothesis import NARROW_CELLS, Axis, Measurement, TableModel, coarsen
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.components import MOST_CELLS, components, precisions, pure, pure_sigma

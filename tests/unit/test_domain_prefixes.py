@@ -3,7 +3,7 @@
 import pytest
 
 from dpsql.domain import BooleanDomain, Prefix, TableDomain, TextDomain
-from dpsql.engine.text_index import _valid
+from dpsql.engine.duckdb.text_index import _valid
 from dpsql.errors import PolicyError
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpsql.domain import CategoryDomain, TableDomain
-from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.engine.memory import MemoryEngine
 from dpsql.hypothesis import Calibration
 from dpsql.ledger import MemoryLedger
 from dpsql.policy import Policy, Privacy

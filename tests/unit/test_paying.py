@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpsql.accounting import Plan
-from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.engine.memory import MemoryEngine
 from dpsql.errors import BudgetExhausted, EngineError
 from dpsql.ledger.event import Totals
 from dpsql.policy import Mechanism, Policy, Privacy

@@ -10,7 +10,7 @@ import pytest
 
 from dpsql.accounting import Plan, calibrate
 from dpsql.domain import CategoryDomain, TableDomain, TextDomain
-from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.engine.memory import MemoryEngine
 from dpsql.errors import BudgetExhausted, InternalError
 from dpsql.ledger.event import Payload
 from dpsql.policy import Mechanism, Policy, Privacy

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpsql.domain import CategoryDomain, TableDomain
-from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.engine.memory import MemoryEngine
 from dpsql.errors import BudgetExhausted, OperationalError
 from dpsql.hypothesis import Measurement
 from dpsql.policy import Mechanism, Policy, Privacy

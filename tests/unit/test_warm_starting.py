@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.engine.memory import MemoryEngine
 from dpsql.errors import BudgetExhausted, EngineError
 from dpsql.ledger.event import Totals
 from dpsql.private import Private

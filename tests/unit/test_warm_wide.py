@@ -6,7 +6,7 @@ from functools import reduce
 import pytest
 
 from dpsql.domain import TableDomain
-from dpsql.engine.memory_engine import MemoryEngine
+from dpsql.engine.memory import MemoryEngine
 from dpsql.hypothesis import DenseHypothesis, WideHypothesis
 from dpsql.private import Private
 from dpsql.query import Counts

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dpsql.engine.catalog import FLOATS, INTEGERS
+from dpsql.dialect.types import FLOATS, INTEGERS
 
 
 def row_text(columns: Sequence[tuple[str, str]]) -> str:

@@ -180,7 +180,7 @@ def _as_text(value: Any) -> str:
 
 
 def _keep(table: TableDomain, columns: Columns) -> Iterator[tuple[dict[str, int], dict[str, str | None]]]:
-    """(codes, texts) of the counted rows; the two rules are those of :mod:`dpsql.engine.rows`."""
+    """(codes, texts) of the counted rows; the two rules are those of :mod:`dpsql.engine.duckdb.rows`."""
     units: dict[Any, list[tuple[int, dict[str, int], dict[str, str | None]]]] = {}
     unit = columns[table.unit.lower()] if table.unit is not None else None
     for i in range(len(next(iter(columns.values()), ()))):
@@ -219,7 +219,7 @@ def _null(values: Sequence[Any]) -> str:
 
 
 def _field(value: Any, null: str = "-") -> str:
-    """The text of a value as in :mod:`dpsql.engine.content`."""
+    """The text of a value as in :mod:`dpsql.engine.duckdb.content`."""
     match value:
         case float():
             return f"{unpack('>Q', pack('>d', value))[0]},"

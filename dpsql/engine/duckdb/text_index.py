@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpsql.dialect.quoting import identifier
 from dpsql.domain import TableDomain
-from dpsql.engine.quoting import identifier
-from dpsql.engine.reader import Reader
-from dpsql.engine.rows import Rows
+from dpsql.engine.duckdb.reader import Reader
+from dpsql.engine.duckdb.rows import Rows
 from dpsql.query import Counts, Key, KeyCounts, key_counts
 
 Encoded = tuple[bytes | None, ...]

@@ -9,15 +9,16 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from dpsql.dialect.calls import without_cause
 from dpsql.domain import TableDomain
-from dpsql.engine.catalog import Catalog, Source, base_tables, described, private_sources, public_sources
-from dpsql.engine.coded_rows import CodedRows
 from dpsql.engine.contingencies import Contingencies, Scope
-from dpsql.engine.fingerprint import content_fingerprint
-from dpsql.engine.reader import Reader, open_read_only, without_cause
-from dpsql.engine.rows import Rows
+from dpsql.engine.duckdb.catalog import Catalog, Source, base_tables, described, private_sources, public_sources
+from dpsql.engine.duckdb.coded_rows import CodedRows
+from dpsql.engine.duckdb.fingerprint import content_fingerprint
+from dpsql.engine.duckdb.reader import Reader, open_read_only
+from dpsql.engine.duckdb.rows import Rows
+from dpsql.engine.duckdb.text_index import TextIndex
 from dpsql.engine.scope import private_table, scope_of, text_columns_of
-from dpsql.engine.text_index import TextIndex
 from dpsql.errors import EngineError, UnknownName
 from dpsql.policy import Policy
 from dpsql.private import Private
@@ -37,7 +38,7 @@ class DuckDbEngine:
     missing or unfit table or column raises PolicyError with the key's path; an unreadable file raises EngineError.
 
     Counts are kept once counted, so one engine answers from one state of the data. Which rows are counted is said in
-    :mod:`dpsql.engine.rows`. Safe to use from several threads.
+    :mod:`dpsql.engine.duckdb.rows`. Safe to use from several threads.
 
     >>> from fractions import Fraction
     >>> from dpsql.domain import BooleanDomain

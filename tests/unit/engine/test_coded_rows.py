@@ -7,7 +7,8 @@ import duckdb
 import pytest
 
 from dpsql.domain import BooleanDomain, CategoryDomain, IntegerDomain, NumberDomain, TableDomain
-from dpsql.engine import DuckDbEngine, coded_rows, duckdb_engine
+from dpsql.engine.duckdb import DuckDbEngine, coded_rows
+from dpsql.engine.duckdb import engine as duckdb_engine
 from tests.contracts.engine_contract import policy_of
 
 COLUMNS = (

@@ -2,10 +2,11 @@
 
 from hashlib import sha256
 
-from dpsql.engine.catalog import FLOATS, INTEGERS, Source
-from dpsql.engine.content import row_digest
-from dpsql.engine.quoting import identifier
-from dpsql.engine.reader import Reader
+from dpsql.dialect.quoting import identifier
+from dpsql.dialect.types import FLOATS, INTEGERS
+from dpsql.engine.duckdb.catalog import Source
+from dpsql.engine.duckdb.content import row_digest
+from dpsql.engine.duckdb.reader import Reader
 
 _TEXTS = ("VARCHAR", "ENUM", "UUID", "BLOB", "TIMESTAMP", "TIME", "DECIMAL")
 

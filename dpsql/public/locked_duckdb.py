@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dpsql.dialect.calls import LOCKED, without_cause
+from dpsql.dialect.quoting import identifier
+from dpsql.dialect.types import INTEGERS
 from dpsql.domain import Value
-from dpsql.engine.catalog import INTEGERS
-from dpsql.engine.deadline import Deadline
-from dpsql.engine.quoting import identifier
-from dpsql.engine.reader import LOCKED, without_cause
 from dpsql.errors import DataError, Error, InterfaceError, InternalError, ProgrammingError, UnsupportedQuery
+from dpsql.public.deadline import Deadline
 from dpsql.query import Weights
 from dpsql.sql.public_sql import GridColumn
 

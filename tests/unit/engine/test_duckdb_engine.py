@@ -20,8 +20,9 @@ from dpsql.domain import (
     TableDomain,
     TextDomain,
 )
-from dpsql.engine import DuckDbEngine, duckdb_engine, text_index
 from dpsql.engine.contingencies import Contingencies
+from dpsql.engine.duckdb import DuckDbEngine, text_index
+from dpsql.engine.duckdb import engine as duckdb_engine
 from dpsql.errors import EngineError, Error, PolicyError
 from dpsql.policy import Policy
 from tests.contracts.engine_contract import policy_of

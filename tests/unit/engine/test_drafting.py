@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql.engine import describe, look_at
+from dpsql.engine.duckdb import describe, look_at
 from dpsql.errors import EngineError, UnknownName
 
 

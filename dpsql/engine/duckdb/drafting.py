@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from dpsql.engine.catalog import Catalog
-from dpsql.engine.quoting import identifier
-from dpsql.engine.reader import Reader, open_read_only, without_cause
+from dpsql.dialect.calls import without_cause
+from dpsql.dialect.quoting import identifier
+from dpsql.engine.duckdb.catalog import Catalog
+from dpsql.engine.duckdb.reader import Reader, open_read_only
 from dpsql.errors import EngineError, UnknownName
 
 DISTINCT_VALUES = 200

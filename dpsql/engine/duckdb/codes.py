@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from math import floor, inf, isfinite, nextafter
 
+from dpsql.dialect.quoting import double, double_list
+from dpsql.dialect.types import FLOATS, INTEGERS
 from dpsql.domain import BooleanDomain, CategoryDomain, DateDomain, DateUnit, FiniteDomain, IntegerDomain, NumberDomain
-from dpsql.engine.catalog import FLOATS, INTEGERS
-from dpsql.engine.quoting import double, double_list
 
 TREE_BINS = 64  # irregular bins up to here: nested CASE; beyond, an ASOF join is faster
 LISTED_BINS = 4096  # regular bins up to here: arithmetic, corrected by the exact edges in a literal

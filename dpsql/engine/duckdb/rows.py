@@ -10,12 +10,12 @@ Two rules decide which rows are counted, the same for every scope; each looks at
 
 from collections.abc import Sequence
 
+from dpsql.dialect.quoting import identifier
 from dpsql.domain import FiniteDomain, TableDomain
-from dpsql.engine.catalog import Source
-from dpsql.engine.codes import Coded, coded
-from dpsql.engine.content import row_digest
-from dpsql.engine.quoting import identifier
-from dpsql.engine.reader import Reader
+from dpsql.engine.duckdb.catalog import Source
+from dpsql.engine.duckdb.codes import Coded, coded
+from dpsql.engine.duckdb.content import row_digest
+from dpsql.engine.duckdb.reader import Reader
 
 
 class Rows:

@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 
+from dpsql.dialect.quoting import identifier
+from dpsql.dialect.types import FLOATS, INTEGERS
 from dpsql.domain import ColumnDomain, TableDomain
-from dpsql.engine.quoting import identifier
-from dpsql.engine.reader import Reader
+from dpsql.engine.duckdb.reader import Reader
 from dpsql.errors import EngineError, PolicyError
 from dpsql.policy import Policy
 
-INTEGERS = frozenset(
-    ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"]
-)
 _WORD = re.compile(r"\w+")
-FLOATS = frozenset(["FLOAT", "DOUBLE"])
 
 _NAMES = """
     SELECT database_name, schema_name, name
