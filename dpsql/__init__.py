@@ -24,10 +24,10 @@ from dpsql.errors import (
     UnsupportedQuery,
     Warning,  # noqa: A004 - the name is PEP 249's
 )
-from dpsql.interface.connect import connect
-from dpsql.interface.connection import Connection
-from dpsql.interface.cursor import Cursor
-from dpsql.interface.types import (
+from dpsql.interface.dbapi.connect import connect
+from dpsql.interface.dbapi.connection import Connection
+from dpsql.interface.dbapi.cursor import Cursor
+from dpsql.interface.dbapi.types import (
     BINARY,
     DATETIME,
     NUMBER,

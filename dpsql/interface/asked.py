@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from dpsql.interface.session_view import Parameters, SessionView
+from dpsql.interface.dbapi.session_view import Parameters, SessionView
 from dpsql.result import Budget, Result
 
 _ROUNDING = 1e-9

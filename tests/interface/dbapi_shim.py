@@ -13,7 +13,7 @@ from typing import Any
 import dpsql
 from dpsql import Connection, Cursor, InterfaceError, Policy
 from dpsql.domain import CategoryDomain, TableDomain
-from dpsql.interface.session_view import Parameters
+from dpsql.interface.dbapi.session_view import Parameters
 from dpsql.policy import Privacy
 
 Open = Callable[[Any], Connection]

@@ -106,7 +106,7 @@ def test_colour_only_on_a_terminal_and_unless_no_color(database: str, no_color: 
 def test_help_is_fast() -> None:
     start = time.perf_counter()
     shown = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "dpsql.interface.cli", "--help"],
+        [sys.executable, "-X", "importtime", "-m", "dpsql", "--help"],
         cwd=ROOT,
         capture_output=True,
         encoding="utf-8",

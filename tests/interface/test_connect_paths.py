@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 import dpsql
-from dpsql.interface import connect as connect_module
+from dpsql.interface.dbapi import connect as connect_module
 from dpsql.policy_file import dump_policy
 
 POLICY = 'version = 1\nprivacy = { epsilon = 1, delta = 1e-6 }\n[tables.t.columns]\nb = { type = "boolean" }\n'

@@ -10,17 +10,17 @@ import pytest
 from click.testing import CliRunner
 
 from dpsql.interface.cli import cli
-from dpsql.interface.connection import Connection
-from dpsql.interface.demo_data import Truth, build
-from dpsql.interface.demo_tour import TOUR, random_questions
-from dpsql.interface.session_view import Parameters
+from dpsql.interface.dbapi.connection import Connection
+from dpsql.interface.dbapi.session_view import Parameters
+from dpsql.interface.demo.databases import Truth, build
+from dpsql.interface.demo.tour import TOUR, random_questions
 from dpsql.interface.splitter import split
 from dpsql.policy_file import load_policy
 from dpsql.result import Answer, Result
 from tests.support.fake_session import FakeSession
 
 ROOT = Path(__file__).parents[2]
-DATA = files("dpsql.interface") / "data"
+DATA = files("dpsql.interface.demo") / "data"
 ROWS = {"adult": 48_842, "pets": 52_519}
 
 
@@ -58,7 +58,7 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> list[DemoSession]:
         made.append(DemoSession(database))
         return Connection(made[-1])
 
-    monkeypatch.setattr("dpsql.interface.connect.connect", connect)
+    monkeypatch.setattr("dpsql.interface.dbapi.connect.connect", connect)
     return made
 
 

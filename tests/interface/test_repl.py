@@ -14,10 +14,10 @@ from prompt_toolkit.output import DummyOutput
 from dpsql import BudgetExhausted, UnsupportedQuery
 from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
 from dpsql.interface.console import Console
-from dpsql.interface.repl import run_lines
-from dpsql.interface.repl_completer import SqlCompleter
-from dpsql.interface.repl_prompt import default_history, run_prompt
-from dpsql.interface.repl_shell import COMMANDS, Shell
+from dpsql.interface.shell.completer import SqlCompleter
+from dpsql.interface.shell.prompt import default_history, run_prompt
+from dpsql.interface.shell.repl import run_lines
+from dpsql.interface.shell.shell import COMMANDS, Shell
 from tests.support.fake_session import FakeSession
 
 Captured = pytest.CaptureFixture[str]

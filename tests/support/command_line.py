@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dpsql.interface.cli import cli
-from dpsql.interface.connection import Connection
+from dpsql.interface.dbapi.connection import Connection
 from tests.support.fake_session import FakeSession
 
 
@@ -20,7 +20,7 @@ class CommandLine:
         self.database = folder / "census.duckdb"
         self.database.touch()
         self.opened: list[tuple[Any, ...]] = []
-        monkeypatch.setattr("dpsql.interface.connect.connect", self._connect)
+        monkeypatch.setattr("dpsql.interface.dbapi.connect.connect", self._connect)
 
     def _connect(self, database: Any, policy: Any, ledger: Any, *, new_budget: bool) -> Connection:
         self.opened.append((database, policy, ledger, new_budget))

@@ -14,6 +14,6 @@ from dpsql.interface.console import Console
 def demo(keep: Path | None) -> None:
     """A guided tour on real, public data; takes no arguments."""
     console = Console()
-    from dpsql.interface.demo import run_demo
+    from dpsql.interface.demo.run import run_demo
 
     run_demo(console, keep)

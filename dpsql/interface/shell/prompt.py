@@ -14,9 +14,9 @@ from prompt_toolkit.output import ColorDepth, Output
 
 from dpsql.errors import Error
 from dpsql.interface.render.number import epsilon
-from dpsql.interface.repl import LineReader, is_command
-from dpsql.interface.repl_completer import SqlCompleter
-from dpsql.interface.repl_shell import Shell
+from dpsql.interface.shell.completer import SqlCompleter
+from dpsql.interface.shell.repl import LineReader, is_command
+from dpsql.interface.shell.shell import Shell
 from dpsql.interface.splitter import is_complete
 from dpsql.ledger import default_state_directory
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpsql.errors import InterfaceError, LedgerError, OperationalError, PolicyError
-from dpsql.interface.connection import Connection
+from dpsql.interface.dbapi.connection import Connection
 from dpsql.policy import Policy
 from dpsql.policy_file import dump_policy, load_policy
 
 if TYPE_CHECKING:
-    from dpsql.interface.session_view import SessionView
+    from dpsql.interface.dbapi.session_view import SessionView
     from dpsql.ledger import Registry
 
 MEMORY = ":memory:"

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import click
 
 from dpsql.interface.console import Console
+from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render.style import escape
-from dpsql.interface.session_view import SessionView
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -49,7 +49,7 @@ def opened(
     console: Console, database: Path, policy: Path | None, ledger: str | None, new_budget: bool
 ) -> Iterator[SessionView]:
     """An open session, closed at the end; its notices go to standard error."""
-    from dpsql.interface import connect  # brings in DuckDB, NumPy and the rest, which --help does not need
+    from dpsql.interface.dbapi import connect  # brings in DuckDB, NumPy and the rest, which --help does not need
 
     with connect.connect(database, policy, ledger, new_budget=new_budget) as connection:
         console.notices(connection.notices)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import pyarrow as pa
 
 from dpsql.errors import DataError, InterfaceError, ProgrammingError
-from dpsql.interface.session_view import Parameters, SessionView
+from dpsql.interface.dbapi.session_view import Parameters, SessionView
 from dpsql.result import Answer, Explanation, Result
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
-    from dpsql.interface.connection import Connection
+    from dpsql.interface.dbapi.connection import Connection
 
 Row = tuple[Any, ...]
 ColumnDescription = tuple[str, str, None, None, int | None, int | None, None]

@@ -10,12 +10,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from dpsql.errors import Error
-from dpsql.interface import connect
 from dpsql.interface.asked import ask
-from dpsql.interface.connection import Connection
 from dpsql.interface.console import Console
-from dpsql.interface.demo_data import Truth, build
-from dpsql.interface.demo_tour import TOUR, Step, random_questions
+from dpsql.interface.dbapi import connect
+from dpsql.interface.dbapi.connection import Connection
+from dpsql.interface.demo.databases import Truth, build
+from dpsql.interface.demo.tour import TOUR, Step, random_questions
 from dpsql.interface.render.budget import render_budget
 from dpsql.interface.render.footer import duration
 from dpsql.interface.render.number import epsilon, number, plain

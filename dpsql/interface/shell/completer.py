@@ -9,7 +9,7 @@ from prompt_toolkit.document import Document
 from dpsql.domain import CategoryDomain, TableDomain
 from dpsql.interface.render.listing import domain_text
 from dpsql.interface.render.style import escape
-from dpsql.interface.repl_shell import COMMANDS, SHELL_FORMATS
+from dpsql.interface.shell.shell import COMMANDS, SHELL_FORMATS
 
 KEYWORDS = (
     *("SELECT", "FROM", "WHERE", "AND", "OR", "NOT", "IN", "IS", "NULL", "LIKE", "BETWEEN", "CASE", "WHEN", "THEN"),

@@ -9,16 +9,16 @@ import click
 
 from dpsql.errors import Error, LedgerError
 from dpsql.interface.asked import ask
-from dpsql.interface.cli_common import opened, parameter_option, session_options
+from dpsql.interface.cli.common import opened, parameter_option, session_options
+from dpsql.interface.cli.parameters import Scalar, chosen, parse_parameters
 from dpsql.interface.console import INTERRUPTED, OK, Console, exit_code
-from dpsql.interface.parameters import Scalar, chosen, parse_parameters
+from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render import FORMATS, Format
 from dpsql.interface.render.style import PLAIN
-from dpsql.interface.session_view import SessionView
 from dpsql.interface.splitter import Piece, split
 
 if TYPE_CHECKING:
-    from dpsql.interface.batch_output import BatchFile, BatchOutput
+    from dpsql.interface.batch.output import BatchFile, BatchOutput
 
 
 @click.command()
@@ -51,7 +51,7 @@ def run(
     text = _read(file)
     pieces = split(text)
     with opened(console, database, policy, ledger, new_budget) as session:
-        from dpsql.interface.batch_output import BatchFile, BatchOutput, batch_digest
+        from dpsql.interface.batch.output import BatchFile, BatchOutput, batch_digest
 
         target = None if output is None else BatchFile(output, batch_digest(text, sorted(values.items()), form))
         done = 0 if target is None else target.open(resume=resume)

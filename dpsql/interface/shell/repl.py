@@ -4,8 +4,8 @@ import sys
 from collections.abc import Iterable
 
 from dpsql.interface.console import INTERRUPTED, Console
-from dpsql.interface.repl_shell import Shell
-from dpsql.interface.session_view import SessionView
+from dpsql.interface.dbapi.session_view import SessionView
+from dpsql.interface.shell.shell import Shell
 from dpsql.interface.splitter import split
 
 
@@ -67,7 +67,7 @@ def run_shell(session: SessionView, console: Console, *, title: str) -> int:
     """The exit code: 0 on a terminal; elsewhere that of the worst error, 130 when interrupted."""
     shell = Shell(session, console, read_lines=run_lines)
     if sys.stdin.isatty():
-        from dpsql.interface.repl_prompt import run_prompt
+        from dpsql.interface.shell.prompt import run_prompt
 
         run_prompt(shell, title=title)
         return 0

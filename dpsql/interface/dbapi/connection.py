@@ -7,8 +7,8 @@ from typing import Self
 
 from dpsql import errors
 from dpsql.domain import TableDomain
-from dpsql.interface.cursor import Cursor
-from dpsql.interface.session_view import Parameters, SessionView
+from dpsql.interface.dbapi.cursor import Cursor
+from dpsql.interface.dbapi.session_view import Parameters, SessionView
 from dpsql.result import Budget, Explanation
 
 

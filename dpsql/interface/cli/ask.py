@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from dpsql.interface.cli_common import opened, parameter_option, session_options
+from dpsql.interface.cli.common import opened, parameter_option, session_options
 from dpsql.interface.console import Console
 from dpsql.interface.render import FORMATS, Format
 
@@ -33,7 +33,7 @@ def query(
     if form == "parquet" and output is None and console.out_is_terminal:
         raise click.UsageError(_PARQUET_NEEDS_FILE)
     from dpsql.interface.asked import ask
-    from dpsql.interface.parameters import chosen, parse_parameters
+    from dpsql.interface.cli.parameters import chosen, parse_parameters
     from dpsql.interface.render.result import render_result
     from dpsql.interface.render.style import PLAIN
 
@@ -60,7 +60,7 @@ def explain(
 ) -> None:
     """Show what a statement would ask and cost at most; free."""
     console = Console()
-    from dpsql.interface.parameters import chosen, parse_parameters
+    from dpsql.interface.cli.parameters import chosen, parse_parameters
     from dpsql.interface.render.explanation import render_explanation
 
     values = parse_parameters(params)
@@ -92,7 +92,7 @@ def budget(database: Path, policy: Path | None, ledger: str | None, new_budget: 
 def shell(database: Path, policy: Path | None, ledger: str | None, new_budget: bool) -> None:
     """Ask interactively; reads statements from standard input when that is no terminal."""
     console = Console()
-    from dpsql.interface.repl import run_shell
+    from dpsql.interface.shell.repl import run_shell
 
     with opened(console, database, policy, ledger, new_budget) as session:
         code = run_shell(session, console, title=database.name)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-_DATA = files("dpsql.interface") / "data"
+_DATA = files("dpsql.interface.demo") / "data"
 
 _ADULT = """
 CREATE TABLE adult (

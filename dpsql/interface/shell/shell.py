@@ -6,6 +6,7 @@ from pathlib import Path
 from dpsql.errors import Error, OperationalError, ProgrammingError
 from dpsql.interface.asked import ask
 from dpsql.interface.console import OK, Console, exit_code
+from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render import FORMATS, Format
 from dpsql.interface.render.budget import render_budget
 from dpsql.interface.render.explanation import render_explanation
@@ -14,7 +15,6 @@ from dpsql.interface.render.layout import pairs
 from dpsql.interface.render.listing import render_columns, render_tables
 from dpsql.interface.render.result import render_result
 from dpsql.interface.render.style import escape
-from dpsql.interface.session_view import SessionView
 
 COMMANDS = (
     ("\\d", "list the tables"),

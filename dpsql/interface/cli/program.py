@@ -1,4 +1,4 @@
-"""``dpsql``: the command line. One module per group of commands; what is heavy is imported when a command runs."""
+"""The program ``dpsql``: its commands in the order of a first hour, and what its exit codes mean."""
 
 import os
 import sys
@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from dpsql.errors import Error
-from dpsql.interface.cli_ask import budget, explain, query, shell
-from dpsql.interface.cli_demo import demo
-from dpsql.interface.cli_owner import check, init
-from dpsql.interface.cli_run import run
+from dpsql.interface.cli.ask import budget, explain, query, shell
+from dpsql.interface.cli.demo import demo
+from dpsql.interface.cli.owner import check, init
+from dpsql.interface.cli.run import run
 from dpsql.interface.console import INTERRUPTED, QUERY_ERROR, Console, exit_code
 
 
@@ -76,7 +76,3 @@ def main() -> None:
         click.echo(f"error: internal error ({type(error).__name__})", err=True)
         click.echo("hint: nothing was charged beyond what `dpsql budget` shows; please report this", err=True)
         sys.exit(QUERY_ERROR)
-
-
-if __name__ == "__main__":
-    main()

@@ -4,7 +4,7 @@ import pytest
 from click import UsageError
 
 from dpsql import DataError
-from dpsql.interface.parameters import Scalar, chosen, parse_parameters, parse_value
+from dpsql.interface.cli.parameters import Scalar, chosen, parse_parameters, parse_value
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpsql.errors import OperationalError, PolicyError
-from dpsql.interface.cli_common import database_argument
+from dpsql.interface.cli.common import database_argument
 from dpsql.interface.console import Console
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
     """Draft a policy from the schema, for the owner to correct."""
     console = Console()
     from dpsql.engine.duckdb import count_rows, describe
-    from dpsql.interface.connect import default_policy_path
+    from dpsql.interface.dbapi.connect import default_policy_path
     from dpsql.policy_file import ColumnSchema, TableSchema, draft_policy
 
     path = default_policy_path(database) if output is None else output
@@ -64,7 +64,7 @@ def check(database: Path, policy: Path | None, as_json: bool) -> None:
     """Owner only: count values outside their declared domains; the counts are exact and private."""
     console = Console()
     from dpsql.engine.duckdb import DuckDbEngine
-    from dpsql.interface.connect import default_policy_path
+    from dpsql.interface.dbapi.connect import default_policy_path
     from dpsql.interface.render.domain_check import domain_check_object, render_domain_check
     from dpsql.interface.render.structured import to_json
     from dpsql.policy_file import load_policy

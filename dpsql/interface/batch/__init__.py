@@ -1,0 +1,1 @@
+"""``dpsql run``: the output of a file of statements, such that a broken run can go on."""
