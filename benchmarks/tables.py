@@ -11,7 +11,7 @@ from dpsql.domain import CategoryDomain, ColumnDomain, NumberDomain, TableDomain
 from dpsql.policy import Mechanism, Policy, Privacy, Strategy
 
 HERE = Path(__file__).parent
-ADULT = HERE.parent / "dpsql" / "interface" / "data" / "adult.parquet"
+ADULT = HERE.parent / "dpsql" / "interface" / "demo" / "data" / "adult.parquet"
 FILES = HERE / "data" / "files.parquet"
 AGE_EDGES = tuple(float(e) for e in range(10, 100, 5))
 ADULT14 = (
