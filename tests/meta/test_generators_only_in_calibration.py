@@ -12,7 +12,7 @@ PATTERN = re.compile(r"np\.random|numpy\.random|default_rng|^\s*(import|from) ra
 def test_generators_only_in_calibration() -> None:
     found = {p.relative_to(PACKAGE).as_posix() for p in PACKAGE.rglob("*.py") if PATTERN.search(p.read_text())}
     assert "hypothesis/bars/calibration.py" in found
-    assert found <= {"hypothesis/bars/calibration.py", "interface/demo_tour.py"}
+    assert found <= {"hypothesis/bars/calibration.py", "interface/demo/tour.py"}
 
 
 def test_only_hypotheses_know_the_simulations() -> None:
