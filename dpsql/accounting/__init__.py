@@ -12,7 +12,7 @@ from dpsql.accounting.curve import (
     pure_cost,
     units,
 )
-from dpsql.accounting.net import TABLE_MARGIN, Net
+from dpsql.accounting.net import TABLE_MARGIN, TABLE_RANGE, Net
 from dpsql.accounting.plan import Plan
 from dpsql.accounting.profile import SMOOTHING, delta_bound, noise_cost
 from dpsql.accounting.selection import selection_threshold
@@ -20,6 +20,7 @@ from dpsql.accounting.selection import selection_threshold
 __all__ = [
     "SMOOTHING",
     "TABLE_MARGIN",
+    "TABLE_RANGE",
     "UNITS",
     "Accountant",
     "Net",

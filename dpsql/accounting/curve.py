@@ -18,12 +18,14 @@ UNITS = 10**15
 ROUNDING = Decimal("1e-45")
 """Bound on the rounding error of every exact function here; added whenever a cost becomes units."""
 
+_DIGITS = 60
+
 
 @contextmanager
 def exact_context() -> Iterator[None]:
     """60 digits whatever the caller's decimal context; ``exp`` and ``ln`` of ``decimal`` are correctly rounded."""
     traps = [InvalidOperation, DivisionByZero, Overflow]
-    with localcontext(Context(60, ROUND_HALF_EVEN, Emin=-999999, Emax=999999, traps=traps)):
+    with localcontext(Context(_DIGITS, ROUND_HALF_EVEN, Emin=-999999, Emax=999999, traps=traps)):
         yield
 
 

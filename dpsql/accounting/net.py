@@ -6,15 +6,22 @@ from fractions import Fraction
 
 from dpsql.errors import InternalError
 
+TABLE_RANGE = (2.0**-40, 40.0)
+"""The rates x that the test's integer table covers: an easy outcome has probability exp(-x)."""
+
 TABLE_MARGIN = Fraction(1, 1 << 72)
 """How far the integer table's largest step may exceed its slope.
 
-The entries K with |K - 2^128 exp(-x)| <= 1 for 2^-40 <= x <= 40 have |ln lambda - ln x| <= 1 / (K x) (1 + 2^-80), and
+The entries K with |K - 2^128 exp(-x)| <= 1 for x in TABLE_RANGE have |ln lambda - ln x| <= 1 / (K x) (1 + 2^-80), and
 K x >= 2^128 min(2^-40 exp(-2^-40), 40 exp(-40)) > 2^75.5; two neighbours thus differ from the slope by < 2^-74.4.
 """
 
-FALSE_ALARMS = 0.1
-"""Share of the hard rounds that a perfect hypothesis may lose to false alarms over the planned queries."""
+DEFAULT_FALSE_ALARMS = 0.1
+"""Share of the hard rounds that a perfect hypothesis may lose to false alarms over the planned queries, unless the
+caller says otherwise."""
+
+DOUBT = 0.05
+"""The probability with which some certified bound of a session may fail: they hold together with 95 %."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,7 @@ class Net:
     sigma: Fraction
     hard_rounds: int
 
-    def threshold(self, planned_queries: int, false_alarms: float = FALSE_ALARMS) -> int:
+    def threshold(self, planned_queries: int, false_alarms: float = DEFAULT_FALSE_ALARMS) -> int:
         """theta = ceil(ln(2 K / (false_alarms T)) / slope) counts, >= 0.
 
         A perfect hypothesis loses about ``false_alarms`` * T hard rounds over K queries that are all tested.
@@ -40,15 +47,16 @@ class Net:
         tests = 2 * max(1, planned_queries)
         return max(0, math.ceil(math.log(tests / (false_alarms * self.hard_rounds)) / float(self.slope)))
 
-    def certified_bound(self, planned_queries: int, beta: float = 0.05, *, theta: int | None = None) -> int:
+    def certified_bound(self, planned_queries: int, beta: float = DOUBT, *, theta: int | None = None) -> int:
         """Counts: all easy answers among ``planned_queries`` are this close to the truth with probability 1 - beta.
 
-        theta + ln(ln(k / beta)) / slope (docs/privacy.md), valid while k <= beta e^40; sensitivity - 1 more, because
-        the test divides by the sensitivity and rounds down. ``theta`` defaults to ``threshold(planned_queries)``.
+        theta + ln(ln(k / beta)) / slope (docs/privacy.md), valid while k <= beta e^40, where the table ends;
+        sensitivity - 1 more, because the test divides by the sensitivity and rounds down. ``theta`` defaults to
+        ``threshold(planned_queries)``.
         """
         self._need_test()
         queries = max(1, planned_queries)
-        if not 0 < beta < 1 or queries > beta * math.exp(40):
+        if not 0 < beta < 1 or queries > beta * math.exp(TABLE_RANGE[1]):
             raise InternalError("no certified bound for so many queries", hint="plan at most 1e16 queries")
         line = self.threshold(queries) if theta is None else theta
         return math.ceil(line + math.log(math.log(queries / beta)) / float(self.slope)) + self.sensitivity - 1

@@ -7,7 +7,7 @@ from typing import Any
 
 from dpsql.accounting.curve import UNITS, budget_units, gaussian_cost, hard_round_cost, units
 from dpsql.accounting.grid import sigma_from_variance
-from dpsql.accounting.net import TABLE_MARGIN, Net
+from dpsql.accounting.net import DOUBT, TABLE_MARGIN, Net
 from dpsql.accounting.profile import SMOOTHING, covers, noise_cost
 from dpsql.errors import InternalError, LedgerError
 
@@ -130,7 +130,7 @@ class Plan:
         """``Net.threshold`` at sensitivity 1."""
         return self.for_sensitivity().threshold(planned_queries)
 
-    def certified_bound(self, planned_queries: int, beta: float = 0.05) -> int:
+    def certified_bound(self, planned_queries: int, beta: float = DOUBT) -> int:
         """``Net.certified_bound`` at sensitivity 1."""
         return self.for_sensitivity().certified_bound(planned_queries, beta)
 

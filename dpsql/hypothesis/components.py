@@ -16,9 +16,10 @@ from dpsql.hypothesis.measurement import Measurement
 from dpsql.query import Estimates
 
 Columns = tuple[str, ...]
-MOST_COLUMNS = 5
+PURE_COLUMNS = 5
 """A contingency of k columns has 2^k - 1 parts."""
-MOST_CELLS = 1 << 17
+PURE_CELLS = 1 << 17
+"""Larger contingencies are not taken apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +130,6 @@ def _of_cells(m: Measurement) -> Estimates:
 
 def separable(measurement: Measurement) -> bool:
     """Whether ``components`` can split the measurement: a few single columns, cell by cell."""
-    if len(measurement.axes) > MOST_COLUMNS or measurement.values.size > MOST_CELLS:
+    if len(measurement.axes) > PURE_COLUMNS or measurement.values.size > PURE_CELLS:
         return False
     return all(len(a.columns) == 1 and (a.is_cells or a.difference) for a in measurement.axes)

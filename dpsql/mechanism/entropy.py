@@ -8,6 +8,9 @@ from typing import Any, Protocol
 
 from dpsql.errors import InternalError, OperationalError
 
+LARGEST_SIGMA = 1 << 50
+"""Counts: the largest noise that is drawn; beyond it counts and noise would not fit a signed 64-bit integer."""
+
 
 class Entropy(Protocol):
     """Fair coins and exact discrete Gaussians; every call is independent of all others."""

@@ -5,11 +5,10 @@ from fractions import Fraction
 import numpy as np
 
 from dpsql.errors import InternalError
-from dpsql.mechanism.entropy import Entropy
+from dpsql.mechanism.entropy import LARGEST_SIGMA, Entropy
 from dpsql.private import Private
 from dpsql.query import KeyCounts
 
-_LARGEST_SIGMA = 1 << 50
 _CHUNK = 1 << 16
 """Keys whose noise is held at a time."""
 
@@ -23,7 +22,7 @@ def select_keys(found: Private[KeyCounts], sigma: Fraction, threshold: int, entr
     In the order of ``found``, which must not depend on how rows are stored. ``InternalError`` when sigma is not in
     (0, 2^50] or the threshold is below 1.
     """
-    if not 0 < sigma <= _LARGEST_SIGMA:
+    if not 0 < sigma <= LARGEST_SIGMA:
         raise InternalError("a key selection needs sigma in (0, 2^50]", hint="take sigma from the plan")
     if threshold < 1:
         raise InternalError("a key selection needs a threshold", hint="take it from accounting.selection_threshold")

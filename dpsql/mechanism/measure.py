@@ -5,12 +5,11 @@ from fractions import Fraction
 import numpy as np
 
 from dpsql.errors import InternalError
-from dpsql.mechanism.entropy import Entropy
+from dpsql.mechanism.entropy import LARGEST_SIGMA, Entropy
 from dpsql.private import Private
 from dpsql.query import Counts
 
 _LIMIT = 1 << 61
-_LARGEST_SIGMA = 1 << 50
 
 
 def measure(counts: Private[Counts], sigma: Fraction, entropy: Entropy) -> Counts:
@@ -20,7 +19,7 @@ def measure(counts: Private[Counts], sigma: Fraction, entropy: Entropy) -> Count
     squared L2 sensitivity D2^2 (``Plan.measure_cost``, ``Plan.release_cost``). ``InternalError`` when sigma is not in
     (0, 2^50].
     """
-    if not 0 < sigma <= _LARGEST_SIGMA:
+    if not 0 < sigma <= LARGEST_SIGMA:
         raise InternalError("a measurement needs sigma in (0, 2^50]", hint="take sigma from the plan")
     cells = counts.reveal()
     if cells.dtype != np.int64:

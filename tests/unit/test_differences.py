@@ -13,7 +13,7 @@ from dpsql.domain import BooleanDomain, TableDomain
 from dpsql.engine.memory import MemoryEngine
 from dpsql.hypothesis import NARROW_CELLS, Axis, Measurement, TableModel, coarsen
 from dpsql.hypothesis.bars.coverage import Coverage
-from dpsql.hypothesis.components import MOST_CELLS, components, precisions, pure, pure_sigma
+from dpsql.hypothesis.components import PURE_CELLS, components, precisions, pure, pure_sigma
 from dpsql.hypothesis.projection import projected
 from dpsql.policy import Policy
 from dpsql.session.asking import Asker
@@ -101,7 +101,7 @@ def test_differences_are_planned_in_narrow_tables_whose_rows_come_or_go_alone() 
     assert planned_differences(policy(wide)) == set()
     flags = (BooleanDomain("a"), BooleanDomain("b", nullable=False))  # NULL is a third value
     assert planned_differences(policy(TableDomain("t", (*flags, *table_of((9, 9, 9)).columns[2:])))) == {"b"}
-    assert NARROW_CELLS // 2 <= MOST_CELLS  # else the fit would take differences for counts
+    assert NARROW_CELLS // 2 <= PURE_CELLS  # else the fit would take differences for counts
 
 
 def test_it_is_read_back_from_the_ledger_exactly() -> None:

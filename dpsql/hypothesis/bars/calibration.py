@@ -31,7 +31,8 @@ and rows are never negative."""
 SIMULATIONS = 8
 QUERIES = 200
 """Random queries for each number of columns."""
-MOST_COLUMNS = 4
+LEARNED_COLUMNS = 4
+"""Bars are learned for queries over 1, 2, .. so many columns; those over more take the last."""
 LEVEL = 0.95
 _RIDGE = 1e-2
 FEATURES = 7
@@ -72,7 +73,7 @@ class Calibration:
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """
-        number = min(len(query.scope), MOST_COLUMNS)
+        number = min(len(query.scope), LEARNED_COLUMNS)
         if number == 0 or number not in self._regressions or not self._coverage.covers(query.scope):
             return None
         features, h, raw = self._describe(query)
@@ -176,7 +177,7 @@ def learn_calibration(
     answer = fit(measurements)
     out = Calibration(coverage, answer, contingency)
     expected = [(m, _expected(m, contingency)) for m in measurements if prod(table.shape(m.scope)) <= _MOST_CELLS]
-    asked = {r: random_queries(coverage, r, queries, rng) for r in range(1, MOST_COLUMNS + 1)}
+    asked = {r: random_queries(coverage, r, queries, rng) for r in range(1, LEARNED_COLUMNS + 1)}
     asked = {r: qs for r, qs in asked.items() if len(qs) >= _LEAST_QUERIES}
     truths = {r: np.array([answer(q) for q in qs]) for r, qs in asked.items()}
     errors: dict[int, list[Estimates]] = {r: [] for r in asked}
