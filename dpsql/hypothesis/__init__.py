@@ -8,19 +8,27 @@ from dpsql.hypothesis.measurement import Axis, Measurement, coarsen, error_bound
 from dpsql.hypothesis.model import TableModel
 from dpsql.hypothesis.partition import atoms
 from dpsql.hypothesis.projection import split_identity
+from dpsql.hypothesis.protocol import Hypothesis, MakeHypothesis
+from dpsql.hypothesis.registry import STRATEGIES, TENSOR_CELLS, Strategy
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
-from dpsql.hypothesis.tensor.dense import TENSOR_CELLS, DenseHypothesis
+from dpsql.hypothesis.tensor.dense import DenseHypothesis
+from dpsql.hypothesis.tensor.scoped import ScopedHypothesis
 from dpsql.hypothesis.warm_start import NARROW_CELLS, PlannedContingency, first_touch_share, warm_start
 
 __all__ = [
     "NARROW_CELLS",
+    "STRATEGIES",
     "TENSOR_CELLS",
     "Axis",
     "Calibration",
     "DenseHypothesis",
+    "Hypothesis",
+    "MakeHypothesis",
     "Measurement",
     "PlannedContingency",
+    "ScopedHypothesis",
     "SparseHypothesis",
+    "Strategy",
     "TableModel",
     "WideHypothesis",
     "atoms",

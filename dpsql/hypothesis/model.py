@@ -1,12 +1,14 @@
-"""The hypothesis of one table: a dense part for finite columns, a sparse part for each set of text columns."""
+"""Everything known of one table: a hypothesis of its finite columns, sparse weights for each set of text columns.
+
+It is the one place that both share, and where a question learns whether a measurement alone determines it.
+"""
 
 from math import inf
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.protocol import MakeHypothesis
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
-from dpsql.hypothesis.tensor.dense import DenseHypothesis
 from dpsql.memo import Memo
 from dpsql.query import Key, LinearQuery
 
@@ -18,20 +20,19 @@ class TableModel:
     """Everything public that is known of one table; a function of its released total and measurements. Public.
 
     ``total``: the number of rows, a 0-d measurement (sigma 0 where it is public). ``alpha``: the accuracy, in counts,
-    at which the test lets answers pass. ``wide``: local models instead of one tensor for the finite columns.
-    ``version`` grows with every measurement.
+    at which the test lets answers pass. ``hypothesis`` makes that of the finite columns (``dpsql.hypothesis.registry``
+    has those that there are). ``version`` grows with every measurement.
     """
 
-    def __init__(self, table: TableDomain, total: Measurement, alpha: float, *, wide: bool = False) -> None:
+    def __init__(self, table: TableDomain, total: Measurement, alpha: float, hypothesis: MakeHypothesis) -> None:
         self.table = table
         self.total = max(float(total.values), 1.0)
-        self.dense: DenseHypothesis | WideHypothesis
-        self.dense = WideHypothesis(table, self.total) if wide else DenseHypothesis(table, self.total)
+        self.hypothesis = hypothesis(table, self.total)
         self.version = 0
         self._alpha = alpha
         self._answers: Memo[float] = Memo()
         self._sparse: dict[tuple[str, ...], SparseHypothesis] = {}
-        self._dense_measurements: list[tuple[frozenset[str], Measurement]] = [(frozenset(), total)]
+        self._of_finite: list[tuple[frozenset[str], Measurement]] = [(frozenset(), total)]
         self._by_key: dict[tuple[tuple[str, ...], Key], list[tuple[frozenset[str], Measurement]]] = {}
 
     def absorb(self, measurement: Measurement, *, fitted: bool = True, selected: bool = False) -> None:
@@ -46,9 +47,9 @@ class TableModel:
                 self._by_key.setdefault((measurement.text_columns, key), []).append(entry)
             self.sparse(measurement.text_columns).absorb(measurement, selected=selected)
         else:
-            self._dense_measurements.append(entry)
+            self._of_finite.append(entry)
             if fitted:
-                self.dense.absorb(measurement)
+                self.hypothesis.absorb(measurement)
                 self._answers.clear()
 
     def know_distinct(self, distinct: Measurement, most_hidden: float) -> None:
@@ -60,7 +61,7 @@ class TableModel:
         """The sparse hypothesis of these text columns; empty at first."""
         known = self._sparse.get(text_columns)
         if known is None:
-            known = SparseHypothesis(self.dense, text_columns, SPARSITY, self._alpha / self.total)
+            known = SparseHypothesis(self.hypothesis, text_columns, SPARSITY, self._alpha / self.total)
             self._sparse[text_columns] = known
         return known
 
@@ -69,7 +70,7 @@ class TableModel:
         if query.keyed is None:
             key = tuple([f.digest for f in query.factors])
             known = self._answers.get(key)
-            return self._answers.put(key, self.dense.answer(query)) if known is None else known
+            return self._answers.put(key, self.hypothesis.answer(query)) if known is None else known
         sparse = self.sparse(query.keyed.text_columns)
         return query.estimate(sparse.keyed_contingency(query.keyed.keys, query.scope))
 
@@ -89,5 +90,5 @@ class TableModel:
 
     def _candidates(self, query: LinearQuery) -> list[tuple[frozenset[str], Measurement]]:
         if query.keyed is None:
-            return self._dense_measurements
+            return self._of_finite
         return self._by_key.get((query.keyed.text_columns, query.keyed.keys[0]), [])

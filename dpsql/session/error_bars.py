@@ -13,16 +13,15 @@ from typing import Protocol
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import (
     Calibration,
-    DenseHypothesis,
+    Hypothesis,
+    MakeHypothesis,
     Measurement,
     TableModel,
-    WideHypothesis,
     learn_calibration,
     lesson_name,
 )
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.query import LinearQuery
-from dpsql.session.planning import is_narrow
 
 RAW_LEVEL = 1.96
 FIRST_PAIRS = 8
@@ -39,11 +38,19 @@ class Memory(Protocol):
 class ErrorBars:
     """95 % half-widths of model answers, in counts. ``total``: the row count, sigma 0 where it is public.
 
+    ``hypothesis`` makes what the model is made of: simulations are fitted as the measurements were.
     ``on_step`` is told (done, of) while a lesson is learned.
     """
 
     def __init__(
-        self, table: TableDomain, total: Measurement, factor: float, *, growing: bool, memory: Memory | None = None
+        self,
+        table: TableDomain,
+        total: Measurement,
+        factor: float,
+        hypothesis: MakeHypothesis,
+        *,
+        growing: bool,
+        memory: Memory | None = None,
     ) -> None:
         self.on_step: Callable[[int, int], None] = lambda done, of: None
         self._memory = memory
@@ -52,6 +59,7 @@ class ErrorBars:
         self._total_noise = total.sigma
         self._growing = growing
         self._factor = factor
+        self._hypothesis = hypothesis
         self._learned: tuple[int, Calibration] | None = None
         self._current: tuple[int, Coverage, Calibration] | None = None
 
@@ -79,8 +87,12 @@ class ErrorBars:
         known = lesson(warm, growing=self._growing)
         if self._learned is None or self._learned[0] != len(known):
             self._learned = len(known), self._recalled(known, model) or self._lesson(known)
-        coverage = Coverage(self._table, self._total, model.dense.measurements)
-        self._current = model.version, coverage, self._learned[1].on(coverage, model.estimate, model.dense.contingency)
+        coverage = Coverage(self._table, self._total, model.hypothesis.measurements)
+        self._current = (
+            model.version,
+            coverage,
+            self._learned[1].on(coverage, model.estimate, model.hypothesis.contingency),
+        )
         return self._current[1], self._current[2]
 
     def _recalled(self, known: Sequence[Measurement], model: TableModel) -> Calibration | None:
@@ -88,7 +100,7 @@ class ErrorBars:
         if text is None:
             return None
         coverage = Coverage(self._table, self._total, known)
-        return Calibration.from_json(text, coverage, model.estimate, model.dense.contingency)
+        return Calibration.from_json(text, coverage, model.estimate, model.hypothesis.contingency)
 
     def _lesson(self, known: Sequence[Measurement]) -> Calibration:
         made = learn_calibration(
@@ -101,10 +113,8 @@ class ErrorBars:
     def _fit(self, measurements: Sequence[Measurement]) -> Callable[[LinearQuery], float]:
         return self._fitted(measurements).answer
 
-    def _fitted(self, measurements: Sequence[Measurement]) -> DenseHypothesis | WideHypothesis:
-        out: DenseHypothesis | WideHypothesis
-        narrow = is_narrow(self._table)
-        out = DenseHypothesis(self._table, self._total) if narrow else WideHypothesis(self._table, self._total)
+    def _fitted(self, measurements: Sequence[Measurement]) -> Hypothesis:
+        out = self._hypothesis(self._table, self._total)
         for m in measurements:
             out.absorb(m)
         return out

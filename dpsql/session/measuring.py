@@ -8,7 +8,7 @@ import numpy as np
 
 from dpsql.accounting import Plan
 from dpsql.engine.protocol import Engine
-from dpsql.hypothesis import Axis, Measurement, TableModel, WideHypothesis
+from dpsql.hypothesis import Axis, Measurement, TableModel
 from dpsql.mechanism import Entropy, measure
 from dpsql.policy import Policy
 from dpsql.private import Private
@@ -58,9 +58,12 @@ class Measurer:
         self, state: TableState, model: TableModel, query: LinearQuery, same: Sequence[LinearQuery]
     ) -> tuple[dict[str, Any], Found]:
         """A release's payload, and what in it determines ``query`` and ``same`` (of equal shape)."""
-        if state.warmed(query) and isinstance(model.dense, WideHypothesis):
-            payload, measurement = self._wide(state, model.dense, query, same)
-            return payload, measurement.answer
+        if state.warmed(query):
+            sigma = self._half(state)
+            coarse = model.hypothesis.coarse_axes(query.scope, float(sigma))
+            if coarse is not None:
+                payload, measurement = self._in_two(query, same, coarse, sigma)
+                return payload, measurement.answer
         many = query.keyed is not None and len(query.keyed.keys) > MANY_KEYS
         if many and state.texts is not None and all(q is query for q in same):
             return self._many_keys(state, model, query)
@@ -104,13 +107,12 @@ class Measurer:
                 keys = tuple(sorted({*keys, *unknown}, key=sort_key))
         return self._parts(query.table, axes, sigma, text, keys)
 
-    def _wide(
-        self, state: TableState, model: WideHypothesis, query: LinearQuery, same: Sequence[LinearQuery]
+    def _in_two(
+        self, query: LinearQuery, same: Sequence[LinearQuery], coarse: tuple[Axis, ...], sigma: Fraction
     ) -> tuple[dict[str, Any], Measurement]:
         """Half of the precision answers the query, half measures coarse parts of its scope, which stay in the model."""
-        sigma = self._half(state)
         answering = self._parts(query.table, measurement_axes(query, same, 0.0, float(sigma), 0.0), sigma)
-        kept = self._parts(query.table, model.coarse_axes(query.scope, float(sigma)), sigma)
+        kept = self._parts(query.table, coarse, sigma)
         return encode_measurements([(ANSWER, answering), (CONTINGENCY, kept)]), answering
 
     def _parts(

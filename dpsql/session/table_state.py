@@ -10,7 +10,17 @@ import numpy as np
 
 from dpsql.accounting import Net, Plan
 from dpsql.domain import TableDomain
-from dpsql.hypothesis import Axis, Measurement, TableModel, error_bound, keyed_error, split_identity
+from dpsql.hypothesis import (
+    STRATEGIES,
+    Axis,
+    MakeHypothesis,
+    Measurement,
+    Strategy,
+    TableModel,
+    error_bound,
+    keyed_error,
+    split_identity,
+)
 from dpsql.mechanism import ThresholdTest
 from dpsql.policy import Policy
 from dpsql.query import LinearQuery
@@ -74,6 +84,7 @@ class TableState:
     accurate: float = 0.0
     """Counts: a measurement with at most this sd answers without a test (tables with a warm start)."""
     error_factor: float = 1.15
+    strategy: Strategy = STRATEGIES["auto"]
     memory: Memory | None = None
     surprises: int = 0
     """Hard rounds over three or more finite columns so far."""
@@ -92,7 +103,7 @@ class TableState:
         starts = {} if plan.questions else text_starts(plan, policy, table)
         theta = net.threshold(planned, WARM_FALSE_ALARMS if warm or starts else FALSE_ALARMS) if net.hard_rounds else 0
         out = cls(table, net, theta, net.certified_bound(planned, theta=theta) if net.hard_rounds else 0)
-        out.memory = memory
+        out.memory, out.strategy = memory, STRATEGIES[policy.mechanism.strategy]
         out.total = None if row_count_is_public(policy, table) else TotalProgress(total_cost(plan, policy, table))
         out.texts = TextProgress(starts) if starts else None
         if warm:
@@ -116,13 +127,14 @@ class TableState:
         if self.model is not None:
             self.model.absorb(total)
             return self.model
-        wide = self.warm is not None and not is_narrow(self.table)
         alpha = max(float(self.theta), float(self.own_sigma), 1.0)
-        self.model = TableModel(self.table, total, alpha, wide=wide)
+        self.model = TableModel(self.table, total, alpha, self.hypothesis)
         if self.warm is not None:
             self.warm.know_total(self.model.total)
             growing = self.warm.touched_later
-            self.bars = ErrorBars(self.table, total, self.error_factor, growing=growing, memory=self.memory)
+            self.bars = ErrorBars(
+                self.table, total, self.error_factor, self.hypothesis, growing=growing, memory=self.memory
+            )
             self.bars.on_step = self._learning
         pending, self.pending = self.pending, []
         for kind, measurement in pending:
@@ -153,6 +165,11 @@ class TableState:
         return tuple(t for t in (self.total, self.warm, self.texts) if t is not None)
 
     # --- what a query needs, from public numbers -----------------------------------------------------------------
+
+    @property
+    def hypothesis(self) -> MakeHypothesis:
+        """What the table's finite columns are modelled by."""
+        return self.strategy.hypothesis(wide=self.wide)
 
     @property
     def wide(self) -> bool:

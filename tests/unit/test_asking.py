@@ -316,7 +316,7 @@ def test_sessions_on_one_ledger_have_the_state_of_its_replay() -> None:
     models = [asker.states["t"].model for asker in (first, second, third)]
     for query in (on("a", 1, 0), on("b", 0, 1), word("often"), word("twice"), word(None)):
         assert len({model.estimate(query) for model in models if model is not None}) == 1
-    assert len({len(m.dense.measurements) for m in models if m is not None}) == 1
+    assert len({len(m.hypothesis.measurements) for m in models if m is not None}) == 1
 
 
 def test_a_row_count_that_two_sessions_measured_at_once_loses_no_measurement() -> None:

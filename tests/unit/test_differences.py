@@ -11,7 +11,7 @@ import pytest
 from dpsql.accounting import Plan
 from dpsql.domain import BooleanDomain, TableDomain
 from dpsql.engine.memory import MemoryEngine
-from dpsql.hypothesis import NARROW_CELLS, Axis, Measurement, TableModel, coarsen
+from dpsql.hypothesis import NARROW_CELLS, Axis, DenseHypothesis, Measurement, TableModel, coarsen
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.components import PURE_CELLS, components, precisions, pure, pure_sigma
 from dpsql.hypothesis.projection import projected
@@ -116,7 +116,7 @@ def test_it_is_read_back_from_the_ledger_exactly() -> None:
 
 def test_no_number_of_rows_is_read_off_it() -> None:
     rng = np.random.default_rng(3)
-    model = TableModel(TABLE, Measurement("t", (), np.array(900), 1.0), 1.0)
+    model = TableModel(TABLE, Measurement("t", (), np.array(900), 1.0), 1.0, DenseHypothesis)
     found = [released("a", "a", 1.0, rng), released("ab", "a", 1.0, rng), released("abc", "ac", 1.0, rng)]
     asked = [query(TABLE, a=[1, 0]), query(TABLE, b=[1, 0, 0]), query(TABLE, a=[0, 1], b=[1, 1, 0])]
     for m in found:

@@ -204,7 +204,7 @@ def test_a_kill_among_the_noise_loses_one_reservation_and_the_next_process_goes_
     assert len(set(reserved)) == len(reserved) == 8 + 28 - 2 * (stop_at == 1)
     model = second.states["t"].model
     assert model is not None
-    measured = len(model.dense.measurements)
+    measured = len(model.hypothesis.measurements)
     lost = 2 if stop_at == 1 else 8 if stop_at <= 9 else 16 if stop_at <= 25 else 12
     assert measured == 8 + 28 - lost
     coins.hard = True

@@ -25,10 +25,10 @@ def test_a_wide_table_gets_its_1_ways_then_pairs_on_atoms() -> None:
     answer = asker.ask(one_of(WIDE, "a", "b"))
     model = asker.states["t"].model
     assert model is not None
-    assert isinstance(model.dense, WideHypothesis)
-    sizes = [len(m.axes) for m in model.dense.measurements]
+    assert isinstance(model.hypothesis, WideHypothesis)
+    sizes = [len(m.axes) for m in model.hypothesis.measurements]
     assert sizes == [1] * 8 + [2] * 28
-    assert any(a.size < a.labels.size for m in model.dense.measurements for a in m.axes)
+    assert any(a.size < a.labels.size for m in model.hypothesis.measurements for a in m.axes)
     assert (answer.certified, answer.error_kind) == (False, "calibrated")
     assert "coin" not in ledger.log  # the pairs know it
     asker.ask(one_of(WIDE, "a", "b", "c"))
@@ -49,7 +49,7 @@ def test_a_hard_round_in_a_wide_table_answers_and_leaves_a_constraint() -> None:
     assert [m["kind"] for m in payload["measurements"]] == ["answer", "contingency"]
     model = asker.states["t"].model
     assert model is not None
-    assert [len(m.axes) for m in model.dense.measurements][-2:] == [2, 3]
+    assert [len(m.axes) for m in model.hypothesis.measurements][-2:] == [2, 3]
     sigmas = [float.fromhex(m["sigma"]) for m in payload["measurements"]]
     costs = [asker.plan.release_cost(Fraction(s)) for s in sigmas]
     assert sum(costs) <= asker.plan.measure_cost
@@ -145,4 +145,4 @@ def test_narrow_tables_stay_one_tensor() -> None:
     asker.ask(one_of(NARROW, "a"))
     model = asker.states["t"].model
     assert model is not None
-    assert isinstance(model.dense, DenseHypothesis)
+    assert isinstance(model.hypothesis, DenseHypothesis)

@@ -18,6 +18,7 @@ from dpsql.hypothesis.local.one_way import PartCounts, clean_one_way
 from dpsql.hypothesis.local.pair_table import PairCounts, PairTable, clean_pair
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.partition import LEAST_CELL, merged, part_sums, refinement
+from dpsql.hypothesis.protocol import check_finite
 from dpsql.memo import Memo
 from dpsql.query import Estimates, Factor, LinearQuery
 
@@ -58,8 +59,9 @@ class WideHypothesis:
 
     def absorb(self, measurement: Measurement) -> None:
         """Take a measurement without text columns into the model; cleaning waits for the next question."""
+        check_finite(measurement)
         self.measurements.append(measurement)
-        if all(len(a.columns) == 1 for a in measurement.axes) and not measurement.text_columns:
+        if all(len(a.columns) == 1 for a in measurement.axes):
             self._tables.setdefault(frozenset(measurement.scope), []).append(measurement)
         self._forget()
 

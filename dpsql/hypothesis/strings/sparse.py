@@ -14,11 +14,10 @@ from math import inf, log, sqrt
 import numpy as np
 
 from dpsql.errors import InternalError
-from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.hypothesis.projection import projected
+from dpsql.hypothesis.protocol import Hypothesis
 from dpsql.hypothesis.strings.hidden_keys import HiddenKey, drawn_by_row, hidden_key
-from dpsql.hypothesis.tensor.dense import DenseHypothesis
 from dpsql.query import Estimates, Key
 
 GARROTE = 2.0
@@ -52,11 +51,6 @@ def structure_size(sparsity: int, alpha: float) -> int:
     return high
 
 
-def update_bound(size: int, alpha: float) -> int:
-    """The most updates that can ever be needed: B = 4 (ln s + 1) / alpha^2 (Blum-Roth, lecture 13, Thm 4)."""
-    return int(4 * (log(size) + 1) / alpha**2)
-
-
 @dataclass
 class _Weight:
     """Sum of the measured totals of one key, each weighted by its precision 1/variance."""
@@ -81,18 +75,17 @@ class _Listed:
 class SparseHypothesis:
     """The public estimate of keyed counts for one set of text columns of one table.
 
+    ``finite``: the hypothesis of the table's other columns, which cells of a key follow until they are measured.
     ``distinct``: the released number of strings, once keys were selected; ``most_hidden``: counts that a key which was
     not shown hardly ever exceeds. ``listed``: what is known of those that somebody listed.
     """
 
-    def __init__(
-        self, dense: DenseHypothesis | WideHypothesis, text_columns: tuple[str, ...], sparsity: int, alpha: float
-    ) -> None:
-        self.dense = dense
+    def __init__(self, finite: Hypothesis, text_columns: tuple[str, ...], sparsity: int, alpha: float) -> None:
+        self.finite = finite
         self.text_columns = text_columns
         self.measurements: list[Measurement] = []
         self.most_hidden = inf
-        self._share = dense.total / structure_size(sparsity, min(max(alpha, 1e-6), 1.0))
+        self._share = finite.total / structure_size(sparsity, min(max(alpha, 1e-6), 1.0))
         self._distinct: Measurement | None = None
         self._unassigned: HiddenKey | None = None
         self._weights: dict[Key, _Weight] = {}
@@ -140,7 +133,7 @@ class SparseHypothesis:
         if self._unassigned is None:
             rows, noise, strings = self._left()
             most = self.most_hidden
-            hidden_rows = rows / self.dense.total
+            hidden_rows = rows / self.finite.total
             hidden_strings = strings / (strings + len(self._weights))
             # listed evenly or by row with one half each, given that the string was not shown
             by_row = hidden_rows / max(hidden_rows + hidden_strings, _TINY)
@@ -161,7 +154,7 @@ class SparseHypothesis:
         if self._distinct is None:
             raise InternalError("no keys were selected")
         known = self._weights.values()
-        left = self.dense.total - sum(w.estimate() for w in known)
+        left = self.finite.total - sum(w.estimate() for w in known)
         noise = sum(1.0 / w.precision for w in known)
         rows = left * max(0.0, 1.0 - GARROTE * noise / max(left * left, _TINY)) if left > 0 else 0.0
         strings = float(self._distinct.values) - sum(w.estimate() > 0 for k, w in self._weights.items() if k != (None,))
@@ -199,7 +192,7 @@ class SparseHypothesis:
         weights = np.fromiter((self.weight(k) for k in keys), dtype=np.float64, count=len(keys))
         if not columns:
             return weights
-        cells = self.dense.contingency(columns)
+        cells = self.finite.contingency(columns)
         out = np.multiply.outer(weights, cells / max(float(cells.sum()), _TINY))
         for m in self._with_axes:
             self._fit_cells(out, keys, columns, m)

@@ -1,16 +1,15 @@
-"""Dense hypotheses: a tensor over the whole universe, or a local model per scope when the universe is too large."""
+"""The dense hypothesis: one tensor over the whole universe. Every measurement teaches every column. Public."""
 
 from math import prod
 
 import numpy as np
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis.measurement import Measurement
-from dpsql.hypothesis.projection import projected
+from dpsql.hypothesis.measurement import Axis, Measurement
+from dpsql.hypothesis.protocol import check_finite
 from dpsql.hypothesis.tensor.fit import fit_tensor
 from dpsql.query import Estimates, LinearQuery
 
-TENSOR_CELLS = 1 << 24
 PASSES = 4
 PASSES_LARGE = 2
 LARGE_CELLS = 1 << 20
@@ -26,7 +25,7 @@ class DenseHypothesis:
 
     def __init__(self, table: TableDomain, total: float) -> None:
         self.table = table
-        self.total = max(total, 1.0)
+        self.total = max(float(total), 1.0)
         self.measurements: list[Measurement] = []
         self._columns = tuple(c.name for c in table.finite)
         self._tensor: Estimates | None = None
@@ -34,6 +33,7 @@ class DenseHypothesis:
 
     def absorb(self, measurement: Measurement) -> None:
         """Take a measurement without text columns into the model; the fit itself waits for the next question."""
+        check_finite(measurement)
         self.measurements.append(measurement)
         self._tensor = None
         self._scopes.clear()
@@ -49,28 +49,26 @@ class DenseHypothesis:
             return cached
         if len(self._scopes) >= _CACHED_SCOPES:
             self._scopes.pop(next(iter(self._scopes)))
-        out = self._from_tensor(columns) if self.table.cells <= TENSOR_CELLS else self._local(columns)
+        out = self._cells(columns)
         out.setflags(write=False)
         self._scopes[columns] = out
         return out
 
-    def _from_tensor(self, columns: tuple[str, ...]) -> Estimates:
+    def coarse_axes(self, columns: tuple[str, ...], sigma: float) -> tuple[Axis, ...] | None:
+        """``None``: the parts on which a question is answered are as good for the fit as any."""
+        return None
+
+    def _cells(self, columns: tuple[str, ...]) -> Estimates:
         if self._tensor is None:
-            shape = self.table.shape(self._columns)
-            start = np.full(shape, self.total / max(prod(shape), 1))
-            self._tensor = fit_tensor(start, self._columns, self.measurements, _passes(start.size))
+            self._tensor = fitted(self.table, self.total, self._columns, self.measurements)
         kept = [self._columns.index(c) for c in columns]
         summed = tuple(i for i in range(len(self._columns)) if i not in set(kept))
         marginal = self._tensor.sum(axis=summed)
         return np.ascontiguousarray(marginal.transpose(np.argsort(np.argsort(kept))))
 
-    def _local(self, columns: tuple[str, ...]) -> Estimates:
-        """A maximum-entropy model of these columns alone, fitted to what the measurements say about them."""
-        shape = self.table.shape(columns)
-        start = np.full(shape, self.total / max(prod(shape), 1))
-        within = [m for m in (projected(m, set(columns)) for m in self.measurements) if m is not None]
-        return fit_tensor(start, columns, within, _passes(start.size))
 
-
-def _passes(cells: int) -> int:
-    return PASSES if cells <= LARGE_CELLS else PASSES_LARGE
+def fitted(table: TableDomain, total: float, columns: tuple[str, ...], measurements: list[Measurement]) -> Estimates:
+    """The uniform tensor over ``columns`` with ``total`` rows, fitted to measurements within them."""
+    shape = table.shape(columns)
+    start = np.full(shape, total / max(prod(shape), 1))
+    return fit_tensor(start, columns, measurements, PASSES if start.size <= LARGE_CELLS else PASSES_LARGE)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpsql.hypothesis import Axis, Measurement, TableModel, keyed_error
+from dpsql.hypothesis import Axis, DenseHypothesis, Measurement, TableModel, keyed_error
 from dpsql.hypothesis.strings.hidden_keys import drawn_by_row, hidden_key
 from dpsql.query import Factor, Key, KeyedFactor, LinearQuery, linear_query
 from tests.support.simulated import table_of
@@ -23,7 +23,7 @@ def counts(keys: tuple[Key, ...], rows: list[int], sigma: float) -> Measurement:
 
 def started() -> TableModel:
     """One string was shown, with half of the rows; 2,000 others share the rest: 25 each."""
-    model = TableModel(TABLE, Measurement("t", (), np.array(ROWS), 0.0), 100.0)
+    model = TableModel(TABLE, Measurement("t", (), np.array(ROWS), 0.0), 100.0, DenseHypothesis)
     model.know_distinct(Measurement("t", (), np.array(STRINGS), 1.0, ("w",)), MOST)
     model.absorb(counts(keys_of(1, "shown"), [ROWS // 2], 5.0), selected=True)
     return model

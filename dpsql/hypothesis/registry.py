@@ -1,0 +1,50 @@
+"""Which hypotheses there are: what each word of ``[mechanism] strategy`` in a policy stands for. Public.
+
+Another hypothesis is a file that keeps ``dpsql.hypothesis.protocol`` and one line in ``STRATEGIES``: from then on the
+policy file knows its name, refusals list it, and every table of such a policy is modelled by it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from dpsql.domain import TableDomain
+from dpsql.hypothesis.local.wide import WideHypothesis
+from dpsql.hypothesis.protocol import Hypothesis, MakeHypothesis
+from dpsql.hypothesis.tensor.dense import DenseHypothesis
+from dpsql.hypothesis.tensor.scoped import ScopedHypothesis
+
+TENSOR_CELLS = 1 << 24
+"""Universes up to this size are one tensor: 128 MB of float64."""
+
+
+def tensor(table: TableDomain, total: float) -> Hypothesis:
+    """One tensor while it fits in memory, else one for each scope (docs/decisions/0011-tensor-or-local-model.md)."""
+    return DenseHypothesis(table, total) if table.cells <= TENSOR_CELLS else ScopedHypothesis(table, total)
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How tables are modelled, and what may be measured before they are asked about.
+
+    ``narrow``: the hypothesis of a table without a warm start, or whose universe is small; ``wide``: of others.
+    ``starts``: whether contingencies and frequent strings are measured before the first answer. ``own_noise``: whether
+    there may be no hypothesis at all, where so few questions are planned that noise for each is less.
+    """
+
+    narrow: MakeHypothesis
+    wide: MakeHypothesis
+    starts: bool = True
+    own_noise: bool = False
+
+    def hypothesis(self, *, wide: bool) -> MakeHypothesis:
+        return self.wide if wide else self.narrow
+
+
+STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
+    {
+        "auto": Strategy(narrow=tensor, wide=WideHypothesis, own_noise=True),
+        "pmw": Strategy(narrow=tensor, wide=tensor, starts=False),
+    }
+)
+"""By the word that a policy writes."""
