@@ -27,7 +27,10 @@ from dpsql.errors import PolicyError
 
 _ORDERS = (0.05, 1e7)
 _GRID = 240
-_STEPS = 26
+_STEPS = 26  # halvings in the search by profile
+_HALVINGS = 60  # in the search at one order
+_SECTIONS = 30  # golden sections between two orders of the grid
+_ORDER_BITS = 10  # of alpha - 1
 _LEAST_SLOPE = Fraction(1, 10**5)  # below it the test's table would have millions of entries
 _MOST_SLOPE = Fraction(3)  # and above 4 none worth the name; the pole of an order keeps far below
 
@@ -172,7 +175,7 @@ def _largest_precision(budget: float, alpha: float, rounds: int, share: float, r
     if rounds == 0:
         return high
     low = 0.0
-    for _ in range(60):
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2
         net = (1 - released) * middle
         test = approximate_hard_round_cost(math.sqrt((1 - share) * net / rounds), alpha)
@@ -190,7 +193,7 @@ def _best_order(precision: Callable[[float], float]) -> float:
     best = max(grid, key=lambda a: precision(1 + a))
     low, high = math.log(best / ratio), math.log(best * ratio)
     golden = (math.sqrt(5) - 1) / 2
-    for _ in range(30):
+    for _ in range(_SECTIONS):
         left, right = high - golden * (high - low), low + golden * (high - low)
         if precision(1 + math.exp(left)) < precision(1 + math.exp(right)):
             low = left
@@ -202,4 +205,5 @@ def _best_order(precision: Callable[[float], float]) -> float:
 def _frozen_order(alpha: float) -> Fraction:
     """1 + a with a cut to 10 bits: the precision is flat at its best order, and below it is the safe side."""
     mantissa, exponent = math.frexp(alpha - 1)
-    return 1 + Fraction(math.floor(mantissa * 1024), 1024) * Fraction(2) ** exponent
+    whole = 1 << _ORDER_BITS
+    return 1 + Fraction(math.floor(mantissa * whole), whole) * Fraction(2) ** exponent

@@ -1,6 +1,7 @@
 """Column and table domains: the public universe that queries, contingencies and hypotheses share."""
 
 from dpsql.domain.column import (
+    EXACT_BELOW,
     BooleanDomain,
     CategoryDomain,
     ColumnDomain,
@@ -18,6 +19,7 @@ from dpsql.domain.prefix import LONGEST_PREFIX, Prefix
 from dpsql.domain.table import TableDomain
 
 __all__ = [
+    "EXACT_BELOW",
     "LONGEST_PREFIX",
     "BooleanDomain",
     "CategoryDomain",

@@ -15,6 +15,8 @@ from dpsql.errors import PolicyError
 
 Value = int | float | str | bool | date | None
 DateUnit = Literal["day", "week", "month", "quarter", "year"]
+EXACT_BELOW = 2**53
+"""Whole numbers below it, and above its negative, are doubles."""
 MAX_COLUMN_CELLS = 1 << 20  # a longer list of values belongs in a text column or wider bins
 
 
@@ -36,7 +38,7 @@ class IntegerDomain:
     def __post_init__(self) -> None:
         if self.low > self.high:
             raise PolicyError("min is above max", path=self.name, hint="swap min and max")
-        if self.low <= -(2**53) or self.high >= 2**53:
+        if self.low <= -EXACT_BELOW or self.high >= EXACT_BELOW:
             raise PolicyError("bounds beyond 2^53", path=self.name, hint="declare the range that really occurs")
         _check_cells(self.name, self.high - self.low + 1)
 

@@ -6,6 +6,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from math import ceil, floor
 
+from dpsql.domain import EXACT_BELOW
 from dpsql.errors import PolicyError
 from dpsql.policy_file.keys import quoted, quoted_key
 from dpsql.policy_file.schema import ColumnSchema, TableSchema
@@ -13,6 +14,7 @@ from dpsql.policy_file.schema import ColumnSchema, TableSchema
 _SMALL = {"TINYINT": (-128, 127), "UTINYINT": (0, 255)}
 _INTEGERS = frozenset(["SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"])
 _NUMBERS = frozenset(["FLOAT", "REAL", "DOUBLE", "DECIMAL", "NUMERIC"])
+_BINS = 20  # that a draft proposes
 _LONGEST_LIST = 1000
 _LONGEST_RANGE = 100_000
 _HEADER = """\
@@ -137,10 +139,10 @@ _FROM_DATA = "FROM THE DATA, replace it by what is publicly known"
 
 def _integer(column: ColumnSchema) -> _Line:
     low, high = column.low, column.high
-    if isinstance(low, int) and isinstance(high, int) and -(2**53) < low <= high < 2**53:
+    if isinstance(low, int) and isinstance(high, int) and -EXACT_BELOW < low <= high < EXACT_BELOW:
         if high - low < _LONGEST_RANGE:
             return _Line(f'type = "integer", min = {low}, max = {high}', f"CHECK: {_FROM_DATA}")
-        return _Line(f'type = "number", min = {low}, max = {high}, bins = 20', f"CHECK: {_FROM_DATA}")
+        return _Line(f'type = "number", min = {low}, max = {high}, bins = {_BINS}', f"CHECK: {_FROM_DATA}")
     return _Line('type = "integer", min = 0, max = 100', "CHECK: the range that is publicly known")
 
 
@@ -149,10 +151,10 @@ def _number(column: ColumnSchema) -> _Line:
     if (
         isinstance(low, int | float | Decimal)
         and isinstance(high, int | float | Decimal)
-        and -(2**53) < low < high < 2**53  # false for NaN too
+        and -EXACT_BELOW < low < high < EXACT_BELOW  # false for NaN too
     ):
-        return _Line(f'type = "number", min = {floor(low)}, max = {ceil(high)}, bins = 20', f"CHECK: {_FROM_DATA}")
-    return _Line('type = "number", min = 0, max = 100, bins = 20', "CHECK: the range and the number of bins")
+        return _Line(f'type = "number", min = {floor(low)}, max = {ceil(high)}, bins = {_BINS}', f"CHECK: {_FROM_DATA}")
+    return _Line(f'type = "number", min = 0, max = 100, bins = {_BINS}', "CHECK: the range and the number of bins")
 
 
 def _date(column: ColumnSchema) -> _Line:

@@ -29,6 +29,7 @@ GRID_TABLES, GRID_VALUES = 256, 1 << 22
 BATCH_CELLS = 1 << 26
 """Truth values asked for in one query: cells times predicates."""
 
+_MESSAGE = 300  # characters of DuckDB's that are quoted
 _NATURAL = ("BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "ENUM", "UUID", "DATE", "TIMESTAMP", '"NULL"', "NULL")
 T = TypeVar("T")
 
@@ -158,7 +159,7 @@ class DuckDbPublicSql:
 
     def _translate(self, e: Exception) -> Error:
         lines = str(e).strip().splitlines() or [type(e).__name__]
-        text = lines[0].partition(": ")[2][:300] or lines[0][:300]
+        text = lines[0].partition(": ")[2][:_MESSAGE] or lines[0][:_MESSAGE]
         match e:
             case duckdb.InterruptException():
                 return UnsupportedQuery(

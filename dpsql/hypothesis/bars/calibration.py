@@ -39,6 +39,7 @@ FEATURES = 7
 _VERSION = 4  # of the lesson: a change of what is learned must change it
 _MOST_CELLS = 1 << 20
 _LEAST_QUERIES = 30
+_RANGES, _POINTS = 0.5, 0.2  # shares of random conditions; the rest are lists
 
 Fit = Callable[[Sequence[Measurement]], Callable[[LinearQuery], float]]
 """Measurements to a model's answers, in counts."""
@@ -212,10 +213,10 @@ def _random_weights(table: TableDomain, column: str, rng: np.random.Generator) -
     domain = table.finite_domain(column)
     size, kind = domain.size, rng.random()
     out = np.zeros(size, dtype=np.int64)
-    if domain.kind in ("integer", "number", "date") and kind < 0.5:
+    if domain.kind in ("integer", "number", "date") and kind < _RANGES:
         low, high = sorted(rng.integers(0, size, 2).tolist())
         out[low : high + 1] = 1
-    elif kind < 0.7 or size <= 2:
+    elif kind < _RANGES + _POINTS or size <= 2:
         out[int(rng.integers(size))] = 1
     else:
         out[rng.choice(size, size=int(rng.integers(2, max(3, size // 2 + 1))), replace=False)] = 1

@@ -14,6 +14,7 @@ from dpsql.query import Estimates
 
 SWEEPS = 5
 RAKE_SWEEPS = 2
+_MOST_SETS = 10
 _TINY = 1e-9
 
 
@@ -88,7 +89,7 @@ def binary_model(total: float, inside: Sequence[float], both: dict[tuple[int, in
     """
     p = np.clip(np.array(inside) / max(total, _TINY), _TINY, 1.0)
     k = len(p)
-    if k > 10:
+    if k > _MOST_SETS:
         lift = sum(both[i, j] / total / (p[i] * p[j]) - 1.0 for i, j in combinations(range(k), 2))
         return float(np.clip(total * p.prod() * (1.0 + lift), 0.0, min(both.values())))
     ones = [np.array([total * (1.0 - x), total * x]) for x in p]

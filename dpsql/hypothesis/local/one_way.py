@@ -10,6 +10,7 @@ from dpsql.hypothesis.partition import refinement
 from dpsql.query import Estimates
 
 _MOST_PARTS = 1024
+_EXACT = 1e3  # what is exact counts so many times what all measurements together do
 _LEAST = 1e-6
 
 
@@ -53,8 +54,8 @@ def clean_one_way(size: int, counts: Sequence[PartCounts], total: float) -> Esti
         precision += member.T @ member / c.sigma**2
         right += member.T @ c.values / c.sigma**2
     exact = float(np.trace(precision))  # the total is known: a measurement far more precise than all others
-    precision += exact * 1e3
-    right += exact * 1e3 * total
+    precision += exact * _EXACT
+    right += exact * _EXACT * total
     solved = np.linalg.solve(precision, right)
     return _projected(cells + ((solved - sums) / width)[parts], total)
 

@@ -26,6 +26,7 @@ LEAST_MEAN = 1.5
 """Error bars take strings that were not shown to have at least so many rows on average."""
 _SURE = 1.64
 _TINY = 1e-9
+_MOST_TIMES = 1e12  # one step may raise a cell
 
 
 @lru_cache(maxsize=64)
@@ -220,4 +221,4 @@ class SparseHypothesis:
         inverse = np.argsort(rank)
         shape = [len(rows)] + [n if i in kept else 1 for i, n in enumerate(out.shape) if i > 0]
         ratio = ratio.reshape(marginal.shape).transpose(0, *(inverse + 1)).reshape(shape)
-        out[rows] = own * np.clip(ratio, 0.0, 1e12)
+        out[rows] = own * np.clip(ratio, 0.0, _MOST_TIMES)

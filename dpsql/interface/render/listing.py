@@ -19,6 +19,7 @@ from dpsql.interface.render.number import plain
 from dpsql.interface.render.style import Style, escape, shorten
 
 LONGEST_DOMAIN = 60
+_LISTED = 40
 
 
 def render_tables(tables: Sequence[TableDomain], style: Style) -> list[str]:
@@ -65,8 +66,8 @@ def domain_text(column: ColumnDomain) -> str:
             return _bins(column)
         case CategoryDomain():
             count = len(column.values)
-            listed = ", ".join(escape(v) or "''" for v in column.values[:40])
-            return f"{count:,} value{'' if count == 1 else 's'}: {listed}" + (", ..." if count > 40 else "")
+            listed = ", ".join(escape(v) or "''" for v in column.values[:_LISTED])
+            return f"{count:,} value{'' if count == 1 else 's'}: {listed}" + (", ..." if count > _LISTED else "")
         case BooleanDomain():
             return "false, true"
         case DateDomain():

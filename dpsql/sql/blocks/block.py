@@ -31,13 +31,17 @@ _CLAUSES = frozenset(
 _CLAUSE_NAMES = {"locks": "FOR UPDATE", "sample": "USING SAMPLE"}
 
 
+ANSWERED_CELLS = 1 << 23
+"""Room for what was lowered before, in cells."""
+
+
 @dataclass(eq=False)
 class Services:
     """What lowering needs from outside the statement, shared by all statements of a front end."""
 
     evaluator: Evaluator
     namer: Namer
-    answers: Lru[Answer] = field(default_factory=lambda: Lru(1 << 23))
+    answers: Lru[Answer] = field(default_factory=lambda: Lru(ANSWERED_CELLS))
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,12 +42,15 @@ def empty_select(table: TableDomain) -> str:
     return f"SELECT {columns} WHERE FALSE"
 
 
+_NAMES = 4096
+
+
 class Namer:
     """Asks DuckDB for the names of expressions that have no simple name, over empty tables; remembers."""
 
     def __init__(self, public: PublicSql) -> None:
         self._public = public
-        self._known: Lru[tuple[str, ...]] = Lru(4096)
+        self._known: Lru[tuple[str, ...]] = Lru(_NAMES)
 
     def names(self, select: exp.Select, scope: Scope) -> list[str]:
         """One name for each item of a block's select list, before it is rewritten."""

@@ -21,6 +21,8 @@ from dpsql.sql.text.position import refusal
 Lookup = Callable[[exp.Expr], list[exp.Expr]]
 """Values of the only column of a query over public tables, as literals."""
 
+_LONG = 200  # characters: longer expressions behind names add up, up to the length of a statement
+
 _ARITHMETIC: dict[type, str] = {
     exp.Add: "+",
     exp.Sub: "-",
@@ -155,7 +157,7 @@ class Binder:
             raise self.refuse(node)
         found = self.scope.resolve(self.text, node)
         bound = self._alias(node) if found is None else found[1]
-        if len(bound.sql) > 200:
+        if len(bound.sql) > _LONG:
             self._substituted += len(bound.sql)
             if self._substituted > MAX_TEXT_BYTES:
                 raise refusal(self.text, node, "the names here stand for too much text", "use fewer names within names")
