@@ -24,7 +24,6 @@ from benchmarks.report import show, summary
 from benchmarks.tables import BenchmarkTable, files
 from benchmarks.workload import sparse_statements
 from dpsql.domain import TextDomain
-from dpsql.policy import Strategy
 
 HARD_ROUNDS = 100
 PREFIXES = (1, 2)
@@ -58,7 +57,7 @@ def prefixes(counts: Sequence[tuple[str, int]], queries: int, seed: int) -> list
     return out
 
 
-def ask(table: BenchmarkTable, strategy: Strategy, asked: Asked, hard_rounds: int | None) -> tuple[list[float], Row]:
+def ask(table: BenchmarkTable, strategy: str, asked: Asked, hard_rounds: int | None) -> tuple[list[float], Row]:
     policy = table.policy(planned=len(asked), hard_rounds=hard_rounds, strategy=strategy)
     errors: list[float] = []
     inside: list[bool] = []

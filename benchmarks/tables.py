@@ -8,7 +8,7 @@ import duckdb
 
 from benchmarks.workload import Column, TextColumn
 from dpsql.domain import CategoryDomain, ColumnDomain, NumberDomain, TableDomain, TextDomain
-from dpsql.policy import Mechanism, Policy, Privacy, Strategy
+from dpsql.policy import Mechanism, Policy, Privacy
 
 HERE = Path(__file__).parent
 ADULT = HERE.parent / "dpsql" / "interface" / "demo" / "data" / "adult.parquet"
@@ -41,7 +41,7 @@ class BenchmarkTable:
         epsilon: Fraction = Fraction(1),
         planned: int = 10_000,
         hard_rounds: int | None = None,
-        strategy: Strategy = "pmw",
+        strategy: str = "pmw",
     ) -> Policy:
         """(epsilon, 1e-6), add-remove, rows as privacy units; strategy "pmw" makes no warm start."""
         privacy = Privacy(epsilon, Fraction(1, 10**6), "add-remove", planned)

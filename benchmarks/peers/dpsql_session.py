@@ -8,7 +8,6 @@ import numpy as np
 import dpsql
 from benchmarks.peers.peer import Given
 from benchmarks.task import Task
-from dpsql.policy import Strategy
 from dpsql.result import Answer
 
 
@@ -26,7 +25,7 @@ class Kept:
 class DpsqlSession:
     """``sessions`` keeps what the last runs said, for who wants more than the numbers."""
 
-    strategy: Strategy = "auto"
+    strategy: str = "auto"
     name: str = "dpsql"
     title: str = "dpsql"
     hard_rounds: int | None = None

@@ -9,7 +9,7 @@ from dpsql.hypothesis.model import TableModel
 from dpsql.hypothesis.partition import atoms
 from dpsql.hypothesis.projection import split_identity
 from dpsql.hypothesis.protocol import Hypothesis, MakeHypothesis
-from dpsql.hypothesis.registry import STRATEGIES, TENSOR_CELLS, Strategy
+from dpsql.hypothesis.registry import STRATEGIES, TENSOR_CELLS, Strategy, strategy_named
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
 from dpsql.hypothesis.tensor.dense import DenseHypothesis
 from dpsql.hypothesis.tensor.scoped import ScopedHypothesis
@@ -39,6 +39,7 @@ __all__ = [
     "learn_calibration",
     "lesson_name",
     "split_identity",
+    "strategy_named",
     "told",
     "warm_start",
 ]

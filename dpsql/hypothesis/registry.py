@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from dpsql.domain import TableDomain
+from dpsql.errors import PolicyError
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.protocol import Hypothesis, MakeHypothesis
 from dpsql.hypothesis.tensor.dense import DenseHypothesis
@@ -48,3 +49,16 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
     }
 )
 """By the word that a policy writes."""
+
+
+def strategy_named(word: str) -> Strategy:
+    """What ``word`` stands for. PolicyError with the list of those that exist, for a policy that was made in Python.
+
+    >>> strategy_named("pmw").starts
+    False
+    """
+    known = STRATEGIES.get(word)
+    if known is None:
+        listing = " or ".join(f'"{name}"' for name in STRATEGIES)
+        raise PolicyError(f'"{word}" is not known', path="mechanism.strategy", hint=f"write {listing}")
+    return known

@@ -3,7 +3,7 @@
 import json
 import secrets
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +39,7 @@ def prepare(
     new_budget: bool,
     busy_timeout: float,
     on_step: Step | None,
+    former: Collection[str] = (),
 ) -> Opening:
     """Open or create; every failure is a ``LedgerError`` with nothing of SQLite's attached."""
     step = on_step if on_step is not None else _no_step
@@ -65,7 +66,7 @@ def prepare(
         file = SqliteFile(path, synchronous="FULL", busy_timeout=busy_timeout)
         try:
             found = read_header(file, path)
-            _compare(path, found, wanted)
+            _compare(path, found, wanted, former)
         except BaseException:
             file.close()
             raise
@@ -145,8 +146,8 @@ def _clear_remnants(path: Path) -> None:
             part.rename(part.with_name(part.name + suffix))
 
 
-def _compare(path: Path, found: Mapping[str, str], wanted: Mapping[str, str]) -> None:
-    if found.get("policy") != wanted["policy"]:
+def _compare(path: Path, found: Mapping[str, str], wanted: Mapping[str, str], former: Collection[str]) -> None:
+    if found.get("policy") not in (wanted["policy"], *former):
         told = "rules" in found and "rules" in wanted
         changes = rule_changes(found["rules"], wanted["rules"]) if told else ()
         raise LedgerError(

@@ -9,7 +9,7 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -73,16 +73,17 @@ class SqliteLedger:
         new_budget: bool = False,
         busy_timeout: float = 20.0,
         on_step: Step | None = None,
+        former: Collection[str] = (),
     ) -> "SqliteLedger":
         """Open the ledger at ``path``, or create it.
 
         ``header`` names the ``policy`` (digest), the ``data`` (fingerprint) and the ``plan``; an existing ledger must
-        be of the same policy and data, its plan is the caller's to compare. ``registry`` remembers ledgers elsewhere
-        on the machine, so that deleted, replaced or older ones are noticed; ``new_budget`` is the owner's decision to
-        begin another ledger for data that already have one. ``busy_timeout``: seconds to wait for other processes.
-        ``on_step`` is called with each write step's name; for tests.
+        be of the same data and policy (by its digest, or a ``former`` one of the same rules), its plan is the caller's
+        to compare. ``registry`` remembers ledgers elsewhere on the machine, so that deleted, replaced or older ones are
+        noticed; ``new_budget`` is the owner's decision to begin another ledger for data that already have one.
+        ``busy_timeout``: seconds to wait for other processes. ``on_step`` is told each write step's name; for tests.
         """
-        opening = prepare(Path(path), header, create, registry, new_budget, busy_timeout, on_step)
+        opening = prepare(Path(path), header, create, registry, new_budget, busy_timeout, on_step, former)
         ledger = cls(opening)
         try:
             ledger._start(new_budget=new_budget)

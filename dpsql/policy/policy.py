@@ -1,16 +1,22 @@
 """The owner's policy as a frozen value: privacy parameters, mechanism choices, private and public tables. Public."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Literal
 
 from dpsql.domain import TableDomain
 
 Neighbors = Literal["add-remove", "replace-one"]
 WhenSpent = Literal["uncertified", "refuse"]
-Strategy = Literal["auto", "pmw", "sparse-pmw", "median", "frieze-kannan"]
+
+RETIRED_STRATEGIES: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(("sparse-pmw", "median", "frieze-kannan"), "pmw")
+)
+"""Words that policies could write before there was a registry of strategies, and the strategy that they all ran."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +33,12 @@ class Privacy:
 class Mechanism:
     """Choices that change accuracy, never the guarantee. ``hard_rounds = None`` lets the plan choose.
 
+    ``strategy``: a word of ``dpsql.hypothesis.STRATEGIES``.
     ``warm_start``: share of the squared precision, in (0, 1), for what strategy ``auto`` measures before any question,
     row counts included. ``error_factor``: multiplies the predicted part of calibrated error bars, above 0.
     """
 
-    strategy: Strategy = "auto"
+    strategy: str = "auto"
     hard_rounds: int | None = None
     when_spent: WhenSpent = "uncertified"
     warm_start: Fraction = Fraction(96, 100)
@@ -56,3 +63,9 @@ class Policy:
     def digest(self) -> str:
         """SHA-256 over the policy's canonical form: equal policies, equal digest, whatever the file looks like."""
         return sha256(repr((1, self.privacy, self.mechanism, self.tables, self.public_tables)).encode()).hexdigest()
+
+    @cached_property
+    def former_digests(self) -> frozenset[str]:
+        """Digests of the same rules in words that are gone: a ledger that has one of them is this policy's too."""
+        words = [word for word, ran in RETIRED_STRATEGIES.items() if ran == self.mechanism.strategy]
+        return frozenset(replace(self, mechanism=replace(self.mechanism, strategy=word)).digest for word in words)

@@ -9,7 +9,8 @@ from typing import Any, cast, get_args
 
 from dpsql.domain import TableDomain
 from dpsql.errors import PolicyError
-from dpsql.policy import Mechanism, Neighbors, Policy, Privacy, Strategy, WhenSpent
+from dpsql.hypothesis import STRATEGIES
+from dpsql.policy import RETIRED_STRATEGIES, Mechanism, Neighbors, Policy, Privacy, WhenSpent
 from dpsql.policy_file.columns import read_column
 from dpsql.policy_file.keys import Keys
 
@@ -85,7 +86,7 @@ def _mechanism(keys: Keys) -> Mechanism:
     keys.only(("strategy", "hard_rounds", "when_spent", "warm_start", "error_factor"), "[mechanism]")
     options: dict[str, Any] = {}
     if "strategy" in keys:
-        options["strategy"] = cast(Strategy, keys.choice("strategy", get_args(Strategy)))
+        options["strategy"] = _strategy(keys)
     if "hard_rounds" in keys:
         options["hard_rounds"] = keys.integer("hard_rounds", 1, MAX_HARD_ROUNDS, example="hard_rounds = 20")
     if "when_spent" in keys:
@@ -99,6 +100,20 @@ def _mechanism(keys: Keys) -> Mechanism:
             if not low <= options[name] <= high:
                 keys.refuse(name, f"must be from {float(low)} to {float(high)}", f"write {example}")
     return Mechanism(**options)
+
+
+def _strategy(keys: Keys) -> str:
+    """A word of the registry; one that was a name without a thing is refused with what it ran."""
+    word = keys.string("strategy", 'strategy = "auto"')
+    ran = RETIRED_STRATEGIES.get(word)
+    if ran is not None:
+        listing = " and ".join(f'"{name}"' for name in STRATEGIES)
+        keys.refuse(
+            "strategy",
+            f'"{word}" never ran anything but "{ran}" and is gone; there are {listing}',
+            f'write strategy = "{ran}": a ledger that was begun with "{word}" goes on with it',
+        )
+    return keys.choice("strategy", STRATEGIES)
 
 
 def _tables(keys: Keys) -> tuple[TableDomain, ...]:

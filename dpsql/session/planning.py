@@ -6,6 +6,7 @@ from math import comb, sqrt
 
 from dpsql.accounting import Plan, calibrate
 from dpsql.domain import TableDomain
+from dpsql.hypothesis import strategy_named
 from dpsql.hypothesis.warm_start import NARROW_CELLS, ONE_WAY_SHARE
 from dpsql.policy import Policy
 from dpsql.session.predicting import Forecast, own_noise_is_better
@@ -52,7 +53,11 @@ def _own_noise_plan(policy: Policy) -> Plan | None:
     Neither with text columns: which of their strings may be shown is a release of another kind.
     """
     privacy, mechanism = policy.privacy, policy.mechanism
-    if mechanism.strategy != "auto" or mechanism.hard_rounds is not None or any(t.text for t in policy.tables):
+    if (
+        not strategy_named(mechanism.strategy).own_noise
+        or mechanism.hard_rounds is not None
+        or any(t.text for t in policy.tables)
+    ):
         return None
     number = privacy.planned_queries
     plan = replace(calibrate(privacy.epsilon, privacy.delta, hard_rounds=0, releases=number), questions=number)
@@ -129,12 +134,12 @@ def has_start(policy: Policy, table: TableDomain) -> bool:
 def has_warm_start(policy: Policy, table: TableDomain) -> bool:
     """Whether contingencies are: with two finite columns, or one beside text."""
     number = sum(column.size > 1 for column in table.finite)
-    return policy.mechanism.strategy == "auto" and (number >= 2 or (number == 1 and bool(table.text)))
+    return strategy_named(policy.mechanism.strategy).starts and (number >= 2 or (number == 1 and bool(table.text)))
 
 
 def has_text_start(policy: Policy, table: TableDomain) -> bool:
     """Whether frequent keys of the table's text columns are, each at its first touch."""
-    return policy.mechanism.strategy == "auto" and bool(table.text)
+    return strategy_named(policy.mechanism.strategy).starts and bool(table.text)
 
 
 def measures_differences(policy: Policy) -> bool:

@@ -11,7 +11,6 @@ import numpy as np
 from dpsql.accounting import Net, Plan
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import (
-    STRATEGIES,
     Axis,
     MakeHypothesis,
     Measurement,
@@ -20,6 +19,7 @@ from dpsql.hypothesis import (
     error_bound,
     keyed_error,
     split_identity,
+    strategy_named,
 )
 from dpsql.mechanism import ThresholdTest
 from dpsql.policy import Policy
@@ -84,7 +84,7 @@ class TableState:
     accurate: float = 0.0
     """Counts: a measurement with at most this sd answers without a test (tables with a warm start)."""
     error_factor: float = 1.15
-    strategy: Strategy = STRATEGIES["auto"]
+    strategy: Strategy = field(default_factory=lambda: strategy_named("auto"))
     memory: Memory | None = None
     surprises: int = 0
     """Hard rounds over three or more finite columns so far."""
@@ -103,7 +103,7 @@ class TableState:
         starts = {} if plan.questions else text_starts(plan, policy, table)
         theta = net.threshold(planned, WARM_FALSE_ALARMS if warm or starts else FALSE_ALARMS) if net.hard_rounds else 0
         out = cls(table, net, theta, net.certified_bound(planned, theta=theta) if net.hard_rounds else 0)
-        out.memory, out.strategy = memory, STRATEGIES[policy.mechanism.strategy]
+        out.memory, out.strategy = memory, strategy_named(policy.mechanism.strategy)
         out.total = None if row_count_is_public(policy, table) else TotalProgress(total_cost(plan, policy, table))
         out.texts = TextProgress(starts) if starts else None
         if warm:

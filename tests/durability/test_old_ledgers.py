@@ -16,7 +16,7 @@ import dpsql.mechanism
 from tests.support import old_ledgers
 
 NAMES = sorted(path.name for path in old_ledgers.FIXTURES.iterdir())
-AS_BEFORE = [name for name in NAMES if name != "replace_one_rows"]
+AS_BEFORE = [name for name in NAMES if name not in ("replace_one_rows", "retired_strategy")]
 
 
 @pytest.fixture
@@ -72,6 +72,27 @@ def test_a_public_row_count_that_neighbours_change(tmp_path: Path, certain: old_
             assert_same(old_ledgers.asked(con, text), before, text)
 
 
+def test_a_retired_word_of_a_policy_is_refused_and_its_ledger_goes_on_under_the_word_for_what_it_ran(
+    tmp_path: Path, certain: old_ledgers.Certain
+) -> None:
+    then = said("retired_strategy")
+    old_ledgers.build(old_ledgers.FIXTURES / "retired_strategy", tmp_path)
+    rules = tmp_path / "policy.toml"
+    with pytest.raises(dpsql.PolicyError, match="median") as caught:
+        old_ledgers.connect(tmp_path)
+    assert 'strategy = "pmw"' in caught.value.hint
+    written = rules.read_text(encoding="utf-8")
+    rules.write_text(written.replace('"median"', '"auto"'), encoding="utf-8")
+    with pytest.raises(dpsql.LedgerError, match='strategy = "median" is now "auto"'):
+        old_ledgers.connect(tmp_path)
+    rules.write_text(written.replace('"median"', '"pmw"'), encoding="utf-8")
+    with old_ledgers.connect(tmp_path) as con:
+        now = old_ledgers.transcript(con, list(then["known"]), list(then["fresh"]))
+    coins = then.pop("coins")
+    assert_same(now, then, "retired_strategy")
+    assert certain.coins == coins
+
+
 def test_without_its_answers_a_ledger_still_gives_those_that_were_paid(
     tmp_path: Path, certain: old_ledgers.Certain
 ) -> None:
@@ -95,4 +116,4 @@ def test_there_is_a_ledger_of_each_kind() -> None:
         "noise for each question",
     }
     hard = [name for name in NAMES if (old_ledgers.FIXTURES / name / "old.ledger").read_bytes().find(b'"side"') > 0]
-    assert hard == ["cold", "killed", "narrow", "refusing"]
+    assert hard == ["cold", "killed", "narrow", "refusing", "retired_strategy"]

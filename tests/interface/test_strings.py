@@ -97,7 +97,7 @@ def test_what_is_wrong_with_a_statement_is_said_before_anything_is_charged(con: 
 
 
 def test_without_selections_groups_of_strings_are_refused(database: Path) -> None:
-    with connected(database, "sparse-pmw") as con:
+    with connected(database, "pmw") as con:
         with pytest.raises(dpsql.UnsupportedQuery):
             con.execute(GROUPS)
         assert con.budget.spent_epsilon == 0

@@ -183,8 +183,8 @@ def test_delta_is_spent_within_its_purse_and_the_plan_knows_it() -> None:
     starts = text_starts(plan, rules, TABLE)
     assert list(starts) == ["w", "w[:1]"]
     assert sum(s.delta for s in starts.values()) <= plan.delta_purse < plan.delta
-    assert make_plan(policy(strategy="sparse-pmw")).delta_purse == 0
-    assert text_starts(make_plan(policy(strategy="sparse-pmw")), policy(strategy="sparse-pmw"), TABLE) == {}
+    assert make_plan(policy(strategy="pmw")).delta_purse == 0
+    assert text_starts(make_plan(policy(strategy="pmw")), policy(strategy="sparse-pmw"), TABLE) == {}
 
 
 def test_a_plan_without_delta_for_selections_makes_none() -> None:
@@ -369,7 +369,7 @@ def test_a_long_list_is_paid_as_one_count() -> None:
 
 
 def test_without_first_touches_a_hard_round_teaches_every_key_it_lists() -> None:
-    rules = policy(strategy="sparse-pmw", hard_rounds=2)
+    rules = policy(strategy="pmw", hard_rounds=2)
     ledger = ledger_of(rules)
     asker, coins = asker_of(rules, ledger)
     asker._know_total(asker.states["t"])

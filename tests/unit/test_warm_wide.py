@@ -104,7 +104,7 @@ def test_the_purses_never_hold_more_than_the_plan(table: TableDomain, neighbors:
 
 def test_other_strategies_and_single_columns_have_no_warm_start() -> None:
     single = table_of((5,))
-    for rules in (policy(strategy="pmw"), policy(strategy="sparse-pmw"), policy(single)):
+    for rules in (policy(strategy="pmw"), policy(single)):
         plan = make_plan(rules)
         assert plan.hard_rounds == HARD_ROUNDS
         assert warm_units(plan, rules, rules.tables[0]) == 0

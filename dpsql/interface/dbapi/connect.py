@@ -149,7 +149,8 @@ def _open(database: Any, policy: Policy, ledger: Path | None, *, new_budget: boo
         if ledger is None:
             record = MemoryLedger(header)
         else:
-            record = SqliteLedger.open(ledger, header, registry=_registry(), new_budget=new_budget)
+            former = policy.former_digests
+            record = SqliteLedger.open(ledger, header, registry=_registry(), new_budget=new_budget, former=former)
         opened.callback(record.close)
         session: SessionView = open_session(engine, record, policy, public, SystemEntropy())
         opened.pop_all()  # from here on the session closes them

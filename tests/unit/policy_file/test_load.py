@@ -1,5 +1,6 @@
 """Every key of the policy file: what it means, and how a wrong one is refused at its path."""
 
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +17,8 @@ from dpsql.domain import (
     TextDomain,
 )
 from dpsql.errors import PolicyError
-from dpsql.policy import Mechanism, Privacy
+from dpsql.hypothesis import STRATEGIES
+from dpsql.policy import RETIRED_STRATEGIES, Mechanism, Privacy
 from dpsql.policy_file import load_policy, parse_policy
 
 FULL = """\
@@ -254,13 +256,29 @@ def test_refused_with_the_keys_path(path: str, text: str, message: str) -> None:
         (table('units = "a"'), "did you mean unit?"),
         (column('type = "integer", mim = 0, max = 1'), "did you mean min?"),
         (column('type = "integr"'), 'did you mean "integer"?'),
-        (minimal(rest='[mechanism]\nstrategy = "sparse_pmw"'), 'did you mean "sparse-pmw"?'),
+        (minimal(rest='[mechanism]\nstrategy = "autp"'), 'did you mean "auto"?'),
     ],
 )
 def test_did_you_mean(text: str, hint: str) -> None:
     with pytest.raises(PolicyError) as caught:
         parse_policy(text)
     assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize("word", sorted(RETIRED_STRATEGIES))
+def test_a_strategy_that_was_only_a_word_is_refused_with_what_it_ran(word: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        parse_policy(minimal(rest=f'[mechanism]\nstrategy = "{word}"'))
+    assert caught.value.path == "mechanism.strategy"
+    assert all(f'"{name}"' in caught.value.message for name in STRATEGIES)
+    assert 'strategy = "pmw"' in caught.value.hint and "ledger" in caught.value.hint
+
+
+def test_rules_in_words_of_today_know_the_digests_of_former_ones() -> None:
+    pmw, auto = (parse_policy(minimal(rest=f'[mechanism]\nstrategy = "{word}"')) for word in ("pmw", "auto"))
+    former = {replace(pmw, mechanism=replace(pmw.mechanism, strategy=word)).digest for word in RETIRED_STRATEGIES}
+    assert pmw.former_digests == former and pmw.digest not in former
+    assert auto.former_digests == set()
 
 
 @pytest.mark.parametrize(
