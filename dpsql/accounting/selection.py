@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from dpsql.accounting.curve import ROUNDING, exact_context, to_decimal
 from dpsql.errors import InternalError
@@ -9,6 +10,7 @@ from dpsql.errors import InternalError
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510")
 
 
+@lru_cache(maxsize=1024)
 def selection_threshold(sigma: Fraction, delta: Fraction, rows: int) -> int:
     """A threshold tau (counts) that hides all keys of one unit alone with probability 1 - ``delta`` at least.
 

@@ -2,28 +2,28 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from dpsql.accounting import Accountant, calibrate
 from dpsql.domain import BooleanDomain, TableDomain
-from dpsql.engine.memory import MemoryEngine
 from dpsql.ledger import MemoryLedger
 from dpsql.policy import Policy, Privacy
 from dpsql.query import Factor, LinearQuery, linear_query
 from dpsql.session.asking import Asker
-from tests.statistical.test_privacy_audit import DELTA, EPSILON, ROWS, Run, audit
+from tests.statistical.audit import DELTA, EPSILON, Counted, Run, audit
 from tests.support.entropy import SeededEntropy
 
 pytestmark = pytest.mark.statistical
 
-QUESTIONS, COLUMNS = 4, 30
+QUESTIONS, COLUMNS, ROWS = 4, 30, 100
 TABLE = TableDomain("t", tuple(BooleanDomain(f"b{i}", nullable=False) for i in range(COLUMNS)))
 PRIVACY = Privacy(Fraction(EPSILON), Fraction(DELTA))
 RULES = Policy(PRIVACY, (TABLE,))
 ENGINES = {
-    more: MemoryEngine(RULES, {"t": {c.name: [True] * (ROWS + more) for c in TABLE.columns}}) for more in (True, False)
+    more: Counted(RULES, {"t": {c.name: [True] * (ROWS + more) for c in TABLE.columns}}) for more in (True, False)
 }
 
 
@@ -59,8 +59,8 @@ def with_a_sixth_of_the_noise(more: bool, seed: int) -> float:
 
 
 def without_a_purse(more: bool, seed: int) -> float:
-    found = asker(more, seed, questions=1)
-    found.purses._accountant = Accountant(10**40, Fraction(EPSILON))
+    with patch.object(Accountant, "of", lambda plan: Accountant(10**40, Fraction(EPSILON))):
+        found = asker(more, seed, questions=1)
     return asked(found, COLUMNS)
 
 
