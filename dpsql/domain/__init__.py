@@ -16,7 +16,8 @@ from dpsql.domain.column import (
     truncate,
 )
 from dpsql.domain.prefix import LONGEST_PREFIX, Prefix
-from dpsql.domain.table import TableDomain
+from dpsql.domain.row_count import row_count_obstacle
+from dpsql.domain.table import RowCount, TableDomain
 
 __all__ = [
     "EXACT_BELOW",
@@ -30,9 +31,11 @@ __all__ = [
     "IntegerDomain",
     "NumberDomain",
     "Prefix",
+    "RowCount",
     "TableDomain",
     "TextDomain",
     "Value",
     "cell_values",
+    "row_count_obstacle",
     "truncate",
 ]

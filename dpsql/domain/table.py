@@ -1,12 +1,15 @@
 """A private table as the analyst may know it: declared columns and the privacy unit. All of it is public."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
+from typing import Literal
 
 from dpsql.domain.column import ColumnDomain, FiniteDomain, TextDomain
 from dpsql.domain.prefix import Prefix
 from dpsql.errors import PolicyError
+
+RowCount = Literal["measured", "public"]
 
 
 @dataclass(frozen=True)
@@ -14,7 +17,8 @@ class TableDomain:
     """The declared columns of a private table, in the policy's order.
 
     ``unit`` names the column whose value identifies a privacy unit (``None``: every row is its own unit), and at most
-    ``max_rows_per_unit`` rows of a unit are counted.
+    ``max_rows_per_unit`` rows of a unit are counted. ``row_count``: "public" where the owner declares that everybody
+    may know the number of rows.
 
     >>> from dpsql.domain import BooleanDomain, IntegerDomain
     >>> t = TableDomain("t", (IntegerDomain("age", 0, 9, nullable=False), BooleanDomain("b", nullable=False)))
@@ -26,6 +30,7 @@ class TableDomain:
     columns: tuple[ColumnDomain, ...]
     unit: str | None = None
     max_rows_per_unit: int = 1
+    row_count: RowCount = field(default="measured", repr=False)  # ledgers are bound to the repr of earlier fields
 
     def __post_init__(self) -> None:
         for derived, prefix in self.prefixes.items():

@@ -5,7 +5,7 @@ Slow on purpose: one dictionary or bisection per value, no SQL.
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from hashlib import md5, sha256
@@ -26,7 +26,7 @@ from dpsql.domain import (
     TableDomain,
     truncate,
 )
-from dpsql.engine.scope import private_table, scope_of, text_columns_of
+from dpsql.engine.scope import check_row_counts, private_table, scope_of, text_columns_of
 from dpsql.errors import EngineError, PolicyError, UnknownName
 from dpsql.policy import Policy
 from dpsql.private import Private
@@ -38,6 +38,8 @@ Columns = Mapping[str, Sequence[Any]]
 class MemoryEngine:
     """Private and public tables as Arrow tables or lists of Python values by column; implements ``Engine``.
 
+    ``views``: names of tables that stand for views.
+
     >>> from fractions import Fraction
     >>> from dpsql.policy import Privacy
     >>> policy = Policy(Privacy(Fraction(1), Fraction(0)), (TableDomain("t", (BooleanDomain("member"),)),))
@@ -45,8 +47,11 @@ class MemoryEngine:
     <private>
     """
 
-    def __init__(self, policy: Policy, tables: Mapping[str, pa.Table | Columns]) -> None:
+    def __init__(
+        self, policy: Policy, tables: Mapping[str, pa.Table | Columns], *, views: Collection[str] = ()
+    ) -> None:
         self._policy = policy
+        self._views = frozenset(name.lower() for name in views)
         self._tables = {name.lower(): t if isinstance(t, pa.Table) else dict(t) for name, t in tables.items()}
         self._columns: dict[str, dict[str, Sequence[Any]]] = {}
         self._closed = False
@@ -59,6 +64,7 @@ class MemoryEngine:
                 if name.lower() not in found:
                     raise PolicyError("the table has no such column", path=f"tables.{table.name}.columns.{name}")
             self._columns[table.name] = found
+        check_row_counts(policy, self.is_base_table)
         self._kept = {t.name: list(_keep(t, self._columns[t.name])) for t in policy.tables}
 
     def contingency(self, table: str, columns: tuple[str, ...]) -> Private[Counts]:
@@ -96,6 +102,10 @@ class MemoryEngine:
         text_columns_of(domain, (text_column,))
         found = (_text(domain, texts, text_column) for _, texts in self._kept[domain.name])
         return Private(key_counts(Counter(s for s in found if s is not None)))
+
+    def is_base_table(self, table: str) -> bool:
+        """Whether it was not given as a view."""
+        return private_table(self._policy, table).name.lower() not in self._views
 
     def fingerprint(self) -> str:
         """SHA-256 over the private tables' values as multisets of rows."""

@@ -31,6 +31,10 @@ class Engine(Protocol):
         """Every string of a text column, declared or derived, and its number of counted rows; NULL is left out."""
         ...
 
+    def is_base_table(self, table: str) -> bool:
+        """Whether a private table is stored as it is; replaced rows can change a view's number of rows. Public."""
+        ...
+
     def fingerprint(self) -> str:
         """A digest of the private tables' content, the same for every copy of the data. For the ledger only."""
         ...

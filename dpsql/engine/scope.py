@@ -1,7 +1,9 @@
 """Names that an engine is asked for, checked against the policy. The front end has bound them already."""
 
+from collections.abc import Callable
+
 from dpsql.domain import TableDomain
-from dpsql.errors import InternalError, UnknownName
+from dpsql.errors import InternalError, PolicyError, UnknownName
 from dpsql.policy import Policy
 
 
@@ -29,3 +31,14 @@ def text_columns_of(table: TableDomain, columns: tuple[str, ...]) -> None:
     for name in columns:
         if name not in table.text_names:
             raise UnknownName(f"{table.name} has no text column {name}", name=name)
+
+
+def check_row_counts(policy: Policy, is_base_table: Callable[[str], bool]) -> None:
+    """PolicyError when the row count of a view is declared public: one replaced row behind it may enter or leave."""
+    for table in policy.tables:
+        if table.row_count == "public" and not is_base_table(table.name):
+            raise PolicyError(
+                "the number of rows of a view cannot be public: a replaced row may enter or leave it",
+                path=f"tables.{table.name}.row_count",
+                hint="leave row_count out, or declare the table behind the view",
+            )

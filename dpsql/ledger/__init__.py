@@ -2,6 +2,7 @@
 
 from dpsql.ledger.event import Event, Kind, Payload, Totals
 from dpsql.ledger.memory import MemoryLedger
+from dpsql.ledger.opening import stored_header
 from dpsql.ledger.protocol import Ledger
 from dpsql.ledger.registry import Registry, default_state_directory, state_directory
 from dpsql.ledger.sqlite_ledger import SqliteLedger
@@ -17,4 +18,5 @@ __all__ = [
     "Totals",
     "default_state_directory",
     "state_directory",
+    "stored_header",
 ]

@@ -75,8 +75,34 @@ def prepare(
     except (sqlite3.Error, OSError) as error:
         failure = explain(path, error)
     except (RuntimeError, ValueError):  # a loop of symbolic links, a NUL in the name
-        failure = LedgerError(f"{str(path)!r} cannot be a ledger's path", hint="choose another with --ledger PATH")
+        failure = _no_path(path)
     raise failure
+
+
+def stored_header(path: Path, busy_timeout: float = 20.0) -> dict[str, str]:
+    """The header of the ledger at ``path``, empty where there is no file: its versions say by which rules it is kept.
+
+    The same refusals as ``prepare`` for a file that is no ledger.
+    """
+    try:
+        path = path.expanduser().resolve()
+        if not path.exists():
+            return {}
+        check_file(path)
+        file = SqliteFile(path, synchronous="FULL", busy_timeout=busy_timeout)
+        try:
+            return read_header(file, path)
+        finally:
+            file.close()
+    except (sqlite3.Error, OSError) as error:
+        failure = explain(path, error)
+    except (RuntimeError, ValueError):  # a loop of symbolic links, a NUL in the name
+        failure = _no_path(path)
+    raise failure
+
+
+def _no_path(path: Path) -> LedgerError:
+    return LedgerError(f"{str(path)!r} cannot be a ledger's path", hint="choose another with --ledger PATH")
 
 
 def _no_step(_: str) -> None:

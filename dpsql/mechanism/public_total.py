@@ -1,17 +1,20 @@
-"""The one exact number that may leave: a table's row count under replace-one neighbours."""
+"""The one exact number that may leave: a row count that the owner declares public and neighbours cannot change.
 
-from dpsql.domain import TableDomain
+The policy and the plan ask the same rule before; it is asked again here because only this module opens the count.
+"""
+
+from dpsql.domain import TableDomain, row_count_obstacle
 from dpsql.errors import InternalError
 from dpsql.private import Private
 from dpsql.query import Counts
 
 
-def public_total(rows: Private[Counts], neighbors: str, table: TableDomain) -> int:
-    """The exact number of counted rows (a 0-d contingency), where all neighbours have equally many.
+def public_total(rows: Private[Counts], neighbors: str, table: TableDomain, *, is_base_table: bool) -> int:
+    """The exact number of counted rows (a 0-d contingency) of a base table whose row count is public.
 
-    That is under replace-one, for rows as privacy units, when no column is ``nullable = false`` (rows outside such a
-    column's domain are not counted). ``InternalError`` in every other case: there the count is measured.
+    ``InternalError`` in every other case, and always for a view: a replaced row may leave it. There the count is
+    measured.
     """
-    if neighbors != "replace-one" or table.unit is not None or not all(c.nullable for c in table.columns):
+    if not is_base_table or row_count_obstacle(table, neighbors) is not None:
         raise InternalError("this table's row count is private")
     return int(rows.reveal())

@@ -8,7 +8,8 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Literal
 
-from dpsql.domain import TableDomain
+from dpsql.domain import TableDomain, row_count_obstacle
+from dpsql.errors import PolicyError
 
 Neighbors = Literal["add-remove", "replace-one"]
 WhenSpent = Literal["uncertified", "refuse"]
@@ -47,12 +48,25 @@ class Mechanism:
 
 @dataclass(frozen=True)
 class Policy:
-    """One session's rules. ``digest`` names everything that the ledger must agree with."""
+    """One session's rules. ``digest`` names everything that the ledger must agree with.
+
+    PolicyError when a row count is declared public where neighbours can change it.
+    """
 
     privacy: Privacy
     tables: tuple[TableDomain, ...]
     mechanism: Mechanism = field(default_factory=Mechanism)
     public_tables: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for table in self.tables:
+            obstacle = row_count_obstacle(table, self.privacy.neighbors)
+            if table.row_count == "public" and obstacle is not None:
+                raise PolicyError(
+                    f"the number of rows cannot be public: {obstacle}",
+                    path=f"tables.{table.name}.row_count",
+                    hint="leave row_count out: the number of rows is then measured",
+                )
 
     @cached_property
     def by_name(self) -> dict[str, TableDomain]:
@@ -62,6 +76,14 @@ class Policy:
     @cached_property
     def digest(self) -> str:
         """SHA-256 over the policy's canonical form: equal policies, equal digest, whatever the file looks like."""
+        public = tuple(table.name for table in self.tables if table.row_count == "public")
+        if not public:
+            return self.digest_without_row_counts
+        return sha256(repr((self.digest_without_row_counts, "row_count", public)).encode()).hexdigest()
+
+    @cached_property
+    def digest_without_row_counts(self) -> str:
+        """The digest as it was before policies said which row counts are public: by it earlier ledgers are known."""
         return sha256(repr((1, self.privacy, self.mechanism, self.tables, self.public_tables)).encode()).hexdigest()
 
     @cached_property

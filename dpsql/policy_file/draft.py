@@ -32,7 +32,7 @@ version = 1
 [privacy]
 epsilon = 1.0                     # CHECK: the whole session's budget; less is more private
 delta = 1e-6                      # CHECK: well below 1 / (number of people)
-neighbors = "add-remove"          # or "replace-one": then the row count is public
+neighbors = "add-remove"          # or "replace-one": units are exchanged
 """
 _PUBLIC = """\
 

@@ -91,6 +91,8 @@ def _table(table: TableDomain) -> list[str]:
     lines = [f"[tables.{name}]"]
     if table.unit is not None:
         lines += [f"unit = {quoted(table.unit)}", f"max_rows_per_unit = {table.max_rows_per_unit}"]
+    if table.row_count == "public":
+        lines.append('row_count = "public"')
     return [*lines, f"[tables.{name}.columns]", *(column_line(c) for c in table.columns)]
 
 

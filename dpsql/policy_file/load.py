@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from dpsql.domain import TableDomain
+from dpsql.domain import RowCount, TableDomain
 from dpsql.errors import PolicyError
 from dpsql.hypothesis import STRATEGIES
 from dpsql.policy import RETIRED_STRATEGIES, Mechanism, Neighbors, Policy, Privacy, WhenSpent
@@ -124,7 +124,7 @@ def _tables(keys: Keys) -> tuple[TableDomain, ...]:
 
 
 def _table(name: str, keys: Keys) -> TableDomain:
-    keys.only(("unit", "max_rows_per_unit", "columns"), "a table")
+    keys.only(("unit", "max_rows_per_unit", "row_count", "columns"), "a table")
     unit, rows = None, 1
     if "unit" in keys:
         unit = keys.string("unit", 'unit = "owner_id"')
@@ -134,12 +134,13 @@ def _table(name: str, keys: Keys) -> TableDomain:
         if unit is None:
             keys.refuse("max_rows_per_unit", "needs a unit", 'add unit = "owner_id", or leave max_rows_per_unit out')
         rows = keys.integer("max_rows_per_unit", 1, MAX_ROWS_PER_UNIT, example="max_rows_per_unit = 3")
+    counted = cast(RowCount, keys.choice("row_count", get_args(RowCount))) if "row_count" in keys else "measured"
     columns = keys.table("columns", f"[{keys.path}.columns] with a line for each column")
     if not columns.names():
         raise PolicyError("no column is declared", path=columns.path, hint='add age = { type = "integer", ... }')
     _check_names(columns, "column")
     domains = [read_column(c, columns.table(c, f'{c} = {{ type = "text" }}')) for c in columns.names()]
-    return TableDomain(name, tuple(domains), unit, rows)
+    return TableDomain(name, tuple(domains), unit, rows, counted)
 
 
 def _public(keys: Keys, private: set[str]) -> tuple[str, ...]:

@@ -337,7 +337,8 @@ class Asker:
             return state.model, 0.0
         if state.total is None:
             rows = self._engine.contingency(state.table.name, ())
-            exact = np.array(public_total(rows, self.policy.privacy.neighbors, state.table))
+            stored = self._engine.is_base_table(state.table.name)
+            exact = np.array(public_total(rows, self.policy.privacy.neighbors, state.table, is_base_table=stored))
             following, self._half_followed = self._half_followed, True  # until the state knows it whole
             model = state.know_total(Measurement(state.table.name, (), exact, 0.0))
             self._half_followed = following

@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import comb, sqrt
 
 from dpsql.accounting import Plan, calibrate
-from dpsql.domain import TableDomain
+from dpsql.domain import TableDomain, row_count_obstacle
 from dpsql.hypothesis import strategy_named
 from dpsql.hypothesis.warm_start import NARROW_CELLS, ONE_WAY_SHARE
 from dpsql.policy import Policy
@@ -197,13 +197,8 @@ def question_sigma(plan: Plan, policy: Policy, table: TableDomain) -> Fraction:
 
 
 def row_count_is_public(policy: Policy, table: TableDomain) -> bool:
-    """Whether neighbours always have equally many counted rows, so that the exact number may be shown.
-
-    Only when rows are replaced one by one and none can leave the count: a replaced unit may bring another number of
-    rows, and a row outside the domain of a ``nullable = false`` column is not counted.
-    """
-    whole = table.unit is None and all(column.nullable for column in table.columns)
-    return policy.privacy.neighbors == "replace-one" and whole
+    """Whether the exact number of counted rows may be shown: the owner says so, and neighbours cannot change it."""
+    return row_count_obstacle(table, policy.privacy.neighbors) is None
 
 
 def total_cost(plan: Plan, policy: Policy, table: TableDomain) -> int:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 
@@ -73,6 +74,22 @@ class EngineContract(ABC):
         assert self.count(pets, "weight") == [1, 1, 1, 3]
         assert self.count(pets, "chipped") == [2, 3, 1]
         assert self.count(pets, "born") == [1, 1, *[0] * 12, 1, 3]
+
+    @abstractmethod
+    def over_a_view(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
+        """An engine whose tables are all views of these."""
+
+    def test_a_base_table_is_told_from_a_view(self, pets: Engine) -> None:
+        assert pets.is_base_table("pets") and pets.is_base_table("PETS")
+        assert not self.over_a_view(policy_of(PETS), {"pets": ROWS}).is_base_table("pets")
+
+    def test_the_row_count_of_a_view_is_never_public(self) -> None:
+        privacy = Privacy(Fraction(1), Fraction(1, 10**6), "replace-one")
+        policy = Policy(privacy, (replace(PETS, row_count="public"),))
+        assert self.engine(policy, {"pets": ROWS}).is_base_table("pets")
+        with pytest.raises(PolicyError, match="view") as caught:
+            self.over_a_view(policy, {"pets": ROWS})
+        assert caught.value.path == "tables.pets.row_count" and caught.value.hint
 
     def test_no_columns_gives_the_number_of_rows(self, pets: Engine) -> None:
         counts = pets.contingency("pets", ()).reveal()

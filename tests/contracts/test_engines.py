@@ -42,10 +42,19 @@ class TestMemoryEngine(EngineContract, TextEngineContract):
     def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
         return MemoryEngine(policy, tables)
 
+    def over_a_view(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
+        return MemoryEngine(policy, tables, views=tuple(tables))
+
 
 class TestDuckDbEngine(EngineContract, TextEngineContract):
     def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
         return DuckDbEngine(load(tables), policy)
+
+    def over_a_view(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
+        con = load({f"{name}_behind": table for name, table in tables.items()})
+        for name in tables:
+            con.execute(f'CREATE VIEW "{name}" AS SELECT * FROM "{name}_behind"').fetchall()
+        return DuckDbEngine(con, policy)
 
 
 def some_float(random: Random) -> float:

@@ -1,7 +1,7 @@
 """Ledgers that commit 5384e10 wrote open and answer as they did there: tests/fixtures/make.py says how they were made.
 
 What differs on purpose is said here. ``replace_one_rows``: its row count was published exactly, which only a policy
-with ``row_count = "public"`` allows now; such a ledger may be refused, but gives no other numbers.
+with ``row_count = "public"`` allows now; without that line the ledger is refused, with it answers as before.
 """
 
 import json
@@ -59,17 +59,37 @@ def test_an_old_ledger_answers_as_before(name: str, tmp_path: Path, certain: old
     assert certain.coins == coins  # as many tests, none of them with another's coins
 
 
-def test_a_public_row_count_that_neighbours_change(tmp_path: Path, certain: old_ledgers.Certain) -> None:
+def test_a_row_count_that_nobody_declared_public_is_refused_in_words(tmp_path: Path) -> None:
+    old_ledgers.build(old_ledgers.FIXTURES / "replace_one_rows", tmp_path)
+    with pytest.raises(dpsql.LedgerError, match="exact number of rows of pets") as caught:
+        old_ledgers.connect(tmp_path)
+    assert 'row_count = "public" under [tables.pets]' in caught.value.hint and "--new-budget" in caught.value.hint
+
+
+def declared(directory: Path) -> None:
+    policy = directory / "policy.toml"
+    line = "[tables.pets.columns]"
+    policy.write_text(policy.read_text().replace(line, f'[tables.pets]\nrow_count = "public"\n{line}'))
+
+
+def test_once_it_is_declared_public_the_ledger_answers_as_before(tmp_path: Path, certain: old_ledgers.Certain) -> None:
     then = said("replace_one_rows")
     old_ledgers.build(old_ledgers.FIXTURES / "replace_one_rows", tmp_path)
-    try:
-        con = old_ledgers.connect(tmp_path)
-    except dpsql.LedgerError as error:
-        assert error.hint
-        return
-    with con:
-        for text, before in then["known"].items():
-            assert_same(old_ledgers.asked(con, text), before, text)
+    declared(tmp_path)
+    with old_ledgers.connect(tmp_path) as con:
+        now = old_ledgers.transcript(con, list(then["known"]), list(then["fresh"]))
+    coins = then.pop("coins")
+    assert_same(now, then, "replace_one_rows")
+    assert certain.coins == coins
+
+
+def test_the_declaration_changes_nothing_else_of_a_policy(tmp_path: Path) -> None:
+    old_ledgers.build(old_ledgers.FIXTURES / "replace_one_rows", tmp_path)
+    declared(tmp_path)
+    policy = tmp_path / "policy.toml"
+    policy.write_text(policy.read_text().replace("[mechanism]", "[mechanism]\nerror_factor = 2"))
+    with pytest.raises(dpsql.LedgerError, match="another policy"):
+        old_ledgers.connect(tmp_path)
 
 
 def test_a_retired_word_of_a_policy_is_refused_and_its_ledger_goes_on_under_the_word_for_what_it_ran(

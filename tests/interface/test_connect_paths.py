@@ -152,7 +152,7 @@ def with_parts(monkeypatch: pytest.MonkeyPatch, broken: str) -> tuple[list[str],
 
     module("dpsql.engine.duckdb.engine", DuckDbEngine=lambda database, policy: part("engine"))
     module("dpsql.public.locked_duckdb", DuckDbPublicSql=lambda read: object())
-    module("dpsql.ledger", MemoryLedger=ledger, SqliteLedger=None)
+    module("dpsql.ledger", MemoryLedger=ledger, SqliteLedger=None, stored_header=None)
     module("dpsql.mechanism", SystemEntropy=object)
     module("dpsql.session", open_session=lambda *parts: part("session"))
     module("dpsql.session.planning", make_plan=lambda policy: part("plan"))
@@ -164,7 +164,7 @@ def test_the_ledger_is_bound_to_policy_data_and_plan(monkeypatch: pytest.MonkeyP
     con = dpsql.connect(database, ledger=":memory:")
     policy = dpsql.load_policy(POLICY)
     bound = {"policy": policy.digest, "data": "data", "tables": "first second", "plan": "plan"}
-    assert headers == [{**bound, "rules": dump_policy(policy)}]
+    assert headers == [{**bound, "row_counts": "declared", "rules": dump_policy(policy)}]
     assert log == ["open engine", "open plan", "open ledger", "open session"]
     con.close()
     assert log[4:] == ["close session"]  # which closes its ledger and engine

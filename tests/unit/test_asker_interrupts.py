@@ -16,7 +16,7 @@ from dpsql.session.planning import make_plan, row_count_is_public
 from tests.support.entropy import SeededEntropy
 from tests.support.warm import DATA, NARROW, one_of, policy
 
-PUBLIC = TableDomain("t", tuple(replace(c, nullable=True) for c in NARROW.columns))  # type: ignore[type-var]
+PUBLIC = TableDomain("t", tuple(replace(c, nullable=True) for c in NARROW.columns), row_count="public")  # type: ignore[type-var]
 
 
 def interrupted(*_: Any, **__: Any) -> None:

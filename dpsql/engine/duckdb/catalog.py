@@ -16,9 +16,10 @@ from dpsql.policy import Policy
 _WORD = re.compile(r"\w+")
 
 _NAMES = """
-    SELECT database_name, schema_name, name
-    FROM (SELECT database_name, schema_name, table_name AS name, internal FROM duckdb_tables()
-          UNION ALL SELECT database_name, schema_name, view_name, internal FROM duckdb_views())
+    SELECT database_name, schema_name, name, stored AND database_name IN (
+        SELECT database_name FROM duckdb_databases() WHERE type = 'duckdb')  -- elsewhere a view may look like a table
+    FROM (SELECT database_name, schema_name, table_name AS name, internal, true AS stored FROM duckdb_tables()
+          UNION ALL SELECT database_name, schema_name, view_name, internal, false FROM duckdb_views())
     WHERE NOT internal AND database_name = current_database()
     ORDER BY schema_name <> current_schema(), schema_name, name
 """
@@ -26,10 +27,11 @@ _NAMES = """
 
 @dataclass(frozen=True)
 class Source:
-    """A table or view: its qualified, quoted name and its columns with their DuckDB types."""
+    """A table or view: its qualified, quoted name, its columns with their DuckDB types, and whether it is no view."""
 
     sql: str
     columns: tuple[tuple[str, str], ...]
+    is_base_table: bool = False
 
     @cached_property
     def types(self) -> dict[str, str]:
@@ -43,10 +45,10 @@ class Source:
         return column.lower() in self.types
 
 
-def described(reader: Reader, sql: str) -> Source:
+def described(reader: Reader, sql: str, *, is_base_table: bool = False) -> Source:
     """The source that quoted SQL names."""
     rows = reader.rows(f"reading the columns of {sql}", f"DESCRIBE {sql}")
-    return Source(sql, tuple((str(row[0]), str(row[1])) for row in rows))
+    return Source(sql, tuple((str(row[0]), str(row[1])) for row in rows), is_base_table)
 
 
 class Catalog:
@@ -55,8 +57,10 @@ class Catalog:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self._names: dict[str, tuple[str, str, str]] = {}
-        for database, schema, name in reader.rows("listing its tables", _NAMES):
+        self._stored: dict[str, bool] = {}
+        for database, schema, name, stored in reader.rows("listing its tables", _NAMES):
             self._names.setdefault(name.lower(), (database, schema, name))
+            self._stored.setdefault(name.lower(), bool(stored))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -69,7 +73,7 @@ class Catalog:
         if found is None:
             return None
         sql = ".".join(identifier(part) for part in found)
-        return described(self.reader, sql)
+        return described(self.reader, sql, is_base_table=self._stored[name.lower()])
 
     def details(self, name: str) -> list[tuple[str, str, bool, tuple[str, ...]]]:
         """(column, type, declared NOT NULL, values of an ENUM) of a table or view that exists."""

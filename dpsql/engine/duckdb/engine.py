@@ -18,7 +18,7 @@ from dpsql.engine.duckdb.fingerprint import content_fingerprint
 from dpsql.engine.duckdb.reader import Reader, open_read_only
 from dpsql.engine.duckdb.rows import Rows
 from dpsql.engine.duckdb.text_index import TextIndex
-from dpsql.engine.scope import private_table, scope_of, text_columns_of
+from dpsql.engine.scope import check_row_counts, private_table, scope_of, text_columns_of
 from dpsql.errors import EngineError, UnknownName
 from dpsql.policy import Policy
 from dpsql.private import Private
@@ -63,6 +63,7 @@ class DuckDbEngine:
             catalog = Catalog(self._reader)
             self._sources = private_sources(catalog, policy)
             self._public = public_sources(catalog, policy, self._sources.values())
+            check_row_counts(policy, self.is_base_table)
         except Exception:
             self._reader.close()
             raise
@@ -159,6 +160,10 @@ class DuckDbEngine:
             index = TextIndex(self._reader, name, table, self._rows[table.name], text_columns)
             self._texts[table.name, text_columns] = index
         return index
+
+    def is_base_table(self, table: str) -> bool:
+        """Whether the table's rows are stored in this database, and it is no view."""
+        return self._sources[private_table(self._policy, table).name].is_base_table
 
     def fingerprint(self) -> str:
         """SHA-256 over the content of the private tables, whatever the row order, file or DuckDB version."""

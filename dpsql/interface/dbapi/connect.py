@@ -5,10 +5,10 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpsql.errors import InterfaceError, LedgerError, OperationalError, PolicyError
+from dpsql.errors import InterfaceError, LedgerError, OperationalError
 from dpsql.interface.dbapi.connection import Connection
 from dpsql.policy import Policy
-from dpsql.policy_file import dump_policy, load_policy
+from dpsql.policy_file import load_policy
 
 if TYPE_CHECKING:
     from dpsql.interface.dbapi.session_view import SessionView
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 MEMORY = ":memory:"
 _POLICY_SUFFIX = ".dpsql.toml"
 _LEDGER_SUFFIX = ".dpsql.ledger"
-_LONGEST_RULES = 100_000  # characters; beyond that a ledger keeps only the digest
 
 StrPath = str | PathLike[str]
 
@@ -128,7 +127,8 @@ def _open(database: Any, policy: Policy, ledger: Path | None, *, new_budget: boo
     Imported here, so that ``import dpsql`` does not load DuckDB, sqlglot and OpenDP.
     """
     from dpsql.engine.duckdb.engine import DuckDbEngine
-    from dpsql.ledger import MemoryLedger, SqliteLedger
+    from dpsql.interface.dbapi.ledger_header import ledger_header
+    from dpsql.ledger import MemoryLedger, SqliteLedger, stored_header
     from dpsql.mechanism import SystemEntropy
     from dpsql.public.locked_duckdb import DuckDbPublicSql
     from dpsql.session import open_session
@@ -138,13 +138,8 @@ def _open(database: Any, policy: Policy, ledger: Path | None, *, new_budget: boo
         engine = DuckDbEngine(database, policy)
         opened.callback(engine.close)
         public = DuckDbPublicSql(engine.public_table)
-        header = {
-            "policy": policy.digest,
-            "data": engine.fingerprint(),
-            "tables": " ".join(engine.table_fingerprints()),
-            "plan": make_plan(policy).to_json(),
-            **_rules(policy),
-        }
+        stored = {} if ledger is None else stored_header(ledger)
+        header = ledger_header(policy, engine, make_plan(policy), stored)
         record: MemoryLedger | SqliteLedger
         if ledger is None:
             record = MemoryLedger(header)
@@ -155,15 +150,6 @@ def _open(database: Any, policy: Policy, ledger: Path | None, *, new_budget: boo
         session: SessionView = open_session(engine, record, policy, public, SystemEntropy())
         opened.pop_all()  # from here on the session closes them
         return session
-
-
-def _rules(policy: Policy) -> dict[str, str]:
-    """The policy as text, defaults included: what an owner hears about when it no longer fits its ledger."""
-    try:
-        text = dump_policy(policy)
-    except PolicyError:  # made in Python, with a third of an epsilon
-        return {}
-    return {"rules": text} if len(text) <= _LONGEST_RULES else {}
 
 
 def _registry() -> "Registry":

@@ -1,0 +1,61 @@
+"""What the header of a session's ledger says of policy, data and plan, by the rules of the ledger that is there.
+
+A ledger keeps the rules that it was made by. What its header does not name is the rule of versions that did not write
+it down, so that every ledger stays readable, and none changes its meaning in silence.
+"""
+
+from collections.abc import Mapping
+
+from dpsql.accounting import Plan
+from dpsql.engine.protocol import Engine
+from dpsql.errors import LedgerError, PolicyError
+from dpsql.policy import Policy
+from dpsql.policy_file import dump_policy
+
+_LONGEST_RULES = 100_000  # characters; beyond that a ledger keeps only the digest
+
+
+def ledger_header(policy: Policy, engine: Engine, plan: Plan, stored: Mapping[str, str]) -> dict[str, str]:
+    """The header that the ledger must have: a new one's, or one that agrees with ``stored``. LedgerError: none can."""
+    return {
+        "policy": _policy_digest(policy, stored),
+        "data": engine.fingerprint(),
+        "tables": " ".join(engine.table_fingerprints()),
+        "plan": plan.to_json(),
+        "row_counts": "declared",
+        **_rules(policy),
+    }
+
+
+def _policy_digest(policy: Policy, stored: Mapping[str, str]) -> str:
+    """A ledger that does not say ``row_counts`` published, under replace-one, all counts that it took for public.
+
+    Nothing is set aside in its plan for measuring them, so it goes on only where its owner declares each of them.
+    """
+    if not stored or "row_counts" in stored or stored.get("policy") != policy.digest_without_row_counts:
+        return policy.digest
+    undeclared = [name for name in _published_before(policy) if policy.by_name[name.lower()].row_count != "public"]
+    if undeclared:
+        raise LedgerError(
+            f"this ledger published the exact number of rows of {', '.join(undeclared)}, as an earlier version did "
+            "under replace-one, and set nothing aside to measure it",
+            hint=f'if everybody may know it, and it is no view, add row_count = "public" under '
+            f"[tables.{undeclared[0]}]; else begin a new ledger with --ledger PATH --new-budget",
+        )
+    return policy.digest_without_row_counts
+
+
+def _published_before(policy: Policy) -> tuple[str, ...]:
+    """The tables whose row count was published without a word of the owner's."""
+    if policy.privacy.neighbors != "replace-one":
+        return ()
+    return tuple(t.name for t in policy.tables if t.unit is None and all(c.nullable for c in t.columns))
+
+
+def _rules(policy: Policy) -> dict[str, str]:
+    """The policy as text, defaults included: what an owner hears about when it no longer fits its ledger."""
+    try:
+        text = dump_policy(policy)
+    except PolicyError:  # made in Python, with a third of an epsilon
+        return {}
+    return {"rules": text} if len(text) <= _LONGEST_RULES else {}
