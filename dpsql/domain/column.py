@@ -1,7 +1,8 @@
 """Column domains: the public set of codes a column can take.
 
 A *finite* domain lists its values in order; code ``i`` stands for ``values[i]`` and the last code stands for NULL
-(unless the column is declared ``nullable = false``). A *text* domain has no list: its queries are sparse.
+(unless the column is declared ``nullable = false``); ``ordered`` says whether codes are in order of value,
+so that neighbours may be joined into intervals. A *text* domain has no list: its queries are sparse.
 Everything here is public.
 """
 
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import ClassVar, Literal
 
 from dpsql.errors import PolicyError
 
@@ -34,6 +35,7 @@ class IntegerDomain:
     nullable: bool = True
     kind: Literal["integer"] = field(default="integer", init=False)
     sql_type: Literal["BIGINT"] = field(default="BIGINT", init=False)
+    ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.low > self.high:
@@ -64,6 +66,7 @@ class NumberDomain:
     nullable: bool = True
     kind: Literal["number"] = field(default="number", init=False)
     sql_type: Literal["DOUBLE"] = field(default="DOUBLE", init=False)
+    ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if len(self.edges) < 2:
@@ -96,6 +99,7 @@ class CategoryDomain:
     nullable: bool = True
     kind: Literal["category"] = field(default="category", init=False)
     sql_type: Literal["VARCHAR"] = field(default="VARCHAR", init=False)
+    ordered: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not self.values:
@@ -118,6 +122,7 @@ class BooleanDomain:
     nullable: bool = True
     kind: Literal["boolean"] = field(default="boolean", init=False)
     sql_type: Literal["BOOLEAN"] = field(default="BOOLEAN", init=False)
+    ordered: ClassVar[bool] = False
     values: tuple[Value, ...] = field(default=(False, True), init=False)
 
     @property
@@ -140,6 +145,7 @@ class DateDomain:
     nullable: bool = True
     kind: Literal["date"] = field(default="date", init=False)
     sql_type: Literal["DATE"] = field(default="DATE", init=False)
+    ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.low > self.high:

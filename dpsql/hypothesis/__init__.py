@@ -1,10 +1,11 @@
 """Hypotheses: the public estimate of a table, and the measurements that it is fitted to."""
 
+from dpsql.confidence import error_bound
 from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, lesson_name
 from dpsql.hypothesis.bars.keyed_error import keyed_error
 from dpsql.hypothesis.components import told
 from dpsql.hypothesis.local.wide import WideHypothesis
-from dpsql.hypothesis.measurement import Axis, Measurement, coarsen, error_bound
+from dpsql.hypothesis.measurement import Axis, Measurement, coarsen
 from dpsql.hypothesis.model import TableModel
 from dpsql.hypothesis.partition import atoms
 from dpsql.hypothesis.projection import split_identity

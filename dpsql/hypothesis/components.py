@@ -23,7 +23,7 @@ PURE_CELLS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
-class Component:
+class Interaction:
     """The interaction of ``columns`` alone: ``values`` in counts, every mean along an axis 0, noise sd ``sigma``."""
 
     columns: Columns
@@ -93,7 +93,7 @@ def _shape(m: Measurement) -> tuple[dict[str, int], set[str]]:
     return {a.columns[0]: a.labels.size for a in m.axes}, {a.columns[0] for a in m.axes if a.difference}
 
 
-def components(measurements: Sequence[Measurement], order: dict[str, int]) -> list[Component]:
+def components(measurements: Sequence[Measurement], order: dict[str, int]) -> list[Interaction]:
     """The components of contingencies over single columns, every cell its own part, by size and then by ``order``.
 
     The mean over the contingencies that contain a set of columns is weighted by precision: the generalised least
@@ -111,7 +111,7 @@ def components(measurements: Sequence[Measurement], order: dict[str, int]) -> li
             part = weight * pure(table.sum(axis=summed)).transpose(in_order)
             weighted[columns] = weighted[columns] + part if columns in weighted else part
             precision[columns] = precision.get(columns, 0.0) + weight
-    found = [Component(c, weighted[c] / precision[c], precision[c] ** -0.5) for c in weighted]
+    found = [Interaction(c, weighted[c] / precision[c], precision[c] ** -0.5) for c in weighted]
     found = [c for c in found if min(c.values.shape) > 1]
     return sorted(found, key=lambda c: (len(c.columns), [order[n] for n in c.columns]))
 

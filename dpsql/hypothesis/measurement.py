@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil, prod, sqrt
+from math import prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -212,14 +212,3 @@ def _sum_parts(array: npt.NDArray[Any], axis: Axis) -> npt.NDArray[Any]:
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(axis.size))
     return np.add.reduceat(array[:, order], starts, axis=1)
-
-
-def error_bound(sd: float, fractional: bool = False) -> int:
-    """95 % half-width for a sum of released cells: ceil(1.96 sd), one more for a floored weighted query.
-
-    Rounding up keeps the coverage of a discrete Gaussian at .9503 or more; rounding down can fall to .79.
-
-    >>> error_bound(30.0), error_bound(30.0, fractional=True)
-    (59, 60)
-    """
-    return ceil(1.96 * sd) + fractional

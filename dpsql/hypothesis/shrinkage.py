@@ -6,7 +6,7 @@ their steps by it: what is noise in one of them is noise in all.
 
 import numpy as np
 
-from dpsql.hypothesis.components import Component, pure, pure_sigma
+from dpsql.hypothesis.components import Interaction, pure, pure_sigma
 from dpsql.query import Estimates
 
 FLOOR = 0.05
@@ -45,7 +45,7 @@ def shrunken_target(model: Estimates, values: Estimates, sigma: float) -> Estima
     return target * (float(model.sum()) / total) if total > _TINY else model
 
 
-def interaction_target(model: Estimates, component: Component) -> Estimates:
+def interaction_target(model: Estimates, component: Interaction) -> Estimates:
     """Where the fit moves one pure interaction: ``model`` with its marginals over fewer columns kept.
 
     A single column is followed without shrinkage: it has few cells and the most precise measurement.

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpsql.accounting import Plan
+from dpsql.confidence import DEVIATIONS
 from dpsql.engine.protocol import Engine
 from dpsql.errors import BudgetExhausted, InternalError
 from dpsql.hypothesis import Measurement, TableModel, error_bound
@@ -176,7 +177,7 @@ class Asker:
         reservation = None if state.net.hard_rounds == 0 else self._reserve_hard_round()
         if reservation is None:
             self._check_untested()
-            found = model.measured(query, state.bound / 1.96)
+            found = model.measured(query, state.bound / DEVIATIONS)
             return self._keep(query, untested(query, estimate, found, state.bound, charged))
         self._measurer.note(model, query)
         if self._is_hard(state, query, estimate, reservation):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from math import ceil, hypot
 from typing import Protocol
 
+from dpsql.confidence import DEVIATIONS
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import (
     Calibration,
@@ -23,7 +24,6 @@ from dpsql.hypothesis import (
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.query import LinearQuery
 
-RAW_LEVEL = 1.96
 FIRST_PAIRS = 8
 
 
@@ -75,10 +75,10 @@ class ErrorBars:
             return None
         found = bars.bound(query, self._factor)
         if found is None:  # too few tables to learn from: the noise of those that cover the query
-            found = max(1, ceil(RAW_LEVEL * bars.noise(query)))
+            found = max(1, ceil(DEVIATIONS * bars.noise(query)))
         # the row count is known to the simulations: its own noise reaches an answer in proportion
         share = max(model.estimate(query), 0.0) / self._total
-        spread = RAW_LEVEL * self._total_noise * min(share, 1.0)
+        spread = DEVIATIONS * self._total_noise * min(share, 1.0)
         return ceil(hypot(found, spread)) + (not query.is_indicator)
 
     def _bars(self, model: TableModel, warm: Sequence[Measurement]) -> tuple[Coverage, Calibration]:

@@ -12,6 +12,7 @@ from statistics import mean, median
 
 import numpy as np
 
+from dpsql.confidence import DEVIATIONS
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import PlannedContingency
 from dpsql.hypothesis.partition import LEAST_CELL
@@ -19,8 +20,6 @@ from dpsql.hypothesis.warm_start import ONE_WAY_SHARE
 from dpsql.query import LinearQuery
 from dpsql.session.warm_plan import MOST_COLUMNS, planned_contingencies, pure_precisions, pure_variance
 
-LEVEL = 1.96
-"""Half-width of a 95 % interval in sds."""
 OWN_MARGIN = 0.75
 """Questions get noise of their own where its sd is at most this share of the sd foreseen for the model's answers:
 these are foreseen without shrinkage, which only helps them."""
@@ -37,7 +36,7 @@ def own_noise_is_better(own_sd: float, model_sd: float) -> bool:
 
 def half_width(sd: float) -> int:
     """The 95 % half-width that is shown for an sd, in counts, at least 1."""
-    return max(1, ceil(LEVEL * sd))
+    return max(1, ceil(DEVIATIONS * sd))
 
 
 @dataclass(frozen=True)

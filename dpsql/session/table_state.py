@@ -9,6 +9,7 @@ from math import ceil, inf, prod, sqrt
 import numpy as np
 
 from dpsql.accounting import Net, Plan
+from dpsql.confidence import DEVIATIONS
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import (
     Axis,
@@ -201,7 +202,7 @@ class TableState:
             found = self.model.measured(query, self.accurate)
             return found if found is not None and found[1] <= self.accurate else None
         limit = MEASURED_SHARE * self.theta if self.net.hard_rounds else inf  # without tests, everything measured is
-        found = self.model.measured(query, limit / 1.96)
+        found = self.model.measured(query, limit / DEVIATIONS)
         return found if found is not None and error_bound(found[1], not query.is_indicator) <= limit else None
 
     def is_tested(self, query: LinearQuery) -> bool:

@@ -152,7 +152,6 @@ class WarmProgress(FirstTouch):
         one = self.measured.get((column,))
         # without the released 1-way (it was lost), cells are taken to weigh the same
         values = np.full(domain.size, self._total / domain.size) if one is None else one.values.astype(np.float64)
-        ordered = domain.kind in ("integer", "number", "date")
         noise = 0.0 if one is None else one.sigma
-        labels = atoms(values, noise, pair_sigma, self._total, ordered=ordered)
+        labels = atoms(values, noise, pair_sigma, self._total, ordered=domain.ordered)
         return Axis((column,), labels, int(labels.max()) + 1)

@@ -14,9 +14,10 @@ from math import ceil, prod, sqrt
 
 import numpy as np
 
+from dpsql.confidence import CONFIDENCE, DEVIATIONS
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.bars.coverage import Coverage
-from dpsql.hypothesis.bars.interactions import Contingency, Interactions
+from dpsql.hypothesis.bars.unseen_interactions import Contingency, UnseenInteractions
 from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.memo import Memo
 from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
@@ -33,7 +34,6 @@ QUERIES = 200
 """Random queries for each number of columns."""
 LEARNED_COLUMNS = 4
 """Bars are learned for queries over 1, 2, .. so many columns; those over more take the last."""
-LEVEL = 0.95
 _RIDGE = 1e-2
 FEATURES = 7
 _VERSION = 4  # of the lesson: a change of what is learned must change it
@@ -62,7 +62,7 @@ class Calibration:
     def __init__(self, coverage: Coverage, answer: Callable[[LinearQuery], float], contingency: Contingency) -> None:
         self._coverage = coverage
         self._answer = answer
-        self._interactions = Interactions(coverage, contingency)
+        self._interactions = UnseenInteractions(coverage, contingency)
         self._products: Memo[float] = Memo()
         self._regressions: dict[int, _Regression] = {}
 
@@ -70,7 +70,7 @@ class Calibration:
         """b* = ceil sqrt((1.15 p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + i^2)), at least 1.
 
         p: what simulations foresee. raw: the noise that covers the query, at most 10 (h + 1). h: the answer; 2 h is
-        chance in what pairs do not fix. i: what interactions of three columns and more may add (``Interactions``).
+        chance in what pairs do not fix. i: what ``UnseenInteractions`` of three columns and more may add.
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """
@@ -80,7 +80,7 @@ class Calibration:
         features, h, raw = self._describe(query)
         p = self._regressions[number].predict(features)
         kept = min(raw, RAW_TIMES * (h + 1.0))
-        squares = (factor * p) ** 2 + (1.96 * RAW_SHARE) ** 2 * (kept**2 + self._range(query) ** 2)
+        squares = (factor * p) ** 2 + (DEVIATIONS * RAW_SHARE) ** 2 * (kept**2 + self._range(query) ** 2)
         if number >= 3:
             squares += 2.0 * h + self._interactions.squared(query, h, raw)
         return max(1, ceil(sqrt(squares)))
@@ -154,7 +154,7 @@ class Calibration:
         penalty = _RIDGE * len(queries) * np.diag([0.0] + [1.0] * (design.shape[1] - 1))
         weights = np.linalg.solve(design.T @ design + penalty, design.T @ np.log(rms))
         ratios = np.abs(errors) / np.exp(design @ weights)[None, :]
-        self._regressions[number] = _Regression(weights, float(np.quantile(ratios, LEVEL)))
+        self._regressions[number] = _Regression(weights, float(np.quantile(ratios, CONFIDENCE)))
 
 
 def learn_calibration(
@@ -213,7 +213,7 @@ def _random_weights(table: TableDomain, column: str, rng: np.random.Generator) -
     domain = table.finite_domain(column)
     size, kind = domain.size, rng.random()
     out = np.zeros(size, dtype=np.int64)
-    if domain.kind in ("integer", "number", "date") and kind < _RANGES:
+    if domain.ordered and kind < _RANGES:
         low, high = sorted(rng.integers(0, size, 2).tolist())
         out[low : high + 1] = 1
     elif kind < _RANGES + _POINTS or size <= 2:

@@ -31,7 +31,7 @@ class _Facts:
 
 
 @dataclass(frozen=True, eq=False)
-class _Parts:
+class _Partition:
     """A partition of a column's cells that measurements use: ``widths`` are the cells of each part."""
 
     number: int
@@ -150,7 +150,7 @@ class Coverage:
             squares *= self._spread(*found, axis, parts) if known is None else known
         return sqrt(squares) if squares < inf else self.total
 
-    def _spread(self, factor: Factor, facts: _Facts, axis: Axis, parts: _Parts) -> float:
+    def _spread(self, factor: Factor, facts: _Facts, axis: Axis, parts: _Partition) -> float:
         share = factor.weights / factor.unit
         if not axis.is_cells:
             share = np.bincount(axis.labels, weights=share, minlength=axis.size) / parts.widths
@@ -214,14 +214,14 @@ class Coverage:
         return known
 
 
-def _partitions(measurements: Sequence[Measurement]) -> dict[int, _Parts]:
+def _partitions(measurements: Sequence[Measurement]) -> dict[int, _Partition]:
     """The partition of every axis, by the axis' identity (measurements keep them alive); equal ones are one."""
-    known: dict[tuple[str, bytes], _Parts] = {}
-    out: dict[int, _Parts] = {}
+    known: dict[tuple[str, bytes], _Partition] = {}
+    out: dict[int, _Partition] = {}
     for axis in (a for m in measurements for a in m.axes):
         key = (axis.columns[0], axis.labels.tobytes())
         if key not in known:
             widths = np.bincount(axis.labels, minlength=axis.size).astype(np.float64)
-            known[key] = _Parts(len(known), widths)
+            known[key] = _Partition(len(known), widths)
         out[id(axis)] = known[key]
     return out

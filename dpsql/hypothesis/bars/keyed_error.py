@@ -4,12 +4,10 @@ from math import ceil, hypot, inf, isfinite, sqrt
 
 import numpy as np
 
+from dpsql.confidence import DEVIATIONS, OUTSIDE
 from dpsql.hypothesis.model import TableModel
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
 from dpsql.query import Key, LinearQuery
-
-_NORMAL = 1.96
-_OUTSIDE = 0.05
 
 
 def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> int | None:
@@ -33,7 +31,7 @@ def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> i
     if not isfinite(sum(variances.values())):
         return None
     bias = sum(most[k] * sparse.bias(k) for k in variances)
-    spread = hypot(_NORMAL * sqrt(sum(variances.values())), bias)
+    spread = hypot(DEVIATIONS * sqrt(sum(variances.values())), bias)
     if not query.scope:
         return max(1, ceil(spread)) + rounding
     rows = {k: most[k] * sparse.weight(k) for k in variances}
@@ -45,8 +43,8 @@ def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> i
     # expected with every doubt in favour of more rows: those of each key, and the share that the finite columns have
     upper = sum(rows[k] + most[k] * (sparse.bias(k) or sqrt(sparse.variance(k))) for k in variances)
     expected = upper * min(1.0, finite_limit / model.total)
-    widest: float = max(estimate, min(sum(rows.values()) + spread, finite_limit, expected / _OUTSIDE) - estimate)
-    return max(1, ceil(min(hypot(_NORMAL * sqrt(mixed), share * bias), widest))) + rounding
+    widest: float = max(estimate, min(sum(rows.values()) + spread, finite_limit, expected / OUTSIDE) - estimate)
+    return max(1, ceil(min(hypot(DEVIATIONS * sqrt(mixed), share * bias), widest))) + rounding
 
 
 def _measured_variance(sparse: SparseHypothesis, query: LinearQuery, key: Key) -> float:

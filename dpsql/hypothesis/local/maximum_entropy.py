@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from dpsql.hypothesis.components import Component, pure
+from dpsql.hypothesis.components import Interaction, pure
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.shrinkage import interaction_target
 from dpsql.query import Estimates
@@ -67,7 +67,7 @@ def _add(tensor: Estimates, extra: Extra) -> None:
     model = tensor.sum(axis=summed)
     for axis, labels in enumerate(extra.labels):
         model = _sum_parts(model, labels, axis)
-    target = interaction_target(model, Component((), pure(extra.values), extra.sigma))
+    target = interaction_target(model, Interaction((), pure(extra.values), extra.sigma))
     ratio = target / np.maximum(model, _TINY)
     for axis, labels in enumerate(extra.labels):
         ratio = np.take(ratio, labels, axis=axis)

@@ -45,7 +45,7 @@ class _Level:
 
 
 @dataclass(frozen=True, eq=False)
-class _Step:
+class _LevelStep:
     """One level of one measurement: its interaction there, and the sd of that interaction's noise."""
 
     left: _Level
@@ -102,13 +102,13 @@ def _levels(masses: Estimates, base: Labels, measured: Labels, ordered: bool) ->
     return {size: _Level(to_measured, indicator(labels)) for size, labels in by_size.items()}
 
 
-def _steps(counts: PairCounts, left: dict[int, _Level], right: dict[int, _Level]) -> list[_Step]:
+def _steps(counts: PairCounts, left: dict[int, _Level], right: dict[int, _Level]) -> list[_LevelStep]:
     values = pure(counts.values.astype(np.float64))
     out = []
     for a, b in dict.fromkeys((a if a in left else 0, b if b in right else 0) for a, b in LEVELS):
         g, h = left[a], right[b]
         spread = np.outer(_part_variance(g.level), _part_variance(h.level))
-        out.append(_Step(g, h, g.level @ values @ h.level.T, counts.sigma * np.sqrt(spread)))
+        out.append(_LevelStep(g, h, g.level @ values @ h.level.T, counts.sigma * np.sqrt(spread)))
     return out
 
 
@@ -118,7 +118,7 @@ def _part_variance(member: Estimates) -> Estimates:
     return np.asarray(width * (1.0 - width / max(float(width.sum()), 1.0)))
 
 
-def _take(table: Estimates, step: _Step) -> None:
+def _take(table: Estimates, step: _LevelStep) -> None:
     g, h = step.left, step.right
     measured = g.measured @ table @ h.measured.T
     model = g.level @ measured @ h.level.T

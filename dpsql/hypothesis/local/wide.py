@@ -166,7 +166,7 @@ class WideHypothesis:
         return self.table.finite_domain(column).size
 
     def _ordered(self, column: str) -> bool:
-        return self.table.finite_domain(column).kind in ("integer", "number", "date")
+        return self.table.finite_domain(column).ordered
 
     # --- local models ------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from dpsql.hypothesis.components import Component, components, separable
+from dpsql.hypothesis.components import Interaction, components, separable
 from dpsql.hypothesis.measurement import Axis, Measurement, coarsen
 from dpsql.hypothesis.shrinkage import interaction_target, shrunken_target
 from dpsql.query import Estimates
@@ -43,14 +43,14 @@ def fit_tensor(
     return tensor
 
 
-def _sweep(tensor: Estimates, parts: Sequence[Component], sizes: Sequence[int], position: dict[str, int]) -> None:
+def _sweep(tensor: Estimates, parts: Sequence[Interaction], sizes: Sequence[int], position: dict[str, int]) -> None:
     for size in sizes:
         for part in parts:
             if len(part.columns) == size:
                 _step(tensor, part, position)
 
 
-def _step(tensor: Estimates, part: Component, position: dict[str, int]) -> None:
+def _step(tensor: Estimates, part: Interaction, position: dict[str, int]) -> None:
     kept = [position[c] for c in part.columns]
     summed = tuple(i for i in range(tensor.ndim) if i not in kept)
     model = summed_out(tensor, summed)

@@ -25,7 +25,7 @@ _TINY = 1e-300
 Contingency = Callable[[tuple[str, ...]], Estimates]
 
 
-class Interactions:
+class UnseenInteractions:
     """Deviations that a model's answers may have because of what its pairs leave out. ``contingency``: its counts."""
 
     def __init__(self, coverage: Coverage, contingency: Contingency) -> None:

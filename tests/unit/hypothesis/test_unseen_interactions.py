@@ -1,11 +1,11 @@
-"""Interactions of three columns: bars cover what pairs cannot show, and stay narrow where triples are known."""
+"""UnseenInteractions of three columns: bars cover what pairs cannot show, and stay narrow where triples are known."""
 
 import numpy as np
 import pytest
 
 from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration
 from dpsql.hypothesis.bars.coverage import Coverage
-from dpsql.hypothesis.bars.interactions import Interactions
+from dpsql.hypothesis.bars.unseen_interactions import UnseenInteractions
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.query import Factor, LinearQuery, linear_query
@@ -69,8 +69,8 @@ def test_bars_cover_a_parity_that_pairs_do_not_show() -> None:
     assert max(bounds) <= 2.0 * float(np.median(off))
 
 
-def interactions(found: list[Measurement]) -> Interactions:
-    return Interactions(Coverage(TABLE, float(TOTAL), found), flat)
+def interactions(found: list[Measurement]) -> UnseenInteractions:
+    return UnseenInteractions(Coverage(TABLE, float(TOTAL), found), flat)
 
 
 def test_a_cell_may_be_off_by_its_own_rows_and_sums_by_less() -> None:
@@ -119,7 +119,7 @@ def test_a_model_with_hardly_any_row_in_a_value_has_finite_bars(rows: float) -> 
     def contingency(columns: tuple[str, ...]) -> np.ndarray:
         return marginal(cells, "abcd", columns)
 
-    bars = Interactions(Coverage(TABLE, float(TOTAL), pairs_of(FLAT, 30.0)), contingency)
+    bars = UnseenInteractions(Coverage(TABLE, float(TOTAL), pairs_of(FLAT, 30.0)), contingency)
     query = over({"a": [0], "b": [1, 2], "c": [3]})
     assert bars.squared(query, 0.0, 30.0) == 0.0
     assert 0.0 < bars.squared(query, 10.0, 30.0) < 1e3

@@ -1,0 +1,25 @@
+"""How sure error bars are: one confidence for all of them, and what it is in standard deviations of a Gaussian. Public.
+
+It stands at the bottom because bars are made in many rooms (releases, models, forecasts), and an analyst who compares
+two of them must not compare two confidences.
+"""
+
+from math import ceil
+
+CONFIDENCE = 0.95
+"""The share of error bars that hold the truth, at least."""
+OUTSIDE = 0.05
+"""The share of those that do not, at most; written out because 1 - .95 is another float than .05."""
+DEVIATIONS = 1.96
+"""The half-width of a Gaussian's 95 % interval, in its standard deviations."""
+
+
+def error_bound(sd: float, fractional: bool = False) -> int:
+    """95 % half-width for a sum of released cells: ceil(1.96 sd), one more for a floored weighted query.
+
+    Rounding up keeps the coverage of a discrete Gaussian at .9503 or more; rounding down can fall to .79.
+
+    >>> error_bound(30.0), error_bound(30.0, fractional=True)
+    (59, 60)
+    """
+    return ceil(DEVIATIONS * sd) + fractional
