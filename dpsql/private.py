@@ -1,4 +1,8 @@
-"""``Private[T]`` holds a value that has not been released."""
+"""``Private[T]`` holds a value that has not been released.
+
+Code between the engine and the mechanism must hand private values on without looking at them. Wrapped in this type they
+can be transformed, but not printed, iterated or pickled; what opens them is one word, which a test looks for.
+"""
 
 from collections.abc import Callable
 from typing import Generic, NoReturn, TypeVar

@@ -1,4 +1,8 @@
-"""Privacy accounting: curves, plans and the filter. Pure functions and frozen values; no randomness, no data."""
+"""Privacy accounting: curves, plans and the filter. Pure functions and frozen values; no randomness, no data.
+
+A reader who doubts the privacy claim can check this package alone: nothing in it can touch a row, draw a coin or open a
+file. The theorems are in docs/privacy.md.
+"""
 
 from dpsql.accounting.accountant import Accountant
 from dpsql.accounting.calibration import calibrate

@@ -1,4 +1,8 @@
-"""The accountant: the privacy filter of a frozen plan, as a value. It refuses before data are touched. Public."""
+"""The accountant: the privacy filter of a frozen plan, as a value. It refuses before data are touched. Public.
+
+It stands apart from the ledger so that the decision is arithmetic on values: the ledger asks it under its write lock, a
+dry run asks it before any work, and both get the same answer.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,4 +1,8 @@
-"""Rounding of noise scales and slopes to fractions of few bits, always to the private side. Public."""
+"""Rounding of noise scales and slopes to fractions of few bits, always to the private side. Public.
+
+A plan must be the same numbers in floats, in fractions and in a ledger's text. So what the search finds is moved to
+numbers that a double holds exactly, always towards more noise and a flatter test.
+"""
 
 import math
 from fractions import Fraction

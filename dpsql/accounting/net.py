@@ -1,4 +1,8 @@
-"""The net: the test and the measurement of a hard round, scaled to a table's sensitivity. Public numbers."""
+"""The net: the test and the measurement of a hard round, scaled to a table's sensitivity. Public numbers.
+
+The plan is made once, for changes of one count; tables differ in how much one unit can change them. This is the one
+place that scales the test, its threshold and its certified bound, so that no table is scaled twice or not at all.
+"""
 
 import math
 from dataclasses import dataclass

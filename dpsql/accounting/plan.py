@@ -1,4 +1,8 @@
-"""The plan: (epsilon, delta) turned once into budgets for tests and for noise, and their shares. Public, frozen."""
+"""The plan: (epsilon, delta) turned once into budgets for tests and for noise, and their shares. Public, frozen.
+
+It checks itself whenever it is made, also when it is read from a ledger: whatever a search proposed or an editor
+changed, a plan that spends more than (epsilon, delta) cannot exist.
+"""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""The threshold of a key selection: how large a noisy count must be for its key to be shown. Public, exact."""
+"""The threshold of a key selection: how large a noisy count must be for its key to be shown. Public, exact.
+
+Showing a string is the one step whose privacy rests on delta and not on noise alone, so its threshold is computed here
+exactly, apart from the sampler that uses it.
+"""
 
 from decimal import Decimal
 from fractions import Fraction

@@ -1,4 +1,8 @@
-"""Calls of DuckDB whose failures become our own errors, and the settings of a locked connection."""
+"""Calls of DuckDB whose failures become our own errors, and the settings of a locked connection.
+
+A message of DuckDB's may quote a row's value, and Python keeps the cause of an error beside it. What fails in a call of
+ours is said anew here, and the cause is cut off.
+"""
 
 from collections.abc import Callable
 from typing import TypeVar

@@ -1,4 +1,7 @@
-"""Identifiers and literals of DuckDB's dialect. Public; analyst text never passes through here."""
+"""Identifiers and literals of DuckDB's dialect. Public; analyst text never passes through here.
+
+Every piece of SQL that we write ourselves is put together from these, so that a table named ``x; DROP`` is a name.
+"""
 
 from collections.abc import Iterable
 

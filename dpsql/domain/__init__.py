@@ -1,4 +1,8 @@
-"""Column and table domains: the public universe that queries, contingencies and hypotheses share."""
+"""Column and table domains: the public universe that queries, contingencies and hypotheses share.
+
+Everything above agrees on a column's codes by asking these classes, so that a count, a weight and a printed group can
+never be out of step by one cell.
+"""
 
 from dpsql.domain.column import (
     EXACT_BELOW,

@@ -1,4 +1,8 @@
-"""A private table as the analyst may know it: declared columns and the privacy unit. All of it is public."""
+"""A private table as the analyst may know it: declared columns and the privacy unit. All of it is public.
+
+It is what a policy says of one table and no more: the layers between policy and engine need the columns and the privacy
+unit, not the budget.
+"""
 
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,4 +1,8 @@
-"""Contingencies that were counted once: an LRU bounded by bytes, where a smaller scope is a sum over a larger one."""
+"""Contingencies that were counted once: an LRU bounded by bytes, where a smaller scope is a sum over a larger one.
+
+Repeated scopes are the common case and must not scan again. What is held is private, so it is bounded by bytes and
+handed out as ``Private`` alone.
+"""
 
 from collections import OrderedDict
 from collections.abc import Iterator

@@ -1,4 +1,8 @@
-"""The only private questions dpsql ever asks: counts by codes of the public domain and by strings."""
+"""The only private questions dpsql ever asks: counts by codes of the public domain and by strings.
+
+An engine is trusted with the rows and with nothing else: it sees no SQL, no budget and no noise. Another database is
+another class with these methods, and tests/contracts/engine_contract.py says in tests what they mean.
+"""
 
 from typing import Protocol
 

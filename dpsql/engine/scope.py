@@ -1,4 +1,8 @@
-"""Names that an engine is asked for, checked against the policy. The front end has bound them already."""
+"""Names that an engine is asked for, checked against the policy. The front end has bound them already.
+
+Engines check again what the front end has checked: a wrong name must fail before a scan, not in it, and every engine
+must say the same.
+"""
 
 from collections.abc import Callable
 

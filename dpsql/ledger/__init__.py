@@ -1,4 +1,8 @@
-"""The durable record of everything released and spent."""
+"""The durable record of everything released and spent.
+
+Privacy over restarts is only as good as this record: what it holds counts as spent, what it does not hold was never
+shown.
+"""
 
 from dpsql.ledger.event import Event, Kind, Payload, Totals
 from dpsql.ledger.memory import MemoryLedger

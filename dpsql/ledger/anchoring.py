@@ -1,4 +1,8 @@
-"""One ledger's ties to the registry: is this the latest state that the machine has seen, and how far is it now?"""
+"""One ledger's ties to the registry: is this the latest state that the machine has seen, and how far is it now?
+
+A ledger cannot notice by itself that it is an old copy. It stands between the ledger and the machine's registry so that
+each can be tested, and can fail, alone.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

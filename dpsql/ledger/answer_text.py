@@ -1,4 +1,7 @@
-"""Answers as JSON text and back, exactly: integers stay integers, floats keep every bit."""
+"""Answers as JSON text and back, exactly: integers stay integers, floats keep every bit.
+
+An equal question gets the equal answer after a restart, to the last bit; hence a format of its own and not ``repr``.
+"""
 
 import json
 from collections.abc import Iterable

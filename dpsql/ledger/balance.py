@@ -1,4 +1,7 @@
-"""Spent and reserved units as a fold over events; the same rules for every ledger. Everything here is public."""
+"""Spent and reserved units as a fold over events; the same rules for every ledger. Everything here is public.
+
+Spending is what the events say, not a number kept beside them. Replayed, live and in memory it is this one fold.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace

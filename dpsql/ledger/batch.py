@@ -1,4 +1,7 @@
-"""The records that one transaction is about to append, with the state that they lead to."""
+"""The records that one transaction is about to append, with the state that they lead to.
+
+Memory must not run ahead of the disk: what a transaction would change is collected here, and dropped with it.
+"""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field

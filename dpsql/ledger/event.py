@@ -1,4 +1,7 @@
-"""What the ledger records: reservations, hard rounds, releases. Everything in an event is public."""
+"""What the ledger records: reservations, hard rounds, releases. Everything in an event is public.
+
+These few words are the whole vocabulary between the session and any ledger; what is not one of them cannot be recorded.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""The verified reading of a ledger's file: its chain, its balance, and how far both have been followed."""
+"""The verified reading of a ledger's file: its chain, its balance, and how far both have been followed.
+
+Other processes append to the same file. Following them, and noticing that what was read before has changed, is one job,
+done before every append.
+"""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

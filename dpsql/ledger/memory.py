@@ -1,4 +1,7 @@
-"""The ledger's twin in memory, for tests and ``ledger=":memory:"``: same rules, nothing survives the process."""
+"""The ledger's twin in memory, for tests and ``ledger=":memory:"``: same rules, nothing survives the process.
+
+The contract tests run on both, so that tests of the session may use this one and believe what they see.
+"""
 
 import json
 import os

@@ -1,4 +1,8 @@
-"""Everything between a path and an open ledger file: creation, identity, and refusals that say what to do."""
+"""Everything between a path and an open ledger file: creation, identity, and refusals that say what to do.
+
+Most of what can go wrong with a ledger goes wrong here: another policy, other data, an older copy, a file that is none.
+Each is refused with what an owner can do.
+"""
 
 import json
 import secrets

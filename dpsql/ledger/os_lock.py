@@ -1,4 +1,8 @@
-"""Advisory file locks of the operating system, which vanish with the process that holds them."""
+"""Advisory file locks of the operating system, which vanish with the process that holds them.
+
+SQLite's locks end with a transaction; whether a session is still alive needs a lock that ends with the process, however
+it ends.
+"""
 
 import fcntl
 import os

@@ -1,4 +1,8 @@
-"""The ledger as the session sees it: check, then durably append, then reveal (docs/privacy.md)."""
+"""The ledger as the session sees it: check, then durably append, then reveal (docs/privacy.md).
+
+Both ledgers keep it, and tests/contracts/ledger_contract.py says in tests what it promises. The order of its three
+calls is what makes a kill at any moment harmless.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager

@@ -1,4 +1,8 @@
-"""An event as it is stored, and the SHA-256 chain that ties each record to all records before it."""
+"""An event as it is stored, and the SHA-256 chain that ties each record to all records before it.
+
+A damaged or edited file must be noticed. Each record's digest covers all before it, so the last one vouches for the
+whole.
+"""
 
 import hashlib
 import json

@@ -1,4 +1,7 @@
-"""What differs between the rules that a ledger was created with and those it is opened with. Public."""
+"""What differs between the rules that a ledger was created with and those it is opened with. Public.
+
+An owner whose ledger is refused should not have to compare two files: the message names the keys.
+"""
 
 _SHOWN = 3
 _WIDTH = 60

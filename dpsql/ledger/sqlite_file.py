@@ -1,4 +1,8 @@
-"""One connection to one SQLite file: checked settings, safe across forks, errors in dpsql's words."""
+"""One connection to one SQLite file: checked settings, safe across forks, errors in dpsql's words.
+
+A setting that SQLite silently ignores would make "durable" a wish, so the ones that matter are read back; and no
+message of SQLite's is shown untranslated.
+"""
 
 import ctypes
 import os

@@ -1,4 +1,7 @@
-"""The ledger's file: its tables, its creation in one atomic step, and the check that it is one."""
+"""The ledger's file: its tables, its creation in one atomic step, and the check that it is one.
+
+A ledger must exist whole or not at all, also when the process dies while it is created.
+"""
 
 import os
 import secrets

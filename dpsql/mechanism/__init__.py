@@ -1,4 +1,7 @@
-"""The only code that sees unreleased values: the test, the measurement, and where their randomness comes from."""
+"""The only code that sees unreleased values: the test, the measurement, and where their randomness comes from.
+
+It is small so that it can be read as a whole: a test searches the package for ``reveal`` and allows it here alone.
+"""
 
 from dpsql.mechanism.entropy import Entropy, SystemEntropy
 from dpsql.mechanism.key_selection import select_keys

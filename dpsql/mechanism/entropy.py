@@ -1,4 +1,8 @@
-"""Where noise comes from. ``SystemEntropy`` is the only source outside the tests; nothing here can be seeded."""
+"""Where noise comes from. ``SystemEntropy`` is the only source outside the tests; nothing here can be seeded.
+
+Randomness is an argument everywhere, so that tests can pass their own; nothing that a user of the package can reach
+passes any other than this.
+"""
 
 import math
 import secrets

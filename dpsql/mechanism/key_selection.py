@@ -1,4 +1,8 @@
-"""Key selection: which strings of a column may be shown. Their counts are measured afterwards, with other noise."""
+"""Key selection: which strings of a column may be shown. Their counts are measured afterwards, with other noise.
+
+It is the only release whose output is strings of private rows. What was compared is dropped at once: given that a key
+was shown, that noise is not centred.
+"""
 
 from fractions import Fraction
 

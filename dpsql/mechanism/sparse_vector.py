@@ -1,4 +1,8 @@
-"""The two-sided test of an estimate: is the private answer close to it? Sparse vector without threshold noise."""
+"""The two-sided test of an estimate: is the private answer close to it? Sparse vector without threshold noise.
+
+One hard outcome must be all that a query can cost, although two tests may be made. The order of the two, and that the
+second is made only after an easy first, is the argument, and stands in one function.
+"""
 
 from enum import Enum
 

@@ -1,4 +1,8 @@
-"""The owner's policy as frozen values (the TOML file is read by ``dpsql.policy_file``)."""
+"""The owner's policy as frozen values (the TOML file is read by ``dpsql.policy_file``).
+
+Everything below the file format works with these values, so that a policy made in Python and one read from TOML are the
+same.
+"""
 
 from dpsql.policy.policy import RETIRED_STRATEGIES, Mechanism, Neighbors, Policy, Privacy, WhenSpent
 

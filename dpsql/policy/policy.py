@@ -1,4 +1,8 @@
-"""The owner's policy as a frozen value: privacy parameters, mechanism choices, private and public tables. Public."""
+"""The owner's policy as a frozen value: privacy parameters, mechanism choices, private and public tables. Public.
+
+A ledger is bound to it by its digest; hence it is frozen, compares by value, and holds nothing that differs between
+machines.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

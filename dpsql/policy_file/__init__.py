@@ -1,4 +1,8 @@
-"""The owner's policy file: read, written back, and drafted from a schema."""
+"""The owner's policy file: read, written back, and drafted from a schema.
+
+Only this package knows TOML. It refuses whole files with the key's path, since a policy that is half understood
+protects nobody.
+"""
 
 from dpsql.policy_file.draft import draft_policy, with_advice
 from dpsql.policy_file.dump import dump_policy

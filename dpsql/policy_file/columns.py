@@ -1,4 +1,7 @@
-"""One column of the policy file: its keys, turned into a column domain."""
+"""One column of the policy file: its keys, turned into a column domain.
+
+One function for each kind of column; a kind that is added to ``dpsql.domain`` is read here.
+"""
 
 import sys
 from collections.abc import Callable

@@ -1,4 +1,8 @@
-"""A first policy for the owner to correct, drafted from the database's schema."""
+"""A first policy for the owner to correct, drafted from the database's schema.
+
+An owner who starts from an empty file forgets columns. The draft lists all of them, marks what is guessed, and looks at
+no row unless it is asked to.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

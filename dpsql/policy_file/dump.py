@@ -1,4 +1,8 @@
-"""A policy written back as TOML, so that reading the text gives an equal policy."""
+"""A policy written back as TOML, so that reading the text gives an equal policy.
+
+A ledger keeps the policy's text to say later which key was changed; reading the text must therefore give the equal
+policy.
+"""
 
 from decimal import Decimal
 from fractions import Fraction

@@ -1,4 +1,8 @@
-"""Reading a TOML table key by key: every complaint names the key's path."""
+"""Reading a TOML table key by key: every complaint names the key's path.
+
+Unknown and misspelt keys are the usual mistake, and silence about them the dangerous one: they are refused, with the
+likeliest correction.
+"""
 
 import json
 import re

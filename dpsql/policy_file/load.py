@@ -1,4 +1,7 @@
-"""The policy file, TOML version 1, read into a ``Policy``. docs/policy.md describes every key."""
+"""The policy file, TOML version 1, read into a ``Policy``. docs/policy.md describes every key.
+
+An owner's mistake is cheapest here: ranges are checked with the key's path before anything is made of the values.
+"""
 
 import tomllib
 from decimal import Decimal, InvalidOperation

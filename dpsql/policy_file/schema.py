@@ -1,4 +1,7 @@
-"""What a draft is made from: tables and columns as the database's catalog describes them, no data."""
+"""What a draft is made from: tables and columns as the database's catalog describes them, no data.
+
+It keeps the draft apart from the engine: one reads the catalog, the other writes text, and both can be tested alone.
+"""
 
 from typing import NamedTuple
 

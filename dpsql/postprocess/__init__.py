@@ -1,4 +1,8 @@
-"""Post-processing of released numbers: nothing here sees a private value, nothing here is charged."""
+"""Post-processing of released numbers: nothing here sees a private value, nothing here is charged.
+
+What is done to released numbers costs nothing and needs no proof; keeping it out of the session keeps the session's
+steps countable.
+"""
 
 from dpsql.postprocess.combine import combine, divide, merged_source
 from dpsql.postprocess.released import HIGH, LOW, ROW, arrow_array, released_table

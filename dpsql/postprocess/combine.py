@@ -1,4 +1,8 @@
-"""From answers to the numbers of an aggregate: affine forms and ratios, with their error bounds. Post-processing."""
+"""From answers to the numbers of an aggregate: affine forms and ratios, with their error bounds. Post-processing.
+
+Errors of combined numbers are easily forgotten or added up wrongly. They are worked out here, where the terms of an
+aggregate are still known, and travel with the value.
+"""
 
 from collections.abc import Callable, Sequence
 

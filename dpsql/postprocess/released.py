@@ -1,4 +1,8 @@
-"""Released tables: a block's answers as an Arrow table that the outer statement runs on. All public."""
+"""Released tables: a block's answers as an Arrow table that the outer statement runs on. All public.
+
+HAVING, ORDER BY, windows and joins need no rules of ours once the block's answers are a table: DuckDB runs them. This
+is where numbers become that table.
+"""
 
 from collections.abc import Sequence
 from typing import Any

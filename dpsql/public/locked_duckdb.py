@@ -1,4 +1,8 @@
-"""A locked, empty, in-memory DuckDB for public work: predicates over public values, outer statements, lookups."""
+"""A locked, empty, in-memory DuckDB for public work: predicates over public values, outer statements, lookups.
+
+DuckDB itself decides what an expression means, so that no second implementation can disagree with it. It is empty, has
+no files and no network, and every piece of work is limited in time and memory, since the text may come from anybody.
+"""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,8 @@
-"""Linear queries, their normal form, and affine forms of them."""
+"""Linear queries, their normal form, and affine forms of them.
+
+Between SQL above and counting below stands one kind of question. Both the private data and the public model answer it,
+and neither needs to know where it came from.
+"""
 
 from dpsql.query.canonical import linear_query, sort_key
 from dpsql.query.form import Form, Term

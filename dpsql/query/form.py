@@ -1,4 +1,8 @@
-"""Affine forms of linear queries: what one aggregate of one group asks for."""
+"""Affine forms of linear queries: what one aggregate of one group asks for.
+
+``AVG`` and ``COUNT(*) - COUNT(x)`` are not linear queries with weights in [0, 1]; combinations of such queries they
+are. The test and the ledger only ever see the queries.
+"""
 
 from dataclasses import dataclass
 

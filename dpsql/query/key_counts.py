@@ -1,4 +1,7 @@
-"""How often each string of a text column occurs: what a key selection works on. Private until it is released."""
+"""How often each string of a text column occurs: what a key selection works on. Private until it is released.
+
+It has no repr, for it holds strings of private rows; it travels only inside ``Private``.
+"""
 
 from dataclasses import dataclass
 

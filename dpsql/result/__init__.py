@@ -1,4 +1,8 @@
-"""Released numbers, result tables, budget and explanations: everything an analyst may see."""
+"""Released numbers, result tables, budget and explanations: everything an analyst may see.
+
+These are the types that leave the session. They know neither engine nor ledger, so rendering them cannot reach a
+private value.
+"""
 
 from dpsql.result.answer import EXACT_ZERO, Answer, ErrorKind, Source
 from dpsql.result.budget import Budget, TableOutlook

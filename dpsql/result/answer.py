@@ -1,4 +1,7 @@
-"""Released numbers: a value with its error bound, where it came from and what it charged. All public."""
+"""Released numbers: a value with its error bound, where it came from and what it charged. All public.
+
+A number without its error invites to be read as exact, so the two are never apart from the moment of release.
+"""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,8 @@
-"""What the session has spent, for display; the guarantee itself is the plan's and is fixed. Public."""
+"""What the session has spent, for display; the guarantee itself is the plan's and is fixed. Public.
+
+What owners read are purses: hard rounds and row counts left. A share of epsilon is made from them for people who expect
+one.
+"""
 
 from dataclasses import dataclass
 

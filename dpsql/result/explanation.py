@@ -1,4 +1,8 @@
-"""The public plan of a statement: what it would ask, from where it would be answered, what it could charge at most."""
+"""The public plan of a statement: what it would ask, from where it would be answered, what it could charge at most.
+
+An analyst can ask what a question would cost before asking it. That answer is public, so it has a type of its own,
+which no engine can fill.
+"""
 
 from dataclasses import dataclass
 

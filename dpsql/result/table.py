@@ -1,4 +1,8 @@
-"""What a statement returns: an Arrow table of released values, and an answer for each released number in it."""
+"""What a statement returns: an Arrow table of released values, and an answer for each released number in it.
+
+Rows can be sorted, filtered and cut by the outer statement; the answers must still lie beside the numbers they belong
+to.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

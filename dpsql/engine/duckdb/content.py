@@ -1,4 +1,8 @@
-"""A canonical text of a row, the same in every version of DuckDB: for fingerprints and the choice of a unit's rows."""
+"""A canonical text of a row, the same in every version of DuckDB: for fingerprints and the choice of a unit's rows.
+
+A ledger outlives versions of DuckDB, whose rendering of floats and timestamps is not promised to stay the same; so what
+is digested is fixed here.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""What ``dpsql init`` needs to draft a policy: the schema, and, only on the owner's explicit wish, the data."""
+"""What ``dpsql init`` needs to draft a policy: the schema, and, only on the owner's explicit wish, the data.
+
+It reads values, if the owner wishes it, and shows them as they are; so it is kept out of the engine that sessions hold.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path

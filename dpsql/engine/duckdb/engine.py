@@ -1,4 +1,8 @@
-"""The private engine on DuckDB: counts rows by codes of the public domain, and nothing else."""
+"""The private engine on DuckDB: counts rows by codes of the public domain, and nothing else.
+
+It answers three questions (``dpsql.engine.protocol``) and owns the caches that make them cheap. No text of an analyst's
+ever gets here: scopes are columns of the policy, keys are values.
+"""
 
 from hashlib import sha256
 from math import prod

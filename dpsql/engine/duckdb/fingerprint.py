@@ -1,4 +1,7 @@
-"""The identity of the data: what the ledger is bound to. Private: a digest of rows must not be shown to analysts."""
+"""The identity of the data: what the ledger is bound to. Private: a digest of rows must not be shown to analysts.
+
+Without it a copy, an alias or another path would begin a second budget on the same people (docs/decisions/0005).
+"""
 
 from hashlib import sha256
 

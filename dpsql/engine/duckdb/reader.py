@@ -1,4 +1,7 @@
-"""Running our own SQL on the private connection: every failure becomes an ``EngineError`` without the engine's text."""
+"""Running our own SQL on the private connection: every failure becomes an ``EngineError`` without the engine's text.
+
+Errors of a database quote values. Here they end: what failed is said in our words, and the cause is cut off.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
