@@ -1,4 +1,8 @@
-"""Hypotheses: the public estimate of a table, and the measurements that it is fitted to."""
+"""Hypotheses: the public estimate of a table, and the measurements that it is fitted to.
+
+Everything in here is made of released numbers, so it is free, public, and may be as clever as it likes: a bad model
+costs accuracy, never privacy.
+"""
 
 from dpsql.confidence import error_bound
 from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, lesson_name

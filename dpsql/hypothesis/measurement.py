@@ -1,4 +1,8 @@
-"""Measurements: released noisy contingencies, over the cells of a scope or over coarser parts of it. All public."""
+"""Measurements: released noisy contingencies, over the cells of a scope or over coarser parts of it. All public.
+
+It is the only thing that models learn from and the only thing replayed from a ledger, so all of them agree on its
+shape: axes with parts, integer values, one sigma.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

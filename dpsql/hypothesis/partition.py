@@ -1,4 +1,8 @@
-"""Partitions of a column's cells into parts of similar weight: nested, deterministic, from released numbers. Public."""
+"""Partitions of a column's cells into parts of similar weight: nested, deterministic, from released numbers. Public.
+
+A pair of columns with hundreds of values cannot be measured cell by cell. How to cut a column is decided from released
+counts, the same way in every session, since a replayed ledger must find the same parts.
+"""
 
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush

@@ -1,4 +1,8 @@
-"""The warm start: which contingencies are measured before any question, with which shares. Public numbers only."""
+"""The warm start: which contingencies are measured before any question, with which shares. Public numbers only.
+
+Which contingencies are worth their noise can be told from domain sizes alone. It stands with the models because they
+decide what is worth knowing; the session decides when it is paid.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

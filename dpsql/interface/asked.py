@@ -1,4 +1,8 @@
-"""One statement asked, with what it took: time and budget."""
+"""One statement asked, with what it took: time and budget.
+
+What a statement charged shows in the budget before and after it, not in its rows: HAVING may drop the very row that was
+paid for.
+"""
 
 import time
 from dataclasses import dataclass

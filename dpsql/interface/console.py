@@ -1,4 +1,8 @@
-"""The two streams of the command line: results on standard output, everything else on standard error."""
+"""The two streams of the command line: results on standard output, everything else on standard error.
+
+Scripts read standard output. Progress, notes and errors must never mix with results, and a terminal that cannot show a
+sign must not stop them.
+"""
 
 import io
 import os

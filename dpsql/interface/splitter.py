@@ -1,4 +1,7 @@
-"""A text of several statements cut at the semicolons that end them: strings, names and comments may hold others."""
+"""A text of several statements cut at the semicolons that end them: strings, names and comments may hold others.
+
+The shell must know when an input is complete and a batch where a statement ends, before any of them is parsed.
+"""
 
 import re
 from dataclasses import dataclass, field

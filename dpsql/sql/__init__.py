@@ -1,4 +1,8 @@
-"""The SQL front end: text and parameters become blocks of linear queries and an outer statement, or a refusal."""
+"""The SQL front end: text and parameters become blocks of linear queries and an outer statement, or a refusal.
+
+It knows declared columns and public values, no data and no budget: what it refuses is refused before anything could be
+spent.
+"""
 
 from dpsql.sql.counting.key_source import ReleasedKeys
 from dpsql.sql.frontend import FrontEnd, lower

@@ -1,4 +1,7 @@
-"""The SQL front end: text and parameters to a lowered statement, or a refusal that costs nothing."""
+"""The SQL front end: text and parameters to a lowered statement, or a refusal that costs nothing.
+
+One door for every text: limits, parsing, binding and lowering in this order, with what was read before remembered.
+"""
 
 from collections.abc import Hashable, Mapping
 from typing import NamedTuple

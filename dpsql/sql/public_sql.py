@@ -1,4 +1,7 @@
-"""What the SQL front end needs from DuckDB: evaluating over public values, and running outer statements."""
+"""What the SQL front end needs from DuckDB: evaluating over public values, and running outer statements.
+
+The front end may not import DuckDB; what it needs from it is written down here, and tests can pass something smaller.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

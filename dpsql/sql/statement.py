@@ -1,4 +1,8 @@
-"""What lowering produces: blocks of released numbers and the outer statement over them. All public."""
+"""What lowering produces: blocks of released numbers and the outer statement over them. All public.
+
+The session answers blocks and runs the rest without knowing any syntax tree; these types are all that it sees of a
+statement.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

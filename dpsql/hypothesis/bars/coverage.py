@@ -1,4 +1,8 @@
-"""Which measurements cover a query, with what noise, and where their parts cut it. Public."""
+"""Which measurements cover a query, with what noise, and where their parts cut it. Public.
+
+The features from which errors are learned, and the raw noise that a bar never quite forgets, are both about which
+contingencies stand behind a query.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,8 @@
-"""Error bars of answers about strings: what is known of each listed key, and Frechet's bounds for its cells. Public."""
+"""Error bars of answers about strings: what is known of each listed key, and Frechet's bounds for its cells. Public.
+
+Strings have no simulation: most of them were never seen. What bounds their error are inequalities, kept apart from what
+is learned.
+"""
 
 from math import ceil, hypot, inf, isfinite, sqrt
 

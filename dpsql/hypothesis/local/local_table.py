@@ -1,4 +1,7 @@
-"""A local model: counts over parts of a few columns, and queries against it. Public."""
+"""A local model: counts over parts of a few columns, and queries against it. Public.
+
+Most questions meet columns that were asked about before; the model of a set of columns is made once and queried often.
+"""
 
 from collections.abc import Sequence
 

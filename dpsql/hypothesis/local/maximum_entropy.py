@@ -1,4 +1,7 @@
-"""Maximum-entropy model of a few columns from their clean pairs, without any tensor over the universe. Public."""
+"""Maximum-entropy model of a few columns from their clean pairs, without any tensor over the universe. Public.
+
+Pairs say nothing of three columns together. Of all models that agree with them, the one that adds least is taken.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""Cleaned 1-way tables: generalised least squares over everything that projects on one column. Public."""
+"""Cleaned 1-way tables: generalised least squares over everything that projects on one column. Public.
+
+A column is measured alone and again in every pair. Combining all of it makes the best known numbers of the model, to
+which pairs are then fitted.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

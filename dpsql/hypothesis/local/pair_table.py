@@ -1,4 +1,8 @@
-"""Cleaned 2-way tables: a shrunken fit over nested levels, from independence, raked to the 1-ways. Public."""
+"""Cleaned 2-way tables: a shrunken fit over nested levels, from independence, raked to the 1-ways. Public.
+
+Measured pairs are noisy, negative in places and disagree with the single columns. They are cleaned once, here, so that
+the models built on them need not doubt them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

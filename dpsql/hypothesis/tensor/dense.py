@@ -1,4 +1,8 @@
-"""The dense hypothesis: one tensor over the whole universe. Every measurement teaches every column. Public."""
+"""The dense hypothesis: one tensor over the whole universe. Every measurement teaches every column. Public.
+
+It is the hypothesis of the paper (Hardt and Rothblum 2010) with a fit in place of single steps: the state is a function
+of all measurements, so that replaying a ledger gives it again bit by bit.
+"""
 
 from math import prod
 

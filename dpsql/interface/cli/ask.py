@@ -1,4 +1,7 @@
-"""The analyst's commands: query, explain, budget, shell."""
+"""The analyst's commands: query, explain, budget, shell.
+
+They need a session and nothing else, and nothing they print is private.
+"""
 
 import sys
 from pathlib import Path

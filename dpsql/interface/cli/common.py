@@ -1,4 +1,7 @@
-"""What several commands share: the database argument, the options for policy and ledger, an open session."""
+"""What several commands share: the database argument, the options for policy and ledger, an open session.
+
+Every command finds database, policy and ledger by the same rules, and opens and closes its session in the same way.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""``dpsql demo``."""
+"""The command ``dpsql demo``, apart from the tour itself, which loads DuckDB and the data only when it runs."""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""The owner's commands: init drafts a policy, check counts what the policy does not cover."""
+"""The owner's commands: init drafts a policy, check counts what the policy does not cover.
+
+These look at private rows or write rules, so they stand apart from the analyst's.
+"""
 
 import os
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Values given on the command line as ``-p name=value``."""
+"""Values given on the command line as ``-p name=value``.
+
+A shell knows text only; what ``30`` or ``NULL`` means as a value is decided here, once for all commands.
+"""
 
 import re
 from collections.abc import Iterable, Mapping

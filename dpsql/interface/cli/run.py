@@ -1,4 +1,8 @@
-"""``dpsql run``: a file of statements, one after another, into one output."""
+"""``dpsql run``: a file of statements, one after another, into one output.
+
+A batch may be broken off after an hour. What was answered is free the second time, so that going on is only a matter of
+output.
+"""
 
 import sys
 from collections.abc import Mapping

@@ -1,4 +1,8 @@
-"""``dpsql.connect``: finds the policy and the ledger, and opens engine, ledger and session in this order."""
+"""``dpsql.connect``: finds the policy and the ledger, and opens engine, ledger and session in this order.
+
+A wrong order would open a budget before it is known what it protects: rules first, then rows, then the record of what
+was spent.
+"""
 
 from contextlib import ExitStack
 from os import PathLike, fspath

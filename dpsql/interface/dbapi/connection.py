@@ -1,4 +1,8 @@
-"""A PEP 249 connection: one session."""
+"""A PEP 249 connection: one session.
+
+Libraries that know nothing of privacy use it: pandas and Polars ask for a connection and a cursor. What PEP 249 does
+not know (budget, explanations) are further methods.
+"""
 
 import os
 import weakref

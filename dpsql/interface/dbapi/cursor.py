@@ -1,4 +1,8 @@
-"""A PEP 249 cursor over released tables."""
+"""A PEP 249 cursor over released tables.
+
+Rows must be the plain values that such libraries expect, so the answers behind them, with errors and charges, stand
+beside them in ``answers``.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType

@@ -1,4 +1,7 @@
-"""A session as connections and the command line see it."""
+"""A session as connections and the command line see it.
+
+Interfaces are tested against a stand-in; this is all that they may ask of a session.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol

@@ -1,4 +1,7 @@
-"""The module-level names of PEP 249: globals, constructors and type objects."""
+"""The module-level names of PEP 249: globals, constructors and type objects.
+
+PEP 249 fixes these names and spellings; they are in a file of their own because nothing else follows its style.
+"""
 
 from datetime import date, datetime, time
 from typing import Final

@@ -1,4 +1,8 @@
-"""The demonstration's databases: real, public tables, built from the Parquet files in the package."""
+"""The demonstration's databases: real, public tables, built from the Parquet files in the package.
+
+A stranger has no policy and no data at hand. These are small enough to ship and public, so that true answers may be
+shown.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""``dpsql demo``: a tour on real data, which are public: so the true answer may stand beside the private one."""
+"""``dpsql demo``: a tour on real data, which are public: so the true answer may stand beside the private one.
+
+Nobody believes a noisy answer without seeing the true one. This is the only place in the package that shows both.
+"""
 
 import re
 import shutil

@@ -1,4 +1,7 @@
-"""What the demonstration asks, and in what order."""
+"""What the demonstration asks, and in what order.
+
+It is data, apart from the code that runs it, so that the tour can be read in one go.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

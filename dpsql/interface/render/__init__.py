@@ -1,4 +1,7 @@
-"""Results, budgets, plans and listings as text, for people and for programs."""
+"""Results, budgets, plans and listings as text, for people and for programs.
+
+Interfaces differ in how they ask, not in what an answer looks like; everything that is shown is drawn here.
+"""
 
 from typing import Literal, get_args
 

@@ -1,4 +1,7 @@
-"""The budget as a bar and a few lines."""
+"""The budget as a bar and a few lines.
+
+An owner's first question is how much is left; it should be answered by looking.
+"""
 
 from dataclasses import asdict
 from typing import Any

@@ -1,4 +1,7 @@
-"""The owner's listing of values outside the declared domains. Its numbers are private."""
+"""The owner's listing of values outside the declared domains. Its numbers are private.
+
+It is the one listing that must not be passed on to analysts.
+"""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,7 @@
-"""The public plan of a statement."""
+"""The public plan of a statement.
+
+An analyst decides by it whether to ask: what is touched, from where it would be answered, how good, how dear.
+"""
 
 from collections.abc import Sequence
 from textwrap import wrap

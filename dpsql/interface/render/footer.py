@@ -1,4 +1,7 @@
-"""The lines under a result: how good its numbers are, where they came from, what they cost."""
+"""The lines under a result: how good its numbers are, where they came from, what they cost.
+
+A table of numbers does not say which of them are certain; a line for each kind of answer does.
+"""
 
 from math import floor, isfinite, log10
 

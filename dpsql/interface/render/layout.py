@@ -1,4 +1,7 @@
-"""Aligned columns of text, as every listing of the command line shows them."""
+"""Aligned columns of text, as every listing of the command line shows them.
+
+Terminal columns are not characters: wide letters and colours take part in the alignment, in this one place.
+"""
 
 from collections.abc import Sequence
 from typing import Literal

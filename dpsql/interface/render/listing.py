@@ -1,4 +1,7 @@
-r"""Tables and columns as ``\d`` lists them. All of it is public."""
+r"""Tables and columns as ``\d`` lists them. All of it is public.
+
+Analysts can only ask for what is declared; this shows them all of it.
+"""
 
 from collections.abc import Sequence
 from itertools import pairwise

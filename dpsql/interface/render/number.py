@@ -1,4 +1,7 @@
-"""Released numbers as people read them: thousands, digits that the error bound justifies, small counts as intervals."""
+"""Released numbers as people read them: thousands, digits that the error bound justifies, small counts as intervals.
+
+Seven digits of a number that is known to fifty are a lie of precision, so digits follow the error.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

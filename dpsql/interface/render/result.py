@@ -1,4 +1,7 @@
-"""A result in any of the formats."""
+"""A result in any of the formats.
+
+Another format is a renderer, its name in ``FORMATS`` and a branch here.
+"""
 
 from dpsql.interface.render import Format
 from dpsql.interface.render.structured import (

@@ -1,4 +1,7 @@
-"""How text looks on a terminal: colour or none, which signs, and no control character from data."""
+"""How text looks on a terminal: colour or none, which signs, and no control character from data.
+
+Strings of private tables may hold escape sequences; whatever reaches a terminal goes through here.
+"""
 
 import unicodedata
 from dataclasses import dataclass

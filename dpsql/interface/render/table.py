@@ -1,4 +1,7 @@
-"""``--format table``: released numbers with their error bounds, beside plain values, then a footer."""
+"""``--format table``: released numbers with their error bounds, beside plain values, then a footer.
+
+People read it, so errors stand beside the values that they belong to, and long cells are cut.
+"""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

@@ -1,4 +1,7 @@
-"""Completion of keywords, tables, columns, declared values and the shell's own commands. All of it is public."""
+"""Completion of keywords, tables, columns, declared values and the shell's own commands. All of it is public.
+
+A declared value that is mistyped is a wasted question; declared values are public, so that they may be offered.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,7 @@
-"""The prompt on a terminal: multi-line input, history without answers, completion, the budget that is left."""
+"""The prompt on a terminal: multi-line input, history without answers, completion, the budget that is left.
+
+All that needs a terminal is in here, so that everything else of the shell runs and is tested without one.
+"""
 
 import os
 from typing import Any

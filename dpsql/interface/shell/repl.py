@@ -1,4 +1,8 @@
-"""``dpsql shell``: on a terminal a prompt, elsewhere statements from standard input without prompt or echo."""
+"""``dpsql shell``: on a terminal a prompt, elsewhere statements from standard input without prompt or echo.
+
+Typed, piped or read from a file, the same input must do the same: lines are gathered into inputs here, and the shell
+does the rest.
+"""
 
 import sys
 from collections.abc import Iterable

@@ -1,4 +1,7 @@
-"""The shell behind the prompt: what it does with one statement or one of its own commands."""
+"""The shell behind the prompt: what it does with one statement or one of its own commands.
+
+It holds the shell's settings and its session; the loops around it hand it one input at a time.
+"""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path

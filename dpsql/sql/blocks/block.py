@@ -1,4 +1,7 @@
-"""One SELECT block over a private table: what it asks, and what is left of it once the answers are a table."""
+"""One SELECT block over a private table: what it asks, and what is left of it once the answers are a table.
+
+Everything between a SELECT and its released table comes together here, in the order in which SQL defines it.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

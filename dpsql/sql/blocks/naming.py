@@ -1,4 +1,7 @@
-"""Names of output columns, exactly as DuckDB would give them. Public."""
+"""Names of output columns, exactly as DuckDB would give them. Public.
+
+Programs read columns by name. DuckDB is asked for the names it would give, over empty tables.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,8 @@
-"""The allow-list of the outer statement: what DuckDB may run over released and public tables."""
+"""The allow-list of the outer statement: what DuckDB may run over released and public tables.
+
+Post-processing may be any SQL, but it runs in our process: functions that see files, settings or the clock are not on
+the list.
+"""
 
 from collections.abc import Collection
 

@@ -1,4 +1,8 @@
-"""Walking a statement's SELECTs: which read rows, which are blocks, and what the outer statement becomes."""
+"""Walking a statement's SELECTs: which read rows, which are blocks, and what the outer statement becomes.
+
+CTEs, subqueries and unions nest. Which SELECT is a block decides what is paid, so it is decided once, before anything
+is lowered.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,8 @@
-"""Evaluating bound expressions over the public values of their columns, with caches. Everything here is public."""
+"""Evaluating bound expressions over the public values of their columns, with caches. Everything here is public.
+
+Every expression is decided by DuckDB over all public values of its columns at once. Evaluating is the dearest part of a
+new statement, so predicates are asked together and results are kept.
+"""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet

@@ -1,4 +1,8 @@
-"""Where the groups of a text column come from: strings that a key selection has released. Everything here is public."""
+"""Where the groups of a text column come from: strings that a key selection has released. Everything here is public.
+
+Only a first touch knows these strings; the front end asks for them through this interface and stays without state of
+its own.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol

@@ -1,4 +1,8 @@
-"""Bound expressions: DuckDB text over declared columns, with what is known about strings outside a finite list."""
+"""Bound expressions: DuckDB text over declared columns, with what is known about strings outside a finite list.
+
+Weights over strings must be finite or have a finite complement. Each expression carries what is known of all other
+strings, so that the question is settled while it is built.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum

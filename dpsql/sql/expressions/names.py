@@ -1,4 +1,7 @@
-"""Names: which columns a block can see, and suggestions for those that it cannot."""
+"""Names: which columns a block can see, and suggestions for those that it cannot.
+
+Analysts see declared columns only. A name that is not one of them must not even betray whether the table has it.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

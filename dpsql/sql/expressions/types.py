@@ -1,4 +1,8 @@
-"""DuckDB types: the ones a cast may name, and Arrow's for released columns."""
+"""DuckDB types: the ones a cast may name, and Arrow's for released columns.
+
+What a cast means must be known before it is allowed, and a released column needs a type that Arrow has; both lists are
+short on purpose.
+"""
 
 import re
 

@@ -1,4 +1,7 @@
-"""Limits that are checked before any work is done on a text. Everything here is public."""
+"""Limits that are checked before any work is done on a text. Everything here is public.
+
+A parser's work can grow faster than its input. The text is counted before the parser sees it.
+"""
 
 import re
 

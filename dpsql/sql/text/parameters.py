@@ -1,4 +1,7 @@
-"""Parameters become typed literals in the tree: values, never text."""
+"""Parameters become typed literals in the tree: values, never text.
+
+A value that is printed into SQL is how injections begin. Here it becomes a node of the tree, with its type.
+"""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,8 @@
-"""Where in the text a node stands, and the refusal that names the place. Public."""
+"""Where in the text a node stands, and the refusal that names the place. Public.
+
+A refusal that does not say where is a riddle in a long statement. Trees are rewritten on the way and new nodes have no
+place, so the nearest one that has a place answers for them.
+"""
 
 from sqlglot import exp
 
