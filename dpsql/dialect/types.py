@@ -1,9 +1,132 @@
-"""DuckDB's names of numeric types, as its catalog and its results write them.
+"""DuckDB's types, once: what each is to PEP 249, in Arrow, and as a column of a released table.
 
-More than one part of the house asks whether a column holds whole numbers; they must agree.
+Everything that names a type looks here: drafting and fingerprints, group keys, released tables, type codes of a cursor.
+A type without a row is refused as a group key and equals no PEP 249 type object.
 """
 
-INTEGERS = frozenset(
-    ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"]
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+from dpsql.errors import UnsupportedQuery
+
+Family = Literal["STRING", "NUMBER", "DATETIME", "BINARY"]
+"""The type object of PEP 249 that a type code equals; BOOLEAN and nested types equal none."""
+
+
+@dataclass(frozen=True)
+class SqlType:
+    """One type. ``name`` as DuckDB writes it, without sizes, values or members.
+
+    ``arrow``: how DuckDB hands a column of it out; ``None`` where that depends on sizes, values or members, or where
+    another type of the table looks the same. ``released``: how a released table holds its values, which are Python's
+    natural ones (a DECIMAL comes as a float); ``None``: it is no group key.
+    """
+
+    name: str
+    family: Family | None
+    arrow: pa.DataType | None
+    released: pa.DataType | None = None
+
+
+def _same(name: str, family: Family | None, arrow: pa.DataType) -> SqlType:
+    return SqlType(name, family, arrow, arrow)
+
+
+TYPES = (
+    _same("BOOLEAN", None, pa.bool_()),
+    _same("TINYINT", "NUMBER", pa.int8()),
+    _same("SMALLINT", "NUMBER", pa.int16()),
+    _same("INTEGER", "NUMBER", pa.int32()),
+    _same("BIGINT", "NUMBER", pa.int64()),
+    SqlType("HUGEINT", "NUMBER", None, pa.int64()),
+    _same("UTINYINT", "NUMBER", pa.uint8()),
+    _same("USMALLINT", "NUMBER", pa.uint16()),
+    _same("UINTEGER", "NUMBER", pa.uint32()),
+    _same("UBIGINT", "NUMBER", pa.uint64()),
+    SqlType("UHUGEINT", "NUMBER", None, pa.int64()),
+    SqlType("BIGNUM", "NUMBER", None),
+    _same("FLOAT", "NUMBER", pa.float32()),
+    _same("DOUBLE", "NUMBER", pa.float64()),
+    SqlType("DECIMAL", "NUMBER", None, pa.float64()),
+    _same("VARCHAR", "STRING", pa.string()),
+    SqlType("ENUM", "STRING", None, pa.string()),
+    SqlType("UUID", "STRING", None, pa.string()),
+    SqlType("JSON", "STRING", None),
+    SqlType("BLOB", "BINARY", pa.binary()),
+    SqlType("BIT", "BINARY", None),
+    _same("DATE", "DATETIME", pa.date32()),
+    SqlType("TIME", "DATETIME", pa.time64("us")),
+    SqlType("TIME_NS", "DATETIME", pa.time64("ns")),
+    SqlType("TIME WITH TIME ZONE", "DATETIME", None),
+    _same("TIMESTAMP", "DATETIME", pa.timestamp("us")),
+    SqlType("TIMESTAMP_S", "DATETIME", pa.timestamp("s"), pa.timestamp("us")),
+    SqlType("TIMESTAMP_MS", "DATETIME", pa.timestamp("ms"), pa.timestamp("us")),
+    SqlType("TIMESTAMP_NS", "DATETIME", pa.timestamp("ns"), pa.timestamp("us")),
+    SqlType("TIMESTAMP WITH TIME ZONE", "DATETIME", pa.timestamp("us", "UTC")),
+    SqlType("TIMESTAMPTZ_NS", "DATETIME", pa.timestamp("ns", "UTC")),
+    SqlType("INTERVAL", "DATETIME", pa.month_day_nano_interval()),
+    _same("NULL", None, pa.null()),
+    *(SqlType(nested, None, None) for nested in ("ARRAY", "LIST", "MAP", "STRUCT", "TUPLE", "UNION")),
+    *(SqlType(opaque, None, None) for opaque in ("GEOMETRY", "TYPE", "VARIANT")),
 )
+_ALIASES = {
+    "CHAR": "VARCHAR",
+    "BPCHAR": "VARCHAR",
+    "TEXT": "VARCHAR",
+    "STRING": "VARCHAR",
+    "BYTEA": "BLOB",
+    "BINARY": "BLOB",
+    "VARBINARY": "BLOB",
+    "VARINT": "BIGNUM",
+    "REAL": "FLOAT",
+    "NUMERIC": "DECIMAL",
+    "TIMETZ": "TIME WITH TIME ZONE",
+    "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE",
+}
+_BY_NAME = {t.name: t for t in TYPES} | {'"NULL"': next(t for t in TYPES if t.name == "NULL")}
+_BY_NAME |= {alias: _BY_NAME[name] for alias, name in _ALIASES.items()}
+_SHOWN = {t.arrow: t.name for t in TYPES if t.arrow is not None} | {pa.large_string(): "VARCHAR"}
+
+INTEGERS = frozenset(t.name for t in TYPES if t.released is not None and pa.types.is_integer(t.released))
 FLOATS = frozenset(["FLOAT", "DOUBLE"])
+
+
+def sql_type(name: str) -> SqlType | None:
+    """The row of a type as DuckDB writes it, sizes, values and all; ``None`` for a nested type and for none.
+
+    >>> [found.name for found in map(sql_type, ("decimal(18,3)", "ENUM('a', 'b')", "TIMESTAMPTZ")) if found]
+    ['DECIMAL', 'ENUM', 'TIMESTAMP WITH TIME ZONE']
+    >>> sql_type("INTEGER[]")
+    """
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    if name.endswith("]"):
+        return None
+    return _BY_NAME.get(name.upper().partition("(")[0].strip())
+
+
+def released_type(name: str) -> pa.DataType:
+    """How a released table holds a column of a DuckDB type; UnsupportedQuery for one that is no group key.
+
+    >>> released_type("DECIMAL(10,2)")
+    DataType(double)
+    """
+    found = sql_type(name)
+    if found is not None and found.released is not None:
+        return found.released
+    raise UnsupportedQuery(
+        f"an expression of type {name} cannot be used here", hint="cast it to a number, a string or a date"
+    )
+
+
+def type_name(arrow: pa.DataType) -> str:
+    """The DuckDB type that a column of a result shows; Arrow's own name where DuckDB has none.
+
+    >>> type_name(pa.decimal128(38, 0)), type_name(pa.int64())
+    ('DECIMAL(38,0)', 'BIGINT')
+    """
+    if pa.types.is_decimal(arrow):
+        return f"DECIMAL({arrow.precision},{arrow.scale})"
+    return _SHOWN.get(arrow) or str(arrow).upper()

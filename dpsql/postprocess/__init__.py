@@ -5,6 +5,6 @@ steps countable.
 """
 
 from dpsql.postprocess.combine import combine, divide, merged_source
-from dpsql.postprocess.released import HIGH, LOW, ROW, arrow_array, released_table
+from dpsql.postprocess.released import released_array, released_table
 
-__all__ = ["HIGH", "LOW", "ROW", "arrow_array", "combine", "divide", "merged_source", "released_table"]
+__all__ = ["combine", "divide", "merged_source", "released_array", "released_table"]

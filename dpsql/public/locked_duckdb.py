@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from dpsql.dialect.calls import LOCKED, without_cause
 from dpsql.dialect.quoting import identifier
-from dpsql.dialect.types import INTEGERS
+from dpsql.dialect.types import released_type, sql_type
 from dpsql.domain import Value
 from dpsql.errors import DataError, Error, InterfaceError, InternalError, ProgrammingError, UnsupportedQuery
 from dpsql.public.deadline import Deadline
@@ -34,7 +34,6 @@ BATCH_CELLS = 1 << 26
 """Truth values asked for in one query: cells times predicates."""
 
 _MESSAGE = 300  # characters of DuckDB's that are quoted
-_NATURAL = ("BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "ENUM", "UUID", "DATE", "TIMESTAMP", '"NULL"', "NULL")
 T = TypeVar("T")
 
 
@@ -105,7 +104,8 @@ class DuckDbPublicSql:
         def work(con: duckdb.DuckDBPyConnection) -> tuple[str, list[tuple[Any, ...]]]:
             cursor = con.execute(sql)
             kind = str(cursor.description[-1][1])
-            if kind in INTEGERS or (kind.startswith(_NATURAL) and not kind.endswith(("ZONE", "]"))):
+            known = sql_type(kind)
+            if known is not None and known.released is not None:
                 return kind, cursor.fetchall()
             con.execute("SELECT 1").fetchall()  # a pending result would block the connection
             return kind, []
@@ -116,10 +116,8 @@ class DuckDbPublicSql:
             sql = self._over(columns, [f'{expression} AS "dpsql#0"'])
             kind, rows = self._run(work)
             self._make_room()
-        if not rows and out:
-            raise UnsupportedQuery(
-                f"an expression of type {kind} cannot be used here", hint="cast it to a number, a string or a date"
-            )
+        if out:
+            released_type(kind)  # refuses
         strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
         for *cell, value in rows:
             out[sum(c * s for c, s in zip(cell, strides, strict=True))] = _natural(value)

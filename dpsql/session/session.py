@@ -1,10 +1,8 @@
 """A session: one policy, one ledger, one hypothesis. The whole way of a statement, one line per stage."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from threading import RLock
-
-import pyarrow as pa
 
 from dpsql.accounting import Plan
 from dpsql.domain import TableDomain
@@ -13,16 +11,16 @@ from dpsql.errors import BudgetExhausted
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy
 from dpsql.policy import Policy
-from dpsql.postprocess import arrow_array, combine, divide, released_table
-from dpsql.query import Form, LinearQuery
+from dpsql.query import LinearQuery
 from dpsql.result import Answer, Budget, Explanation, Result
 from dpsql.session.asking import Asker
 from dpsql.session.explaining import explanation
 from dpsql.session.outlook import outlook
+from dpsql.session.results import queries_of, result
 from dpsql.session.table_state import same_shape
 from dpsql.sql import FrontEnd
 from dpsql.sql.public_sql import PublicSql
-from dpsql.sql.statement import Aggregate, Block, Statement
+from dpsql.sql.statement import Statement
 
 Parameters = Sequence[object] | Mapping[str, object] | None
 
@@ -60,8 +58,7 @@ class Session:
             if charged > 0 and answers:
                 first = next(iter(answers))
                 answers[first] = replace(answers[first], charged=answers[first].charged + charged)
-            blocks = [self._answered(block, answers) for block in statement.blocks]
-            return replace(self._result(statement, blocks), notes=self._notes(statement))
+            return result(statement, answers, self._public, self._notes(statement))
 
     def explain(self, text: str, parameters: Parameters = None) -> Explanation:
         """The statement's public plan; charges nothing, touches no data."""
@@ -168,111 +165,3 @@ class Session:
                 requested=worst * share,
                 remaining=left * share,
             )
-
-    def _answered(self, block: Block, answers: Mapping[str, Answer]) -> list[tuple[Answer, ...]]:
-        """One answer per group for each aggregate of the block."""
-        shown: set[str] = set()
-
-        def lookup(query: LinearQuery) -> Answer:
-            answer = answers[query.key]
-            if query.key in shown and answer.charged:  # a charge is shown once, where its number is first used
-                return _free(answer)
-            shown.add(query.key)
-            return answer
-
-        def value(aggregate: Aggregate, group: int) -> Answer:
-            integer = aggregate.sql_type == "BIGINT" and aggregate.denominator is None
-            top = combine(aggregate.numerator[group], lookup, integer=integer)
-            if aggregate.denominator is None:
-                return top
-            bottom = combine(aggregate.denominator[group], lookup, integer=False)
-            return divide(top, bottom, aggregate.low, aggregate.high)
-
-        return [tuple(value(a, g) for g in range(len(block.groups))) for a in block.aggregates]
-
-    def _result(self, statement: Statement, blocks: list[list[tuple[Answer, ...]]]) -> Result:
-        if statement.direct is not None:
-            return self._direct(statement, statement.blocks[0], blocks[0])
-        tables = {
-            b.name: released_table(
-                b.group_columns,
-                b.group_types,
-                b.groups,
-                [(a.column, a.sql_type, values) for a, values in zip(b.aggregates, columns, strict=True)],
-                intervals=b.needs_intervals,
-            )
-            for b, columns in zip(statement.blocks, blocks, strict=True)
-        }
-        table = self._public.run(statement.outer_sql or "", tables, statement.public_tables)
-        released = tuple(a for columns in blocks for row in zip(*columns, strict=True) for a in row)
-        if statement.row_column is None:
-            return Result(table, _types(table), {}, released)
-        rows = table.column(0).to_pylist()
-        table = table.drop_columns([table.column_names[0]])
-        by_name = {a.column: values for a, values in zip(statement.blocks[0].aggregates, blocks[0], strict=True)}
-        columns = {
-            i: tuple(by_name[source][r] for r in rows)
-            for i, source in enumerate(statement.outer_columns)
-            if source in by_name
-        }
-        return Result(table, _types(table), columns, () if columns else released)
-
-    def _direct(self, statement: Statement, block: Block, columns: list[tuple[Answer, ...]]) -> Result:
-        """The fast path: the block's rows are the result."""
-        groups = {name: i for i, name in enumerate(block.group_columns)}
-        aggregates = {a.column: i for i, a in enumerate(block.aggregates)}
-        arrays, types, answers = [], [], {}
-        for position, column in enumerate(statement.direct or ()):
-            if column.source in groups:
-                i = groups[column.source]
-                sql_type = block.group_types[i]
-                arrays.append(arrow_array([g[i] for g in block.groups], sql_type))
-            else:
-                i = aggregates[column.source]
-                sql_type = block.aggregates[i].sql_type
-                answers[position] = columns[i]
-                arrays.append(arrow_array([a.value for a in columns[i]], sql_type))
-            types.append(sql_type)
-        names = [c.name for c in statement.direct or ()]
-        return Result(pa.table(arrays, names=names), tuple(types), answers)
-
-
-def queries_of(statement: Statement) -> list[LinearQuery]:
-    """The distinct linear queries of a statement in asking order: block, group, aggregate, term."""
-    out: dict[str, LinearQuery] = {}
-    for block in statement.blocks:
-        for group in range(len(block.groups)):
-            for aggregate in block.aggregates:
-                for query in _form_queries(aggregate, group):
-                    out.setdefault(query.key, query)
-    return list(out.values())
-
-
-def _form_queries(aggregate: Aggregate, group: int) -> Iterable[LinearQuery]:
-    forms: list[Form] = [aggregate.numerator[group]]
-    if aggregate.denominator is not None:
-        forms.append(aggregate.denominator[group])
-    return (term.query for form in forms for term in form.terms)
-
-
-def _free(answer: Answer) -> Answer:
-    return replace(answer, charged=0.0)
-
-
-def _types(table: pa.Table) -> tuple[str, ...]:
-    return tuple(_TYPE_NAMES.get(str(t), str(t).upper()) for t in table.schema.types)
-
-
-_TYPE_NAMES = {
-    "int64": "BIGINT",
-    "int32": "INTEGER",
-    "int16": "SMALLINT",
-    "int8": "TINYINT",
-    "double": "DOUBLE",
-    "float": "FLOAT",
-    "string": "VARCHAR",
-    "large_string": "VARCHAR",
-    "bool": "BOOLEAN",
-    "date32[day]": "DATE",
-    "timestamp[us]": "TIMESTAMP",
-}

@@ -6,7 +6,6 @@ One door for every text: limits, parsing, binding and lowering in this order, wi
 from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
-import pyarrow as pa
 from sqlglot import exp
 
 from dpsql.errors import UnsupportedQuery
@@ -14,7 +13,6 @@ from dpsql.policy import Policy
 from dpsql.sql.blocks.block import Services
 from dpsql.sql.blocks.naming import Namer, empty_select
 from dpsql.sql.blocks.outer import check_outer
-from dpsql.sql.blocks.rewrite import ROW
 from dpsql.sql.blocks.row_numbers import number_rows
 from dpsql.sql.blocks.walk import Walk
 from dpsql.sql.cache import Lru
@@ -22,7 +20,6 @@ from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import AskedKeys, KeyLookup, ReleasedKeys
 from dpsql.sql.expressions.expansion import check_growth
 from dpsql.sql.expressions.functions import COUNTS
-from dpsql.sql.expressions.types import arrow_type
 from dpsql.sql.plain import PlainCounts
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Block, Statement
@@ -107,7 +104,7 @@ class FrontEnd:
 
     def _dry_run(self, outer: str, blocks: tuple[Block, ...], public_tables: tuple[str, ...]) -> None:
         """Runs the outer statement over empty tables: what DuckDB refuses is refused before anything is asked."""
-        self._public.run(outer, {b.name: empty_block(b) for b in blocks}, public_tables)
+        self._public.run(outer, {b.name: b.schema.empty_table() for b in blocks}, public_tables)
 
     def _schema_probe(self, text: str, tree: exp.Select) -> Statement:
         """LIMIT 0 and WHERE FALSE: no row is wanted, so private tables are empty and the answer is public."""
@@ -140,19 +137,6 @@ class _Lowered(NamedTuple):
 def lower(text: str, parameters: Parameters, policy: Policy, public: PublicSql) -> Statement:
     """One statement without a front end's caches; see :meth:`FrontEnd.lower`."""
     return FrontEnd(policy, public).lower(text, parameters)
-
-
-def empty_block(block: Block) -> pa.Table:
-    """The released table of a block without its rows: row number, groups, aggregates and, if asked, intervals."""
-    columns = {ROW: pa.array([], pa.int64())}
-    for name, kind in zip(block.group_columns, block.group_types, strict=True):
-        columns[name] = pa.array([], arrow_type(kind))
-    for a in block.aggregates:
-        columns[a.column] = pa.array([], arrow_type(a.sql_type))
-        if block.needs_intervals:
-            columns[f"{a.column}_low"] = pa.array([], pa.float64())
-            columns[f"{a.column}_high"] = pa.array([], pa.float64())
-    return pa.table(columns)
 
 
 def _key(text: object, parameters: Parameters) -> Hashable | None:

@@ -6,12 +6,20 @@ statement.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
+import pyarrow as pa
+
+from dpsql.dialect.types import released_type
 from dpsql.domain import Value
 from dpsql.query import Form
 
 AggregateType = Literal["BIGINT", "DOUBLE"]
+ROW = "_row"
+"""The first column of a released table: the row's number, from 0."""
+LOW, HIGH = "_low", "_high"
+"""Behind an aggregate's column: the ends of its 95 % interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +55,21 @@ class Block:
     groups: tuple[tuple[Value, ...], ...]
     aggregates: tuple[Aggregate, ...]
     needs_intervals: bool = False
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The released table's columns: row number, groups, aggregates, each with its interval where that is needed.
+
+        >>> Block("b", "t", ("g0",), ("DATE",), (), (Aggregate("a0", "n", "BIGINT", ()),), True).schema.names
+        ['_row', 'g0', 'a0', 'a0_low', 'a0_high']
+        """
+        fields = [pa.field(ROW, pa.int64())]
+        fields += [pa.field(n, released_type(t)) for n, t in zip(self.group_columns, self.group_types, strict=True)]
+        for aggregate in self.aggregates:
+            fields.append(pa.field(aggregate.column, released_type(aggregate.sql_type)))
+            if self.needs_intervals:
+                fields += [pa.field(aggregate.column + end, pa.float64()) for end in (LOW, HIGH)]
+        return pa.schema(fields)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dpsql.ledger import SqliteLedger
 from dpsql.ledger.protocol import Ledger
 from dpsql.session import Session
 from dpsql.session.planning import make_plan
-from dpsql.session.session import queries_of
+from dpsql.session.results import queries_of
 from tests.support import city, statements
 
 POLICY = city.policy_text("epsilon = 8.0\ndelta = 1e-6\n", 'strategy = "pmw"\nhard_rounds = 60\n')

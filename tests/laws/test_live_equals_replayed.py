@@ -10,7 +10,7 @@ import pytest
 import dpsql
 from dpsql.session import Session
 from dpsql.session.planning import row_count_is_public
-from dpsql.session.session import queries_of
+from dpsql.session.results import queries_of
 from tests.support import city, statements
 
 SEQUENCES = 8

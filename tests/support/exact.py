@@ -9,7 +9,6 @@ from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.policy import Policy, Privacy
 from dpsql.public import DuckDbPublicSql
 from dpsql.sql import Aggregate, Block, FrontEnd, Statement
-from dpsql.sql.expressions.types import arrow_type
 from tests.support.contingency import TABLE, TWIN, Counted
 
 CITIES = pa.table(
@@ -52,15 +51,12 @@ def answer(statement: Statement, tables: dict[str, Counted]) -> tuple[list[str],
 
 
 def _released(block: Block, counted: Counted) -> pa.Table:
-    columns: dict[str, pa.Array] = {"_row": pa.array(range(len(block.groups)), pa.int64())}
-    for i, (name, kind) in enumerate(zip(block.group_columns, block.group_types, strict=True)):
-        columns[name] = pa.array([g[i] for g in block.groups], arrow_type(kind))
+    columns: list[object] = [range(len(block.groups))]
+    columns += [[group[i] for group in block.groups] for i in range(len(block.group_columns))]
     for a in block.aggregates:
         values = [_value(a, g, counted) for g in range(len(block.groups))]
-        columns[a.column] = pa.array(values, arrow_type(a.sql_type))
-        if block.needs_intervals:
-            columns[f"{a.column}_low"] = columns[f"{a.column}_high"] = pa.array(values, pa.float64())
-    return pa.table(columns)
+        columns += [values] * (3 if block.needs_intervals else 1)
+    return pa.table([pa.array(c, t) for c, t in zip(columns, block.schema.types, strict=True)], schema=block.schema)
 
 
 def _value(a: Aggregate, group: int, counted: Counted) -> float | int | None:

@@ -6,6 +6,8 @@ PEP 249 fixes these names and spellings; they are in a file of their own because
 from datetime import date, datetime, time
 from typing import Final
 
+from dpsql.dialect.types import sql_type
+
 apilevel: Final = "2.0"
 threadsafety: Final = 1
 """Threads may share the module, not connections."""
@@ -40,16 +42,16 @@ class TypeObject:
     (True, False, True)
     """
 
-    def __init__(self, name: str, types: str) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.types = frozenset(types.split())
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, TypeObject):
             return self.name == other.name
         if not isinstance(other, str):
             return NotImplemented
-        return not other.endswith("]") and _base(other) in self.types
+        found = sql_type(other)
+        return found is not None and found.family == self.name
 
     __hash__ = None  # type: ignore[assignment] # equal to many strings, so it cannot hash like them
 
@@ -57,21 +59,9 @@ class TypeObject:
         return f"dpsql.{self.name}"
 
 
-def _base(type_code: str) -> str:
-    """``TIMESTAMP WITH TIME ZONE`` -> ``TIMESTAMP``, ``DECIMAL(18,3)`` -> ``DECIMAL``."""
-    words = type_code.upper().partition("(")[0].split()
-    return words[0] if words else ""
-
-
-STRING: Final = TypeObject("STRING", "VARCHAR CHAR BPCHAR TEXT STRING ENUM UUID JSON")
-BINARY: Final = TypeObject("BINARY", "BLOB BYTEA BINARY VARBINARY BIT")
-NUMBER: Final = TypeObject(
-    "NUMBER",
-    "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT BIGNUM VARINT "
-    "FLOAT REAL DOUBLE DECIMAL NUMERIC",
-)
-DATETIME: Final = TypeObject(
-    "DATETIME", "DATE TIME TIME_NS TIMETZ TIMESTAMP TIMESTAMP_S TIMESTAMP_MS TIMESTAMP_NS TIMESTAMPTZ INTERVAL"
-)
-ROWID: Final = TypeObject("ROWID", "")
+STRING: Final = TypeObject("STRING")
+BINARY: Final = TypeObject("BINARY")
+NUMBER: Final = TypeObject("NUMBER")
+DATETIME: Final = TypeObject("DATETIME")
+ROWID: Final = TypeObject("ROWID")
 """Equal to no type code: a private row has no address."""

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 from sqlglot import exp
 
+from dpsql.dialect.types import released_type
 from dpsql.domain import TableDomain
 from dpsql.errors import Error
 from dpsql.sql.cache import Lru
 from dpsql.sql.expressions.names import Scope, quoted
-from dpsql.sql.expressions.types import arrow_type
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.text.parse import Dialect
 
@@ -36,7 +36,7 @@ def simple_name(item: exp.Expr, scope: Scope) -> str | None:
 
 def empty_table(table: TableDomain) -> pa.Table:
     """A private table's declared columns without a row."""
-    return pa.table({c.name: pa.array([], type=arrow_type(c.sql_type)) for c in table.columns})
+    return pa.table({c.name: pa.array([], type=released_type(c.sql_type)) for c in table.columns})
 
 
 def empty_select(table: TableDomain) -> str:

@@ -13,9 +13,8 @@ from dpsql.sql.counting.aggregates import is_aggregate
 from dpsql.sql.expressions.bind import unwrap
 from dpsql.sql.expressions.functions import INTERVAL_HIGH, INTERVAL_LOW
 from dpsql.sql.expressions.names import Scope, unknown_column
+from dpsql.sql.statement import HIGH, LOW
 from dpsql.sql.text.position import refusal
-
-ROW = "_row"
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +179,8 @@ class Rewriter:
                 "write COUNT(*) AS n, DP_INTERVAL_LOW(n)",
             )
         self.intervals = True
-        suffix = "low" if node.name.lower() == INTERVAL_LOW else "high"
-        return self._column(f"{self._parts.measure(target.copy())}_{suffix}")
+        end = LOW if node.name.lower() == INTERVAL_LOW else HIGH
+        return self._column(self._parts.measure(target.copy()) + end)
 
     def _column(self, source: str) -> exp.Column:
         return exp.column(source, table=self._name)

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from dpsql.sql.blocks.rewrite import ROW
 from dpsql.sql.counting.aggregates import is_aggregate
 from dpsql.sql.expressions.bind import unwrap
-from dpsql.sql.statement import Block
+from dpsql.sql.statement import ROW, Block
 
 Shown = tuple[str, str | None]
 """An output column: its name (empty when DuckDB makes one), and the block's aggregate column that it is, if any."""
