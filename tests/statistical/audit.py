@@ -7,13 +7,10 @@ draws are seeded, so a result stays what it is.
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 
 import numpy as np
 from scipy import stats
-
-from dpsql.engine.memory import MemoryEngine
-from dpsql.policy import Policy
 
 EPSILON, DELTA = 1.0, 0.01
 CONFIDENCE = 0.999
@@ -61,13 +58,3 @@ def _bounds(times: int, runs: int) -> tuple[float, float]:
     low = stats.beta.ppf(1 - CONFIDENCE, max(times, 1e-9), runs - times + 1)
     high = stats.beta.ppf(CONFIDENCE, times + 1, max(runs - times, 1e-9))
     return float(low), float(high)
-
-
-class Counted(MemoryEngine):
-    """Counts once what it is asked often."""
-
-    def __init__(self, policy: Policy, tables: dict[str, dict[str, list[object]]]) -> None:
-        super().__init__(policy, tables)
-        self.contingency = lru_cache(super().contingency)  # type: ignore[method-assign]
-        self.keyed_counts = lru_cache(super().keyed_counts)  # type: ignore[method-assign]
-        self.key_counts = lru_cache(super().key_counts)  # type: ignore[method-assign]

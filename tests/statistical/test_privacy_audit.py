@@ -17,8 +17,9 @@ from dpsql.query import Factor, LinearQuery, linear_query
 from dpsql.result import Answer
 from dpsql.session.asking import Asker
 from dpsql.session.planning import make_plan
-from tests.statistical.audit import DELTA, EPSILON, Counted, Run, audit, drawn, loss, missed
+from tests.statistical.audit import DELTA, EPSILON, Run, audit, drawn, loss, missed
 from tests.statistical.goodness_of_fit import fits, gaussian_law
+from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
 
 pytestmark = pytest.mark.statistical

@@ -13,7 +13,8 @@ from dpsql.ledger import MemoryLedger
 from dpsql.policy import Policy, Privacy
 from dpsql.query import Factor, LinearQuery, linear_query
 from dpsql.session.asking import Asker
-from tests.statistical.audit import DELTA, EPSILON, Counted, Run, audit
+from tests.statistical.audit import DELTA, EPSILON, Run, audit
+from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
 
 pytestmark = pytest.mark.statistical

@@ -17,7 +17,8 @@ from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.session.asking import Asker
 from dpsql.session.payload import decode_release
 from dpsql.session.planning import make_plan
-from tests.statistical.audit import DELTA, EPSILON, Counted, audit, missed
+from tests.statistical.audit import DELTA, EPSILON, audit, missed
+from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
 
 pytestmark = pytest.mark.statistical

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from dpsql.accounting import Plan
 from dpsql.domain import TableDomain
-from dpsql.engine.memory import MemoryEngine
 from dpsql.ledger import MemoryLedger
 from dpsql.ledger.event import Totals
 from dpsql.policy import Mechanism, Policy, Privacy
@@ -17,6 +17,7 @@ from dpsql.query import Factor, LinearQuery, linear_query
 from dpsql.session.asking import Asker
 from dpsql.session.planning import make_plan
 from dpsql.session.warm_starting import PURPOSE
+from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
 from tests.support.simulated import table_of
 
@@ -137,11 +138,16 @@ def ledger_of(rules: Policy) -> Recorder:
     return Shared({"plan": make_plan(rules).to_json()}, [])
 
 
+@cache
+def engine_of(rules: Policy) -> Counted:
+    """One for all sessions under these rules: data do not change, and what was counted is known."""
+    return Counted(rules, {t.name: DATA[t] for t in rules.tables})
+
+
 def asker_of(rules: Policy, ledger: Recorder, seed: int = 1, stop_at: int = 0) -> tuple[Asker, Coins]:
     plan = Plan.from_json(ledger.header["plan"])
     coins = Coins(seed, ledger.log, stop_at)
-    engine = MemoryEngine(rules, {t.name: DATA[t] for t in rules.tables})
-    return Asker(rules, plan, engine, ledger, coins), coins
+    return Asker(rules, plan, engine_of(rules), ledger, coins), coins
 
 
 def warm_reserved(ledger: Recorder) -> list[tuple[str, ...]]:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from dpsql.domain import TableDomain
-from dpsql.engine.memory import MemoryEngine
 from dpsql.ledger import MemoryLedger, SqliteLedger
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.session.asking import Asker
 from dpsql.session.planning import make_plan, row_count_is_public
+from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
 from tests.support.warm import DATA, NARROW, one_of, policy
 
@@ -32,7 +32,7 @@ def test_a_public_row_count_that_was_half_known_is_known_anew(monkeypatch: pytes
         Asker(
             rules,
             plan,
-            MemoryEngine(rules, {"t": DATA[NARROW]}),
+            Counted(rules, {"t": DATA[NARROW]}),
             MemoryLedger({"plan": plan.to_json()}),
             SeededEntropy(5),
         )
@@ -63,7 +63,7 @@ def test_a_session_whose_hard_round_has_an_unknown_outcome_closes(tmp_path: Path
     ledger = SqliteLedger.open(
         tmp_path / "a.ledger", {"policy": "p", "data": "d", "plan": plan.to_json()}, on_step=on_step
     )
-    asker = Asker(rules, plan, MemoryEngine(rules, {"t": DATA[NARROW]}), ledger, SeededEntropy(5))
+    asker = Asker(rules, plan, Counted(rules, {"t": DATA[NARROW]}), ledger, SeededEntropy(5))
     assert asker._reserve_hard_round() is not None
     armed.add("next")
     with pytest.raises(KeyboardInterrupt):

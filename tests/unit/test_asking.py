@@ -18,6 +18,7 @@ from dpsql.private import Private
 from dpsql.query import Counts, Factor, Key, KeyedFactor, LinearQuery, linear_query
 from dpsql.session.asking import Asker
 from dpsql.session.planning import make_plan
+from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
 from tests.support.warm import Recorder
 
@@ -70,7 +71,7 @@ def make(rules: Policy, seed: int = 1) -> tuple[Asker, Recorder, list[str]]:
     log: list[str] = []
     plan = make_plan(rules)
     ledger = Recorder({"plan": plan.to_json()}, log)
-    return Asker(rules, plan, MemoryEngine(rules, {"t": ROWS}), ledger, Coins(seed, log)), ledger, log
+    return Asker(rules, plan, Counted(rules, {"t": ROWS}), ledger, Coins(seed, log)), ledger, log
 
 
 def test_everything_is_durable_before_the_next_coin() -> None:
@@ -137,7 +138,7 @@ def test_a_new_process_continues_where_the_first_stopped() -> None:
     asker.ask(on("b", 1, 0))
     asker.ask(word("often", "twice"))
     plan = Plan.from_json(ledger.header["plan"])
-    second = Asker(rules, plan, MemoryEngine(rules, {"t": ROWS}), ledger, SeededEntropy(9))
+    second = Asker(rules, plan, Counted(rules, {"t": ROWS}), ledger, SeededEntropy(9))
     for query in (on("a", 1, 0), on("b", 0, 1), word("often"), word("twice", None)):
         ours, theirs = asker.states["t"].model, second.states["t"].model
         assert ours is not None
@@ -175,7 +176,7 @@ def test_row_counts_keep_their_share_when_hard_rounds_are_many() -> None:
     rules = Policy(policy().privacy, (TABLE, other), Mechanism("pmw", hard_rounds=2))
     plan = make_plan(rules)
     ledger = MemoryLedger({"plan": plan.to_json()})
-    engine = MemoryEngine(rules, {"t": ROWS, "other": {"a": ["x"] * 500}})
+    engine = Counted(rules, {"t": ROWS, "other": {"a": ["x"] * 500}})
     asker = Asker(rules, plan, engine, ledger, SeededEntropy(3))
     for query in (on("a", 1, 0), on("b", 1, 0), word("often")):
         asker.ask(query)
@@ -276,7 +277,7 @@ def test_an_interrupt_among_the_coins_ends_their_reservation() -> None:
     rules = policy()
     plan = make_plan(rules)
     ledger = Recorder({"plan": plan.to_json()}, log)
-    asker = Asker(rules, plan, MemoryEngine(rules, {"t": ROWS}), ledger, Interrupted(1, log))
+    asker = Asker(rules, plan, Counted(rules, {"t": ROWS}), ledger, Interrupted(1, log))
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             asker.ask(on("a", 1, 0))
@@ -298,7 +299,7 @@ def test_sessions_on_one_ledger_have_the_state_of_its_replay() -> None:
     plan = make_plan(rules)
     ledger = Shared({"plan": plan.to_json()})
     first, second, third = (
-        Asker(rules, plan, MemoryEngine(rules, {"t": ROWS}), ledger, SeededEntropy(seed)) for seed in (1, 2, 3)
+        Asker(rules, plan, Counted(rules, {"t": ROWS}), ledger, SeededEntropy(seed)) for seed in (1, 2, 3)
     )
     assert first.ask(on("a", 1, 0)).charged > 0
     second.catch_up()
@@ -319,7 +320,7 @@ def test_a_row_count_that_two_sessions_measured_at_once_loses_no_measurement() -
     asker.ask(on("a", 1, 0))
     (total,) = (e for e in ledger.events() if e.kind == "release" and e.payload["kind"] == "total")
     ledger.release(ledger.reserve(1, lambda _: None, {"burn": 1}), total.payload)
-    second = Asker(asker.policy, asker.plan, MemoryEngine(asker.policy, {"t": ROWS}), ledger, SeededEntropy(9))
+    second = Asker(asker.policy, asker.plan, Counted(asker.policy, {"t": ROWS}), ledger, SeededEntropy(9))
     ours, theirs = asker.states["t"].model, second.states["t"].model
     assert ours is not None
     assert theirs is not None

@@ -10,7 +10,6 @@ import pytest
 
 from dpsql.accounting import Plan
 from dpsql.domain import BooleanDomain, TableDomain
-from dpsql.engine.memory import MemoryEngine
 from dpsql.hypothesis import NARROW_CELLS, Axis, DenseHypothesis, Measurement, TableModel, coarsen
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.components import PURE_CELLS, components, precisions, pure, pure_sigma
@@ -22,6 +21,7 @@ from dpsql.session.planning import contingency_l2_squared, make_plan
 from dpsql.session.table_state import TableState
 from dpsql.session.warm_plan import planned_contingencies
 from dpsql.session.warm_starting import PURPOSE
+from tests.support.counted import Counted
 from tests.support.simulated import marginal, table_of
 from tests.support.warm import Coins, columns_of, ledger_of, policy, query, unit
 
@@ -174,7 +174,7 @@ def test_a_session_releases_them_with_the_noise_of_a_unit_and_replays_them() -> 
     rules = policy(table)
     ledger, data = ledger_of(rules), columns_of(table)
     plan = Plan.from_json(ledger.header["plan"])
-    engine = MemoryEngine(rules, {"t": data | {"u": [i // 2 for i in range(len(data["a"]))]}})
+    engine = Counted(rules, {"t": data | {"u": [i // 2 for i in range(len(data["a"]))]}})
     coins = Coins(1, ledger.log)
     asker = Asker(rules, plan, engine, ledger, coins)
     asked = [query(table, a=unit(2, 0)), query(table, a=unit(2, 1), d=unit(2, 0)), query(table, b=unit(9, 0), d=[1, 0])]

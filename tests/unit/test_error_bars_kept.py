@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from dpsql.domain import CategoryDomain, TableDomain
-from dpsql.engine.memory import MemoryEngine
 from dpsql.hypothesis import Calibration
 from dpsql.ledger import MemoryLedger
 from dpsql.policy import Policy, Privacy
@@ -15,6 +14,7 @@ from dpsql.query import Factor, LinearQuery, linear_query
 from dpsql.session import error_bars
 from dpsql.session.asking import Asker
 from dpsql.session.planning import make_plan
+from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
 
 TABLE = TableDomain(
@@ -31,7 +31,7 @@ def query(*columns: str) -> LinearQuery:
 
 
 def asker(ledger: MemoryLedger, seed: int) -> Asker:
-    return Asker(RULES, make_plan(RULES), MemoryEngine(RULES, {"t": ROWS}), ledger, SeededEntropy(seed))
+    return Asker(RULES, make_plan(RULES), Counted(RULES, {"t": ROWS}), ledger, SeededEntropy(seed))
 
 
 def bars(session: Asker) -> list[int | None]:

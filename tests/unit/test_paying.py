@@ -17,6 +17,7 @@ from dpsql.query import Counts, LinearQuery, linear_query
 from dpsql.session.asking import Asker
 from dpsql.session.planning import make_plan, question_cost, question_sigma, total_cost
 from dpsql.session.table_state import own_sd
+from tests.support.counted import Counted
 from tests.support.warm import DATA, ROWS, WIDE, Coins, Recorder, asker_of, ledger_of, query, unit
 
 QUESTIONS = 4
@@ -166,7 +167,7 @@ def test_the_row_count_of_another_table_keeps_its_share() -> None:
     plan = make_plan(rules)
     assert plan.questions == QUESTIONS
     ledger = ledger_of(rules)
-    engine = MemoryEngine(rules, {"t": DATA[WIDE], "other": DATA[WIDE]})
+    engine = Counted(rules, {"t": DATA[WIDE], "other": DATA[WIDE]})
     asker = Asker(rules, plan, engine, ledger, Coins(1, ledger.log))
     for i in range(QUESTIONS + 2):
         asker.ask(query(WIDE, a=unit(40, i)))
@@ -207,7 +208,7 @@ def test_the_last_question_is_paid_although_others_reserve_beside_it(
     other = type(WIDE)("other", WIDE.columns)
     rules = Policy(few(when_spent=when_spent).privacy, (WIDE, other), Mechanism(when_spent=when_spent))  # type: ignore[arg-type]
     ledger = ledger_of(rules)
-    engine = MemoryEngine(rules, {"t": DATA[WIDE], "other": DATA[WIDE]})
+    engine = Counted(rules, {"t": DATA[WIDE], "other": DATA[WIDE]})
     asker = Asker(rules, make_plan(rules), engine, ledger, Coins(1, ledger.log))
     for i in range(QUESTIONS - 1):
         asker.ask(query(WIDE, a=unit(40, i)))

@@ -10,7 +10,6 @@ import pytest
 
 from dpsql.accounting import Plan, calibrate
 from dpsql.domain import CategoryDomain, TableDomain, TextDomain
-from dpsql.engine.memory import MemoryEngine
 from dpsql.errors import BudgetExhausted, InternalError
 from dpsql.ledger.event import Payload
 from dpsql.policy import Mechanism, Policy, Privacy
@@ -21,6 +20,7 @@ from dpsql.session.planning import make_plan
 from dpsql.session.text_plan import HEAVY, text_starts
 from dpsql.session.text_progress import TextProgress
 from dpsql.session.text_starting import PURPOSE
+from tests.support.counted import Counted
 from tests.support.warm import Coins, Recorder, Shared, ledger_of
 
 TABLE = TableDomain(
@@ -44,7 +44,7 @@ def policy(table: TableDomain = TABLE, **mechanism: Any) -> Policy:
 
 def asker_of(rules: Policy, ledger: Recorder, seed: int = 1, stop_at: int = 0) -> tuple[Asker, Coins]:
     coins = Coins(seed, ledger.log, stop_at)
-    engine = MemoryEngine(rules, {t.name: {c.name: list(ROWS[c.name]) for c in t.columns} for t in rules.tables})
+    engine = Counted(rules, {t.name: {c.name: list(ROWS[c.name]) for c in t.columns} for t in rules.tables})
     return Asker(rules, Plan.from_json(ledger.header["plan"]), engine, ledger, coins), coins
 
 
@@ -86,7 +86,7 @@ def test_the_printed_count_is_not_the_noise_that_selected_the_key() -> None:
             return drawn[-1]
 
     drawn: list[list[int]] = []
-    engine = MemoryEngine(rules, {"t": ROWS})
+    engine = Counted(rules, {"t": ROWS})
     asker = Asker(rules, Plan.from_json(ledger.header["plan"]), engine, ledger, Written(3, []))
     keys = list(asker.keys("t", "w") or ()) if asker.release_keys("t", "w") else []
     assert keys[-1] is None

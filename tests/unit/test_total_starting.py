@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from dpsql.domain import CategoryDomain, TableDomain
-from dpsql.engine.memory import MemoryEngine
 from dpsql.errors import BudgetExhausted, OperationalError
 from dpsql.hypothesis import Measurement
 from dpsql.policy import Mechanism, Policy, Privacy
@@ -18,6 +17,7 @@ from dpsql.session.payload import TOTAL, encode_measurement
 from dpsql.session.planning import make_plan
 from dpsql.session.total_progress import TotalProgress
 from dpsql.session.total_starting import PURPOSE
+from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
 from tests.support.warm import Recorder
 
@@ -41,7 +41,7 @@ def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def session(ledger: Recorder, seed: int = 1) -> Asker:
-    return Asker(RULES, PLAN, MemoryEngine(RULES, {"one": ROWS, "two": ROWS}), ledger, SeededEntropy(seed))
+    return Asker(RULES, PLAN, Counted(RULES, {"one": ROWS, "two": ROWS}), ledger, SeededEntropy(seed))
 
 
 def begin(ledger: Recorder, table: str, cost: int = UNITS) -> int:
