@@ -51,6 +51,25 @@ def lines(directory: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in written if line.endswith("\n")]
 
 
+class Tail:
+    """What is shown from now on, read on from where it was read last."""
+
+    def __init__(self, directory: Path) -> None:
+        self._shown = directory / "shown"
+        self._read = self._shown.stat().st_size if self._shown.exists() else 0
+        self._lines = 0
+
+    def lines(self) -> int:
+        """How many lines were written."""
+        if self._shown.exists() and self._shown.stat().st_size > self._read:
+            with self._shown.open("rb") as file:
+                file.seek(self._read)
+                written = file.read()
+            self._lines += written.count(b"\n")
+            self._read += len(written)
+        return self._lines
+
+
 def paid(answer: tuple[float, float]) -> bool:
     """Measured by a hard round. What a table's first answer charges is for its row count, which the ledger has."""
     return answer[1] >= script.HARD_SHARE
@@ -140,9 +159,10 @@ def kill_at_random(original: Path, tmp_path: Path, times: int, seed: int) -> Non
     moments = random.Random(seed)  # noqa: S311 - when to kill
     spent = 0
     for round_ in range(times):
+        shown = Tail(directory)
         process = start(script.run_for_good, directory, round_)
         answered = moments.randint(0, 12)  # counted, not timed: the machine may be busy
-        while process.is_alive() and sum(line["run"] == round_ for line in lines(directory)) <= answered:
+        while process.is_alive() and shown.lines() <= answered:
             time.sleep(0.002)
         process.join(moments.uniform(0, 0.02))
         process.kill()
