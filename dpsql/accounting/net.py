@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpsql.confidence import OUTSIDE
 from dpsql.errors import InternalError
 
 TABLE_RANGE = (2.0**-40, 40.0)
@@ -23,9 +24,6 @@ K x >= 2^128 min(2^-40 exp(-2^-40), 40 exp(-40)) > 2^75.5; two neighbours thus d
 DEFAULT_FALSE_ALARMS = 0.1
 """Share of the hard rounds that a perfect hypothesis may lose to false alarms over the planned queries, unless the
 caller says otherwise."""
-
-DOUBT = 0.05
-"""The probability with which some certified bound of a session may fail: they hold together with 95 %."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Net:
         tests = 2 * max(1, planned_queries)
         return max(0, math.ceil(math.log(tests / (false_alarms * self.hard_rounds)) / float(self.slope)))
 
-    def certified_bound(self, planned_queries: int, beta: float = DOUBT, *, theta: int | None = None) -> int:
+    def certified_bound(self, planned_queries: int, beta: float = OUTSIDE, *, theta: int | None = None) -> int:
         """Counts: all easy answers among ``planned_queries`` are this close to the truth with probability 1 - beta.
 
         theta + ln(ln(k / beta)) / slope (docs/privacy.md), valid while k <= beta e^40, where the table ends;

@@ -11,8 +11,9 @@ from typing import Any
 
 from dpsql.accounting.curve import UNITS, budget_units, gaussian_cost, hard_round_cost, units
 from dpsql.accounting.grid import sigma_from_variance
-from dpsql.accounting.net import DOUBT, TABLE_MARGIN, Net
+from dpsql.accounting.net import TABLE_MARGIN, Net
 from dpsql.accounting.profile import SMOOTHING, covers, noise_cost
+from dpsql.confidence import OUTSIDE
 from dpsql.errors import InternalError, LedgerError
 
 _FRACTIONS = ("epsilon", "delta", "delta_purse", "alpha", "slope", "sigma")
@@ -134,7 +135,7 @@ class Plan:
         """``Net.threshold`` at sensitivity 1."""
         return self.for_sensitivity().threshold(planned_queries)
 
-    def certified_bound(self, planned_queries: int, beta: float = DOUBT) -> int:
+    def certified_bound(self, planned_queries: int, beta: float = OUTSIDE) -> int:
         """``Net.certified_bound`` at sensitivity 1."""
         return self.for_sensitivity().certified_bound(planned_queries, beta)
 
