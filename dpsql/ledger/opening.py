@@ -16,7 +16,7 @@ from dpsql.errors import LedgerError
 from dpsql.ledger.record import genesis
 from dpsql.ledger.registry import Anchor, Registry, registered_tables
 from dpsql.ledger.rule_change import rule_changes
-from dpsql.ledger.sqlite_file import SqliteFile, explain
+from dpsql.ledger.sqlite_file import BUSY_SECONDS, SqliteFile, explain
 from dpsql.ledger.sqlite_schema import FORMAT, check_file, companions, create, read_header
 
 Step = Callable[[str], None]
@@ -83,7 +83,7 @@ def prepare(
     raise failure
 
 
-def stored_header(path: Path, busy_timeout: float = 20.0) -> dict[str, str]:
+def stored_header(path: Path, busy_timeout: float = BUSY_SECONDS) -> dict[str, str]:
     """The header of the ledger at ``path``, empty where there is no file: its versions say by which rules it is kept.
 
     The same refusals as ``prepare`` for a file that is no ledger.

@@ -26,7 +26,7 @@ from dpsql.ledger.history import History
 from dpsql.ledger.holder import Holder, is_alive, stale_files, sweep
 from dpsql.ledger.opening import Opening, Step, prepare
 from dpsql.ledger.registry import Registry
-from dpsql.ledger.sqlite_file import LOCKED, code, explain
+from dpsql.ledger.sqlite_file import BUSY_SECONDS, LOCKED, code, explain
 from dpsql.result import Answer
 
 T = TypeVar("T")
@@ -71,7 +71,7 @@ class SqliteLedger:
         create: bool = True,
         registry: Registry | None = None,
         new_budget: bool = False,
-        busy_timeout: float = 20.0,
+        busy_timeout: float = BUSY_SECONDS,
         on_step: Step | None = None,
         former: Collection[str] = (),
     ) -> "SqliteLedger":
