@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,16 @@ def test_every_page_is_reachable() -> None:
     }
     pages = [page for page in (*ROOT.glob("*.md"), *PAGES) if page.name != "README.md" or page.parent != ROOT]
     assert [name(page) for page in pages if page.resolve() not in linked] == []
+
+
+def test_the_licence_and_the_sources_of_the_data_are_shipped() -> None:
+    """PEP 639: an expression and its files; every folder of data names its sources."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["license"] == "Apache-2.0"
+    assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
+    sources = {f.parent / "SOURCES.md" for f in (ROOT / "dpsql").rglob("*.parquet")}
+    assert {ROOT / "LICENSE", *sources} == {ROOT / f for f in project["license-files"]}
+    assert all(f.is_file() for f in (*sources, ROOT / "benchmarks" / "data" / "SOURCES.md"))
 
 
 def test_the_checks_find_what_they_look_for() -> None:
