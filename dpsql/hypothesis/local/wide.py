@@ -69,7 +69,11 @@ class WideHypothesis:
 
     def answer(self, query: LinearQuery) -> float:
         """The estimate of a query without text columns, in counts (real, >= 0); never builds its scope's cells."""
-        return self._product(query.factors)
+        factors, scale = query.factors, 1.0
+        while factors and not factors[0].columns:  # canonical order: shares of every row stand first
+            scale *= float(factors[0].weights.sum()) / factors[0].unit
+            factors = factors[1:]
+        return scale * self._product(factors)
 
     def contingency(self, columns: Columns) -> Estimates:
         """Estimated counts over the cells of ``columns`` (any order), float64; only for scopes of bounded cells."""
@@ -101,9 +105,9 @@ class WideHypothesis:
 
     def _product(self, factors: Sequence[Factor]) -> float:
         columns = tuple(sorted((c for f in factors for c in f.columns), key=self._order.__getitem__))
-        scale = prod(1.0 / f.unit for f in factors)
         if not columns:
-            return self.total * scale * prod(float(f.weights) for f in factors)
+            return self.total
+        scale = prod(1.0 / f.unit for f in factors)
         if len(columns) <= LOCAL_COLUMNS:
             model = self._model(columns)
             if len(factors) == len(columns) > 2 and model.cuts(columns, factors):

@@ -68,7 +68,8 @@ class DenseHypothesis:
         kept = [self._columns.index(c) for c in columns]
         summed = tuple(i for i in range(len(self._columns)) if i not in set(kept))
         marginal = self._tensor.sum(axis=summed)
-        return np.ascontiguousarray(marginal.transpose(np.argsort(np.argsort(kept))))
+        turned = marginal.transpose(np.argsort(np.argsort(kept)))
+        return np.ascontiguousarray(turned).reshape(turned.shape)  # of no columns: a number, not a row of one
 
 
 def fitted(table: TableDomain, total: float, columns: tuple[str, ...], measurements: list[Measurement]) -> Estimates:

@@ -5,6 +5,8 @@ clean pairs to build on, and its hard rounds measure parts of several columns at
 Ledgers of such tables were answered by it, and answer as before.
 """
 
+import numpy as np
+
 from dpsql.hypothesis.projection import projected
 from dpsql.hypothesis.tensor.dense import DenseHypothesis, fitted
 from dpsql.query import Estimates
@@ -18,5 +20,9 @@ class ScopedHypothesis(DenseHypothesis):
 
     def _cells(self, columns: tuple[str, ...]) -> Estimates:
         """A maximum-entropy model of these columns alone, fitted to what the measurements say about them."""
+        order = sorted(range(len(columns)), key=lambda i: self._columns.index(columns[i]))
+        if order != list(range(len(columns))):
+            # steps go column by column: only one order of them may be fitted, or the same cells would differ
+            return np.ascontiguousarray(self.contingency(tuple(columns[i] for i in order)).transpose(np.argsort(order)))
         within = [m for m in (projected(m, set(columns)) for m in self.measurements) if m is not None]
         return fitted(self.table, self.total, columns, within)
