@@ -6,6 +6,7 @@ the rows.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from math import ceil, inf, prod, sqrt
 from statistics import mean, median
@@ -84,7 +85,7 @@ class Forecast:
             parts.append(Part(f.columns, float((weights * weights).sum()), float(weights.mean())))
         return self._sd(parts) * self._unit
 
-    @property
+    @cached_property
     def typical_sd(self) -> float:
         """Sd (counts) of a typical answer: the median over 1 to 4 columns, one value or a quarter of each."""
         found = []

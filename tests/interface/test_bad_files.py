@@ -30,14 +30,27 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "state"
 
 
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The place of a database whose ledger has seen a session, and a copy of all that is there."""
+    place, kept = tmp_path_factory.mktemp("place"), tmp_path_factory.mktemp("kept") / "copy"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DPSQL_STATE_HOME", str(place / "state"))
+        with dpsql.connect(city.build(place / "city", rows=2000)) as con:
+            for question in QUESTIONS:
+                con.execute(question)
+    shutil.copytree(place, kept)
+    return place, kept
+
+
 @pytest.fixture
-def database(tmp_path: Path) -> Path:
-    """A database whose ledger has seen a session."""
-    path = city.build(tmp_path / "city", rows=2000)
-    with dpsql.connect(path) as con:
-        for question in QUESTIONS:
-            con.execute(question)
-    return path
+def database(asked: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A database whose ledger has seen a session, as that left it: in the same place, which ledgers are known by."""
+    place, kept = asked
+    shutil.rmtree(place)
+    shutil.copytree(kept, place)
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(place / "state"))
+    return place / "city" / "city.duckdb"
 
 
 def ledger_of(database: Path) -> Path:
