@@ -25,7 +25,7 @@ from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Block, Statement
 from dpsql.sql.text.limits import check_text
 from dpsql.sql.text.parameters import Parameters, bind
-from dpsql.sql.text.parse import Dialect, parse
+from dpsql.sql.text.parse import parse, to_sql
 
 STATEMENTS = 1024
 HEAVY_CELLS = 1 << 22
@@ -87,7 +87,7 @@ class FrontEnd:
             return Statement(text, blocks, walk.direct, None, awaited=keys.awaited, grouped=tuple(keys.asked))
         check_outer(text, tree, [*(b.name for b in blocks), *(t.lower() for t in walk.public_tables)])
         row, outer_columns = number_rows(tree, blocks, walk.selects)
-        outer = tree.sql(dialect=Dialect)
+        outer = to_sql(tree)
         public_tables = tuple(sorted(walk.public_tables))
         self._dry_run(outer, blocks, public_tables)
         return Statement(
@@ -114,14 +114,14 @@ class FrontEnd:
             if domain is None or shadowed:
                 continue
             empty = exp.Subquery(
-                this=Dialect().parse(empty_select(domain))[0],
+                this=parse(empty_select(domain)),
                 alias=exp.TableAlias(this=exp.to_identifier(table.alias or domain.name, quoted=True)),
             )
             table.replace(empty)
         walk = Walk(text, self._policy, self._public, self._services, KeyLookup(None))
         walk.query(tree, {})
         check_outer(text, tree, [t.lower() for t in walk.public_tables])
-        outer = tree.sql(dialect=Dialect)
+        outer = to_sql(tree)
         public_tables = tuple(sorted(walk.public_tables))
         self._dry_run(outer, (), public_tables)
         return Statement(text, (), None, outer, public_tables=public_tables)

@@ -21,7 +21,7 @@ from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, check_usable
 from dpsql.sql.statement import Aggregate, AggregateType, Block, DirectColumn
 from dpsql.sql.text.limits import LARGEST_BIGINT
-from dpsql.sql.text.parse import Dialect
+from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import place, refusal
 
 _CLAUSES = frozenset(
@@ -206,9 +206,9 @@ class BlockLowering:
         return tuple(DirectColumn(n, s) for n, s in zip(names, sources, strict=True))
 
     def _measure(self, node: exp.Expr) -> str:
-        key = node.sql(dialect=Dialect) if self._measures else ""
+        key = to_sql(node) if self._measures else ""
         if key and not self._measured:
-            self._measured[self._measures[0].node.sql(dialect=Dialect)] = 0
+            self._measured[to_sql(self._measures[0].node)] = 0
         index = self._measured.get(key)
         if index is None:
             index = len(self._measures)
@@ -301,4 +301,4 @@ def _label(text: str, node: exp.Expr) -> str:
     """What the analyst wrote, on one line."""
     if type(node) is exp.Anonymous and len(node.expressions) == 1 and type(node.expressions[0]) is exp.Star:
         return "COUNT(*)"
-    return node.sql(dialect=Dialect)
+    return to_sql(node)

@@ -14,7 +14,7 @@ from dpsql.errors import Error
 from dpsql.sql.cache import Lru
 from dpsql.sql.expressions.names import Scope, quoted
 from dpsql.sql.public_sql import PublicSql
-from dpsql.sql.text.parse import Dialect
+from dpsql.sql.text.parse import to_sql
 
 COUNT_STAR = "count_star()"
 
@@ -65,17 +65,17 @@ class Namer:
         return [next(answers) if n is None else n for n in simple]
 
     def _ask(self, select: exp.Select, asked: Sequence[exp.Expr], scope: Scope) -> tuple[str, ...]:
-        plain = tuple(item.sql(dialect=Dialect, normalize_functions="lower") for item in asked)
+        plain = tuple(to_sql(item, normalize_functions="lower") for item in asked)
         if not scope.base or any(_opaque(item) for item in asked):
             return plain
-        items = ", ".join(i.sql(dialect=Dialect) for i in select.expressions)
+        items = ", ".join(to_sql(i) for i in select.expressions)
         group = select.args.get("group")
         windows = select.args.get("windows")
         alias = scope.qualifier if scope.qualifier != scope.table.name.lower() else scope.table.name
         sql = f"SELECT {items} FROM {quoted(scope.table.name)} AS {quoted(alias)}"
-        sql += "" if group is None else group.sql(dialect=Dialect)
+        sql += "" if group is None else to_sql(group)
         if windows:
-            sql += " WINDOW " + ", ".join(w.sql(dialect=Dialect) for w in windows)
+            sql += " WINDOW " + ", ".join(to_sql(w) for w in windows)
         key = (sql, scope.table.name)
         known = self._known.get(key)
         if known is None:

@@ -22,7 +22,7 @@ from dpsql.sql.expressions.names import Scope, check_usable, quoted, table_scope
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Block, DirectColumn
 from dpsql.sql.text.parameters import literal
-from dpsql.sql.text.parse import Dialect
+from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import refusal
 
 Environment = Mapping[str, Scope | None]
@@ -277,7 +277,7 @@ class Walk:
             bound = binder.bind(unwrap(inner))
             name = item.alias if isinstance(item, exp.Alias) else inner.name
             if not isinstance(item, exp.Alias) and not isinstance(inner, exp.Column):
-                name = inner.sql(dialect=Dialect, normalize_functions="lower")
+                name = to_sql(inner, normalize_functions="lower")
             wrapped = bound if bound.text or bound.literal or bound.sql == quoted(bound.sql[1:-1]) else _grouped(bound)
             names.setdefault(name.lower(), (name, wrapped))
         base = scope.base and star_only
@@ -315,7 +315,7 @@ class Walk:
         check_outer(self.text, query, [t.lower() for t in tables])
         inner = query.this if isinstance(query, exp.Subquery) else query
         try:
-            result = self.public.run(inner.sql(dialect=Dialect), {}, tables)
+            result = self.public.run(to_sql(inner), {}, tables)
         except ProgrammingError:
             raise refusal(
                 self.text,

@@ -1,10 +1,11 @@
 """Text to syntax tree: DuckDB's dialect, one SELECT statement.
 
 Functions stay what the analyst wrote: sqlglot's typed function nodes, which it would print under other names, are
-switched off, so that DuckDB evaluates the very function that was named.
+avoided, so that DuckDB evaluates the very function that was named. Where sqlglot is compiled (``sqlglot[c]``), no class
+can be derived from its parser; so the names that it knows are disguised among the tokens, and shown again in the tree.
 """
 
-from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -16,86 +17,25 @@ from dpsql.errors import Error, SqlSyntaxError, UnsupportedQuery
 from dpsql.sql.text.position import line_column
 
 
-def _pow(self: Any, node: exp.Pow) -> str:
-    return str(self.binary(node, "**"))
-
-
-def _matches(self: Any, node: exp.RegexpLike) -> str:
-    return str(self.binary(node, "~"))
-
-
-def _starts_with(self: Any, node: exp.StartsWith) -> str:
-    return str(self.binary(node, "^@"))
-
-
-def _with_start(parser: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Placeholders are bound by their order in the text, so they must know where they stand."""
-
-    def parse_placeholder(self: Any) -> Any:
-        start = self._prev.start
-        node = parser(self)
-        if isinstance(node, exp.Placeholder | exp.Parameter):
-            node.meta["start"] = start
-        return node
-
-    return parse_placeholder
-
-
-def _literal_list(parser: Any) -> list[exp.Expr] | None:
-    """The strings and numbers of ``(item, item, ...)`` ahead, which is then consumed; ``None`` for anything else."""
-    tokens, index = parser._tokens, parser._index + 1
-    if parser._curr.token_type != TokenType.L_PAREN:
-        return None
-    items: list[exp.Expr] = []
-    while index + 1 < len(tokens):
-        token, kind, after = tokens[index], tokens[index].token_type, tokens[index + 1].token_type
-        if kind not in (TokenType.STRING, TokenType.NUMBER) or after not in (TokenType.COMMA, TokenType.R_PAREN):
-            return None
-        item = exp.Literal(this=token.text, is_string=kind == TokenType.STRING)
-        item.update_positions(token)
-        items.append(item)
-        index += 2
-        if after == TokenType.R_PAREN:
-            parser._advance(index - parser._index)
-            return items
-    return None
-
-
 class Dialect(DuckDB):
-    """DuckDB's dialect with every function kept under its own name."""
+    """DuckDB's dialect for statements with parameters."""
 
     class Tokenizer(DuckDB.Tokenizer):
         # "?::" is an operator elsewhere; here it is a parameter and a cast
         KEYWORDS: ClassVar[Any] = {k: v for k, v in DuckDB.Tokenizer.KEYWORDS.items() if k != "?::"}
 
-    class Parser(DuckDB.Parser):  # type: ignore[misc, valid-type] # sqlglot makes the class at run time
-        FUNCTIONS: ClassVar[Any] = {}
-        FUNCTION_PARSERS: ClassVar[Any] = {
-            name: parser
-            for name, parser in DuckDB.Parser.FUNCTION_PARSERS.items()
-            if name in ("CAST", "TRY_CAST", "EXTRACT")
-        }
-        PLACEHOLDER_PARSERS: ClassVar[Any] = {
-            token: _with_start(parser) for token, parser in DuckDB.Parser.PLACEHOLDER_PARSERS.items()
-        }
-        NO_PAREN_FUNCTION_PARSERS: ClassVar[Any] = {
-            name: parser for name, parser in DuckDB.Parser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("ANY", "CASE")
-        }
 
-        def _parse_in(self, this: Any, alias: bool = False) -> Any:
-            """Lists of nothing but literals are read here: sqlglot would try every precedence on each item."""
-            items = _literal_list(self)
-            return super()._parse_in(this, alias) if items is None else exp.In(this=this, expressions=items)
+_KEPT = {"ANY", "CASE", "CAST", "EXTRACT", "TRY_CAST"}
+_WITHOUT_PARENTHESES = frozenset(DuckDB.Parser.NO_PAREN_FUNCTION_PARSERS) - _KEPT
+_CALLED = frozenset((*DuckDB.Parser.FUNCTIONS, *DuckDB.Parser.FUNCTION_PARSERS)) - _KEPT
+_STAR_FOLLOWS = frozenset({TokenType.SELECT, TokenType.COMMA, TokenType.DOT, TokenType.DISTINCT})
+MAX_WAITING_JOINS = 8
+_WITHOUT_CONDITION = frozenset({"CROSS", "NATURAL", "POSITIONAL"})
+_MASK = "\0"
+"""In front of a disguised word. No text holds it (``check_text``), so nobody can write it."""
 
-    class Generator(DuckDB.Generator):  # type: ignore[misc, valid-type] # as above
-        # Operators are printed as operators, so that DuckDB's own precedence holds, not sqlglot's.
-        TRANSFORMS: ClassVar[Any] = {
-            **DuckDB.Generator.TRANSFORMS,
-            exp.Pow: _pow,
-            exp.RegexpLike: _matches,
-            exp.StartsWith: _starts_with,
-        }
-
+_OPERATORS: dict[type[exp.Expr], str] = {exp.Pow: "**", exp.RegexpLike: "~", exp.StartsWith: "^@"}
+"""Operators that sqlglot would print as functions: as operators, DuckDB's own precedence holds, not sqlglot's."""
 
 _DIALECT = Dialect()
 _OPENERS = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.VALUES})
@@ -115,8 +55,9 @@ def parse(text: str) -> exp.Query | exp.Values:
     if not tokens:
         raise SqlSyntaxError("there is no statement")
     _check_one_select(text, tokens)
+    _check_joins(text, tokens)
     try:
-        trees = _DIALECT.parser().parse(tokens, text)
+        trees = _DIALECT.parser().parse(_disguised(tokens), text)
     except RecursionError:
         raise UnsupportedQuery("the statement is nested too deeply", hint="split it into simpler ones") from None
     except SqlglotError as error:
@@ -124,7 +65,96 @@ def parse(text: str) -> exp.Query | exp.Values:
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, (exp.Query, exp.Values)):
         raise UnsupportedQuery("only one SELECT statement is answered", hint="send a single SELECT")
+    _show(tree)
     return tree
+
+
+def to_sql(node: exp.Expr, **options: Any) -> str:
+    """The node as DuckDB text; ``options`` are those of sqlglot's generator.
+
+    >>> to_sql(parse("select a ** 2, count(*) from t where b ~ 'x'"))
+    "SELECT a ** 2, COUNT(*) FROM t WHERE b ~ 'x'"
+    """
+    if node.find(*_OPERATORS) is not None:
+        node = _with_operators(node.copy(), options)
+    return node.sql(dialect=_DIALECT, **options)
+
+
+def _with_operators(node: exp.Expr, options: dict[str, Any]) -> exp.Expr:
+    """The operators of a tree as the text that they are, innermost first."""
+    for operator in reversed([n for n in node.walk(bfs=True) if type(n) in _OPERATORS]):
+        left, right = (operator.args[k].sql(dialect=_DIALECT, **options) for k in ("this", "expression"))
+        text = exp.Var(this=f"{left} {_OPERATORS[type(operator)]} {right}")
+        if operator is node:
+            return text
+        operator.replace(text)
+    return node
+
+
+def _disguised(tokens: list[Token]) -> list[Token]:
+    """The tokens without function names that the parser knows, and with numbered parameters.
+
+    Parameters are bound by their order in the text, so each carries its place: ``?`` becomes ``$`` and a word.
+    """
+    out: list[Token] = []
+    last = len(tokens) - 1
+    for i, token in enumerate(tokens):
+        kind = token.token_type
+        after = tokens[i + 1] if i < last else None
+        if kind == TokenType.PLACEHOLDER:
+            out.append(_like(token, TokenType.PARAMETER, "$"))
+            token = _like(token, TokenType.VAR, f"{_MASK}{token.start}{_MASK}")
+        elif kind in (TokenType.PARAMETER, TokenType.COLON) and after is not None:
+            if after.token_type != TokenType.STRING:
+                after.text = f"{_MASK}{token.start}{_MASK}{after.text}"
+        elif token.text.startswith(_MASK):
+            pass
+        elif _is_special(tokens, i):
+            token.text = f"{_MASK}{token.text}"
+        out.append(token)
+    return out
+
+
+def _is_special(tokens: list[Token], i: int) -> bool:
+    """Whether sqlglot might make something else of a word than a call of a function of this name."""
+    token = tokens[i]
+    word = token.text.upper()
+    if token.token_type == TokenType.STRING:
+        return False
+    if word in _WITHOUT_PARENTHESES and token.token_type != TokenType.IDENTIFIER:
+        return True
+    if word not in _CALLED or i + 1 == len(tokens) or tokens[i + 1].token_type != TokenType.L_PAREN:
+        return False
+    return not (word == "REPLACE" and _ends_star(tokens, i - 1))
+
+
+def _ends_star(tokens: list[Token], i: int) -> bool:
+    """Whether the token ends ``*`` or ``* EXCLUDE (...)`` of a select list: REPLACE after it is a clause."""
+    if i < 1 or tokens[i].token_type == TokenType.R_PAREN:
+        return i >= 1
+    return tokens[i].token_type == TokenType.STAR and tokens[i - 1].token_type in _STAR_FOLLOWS
+
+
+def _like(token: Token, kind: TokenType, text: str) -> Token:
+    return Token(kind, text, token.line, token.col, token.start, token.end, token.comments)
+
+
+def _show(tree: exp.Expr) -> None:
+    """Takes the disguise off, in place."""
+    for node in tree.walk():
+        word = node.args.get("this")
+        if type(word) is str and word[:1] == _MASK:
+            place, _, shown = word[1:].rpartition(_MASK)
+            node.set("this", shown or None)
+            if place:
+                _placed(node, int(place))
+
+
+def _placed(node: exp.Expr, start: int) -> None:
+    """Notes on a parameter where it stands."""
+    parameter = node.parent if isinstance(node, exp.Identifier) else node
+    if isinstance(parameter, (exp.Placeholder, exp.Parameter)):
+        parameter.meta["start"] = start
 
 
 def is_bare(word: str) -> bool:
@@ -160,6 +190,20 @@ def _check_one_select(text: str, tokens: list[Token]) -> None:
             raise UnsupportedQuery(
                 "more than one statement", line=line, column=column, hint="send one statement at a time"
             )
+
+
+def _check_joins(text: str, tokens: list[Token]) -> None:
+    """Refuses many joins that wait for their condition: sqlglot tries every way to nest them."""
+    waiting = 0
+    for before, token in pairwise(tokens):
+        if token.token_type == TokenType.JOIN and before.text.upper() not in _WITHOUT_CONDITION:
+            waiting += 1
+        elif token.token_type in (TokenType.ON, TokenType.USING):
+            waiting = max(0, waiting - 1)
+        if waiting > MAX_WAITING_JOINS:
+            line, column = line_column(text, token.start)
+            reason = f"more than {MAX_WAITING_JOINS} joins without a condition"
+            raise UnsupportedQuery(reason, line=line, column=column, hint="write ON or USING after each join")
 
 
 def _syntax_error(error: SqlglotError) -> SqlSyntaxError:

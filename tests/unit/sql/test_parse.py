@@ -1,0 +1,84 @@
+"""Functions keep the names that were written, parameters know their place; with sqlglot compiled and interpreted."""
+
+import pytest
+from sqlglot import exp
+
+from dpsql.errors import SqlSyntaxError, UnsupportedQuery
+from dpsql.sql.text.parse import MAX_WAITING_JOINS, parse, to_sql
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "IF(a, 1, 2)",
+        "CHAR(a)",
+        "TRIM(a)",
+        "POSITION(a, b)",
+        "REPLACE(a, 'x', 'y')",
+        "2 * REPLACE(a, 'x', 'y')",
+        "CEIL(a)",
+        "DATE(a)",
+        "LEFT(a, 2)",
+        "MAX(a)",
+        "CAST(a AS DECIMAL(10, 2))",
+        "EXTRACT(YEAR FROM a)",
+        "a ** 2 ** b",
+        "(a ^@ 'x') AND b ~ 'y'",
+        "ANY(a)",
+        "CASE WHEN a = 1 THEN 2 END",
+    ],
+)
+def test_what_is_written_is_printed(expression: str) -> None:
+    assert to_sql(parse(f"SELECT {expression} FROM t")) == f"SELECT {expression} FROM t"
+
+
+def test_a_column_may_have_the_name_of_a_function() -> None:
+    tree = parse("SELECT if, map, count FROM t AS year(a, b)")
+    assert [c.name for c in tree.find_all(exp.Column)] == ["if", "map", "count"]
+    assert next(tree.find_all(exp.TableAlias)).name == "year"
+
+
+def test_replace_after_a_star_is_a_clause() -> None:
+    for star in ("*", "t.*", "* EXCLUDE (b)"):
+        tree = parse(f"SELECT {star} REPLACE (a + 1 AS a) FROM t")
+        assert [bool(s.args.get("replace")) for s in tree.find_all(exp.Star)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("?", None), ("$1", "1"), ("$low", "low"), ("$count", "count"), (":low", "low")]
+)
+def test_a_parameter_knows_its_name_and_place(text: str, name: str | None) -> None:
+    tree = parse(f"SELECT COUNT(*) FROM t WHERE 'é' = a AND b = {text} LIMIT 3")
+    found = list(tree.find_all(exp.Placeholder))
+    assert [(p.args.get("this"), p.meta["start"]) for p in found] == [(name, 45)]
+
+
+def test_a_quoted_parameter_name() -> None:
+    (found,) = parse('SELECT COUNT(*) FROM t WHERE b = $"low"').find_all(exp.Placeholder)
+    assert (str(found.args["this"]), found.meta["start"]) == ('"low"', 33)
+
+
+def test_nothing_of_the_disguise_is_left() -> None:
+    tree = parse('SELECT IF(a, 1, 2), "count"(b), ARRAY[1], MAP FROM t WHERE c = :x AND d[1:2] = $y AND e IN (?, ?)')
+    assert "\0" not in repr(tree)
+    assert "\0" not in to_sql(tree)
+
+
+def test_a_syntax_error_names_the_word_that_was_written() -> None:
+    with pytest.raises(SqlSyntaxError) as caught:
+        parse("SELECT COUNT(* FROM t")
+    assert (caught.value.line, caught.value.column) == (1, 16)
+    assert "\0" not in str(caught.value)
+
+
+@pytest.mark.parametrize("join", ["JOIN", "LEFT JOIN", "SEMI JOIN"])
+def test_joins_that_wait_for_a_condition_are_few(join: str) -> None:
+    with pytest.raises(UnsupportedQuery, match="joins without a condition") as caught:
+        parse("SELECT 1 FROM a " + f"{join} a " * 60)
+    assert caught.value.line == 1
+    assert parse("SELECT 1 FROM a " + f"{join} a " * MAX_WAITING_JOINS)
+
+
+@pytest.mark.parametrize("join", ["JOIN b ON TRUE", "JOIN b USING (c)", "CROSS JOIN b", "NATURAL JOIN b", ", b"])
+def test_joins_with_conditions_may_be_many(join: str) -> None:
+    assert parse("SELECT 1 FROM a " + f"{join} " * 60)
