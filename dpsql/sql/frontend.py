@@ -9,13 +9,13 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from dpsql.errors import UnsupportedQuery
+from dpsql.memo import Memo
 from dpsql.policy import Policy
 from dpsql.sql.blocks.block import Services
 from dpsql.sql.blocks.naming import Namer, empty_select
 from dpsql.sql.blocks.outer import check_outer
 from dpsql.sql.blocks.row_numbers import number_rows
 from dpsql.sql.blocks.walk import Walk
-from dpsql.sql.cache import Lru
 from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import AskedKeys, KeyLookup, ReleasedKeys
 from dpsql.sql.expressions.expansion import check_growth
@@ -39,7 +39,7 @@ class FrontEnd:
         self._public = public
         self._services = Services(Evaluator(public), Namer(public))
         self._plain = PlainCounts(policy)
-        self._statements: Lru[_Lowered] = Lru(STATEMENTS)
+        self._statements: Memo[_Lowered] = Memo(STATEMENTS)
 
     def lower(self, text: str, parameters: Parameters = None, *, keys: ReleasedKeys | None = None) -> Statement:
         """The lowered statement. Raises ``dpsql.errors`` only; touches no private row and charges nothing.

@@ -21,10 +21,10 @@ from dpsql.domain import (
     Value,
     cell_values,
 )
+from dpsql.memo import Memo
 from dpsql.policy import Policy
 from dpsql.query import Factor, Form, LinearQuery, Term, Weights, linear_query
 from dpsql.sql.blocks.naming import COUNT_STAR
-from dpsql.sql.cache import Lru
 from dpsql.sql.expressions import number_predicates, string_predicates
 from dpsql.sql.expressions.bound import Listed, Outside
 from dpsql.sql.expressions.number_predicates import Compared, number
@@ -70,8 +70,8 @@ class PlainCounts:
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._conditions: Lru[_Condition] = Lru(_CACHED_CELLS)
-        self._words: Lru[bool] = Lru(_WORDS)
+        self._conditions: Memo[_Condition] = Memo(_CACHED_CELLS)
+        self._words: Memo[bool] = Memo(_WORDS)
 
     def lower(self, text: str) -> Statement | None:
         """The lowered statement; ``None`` for what the ordinary way has to read."""
@@ -162,7 +162,7 @@ class PlainCounts:
         known = self._words.get(word)
         if known is None:
             known = is_bare(word)
-            self._words.put(word, known, 1)
+            self._words.put(word, known)
         return known
 
 
@@ -198,7 +198,7 @@ def _statement(
     forms: tuple[Form, ...],
     columns: tuple[DirectColumn, ...],
 ) -> Statement:
-    aggregate = Aggregate("a0", "COUNT(*)", "BIGINT", forms)
+    aggregate = Aggregate("a0", "BIGINT", forms)
     if group is None:
         return Statement(text, (Block(RELEASED, table.name, (), (), groups, (aggregate,)),), columns, None)
     block = Block(RELEASED, table.name, ("g0",), (group.sql_type,), groups, (aggregate,))

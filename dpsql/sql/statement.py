@@ -4,7 +4,6 @@ The session answers blocks and runs the rest without knowing any syntax tree; th
 statement.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -26,14 +25,13 @@ LOW, HIGH = "_low", "_high"
 class Aggregate:
     """One aggregate column of a block: for every group, ``numerator`` (divided by ``denominator`` for AVG).
 
-    ``column`` is its name in the released table; ``label`` is what the analyst wrote, for explain.
+    ``column`` is its name in the released table.
     BIGINT values are rounded integers, DOUBLE values are not. A denominator at or below 0 gives NULL. ``low`` and
     ``high`` (AVG) are the least and the greatest value that the averaged expression has on declared values: public, and
     ``None`` when it has none.
     """
 
     column: str
-    label: str
     sql_type: AggregateType
     numerator: tuple[Form, ...]
     denominator: tuple[Form, ...] | None = None
@@ -60,7 +58,7 @@ class Block:
     def schema(self) -> pa.Schema:
         """The released table's columns: row number, groups, aggregates, each with its interval where that is needed.
 
-        >>> Block("b", "t", ("g0",), ("DATE",), (), (Aggregate("a0", "n", "BIGINT", ()),), True).schema.names
+        >>> Block("b", "t", ("g0",), ("DATE",), (), (Aggregate("a0", "BIGINT", ()),), True).schema.names
         ['_row', 'g0', 'a0', 'a0_low', 'a0_high']
         """
         fields = [pa.field(ROW, pa.int64())]
@@ -101,6 +99,5 @@ class Statement:
     row_column: str | None = None
     outer_columns: tuple[str | None, ...] = ()
     public_tables: tuple[str, ...] = ()
-    outer_parameters: Mapping[str, Value] | None = None
     awaited: tuple[tuple[str, str], ...] = ()
     grouped: tuple[tuple[str, str], ...] = ()

@@ -16,11 +16,11 @@ import pytest
 import dpsql
 from dpsql import memo
 from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
+from dpsql.memo import Memo
 from dpsql.policy import Policy, Privacy
 from dpsql.session import asking
 from dpsql.sql import frontend, plain
 from dpsql.sql.blocks.block import Services
-from dpsql.sql.cache import Lru
 from dpsql.sql.counting import evaluate
 
 KINDS = tuple(f"k{i}" for i in range(20))
@@ -83,7 +83,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch
 
     def services(self: Services, *given: object) -> None:
         made(self, *given)  # type: ignore[arg-type]
-        self.answers = Lru(4096)
+        self.answers = Memo(4096)
 
     monkeypatch.setattr(Services, "__init__", services)
     return monkeypatch

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dpsql.errors import Error, UnsupportedQuery
+from dpsql.memo import Memo
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
-from dpsql.sql.cache import Lru
-from dpsql.sql.counting.aggregates import Measure, is_aggregate, measure
+from dpsql.sql.counting.aggregates import Aggregation, aggregation, is_aggregate
 from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.lower import Answer, Lowering
@@ -44,7 +44,7 @@ class Services:
 
     evaluator: Evaluator
     namer: Namer
-    answers: Lru[Answer] = field(default_factory=lambda: Lru(ANSWERED_CELLS))
+    answers: Memo[Answer] = field(default_factory=lambda: Memo(ANSWERED_CELLS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class BlockLowering:
         self._binder = Binder(text, scope, aliases, lookup)
         self._groups: list[Bound] = []
         self._group_sql: dict[str, int] = {}
-        self._measures: list[Measure] = []
+        self._aggregations: list[Aggregation] = []
         self._measured: dict[str, int] = {}
         self._intervals = False
 
@@ -206,13 +206,13 @@ class BlockLowering:
         return tuple(DirectColumn(n, s) for n, s in zip(names, sources, strict=True))
 
     def _measure(self, node: exp.Expr) -> str:
-        key = to_sql(node) if self._measures else ""
+        key = to_sql(node) if self._aggregations else ""
         if key and not self._measured:
-            self._measured[to_sql(self._measures[0].node)] = 0
+            self._measured[to_sql(self._aggregations[0].node)] = 0
         index = self._measured.get(key)
         if index is None:
-            index = len(self._measures)
-            self._measures.append(measure(self._binder, node))
+            index = len(self._aggregations)
+            self._aggregations.append(aggregation(self._binder, node))
             if key:
                 self._measured[key] = index
         return f"a{index}"
@@ -240,8 +240,8 @@ class BlockLowering:
         self._intervals = rewriter.intervals
 
     def _block(self, condition: list[Bound], where: exp.Expr | None) -> Block:
-        measures = self._measures
-        parts = [p for m in measures for p in (*m.numerator, *(m.denominator or ()))]
+        aggregations = self._aggregations
+        parts = [p for m in aggregations for p in (*m.numerator, *(m.denominator or ()))]
         try:
             lowering = Lowering(
                 self.text,
@@ -260,7 +260,7 @@ class BlockLowering:
             raise UnsupportedQuery(error.reason, line=line, column=column, hint=error.hint) from None
         aggregates = []
         index = 0
-        for i, m in enumerate(measures):
+        for i, m in enumerate(aggregations):
             numerator = list(enumerate(m.numerator, index))
             index += len(m.numerator)
             denominator = list(enumerate(m.denominator or (), index))
@@ -277,7 +277,6 @@ class BlockLowering:
             aggregates.append(
                 Aggregate(
                     f"a{i}",
-                    _label(self.text, m.node),
                     sql_type,
                     forms,
                     lowering.forms(denominator) if denominator else None,
@@ -295,10 +294,3 @@ class BlockLowering:
             tuple(aggregates),
             self._intervals,
         )
-
-
-def _label(text: str, node: exp.Expr) -> str:
-    """What the analyst wrote, on one line."""
-    if type(node) is exp.Anonymous and len(node.expressions) == 1 and type(node.expressions[0]) is exp.Star:
-        return "COUNT(*)"
-    return to_sql(node)

@@ -11,7 +11,7 @@ from sqlglot import exp
 from dpsql.dialect.types import released_type
 from dpsql.domain import TableDomain
 from dpsql.errors import Error
-from dpsql.sql.cache import Lru
+from dpsql.memo import Memo
 from dpsql.sql.expressions.names import Scope, quoted
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.text.parse import to_sql
@@ -53,7 +53,7 @@ class Namer:
 
     def __init__(self, public: PublicSql) -> None:
         self._public = public
-        self._known: Lru[tuple[str, ...]] = Lru(_NAMES)
+        self._known: Memo[tuple[str, ...]] = Memo(_NAMES)
 
     def names(self, select: exp.Select, scope: Scope) -> list[str]:
         """One name for each item of a block's select list, before it is rewritten."""
@@ -86,7 +86,7 @@ class Namer:
             wanted = {id(i) for i in asked}
             pairs = zip(select.expressions, table.column_names, strict=True)
             known = tuple(name for item, name in pairs if id(item) in wanted)
-            self._known.put(key, known, 1)
+            self._known.put(key, known)
         return known
 
 

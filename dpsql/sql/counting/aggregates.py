@@ -17,7 +17,7 @@ _NOT_NULL = "IS NOT NULL"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Part:
+class Summand:
     """``coefficient`` times the sum, over rows where every conjunct is TRUE, of ``value`` (1 when ``None``)."""
 
     coefficient: float
@@ -26,15 +26,15 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Measure:
+class Aggregation:
     """One aggregate: ``numerator`` (over ``denominator`` for AVG). ``integral``: all its values are whole numbers.
 
     ``constants``: the values that an averaged expression can have, when it is written as constants.
     """
 
     node: exp.Expr
-    numerator: tuple[Part, ...]
-    denominator: tuple[Part, ...] | None = None
+    numerator: tuple[Summand, ...]
+    denominator: tuple[Summand, ...] | None = None
     integral: bool = True
     constants: tuple[float, ...] | None = None
 
@@ -47,8 +47,8 @@ def is_aggregate(node: exp.Expr) -> bool:
     return kind is exp.Anonymous and node.name.lower() in AGGREGATE
 
 
-def measure(binder: Binder, node: exp.Expr) -> Measure:
-    """The measure of an aggregate node. Raises UnsupportedQuery for one that is no linear query."""
+def aggregation(binder: Binder, node: exp.Expr) -> Aggregation:
+    """What an aggregate node asks. Raises UnsupportedQuery for one that is no linear query."""
     call = node
     shared: tuple[Bound, ...] = ()
     if isinstance(node, exp.Filter):
@@ -61,28 +61,30 @@ def measure(binder: Binder, node: exp.Expr) -> Measure:
         raise refusal(binder.text, call, *aggregate_refusal(name))
     argument = _argument(binder, call, name)
     integral = True
-    denominator: tuple[Part, ...] | None = None
+    numerator: tuple[Summand, ...]
+    denominator: tuple[Summand, ...] | None = None
     constants: tuple[float, ...] | None = None
-    if argument is None:
-        numerator: tuple[Part, ...] = (Part(1.0),)
-    elif name == "count":
-        numerator = (Part(1.0, _not_null(binder, argument)),)
-    elif name in ("count_if", "countif"):
-        numerator = (Part(1.0, tuple(binder.conjuncts(argument))),)
-    else:
-        numerator, integral = _sum(binder, argument)
-        if name != "sum":
-            denominator = (Part(1.0, _not_null(binder, argument)),)
+    match name:
+        case "count" | "count_star":
+            numerator = (Summand(1.0, () if argument is None else _not_null(binder, argument)),)
+        case "count_if" | "countif" if argument is not None:
+            numerator = (Summand(1.0, tuple(binder.conjuncts(argument))),)
+        case "sum" if argument is not None:
+            numerator, integral = _sum(binder, argument)
+        case "avg" | "mean" if argument is not None:
+            numerator, integral = _sum(binder, argument)[0], False
+            denominator = (Summand(1.0, _not_null(binder, argument)),)
             constants = _constants(argument)
-            integral = False
+        case _:
+            raise refusal(binder.text, call, *aggregate_refusal(name))
     if shared:
         numerator = _within(numerator, shared)
         denominator = None if denominator is None else _within(denominator, shared)
-    return Measure(node, numerator, denominator, integral, constants)
+    return Aggregation(node, numerator, denominator, integral, constants)
 
 
-def _within(parts: tuple[Part, ...], shared: tuple[Bound, ...]) -> tuple[Part, ...]:
-    return tuple(Part(p.coefficient, shared + p.conjuncts, p.value) for p in parts)
+def _within(parts: tuple[Summand, ...], shared: tuple[Bound, ...]) -> tuple[Summand, ...]:
+    return tuple(Summand(p.coefficient, shared + p.conjuncts, p.value) for p in parts)
 
 
 def _argument(binder: Binder, call: exp.Anonymous, name: str) -> exp.Expr | None:
@@ -163,25 +165,25 @@ def _not_null(binder: Binder, argument: exp.Expr) -> tuple[Bound, ...]:
     return (compose(f"({bound.sql}) {_NOT_NULL}", (bound,)),)
 
 
-def _sum(binder: Binder, argument: exp.Expr) -> tuple[tuple[Part, ...], bool]:
+def _sum(binder: Binder, argument: exp.Expr) -> tuple[tuple[Summand, ...], bool]:
     """Parts of SUM(argument), and whether their coefficients are whole numbers (values decide for the rest)."""
     constant = _number(argument)
     if constant is not None:
-        return (Part(constant),), _whole(argument)
+        return (Summand(constant),), _whole(argument)
     case = _indicator(argument)
     if case is not None:
         then = _number(case[1])
         otherwise = 0.0 if case[2] is None else _number(case[2])
         if then is not None and otherwise is not None:
-            parts = [Part(then - otherwise, tuple(binder.conjuncts(case[0])))]
+            parts = [Summand(then - otherwise, tuple(binder.conjuncts(case[0])))]
             if otherwise:
-                parts.append(Part(otherwise))
+                parts.append(Summand(otherwise))
             whole = _whole(case[1]) and (case[2] is None or _whole(case[2]))
             return tuple(parts), whole
     predicate = _condition(argument)
     if predicate is not None:
-        return (Part(1.0, tuple(binder.conjuncts(predicate))),), True
-    return (Part(1.0, (), binder.bind(unwrap(argument))),), True
+        return (Summand(1.0, tuple(binder.conjuncts(predicate))),), True
+    return (Summand(1.0, (), binder.bind(unwrap(argument))),), True
 
 
 def _constants(argument: exp.Expr) -> tuple[float, ...] | None:

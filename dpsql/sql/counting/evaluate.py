@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from dpsql.domain import TableDomain, TextDomain, Value, cell_values
 from dpsql.errors import DataError, UnsupportedQuery
+from dpsql.memo import Memo
 from dpsql.query import Weights
-from dpsql.sql.cache import Lru
-from dpsql.sql.counting.pieces import Axis, Signed
+from dpsql.sql.counting.pieces import GridAxis, Signed
 from dpsql.sql.expressions import number_predicates
 from dpsql.sql.expressions.bound import Bound, Listed, Outside
 from dpsql.sql.expressions.string_predicates import truth_table
@@ -60,28 +60,28 @@ class Grids:
     def __init__(self, table: TableDomain, candidates: Candidates) -> None:
         self.table = table
         self._candidates = candidates
-        self._axes: dict[str, Axis] = {}
+        self._axes: dict[str, GridAxis] = {}
 
-    def axis(self, column: str) -> Axis:
+    def axis(self, column: str) -> GridAxis:
         axis = self._axes.get(column)
         if axis is None:
             domain = self.table.by_name[column.lower()]
             if isinstance(domain, TextDomain):
                 classes = text_classes(column, self._candidates.get(column, frozenset()))
-                axis = Axis(column, classes.size, classes)
+                axis = GridAxis(column, classes.size, classes)
             else:
-                axis = Axis(column, domain.size)
+                axis = GridAxis(column, domain.size)
             self._axes[column] = axis
         return axis
 
-    def ordered(self, columns: frozenset[str]) -> tuple[Axis, ...]:
+    def ordered(self, columns: frozenset[str]) -> tuple[GridAxis, ...]:
         """Axes of the columns in table order."""
         if len(columns) == 1:
             return tuple(self.axis(c) for c in columns)
         order = self.table.order
         return tuple(self.axis(c) for c in sorted(columns, key=lambda c: order[c]))
 
-    def check(self, columns: frozenset[str]) -> tuple[Axis, ...]:
+    def check(self, columns: frozenset[str]) -> tuple[GridAxis, ...]:
         """The ordered axes. Raises UnsupportedQuery when their grid is too large."""
         axes = self.ordered(columns)
         cells = prod(a.size for a in axes)
@@ -100,7 +100,7 @@ class Grids:
         classes = [self.axis(t).text for t in sorted(bound.outside)]
         return (self.table.name, bound.sql, *(c.key for c in classes if c is not None))
 
-    def settled(self, bound: Bound, axis: Axis) -> Indices | None:
+    def settled(self, bound: Bound, axis: GridAxis) -> Indices | None:
         """The entries of an axis on which ``bound`` has one value; ``None`` for all of them."""
         if axis.text is None:
             return None
@@ -127,9 +127,9 @@ class Evaluator:
 
     def __init__(self, public: PublicSql) -> None:
         self._public = public
-        self._truths: Lru[Weights] = Lru(CACHED_CELLS)
-        self._codes: Lru[Codes] = Lru(CACHED_CELLS)
-        self._numbers: Lru[Numbers] = Lru(CACHED_CELLS)
+        self._truths: Memo[Weights] = Memo(CACHED_CELLS)
+        self._codes: Memo[Codes] = Memo(CACHED_CELLS)
+        self._numbers: Memo[Numbers] = Memo(CACHED_CELLS)
         self._columns: dict[tuple[str, str], GridColumn] = {}
 
     def truths(self, grids: Grids, predicates: Sequence[Bound]) -> list[Weights]:
@@ -238,7 +238,7 @@ class Evaluator:
         columns = [self._grid_column(grids, a, e) for a, e in zip(axes, entries, strict=True)]
         return _Grid(axes, columns, entries)
 
-    def _grid_column(self, grids: Grids, axis: Axis, entries: Indices | None) -> GridColumn:
+    def _grid_column(self, grids: Grids, axis: GridAxis, entries: Indices | None) -> GridColumn:
         if axis.text is not None:
             strings = axis.text.representatives
             return GridColumn(axis.name, "VARCHAR", strings if entries is None else tuple(strings[i] for i in entries))
@@ -254,7 +254,7 @@ class Evaluator:
 class _Grid:
     """The cells in which an expression is evaluated: for each axis some entries, or all (``None``)."""
 
-    axes: Sequence[Axis]
+    axes: Sequence[GridAxis]
     columns: Sequence[GridColumn]
     entries: Sequence[Indices | None]
 
@@ -292,10 +292,10 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def spread(array: Signed, own: Sequence[Axis], whole: Sequence[Axis]) -> Signed:
+def spread(array: Signed, own: Sequence[GridAxis], whole: Sequence[GridAxis]) -> Signed:
     """``array`` over ``own`` axes as a view that broadcasts over ``whole`` (both in table order).
 
-    >>> a, b = Axis("a", 2), Axis("b", 3)
+    >>> a, b = GridAxis("a", 2), GridAxis("b", 3)
     >>> spread(np.arange(3), [b], [a, b]).shape
     (1, 3)
     """

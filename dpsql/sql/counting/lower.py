@@ -14,24 +14,24 @@ import numpy.typing as npt
 
 from dpsql.domain import TableDomain, Value
 from dpsql.errors import UnsupportedQuery
+from dpsql.memo import Memo
 from dpsql.query import Factor, Form, LinearQuery, Term
-from dpsql.sql.cache import Lru
-from dpsql.sql.counting.aggregates import Part
+from dpsql.sql.counting.aggregates import Summand
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
 from dpsql.sql.counting.key_source import KeyLookup
-from dpsql.sql.counting.pieces import Piece, Signed, pieces
+from dpsql.sql.counting.pieces import QueryPiece, Signed, pieces
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.string_predicates import text_refusal
 from dpsql.sql.expressions.text_classes import Candidate, Start
 from dpsql.sql.text.limits import LARGEST_VALUE, MAX_CELLS, MAX_GROUP_CELLS, MAX_GROUPS
 
 Ranks = tuple[int, ...]
-Answer = dict[Ranks, tuple[Piece, ...]]
+Answer = dict[Ranks, tuple[QueryPiece, ...]]
 """For each present combination of the component's group values: the pieces of its weights."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Component:
+class Cluster:
     """Conditions, group expressions (by position) and perhaps a number that are tied together by shared columns."""
 
     columns: frozenset[str]
@@ -48,10 +48,10 @@ class Lowering:
         text: str,
         table: TableDomain,
         evaluator: Evaluator,
-        cache: Lru[Answer],
+        cache: Memo[Answer],
         condition: Sequence[Bound],
         groups: Sequence[Bound],
-        parts: Sequence[Part],
+        parts: Sequence[Summand],
         keys: KeyLookup,
     ) -> None:
         self._text = text
@@ -71,7 +71,7 @@ class Lowering:
         self._codes: dict[int, Codes] = {}
         self._released: dict[int, tuple[str | None, ...]] = {}
         self._awaited: set[str] = set()
-        self._splits = [self._components(Part(1.0)), *[self._components(p) for p in parts]]
+        self._splits = [self._components(Summand(1.0)), *[self._components(p) for p in parts]]
         self._prefetch()
         awaits = self._release(keys)
         if self._released:
@@ -99,7 +99,7 @@ class Lowering:
         """DuckDB type of a group expression."""
         return self._group_codes(position).sql_type
 
-    def forms(self, chosen: Sequence[tuple[int, Part]]) -> tuple[Form, ...]:
+    def forms(self, chosen: Sequence[tuple[int, Summand]]) -> tuple[Form, ...]:
         """One form per group: the sum of the parts, each given with its index in the constructor's list."""
         out = []
         for ranks in self._ranks:
@@ -109,14 +109,14 @@ class Lowering:
             out.append(Form(0.0, tuple(terms)))
         return tuple(out)
 
-    def is_integral(self, part: Part) -> bool:
+    def is_integral(self, part: Summand) -> bool:
         """Whether the part's value is of an integer type."""
         if part.value is None:
             return True
         array = self._evaluator.numbers(self._grids, part.value)
         return array.numbers.dtype == np.int64
 
-    def value_range(self, part: Part) -> tuple[float | None, float | None]:
+    def value_range(self, part: Summand) -> tuple[float | None, float | None]:
         """The least and greatest value of the part's number on declared values; NULLs aside."""
         if part.value is None:
             return None, None
@@ -126,7 +126,7 @@ class Lowering:
     def _terms(self, split: int, coefficient: float, ranks: Ranks) -> list[Term]:
         if coefficient == 0:
             return []
-        found: list[tuple[Piece, ...]] = []
+        found: list[tuple[QueryPiece, ...]] = []
         for component, answer in zip(self._splits[split], self._answers[split], strict=True):
             here = answer.get(tuple([ranks[g] for g in component.groups]), ())
             if not here:
@@ -159,7 +159,7 @@ class Lowering:
             terms.append(Term(scale, query))
         return terms
 
-    def _components(self, part: Part) -> list[Component]:
+    def _components(self, part: Summand) -> list[Cluster]:
         """Connected components of conditions, groups and value; everything on text columns is one component."""
         conjuncts = self._condition + part.conjuncts if part.conjuncts else self._condition
         merged: list[tuple[frozenset[str], list[Bound], list[int], Bound | None]] = []
@@ -181,7 +181,7 @@ class Lowering:
                 else:
                     rest.append(other)
             merged = [*rest, (columns, own, numbers, value)]
-        return [Component(c, tuple(b), tuple(sorted(g)), v) for c, b, g, v in merged]
+        return [Cluster(c, tuple(b), tuple(sorted(g)), v) for c, b, g, v in merged]
 
     def _on_text(self, item: tuple[frozenset[str], list[Bound], list[int], Bound | None]) -> bool:
         bounds = [*item[1], *(self._groups[g] for g in item[2])]
@@ -238,7 +238,7 @@ class Lowering:
             return text.column, frozenset(k for k in keys if k is not None)
         return text.column, frozenset(Start(text.start, k) for k in keys)
 
-    def _possible(self, c: Component) -> npt.NDArray[np.bool_]:
+    def _possible(self, c: Cluster) -> npt.NDArray[np.bool_]:
         """The cells of a component's grid in which its conditions may all be TRUE."""
         axes = self._grids.check(c.columns)
         possible = np.ones([a.size for a in axes], dtype=bool)
@@ -247,11 +247,11 @@ class Lowering:
             possible &= self._spread(c, bound, truth > 0 if unsettled is None else unsettled | (truth > 0))
         return possible
 
-    def _spread(self, c: Component, bound: Bound, array: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def _spread(self, c: Cluster, bound: Bound, array: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         whole = self._grids.check(c.columns)
         return spread(array.astype(np.int64), self._grids.ordered(bound.columns), whole) > 0
 
-    def _check_text(self, c: Component) -> None:
+    def _check_text(self, c: Cluster) -> None:
         """Refuses weights that depend on a string which no candidate settles, unless it is in no group."""
         bounds = [*c.conjuncts, *(self._groups[g] for g in c.groups if self._groups[g].text is None)]
         if c.value is not None:
@@ -270,7 +270,7 @@ class Lowering:
                 column = next(t for t in sorted(b.outside) if Outside.UNKNOWN in (b.outside[t], b.inside(t)))
                 raise text_refusal(self._text, b, column, self._table)
 
-    def _answer(self, c: Component) -> Answer:
+    def _answer(self, c: Cluster) -> Answer:
         key = (
             self._table.name,
             tuple([self._grids.key(b) for b in c.conjuncts]),
@@ -285,7 +285,7 @@ class Lowering:
             self._cache.put(key, answer, weight + 64)
         return answer
 
-    def _evaluate(self, c: Component) -> Answer:
+    def _evaluate(self, c: Cluster) -> Answer:
         axes = self._grids.check(c.columns)
         shape = tuple(a.size for a in axes)
         base: Signed = np.ones(shape, dtype=np.int64)

@@ -23,7 +23,7 @@ Signed = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Axis:
+class GridAxis:
     """One column of a grid. ``text`` is set for a text column: the classes of its strings."""
 
     name: str
@@ -32,14 +32,14 @@ class Axis:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Piece:
+class QueryPiece:
     """``coefficient`` times a query that concerns one connected set of columns."""
 
     coefficient: float
     query: LinearQuery
 
 
-def pieces(table: TableDomain, axes: Sequence[Axis], weights: Signed) -> tuple[Piece, ...]:
+def pieces(table: TableDomain, axes: Sequence[GridAxis], weights: Signed) -> tuple[QueryPiece, ...]:
     """Linear queries whose sum, with coefficients, has the given signed weights. Shape = the axes' sizes.
 
     Integer weights up to 2^24 stay exact; others are rounded to multiples of max / 2^24.
@@ -47,7 +47,7 @@ def pieces(table: TableDomain, axes: Sequence[Axis], weights: Signed) -> tuple[P
     text = [i for i, a in enumerate(axes) if a.text is not None]
     finite = [i for i, a in enumerate(axes) if a.text is None]
     choices = product(*[(None, *_parts(a.text, weights, i)) for i, a in enumerate(axes) if a.text is not None])
-    out: list[Piece] = []
+    out: list[QueryPiece] = []
     for choice in sorted(choices, key=lambda c: (sum(p is not None for p in c), [p is None for p in c])):
         part = weights
         for axis, chosen in zip(text, choice, strict=True):
@@ -82,8 +82,8 @@ def _parts(classes: TextClasses, weights: Signed, axis: int) -> Sequence[TextPar
 
 
 def _signed_pieces(
-    table: TableDomain, axes: Sequence[Axis], part: Signed, chosen: Mapping[int, TextPart], finite: Sequence[int]
-) -> list[Piece]:
+    table: TableDomain, axes: Sequence[GridAxis], part: Signed, chosen: Mapping[int, TextPart], finite: Sequence[int]
+) -> list[QueryPiece]:
     columns = tuple(axes[i].name for i in finite)
     shape = tuple(axes[i].size for i in finite)
     rest = [i for i in range(part.ndim) if i not in chosen and i not in finite]
@@ -104,7 +104,7 @@ def _signed_pieces(
         array = numerators.reshape(len(kept), *shape)
         query = _query(table, tuple(p.column for p in chosen.values()), kept, columns, array, unit)
         if query is not None:
-            out.append(Piece(sign * coefficient, query))
+            out.append(QueryPiece(sign * coefficient, query))
     return out
 
 

@@ -17,7 +17,7 @@ def answer(value: float | None, interval: tuple[float, float] | None = None) -> 
 
 def block(*types: str, intervals: bool = False) -> Block:
     names = tuple(f"g{i}" for i in range(len(types)))
-    aggregates = (Aggregate("a0", "n", "BIGINT", ()), Aggregate("a1", "s", "DOUBLE", ()))
+    aggregates = (Aggregate("a0", "BIGINT", ()), Aggregate("a1", "DOUBLE", ()))
     return Block("b", "t", names, types, (), aggregates, intervals)
 
 

@@ -52,7 +52,7 @@ def test_a_plain_count(front: FrontEnd) -> None:
     (block,) = statement.blocks
     assert (block.name, block.table, block.groups, block.group_columns) == ("_released_1", "people", ((),), ())
     (aggregate,) = block.aggregates
-    assert (aggregate.column, aggregate.label, aggregate.sql_type) == ("a0", "COUNT(*)", "BIGINT")
+    assert (aggregate.column, aggregate.sql_type) == ("a0", "BIGINT")
     ((term,),) = [f.terms for f in aggregate.numerator]
     assert term.coefficient == 1
     assert [f.columns for f in term.query.factors] == [("age",), ("sex",)]

@@ -4,6 +4,8 @@ import duckdb
 import pytest
 from sqlglot import exp
 
+from dpsql.errors import UnsupportedQuery
+from dpsql.sql.counting import aggregates
 from dpsql.sql.expressions.functions import AGGREGATE, LOWERED, RELEASED_AGGREGATE, SCALAR, WINDOW, function_refusal
 from dpsql.sql.text.parse import parse, to_sql
 from tests.support.exact import front_end
@@ -99,3 +101,10 @@ def test_hints_for_refused_functions() -> None:
     assert "clock" in function_refusal("now", private=True)[0]
     assert "random" in function_refusal("uuid", private=False)[0]
     assert "docs/sql.md" in function_refusal("zzz", private=False)[1]
+
+
+def test_an_aggregate_without_a_meaning_of_its_own_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that is only added to the list is no average."""
+    monkeypatch.setattr(aggregates, "LOWERED", LOWERED | {"median"})
+    with pytest.raises(UnsupportedQuery, match="median"):
+        FRONT.lower("SELECT MEDIAN(age) FROM people")

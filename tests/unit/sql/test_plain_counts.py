@@ -52,7 +52,7 @@ def described(statement: Statement) -> object:
         return q.table, q.key, q.scope, [(f.columns, f.unit, f.weights.tolist()) for f in q.factors], q.keyed
 
     terms = [(f.constant, [(t.coefficient, query(t.query)) for t in f.terms]) for f in aggregate.numerator]
-    rest = (aggregate.column, aggregate.label, aggregate.sql_type, aggregate.denominator, aggregate.low, aggregate.high)
+    rest = (aggregate.column, aggregate.sql_type, aggregate.denominator, aggregate.low, aggregate.high)
     shape = (block.name, block.table, block.group_columns, block.group_types, block.groups, block.needs_intervals)
     outer = (statement.direct, statement.outer_sql, statement.row_column, statement.outer_columns)
     return statement.text, shape, rest, terms, outer, statement.public_tables
