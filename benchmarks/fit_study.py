@@ -29,7 +29,7 @@ from dpsql.hypothesis import DenseHypothesis, Measurement, split_identity
 from dpsql.hypothesis.bars.calibration import learn_calibration
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis
-from dpsql.hypothesis.warm_start import NARROW_CELLS
+from dpsql.planning.contingencies import NARROW_CELLS
 from dpsql.query import LinearQuery
 
 HARD_ROUNDS = 6

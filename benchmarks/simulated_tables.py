@@ -17,7 +17,7 @@ from dpsql.accounting import Plan, calibrate
 from dpsql.domain import CategoryDomain, ColumnDomain, NumberDomain, TableDomain
 from dpsql.hypothesis import Axis, Measurement, coarsen
 from dpsql.hypothesis.partition import atoms
-from dpsql.hypothesis.warm_start import NARROW_CELLS, PlannedContingency, warm_start
+from dpsql.planning.contingencies import NARROW_CELLS, PlannedContingency, warm_start
 from dpsql.query import Counts, Factor, LinearQuery, linear_query
 
 ADULT6 = ("age", "workclass", "education", "marital_status", "sex", "income")

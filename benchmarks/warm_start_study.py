@@ -17,7 +17,7 @@ from benchmarks.report import show
 from benchmarks.simulated_tables import ADULT6, CodedTable, adult, statements, warm_measurements, with_parity
 from dpsql.accounting import calibrate
 from dpsql.hypothesis import DenseHypothesis
-from dpsql.hypothesis.warm_start import THREE_ORDERS, TWO_ORDERS, warm_start
+from dpsql.planning.contingencies import THREE_ORDERS, TWO_ORDERS, warm_start
 from dpsql.query import LinearQuery
 
 DELTA = Fraction(1, 10**6)

@@ -55,6 +55,11 @@ class TableDomain:
         return tuple(c for c in self.columns if not isinstance(c, TextDomain))
 
     @cached_property
+    def varied(self) -> tuple[FiniteDomain, ...]:
+        """The finite columns that have more than one cell: the only ones that a contingency says something of."""
+        return tuple(c for c in self.finite if c.size > 1)
+
+    @cached_property
     def text(self) -> tuple[TextDomain, ...]:
         return tuple(c for c in self.columns if isinstance(c, TextDomain))
 

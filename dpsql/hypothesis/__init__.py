@@ -11,17 +11,16 @@ from dpsql.hypothesis.components import told
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement, coarsen
 from dpsql.hypothesis.model import TableModel
-from dpsql.hypothesis.partition import atoms
+from dpsql.hypothesis.partition import LEAST_CELL, atoms
 from dpsql.hypothesis.projection import split_identity
 from dpsql.hypothesis.protocol import Hypothesis, MakeHypothesis
 from dpsql.hypothesis.registry import STRATEGIES, TENSOR_CELLS, Strategy, strategy_named
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
 from dpsql.hypothesis.tensor.dense import DenseHypothesis
 from dpsql.hypothesis.tensor.scoped import ScopedHypothesis
-from dpsql.hypothesis.warm_start import NARROW_CELLS, PlannedContingency, first_touch_share, warm_start
 
 __all__ = [
-    "NARROW_CELLS",
+    "LEAST_CELL",
     "STRATEGIES",
     "TENSOR_CELLS",
     "Axis",
@@ -30,7 +29,6 @@ __all__ = [
     "Hypothesis",
     "MakeHypothesis",
     "Measurement",
-    "PlannedContingency",
     "ScopedHypothesis",
     "SparseHypothesis",
     "Strategy",
@@ -39,12 +37,10 @@ __all__ = [
     "atoms",
     "coarsen",
     "error_bound",
-    "first_touch_share",
     "keyed_error",
     "learn_calibration",
     "lesson_name",
     "split_identity",
     "strategy_named",
     "told",
-    "warm_start",
 ]

@@ -90,6 +90,16 @@ class LinearQuery:
         keyed = self.keyed.weights.shape[1:] if self.keyed else ()
         return keyed + tuple(n for f in self.factors for n in f.weights.shape)
 
+    @cached_property
+    def outline(self) -> tuple[str, tuple[tuple[str, ...], ...], tuple[str, ...] | None, tuple[str, ...]]:
+        """Table, columns of each factor, text columns and columns of the keyed factor: what is asked about.
+
+        Queries of one outline can be answered from one measurement.
+        """
+        keyed = self.keyed
+        text, columns = (None, ()) if keyed is None else (keyed.text_columns, keyed.columns)
+        return self.table, tuple([f.columns for f in self.factors]), text, columns
+
     @property
     def cells(self) -> int:
         return prod(self.shape)
@@ -142,10 +152,3 @@ class LinearQuery:
         if self.keyed:
             return flat.reshape(-1) @ self.keyed.weights.reshape(-1)
         return flat.reshape(-1)[0]
-
-    def weights_array(self) -> Weights:
-        """Integer weights over the whole scope, shape ``(keys,) + shape``; only for small scopes."""
-        out: Weights = self.keyed.weights if self.keyed else np.ones((), dtype=np.int64)
-        for f in self.factors:
-            out = np.multiply.outer(out, f.weights)
-        return out

@@ -5,8 +5,8 @@ from dpsql.engine.protocol import Engine
 from dpsql.errors import LedgerError
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy
+from dpsql.planning import make_plan
 from dpsql.policy import Policy
-from dpsql.session.planning import make_plan
 from dpsql.session.session import Parameters, Session
 from dpsql.sql.public_sql import PublicSql
 

@@ -1,8 +1,9 @@
 """Answers in counts: from a measurement, from a model that passed its test, from a model alone. Public numbers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from dpsql.hypothesis import error_bound
+from dpsql.confidence import error_bound
 from dpsql.query import LinearQuery
 from dpsql.result import Answer, Source
 
@@ -21,33 +22,42 @@ def rounded_together(estimates: Iterable[float]) -> list[int]:
     return out
 
 
-def exact(value: int, bound: int, source: Source, charged: float) -> Answer:
+def exact(value: int, bound: int, source: Source) -> Answer:
     """An answer with a guaranteed bound; the interval of a count does not go below 0."""
     low, high = max(0, value - bound), max(0, value + bound)
     interval = (float(low), float(high))
-    return Answer(value, float(bound), interval, "exact", source, True, float(bound), charged)
+    return Answer(value, float(bound), interval, "exact", source, True, float(bound))
 
 
-def from_measurement(query: LinearQuery, value: int, sd: float, charged: float = 0.0) -> Answer:
-    return exact(value, error_bound(sd, not query.is_indicator), "measurement", charged)
+def from_measurement(query: LinearQuery, value: int, sd: float) -> Answer:
+    """An answer read from a measurement with noise of that sd (counts): its bound holds on any data."""
+    return exact(value, error_bound(sd, not query.is_indicator), "measurement")
 
 
-def from_model(estimate: int, error: int | None, certified: int | None, charged: float) -> Answer:
-    """The model's estimate with its calibrated error bar.
+def from_model(estimate: int, error: int | None, certified: int | None) -> Answer:
+    """The model's estimate with its calibrated error bar, free of charge.
 
     ``certified``: the bound of a passed test, shown beside the error bar, or in its place when it is no wider.
     """
     if certified is not None and (error is None or certified <= error):
-        return exact(estimate, certified, "hypothesis", charged)
+        return exact(estimate, certified, "hypothesis")
     if error is None:
-        return Answer(estimate, None, None, "calibrated", "hypothesis", certified=False, charged=charged)
+        return Answer(estimate, None, None, "calibrated", "hypothesis", certified=False)
     interval = (float(max(0, estimate - error)), float(max(0, estimate + error)))
     bound = None if certified is None else float(certified)
-    return Answer(estimate, float(error), interval, "calibrated", "hypothesis", bound is not None, bound, charged)
+    return Answer(estimate, float(error), interval, "calibrated", "hypothesis", bound is not None, bound)
 
 
-def untested(query: LinearQuery, estimate: int, found: tuple[int, float] | None, bound: int, charged: float) -> Answer:
+def untested(query: LinearQuery, estimate: int, found: tuple[int, float] | None, bound: int) -> Answer:
     """No test is left: the measurement if its noise is below what a test would certify, else the bare model."""
     if found is not None and error_bound(found[1], not query.is_indicator) <= bound:
-        return from_measurement(query, *found, charged=charged)
-    return from_model(estimate, None, None, charged)
+        return from_measurement(query, *found)
+    return from_model(estimate, None, None)
+
+
+def with_charge(answers: Sequence[Answer], charged: float) -> list[Answer]:
+    """The answers, the first of them with ``charged`` (epsilon) more: one payment, one charge that is shown."""
+    out = list(answers)
+    if charged > 0.0:
+        out[0] = replace(out[0], charged=out[0].charged + charged)
+    return out

@@ -11,17 +11,16 @@ from math import ceil, hypot
 from typing import Protocol
 
 from dpsql.confidence import DEVIATIONS
-from dpsql.domain import TableDomain
 from dpsql.hypothesis import (
     Calibration,
     Hypothesis,
-    MakeHypothesis,
     Measurement,
     TableModel,
     learn_calibration,
     lesson_name,
 )
 from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.planning import TablePlan
 from dpsql.query import LinearQuery
 
 FIRST_PAIRS = 8
@@ -36,30 +35,19 @@ class Memory(Protocol):
 
 
 class ErrorBars:
-    """95 % half-widths of model answers, in counts. ``total``: the row count, sigma 0 where it is public.
+    """95 % half-widths of model answers, in counts. ``row_count``: sigma 0 where it is public.
 
-    ``hypothesis`` makes what the model is made of: simulations are fitted as the measurements were.
     ``on_step`` is told (done, of) while a lesson is learned.
     """
 
-    def __init__(
-        self,
-        table: TableDomain,
-        total: Measurement,
-        factor: float,
-        hypothesis: MakeHypothesis,
-        *,
-        growing: bool,
-        memory: Memory | None = None,
-    ) -> None:
+    def __init__(self, plan: TablePlan, row_count: Measurement, *, growing: bool, memory: Memory | None = None) -> None:
         self.on_step: Callable[[int, int], None] = lambda done, of: None
         self._memory = memory
-        self._table = table
-        self._total = max(float(total.values), 1.0)
-        self._total_noise = total.sigma
+        self._plan = plan
+        self._table = plan.table
+        self._total = max(float(row_count.values), 1.0)
+        self._total_noise = row_count.sigma
         self._growing = growing
-        self._factor = factor
-        self._hypothesis = hypothesis
         self._learned: tuple[int, Calibration] | None = None
         self._current: tuple[int, Coverage, Calibration] | None = None
 
@@ -73,7 +61,7 @@ class ErrorBars:
         coverage, bars = self._bars(model, warm)
         if not coverage.covers(query.scope):
             return None
-        found = bars.bound(query, self._factor)
+        found = bars.bound(query, self._plan.error_factor)
         if found is None:  # too few tables to learn from: the noise of those that cover the query
             found = max(1, ceil(DEVIATIONS * bars.noise(query)))
         # the row count is known to the simulations: its own noise reaches an answer in proportion
@@ -114,7 +102,7 @@ class ErrorBars:
         return self._fitted(measurements).answer
 
     def _fitted(self, measurements: Sequence[Measurement]) -> Hypothesis:
-        out = self._hypothesis(self._table, self._total)
+        out = self._plan.hypothesis(self._table, self._total)
         for m in measurements:
             out.absorb(m)
         return out

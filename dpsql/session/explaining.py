@@ -1,95 +1,116 @@
-"""The public plan of a statement: where each scope would be answered from, what it could charge; touches no data."""
+"""The public plan of a statement: where each scope would be answered from, what it could charge; touches no data.
+
+It describes the routes that asking would take (``route``), and decides nothing itself.
+"""
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
-from dpsql.hypothesis import error_bound
+from dpsql.confidence import error_bound
+from dpsql.planning import outlook
+from dpsql.planning.parts import own_sd
 from dpsql.query import LinearQuery
 from dpsql.result import Explanation, QueryPlan
-from dpsql.session.asking import Asker
-from dpsql.session.outlook import outlook
-from dpsql.session.table_state import own_sd, same_shape
+from dpsql.session.asker import Asker
+from dpsql.session.route import Known, Measured, Modelled, OwnRelease, Route, Tested, Untested
+from dpsql.session.table_state import TableState
 from dpsql.sql.statement import Statement
 
-_SOURCES = {
-    "release": "a measurement of its own",
-    "test": "hypothesis if the test passes, else a measurement",
-    "uncertified": "hypothesis, not certified: no test left",
-    "model": "hypothesis",
-    "measurement": "a measurement",
-    "cache": "an equal question's answer",
-}
-"""Of a statement's queries of one shape, the first kind that occurs counts for all."""
+_SOURCES: tuple[tuple[type[Route], str], ...] = (
+    (OwnRelease, "a measurement of its own"),
+    (Tested, "hypothesis if the test passes, else a measurement"),
+    (Untested, "hypothesis, not certified: no test left"),
+    (Modelled, "hypothesis"),
+    (Measured, "a measurement"),
+    (Known, "an equal question's answer"),
+)
+"""Of a statement's queries of one outline, the first kind that occurs counts for all."""
 
 
 def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Asker) -> Explanation:
     """One plan per scope, in asking order."""
     left, share = asker.payments_left(), asker.payment_share()
-    scopes: list[list[LinearQuery]] = []
-    for query in queries:
-        group = next((g for g in scopes if same_shape(g[0], query)), None)
-        if group is None:
-            scopes.append([query])
-        else:
-            group.append(query)
-    paths = [_path(group, asker) for group in scopes]
-    plans = [_scope_plan(group, path, asker, share) for group, path in zip(scopes, paths, strict=True)]
+    routes = asker.routes(queries)
+    scopes = [list(same) for _, same in groupby(routes, key=lambda r: r.queries[0].outline)]
+    plans = [_scope_plan(asker.states[same[0].queries[0].table], same, share) for same in scopes]
     tables = dict.fromkeys([*(q.table for q in queries), *(table for table, _ in statement.awaited)])
-    asked = {name: {g[0].scope for g in scopes if g[0].table == name} for name in tables}
-    texts = {name: _lone_text(g[0] for g in scopes if g[0].table == name) for name in asked}
+    asked = {name: {q.scope for q in queries if q.table == name} for name in tables}
+    texts = {name: _lone_text(q for q in queries if q.table == name) for name in tables}
     for table, column in statement.awaited:
         texts[table].append(column)
-    first_shares = {name: asker.purses.first_share(name, found, texts[name]) for name, found in asked.items()}
-    notes = [f"{name} is answered by: {outlook(asker.states[name]).strategy}" for name in asked]
+    first_shares = {
+        name: asker.plan.epsilon_share(asker.states[name].touches.first_units(asked[name], texts[name]))
+        for name in tables
+    }
+    notes = [f"{name} is answered by: {outlook(s.plan, s.forecast()).strategy}" for name, s in _states(asker, tables)]
     notes += [
-        f"the first question to {name} also measures {_first(asker, name, asked[name], texts[name])}: {_share(first)}"
-        for name, first in first_shares.items()
-        if first > 0
+        f"the first question to {name} also measures {_first(state, asked[name], texts[name])}: "
+        f"{_share(first_shares[name])}"
+        for name, state in _states(asker, tables)
+        if first_shares[name] > 0
     ]
     notes += [
         f"the groups by {column} are its frequent strings, once they are measured" for _, column in statement.awaited
     ]
     worst = sum(p.worst_charge for p in plans) + sum(first_shares.values())
-    needed = sum(kind in ("test", "release", "uncertified") for kind, _ in paths)
+    needed = sum(r.payments for r in routes)
     times = left // needed if any(p.worst_charge > 0 for p in plans) else None
     if asker.policy.mechanism.when_spent == "refuse" and needed > left:
         times = 0
         notes.append(f"refused as things are: it may need {needed} {asker.payment_name}s, {left} are left")
-    remaining = asker.remaining_share()
     outer = None if statement.direct is not None else statement.outer_sql
-    return Explanation(tuple(plans), outer, worst, remaining, tuple(notes), times)
+    return Explanation(tuple(plans), outer, worst, asker.remaining_share(), tuple(notes), times)
 
 
-def _path(group: Sequence[LinearQuery], asker: Asker) -> tuple[str, float | None]:
-    """How queries of one shape are answered, by the one that needs most, and their largest error."""
-    paths = [asker.path(q) for q in group]
-    path = next(p for p in _SOURCES if any(kind == p for kind, _ in paths))
-    if path == "release":  # one for all of them: each part of it is finer
-        sigma = float(asker.states[group[0].table].own_sigma)
-        return path, float(error_bound(own_sd(group, sigma), not all(q.is_indicator for q in group)))
-    errors = [error for _, error in paths]
-    return path, None if any(e is None for e in errors) else max(e for e in errors if e is not None)
+def _states(asker: Asker, tables: Iterable[str]) -> list[tuple[str, TableState]]:
+    return [(name, asker.states[name]) for name in tables]
 
 
-def _scope_plan(group: Sequence[LinearQuery], path: tuple[str, float | None], asker: Asker, share: float) -> QueryPlan:
-    query, (kind, error) = group[0], path
-    worst = share if kind in ("test", "release") else 0.0
-    foreseen = None
-    if kind != "cache":
-        found = [asker.states[q.table].foreseen(q) for q in group]
-        foreseen = max((e for e in found if e is not None), default=None)
-    support = None if query.keyed is None else len({k for q in group if q.keyed for k in q.keyed.keys})
-    text = query.keyed.text_columns if query.keyed else ()
+def _scope_plan(state: TableState, routes: Sequence[Route], share: float) -> QueryPlan:
+    """How queries of one outline are answered, by the route that needs most, and their largest error."""
+    source = next(words for kind, words in _SOURCES if any(type(r) is kind for r in routes))
+    queries = [q for r in routes for q in r.queries]
+    query, keyed = queries[0], queries[0].keyed
+    found = [state.foreseen(q) for r in routes if type(r) is not Known for q in r.queries]
+    foreseen = max((e for e in found if e is not None), default=None)
+    errors = [_error(state, r) for r in routes]
+    error = None if None in errors else max(e for e in errors if e is not None)
     return QueryPlan(
         query.table,
-        text + query.scope,
+        (keyed.text_columns if keyed else ()) + query.scope,
         query.cells,
-        support,
-        len(group),
-        _SOURCES[kind],
+        None if keyed is None else len({k for q in queries if q.keyed for k in q.keyed.keys}),
+        len(queries),
+        source,
         error if foreseen is None else foreseen,
-        worst,
+        share if any(type(r) in (Tested, OwnRelease) for r in routes) else 0.0,
         foreseen is not None,
     )
+
+
+def _error(state: TableState, way: Route) -> float | None:
+    """The largest 95 % bound of a route's answers, in counts; ``None`` when one of them has none."""
+    match way:
+        case Known():
+            errors = [a.error for a in way.answers]
+        case Measured():
+            both = zip(way.queries, way.found, strict=True)
+            errors = [float(error_bound(f[1], not q.is_indicator)) for q, f in both]
+        case OwnRelease():  # one for all of them: each part of it is finer
+            sd = own_sd(way.queries, float(state.plan.question.sigma))
+            errors = [float(error_bound(sd, not all(q.is_indicator for q in way.queries)))]
+        case Modelled() | Untested():
+            errors = [state.error_bar(q) for q in way.queries]
+        case Tested():
+            errors = [_tested_error(state, q) for q in way.queries]
+    return None if None in errors else float(max(e for e in errors if e is not None))
+
+
+def _tested_error(state: TableState, query: LinearQuery) -> float | None:
+    bar = state.error_bar(query)
+    if bar is not None:
+        return bar
+    return state.plan.bound if state.model is None else state.certificate(query)
 
 
 def _lone_text(queries: Iterable[LinearQuery]) -> list[str]:
@@ -98,13 +119,12 @@ def _lone_text(queries: Iterable[LinearQuery]) -> list[str]:
     return list(dict.fromkeys(columns[0] for columns in found if len(columns) == 1))
 
 
-def _first(asker: Asker, table: str, scopes: Iterable[tuple[str, ...]], texts: Iterable[str]) -> str:
-    state = asker.states[table]
+def _first(state: TableState, scopes: Iterable[tuple[str, ...]], texts: Iterable[str]) -> str:
+    touches = state.touches
     count = ["its row count"] if state.model is None else []
-    if state.warm is not None and any(state.warm.next_units(scope) > 0 for scope in scopes):
+    if any(touches.warm.next_units(scope) > 0 for scope in scopes):
         count.append("contingencies of its columns (the warm start)")
-    if state.texts is not None:
-        count += [f"the frequent strings of {column}" for column in texts if state.texts.pending(column) is not None]
+    count += [f"the frequent strings of {column}" for column in texts if touches.texts.unbegun(column) is not None]
     return " and ".join(filter(None, [", ".join(count[:-1]), *count[-1:]]))
 
 

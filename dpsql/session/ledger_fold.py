@@ -1,23 +1,28 @@
 """What the ledger says of every table: the session's state is a fold of its events, and nothing else. Public."""
 
+from collections.abc import Mapping
 from fractions import Fraction
 
-from dpsql.accounting import Plan
+from dpsql.first import Touches
+from dpsql.first.payload import decode_release
+from dpsql.first.row_count import NO_COLUMNS
+from dpsql.first.touch import FirstTouch
 from dpsql.ledger.event import Event, Payload
 from dpsql.ledger.protocol import Ledger
-from dpsql.policy import Policy
-from dpsql.session.first_touch import FirstTouch
-from dpsql.session.payload import decode_release
+from dpsql.planning import TablePlan
 from dpsql.session.table_state import TableState
-from dpsql.session.total_progress import NO_COLUMNS
 
 
 class LedgerFold:
-    """One ``TableState`` for each private table, kept up with the ledger in the ledger's order."""
+    """One ``TableState`` for each private table, kept up with the ledger in the ledger's order.
 
-    def __init__(self, policy: Policy, plan: Plan, ledger: Ledger) -> None:
-        self._policy, self._plan, self._ledger = policy, plan, ledger
+    ``touches``: the same states' first touches, by table.
+    """
+
+    def __init__(self, plans: Mapping[str, TablePlan], ledger: Ledger) -> None:
+        self._plans, self._ledger = plans, ledger
         self.states: dict[str, TableState] = {}
+        self.touches: dict[str, Touches] = {}
         self.restart()
 
     def restart(self) -> None:
@@ -25,11 +30,12 @@ class LedgerFold:
         self._seen = 0
         self._deltas: dict[int, tuple[tuple[str, str], Fraction]] = {}
         self._hard: set[int] = set()
-        for table in self._policy.tables:
-            before = self.states.get(table.name)
-            self.states[table.name] = TableState.make(table, self._plan, self._policy, self._ledger)
+        for name, plan in self._plans.items():
+            before = self.states.get(name)
+            state = self.states[name] = TableState(plan, self._ledger)
+            self.touches[name] = state.touches
             if before is not None:
-                self.states[table.name].progress = before.progress
+                state.on_progress = before.on_progress
 
     def delta_spent(self) -> Fraction:
         """Delta of all selections of keys, those under way and those that were lost included.
@@ -78,9 +84,9 @@ class LedgerFold:
 
     def _touch_of(self, payload: Payload) -> FirstTouch | None:
         purpose, table = payload.get("purpose"), payload.get("table")
-        touches = () if table is None else self.states[table].first_touches
+        touches = () if table is None else self.touches[table]
         return next((t for t in touches if t.purpose == purpose), None)
 
     def _touch_under(self, reservation: int) -> FirstTouch | None:
-        touches = (t for s in self.states.values() for t in s.first_touches)
+        touches = (t for found in self.touches.values() for t in found)
         return next((t for t in touches if t.is_open(reservation)), None)

@@ -7,17 +7,14 @@ from threading import RLock
 from dpsql.accounting import Plan
 from dpsql.domain import TableDomain
 from dpsql.engine.protocol import Engine
-from dpsql.errors import BudgetExhausted
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy
+from dpsql.planning import outlook
 from dpsql.policy import Policy
-from dpsql.query import LinearQuery
-from dpsql.result import Answer, Budget, Explanation, Result
-from dpsql.session.asking import Asker
+from dpsql.result import Budget, Explanation, Result
+from dpsql.session.asker import Asker
 from dpsql.session.explaining import explanation
-from dpsql.session.outlook import outlook
 from dpsql.session.results import queries_of, result
-from dpsql.session.table_state import same_shape
 from dpsql.sql import FrontEnd
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Statement
@@ -54,7 +51,7 @@ class Session:
             charged = sum(self._asker.release_keys(*column) for column in statement.awaited)
             if statement.awaited:
                 statement = self._lower(text, parameters)
-            answers = self._ask_all(statement)
+            answers = self._asker.ask(queries_of(statement))
             if charged > 0 and answers:
                 first = next(iter(answers))
                 answers[first] = replace(answers[first], charged=answers[first].charged + charged)
@@ -70,22 +67,21 @@ class Session:
     def budget(self) -> Budget:
         """What has been spent, over all processes that share the ledger."""
         with self._lock:
-            self._asker.catch_up()
-            totals, plan = self._ledger.totals(), self._plan
-            epsilon, spent = float(plan.epsilon), plan.epsilon_share(totals.spent)
+            asker, plan = self._asker, self._plan
+            asker.catch_up()
+            epsilon, spent = float(plan.epsilon), plan.epsilon_share(self._ledger.totals().spent)
             answered, free = self._ledger.count_answers()
-            left = self._asker.hard_rounds_left()
             return Budget(
                 epsilon,
                 float(plan.delta),
                 spent,
                 epsilon - spent,
-                left,
+                asker.hard_rounds_left(),
                 answered,
                 free,
-                self._asker.purses.shares(),
-                tuple(outlook(state) for state in self._asker.states.values()),
-                self._asker.payments_left() if plan.questions else None,
+                asker.purses.shares(),
+                tuple(outlook(state.plan, state.forecast()) for state in asker.states.values()),
+                asker.payments_left() if plan.questions else None,
             )
 
     def spent_epsilon(self) -> float:
@@ -99,9 +95,9 @@ class Session:
 
     def on_progress(self, report: Callable[[str, str, int, int], None]) -> None:
         """Call ``report(table, what, done, of)`` while a table is looked at for the first time."""
-        self._asker.warm_starter.progress = report
+        self._asker.on_progress = report
         for state in self._asker.states.values():
-            state.progress = report
+            state.on_progress = report
 
     def close(self) -> None:
         """Give the unused reservation back, keep buffered answers; idempotent."""
@@ -124,44 +120,3 @@ class Session:
             f"only the frequent strings of {column} that were released are groups ({len(keys or ()):,} of them)"
             for column, keys in found
         )
-
-    def _ask_all(self, statement: Statement) -> dict[str, Answer]:
-        """Answers by query key, asked in the statement's order; what was known is free."""
-        asker = self._asker
-        queries = queries_of(statement)
-        answers = {q.key: known for q in queries if (known := asker.known(q)) is not None}
-        missing = [q for q in queries if q.key not in answers]
-        self._check_budget(missing)
-        measured: list[LinearQuery] = []
-        for query in missing:
-            if query.key in answers:
-                continue
-            if asker.states[query.table].asked_together(query):
-                together = [q for q in missing if q.key not in answers and same_shape(q, query)]
-                answers |= {q.key: a for q, a in zip(together, asker.ask_together(together), strict=True)}
-                continue
-            answer = None
-            if any(same_shape(query, m) for m in measured):
-                answer = asker.ask_after_measurement(query)
-            if answer is None:
-                answer = asker.ask(query, missing)
-                if answer.source == "measurement":
-                    measured.append(query)
-            answers[query.key] = answer
-        return answers
-
-    def _check_budget(self, missing: Sequence[LinearQuery]) -> None:
-        """A statement that cannot be paid in full is never answered in part (``when_spent = "refuse"``)."""
-        asker = self._asker
-        for name in dict.fromkeys(q.table for q in missing):
-            asker.check_total(name)
-        if self._policy.mechanism.when_spent != "refuse" or not missing:
-            return
-        worst, left = asker.worst_payments(missing), asker.payments_left()
-        if worst > left:
-            share = asker.payment_share()
-            raise BudgetExhausted(
-                f"this statement may need {worst} {asker.payment_name}s, {left} are left",
-                requested=worst * share,
-                remaining=left * share,
-            )

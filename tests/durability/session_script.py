@@ -14,8 +14,8 @@ import dpsql.mechanism
 import dpsql.public.locked_duckdb  # loaded once, before the processes are forked
 from dpsql.ledger import SqliteLedger
 from dpsql.ledger.protocol import Ledger
+from dpsql.planning import make_plan
 from dpsql.session import Session
-from dpsql.session.planning import make_plan
 from dpsql.session.results import queries_of
 from tests.support import city, statements
 

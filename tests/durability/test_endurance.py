@@ -18,7 +18,7 @@ from dpsql import memo
 from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
 from dpsql.memo import Memo
 from dpsql.policy import Policy, Privacy
-from dpsql.session import asking
+from dpsql.session import asker as asking
 from dpsql.sql import frontend, plain
 from dpsql.sql.blocks.block import Services
 from dpsql.sql.counting import evaluate

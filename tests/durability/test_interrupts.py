@@ -12,15 +12,17 @@ import pytest
 from dpsql.domain import CategoryDomain, TableDomain
 from dpsql.engine.memory import MemoryEngine
 from dpsql.ledger import SqliteLedger
+from dpsql.planning import make_plan
+from dpsql.planning.shares import Shares
 from dpsql.policy import Mechanism, Policy, Privacy
-from dpsql.session.asking import Asker
-from dpsql.session.planning import make_plan, total_cost
+from dpsql.query import LinearQuery
+from dpsql.session.asker import Asker
 from tests.support.entropy import SeededEntropy
 
 TABLE = TableDomain("t", (CategoryDomain("a", ("x", "y"), nullable=False),))
 RULES = Policy(Privacy(Fraction(1), Fraction(1, 10**6), planned_queries=1000), (TABLE,), Mechanism("pmw"))
 PLAN = make_plan(RULES)
-COST = total_cost(PLAN, RULES, TABLE)
+COST = Shares(PLAN, RULES).row_count(TABLE)
 LEAST = 1220
 """Lines of dpsql that measuring a row count runs through, at least."""
 
@@ -45,13 +47,13 @@ class Process:
 
     def know(self) -> float:
         self.asker.catch_up()
-        self.asker.check_total("t")
-        return self.asker._know_total(self.asker.states["t"])[1]
+        self.asker.check([LinearQuery("t", ())])
+        return self.asker.first_touches("t")
 
 
 @pytest.fixture(autouse=True)
 def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpsql.session.starting.WAIT_SECONDS", 0.5)
+    monkeypatch.setattr("dpsql.first.turns.WAIT_SECONDS", 0.5)
 
 
 def interrupted_at(line: int, work: Callable[[], object]) -> bool:
@@ -119,5 +121,5 @@ def test_a_release_that_was_recorded_is_not_paid_again(tmp_path: Path) -> None:
     assert process.know() == 0.0
     assert process.ledger.totals().spent == COST
     replayed = Process(tmp_path / "a.ledger", 2)
-    assert process.asker.purses.pending() == replayed.asker.purses.pending() == 0
+    assert process.asker.purses.unbegun() == replayed.asker.purses.unbegun() == 0
     assert process.asker.purses.shares() == replayed.asker.purses.shares()

@@ -28,9 +28,9 @@ def test_the_next_session_goes_on_where_the_killed_one_stopped(tmp_path: Path, s
             assert before.reserved == 0
             answers = con.execute(QUESTION).answers
             assert len(answers) == 33
-            warm = script.session_of(con)._asker.states["people"].warm
+            warm = script.session_of(con)._asker.states["people"].touches.warm
             assert warm is not None
-            assert warm.pending_units() == 0
+            assert warm.unbegun_units() == 0
             after, plan = script.ledger_of(con).totals(), script.session_of(con)._asker.plan
             assert before.spent <= after.spent <= plan.total_units
             events = script.ledger_of(con).events()

@@ -155,7 +155,7 @@ def with_parts(monkeypatch: pytest.MonkeyPatch, broken: str) -> tuple[list[str],
     module("dpsql.ledger", MemoryLedger=ledger, SqliteLedger=None, stored_header=None)
     module("dpsql.mechanism", SystemEntropy=object)
     module("dpsql.session", open_session=lambda *parts: part("session"))
-    module("dpsql.session.planning", make_plan=lambda policy: part("plan"))
+    module("dpsql.planning", make_plan=lambda policy: part("plan"))
     return log, headers
 
 

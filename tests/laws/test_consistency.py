@@ -14,7 +14,8 @@ from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.query import LinearQuery, linear_query
 from dpsql.result import Answer
 from dpsql.session.answers import rounded_together
-from dpsql.session.asking import Asker
+from dpsql.session.asker import Asker
+from tests.support.asking import ask, ask_all
 from tests.support.warm import NARROW, WIDE, asker_of, ledger_of, query, unit
 
 PAIRS = 40
@@ -74,7 +75,7 @@ def test_specific_counts_do_not_exceed_general_ones_by_more_than_the_printed_err
     for _ in range(PAIRS):
         pair = nested(WAYS[way][0], coins)
         for q in sorted(pair, key=lambda _: coins.random()):
-            asker.known(q) or asker.ask(q)
+            asker.known(q) or ask(asker, q)
         general, specific = (asker.known(q) for q in pair)
         assert general is not None
         assert specific is not None
@@ -98,12 +99,12 @@ def test_cells_add_up_to_the_whole_of_their_statement(way: str) -> None:
     asker, table = asker_for(way, 2), WAYS[way][0]
     total = linear_query(table, [])
     assert total is not None
-    (whole,) = asker.ask_together([total])
+    (whole,) = ask_all(asker, [total])
     for columns in ("b", "c", "bc", "bd", "abc"):
         sizes = [table.finite_domain(c).size for c in columns]
         codes = product(*map(range, sizes))
         cells = [query(table, **dict(zip(columns, map(unit, sizes, code), strict=True))) for code in codes]
-        answers = asker.ask_together(cells)
+        answers = ask_all(asker, cells)
         if {a.source for a in answers} != {"hypothesis"}:
             continue  # measured cells carry noise of their own
         assert whole.value is not None
@@ -126,7 +127,7 @@ def test_equal_questions_have_equal_answers_whatever_came_between(way: str) -> N
     given_first = {}
     for _ in range(15):
         for q in nested(WAYS[way][0], coins):
-            given_first[q.key] = q, asker.known(q) or asker.ask(q)
+            given_first[q.key] = q, asker.known(q) or ask(asker, q)
     for q, answer in given_first.values():
         again = asker.known(q)
         assert again is not None

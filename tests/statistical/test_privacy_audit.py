@@ -1,6 +1,7 @@
 """Audits: on neighbouring tables no event tells them apart better than the claim, and broken variants are flagged."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from unittest.mock import patch
 
@@ -11,14 +12,15 @@ from dpsql.accounting import Accountant
 from dpsql.domain import BooleanDomain, TableDomain
 from dpsql.ledger import MemoryLedger
 from dpsql.mechanism import Entropy, Outcome, SystemEntropy, ThresholdTest, two_sided
+from dpsql.planning import make_plan
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.private import Private
 from dpsql.query import Factor, LinearQuery, linear_query
 from dpsql.result import Answer
-from dpsql.session.asking import Asker
-from dpsql.session.planning import make_plan
+from dpsql.session.asker import Asker
 from tests.statistical.audit import DELTA, EPSILON, Run, audit, drawn, loss, missed
 from tests.statistical.goodness_of_fit import fits, gaussian_law
+from tests.support.asking import ask
 from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
 
@@ -87,40 +89,41 @@ ONE, WIDE, UNITS = System(), System(COLUMNS), System(unit=True)
 
 
 def one_answer(more: bool, seed: int) -> float:
-    return ONE.paid(ONE.asker(more, SeededEntropy(seed)).ask(ONE.query(0)))
+    return ONE.paid(ask(ONE.asker(more, SeededEntropy(seed)), ONE.query(0)))
 
 
 def one_answer_without_noise(more: bool, seed: int) -> float:
-    return ONE.paid(ONE.asker(more, Silent(seed)).ask(ONE.query(0)))
+    return ONE.paid(ask(ONE.asker(more, Silent(seed)), ONE.query(0)))
 
 
 def one_unit(more: bool, seed: int) -> float:
-    return UNITS.paid(UNITS.asker(more, SeededEntropy(seed)).ask(UNITS.query(0)))
+    return UNITS.paid(ask(UNITS.asker(more, SeededEntropy(seed)), UNITS.query(0)))
 
 
 def one_unit_with_the_noise_of_one_row(more: bool, seed: int) -> float:
     asker = UNITS.asker(more, SeededEntropy(seed))
-    asker.states["t"].net = UNITS.plan.for_sensitivity()
-    return UNITS.paid(asker.ask(UNITS.query(0)))
+    state = asker.states["t"]
+    state.plan = replace(state.plan, net=UNITS.plan.for_sensitivity())
+    return UNITS.paid(ask(asker, UNITS.query(0)))
 
 
 def many_questions(more: bool, seed: int) -> float:
     asker = WIDE.asker(more, SeededEntropy(seed))
-    return sum(WIDE.paid(asker.ask(WIDE.query(i))) for i in range(COLUMNS))
+    return sum(WIDE.paid(ask(asker, WIDE.query(i))) for i in range(COLUMNS))
 
 
 def many_questions_without_a_cut_off(more: bool, seed: int) -> float:
     endless = Accountant(10**40, Fraction(EPSILON), 10**9, WIDE.plan.test_cost)
     with patch.object(Accountant, "of", lambda plan: endless):
         asker = WIDE.asker(more, SeededEntropy(seed))
-    return sum(WIDE.paid(asker.ask(WIDE.query(i))) for i in range(COLUMNS))
+    return sum(WIDE.paid(ask(asker, WIDE.query(i))) for i in range(COLUMNS))
 
 
 def many_restarts(more: bool, seed: int) -> float:
     ledger, entropy, total = MemoryLedger(ONE.header), SeededEntropy(seed), 0.0
     for _ in range(COLUMNS):
         asker = ONE.asker(more, entropy, ledger)
-        total += ONE.paid(asker.known(ONE.query(0)) or asker.ask(ONE.query(0)))
+        total += ONE.paid(asker.known(ONE.query(0)) or ask(asker, ONE.query(0)))
     return total
 
 
@@ -200,7 +203,7 @@ def test_printing_the_compared_noise_is_flagged() -> None:
 def noise_of(answers: int) -> list[int]:
     entropy, out = SystemEntropy(), []
     while len(out) < answers:
-        answer = ONE.asker(False, entropy).ask(ONE.query(0))
+        answer = ask(ONE.asker(False, entropy), ONE.query(0))
         if answer.source == "measurement":  # its noise is independent of the test that made it necessary
             assert isinstance(answer.value, int)
             out.append(answer.value - ONE.rows)

@@ -12,8 +12,9 @@ from dpsql.domain import BooleanDomain, TableDomain
 from dpsql.ledger import MemoryLedger
 from dpsql.policy import Policy, Privacy
 from dpsql.query import Factor, LinearQuery, linear_query
-from dpsql.session.asking import Asker
+from dpsql.session.asker import Asker
 from tests.statistical.audit import DELTA, EPSILON, Run, audit
+from tests.support.asking import ask
 from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
 
@@ -41,7 +42,7 @@ def asker(more: bool, seed: int, questions: int = QUESTIONS) -> Asker:
 
 def asked(found: Asker, columns: int = QUESTIONS) -> float:
     """What paid answers add up to, each compared with the middle between both tables."""
-    answers = [found.ask(query(i)) for i in range(columns)]
+    answers = [ask(found, query(i)) for i in range(columns)]
     assert {a.source for a in answers} == {"measurement"}
     return sum(float(a.value or 0) - ROWS - 0.5 for a in answers)
 
@@ -55,7 +56,9 @@ def all_questions(more: bool, seed: int) -> float:
 
 def with_a_sixth_of_the_noise(more: bool, seed: int) -> float:
     found = asker(more, seed)
-    found.states["t"].own_sigma = found.states["t"].own_sigma / 6
+    state = found.states["t"]
+    question = state.plan.question
+    state.plan = replace(state.plan, question=replace(question, sigma=question.sigma / 6))
     return asked(found)
 
 

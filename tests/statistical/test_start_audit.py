@@ -12,11 +12,11 @@ import pytest
 
 from dpsql.accounting import Plan
 from dpsql.domain import BooleanDomain, CategoryDomain, TableDomain, TextDomain
+from dpsql.first.payload import decode_release
 from dpsql.ledger import MemoryLedger
+from dpsql.planning import make_plan
 from dpsql.policy import Mechanism, Policy, Privacy
-from dpsql.session.asking import Asker
-from dpsql.session.payload import decode_release
-from dpsql.session.planning import make_plan
+from dpsql.session.asker import Asker
 from tests.statistical.audit import DELTA, EPSILON, audit, missed
 from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
@@ -50,7 +50,7 @@ class Start:
     def release(self, more: bool, seed: int, ledger: MemoryLedger) -> None:
         asker = Asker(self.policy, self.plan, self.engines[more], ledger, SeededEntropy(seed))
         asker.release_keys("t", "w")
-        asker.warm_starter.run(asker.states["t"], ("a", "b", "c"))
+        asker.first_touches("t", ("a", "b", "c"))
 
     def score(self, more: bool, seed: int) -> float:
         """How far the releases lie above the middle of what they are expected to be on the two tables, in sds."""
@@ -105,8 +105,8 @@ def test_less_noise_than_paid_for_is_flagged(start: Start, monkeypatch: pytest.M
 
 
 def test_the_noise_of_one_row_is_too_little_for_a_unit(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("planning", "warm_starting", "text_plan"):
-        monkeypatch.setattr(f"dpsql.session.{module}.contingency_l2_squared", lambda policy, table: 1)
+    for module in ("plans", "shares", "strings", "table_plan"):
+        monkeypatch.setattr(f"dpsql.planning.{module}.contingency_l2_squared", lambda policy, table: 1)
     cheap = Start(unit=True)
     assert audit(cheap.score, RUNS, ABOVE) > EPSILON
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from dpsql.accounting import Plan
 from dpsql.domain import TableDomain
+from dpsql.first.warm_start import WarmStart
 from dpsql.ledger import MemoryLedger
 from dpsql.ledger.event import Totals
+from dpsql.planning import make_plan
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.query import Factor, LinearQuery, linear_query
-from dpsql.session.asking import Asker
-from dpsql.session.planning import make_plan
-from dpsql.session.warm_starting import PURPOSE
+from dpsql.session.asker import Asker
 from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
 from tests.support.simulated import table_of
@@ -151,5 +151,5 @@ def asker_of(rules: Policy, ledger: Recorder, seed: int = 1, stop_at: int = 0) -
 
 
 def warm_reserved(ledger: Recorder) -> list[tuple[str, ...]]:
-    events = [e for e in ledger.events() if e.kind == "reserve" and e.payload["purpose"] == PURPOSE]
+    events = [e for e in ledger.events() if e.kind == "reserve" and e.payload["purpose"] == WarmStart.purpose]
     return [tuple(c) for e in events for c in e.payload["columns"]]

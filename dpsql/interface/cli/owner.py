@@ -87,8 +87,8 @@ def check(database: Path, policy: Path | None, as_json: bool) -> None:
 
 def _advised(draft: str, rows: dict[str, int] | None) -> str:
     """The draft with its advice on epsilon; as it is where a name in it must be corrected before it loads."""
+    from dpsql.planning.advice import advice
     from dpsql.policy_file import load_policy, with_advice
-    from dpsql.session.advising import advice
 
     try:
         rules = load_policy(draft)

@@ -134,9 +134,9 @@ def _open(database: Any, policy: Policy, ledger: Path | None, *, new_budget: boo
     from dpsql.interface.dbapi.ledger_header import ledger_header
     from dpsql.ledger import MemoryLedger, SqliteLedger, stored_header
     from dpsql.mechanism import SystemEntropy
+    from dpsql.planning import make_plan
     from dpsql.public.locked_duckdb import DuckDbPublicSql
     from dpsql.session import open_session
-    from dpsql.session.planning import make_plan
 
     with ExitStack() as opened:
         engine = DuckDbEngine(database, policy)

@@ -10,10 +10,12 @@ import pytest
 from dpsql.domain import BooleanDomain, CategoryDomain, TableDomain, TextDomain, row_count_obstacle
 from dpsql.errors import InternalError, PolicyError
 from dpsql.mechanism import public_total
+from dpsql.planning import make_plan
+from dpsql.planning.sensitivity import row_count_is_public
+from dpsql.planning.shares import Shares
 from dpsql.policy import Policy, Privacy
 from dpsql.policy_file import dump_policy, parse_policy
 from dpsql.private import Private
-from dpsql.session.planning import make_plan, row_count_is_public, total_cost
 
 OPEN = TableDomain("t", (BooleanDomain("b"), TextDomain("s")))
 DECLARED = replace(OPEN, row_count="public")
@@ -62,7 +64,7 @@ def test_the_plan_sets_aside_what_measuring_costs() -> None:
     policy = Policy(privacy(), (DECLARED, other))
     plan = make_plan(policy)
     assert row_count_is_public(policy, DECLARED) and not row_count_is_public(policy, other)
-    assert total_cost(plan, policy, DECLARED) == 0 < total_cost(plan, policy, other)
+    assert Shares(plan, policy).row_count(DECLARED) == 0 < Shares(plan, policy).row_count(other)
 
 
 def test_a_ledger_is_bound_to_the_declaration() -> None:

@@ -1,0 +1,54 @@
+"""What every release is made with: the plan, the engine that counts, the ledger and the source of noise.
+
+One value in place of five arguments; whoever holds it can draw noise, so it goes only where something is released.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpsql.accounting import Plan
+from dpsql.engine.protocol import Engine
+from dpsql.hypothesis import Axis, Measurement, coarsen
+from dpsql.ledger.protocol import Ledger
+from dpsql.mechanism import Entropy, measure
+from dpsql.private import Private
+from dpsql.query import Counts, Key
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Plan, engine, ledger and entropy of one session."""
+
+    plan: Plan
+    engine: Engine
+    ledger: Ledger
+    entropy: Entropy
+
+    def counted(
+        self, table: str, axes: tuple[Axis, ...], text: tuple[str, ...] = (), keys: tuple[Key, ...] = ()
+    ) -> Private[Counts]:
+        """Counts over the parts of ``axes``, int64 of shape ``([keys,] *axis sizes)``, in rows. Private.
+
+        With ``text`` columns, for each of the listed ``keys``. Raises EngineError.
+        """
+        scope = tuple(c for a in axes for c in a.columns)
+        engine = self.engine
+        counts = engine.keyed_counts(table, text, keys, scope) if text else engine.contingency(table, scope)
+        return counts.map(lambda cells: np.asarray(coarsen(cells, axes, bool(text)), dtype=np.int64))
+
+    def measured(
+        self,
+        counts: Private[Counts],
+        sigma: Fraction,
+        table: str,
+        axes: tuple[Axis, ...] = (),
+        text: tuple[str, ...] = (),
+        keys: tuple[Key, ...] = (),
+    ) -> Measurement:
+        """``counted`` parts with discrete Gaussian noise of sd ``sigma`` (counts) on each: draws. Public once released.
+
+        Only under a reservation that pays for it, inside ``Ledger.drawing`` or after a durable hard outcome.
+        """
+        return Measurement(table, axes, measure(counts, sigma, self.entropy), float(sigma), text, keys)

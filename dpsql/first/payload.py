@@ -1,0 +1,89 @@
+"""Measurements as ledger payloads and back, exactly. Partitions are stored as packed labels: they are public."""
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+from zlib import compress, decompress
+
+import numpy as np
+
+from dpsql.errors import LedgerError
+from dpsql.hypothesis import Axis, Measurement
+from dpsql.ledger.event import Payload
+
+ROW_COUNT = "total"
+CONTINGENCY = "contingency"
+ANSWER = "answer"
+"""A measurement that answers what it determines, and that no model is fitted to."""
+ONE_COUNT = "one count"
+"""The answer to the question of a hard round, as one number: it is kept with the answers."""
+KEYS = "keys"
+"""Counts of the selected keys of a text column."""
+DISTINCT = "distinct"
+"""The number of strings in a text column."""
+SEVERAL = "several"
+"""Several measurements under one reservation."""
+
+
+def encode_measurements(measurements: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
+    """The payload of a release of several (kind, measurement), in their order."""
+    return {"kind": SEVERAL, "measurements": [encode_measurement(kind, m) for kind, m in measurements]}
+
+
+def decode_release(payload: Payload) -> list[tuple[str, Measurement]]:
+    """What a release holds, as (kind, measurement) in order; LedgerError when it cannot be read."""
+    parts = payload.get("measurements") if payload.get("kind") == SEVERAL else [payload]
+    if not isinstance(parts, list) or not all(isinstance(p, Mapping) for p in parts):
+        raise LedgerError("a release in the ledger cannot be read")
+    return [(str(p.get("kind")), decode_measurement(p)) for p in parts]
+
+
+def encode_measurement(kind: str, measurement: Measurement) -> dict[str, Any]:
+    """A JSON-able dict: ``kind``, table, axes, values, sigma, text columns and keys."""
+    return {
+        "kind": kind,
+        "table": measurement.table,
+        "axes": [_encode_axis(a) for a in measurement.axes],
+        "shape": list(measurement.values.shape),
+        "values": measurement.values.reshape(-1).tolist(),
+        "sigma": measurement.sigma.hex(),
+        "text": list(measurement.text_columns),
+        "keys": [list(k) for k in measurement.keys],
+    }
+
+
+def decode_measurement(payload: Payload) -> Measurement:
+    """Inverse of ``encode_measurement``; LedgerError when the payload is not one."""
+    try:
+        values = np.array(payload["values"], dtype=np.int64).reshape(payload["shape"])
+        return Measurement(
+            str(payload["table"]),
+            tuple(_decode_axis(a) for a in payload["axes"]),
+            values,
+            float.fromhex(payload["sigma"]),
+            tuple(payload["text"]),
+            tuple(tuple(k) for k in payload["keys"]),
+        )
+    except (KeyError, TypeError, ValueError, OverflowError):
+        pass
+    raise LedgerError("a release in the ledger cannot be read")
+
+
+def _encode_axis(axis: Axis) -> dict[str, Any]:
+    out: dict[str, Any] = {"columns": list(axis.columns), "shape": list(axis.labels.shape), "size": axis.size}
+    if axis.difference:
+        return out | {"difference": True}
+    if not (axis.labels.reshape(-1) == np.arange(axis.labels.size)).all():
+        out["labels"] = b64encode(compress(axis.labels.astype("<i4").tobytes())).decode("ascii")
+    return out
+
+
+def _decode_axis(fields: dict[str, Any]) -> Axis:
+    columns, shape = tuple(fields["columns"]), tuple(fields["shape"])
+    if fields.get("difference", False):
+        (column,) = columns
+        return Axis.difference_of(column)
+    if "labels" not in fields:
+        return Axis.cells(columns, shape)
+    labels = np.frombuffer(decompress(b64decode(fields["labels"])), dtype="<i4").astype(np.int64)
+    return Axis(columns, labels.reshape(shape), int(fields["size"]))

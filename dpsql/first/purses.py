@@ -1,0 +1,114 @@
+"""What is spent, kept back and left: the ledger's totals seen through the plan's shares. Public."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from dpsql.accounting import Accountant, Plan
+from dpsql.errors import BudgetExhausted
+from dpsql.first.touch import FirstTouch
+from dpsql.ledger.event import Totals
+from dpsql.ledger.protocol import Ledger
+
+
+class Purses:
+    """Units and shares of one session; ``own``, 0 or 1, are hard rounds that the session itself keeps in reserve.
+
+    ``touches``: the first touches of each table; ``question_units``: what one question costs, 0 in a plan with models.
+    """
+
+    def __init__(
+        self, plan: Plan, ledger: Ledger, touches: Mapping[str, Iterable[FirstTouch]], question_units: int
+    ) -> None:
+        self.question_units = question_units
+        self._plan = plan
+        self._accountant = Accountant.of(plan)
+        self._ledger = ledger
+        self._touches = touches
+
+    # --- the check that every reservation passes ---------------------------------------------------------------
+
+    def check(self, totals: Totals, cost: int, *, kept: int = 0, tests: int = 0) -> None:
+        """BudgetExhausted unless ``cost`` fits beside what the ledger holds and ``kept`` units of noise.
+
+        ``tests``: 1 when ``cost`` is that of a hard round.
+        """
+        tested = totals.tested + totals.testing
+        self._accountant.check(totals.spent, totals.reserved + kept, cost, tested=tested, tests=tests)
+
+    def covers(self, totals: Totals, cost: int, *, kept: int = 0, tests: int = 0) -> bool:
+        """Whether ``check`` would let it pass."""
+        try:
+            self.check(totals, cost, kept=kept, tests=tests)
+        except BudgetExhausted:
+            return False
+        return True
+
+    # --- units -------------------------------------------------------------------------------------------------
+
+    def noise_left(self, totals: Totals) -> int:
+        """Units that are left for noise beside what the ledger holds."""
+        return self._accountant.noise_left(totals.spent + totals.reserved, totals.tested + totals.testing)
+
+    def unbegun(self) -> int:
+        """Units kept back for row counts and first measurements that nobody has begun."""
+        return sum(touch.unbegun_units() for touch in self._all())
+
+    def unmeasured(self) -> int:
+        """Units for row counts and first measurements that are not made, those under way included."""
+        return self.unbegun() + sum(touch.under_way_units() for touch in self._all())
+
+    def hard_rounds_left(self, own: int) -> int:
+        """Hard rounds that the budget still covers, the one held in reserve included."""
+        if self._plan.hard_rounds == 0:
+            return 0
+        totals = self._without(own)
+        tests = self._plan.hard_rounds - totals.tested - totals.testing
+        return max(0, min(self._free(totals) // self._plan.measure_cost, tests))
+
+    def questions_left(self) -> int:
+        """Questions that the budget still gives noise of their own; 0 in a plan with models."""
+        if self.question_units == 0:
+            return 0
+        return max(0, min(self._free(self._ledger.totals()) // self.question_units, self._plan.questions))
+
+    def _all(self) -> Iterator[FirstTouch]:
+        return (touch for touches in self._touches.values() for touch in touches)
+
+    def _free(self, totals: Totals) -> int:
+        """Units for noise that are left beside first measurements, made or not; reserved twice, they count once."""
+        twice = sum(touch.charged_units - touch.spent - touch.under_way_units() for touch in self._all())
+        return self.noise_left(totals) + twice - self.unbegun()
+
+    def _without(self, own: int) -> Totals:
+        """The ledger's totals as if the session kept no hard round in reserve."""
+        totals = self._ledger.totals()
+        reserved = totals.reserved - own * self._plan.hard_cost
+        return replace(totals, reserved=reserved, testing=totals.testing - own)
+
+    # --- as epsilon --------------------------------------------------------------------------------------------
+
+    def remaining_share(self, own: int) -> float:
+        """Epsilon not spent yet, reservations of other processes taken off."""
+        totals = self._without(own)
+        return self._plan.epsilon_share(max(0, self._plan.total_units - totals.spent - totals.reserved))
+
+    def shares(self) -> tuple[tuple[str, float, float], ...]:
+        """(name, spent, planned) of each purse, both in epsilon."""
+        share, plan = self._plan.epsilon_share, self._plan
+        spent = {p: sum(t.spent for t in self._all() if t.purpose == p) for p in _NAMES}
+        planned = {p: sum(t.planned_units for t in self._all() if t.purpose == p) for p in _NAMES}
+        questions = plan.questions * self.question_units
+        paid = max(0, self._ledger.totals().spent - sum(spent.values()))
+        # what rounding leaves of the releases counts with the row counts
+        planned[_ROW_COUNT] = plan.release_budget - questions - sum(planned.values()) + planned[_ROW_COUNT]
+        rows = {name: (share(spent[p]), share(planned[p])) for p, name in _NAMES.items() if planned[p]}
+        own = (share(paid), share(questions if plan.questions else plan.hard_rounds * plan.hard_cost))
+        last = rows.pop(_NAMES[_ROW_COUNT], (share(spent[_ROW_COUNT]), 0.0))
+        rows["questions" if plan.questions else "hard rounds"] = own
+        rows[_NAMES[_ROW_COUNT]] = last
+        return tuple((name, *both) for name, both in rows.items())
+
+
+_ROW_COUNT = "row count"
+_NAMES = {"warm start": "warm start", "text start": "text columns", _ROW_COUNT: "row counts"}
+"""What a purse is called, by the purpose of its reservations, in the order in which they are spent."""

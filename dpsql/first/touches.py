@@ -1,0 +1,35 @@
+"""The three first touches of one table, each empty where the plan foresees none."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from dpsql.first.row_count import RowCount
+from dpsql.first.text_start import TextStarts
+from dpsql.first.touch import Columns, FirstTouch
+from dpsql.first.warm_start import WarmStart
+from dpsql.planning import TablePlan
+
+
+@dataclass(frozen=True, eq=False)
+class Touches:
+    """What is measured once for all sessions on one table. Public folds over the ledger's events."""
+
+    row_count: RowCount
+    warm: WarmStart
+    texts: TextStarts
+
+    @classmethod
+    def of(cls, plan: TablePlan) -> "Touches":
+        """Nothing begun."""
+        return cls(RowCount(plan), WarmStart(plan), TextStarts(plan))
+
+    def __iter__(self) -> Iterator[FirstTouch]:
+        return iter((self.row_count, self.warm, self.texts))
+
+    def first_units(self, scopes: Iterable[Columns], text_columns: Iterable[str] = ()) -> int:
+        """Units that questions about ``scopes`` and text columns spend at most on what is measured first."""
+        starts = (self.texts.unbegun(column) for column in set(text_columns))
+        # pairs that two scopes share are counted twice: it is a bound
+        warm = min(self.warm.unbegun_units(), sum(self.warm.next_units(scope) for scope in scopes))
+        row_count = 0 if self.row_count.is_known else self.row_count.planned_units
+        return row_count + warm + sum(start.units for start in starts if start is not None)

@@ -1,0 +1,155 @@
+"""Reservations in turn with other sessions: whatever several sessions begin at once, one of them does.
+
+Every first measurement and every payment waits here and nowhere else.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from time import monotonic, sleep
+from typing import Any
+
+from dpsql.accounting import Plan
+from dpsql.errors import BudgetExhausted, Error, OperationalError
+from dpsql.first.purses import Purses
+from dpsql.ledger.event import Totals
+from dpsql.ledger.protocol import Ledger
+
+WAIT_SECONDS = 20.0
+"""For another session that is measuring the same table."""
+CROWD_SECONDS = 1.0
+"""For a budget that is reserved several times over."""
+_PAUSE_SECONDS = 0.02
+
+
+@dataclass(frozen=True)
+class Step:
+    """What can be reserved and measured next, for ``cost`` units; ``make`` does it and returns epsilon charged."""
+
+    cost: int
+    make: Callable[[], float]
+
+
+class Turns:
+    """Reserves first measurements and payments, in turn with other sessions.
+
+    ``follow`` takes in what is new in the ledger; ``settle`` also closes what nobody works under any more, in this
+    session or in one that has died.
+    """
+
+    def __init__(
+        self, plan: Plan, ledger: Ledger, purses: Purses, follow: Callable[[], None], settle: Callable[[], None]
+    ) -> None:
+        self.follow = follow
+        self._plan = plan
+        self._ledger = ledger
+        self._purses = purses
+        self._settle = settle
+
+    def take(self, table: str, next_step: Callable[[], Step | None], others_at_work: Callable[[], bool]) -> float:
+        """Make every step that is left and affordable; what that charged, in epsilon.
+
+        Waits while another session is measuring the same: an answer now would be needlessly bad for good. Whatever is
+        lost on the way is done without. OperationalError when another session takes too long.
+        """
+        try:
+            return self._take(table, next_step, others_at_work)
+        except BaseException:
+            with suppress(Error):  # a reservation left open would keep others waiting, and this very session
+                self._settle()
+            raise
+
+    def _take(self, table: str, next_step: Callable[[], Step | None], others_at_work: Callable[[], bool]) -> float:
+        charged, begin = 0.0, monotonic()
+        while True:
+            step = next_step()
+            if step is not None and step.cost <= self.affordable():
+                charged += step.make()
+                continue
+            if step is not None:
+                self.follow()
+            crowded = step is not None and self._is_crowded(step.cost, begin)
+            if not others_at_work() and not crowded:
+                return charged  # measured, or burnt reservations have taken its share: the net has to do without
+            if monotonic() > begin + WAIT_SECONDS:
+                raise OperationalError(
+                    f"another session is measuring {table} for the first time", hint="ask again in a moment"
+                )
+            sleep(_PAUSE_SECONDS)
+            self._settle()
+
+    def reserve_first(self, cost: int, payload: dict[str, Any], is_late: Callable[[int], bool]) -> int | None:
+        """A reservation for a first measurement; ``None`` when the budget has gone to others or they were earlier.
+
+        ``is_late``: whether the ledger holds an earlier reservation for the same measurement.
+        """
+        try:
+            reservation = self._ledger.reserve(cost, lambda t: self._purses.check(t, cost), {**payload, "burn": cost})
+        except BudgetExhausted:
+            return None  # affordable a moment ago: others reserve at the same time
+        self.follow()
+        if is_late(reservation):
+            self._ledger.free(reservation)
+            self.follow()
+            return None
+        return reservation
+
+    def reserve_beside(self, cost: int, payload: dict[str, Any], tests: int = 0) -> int | None:
+        """A reservation beside what is kept for first measurements; ``None`` when the budget does not cover it.
+
+        ``tests``: 1 for a hard round.
+        """
+        begin = monotonic()
+        while True:
+            self.follow()  # what was kept may be reserved by now, or given back
+            kept = self._purses.unbegun()
+
+            def check(totals: Totals, kept: int = kept) -> None:
+                self._purses.check(totals, cost, kept=kept, tests=tests)
+
+            try:
+                return self._ledger.reserve(cost, check, payload)
+            except BudgetExhausted:
+                self.follow()
+            if not self._is_crowded(cost, begin, kept=self._purses.unmeasured(), tests=tests):
+                return None
+            sleep(_PAUSE_SECONDS)
+            self._settle()
+
+    def can_pay(self, units: Callable[[], int]) -> bool:
+        """Whether ``units()`` fit beside what is spent and reserved; waits a moment where others only reserve them."""
+        return self._comes_true(lambda: units() <= self.affordable(), lambda: self._is_paid(units()))
+
+    def can_pay_beside(self, fits: Callable[[], bool], cost: int, tests: int = 0) -> bool:
+        """Whether ``fits()`` is true, or comes true a moment later because others only reserve what is in its way.
+
+        ``cost``: units that it is about, beside what is kept for first measurements; ``tests``: tests among them.
+        """
+        return self._comes_true(fits, lambda: self._is_paid(cost, kept=self._purses.unmeasured(), tests=tests))
+
+    def _comes_true(self, fits: Callable[[], bool], may_wait: Callable[[], bool]) -> bool:
+        """Whether ``fits()``, tried again for a moment while ``may_wait()``."""
+        begin = monotonic()
+        while not fits():
+            self._settle()
+            if not may_wait() or monotonic() >= begin + CROWD_SECONDS:
+                return fits()
+            sleep(_PAUSE_SECONDS)
+        return True
+
+    def affordable(self) -> int:
+        """Units that are left for noise beside what is spent and reserved."""
+        return self._purses.noise_left(self._ledger.totals())
+
+    def _is_crowded(self, cost: int, begin: float, *, kept: int = 0, tests: int = 0) -> bool:
+        """Whether it is worth waiting: all that is in the way are reservations for first measurements and questions."""
+        return self._is_paid(cost, kept=kept, tests=tests) and monotonic() < begin + CROWD_SECONDS
+
+    def _is_paid(self, cost: int, *, kept: int = 0, tests: int = 0) -> bool:
+        """Whether what is spent, and the hard rounds that are reserved, leave ``cost`` units.
+
+        Of other reservations, what several sessions make at once is freed again by all but one.
+        """
+        totals = self._ledger.totals()
+        standing = Totals(totals.spent, totals.testing * self._plan.hard_cost, totals.tested, totals.testing)
+        return self._purses.covers(standing, cost, kept=kept, tests=tests)

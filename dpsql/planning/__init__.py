@@ -1,0 +1,23 @@
+"""Planning: what the budget buys and how each table will be answered, from the policy and released numbers alone."""
+
+from dpsql.planning.contingencies import PlannedContingency, planned_contingencies
+from dpsql.planning.forecast import Forecast
+from dpsql.planning.outlook import forecast, outlook
+from dpsql.planning.plans import make_plan
+from dpsql.planning.strings import TextStart
+from dpsql.planning.table_plan import Basis, Share, TablePlan, Way, plan_tables
+
+__all__ = [
+    "Basis",
+    "Forecast",
+    "PlannedContingency",
+    "Share",
+    "TablePlan",
+    "TextStart",
+    "Way",
+    "forecast",
+    "make_plan",
+    "outlook",
+    "plan_tables",
+    "planned_contingencies",
+]

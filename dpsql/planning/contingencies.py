@@ -1,0 +1,197 @@
+"""Which contingencies a table's warm start measures before any question, with which shares. Public numbers only.
+
+The choice looks at domains, the plan's precision and the released number of rows, never at the data.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import inf, prod, sqrt
+from statistics import mean, median
+
+from dpsql.domain import TableDomain
+from dpsql.hypothesis import told
+
+ONE_WAY_SHARE = 0.12
+"""Of the releases' squared precision, in tables too wide for one tensor; the pairs get the rest."""
+TWO_ORDERS = ((1, 0.4, 0.4), (2, 0.6, 0.2))
+"""One tensor, pairs at most: (columns, share of the releases' squared precision, power of a contingency's cells that
+its share of that is proportional to)."""
+THREE_ORDERS = ((1, 0.3, 0.5), (2, 0.5, 0.4), (3, 0.2, 0.0))
+"""The same where 3-way contingencies are worth measuring."""
+NARROW_CELLS = 1 << 18
+"""Universes up to this size are fitted as one tensor, which 3-way contingencies improve."""
+WORTH = 0.03
+"""3-way contingencies are measured when their noise, over a whole table, stays below this share of the rows."""
+EAGER_COLUMNS = 16
+"""Up to so many columns all pairs are measured at once, above it when first touched."""
+FIRST_TOUCH = 0.1
+MOST_COLUMNS = 4
+"""Queries over at most so many columns are foreseen."""
+_WHOLE_COLUMNS = 8
+"""Tables with more columns are never worth one contingency of all of them."""
+
+
+@dataclass(frozen=True)
+class PlannedContingency:
+    """A contingency over every cell or the atoms of ``columns``; ``share`` of the releases' squared precision.
+
+    ``differences``: columns of two values, measured as the difference of these.
+    """
+
+    columns: tuple[str, ...]
+    share: float
+    differences: tuple[str, ...] = ()
+
+    def sigma(self, precision: float) -> float:
+        """Noise sd of each of its cells (counts), for releases with ``precision`` = sum of 1 / sigma^2."""
+        return 1.0 / sqrt(precision * self.share)
+
+
+def planned_contingencies(
+    table: TableDomain, total: float, precision: float, *, differences: bool = False
+) -> tuple[PlannedContingency, ...]:
+    """What is measured first: contingencies of few columns, or one of all columns where its noise is smaller.
+
+    ``total``: released or public rows; ``precision``: the sum of 1/sigma^2 that the warm start may spend;
+    ``differences``: as in ``warm_start``.
+
+    >>> from dpsql.domain import BooleanDomain
+    >>> two = tuple(BooleanDomain(c, nullable=False) for c in "ab")
+    >>> [p.columns for p in planned_contingencies(TableDomain("t", two), 1000.0, 0.05)]
+    [('a', 'b')]
+    """
+    parts = warm_start(table, total, precision, differences=differences)
+    names = tuple(c.name for c in table.varied)
+    if len(names) > _WHOLE_COLUMNS or not is_narrow(table):
+        return parts
+    whole = (PlannedContingency(names, 1.0),)
+    pure = any(p.differences for p in parts)
+    return whole if predicted_noise(table, whole, pure=pure) <= predicted_noise(table, parts, pure=pure) else parts
+
+
+def is_narrow(table: TableDomain) -> bool:
+    """Whether the universe is small enough for one tensor."""
+    return table.cells <= NARROW_CELLS
+
+
+def warm_start(
+    table: TableDomain, total: float, precision: float, *, differences: bool = False
+) -> tuple[PlannedContingency, ...]:
+    """The contingencies over a table's finite columns to measure first; their shares sum to 1, or to the 1-ways' alone.
+
+    ``total``: a released or public number of rows; ``precision``: what releases may spend, the sum of 1 / sigma^2.
+    ``differences``: whether columns of two values are measured as differences, which needs neighbours that add or
+    remove rows. In tables with more than 16 columns the pairs come later, each with ``first_touch_share``.
+
+    >>> from dpsql.domain import BooleanDomain
+    >>> t = TableDomain("t", tuple(BooleanDomain(c, nullable=False) for c in "abc"))
+    >>> [(p.columns, round(p.share, 2)) for p in warm_start(t, 1000.0, 0.05)]
+    [(('a',), 0.1), (('b',), 0.1), (('c',), 0.1), (('a', 'b'), 0.17), (('a', 'c'), 0.17), (('b', 'c'), 0.17), \
+(('a', 'b', 'c'), 0.2)]
+    """
+    names = [c.name for c in table.varied]
+    if len(names) < 2:
+        return _shared(table, names, 1, 1.0)
+    if is_narrow(table):
+        worth = len(names) > 2 and _worth(table, names, total, precision)
+        orders = THREE_ORDERS if worth else TWO_ORDERS
+        chosen = [p for number, share, power in orders for p in _shared(table, names, number, share, power)]
+        two = {n for n in names if differences and table.finite_domain(n).size == 2}
+        return tuple(replace(p, differences=tuple(c for c in p.columns if c in two)) for p in chosen)
+    ones = _shared(table, names, 1, ONE_WAY_SHARE)
+    return ones if len(names) > EAGER_COLUMNS else (*ones, *_shared(table, names, 2, 1.0 - ONE_WAY_SHARE))
+
+
+def _worth(table: TableDomain, names: Sequence[str], total: float, precision: float) -> bool:
+    """Whether the noise of a middling 3-way contingency, over the whole table, is small enough against its rows."""
+    number, share, power = THREE_ORDERS[-1]
+    spreads = [
+        p.sigma(precision) * sqrt(prod(table.shape(p.columns))) for p in _shared(table, names, number, share, power)
+    ]
+    return median(spreads) <= WORTH * total
+
+
+def _shared(
+    table: TableDomain, names: Sequence[str], number: int, share: float, power: float = 0.0
+) -> tuple[PlannedContingency, ...]:
+    chosen = list(combinations(names, number))
+    weights = [prod(table.shape(c)) ** power for c in chosen]
+    whole = sum(weights)
+    return tuple(PlannedContingency(c, share * w / whole) for c, w in zip(chosen, weights, strict=True))
+
+
+def first_touch_share(j: int, columns: int) -> float:
+    """Share of the releases' squared precision for the ``j``-th pair (1, 2, ..) of a table with ``columns`` columns.
+
+    Proportional to 1 / (j + .1 P) with P the number of pairs: pairs touched early get more, and the last is still paid.
+
+    >>> pairs = 17 * 16 // 2
+    >>> round(sum(first_touch_share(j, 17) for j in range(1, pairs + 1)), 6)
+    0.88
+    """
+    pairs = columns * (columns - 1) // 2
+    whole = sum(1.0 / (i + FIRST_TOUCH * pairs) for i in range(1, pairs + 1))
+    return (1.0 - ONE_WAY_SHARE) / (j + FIRST_TOUCH * pairs) / whole
+
+
+def predicted_noise(table: TableDomain, planned: Sequence[PlannedContingency], *, pure: bool = False) -> float:
+    """Mean sd of queries that take half of each of 1 to 4 columns, in units of a single count's; no bias of the model.
+
+    A query over columns that no contingency holds together counts with the noise of the largest part that one holds;
+    with ``pure`` with that of all the interactions of its columns that any holds, the number of rows being known.
+    """
+    sizes = {c.name: c.size for c in table.varied}
+    known = pure_precisions(planned, sizes) if pure else {}
+    most = max(len(p.columns) for p in planned)
+
+    def sd(asked: tuple[str, ...]) -> float:
+        if pure:
+            return sqrt(pure_variance({c: (sizes[c] / 2, 0.5) for c in asked}, known, sizes))
+        return _noise(set(asked), planned, sizes)
+
+    by_number = [
+        mean(sd(asked) for asked in combinations(sizes, min(number, most)))
+        for number in range(1, min(MOST_COLUMNS, len(sizes)) + 1)
+    ]
+    return mean(by_number)
+
+
+def _noise(asked: set[str], planned: Sequence[PlannedContingency], sizes: Mapping[str, int]) -> float:
+    """Independent contingencies that hold the columns, weighted by precision."""
+    precision = 0.0
+    for p in planned:
+        if asked <= set(p.columns):
+            cells = prod(sizes[c] / 2 if c in asked else sizes[c] for c in p.columns)
+            precision += p.share / cells
+    return inf if precision == 0.0 else 1.0 / sqrt(precision)
+
+
+def pure_variance(
+    asked: Mapping[str, tuple[float, float]],
+    known: Mapping[frozenset[str], float],
+    sizes: Mapping[str, int],
+    most: int = MOST_COLUMNS,
+) -> float:
+    """Variance of a query, in units of a single count's, from the pure interactions of its columns.
+
+    ``asked``: for each column the sum of its squared weights and their mean; ``known``: ``pure_precisions``. Least
+    squares over all contingencies; interactions that none holds, or of more than ``most`` columns, add nothing.
+    """
+    squares = 0.0
+    for number in range(1, min(len(asked), most) + 1):
+        for kept in combinations(asked, number):
+            precision = known.get(frozenset(kept), 0.0)
+            if precision > 0.0:
+                inside = prod(asked[c][0] - sizes[c] * asked[c][1] ** 2 for c in kept)
+                squares += inside * prod(asked[c][1] ** 2 for c in asked if c not in kept) / precision
+    return max(squares, 0.0)
+
+
+def pure_precisions(planned: Sequence[PlannedContingency], sizes: Mapping[str, int]) -> dict[frozenset[str], float]:
+    """1/variance of each cell of the pure interactions that the contingencies hold, in units of a single count's."""
+    found: dict[frozenset[str], float] = {}
+    for p in planned:
+        for kept, precision in told({c: sizes[c] for c in p.columns}, p.differences, p.share):
+            found[frozenset(kept)] = found.get(frozenset(kept), 0.0) + precision
+    return found

@@ -1,0 +1,44 @@
+"""How each table is going to be answered, and how well: the plan in words, from public and released numbers."""
+
+from dpsql.confidence import error_bound
+from dpsql.planning.forecast import NOMINAL_ROWS, Forecast, half_width
+from dpsql.planning.table_plan import TablePlan, Way
+from dpsql.result import TableOutlook
+
+HISTOGRAM = "one histogram"
+"""Contingencies where one of all columns is all that is measured: that depends on the number of rows."""
+
+
+def forecast(plan: TablePlan, total: float | None = None) -> Forecast | None:
+    """Errors foreseen from what the warm start measures; ``None`` for tables without one.
+
+    ``total``: the released or public number of rows, if it is known.
+    """
+    if not plan.has_warm_start:
+        return None
+    rows = NOMINAL_ROWS if total is None else total
+    return Forecast(plan.table, plan.precision, rows, differences=plan.differences)
+
+
+def outlook(plan: TablePlan, foreseen: Forecast | None) -> TableOutlook:
+    """The table's strategy and the 95 % error of a typical answer in counts.
+
+    ``foreseen``: the table's ``forecast``. Of a table with strings and several finite columns it is about the latter,
+    of one with less about a frequent string.
+    """
+    match plan.way:
+        case Way.OWN:
+            error = float(error_bound(float(plan.question.sigma)))
+        case Way.CONTINGENCIES | Way.LOCAL if foreseen is not None:
+            return TableOutlook(plan.name, _words(plan, foreseen), float(half_width(foreseen.typical_sd)))
+        case Way.KEYS:
+            error = float(max(half_width(float(s.count_sigma)) for s in plan.texts.values()))
+        case _:
+            return TableOutlook(plan.name, plan.way.value, float(plan.bound) if plan.net.hard_rounds else None)
+    return TableOutlook(plan.name, plan.way.value, error)
+
+
+def _words(plan: TablePlan, foreseen: Forecast) -> str:
+    whole = len(foreseen.planned) == 1 and len(foreseen.planned[0].columns) > 1
+    words = HISTOGRAM if whole else plan.way.value
+    return f"{words.removesuffix(' + net')}, {Way.KEYS.value}" if plan.texts else words

@@ -1,0 +1,58 @@
+"""Which parts of a scope are measured for a question, and which questions one measurement can answer. Public.
+
+Chosen before any noise is drawn, from the questions and public numbers alone.
+"""
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from dpsql.confidence import error_bound
+from dpsql.hypothesis import Axis, Measurement, split_identity
+from dpsql.query import LinearQuery
+
+
+def hard_round_axes(
+    query: LinearQuery, siblings: Sequence[LinearQuery], total: float, sigma: float, bound: float
+) -> tuple[Axis, ...]:
+    """The parts that a hard round on ``query`` measures: public, chosen before any noise is drawn.
+
+    Every cell of the scope while their noise stays below the table (cells * sigma <= total) and the paid answer's own
+    error below what a passed test would have certified (``bound``); else the coarsest parts on which the query and its
+    ``siblings`` (the same statement's queries on the same factor columns) are constant.
+    """
+    keyed, keys = query.keyed, len(query.keyed.keys) if query.keyed else 1
+    axes: list[Axis] = []
+    used = prod(int(np.count_nonzero(f.weights)) for f in query.factors)
+    fine = query.cells * keys * sigma <= total and error_bound(sigma * used**0.5) <= bound
+    if keyed is not None and keyed.columns:
+        shape = keyed.weights.shape[1:]
+        axes.append(Axis.cells(keyed.columns, shape) if fine else Axis.level_sets(keyed.columns, [*keyed.weights]))
+    for i, factor in enumerate(query.factors):
+        if fine:
+            axes.append(Axis.cells(factor.columns, factor.weights.shape))
+        else:
+            same = [s.factors[i].weights for s in siblings if s.factors[i].columns == factor.columns]
+            axes.append(Axis.level_sets(factor.columns, [factor.weights, *same]))
+    return split_identity(axes) if keyed is None or not keyed.columns else tuple(axes)
+
+
+def own_axes(queries: Sequence[LinearQuery]) -> tuple[Axis, ...]:
+    """The coarsest parts on which queries of one outline are constant: what a release for them alone measures.
+
+    Without text columns, which this plan does not know.
+    """
+    return split_identity(
+        [
+            Axis.level_sets(factor.columns, [q.factors[i].weights for q in queries])
+            for i, factor in enumerate(queries[0].factors)
+        ]
+    )
+
+
+def own_sd(queries: Sequence[LinearQuery], sigma: float) -> float:
+    """The largest sd (counts) among queries of one outline that one release with noise ``sigma`` answers."""
+    axes = own_axes(queries)
+    silent = Measurement(queries[0].table, axes, np.zeros([a.size for a in axes], dtype=np.int64), sigma)
+    return max(found[1] for q in queries if (found := silent.answer(q)) is not None)

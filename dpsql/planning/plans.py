@@ -1,0 +1,125 @@
+"""The plan of a new ledger, from the policy alone: noise for each question, or models of whole tables and a net.
+
+Which of them is decided here once, before any data is touched, and frozen with the ledger.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from math import comb, sqrt
+
+from dpsql.accounting import Plan, calibrate
+from dpsql.domain import TableDomain
+from dpsql.hypothesis import strategy_named
+from dpsql.planning.contingencies import ONE_WAY_SHARE, is_narrow
+from dpsql.planning.forecast import Forecast, own_noise_is_better
+from dpsql.planning.sensitivity import contingency_l2_squared, measures_differences, query_sensitivity
+from dpsql.planning.shares import (
+    ROW_COUNT_SHARE,
+    Shares,
+    has_start,
+    has_text_start,
+    has_warm_start,
+    private_row_counts,
+)
+from dpsql.policy import Policy
+
+HARD_ROUNDS = 20
+MEASURE_SHARE = 0.65
+"""Share of a hard round's precision for its measurement, without a warm start (docs/decisions/0003-hard-rounds.md)."""
+WARM_FALSE_ALARMS = 0.1
+"""Share of the hard rounds that a perfect hypothesis may lose after a warm start: the net is for rare surprises."""
+WARM_HARD_ROUNDS = (6, 10, 30, 100)
+"""After a warm start: the fewest whose threshold is at least THRESHOLD times the noise of a wide table's pairs."""
+THRESHOLD = 5.0
+DELTA_SHARE = Fraction(1, 4)
+"""Of delta for the selections of keys, split evenly between text columns and declared prefix lengths."""
+
+
+def make_plan(policy: Policy) -> Plan:
+    """The plan of a new ledger: noise for each question alone where few are planned, else models of whole tables.
+
+    PolicyError when epsilon is too small for it.
+    """
+    own, models = _own_noise_plan(policy), _model_plan(policy)
+    if own is None:
+        return models
+    better = all(own_noise_is_better(_own_sd(own, policy, t), _model_sd(models, policy, t)) for t in policy.tables)
+    return own if better else models
+
+
+def _own_sd(plan: Plan, policy: Policy, table: TableDomain) -> float:
+    """Sd (counts) of a question's own release."""
+    return float(plan.release_sigma(Shares(plan, policy).question, contingency_l2_squared(policy, table)))
+
+
+def _own_noise_plan(policy: Policy) -> Plan | None:
+    """``planned_queries`` questions with equal shares and no test; ``None`` where the owner wants another strategy.
+
+    Neither with text columns: which of their strings may be shown is a release of another kind.
+    """
+    privacy, mechanism = policy.privacy, policy.mechanism
+    possible = strategy_named(mechanism.strategy).own_noise and not any(t.text for t in policy.tables)
+    if not possible or mechanism.hard_rounds is not None:
+        return None
+    number = privacy.planned_queries
+    plan = replace(calibrate(privacy.epsilon, privacy.delta, hard_rounds=0, releases=number), questions=number)
+    return plan if Shares(plan, policy).question > 0 else None
+
+
+def _model_sd(plan: Plan, policy: Policy, table: TableDomain) -> float:
+    """Sd (counts) foreseen for a typical question; without a warm start that of a paid answer."""
+    if has_warm_start(policy, table):
+        precision = Shares(plan, policy).precision(table)
+        return Forecast(table, precision, differences=measures_differences(policy)).typical_sd
+    return float(plan.for_sensitivity(query_sensitivity(table), contingency_l2_squared(policy, table)).sigma)
+
+
+def _model_plan(policy: Policy) -> Plan:
+    if any(has_start(policy, table) for table in policy.tables):
+        return _warm_plan(policy)
+    privacy, mechanism = policy.privacy, policy.mechanism
+    return calibrate(
+        privacy.epsilon,
+        privacy.delta,
+        hard_rounds=HARD_ROUNDS if mechanism.hard_rounds is None else mechanism.hard_rounds,
+        measure_share=MEASURE_SHARE,
+        release_share=float(ROW_COUNT_SHARE) if private_row_counts(policy) else 0.0,
+    )
+
+
+def _warm_plan(policy: Policy) -> Plan:
+    privacy, chosen = policy.privacy, policy.mechanism.hard_rounds
+    share = float(policy.mechanism.warm_start)
+    purse = privacy.delta * DELTA_SHARE if any(has_text_start(policy, t) for t in policy.tables) else Fraction(0)
+    for rounds in WARM_HARD_ROUNDS if chosen is None else (chosen,):
+        plan = calibrate(
+            privacy.epsilon,
+            privacy.delta,
+            hard_rounds=rounds,
+            release_share=share,
+            delta_purse=purse,
+            releases=_releases(policy),
+        )
+        if plan.hard_rounds == 0 or all(_threshold_is_high(plan, policy, table) for table in policy.tables):
+            break
+    return plan
+
+
+def _releases(policy: Policy) -> int:
+    """About how many releases the starts of all tables will make: row counts, columns, pairs, and three for a text."""
+    number = 0
+    for table in policy.tables:
+        columns = len(table.varied)
+        number += 1 + columns + comb(columns, 2) + 3 * len(table.text)
+    return number
+
+
+def _threshold_is_high(plan: Plan, policy: Policy, table: TableDomain) -> bool:
+    """Whether noise of a wide table's pairs alone will hardly ever make a test hard (mechanism: theta >= 5 sd)."""
+    if not has_warm_start(policy, table) or is_narrow(table):
+        return True
+    l2_squared = contingency_l2_squared(policy, table)
+    pairs = comb(len(table.varied), 2)
+    precision = Shares(plan, policy).precision(table) * (1.0 - ONE_WAY_SHARE) / pairs
+    net = plan.for_sensitivity(query_sensitivity(table), l2_squared)
+    return net.threshold(policy.privacy.planned_queries, WARM_FALSE_ALARMS) >= THRESHOLD / sqrt(precision)

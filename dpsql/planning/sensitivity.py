@@ -1,0 +1,28 @@
+"""How much one privacy unit can change what is measured: the numbers that all noise is scaled to. Public.
+
+They stand apart from the plan's shares because a wrong one is a wrong privacy claim, not a worse answer.
+"""
+
+from dpsql.domain import TableDomain, row_count_obstacle
+from dpsql.policy import Policy
+
+
+def query_sensitivity(table: TableDomain) -> int:
+    """How much a linear query changes between neighbours: c, the rows of one unit, under both relations."""
+    return table.max_rows_per_unit if table.unit is not None else 1
+
+
+def contingency_l2_squared(policy: Policy, table: TableDomain) -> int:
+    """Squared L2 sensitivity of a contingency: c^2 for add-remove (c rows may share a cell), 2 c^2 for replace-one."""
+    c = query_sensitivity(table)
+    return c * c * (2 if policy.privacy.neighbors == "replace-one" else 1)
+
+
+def measures_differences(policy: Policy) -> bool:
+    """Whether warm starts measure columns of two values as differences: not where replaced rows change them by 2."""
+    return policy.privacy.neighbors == "add-remove"
+
+
+def row_count_is_public(policy: Policy, table: TableDomain) -> bool:
+    """Whether the exact number of counted rows may be shown: the owner says so, and neighbours cannot change it."""
+    return row_count_obstacle(table, policy.privacy.neighbors) is None

@@ -1,0 +1,79 @@
+"""What a text column's first touch spends: its selection of keys, their counts, the number of strings. Public."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpsql.accounting import Plan, selection_threshold
+from dpsql.domain import TableDomain
+from dpsql.planning.sensitivity import contingency_l2_squared, query_sensitivity
+from dpsql.planning.shares import Shares
+from dpsql.policy import Policy
+
+SELECT_SHARE = Fraction(25, 100)
+"""Of a column's units for choosing its keys; the threshold follows from this noise."""
+DISTINCT_SHARE = Fraction(2, 100)
+"""For the number of strings, from which the rows of hidden ones are estimated; the rest is for counts."""
+PAIR_SHARE = Fraction(20, 100)
+"""For the heaviest keys by each finite column, split evenly between these; to the counts where there is none."""
+HEAVY = 6.0
+"""A key is measured by a finite column when its released count is at least so many sds of these cells."""
+PREFIX_WEIGHT = Fraction(1, 2)
+"""Units of a declared prefix length, relative to those of its column."""
+
+
+@dataclass(frozen=True)
+class TextStart:
+    """The first touch of one text column or prefix: units in all, and noise scales and threshold in counts."""
+
+    column: str
+    units: int
+    delta: Fraction
+    select_sigma: Fraction
+    threshold: int
+    distinct_sigma: Fraction
+    count_sigma: Fraction
+    paired: tuple[str, ...]
+    """Finite columns by which heavy keys are measured."""
+    pair_sigma: Fraction
+
+    @property
+    def most_hidden(self) -> float:
+        """Counts: a key that is not shown has hardly ever more rows than this (one chance in a thousand)."""
+        return self.threshold + 3.1 * float(self.select_sigma)
+
+
+def text_starts(shares: Shares, table: TableDomain) -> dict[str, TextStart]:
+    """The planned first touch of each text column and each declared prefix length, by name; empty without any."""
+    plan, policy, units = shares.plan, shares.policy, shares.texts(table)
+    if units == 0:
+        return {}
+    weights = _weights(table)
+    delta = plan.delta_purse / sum(len(_weights(t)) for t in policy.tables)
+    whole = sum(weights.values())
+    return {
+        column: _start(plan, policy, table, column, int(units * weight / whole), delta)
+        for column, weight in weights.items()
+    }
+
+
+def _start(plan: Plan, policy: Policy, table: TableDomain, column: str, units: int, delta: Fraction) -> TextStart:
+    l2_squared = contingency_l2_squared(policy, table)
+    select, distinct = int(units * SELECT_SHARE), int(units * DISTINCT_SHARE)
+    paired = tuple(c.name for c in table.varied)
+    pair = int(units * PAIR_SHARE / len(paired)) if paired else 0
+    sigma = plan.release_sigma(select, l2_squared)
+    return TextStart(
+        column,
+        units,
+        delta,
+        sigma,
+        selection_threshold(sigma, delta, query_sensitivity(table)),
+        plan.release_sigma(distinct, l2_squared),
+        plan.release_sigma(units - select - distinct - pair * len(paired), l2_squared),
+        paired,
+        plan.release_sigma(pair, l2_squared) if paired else Fraction(0),
+    )
+
+
+def _weights(table: TableDomain) -> dict[str, Fraction]:
+    return {c.name: Fraction(1) for c in table.text} | dict.fromkeys(table.prefixes, PREFIX_WEIGHT)

@@ -1,0 +1,189 @@
+"""How each private table is going to be answered: one frozen value per table, worked out once from public numbers.
+
+Everything that asks, measures or explains reads this value and nothing else of plan and policy. It imports no engine,
+ledger or mechanism (an import contract): a plan that cannot look at data does not leak it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from functools import cached_property
+
+from dpsql.accounting import Net, Plan
+from dpsql.domain import TableDomain
+from dpsql.hypothesis import MakeHypothesis, Strategy, strategy_named
+from dpsql.planning.contingencies import is_narrow
+from dpsql.planning.plans import WARM_FALSE_ALARMS
+from dpsql.planning.sensitivity import (
+    contingency_l2_squared,
+    measures_differences,
+    query_sensitivity,
+    row_count_is_public,
+)
+from dpsql.planning.shares import Shares, has_warm_start
+from dpsql.planning.strings import TextStart, text_starts
+from dpsql.policy import Policy
+from dpsql.query import LinearQuery
+
+FALSE_ALARMS = 0.5
+"""Share of the hard rounds that a perfect hypothesis may lose where nothing is measured first: lower thresholds repair
+the model sooner."""
+ACCURATE = 2.0
+"""After a warm start: a measurement answers when its noise is at most twice that of one count for the whole budget."""
+
+
+class Way(Enum):
+    """How a table's questions are answered."""
+
+    OWN = "noise for each question"
+    CONTINGENCIES = "contingencies + net"
+    """Few cells: contingencies of few columns, or one of all, fitted as one tensor."""
+    LOCAL = "local models + net"
+    """Many cells: single columns and pairs, and a model for each set of columns that is asked about."""
+    KEYS = "frequent strings + net"
+    """Nothing but text columns is worth measuring first."""
+    NET = "net"
+    """Nothing is measured first: the test guards a model that begins uniform."""
+
+
+class Basis(Enum):
+    """What the answer to one query rests on."""
+
+    OWN = "a release of its own"
+    START = "what is measured first"
+    NET = "the test alone"
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a release may spend: ``units`` of the plan, and the noise ``sigma`` (counts) that they buy; 0 for none."""
+
+    units: int = 0
+    sigma: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, eq=False)
+class TablePlan:
+    """The plan of one table. All of it is public.
+
+    ``theta``: the test's threshold; ``bound``: an answer that passed the test is this close to the truth (all planned
+    queries at once, 95 %); both in counts, 0 without hard rounds. ``row_count``: for its measurement if it is private.
+    ``warm_units``, ``precision``: what the warm start's contingencies may spend, and the sum of 1/sigma^2 (counts) that
+    it buys; ``differences``: whether columns of two values are measured as differences. ``texts``: first touches of
+    text columns and declared prefixes by name. ``question``: noise for each question. ``accurate``: counts; after a
+    warm start a measurement with at most this sd answers without a test.
+    """
+
+    table: TableDomain
+    strategy: Strategy
+    way: Way
+    net: Net
+    l2_squared: int
+    theta: int
+    bound: int
+    row_count: Share
+    row_count_is_public: bool
+    warm_units: int
+    precision: float
+    differences: bool
+    texts: Mapping[str, TextStart]
+    question: Share
+    accurate: float
+    error_factor: float
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return self.table.name
+
+    @cached_property
+    def has_warm_start(self) -> bool:
+        """Whether contingencies are measured before the first answer."""
+        match self.way:
+            case Way.CONTINGENCIES | Way.LOCAL:
+                return True
+            case Way.OWN | Way.KEYS | Way.NET:
+                return False
+
+    @property
+    def hypothesis(self) -> MakeHypothesis:
+        """What makes the model of the finite columns."""
+        match self.way:
+            case Way.LOCAL:
+                return self.strategy.wide
+            case Way.OWN | Way.CONTINGENCIES | Way.KEYS | Way.NET:
+                return self.strategy.narrow
+
+    def basis(self, query: LinearQuery) -> Basis:
+        """What an answer to the query rests on."""
+        match self.way:
+            case Way.OWN:
+                return Basis.OWN
+            case Way.CONTINGENCIES | Way.LOCAL if query.keyed is None:
+                return Basis.START
+            case _:
+                return Basis.START if query.keyed is not None and self.texts else Basis.NET
+
+
+def plan_tables(plan: Plan, policy: Policy) -> dict[str, TablePlan]:
+    """The plan of each private table by its name, in the policy's order.
+
+    >>> from fractions import Fraction
+    >>> from dpsql.domain import BooleanDomain
+    >>> from dpsql.planning.plans import make_plan
+    >>> from dpsql.policy import Privacy
+    >>> policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (TableDomain("t", (BooleanDomain("b"),)),))
+    >>> plan_tables(make_plan(policy), policy)["t"].way.value
+    'net'
+    """
+    shares = Shares(plan, policy)
+    return {table.name: _table_plan(shares, table) for table in policy.tables}
+
+
+def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
+    plan, policy = shares.plan, shares.policy
+    l2_squared, planned = contingency_l2_squared(policy, table), policy.privacy.planned_queries
+    texts = {} if plan.questions else text_starts(shares, table)
+    way = _way(plan, policy, table, texts)
+    net = plan.for_sensitivity(query_sensitivity(table), l2_squared)
+    public = row_count_is_public(policy, table)
+    theta = net.threshold(planned, _false_alarms(way)) if net.hard_rounds else 0
+    return TablePlan(
+        table,
+        strategy_named(policy.mechanism.strategy),
+        way,
+        net,
+        l2_squared,
+        theta,
+        bound=net.certified_bound(planned, theta=theta) if net.hard_rounds else 0,
+        row_count=Share() if public else _share(plan, shares.row_count(table), l2_squared),
+        row_count_is_public=public,
+        warm_units=shares.contingencies(table),
+        precision=shares.precision(table),
+        differences=measures_differences(policy),
+        texts=texts,
+        question=_share(plan, shares.question, l2_squared) if plan.questions else Share(),
+        accurate=ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared)),
+        error_factor=float(policy.mechanism.error_factor),
+    )
+
+
+def _way(plan: Plan, policy: Policy, table: TableDomain, texts: Mapping[str, TextStart]) -> Way:
+    if plan.questions:
+        return Way.OWN
+    if has_warm_start(policy, table):
+        return Way.CONTINGENCIES if is_narrow(table) else Way.LOCAL
+    return Way.KEYS if texts else Way.NET
+
+
+def _false_alarms(way: Way) -> float:
+    match way:
+        case Way.NET | Way.OWN:
+            return FALSE_ALARMS
+        case Way.CONTINGENCIES | Way.LOCAL | Way.KEYS:
+            return WARM_FALSE_ALARMS
+
+
+def _share(plan: Plan, units: int, l2_squared: int) -> Share:
+    return Share(units, plan.release_sigma(units, l2_squared))

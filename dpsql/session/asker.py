@@ -1,0 +1,399 @@
+"""Linear queries from cache to answer: performs the routes, in the order that docs/privacy.md argues about."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import ceil
+
+import numpy as np
+
+from dpsql.accounting import Plan
+from dpsql.confidence import DEVIATIONS
+from dpsql.engine.protocol import Engine
+from dpsql.errors import BudgetExhausted, InternalError
+from dpsql.first import (
+    Bench,
+    Progress,
+    Purses,
+    Turns,
+    check_row_count,
+    measure_contingencies,
+    measure_row_count,
+    measure_strings,
+)
+from dpsql.hypothesis import Measurement, TableModel
+from dpsql.ledger.protocol import Ledger
+from dpsql.mechanism import Entropy, public_total, two_sided
+from dpsql.memo import Memo
+from dpsql.planning import Basis, plan_tables
+from dpsql.policy import Policy
+from dpsql.query import LinearQuery
+from dpsql.result import Answer
+from dpsql.session.answers import from_measurement, from_model, rounded_together, untested, with_charge
+from dpsql.session.hard_round import HardRound
+from dpsql.session.ledger_fold import LedgerFold
+from dpsql.session.own_release import release_own
+from dpsql.session.route import Known, Measured, Modelled, OwnRelease, Route, Tested, Untested, by_outline, route
+from dpsql.session.table_state import TableState
+
+_RECENT = 8192
+
+
+class Asker:
+    """Answers linear queries of one session. Not thread-safe: the session holds a lock."""
+
+    def __init__(self, policy: Policy, plan: Plan, engine: Engine, ledger: Ledger, entropy: Entropy) -> None:
+        self.policy = policy
+        self.plan = plan
+        self.on_progress: Progress | None = None
+        plans = plan_tables(plan, policy)
+        self._fold = LedgerFold(plans, ledger)
+        self.states = self._fold.states
+        question_units = max(p.question.units for p in plans.values())
+        self.purses = Purses(plan, ledger, self._fold.touches, question_units)
+        self._bench = Bench(plan, engine, ledger, entropy)
+        self._turns = Turns(plan, ledger, self.purses, self._follow, self._settle)
+        self._ledger = ledger
+        self._hard_round = HardRound(self._bench)
+        self._reservation: int | None = None
+        self._exhausted = False
+        self._half_followed = False
+        self._recent: Memo[Answer] = Memo(_RECENT)
+        self._follow()
+
+    # --- the ledger --------------------------------------------------------------------------------------------
+
+    def catch_up(self) -> None:
+        """Absorb what other processes have released since."""
+        self._reservation = self._ledger.settle(self._reservation)  # what an interrupt left open
+        if self._half_followed or self._ledger.changed():
+            self._follow()
+
+    def _settle(self) -> None:
+        """Close what nobody works under any more, in this session or in dead ones, and absorb what is new."""
+        self._reservation = self._ledger.settle(self._reservation, dead=True)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Fold what is new in the ledger, own releases included: in the ledger's order, so that replay is the same.
+
+        All anew if that was interrupted the last time.
+        """
+        if self._half_followed:
+            self._fold.restart()
+        self._exhausted = False
+        self._half_followed = True  # an event that is missed could let a selection of keys be made twice
+        self._fold.follow()
+        for state in self.states.values():
+            if state.unabsorbed and state.plan.row_count_is_public:
+                self._know_row_count(state)  # a public count is in no event, and without it measurements answer nothing
+        self._half_followed = False
+
+    def close(self) -> None:
+        """Give the unused reservation back."""
+        if self._reservation is not None:
+            reservation, self._reservation = self._ledger.settle(self._reservation), None
+            if reservation is not None:  # else an interrupt has left its outcome unknown
+                self._ledger.free(reservation)
+
+    # --- the budget --------------------------------------------------------------------------------------------
+
+    @property
+    def _own(self) -> int:
+        """Hard rounds that the session itself keeps in reserve: 0 or 1."""
+        return int(self._reservation is not None)
+
+    def hard_rounds_left(self) -> int:
+        """Hard rounds that the budget still covers, the one held in reserve included."""
+        return self.purses.hard_rounds_left(self._own)
+
+    def remaining_share(self) -> float:
+        """Epsilon not spent yet, reservations of other processes taken off."""
+        return self.purses.remaining_share(self._own)
+
+    def payments_left(self) -> int:
+        """How often the budget still pays: for hard rounds, or for questions with noise of their own."""
+        return self.purses.questions_left() if self.plan.questions else self.hard_rounds_left()
+
+    def payment_share(self) -> float:
+        """What one such payment charges, in epsilon."""
+        return self.plan.epsilon_share(self.purses.question_units if self.plan.questions else self.plan.hard_cost)
+
+    @property
+    def payment_name(self) -> str:
+        """What such a payment is for."""
+        return "planned question" if self.plan.questions else "hard round"
+
+    def check(self, missing: Sequence[LinearQuery]) -> None:
+        """BudgetExhausted unless the row counts of the tables can be paid, and with "refuse" all of the statement.
+
+        A statement that cannot be paid in full is never answered in part. Draws nothing and charges nothing.
+        """
+        for name in dict.fromkeys([q.table for q in missing]):
+            check_row_count(self.states[name].touches.row_count, self._bench, self._turns)
+        if self.policy.mechanism.when_spent == "refuse":
+            worst = sum(r.payments for r in self.routes(missing))
+            tests = 0 if self.plan.questions else worst
+            cost = worst * (self.purses.question_units if self.plan.questions else self.plan.hard_cost)
+            if not self._turns.can_pay_beside(lambda: worst <= self.payments_left(), cost, tests):
+                share, left = self.payment_share(), self.payments_left()
+                raise BudgetExhausted(
+                    f"this statement may need {worst} {self.payment_name}s, {left} are left",
+                    requested=worst * share,
+                    remaining=left * share,
+                )
+
+    def _check_untested(self) -> None:
+        """BudgetExhausted where the policy wants no answer without a test: another session was faster."""
+        if self.policy.mechanism.when_spent == "refuse":
+            share = self.payment_share()
+            raise BudgetExhausted(f"no {self.payment_name} is left", requested=share, remaining=self.remaining_share())
+
+    def _reserve_hard_round(self) -> int | None:
+        """The reservation that pays for one hard round, standing until it is used; ``None`` when none is left."""
+        if self._reservation is None and not self._exhausted:
+            payload = {"purpose": "hard round", "burn": self.plan.test_cost, "tests": 1}
+            self._reservation = self._turns.reserve_beside(self.plan.hard_cost, payload, tests=1)
+            self._exhausted = self._reservation is None  # until another process changes the ledger
+        return self._reservation
+
+    # --- the route ---------------------------------------------------------------------------------------------
+
+    def routes(self, queries: Sequence[LinearQuery]) -> list[Route]:
+        """How the queries would be answered now, in their order of outlines; draws nothing and charges nothing."""
+        spent = self.payments_left() == 0
+        out: list[Route] = []
+        for group in by_outline(queries):
+            known = [(q, a) for q in group if (a := self.known(q)) is not None]
+            if known:
+                out.append(Known(tuple(q for q, _ in known), tuple(a for _, a in known)))
+            found = {q.key for q, _ in known}
+            missing = tuple(q for q in group if q.key not in found)
+            out += route(self.states[group[0].table], missing, spent=spent) if missing else ()
+        return out
+
+    def ask(self, queries: Sequence[LinearQuery]) -> dict[str, Answer]:
+        """Answers in counts by query key, all or none of them: what was known is free.
+
+        BudgetExhausted, before anything is charged, when the statement cannot be paid. Queries of one outline are
+        answered together, in the order in which outlines occur.
+        """
+        answers, missing = {}, []
+        for query in queries:
+            known = self.known(query)
+            if known is None:
+                missing.append(query)
+            else:
+                answers[query.key] = known
+        if missing:
+            self.check(missing)
+            for group in by_outline(missing):
+                answers.update(self._answered(group))
+        return answers
+
+    def known(self, query: LinearQuery) -> Answer | None:
+        """The answer once given to an equal question, free of charge."""
+        answer = self._recent.get(query.key)
+        if answer is None:
+            answer = self._ledger.lookup(query.key)
+        return answer if answer is None or answer.charged == 0.0 else replace(answer, charged=0.0)
+
+    def _answered(self, group: tuple[LinearQuery, ...]) -> list[tuple[str, Answer]]:
+        """One outline's queries: what is measured first for them, then their routes; kept, and absorbed."""
+        query = group[0]
+        state = self.states[query.table]
+        charged = self.first_touches(query.table, query.scope, query.keyed.text_columns if query.keyed else ())
+        model = _known(state)
+        given: list[tuple[LinearQuery, Answer]] = []
+        for way in route(state, group, spent=self._exhausted):
+            given += zip(way.queries, self._perform(state, model, way, charged), strict=True)
+            charged = 0.0  # shown once, and so in the first answer that a release makes durable
+        kept = [(q.key, a) for q, a in given]
+        for key, answer in kept:
+            self._recent.put(key, answer)
+        self._ledger.remember(kept)
+        return kept
+
+    def _perform(self, state: TableState, model: TableModel, way: Route, charged: float) -> Sequence[Answer]:
+        """The answers of one route, in its queries' order; ``charged`` (epsilon) is added to the first one."""
+        match way:
+            case Known():
+                return with_charge(way.answers, charged)
+            case Measured():
+                both = zip(way.queries, way.found, strict=True)
+                return with_charge([from_measurement(q, *f) for q, f in both], charged)
+            case OwnRelease():
+                return self._paid(state, model, way.queries, charged)
+            case Tested():
+                return self._tested(state, model, way.queries, charged)
+            case Modelled():
+                return with_charge(self._modelled(state, model, way.queries), charged)
+            case Untested():
+                self._check_untested()
+                return with_charge(self._modelled(state, model, way.queries), charged)
+
+    def _paid(
+        self, state: TableState, model: TableModel, queries: tuple[LinearQuery, ...], charged: float
+    ) -> Sequence[Answer]:
+        """One release for all; when no question is left, what earlier ones say, or the model, not certified."""
+        answers = release_own(state, queries, self._bench, self._turns, charged)
+        if answers is not None:
+            return answers
+        (way,) = route(state, queries, spent=True)
+        return self._perform(state, model, way, charged)
+
+    def _tested(
+        self, state: TableState, model: TableModel, queries: tuple[LinearQuery, ...], charged: float
+    ) -> Sequence[Answer]:
+        """The model's answers if all pass the test; else the measurement of a hard round."""
+        estimates, passed = self._estimates(state, model, queries), 0
+        for query, estimate in zip(queries, estimates, strict=True):
+            query.check_sensitivity()
+            reservation = self._reserve_hard_round()
+            if reservation is None:
+                self._check_untested()
+                break
+            self._hard_round.note(model, query)
+            if self._is_hard(state, query, estimate, reservation):
+                return self._measure(state, model, query, queries, reservation, charged)
+            passed += 1
+        tested = [
+            from_model(estimate, state.error_bar(query), state.certificate(query))
+            for query, estimate in zip(queries[:passed], estimates[:passed], strict=True)
+        ]
+        return with_charge(tested + self._untested(state, model, queries[passed:], estimates[passed:]), charged)
+
+    def _modelled(self, state: TableState, model: TableModel, queries: tuple[LinearQuery, ...]) -> list[Answer]:
+        return self._untested(state, model, queries, self._estimates(state, model, queries))
+
+    def _estimates(self, state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[int]:
+        """The model's answers as whole numbers, which add up where a model of the whole table is measured first."""
+        estimates = [model.estimate(q) for q in queries]
+        match state.plan.basis(queries[0]):
+            case Basis.START | Basis.OWN:
+                return rounded_together(estimates)
+            case Basis.NET:  # one by one, as ledgers of this kind have always shown them
+                return [round(e) for e in estimates]
+
+    def _untested(
+        self, state: TableState, model: TableModel, queries: Iterable[LinearQuery], estimates: Iterable[int]
+    ) -> list[Answer]:
+        """Answers that no test guards: the model's with their error bars, or what a noisy measurement says."""
+        both = list(zip(queries, estimates, strict=True))
+        if not both:
+            return []
+        match state.plan.basis(both[0][0]):
+            case Basis.START:
+                return [from_model(estimate, state.error_bar(query), None) for query, estimate in both]
+            case Basis.NET:
+                limit, bound = state.plan.bound / DEVIATIONS, state.plan.bound
+                return [untested(q, estimate, model.measured(q, limit), bound) for q, estimate in both]
+            case Basis.OWN:
+                return [untested(q, estimate, model.measured(q), ceil(model.total)) for q, estimate in both]
+
+    # --- a hard round ------------------------------------------------------------------------------------------
+
+    def _is_hard(self, state: TableState, query: LinearQuery, estimate: int, reservation: int) -> bool:
+        """The test, its hard outcome durable before anything else happens."""
+        value = self._hard_round.counts(query).map(query.floor)
+        self._reservation = None  # an interrupt may lose a hard outcome: then nothing is tested under it again
+        with self._ledger.drawing(reservation):
+            outcome = two_sided(value, estimate, state.plan.theta, state.test, self._bench.entropy)
+            if outcome.hard:
+                record = {"query": query.key, "table": query.table, "estimate": estimate, "side": outcome.value}
+                self._ledger.hard(reservation, record)
+        if not outcome.hard:
+            self._reservation = reservation
+        return outcome.hard
+
+    def _measure(
+        self,
+        state: TableState,
+        model: TableModel,
+        query: LinearQuery,
+        queries: tuple[LinearQuery, ...],
+        reservation: int,
+        charged: float,
+    ) -> list[Answer]:
+        """The hard round after its record is durable: measure the scope, make that durable, absorb, answer."""
+        payload, find = self._hard_round.measure(state, model, query, queries)
+        answers = []
+        for q in queries:
+            found = find(q)
+            if found is None:
+                raise InternalError("a hard round measured parts that do not determine its own query")
+            answers.append(from_measurement(q, *found))
+        answers = with_charge(answers, charged + self.plan.epsilon_share(self.plan.hard_cost))
+        self._ledger.release(reservation, payload, [(q.key, a) for q, a in zip(queries, answers, strict=True)])
+        self._follow()
+        return answers
+
+    # --- what is measured once ---------------------------------------------------------------------------------
+
+    def first_touches(self, table: str, scope: tuple[str, ...] = (), text_columns: tuple[str, ...] = ()) -> float:
+        """Measure what a question about finite and text columns waits for; what that charged, in epsilon.
+
+        The row count comes before all else: BudgetExhausted when it cannot be paid. Of the others, what is lost or
+        cannot be paid is done without. OperationalError when another session takes too long over the same.
+        """
+        state, charged = self.states[table], 0.0
+        if state.model is None:
+            charged = self._know_row_count(state)
+        if scope and not state.touches.warm.is_ready(scope):
+            warm = state.touches.warm
+            charged += measure_contingencies(warm, scope, self._bench, self._turns, self.on_progress)
+        if text_columns:
+            texts, delta_spent = state.touches.texts, self._fold.delta_spent
+            charged += measure_strings(texts, text_columns, self._bench, self._turns, delta_spent)
+        return charged
+
+    def _know_row_count(self, state: TableState) -> float:
+        """Make the table's number of rows known, which starts its model; what that charged, in epsilon."""
+        if not state.plan.row_count_is_public:
+            return measure_row_count(state.touches.row_count, self._bench, self._turns)
+        table = state.plan.table
+        rows = self._bench.engine.contingency(table.name, ())
+        stored = self._bench.engine.is_base_table(table.name)
+        exact = np.array(public_total(rows, self.policy.privacy.neighbors, table, is_base_table=stored))
+        following, self._half_followed = self._half_followed, True  # until the state knows it whole
+        state.know_row_count(Measurement(table.name, (), exact, 0.0))
+        self._half_followed = following
+        return 0.0
+
+    @property
+    def selects_keys(self) -> bool:
+        """Whether the plan releases frequent keys of text columns: then they can be groups."""
+        return any(state.plan.texts for state in self.states.values())
+
+    def keys(self, table: str, text_column: str) -> tuple[str | None, ...] | None:
+        """The keys of a text column that may be shown, NULL last; ``None`` before its first touch."""
+        state = self.states[table]
+        found = state.touches.texts.keys(text_column)
+        if found is None:
+            return None
+        domain = state.plan.table
+        prefix = domain.prefixes.get(text_column)
+        declared = domain.by_name[(text_column if prefix is None else prefix.column).lower()]
+        return (*found, None) if declared.nullable else found
+
+    def release_keys(self, table: str, text_column: str) -> float:
+        """Make the first touch of a text column, the row count before it; what that charged, in epsilon.
+
+        BudgetExhausted when it cannot be paid any more.
+        """
+        state = self.states[table]
+        charged = self.first_touches(table, text_columns=(text_column,))
+        start = state.touches.texts.unbegun(text_column)
+        if start is not None:
+            raise BudgetExhausted(
+                f"the first touch of {text_column} cannot be paid any more",
+                requested=self.plan.epsilon_share(start.units),
+                remaining=self.remaining_share(),
+            )
+        return charged
+
+
+def _known(state: TableState) -> TableModel:
+    """The table's model, after its row count became known."""
+    if state.model is None:
+        raise InternalError("a released row count is not in the ledger")
+    return state.model

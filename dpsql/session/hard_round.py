@@ -1,0 +1,127 @@
+"""What a hard round measures once its record is durable: its query's scope, with noise. The caller releases it."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpsql.first import Bench
+from dpsql.first.payload import ANSWER, CONTINGENCY, ONE_COUNT, encode_measurement, encode_measurements
+from dpsql.hypothesis import Axis, Measurement, TableModel
+from dpsql.planning.parts import hard_round_axes
+from dpsql.private import Private
+from dpsql.query import Counts, Key, LinearQuery, sort_key
+from dpsql.session.table_state import TableState
+
+MOST_WAITING = 2048
+MANY_KEYS = 8
+"""Where a first touch teaches the keys, a question that lists more of them is paid as one count: a sum over its keys
+would add up their noise."""
+
+Found = Callable[[LinearQuery], tuple[int, float] | None]
+"""``(value, sd)`` in counts of a query that a hard round determines, else ``None``."""
+
+
+class HardRound:
+    """Draws the noise of hard rounds; every measurement is paid for by the plan's ``measure_cost``.
+
+    A vector of keys costs the same however many keys it has: a row is in one of them. So a hard round on strings also
+    measures those that were asked for before and were never measured (at most 2,048 that wait, the latest).
+    """
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._waiting: dict[tuple[str, tuple[str, ...]], dict[Key, None]] = {}
+
+    def note(self, model: TableModel, query: LinearQuery) -> None:
+        """Remember the keys of a question that no measurement knows yet."""
+        keyed = query.keyed
+        if keyed is None:
+            return
+        waiting = self._waiting.setdefault((query.table, keyed.text_columns), {})
+        sparse = model.sparse(keyed.text_columns)
+        for key in keyed.keys:
+            if not sparse.knows(key):
+                waiting[key] = None
+        while len(waiting) > MOST_WAITING:
+            del waiting[next(iter(waiting))]
+
+    def measure(
+        self, state: TableState, model: TableModel, query: LinearQuery, same: Sequence[LinearQuery]
+    ) -> tuple[dict[str, Any], Found]:
+        """A release's payload, and what in it determines ``query`` and ``same`` (of equal shape)."""
+        if query.keyed is None:
+            sigma = self._half(state)
+            coarse = model.hypothesis.coarse_axes(query.scope, float(sigma))
+            if coarse is not None:
+                payload, measurement = self._in_two(query, same, coarse, sigma)
+                return payload, measurement.answer
+        many = query.keyed is not None and len(query.keyed.keys) > MANY_KEYS
+        if many and state.plan.texts and all(q is query for q in same):
+            return self._many_keys(state, model, query)
+        measurement = self._scope(state, model, query, same, state.plan.net.sigma)
+        return encode_measurement(CONTINGENCY, measurement), measurement.answer
+
+    def _many_keys(self, state: TableState, model: TableModel, query: LinearQuery) -> tuple[dict[str, Any], Found]:
+        """Half of the precision answers the query as one count, half measures its keys."""
+        sigma = self._half(state)
+        value = self.counts(query).map(lambda counts: np.array(query.floor(counts), dtype=np.int64))
+        answering = self._bench.measured(value, sigma, query.table)
+        kept = self._scope(state, model, query, (), sigma)
+        payload = encode_measurements([(ONE_COUNT, answering), (CONTINGENCY, kept)])
+        found = int(answering.values), float(sigma)
+        return payload, lambda q: found if q is query else None
+
+    def _half(self, state: TableState) -> Fraction:
+        """The noise of two Gaussian releases that share a round's measurement evenly."""
+        # half the cost each (docs/privacy.md, step 3 and composition)
+        plan = self._bench.plan
+        return plan.release_sigma(plan.measure_cost // 2, state.plan.l2_squared)
+
+    def counts(self, query: LinearQuery) -> Private[Counts]:
+        """What the query is a weighted sum of: rows by listed key and cell of its scope. Not released."""
+        engine = self._bench.engine
+        if query.keyed is None:
+            return engine.contingency(query.table, query.scope)
+        return engine.keyed_counts(query.table, query.keyed.text_columns, query.keyed.keys, query.scope)
+
+    def _scope(
+        self, state: TableState, model: TableModel, query: LinearQuery, same: Sequence[LinearQuery], sigma: Fraction
+    ) -> Measurement:
+        """Every part of the query's scope."""
+        axes = hard_round_axes(query, same, model.total, float(sigma), state.plan.bound)
+        keyed = query.keyed
+        text: tuple[str, ...] = ()
+        keys: tuple[Key, ...] = ()
+        if keyed is not None:
+            text, keys = keyed.text_columns, _all_keys(query, same)
+            if not axes:
+                waiting = self._waiting.pop((query.table, text), {})
+                unknown = (k for k in waiting if not model.sparse(text).knows(k))
+                keys = tuple(sorted({*keys, *unknown}, key=sort_key))
+        return self._parts(query.table, axes, sigma, text, keys)
+
+    def _in_two(
+        self, query: LinearQuery, same: Sequence[LinearQuery], coarse: tuple[Axis, ...], sigma: Fraction
+    ) -> tuple[dict[str, Any], Measurement]:
+        """Half of the precision answers the query, half measures coarse parts of its scope, which stay in the model."""
+        answering = self._parts(query.table, hard_round_axes(query, same, 0.0, float(sigma), 0.0), sigma)
+        kept = self._parts(query.table, coarse, sigma)
+        return encode_measurements([(ANSWER, answering), (CONTINGENCY, kept)]), answering
+
+    def _parts(
+        self,
+        table: str,
+        axes: tuple[Axis, ...],
+        sigma: Fraction,
+        text: tuple[str, ...] = (),
+        keys: tuple[Key, ...] = (),
+    ) -> Measurement:
+        parts = self._bench.counted(table, axes, text, keys)
+        return self._bench.measured(parts, sigma, table, axes, text, keys)
+
+
+def _all_keys(query: LinearQuery, siblings: Sequence[LinearQuery]) -> tuple[Key, ...]:
+    keys = {k for q in (query, *siblings) if q.keyed is not None for k in q.keyed.keys}
+    return tuple(sorted(keys, key=sort_key))

@@ -1,0 +1,53 @@
+"""Noise for each question alone, where the plan foresees few questions: reserve, draw, release; no test."""
+
+from collections.abc import Sequence
+
+from dpsql.errors import InternalError
+from dpsql.first import Bench, Turns
+from dpsql.first.payload import CONTINGENCY, encode_measurement
+from dpsql.hypothesis import Measurement
+from dpsql.planning.parts import own_axes
+from dpsql.query import LinearQuery
+from dpsql.result import Answer
+from dpsql.session.answers import from_measurement, with_charge
+from dpsql.session.table_state import TableState
+
+PURPOSE = "question"
+
+
+def release_own(
+    state: TableState, queries: Sequence[LinearQuery], bench: Bench, turns: Turns, charged: float = 0.0
+) -> list[Answer] | None:
+    """Answers to queries of one outline from one new release, the first of them with its charge and ``charged``.
+
+    ``None`` when nothing was released: no question is left, or another session has just released what answers them all.
+    """
+    table, share, ledger = queries[0].table, state.plan.question, bench.ledger
+    for q in queries:
+        q.check_sensitivity()
+    axes = own_axes(queries)
+    counts = bench.counted(table, axes)  # an engine that fails charges nothing
+    reservation = turns.reserve_beside(share.units, {"purpose": PURPOSE, "table": table, "burn": share.units})
+    if reservation is None:
+        return None
+    turns.follow()
+    if all(state.measured(q) is not None for q in queries):
+        ledger.free(reservation)
+        return None
+    with ledger.drawing(reservation):
+        measurement = bench.measured(counts, share.sigma, table, axes)
+        answers = with_charge(_answers(measurement, queries), charged + bench.plan.epsilon_share(share.units))
+        payload = encode_measurement(CONTINGENCY, measurement)
+        ledger.release(reservation, payload, [(q.key, a) for q, a in zip(queries, answers, strict=True)])
+    turns.follow()
+    return answers
+
+
+def _answers(measurement: Measurement, queries: Sequence[LinearQuery]) -> list[Answer]:
+    answers = []
+    for query in queries:
+        found = measurement.answer(query)
+        if found is None:
+            raise InternalError("a release that does not determine its own query")
+        answers.append(from_measurement(query, *found))
+    return answers

@@ -1,0 +1,109 @@
+"""How a query is going to be answered, decided from public numbers before anything is drawn.
+
+``route`` is the one place that decides; ``Asker`` performs what it returns and ``explaining`` describes it, so that an
+explanation is about the very path that asking takes. The order of the cases is the privacy argument
+(docs/privacy.md): what is known or measured is free, and only what must be is paid for or tested.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpsql.planning import Basis
+from dpsql.query import LinearQuery
+from dpsql.result import Answer
+from dpsql.session.table_state import TableState
+
+Queries = tuple[LinearQuery, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Equal questions were answered before."""
+
+    queries: Queries
+    answers: tuple[Answer, ...]
+    payments = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Measurements with little enough noise determine the queries: ``found`` are (value, sd) in counts."""
+
+    queries: Queries
+    found: tuple[tuple[int, float], ...]
+    payments = 0
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRelease:
+    """One release for these queries alone, with the noise that the plan gives each question."""
+
+    queries: Queries
+    payments = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """The model's answers if all pass the test, else the measurement of one hard round."""
+
+    queries: Queries
+    payments = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Modelled:
+    """The model's answers: the plan makes no test where measured pairs know the answer."""
+
+    queries: Queries
+    payments = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Untested:
+    """The model's answers, or a noisy measurement's: the test or release that the plan asks for cannot be paid."""
+
+    queries: Queries
+    payments = 1
+
+
+Route = Known | Measured | OwnRelease | Tested | Modelled | Untested
+"""``payments``: how many hard rounds or planned questions the route may need at most."""
+
+
+def route(state: TableState, queries: Queries, *, spent: bool) -> tuple[Route, ...]:
+    """Routes for one statement's queries of one outline, none of them known; each query is in exactly one route.
+
+    ``spent``: whether no hard round, or planned question, is left. All of the queries come from measurements or all
+    from one release or one model, so that the cells of a GROUP BY add up; only where nothing is measured first may a
+    measurement of some of them stand beside the model of the others.
+    """
+    found = [state.measured(q) for q in queries]
+    read = tuple(f for f in found if f is not None)
+    if len(read) == len(queries):
+        return (Measured(queries, read),)
+    match state.plan.basis(queries[0]):
+        case Basis.OWN:
+            return (Untested(queries) if spent else OwnRelease(queries),)
+        case Basis.START:
+            return (_from_model(state, queries, spent=spent),)
+        case Basis.NET:
+            rest = tuple(q for q, f in zip(queries, found, strict=True) if f is None)
+            measured = tuple(q for q, f in zip(queries, found, strict=True) if f is not None)
+            model = _from_model(state, rest, spent=spent)
+            return (Measured(measured, read), model) if measured else (model,)
+
+
+def _from_model(state: TableState, queries: Queries, *, spent: bool) -> Route:
+    if not state.is_tested(queries[0]):
+        return Modelled(queries)
+    return Untested(queries) if spent or state.plan.net.hard_rounds == 0 else Tested(queries)
+
+
+def by_outline(queries: Sequence[LinearQuery]) -> list[Queries]:
+    """The queries in groups of one outline, in the order in which these occur."""
+    if len(queries) == 1:
+        return [tuple(queries)]
+    found: dict[object, list[LinearQuery]] = {}
+    for query in queries:
+        found.setdefault(query.outline, []).append(query)
+    return [tuple(group) for group in found.values()]

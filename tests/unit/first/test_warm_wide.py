@@ -1,0 +1,151 @@
+"""The warm start of wide tables, and the plan that all warm starts are made from."""
+
+from fractions import Fraction
+from functools import reduce
+
+import pytest
+
+from dpsql.domain import TableDomain
+from dpsql.engine.memory import MemoryEngine
+from dpsql.hypothesis import DenseHypothesis, WideHypothesis
+from dpsql.planning import make_plan
+from dpsql.planning.plans import HARD_ROUNDS, WARM_HARD_ROUNDS
+from dpsql.planning.shares import Shares
+from dpsql.private import Private
+from dpsql.query import Counts
+from dpsql.session.asker import Asker
+from tests.support.asking import ask, way_of
+from tests.support.simulated import table_of
+from tests.support.warm import DATA, MANY, NARROW, WIDE, Coins, asker_of, ledger_of, one_of, policy, warm_reserved
+
+# --- wide tables --------------------------------------------------------------------------------------------------
+
+
+def test_a_wide_table_gets_its_1_ways_then_pairs_on_atoms() -> None:
+    rules = policy(WIDE, epsilon=1)
+    ledger = ledger_of(rules)
+    asker, _ = asker_of(rules, ledger)
+    answer = ask(asker, one_of(WIDE, "a", "b"))
+    model = asker.states["t"].model
+    assert model is not None
+    assert isinstance(model.hypothesis, WideHypothesis)
+    sizes = [len(m.axes) for m in model.hypothesis.measurements]
+    assert sizes == [1] * 8 + [2] * 28
+    assert any(a.size < a.labels.size for m in model.hypothesis.measurements for a in m.axes)
+    assert (answer.certified, answer.error_kind) == (False, "calibrated")
+    assert "coin" not in ledger.log  # the pairs know it
+    ask(asker, one_of(WIDE, "a", "b", "c"))
+    assert ledger.log[-1] == "coin"
+
+
+def test_a_hard_round_in_a_wide_table_answers_and_leaves_a_constraint() -> None:
+    rules = policy(WIDE)
+    ledger = ledger_of(rules)
+    asker, coins = asker_of(rules, ledger)
+    ask(asker, one_of(WIDE, "a", "b"))
+    coins.hard = True
+    spent = ledger.totals().spent
+    answer = ask(asker, one_of(WIDE, "a", "b", "c"))
+    assert ledger.totals().spent == spent + asker.plan.hard_cost
+    assert (answer.source, answer.error_kind) == ("measurement", "exact")
+    payload = ledger.events()[-1].payload
+    assert [m["kind"] for m in payload["measurements"]] == ["answer", "contingency"]
+    model = asker.states["t"].model
+    assert model is not None
+    assert [len(m.axes) for m in model.hypothesis.measurements][-2:] == [2, 3]
+    sigmas = [float.fromhex(m["sigma"]) for m in payload["measurements"]]
+    costs = [asker.plan.release_cost(Fraction(s)) for s in sigmas]
+    assert sum(costs) <= asker.plan.measure_cost
+    assert min(costs) > 0.49 * asker.plan.measure_cost
+    second, _ = asker_of(rules, ledger, 3)
+    theirs = second.states["t"].model
+    assert theirs is not None
+    q = one_of(WIDE, "a", "b", "d")
+    assert theirs.estimate(q).hex() == model.estimate(q).hex()
+
+
+def test_more_than_16_columns_measure_pairs_when_touched_and_never_run_out() -> None:
+    rules = policy(MANY, epsilon=20)
+    ledger = ledger_of(rules)
+    asker, _ = asker_of(rules, ledger)
+    left = asker.hard_rounds_left()
+    ask(asker, one_of(MANY, "a"))
+    assert warm_reserved(ledger) == [(c.name,) for c in MANY.finite]
+    ask(asker, one_of(MANY, "a", "b", "c"))
+    assert warm_reserved(ledger)[18:] == [("a", "b"), ("a", "c"), ("b", "c")]
+    ask(asker, one_of(MANY, "b", "c"))
+    assert len(warm_reserved(ledger)) == 21
+    assert asker.hard_rounds_left() == left
+    names = [c.name for c in MANY.finite]
+    for i in range(0, 18, 3):
+        ask(asker, one_of(MANY, names[i], names[i + 1], names[i + 2]))
+    second, _ = asker_of(rules, ledger, 2)
+    q = one_of(MANY, "d", "e", "f")
+    assert second.states["t"].error_bar(q) == asker.states["t"].error_bar(q) is not None
+    warm = asker.states["t"].touches.warm
+    assert warm is not None
+    assert warm.charged_units + warm.unbegun_units() <= warm.planned_units
+    assert second.purses.shares() == asker.purses.shares()
+
+
+# --- the plan -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("table", [NARROW, WIDE, MANY])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_the_purses_never_hold_more_than_the_plan(table: TableDomain, neighbors: str) -> None:
+    rules = policy(table, neighbors=neighbors)
+    plan = make_plan(rules)
+    assert plan.hard_rounds in WARM_HARD_ROUNDS
+    purses = Shares(plan, rules).contingencies(table) + Shares(plan, rules).row_count(table)
+    assert 0.999 * plan.release_budget < purses <= plan.release_budget
+    assert plan.release_budget > plan.hard_rounds * plan.hard_cost
+    ledger = ledger_of(rules)
+    asker, _ = asker_of(rules, ledger)
+    assert asker.hard_rounds_left() == plan.hard_rounds
+
+
+def test_other_strategies_and_single_columns_have_no_warm_start() -> None:
+    single = table_of((5,))
+    for rules in (policy(strategy="pmw"), policy(single)):
+        plan = make_plan(rules)
+        assert plan.hard_rounds == HARD_ROUNDS
+        assert Shares(plan, rules).contingencies(rules.tables[0]) == 0
+        assert Shares(plan, rules).row_count(rules.tables[0]) == plan.release_budget
+
+
+def test_shares_are_fixed_by_the_policy() -> None:
+    small, large = (make_plan(policy(warm_start=Fraction(n, 100))) for n in (50, 90))
+    assert small.release_budget < large.release_budget
+    assert small.hard_cost > large.hard_cost
+    bars = []
+    for factor in (Fraction(14, 10), Fraction(28, 10)):
+        rules = policy(error_factor=factor)
+        bars.append(ask(asker_of(rules, ledger_of(rules))[0], one_of(NARROW, "a", "b")).error)
+    assert bars[0] < bars[1]
+
+
+def test_the_public_plan_names_the_warm_start_and_touches_no_data() -> None:
+    class Untouchable(MemoryEngine):
+        def contingency(self, table: str, columns: tuple[str, ...]) -> Private[Counts]:
+            raise AssertionError("an explanation read the table")
+
+    for table in (NARROW, MANY):
+        rules = policy(table)
+        ledger = ledger_of(rules)
+        asker = Asker(rules, make_plan(rules), Untouchable(rules, {"t": DATA[table]}), ledger, Coins(1, ledger.log))
+        assert way_of(asker, one_of(table, "a", "b")) in ("test", "model")
+        share = asker.plan.epsilon_share(asker.states["t"].touches.first_units([("a", "b")]))
+        assert 0 < share < 4
+        assert ledger.log == []
+    names = reduce(lambda found, row: [*found, row[0]], asker.purses.shares(), [])
+    assert names == ["warm start", "hard rounds", "row counts"]
+
+
+def test_narrow_tables_stay_one_tensor() -> None:
+    rules = policy()
+    asker, _ = asker_of(rules, ledger_of(rules))
+    ask(asker, one_of(NARROW, "a"))
+    model = asker.states["t"].model
+    assert model is not None
+    assert isinstance(model.hypothesis, DenseHypothesis)

@@ -1,0 +1,54 @@
+"""Which contingencies are measured first: shares, and when 3-way ones are worth it."""
+
+import pytest
+
+from dpsql.planning.contingencies import ONE_WAY_SHARE, first_touch_share, warm_start
+from tests.support.simulated import table_of
+
+ADULT = table_of((17, 9, 16, 7, 2, 2), (True,))
+
+
+def orders(precision: float, total: float = 48_842.0) -> set[int]:
+    return {len(p.columns) for p in warm_start(ADULT, total, precision)}
+
+
+def test_three_way_tables_only_when_their_noise_is_small() -> None:
+    assert orders(0.04) == {1, 2, 3}  # epsilon 1
+    assert orders(0.0005) == {1, 2}  # epsilon .1
+    assert orders(0.0005, total=5e6) == {1, 2, 3}
+
+
+def test_shares_are_the_whole_precision() -> None:
+    for precision in (0.04, 0.0005):
+        planned = warm_start(ADULT, 48_842.0, precision)
+        assert sum(p.share for p in planned) == pytest.approx(1.0)
+        assert sum(p.sigma(precision) ** -2 for p in planned) == pytest.approx(precision)
+        assert len({p.columns for p in planned}) == len(planned)
+
+
+def test_shares_follow_the_number_of_cells() -> None:
+    share = {p.columns: p.share for p in warm_start(ADULT, 48_842.0, 0.04)}
+    one, pair, triple = (sum(s for c, s in share.items() if len(c) == n) for n in (1, 2, 3))
+    assert (one, pair, triple) == pytest.approx((0.3, 0.5, 0.2))
+    a, b, e, f = (c.name for c in ADULT.finite if c.name in "abef")  # 17, 9, 2 and 2 values
+    assert share[(a,)] / share[(b,)] == pytest.approx((17 / 9) ** 0.5)
+    assert share[(a, b)] / share[(e, f)] == pytest.approx((17 * 9 / 4) ** 0.4)
+    assert share[(a, b, e)] / share[(b, e, f)] == pytest.approx(1.0)
+
+
+def test_wide_tables_measure_pairs_when_they_are_touched() -> None:
+    wide = table_of((6,) * 20)
+    planned = warm_start(wide, 1e5, 0.04)
+    assert {len(p.columns) for p in planned} == {1}
+    shares = [first_touch_share(j, 20) for j in range(1, 191)]
+    assert sum(p.share for p in planned) + sum(shares) == pytest.approx(1.0)
+    assert shares == sorted(shares, reverse=True)
+    assert min(shares) > 0
+    eager = table_of((20,) * 14)
+    assert sum(p.share for p in warm_start(eager, 1e5, 0.04) if len(p.columns) == 1) == pytest.approx(ONE_WAY_SHARE)
+
+
+def test_few_columns() -> None:
+    assert warm_start(table_of((5,)), 100.0, 0.04)[0].share == 1.0
+    assert [p.columns for p in warm_start(table_of((5, 1)), 100.0, 0.04)] == [("a",)]
+    assert {len(p.columns) for p in warm_start(table_of((5, 4)), 100.0, 0.04)} == {1, 2}

@@ -1,0 +1,76 @@
+"""Ctrl-C between two statements' steps: the next statement finds a state as if it were replayed."""
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpsql.domain import TableDomain
+from dpsql.ledger import MemoryLedger, SqliteLedger
+from dpsql.planning import make_plan
+from dpsql.planning.sensitivity import row_count_is_public
+from dpsql.policy import Mechanism, Policy, Privacy
+from dpsql.session.asker import Asker
+from tests.support.asking import ask
+from tests.support.counted import Counted
+from tests.support.entropy import SeededEntropy
+from tests.support.warm import DATA, NARROW, one_of, policy
+
+PUBLIC = TableDomain("t", tuple(replace(c, nullable=True) for c in NARROW.columns), row_count="public")  # type: ignore[type-var]
+
+
+def interrupted(*_: Any, **__: Any) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("place", ["first.warm_start.WarmStart.know_row_count", "session.table_state.ErrorBars"])
+def test_a_public_row_count_that_was_half_known_is_known_anew(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    rules = policy(PUBLIC, neighbors="replace-one")
+    assert row_count_is_public(rules, PUBLIC)
+    plan = make_plan(rules)
+    asker, undisturbed = (
+        Asker(
+            rules,
+            plan,
+            Counted(rules, {"t": DATA[NARROW]}),
+            MemoryLedger({"plan": plan.to_json()}),
+            SeededEntropy(5),
+        )
+        for _ in range(2)
+    )
+    question = one_of(PUBLIC, "a", "b")
+    with monkeypatch.context() as patch:
+        patch.setattr(f"dpsql.{place}", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            ask(asker, question)
+    asker.catch_up()
+    assert ask(asker, question) == ask(undisturbed, question)
+    assert asker.purses.shares() == undisturbed.purses.shares()
+
+
+def test_a_session_whose_hard_round_has_an_unknown_outcome_closes(tmp_path: Path) -> None:
+    rules = Policy(
+        Privacy(Fraction(1), Fraction(1, 10**6), planned_queries=1000), (NARROW,), Mechanism("pmw", hard_rounds=2)
+    )
+    plan = make_plan(rules)
+
+    def on_step(step: str) -> None:
+        if armed and step == "reserve:appended":
+            armed.clear()
+            raise KeyboardInterrupt
+
+    armed: set[str] = set()
+    ledger = SqliteLedger.open(
+        tmp_path / "a.ledger", {"policy": "p", "data": "d", "plan": plan.to_json()}, on_step=on_step
+    )
+    asker = Asker(rules, plan, Counted(rules, {"t": DATA[NARROW]}), ledger, SeededEntropy(5))
+    assert asker._reserve_hard_round() is not None
+    armed.add("next")
+    with pytest.raises(KeyboardInterrupt):
+        ledger.reserve(1, lambda _: None, {})
+    asker.close()
+    assert ledger.totals().reserved == 0
+    assert ledger.totals().spent == plan.test_cost
+    ledger.close()

@@ -1,0 +1,286 @@
+"""Noise for each question alone: order of durable steps, the purse, replay, other sessions, what is free."""
+
+from fractions import Fraction
+from threading import Timer
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpsql.accounting import Plan
+from dpsql.engine.memory import MemoryEngine
+from dpsql.errors import BudgetExhausted, EngineError
+from dpsql.ledger.event import Totals
+from dpsql.planning import make_plan, plan_tables
+from dpsql.planning.parts import own_sd
+from dpsql.planning.shares import Shares
+from dpsql.policy import Mechanism, Policy, Privacy
+from dpsql.private import Private
+from dpsql.query import Counts, LinearQuery, linear_query
+from dpsql.session.asker import Asker
+from tests.support.asking import ask, ask_all, how, way_of
+from tests.support.counted import Counted
+from tests.support.warm import DATA, ROWS, WIDE, Coins, Recorder, asker_of, ledger_of, query, unit
+
+QUESTIONS = 4
+
+
+def few(neighbors: Any = "add-remove", questions: int = QUESTIONS, **mechanism: Any) -> Policy:
+    privacy = Privacy(Fraction(1), Fraction(1, 10**6), neighbors, planned_queries=questions)
+    return Policy(privacy, (WIDE,), Mechanism(**mechanism))
+
+
+def opened(rules: Policy, seed: int = 1) -> tuple[Asker, Recorder, Coins]:
+    ledger = ledger_of(rules)
+    asker, coins = asker_of(rules, ledger, seed)
+    assert asker.plan.questions == rules.privacy.planned_queries
+    return asker, ledger, coins
+
+
+def cell(a: int, b: int) -> LinearQuery:
+    return query(WIDE, a=unit(40, a), b=unit(9, b))
+
+
+def row_count() -> LinearQuery:
+    found = linear_query(WIDE, [])
+    assert found is not None
+    return found
+
+
+def truth(q: LinearQuery) -> int:
+    columns = DATA[WIDE]
+    total = 0
+    for i in range(ROWS):
+        values = (WIDE.finite_domain(f.columns[0]).values.index(columns[f.columns[0]][i]) for f in q.factors)
+        total += all(f.weights[v] for f, v in zip(q.factors, values, strict=True))
+    return total
+
+
+# --- the steps --------------------------------------------------------------------------------------------------
+
+
+def test_everything_is_durable_before_the_noise_and_no_coin_is_tossed() -> None:
+    asker, ledger, _ = opened(few())
+    ask(asker, cell(0, 0))
+    ask(asker, query(WIDE, c=unit(8, 1)))
+    assert ledger.log == ["reserve", "noise", "release"] * 3  # the row count, and two questions
+    purposes = [e.payload["purpose"] for e in ledger.events() if e.kind == "reserve"]
+    assert purposes == ["row count", "question", "question"]
+
+
+def test_an_answer_is_exact_charges_one_share_and_is_near_the_truth() -> None:
+    asker, ledger, _ = opened(few())
+    ask(asker, row_count())
+    spent = ledger.totals().spent
+    answer = ask(asker, cell(0, 0))
+    cost = Shares(asker.plan, asker.policy).question
+    assert ledger.totals() == Totals(spent + cost, 0)
+    assert answer.charged == pytest.approx(asker.plan.epsilon_share(cost))
+    assert (answer.source, answer.error_kind, answer.certified) == ("measurement", "exact", True)
+    assert answer.value is not None
+    assert answer.error is not None
+    assert abs(answer.value - truth(cell(0, 0))) <= 3 * answer.error
+    again = asker.known(cell(0, 0))
+    assert again is not None
+    assert (again.value, again.charged) == (answer.value, 0.0)
+
+
+def test_the_noise_is_what_the_share_buys() -> None:
+    """sigma^2 = 4 + K / (.98 S), S of the analytic Gaussian mechanism: one count for everything has sigma 4.2247."""
+    plan = make_plan(few())
+    expected = (4 + QUESTIONS * 4.2247**2 / 0.98) ** 0.5
+    assert float(plan_tables(plan, few())["t"].question.sigma) == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_cells_of_a_group_by_are_one_release() -> None:
+    asker, ledger, _ = opened(few())
+    ask(asker, row_count())
+    before = ledger.totals().spent
+    cells = [cell(a, b) for a in range(40) for b in range(9)]
+    answers = ask_all(asker, cells)
+    assert ledger.totals().spent - before == Shares(asker.plan, asker.policy).question
+    assert [a.charged > 0 for a in answers] == [True] + [False] * 359
+    assert len({a.error for a in answers}) == 1
+    errors = np.array([(a.value or 0) - truth(q) for a, q in zip(answers, cells, strict=True)])
+    assert 0.8 < errors.std() / float(asker.states["t"].plan.question.sigma) < 1.2
+    assert len(set(errors.tolist())) > 10  # fresh noise for every part
+
+
+def test_what_a_release_determines_well_is_free_and_what_it_determines_badly_is_not() -> None:
+    asker, ledger, _ = opened(few())
+    ask_all(asker, [query(WIDE, a=unit(40, a)) for a in range(40)])
+    spent = ledger.totals().spent
+    two = query(WIDE, a=[1, 1] + [0] * 38)
+    answer = ask(asker, two)
+    assert (answer.source, answer.charged, ledger.totals().spent) == ("measurement", 0.0, spent)
+    many = ask(asker, query(WIDE, a=[1] * 8 + [0] * 32))
+    assert many.charged > 0
+    assert many.error is not None
+    assert answer.error is not None
+    assert many.error < answer.error
+
+
+def test_the_largest_sd_of_a_group_is_foreseen_to_the_last_bit() -> None:
+    asker, _, _ = opened(few())
+    group = [query(WIDE, a=[1] * n + [0] * (40 - n)) for n in (2, 5, 9)]
+    foreseen = own_sd(group, float(asker.states["t"].plan.question.sigma))
+    answers = ask_all(asker, group)
+    assert max(a.error or 0 for a in answers) == np.ceil(1.96 * foreseen)
+
+
+# --- the purse ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_the_budget_is_never_exceeded_and_answers_go_on_uncertified(neighbors: Any) -> None:
+    asker, ledger, _ = opened(few(neighbors))
+    assert asker.payments_left() == QUESTIONS
+    paid = 1
+    ask_all(asker, [query(WIDE, a=unit(40, a)) for a in range(40)])
+    for i in range(1, QUESTIONS + 3):
+        answer = ask(asker, query(WIDE, a=unit(40, i), c=unit(8, 0)))
+        paid += answer.charged > 0
+        totals = ledger.totals()
+        assert totals.spent + totals.reserved <= asker.plan.total_units
+        if i >= QUESTIONS:
+            assert (answer.certified, answer.error, answer.source) == (False, None, "hypothesis")
+    assert (paid, asker.payments_left()) == (QUESTIONS, 0)
+    coarse = ask(asker, query(WIDE, a=[0] * 20 + [1] * 20, c=[1] * 5 + [0] * 3))  # no part of a release: the model
+    assert not coarse.certified
+    complement = query(WIDE, a=[int(i != 0) for i in range(40)])
+    assert way_of(asker, complement) == "uncertified"
+    assert ask(asker, complement).source == "measurement"  # a noisy sum with a guaranteed bound, better than none
+
+
+def test_refuse_ends_with_the_planned_questions() -> None:
+    asker, _, _ = opened(few(when_spent="refuse"))
+    for i in range(QUESTIONS):
+        ask(asker, query(WIDE, a=unit(40, i)))
+    assert (
+        sum(r.payments for r in asker.routes([query(WIDE, c=unit(8, 0)), query(WIDE, c=unit(8, 1)), cell(0, 0)])) == 2
+    )
+    with pytest.raises(BudgetExhausted) as caught:
+        ask(asker, query(WIDE, a=unit(40, 9)))
+    assert caught.value.requested > caught.value.remaining
+    assert "planned question" in str(caught.value)
+
+
+def test_the_row_count_of_another_table_keeps_its_share() -> None:
+    other = type(WIDE)("other", WIDE.columns)
+    rules = Policy(few().privacy, (WIDE, other))
+    plan = make_plan(rules)
+    assert plan.questions == QUESTIONS
+    ledger = ledger_of(rules)
+    engine = Counted(rules, {"t": DATA[WIDE], "other": DATA[WIDE]})
+    asker = Asker(rules, plan, engine, ledger, Coins(1, ledger.log))
+    for i in range(QUESTIONS + 2):
+        ask(asker, query(WIDE, a=unit(40, i)))
+    asker.check([LinearQuery("other", ())])
+    answer = ask(asker, query(other, a=unit(40, 0)))
+    assert answer.charged == pytest.approx(plan.epsilon_share(Shares(plan, rules).row_count(other)))
+    assert not answer.certified
+    assert ledger.totals().spent <= plan.total_units
+
+
+# --- kills, restarts, other sessions ------------------------------------------------------------------------------
+
+
+def test_a_new_process_has_the_same_state_to_the_last_bit() -> None:
+    rules = few()
+    asker, ledger, _ = opened(rules)
+    ask(asker, cell(0, 0))
+    ask_all(asker, [query(WIDE, c=unit(8, i), d=unit(7, 0)) for i in range(8)])
+    second, _ = asker_of(rules, ledger, 9)
+    for q in (cell(0, 0), cell(3, 4), query(WIDE, c=[1, 1] + [0] * 6), query(WIDE, a=unit(40, 3), d=unit(7, 2))):
+        ours, theirs = asker.states["t"].model, second.states["t"].model
+        assert ours is not None
+        assert theirs is not None
+        assert ours.estimate(q).hex() == theirs.estimate(q).hex()
+        assert how(second, q) == how(asker, q)
+    assert second.purses.shares() == asker.purses.shares()
+    assert second.payments_left() == asker.payments_left() == QUESTIONS - 2
+    assert Plan.from_json(ledger.header["plan"]) == asker.plan
+
+
+@pytest.mark.parametrize("when_spent", ["uncertified", "refuse"])
+@pytest.mark.parametrize("crowd", ["stale", "twice", "question"])
+def test_the_last_question_is_paid_although_others_reserve_beside_it(
+    monkeypatch: pytest.MonkeyPatch, when_spent: str, crowd: str
+) -> None:
+    """What is only reserved is given back: an answer without noise of its own would stay for good."""
+    monkeypatch.setattr("dpsql.first.turns.CROWD_SECONDS", 20.0)
+    other = type(WIDE)("other", WIDE.columns)
+    rules = Policy(few(when_spent=when_spent).privacy, (WIDE, other), Mechanism(when_spent=when_spent))  # type: ignore[arg-type]
+    ledger = ledger_of(rules)
+    engine = Counted(rules, {"t": DATA[WIDE], "other": DATA[WIDE]})
+    asker = Asker(rules, make_plan(rules), engine, ledger, Coins(1, ledger.log))
+    for i in range(QUESTIONS - 1):
+        ask(asker, query(WIDE, a=unit(40, i)))
+    plan = asker.plan
+    row_count, question = Shares(plan, rules).row_count(other), Shares(plan, rules).question
+    begun = [("row count", "other", row_count)] if crowd != "question" else [("question", "t", question)]
+    if crowd == "twice":
+        begun *= 2
+    numbers = [
+        ledger.reserve(cost, lambda _: None, {"purpose": purpose, "table": table, "burn": cost})
+        for purpose, table, cost in begun
+    ]
+    if crowd != "stale":
+        asker.catch_up()
+        Timer(0.1, ledger.free, (numbers[-1],)).start()
+    answer = ask(asker, query(WIDE, a=unit(40, 9)))
+    assert (answer.source, answer.charged > 0) == ("measurement", True)
+    asker.catch_up()
+    assert asker.payments_left() == 0
+
+
+def test_a_kill_among_the_noise_loses_one_question() -> None:
+    rules = few()
+    ledger = ledger_of(rules)
+    asker, _ = asker_of(rules, ledger, stop_at=2)  # the first noise is the row count's
+    with pytest.raises(KeyboardInterrupt):
+        ask(asker, cell(0, 0))
+    asker.close()
+    ledger._append("burn", len(ledger._events), ledger._balance.totals.reserved, {})  # what recovery does
+    second, _ = asker_of(rules, ledger, 2)
+    assert second.payments_left() == QUESTIONS - 1
+    assert second.known(cell(0, 0)) is None
+    assert ask(second, cell(0, 0)).charged > 0
+    for i in range(QUESTIONS):
+        ask(second, query(WIDE, a=unit(40, i), d=unit(7, 1)))
+        assert ledger.totals().spent + ledger.totals().reserved <= second.plan.total_units
+    assert second.payments_left() == 0
+
+
+def test_an_engine_failure_charges_nothing_for_the_question() -> None:
+    class Failing(MemoryEngine):
+        broken = True
+
+        def contingency(self, table: str, columns: tuple[str, ...]) -> Private[Counts]:
+            if columns and self.broken:
+                raise EngineError("gone")
+            return super().contingency(table, columns)
+
+    rules = few()
+    ledger = ledger_of(rules)
+    plan = make_plan(rules)
+    engine = Failing(rules, {"t": DATA[WIDE]})
+    asker = Asker(rules, plan, engine, ledger, Coins(1, ledger.log))
+    with pytest.raises(EngineError):
+        ask(asker, cell(0, 0))
+    assert ledger.totals() == Totals(Shares(plan, rules).row_count(WIDE), 0)
+    engine.broken = False
+    assert ask(asker, cell(0, 0)).charged > 0
+
+
+def test_two_sessions_share_the_questions_and_pay_an_equal_one_once() -> None:
+    rules = few()
+    ledger = ledger_of(rules)
+    first, _ = asker_of(rules, ledger)
+    second, _ = asker_of(rules, ledger, 2)
+    ours = ask(first, cell(0, 0))
+    theirs = ask(second, cell(0, 0))  # it has not looked at the ledger since, and sees it once it has reserved
+    assert (theirs.value, theirs.charged) == (ours.value, 0.0)
+    assert ledger.totals().reserved == 0
+    second.catch_up()
+    assert first.payments_left() == second.payments_left() == QUESTIONS - 1
