@@ -47,7 +47,7 @@ class System:
         self.rows = ROWS * self.per_unit  # all true: far from uniform, so the first question to a column is hard
         self.engines = {more: Counted(self.policy, {"t": self._rows(more)}) for more in (True, False)}
         self.header = {"plan": self.plan.to_json()}
-        self.sigma = float(self.asker(True, SeededEntropy(0)).states["t"].net.sigma)
+        self.sigma = float(self.asker(True, SeededEntropy(0)).states["t"].plan.net.sigma)
 
     def _rows(self, more: bool) -> dict[str, list[object]]:
         units: list[object] = [i for i in range(ROWS + more) for _ in range(self.per_unit)]
