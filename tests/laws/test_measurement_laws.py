@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.hypothesis import Axis, Measurement, coarsen, split_identity
 from dpsql.query import Factor, KeyedFactor, LinearQuery, linear_query
+from tests.support.weights import weights_of
 
 SIZES = {"a": 3, "b": 4, "c": 2}
 TABLE = TableDomain(
@@ -76,7 +77,7 @@ def test_parts_of_a_hard_round_determine_its_query(query: LinearQuery | None, da
     found = Measurement("t", axes, values, 2.0).answer(query)
     assert found is not None
     assert found[0] == brute_force(query, data)
-    used = sum(1 for w in np.ravel(query.weights_array()) if w) if fine else 1
+    used = sum(1 for w in np.ravel(weights_of(query)) if w) if fine else 1
     assert found[1] == 2.0 * used**0.5
 
 

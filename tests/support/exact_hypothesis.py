@@ -11,6 +11,7 @@ from dpsql.domain import TableDomain
 from dpsql.hypothesis import Axis, Measurement
 from dpsql.hypothesis.protocol import check_finite
 from dpsql.query import Estimates, LinearQuery
+from tests.support.weights import weights_of
 
 ROUNDS = 60
 TRACE = 1e-6
@@ -34,7 +35,7 @@ class ExactHypothesis:
         self._kept = None
 
     def answer(self, query: LinearQuery) -> float:
-        weights = (query.weights_array() / query.unit).reshape(self.table.shape(query.scope))
+        weights = (weights_of(query) / query.unit).reshape(self.table.shape(query.scope))
         return float((weights * self.contingency(query.scope)).sum())
 
     def contingency(self, columns: tuple[str, ...]) -> Estimates:
