@@ -10,7 +10,7 @@ from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.protocol import MakeHypothesis
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
 from dpsql.memo import Memo
-from dpsql.query import Key, LinearQuery
+from dpsql.query import DIGEST, Key, LinearQuery
 
 SPARSITY = 10_000
 """Keys in one query at most: the m of Blum-Roth's structure size."""
@@ -68,7 +68,7 @@ class TableModel:
     def estimate(self, query: LinearQuery) -> float:
         """The hypothesis' answer in counts: any linear query, free of charge."""
         if query.keyed is None:
-            key = tuple([f.digest for f in query.factors])
+            key = tuple(map(DIGEST, query.factors))
             known = self._answers.get(key)
             return self._answers.put(key, self.hypothesis.answer(query)) if known is None else known
         sparse = self.sparse(query.keyed.text_columns)

@@ -7,9 +7,22 @@ and neither needs to know where it came from.
 from dpsql.query.canonical import linear_query, sort_key
 from dpsql.query.form import Form, Term
 from dpsql.query.key_counts import KeyCounts, key_counts
-from dpsql.query.linear import FIXED_POINT, Counts, Estimates, Factor, Key, KeyedFactor, LinearQuery, Weights
+from dpsql.query.linear import (
+    COLUMNS,
+    DIGEST,
+    FIXED_POINT,
+    Counts,
+    Estimates,
+    Factor,
+    Key,
+    KeyedFactor,
+    LinearQuery,
+    Weights,
+)
 
 __all__ = [
+    "COLUMNS",
+    "DIGEST",
     "FIXED_POINT",
     "Counts",
     "Estimates",

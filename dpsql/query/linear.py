@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from math import prod
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,11 @@ Key = tuple[str | None, ...]
 
 FIXED_POINT = 1 << 24
 """Denominator for weights that are not ratios of small integers: sums stay below 2^63 for 5e11 rows."""
+
+
+DIGEST = attrgetter("digest")
+"""Of a factor; ``tuple(map(DIGEST, factors))`` is a key for what depends on the product alone."""
+COLUMNS = attrgetter("columns")
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +124,11 @@ class LinearQuery:
         if self.keyed:
             parts.append(self.keyed.digest)
         return sha256(b"\0".join(parts)).hexdigest()
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Each factor is over one column: a conjunction of conditions on columns, as most questions are."""
+        return set(map(len, map(COLUMNS, self.factors))) <= {1}
 
     @property
     def is_indicator(self) -> bool:

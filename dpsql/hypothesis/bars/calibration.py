@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from math import ceil, prod, sqrt
+from math import ceil, inf, prod, sqrt
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.unseen_interactions import Contingency, UnseenInteractions
 from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.memo import Memo
-from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
+from dpsql.query import DIGEST, Estimates, Factor, LinearQuery, Weights, linear_query
 
 FACTOR = 1.15
 """The policy's ``error_factor``: what the bootstrap cannot see, as a multiple of what it predicts."""
@@ -64,6 +64,7 @@ class Calibration:
         self._answer = answer
         self._interactions = UnseenInteractions(coverage, contingency)
         self._products: Memo[float] = Memo()
+        self._singles: Memo[float] = Memo()
         self._regressions: dict[int, _Regression] = {}
 
     def bound(self, query: LinearQuery, factor: float = FACTOR) -> int | None:
@@ -118,7 +119,7 @@ class Calibration:
 
     def _rows(self, factors: tuple[Factor, ...]) -> float:
         """The model's rows, at least 0, inside a few of a query's factors."""
-        key = tuple([f.digest for f in factors])
+        key = tuple(map(DIGEST, factors))
         known = self._products.get(key)
         if known is None:
             table = self._coverage.table.name
@@ -131,13 +132,19 @@ class Calibration:
         The square of log h lets small and large answers err less than those near the noise.
         """
         h = max(self._answer(query), 0.0)
-        singles = [self._rows((f,)) for f in query.factors]
         total = self._coverage.total
-        expected = total * prod(s / total for s in singles)
+        share, least, near = 1.0, inf, inf
+        for f in query.factors:
+            rows = self._singles.get(f.digest)
+            if rows is None:
+                rows = self._singles.put(f.digest, self._rows((f,)))
+            share *= rows / total
+            least = min(least, rows)
+            near = min(near, rows, total - rows)
         raw = self._coverage.noise(query, h, self._rows)
-        near = min(min(s, total - s) for s in singles)
-        features = [1.0, _log(h), _log(raw), _log(min(singles)), _log(expected), _log(near), _log(h) ** 2]
-        return np.array(features), h, raw
+        log_h = float(np.log1p(h))
+        logs = [np.log1p(raw), np.log1p(least), np.log1p(total * share), np.log1p(max(near, 0.0))]
+        return np.array([1.0, log_h, *logs, log_h**2]), h, raw
 
     def _range(self, query: LinearQuery) -> float:
         """How far the answer moves between leaving out and taking in whole every part that the query cuts."""
@@ -241,7 +248,3 @@ def _seed(measurements: Sequence[Measurement]) -> int:
     for m in measurements:
         digest.update(repr((m.table, m.scope, m.values.shape, m.sigma)).encode() + m.values.tobytes())
     return int.from_bytes(digest.digest()[:8], "big")
-
-
-def _log(count: float) -> float:
-    return float(np.log1p(max(count, 0.0)))

@@ -6,8 +6,8 @@ contingencies stand behind a query.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, product
-from math import inf, prod, sqrt
+from itertools import chain, combinations
+from math import inf, sqrt
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from dpsql.hypothesis.components import precisions, pure_norms, separable
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.partition import refinement
 from dpsql.memo import Memo
-from dpsql.query import Estimates, Factor, LinearQuery, linear_query
+from dpsql.query import COLUMNS, DIGEST, Estimates, Factor, LinearQuery, linear_query
 
 _TINY = 1e-9
 _LARGE = 1 << 14
@@ -61,7 +61,7 @@ class Coverage:
         self._over: Memo[list[Measurement]] = Memo()
         self._noise: Memo[float] = Memo()
         self._facts: Memo[_Facts] = Memo()
-        self._norms: Memo[list[tuple[tuple[str, ...], float]]] = Memo()
+        self._norms: Memo[list[tuple[frozenset[str], float]]] = Memo()
 
     def covers(self, columns: Sequence[str]) -> bool:
         """Whether every column, and every two of them together, were measured."""
@@ -89,7 +89,7 @@ class Coverage:
         that the query keeps.
         """
         factors = query.factors
-        if len(query.scope) <= 2 or any(len(f.columns) > 1 for f in factors):
+        if len(query.scope) <= 2 or not query.is_single:
             return self._least(factors, least_axes=0)
         best = self._least(factors, least_axes=3)
         squares = 0.0
@@ -101,16 +101,19 @@ class Coverage:
 
     def _least(self, factors: Sequence[Factor], least_axes: int) -> float:
         """The least noise of the measurements of at least so many axes that cover the factors' columns."""
-        asked = (least_axes, *[f.digest for f in factors])
+        asked = (least_axes, *map(DIGEST, factors))
         known = self._noise.get(asked)
         if known is not None:
             return known
-        columns = tuple(c for f in factors for c in f.columns)
+        columns = tuple(chain.from_iterable(map(COLUMNS, factors)))
         found = self._over.get((columns, least_axes))
         if found is None:
             within = [m for m in self._all if len(m.axes) >= least_axes and m.columns.issuperset(columns)]
             found = self._over.put((columns, least_axes), within)
-        by_column = {f.columns[0]: (f, self._of(f)) for f in factors if len(f.columns) == 1}
+        by_column: dict[str, tuple[Factor, _Facts]] = {}
+        for f in factors:
+            if len(f.columns) == 1:
+                by_column[f.columns[0]] = f, self._facts.get(f.digest) or self._of(f)
         sds = [self._sd(by_column, m) for m in found if not m.has_differences]
         if len(sds) < len(found):  # a difference alone determines no number of rows
             sds.append(self._least_squares_sd(factors))
@@ -122,10 +125,12 @@ class Coverage:
         Components carry independent noise. Those of one or two columns that were lost leave nothing known; larger
         ones that were not measured are taken to be none, as the model does.
         """
+        parts: list[tuple[frozenset[str], float]] = [(frozenset(), 1.0)]
+        for f in factors:
+            norms = self._pure_norms(f)
+            parts = [(columns | kept, norm * n) for columns, norm in parts for kept, n in norms]
         squares = 0.0
-        for parts in product(*(self._pure_norms(f) for f in factors)):
-            columns = frozenset(c for kept, _ in parts for c in kept)
-            norm = prod(n for _, n in parts)
+        for columns, norm in parts:
             if not columns or norm == 0.0:
                 continue
             precision = self._precisions.get(columns, 0.0)
@@ -135,10 +140,11 @@ class Coverage:
                 return self.total
         return sqrt(squares)
 
-    def _pure_norms(self, factor: Factor) -> list[tuple[tuple[str, ...], float]]:
+    def _pure_norms(self, factor: Factor) -> list[tuple[frozenset[str], float]]:
         known = self._norms.get(factor.digest)
         if known is None:
-            known = self._norms.put(factor.digest, pure_norms(factor.columns, factor.weights / factor.unit))
+            norms = pure_norms(factor.columns, factor.weights / factor.unit)
+            known = self._norms.put(factor.digest, [(frozenset(columns), norm) for columns, norm in norms])
         return known
 
     def _sd(self, by_column: dict[str, tuple[Factor, _Facts]], m: Measurement) -> float:
@@ -174,10 +180,15 @@ class Coverage:
 
         Parts are those of the measured pairs; a query over one column is measured cell by cell.
         """
-        if len(query.scope) < 2 or any(len(f.columns) != 1 for f in query.factors):
+        if len(query.scope) < 2 or not query.is_single:
             return None, None
-        found = [self._rounded(f) for f in query.factors]
-        if not any(cut for _, _, cut in found):
+        found, any_cut = [], False
+        for f in query.factors:
+            facts = self._facts.get(f.digest)
+            rounded = self._rounded(f) if facts is None or facts.rounded is None else facts.rounded
+            found.append(rounded)
+            any_cut = any_cut or rounded[2]
+        if not any_cut:
             return None, None
         return self._product([outer for outer, _, _ in found]), self._product([inner for _, inner, _ in found])
 

@@ -9,7 +9,6 @@ takes in every cell of a column (the finite population correction; Cochran 1977,
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from math import prod
 
 import numpy as np
 
@@ -40,34 +39,36 @@ class UnseenInteractions:
         """
         if len(query.scope) < 3:
             return 0.0
-        scatters = [self._scatter(f) for f in query.factors]
+        scatters, grown = [], 1.0
+        for f in query.factors:
+            known = self._scatters.get(f.digest)
+            scatters.append(self._scatter(f) if known is None else known)
+            grown *= 1.0 + scatters[-1]
         cells = (STRENGTH * h) ** 2
-        if len(query.factors) < len(query.scope):
-            return cells * (prod(1.0 + s for s in scatters) - 1.0)
-        out = cells * _beyond_pairs(scatters)
-        for three in combinations(range(len(scatters)), 3):
-            if self._coverage.measured_together([query.factors[i].columns[0] for i in three]):
-                known = cells * prod(scatters[i] for i in three)
-                out -= max(0.0, known - raw**2)
+        if not query.is_single:
+            return cells * (grown - 1.0)
+        out = cells * _beyond_pairs(scatters, grown)
+        for (a, f), (b, g), (c, k) in combinations(zip(scatters, query.factors, strict=True), 3):
+            if self._coverage.measured_together(f.columns + g.columns + k.columns):
+                out -= max(0.0, cells * (a * b * c) - raw**2)
         return out
 
     def _scatter(self, factor: Factor) -> float:
         """Variance of a factor's rows, as a share of their square, when its cells deviate by shares of variance 1."""
-        known = self._scatters.get(factor.digest)
-        if known is None:
-            inside = self._contingency(factor.columns) * (factor.weights / factor.unit)
-            rows = float(inside.sum())
-            shares = inside / rows if rows > _TINY else np.ones(1)  # squares of the rows of empty cells would underflow
-            effective = min(1.0, float((shares**2).sum()))
-            known = self._scatters.put(factor.digest, effective * max(0.0, 1.0 - rows / self._coverage.total))
-        return known
+        inside = self._contingency(factor.columns) * (factor.weights / factor.unit)
+        rows = float(inside.sum())
+        shares = inside / rows if rows > _TINY else np.ones(1)  # squares of the rows of empty cells would underflow
+        effective = min(1.0, float((shares**2).sum()))
+        return self._scatters.put(factor.digest, effective * max(0.0, 1.0 - rows / self._coverage.total))
 
 
-def _beyond_pairs(scatters: Sequence[float]) -> float:
-    """Sum over all sets of three and more of the products of their scatters.
+def _beyond_pairs(scatters: Sequence[float], grown: float) -> float:
+    """Sum over all sets of three and more of the products of their scatters; ``grown``: the product of each and one.
 
-    >>> _beyond_pairs([0.5, 0.5, 1.0]), _beyond_pairs([1.0, 1.0, 1.0, 1.0])
+    >>> _beyond_pairs([0.5, 0.5, 1.0], 4.5), _beyond_pairs([1.0, 1.0, 1.0, 1.0], 16.0)
     (0.25, 5.0)
     """
-    pairs = sum(a * b for a, b in combinations(scatters, 2))
-    return max(0.0, prod(1.0 + s for s in scatters) - 1.0 - sum(scatters) - pairs)
+    pairs = 0.0
+    for a, b in combinations(scatters, 2):
+        pairs += a * b
+    return max(0.0, grown - 1.0 - sum(scatters) - pairs)

@@ -4,16 +4,18 @@ Most questions meet columns that were asked about before; the model of a set of 
 """
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 import numpy as np
 
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.partition import part_sums
 from dpsql.memo import Memo
-from dpsql.query import Estimates, Factor
+from dpsql.query import COLUMNS, Estimates, Factor
 
 _TINY = 1e-9
 _LARGE = 1 << 12
+_FIRST = itemgetter(0)
 Columns = tuple[str, ...]
 
 
@@ -90,10 +92,9 @@ class LocalTable:
         return out
 
     def contract(self, columns: Columns, factors: Sequence[Factor]) -> float:
-        """Sum of the product of integer weights over the model's cells."""
-        if all(len(f.columns) == 1 for f in factors):
-            out = self.tensor
-            by_column = {f.columns[0]: f for f in factors}
+        """Sum of the product of integer weights over the model's cells; each factor has a column of it, or more."""
+        if len(factors) == len(columns):  # one column each
+            out, by_column = self.tensor, dict(zip(map(_FIRST, map(COLUMNS, factors)), factors, strict=True))
             for axis in range(len(columns) - 1, -1, -1):
                 out = out @ self.sides[axis].weights(by_column[columns[axis]])
             return float(out)

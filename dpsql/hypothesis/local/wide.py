@@ -6,7 +6,7 @@ once answers its own queries elsewhere and is not used here. Everything is publi
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from math import prod
 
 import numpy as np
@@ -20,7 +20,7 @@ from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.partition import LEAST_CELL, merged, part_sums, refinement
 from dpsql.hypothesis.protocol import check_finite
 from dpsql.memo import Memo
-from dpsql.query import Estimates, Factor, LinearQuery
+from dpsql.query import COLUMNS, Estimates, Factor, LinearQuery
 
 LOCAL_CELLS = 20_000
 LOCAL_COLUMNS = 5
@@ -104,10 +104,12 @@ class WideHypothesis:
         return np.ascontiguousarray(out.transpose([ordered.index(c) for c in columns]))
 
     def _product(self, factors: Sequence[Factor]) -> float:
-        columns = tuple(sorted((c for f in factors for c in f.columns), key=self._order.__getitem__))
+        columns = tuple(sorted(chain.from_iterable(map(COLUMNS, factors)), key=self._order.__getitem__))
         if not columns:
             return self.total
-        scale = prod(1.0 / f.unit for f in factors)
+        scale = 1.0
+        for f in factors:
+            scale *= 1.0 / f.unit
         if len(columns) <= LOCAL_COLUMNS:
             model = self._model(columns)
             if len(factors) == len(columns) > 2 and model.cuts(columns, factors):
