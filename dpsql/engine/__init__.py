@@ -2,5 +2,6 @@
 
 from dpsql.engine.memory import MemoryEngine
 from dpsql.engine.protocol import Engine
+from dpsql.engine.rules import Rules
 
-__all__ = ["Engine", "MemoryEngine"]
+__all__ = ["Engine", "MemoryEngine", "Rules"]

@@ -6,11 +6,8 @@ Slow on purpose: one dictionary or bisection per value, no SQL.
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
-from decimal import Decimal
-from hashlib import md5, sha256
+from datetime import UTC, datetime
 from math import isfinite
-from struct import pack, unpack
 from typing import Any
 
 import numpy as np
@@ -26,7 +23,10 @@ from dpsql.domain import (
     TableDomain,
     truncate,
 )
+from dpsql.engine.first_digest import first_digest
+from dpsql.engine.rules import Rules
 from dpsql.engine.scope import check_row_counts, private_table, scope_of, text_columns_of
+from dpsql.engine.values import NO_TEXT, content_of, data, field, row_digest
 from dpsql.errors import EngineError, PolicyError, UnknownName
 from dpsql.policy import Policy
 from dpsql.private import Private
@@ -47,10 +47,22 @@ class MemoryEngine:
     <private>
     """
 
+    name = "memory"
+
     def __init__(
-        self, policy: Policy, tables: Mapping[str, pa.Table | Columns], *, views: Collection[str] = ()
+        self,
+        policy: Policy,
+        tables: Mapping[str, pa.Table | Columns],
+        *,
+        views: Collection[str] = (),
+        rules: Rules | None = None,
     ) -> None:
         self._policy = policy
+        self._rules = Rules() if rules is None else rules
+        if self._rules.fingerprint == 1:
+            raise EngineError(
+                "only DuckDB knows data again by the first rules", hint="open this ledger with the database itself"
+            )
         self._views = frozenset(name.lower() for name in views)
         self._tables = {name.lower(): t if isinstance(t, pa.Table) else dict(t) for name, t in tables.items()}
         self._columns: dict[str, dict[str, Sequence[Any]]] = {}
@@ -65,7 +77,7 @@ class MemoryEngine:
                     raise PolicyError("the table has no such column", path=f"tables.{table.name}.columns.{name}")
             self._columns[table.name] = found
         check_row_counts(policy, self.is_base_table)
-        self._kept = {t.name: list(_keep(t, self._columns[t.name])) for t in policy.tables}
+        self._kept = {t.name: list(_keep(t, self._columns[t.name], self._rules.unit_rows)) for t in policy.tables}
 
     def contingency(self, table: str, columns: tuple[str, ...]) -> Private[Counts]:
         """Counts over the cells of ``columns``, int64; see the protocol."""
@@ -103,24 +115,33 @@ class MemoryEngine:
         found = (_text(domain, texts, text_column) for _, texts in self._kept[domain.name])
         return Private(key_counts(Counter(s for s in found if s is not None)))
 
+    @property
+    def rules(self) -> Rules:
+        """Fixed when the engine was made."""
+        return self._rules
+
     def is_base_table(self, table: str) -> bool:
         """Whether it was not given as a view."""
         return private_table(self._policy, table).name.lower() not in self._views
 
     def fingerprint(self) -> str:
         """SHA-256 over the private tables' values as multisets of rows."""
-        parts = sorted((t.name.lower(), self._content(t)) for t in self._policy.tables)
-        return sha256(repr(parts).encode()).hexdigest()
+        return data({t.name: self._content(t) for t in self._policy.tables})
 
     def table_fingerprints(self) -> tuple[str, ...]:
         """The content of each private table by itself."""
         return tuple(sorted({self._content(t) for t in self._policy.tables}))
 
+    def other_table_fingerprints(self) -> tuple[str, ...]:
+        """None: there is no ledger of this engine by other rules."""
+        return ()
+
     def _content(self, table: TableDomain) -> str:
         columns = sorted(self._columns[table.name].items())
-        fields = [[*map(_field, values, [_null(values)] * len(values))] for _, values in columns]
-        rows = sorted(_md5("".join(row)) for row in zip(*fields, strict=True))
-        return sha256(repr(([name for name, _ in columns], rows)).encode()).hexdigest()
+        told = [values for _, values in columns if not any(isinstance(v, NO_TEXT) for v in values)]
+        number = len(next(iter(self._columns[table.name].values()), ()))
+        rows = zip(*told, strict=True) if told else [()] * number
+        return content_of([name for name, _ in columns], rows)
 
     def out_of_domain(self, table: str) -> dict[str, int]:
         """Values that are not NULL but undeclared, per finite column. For the owner alone."""
@@ -189,9 +210,9 @@ def _as_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _keep(table: TableDomain, columns: Columns) -> Iterator[tuple[dict[str, int], dict[str, str | None]]]:
+def _keep(table: TableDomain, columns: Columns, rule: int) -> Iterator[tuple[dict[str, int], dict[str, str | None]]]:
     """(codes, texts) of the counted rows; the two rules are those of :mod:`dpsql.engine.duckdb.rows`."""
-    units: dict[Any, list[tuple[int, dict[str, int], dict[str, str | None]]]] = {}
+    units: dict[Any, list[tuple[Any, dict[str, int], dict[str, str | None]]]] = {}
     unit = columns[table.unit.lower()] if table.unit is not None else None
     for i in range(len(next(iter(columns.values()), ()))):
         codes: dict[str, int] = {}
@@ -210,34 +231,12 @@ def _keep(table: TableDomain, columns: Columns) -> Iterator[tuple[dict[str, int]
             continue
         if unit is None:
             yield codes, texts
-        else:
-            digest = _md5(_field(unit[i], _null(unit)) + "".join(map(_field, [*codes.values(), *texts.values()])))
+        elif rule == 1:
+            digest = first_digest(unit, unit[i], [*codes.values(), *texts.values()])
             units.setdefault(unit[i], []).append((digest, codes, texts))
+        else:
+            told = [unit[i], *codes.values(), *texts.values()]
+            units.setdefault(field(unit[i]), []).append((row_digest(told), codes, texts))
     for rows in units.values():
         rows.sort(key=lambda row: row[0])
         yield from ((codes, texts) for _, codes, texts in rows[: table.max_rows_per_unit])
-
-
-def _md5(text: str) -> int:
-    return int.from_bytes(md5(text.encode(), usedforsecurity=False).digest(), "little")
-
-
-def _null(values: Sequence[Any]) -> str:
-    """NULL in a column of strings is '-', in one of numbers or dates ','."""
-    first = next((v for v in values if v is not None), "")
-    return "," if _field(first).endswith(",") and not isinstance(first, str) else "-"
-
-
-def _field(value: Any, null: str = "-") -> str:
-    """The text of a value as in :mod:`dpsql.engine.duckdb.content`."""
-    match value:
-        case float():
-            return f"{unpack('>Q', pack('>d', value))[0]},"
-        case bool() | int() | Decimal():
-            return f"{_as_text(value)},"
-        case date() if not isinstance(value, datetime):
-            return f"{value},"
-        case None:
-            return null
-    text = str(value)
-    return f"{len(text.encode())}:{text}"

@@ -8,12 +8,23 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from dpsql.engine.rules import Rules
 from dpsql.private import Private
 from dpsql.query import Counts, Key, KeyCounts
 
 
 class Engine(Protocol):
     """Counts rows of private tables. Errors are ``EngineError`` and never quote a value."""
+
+    @property
+    def name(self) -> str:
+        """What is behind it, for the ledger's header: ``"duckdb"``. Public."""
+        ...
+
+    @property
+    def rules(self) -> Rules:
+        """By which rules it counts and knows data again; fixed before the first private question. Public."""
+        ...
 
     def contingency(self, table: str, columns: tuple[str, ...]) -> Private[Counts]:
         """Counts over the cells of finite ``columns`` (any order), int64, shape = the columns' sizes, in rows.
@@ -40,11 +51,18 @@ class Engine(Protocol):
         ...
 
     def fingerprint(self) -> str:
-        """A digest of the private tables' content, the same for every copy of the data. For the ledger only."""
+        """A digest of the private tables' values, the same in every engine and for every copy. For the ledger only."""
         ...
 
     def table_fingerprints(self) -> tuple[str, ...]:
-        """A digest of each private table's content, all columns, whatever the policy declares. For the ledger only."""
+        """A digest of each private table's values, all columns, whatever the policy declares. For the ledger only."""
+        ...
+
+    def other_table_fingerprints(self) -> tuple[str, ...]:
+        """The same by all rules that are not ``rules``, as far as the engine has them: other ledgers are known by them.
+
+        May scan the tables again.
+        """
         ...
 
     def public_table(self, name: str) -> pa.Table:

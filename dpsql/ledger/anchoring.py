@@ -15,10 +15,18 @@ from dpsql.ledger.registry import Anchor, Registry
 class Anchoring:
     """Without a registry, or once it fails, the ledger stands on its own; ``notices`` says so."""
 
-    def __init__(self, registry: Registry | None, path: Path, ledger: str, tables: Sequence[str]) -> None:
+    def __init__(
+        self,
+        registry: Registry | None,
+        path: Path,
+        ledger: str,
+        tables: Sequence[str],
+        other_tables: Sequence[str] = (),
+    ) -> None:
         self._registry = registry
         self._path = path
         self._tables = tables
+        self._recorded = (*tables, *other_tables)  # by other rules it is known, but no judge of itself
         self._ledger = ledger
         self._anchors: list[dict[str, Anchor]] = []
         self.notices: list[str] = []
@@ -54,8 +62,8 @@ class Anchoring:
             return
         anchor = Anchor(self._ledger, str(self._path), history.sequence, history.head.hex())
         try:
-            with self._registry.exclusive(*self._tables):
-                for table in self._tables:
+            with self._registry.exclusive(*self._recorded):
+                for table in self._recorded:
                     self._registry.record(table, anchor, sync=sync)
         except (OSError, LedgerError):
             self.notices.append(f"{self._registry.directory} cannot be written: an older ledger would not be noticed")

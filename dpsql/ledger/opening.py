@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dpsql.errors import LedgerError
+from dpsql.ledger.anchoring import Anchoring
+from dpsql.ledger.other_rules import Others, by_all_rules, new_ledgers_others
 from dpsql.ledger.record import genesis
 from dpsql.ledger.registry import Anchor, Registry, registered_tables
 from dpsql.ledger.rule_change import rule_changes
@@ -31,8 +33,13 @@ class Opening:
     file: SqliteFile
     registry: Registry | None
     tables: tuple[str, ...]
+    other_tables: tuple[str, ...]
     on_step: Step
     notices: list[str] = field(default_factory=list)
+
+    def anchoring(self) -> Anchoring:
+        """Its ties to the registry."""
+        return Anchoring(self.registry, self.path, self.header["ledger"], self.tables, self.other_tables)
 
 
 def prepare(
@@ -44,6 +51,7 @@ def prepare(
     busy_timeout: float,
     on_step: Step | None,
     former: Collection[str] = (),
+    others: Others = tuple,
 ) -> Opening:
     """Open or create; every failure is a ``LedgerError`` with nothing of SQLite's attached."""
     step = on_step if on_step is not None else _no_step
@@ -54,33 +62,49 @@ def prepare(
         path = path.expanduser().resolve()
         if not path.exists():
             registry = _usable(registry, tables, notices)
+            tables = (*tables, *new_ledgers_others(registry, tables, others))
             guard = nullcontext() if registry is None else registry.exclusive(*tables)
             with guard:
                 if not path.exists():  # another process may have created it while this one waited
                     _check_absence(path, tables, create_missing, registry, new_budget)
-                    _clear_remnants(path)
-                    if create(path, wanted, busy_timeout, step):
-                        notices.append(_announcement(path, wanted))
-                        if registry is not None:
-                            anchor = Anchor(wanted["ledger"], str(path), 0, genesis(wanted).hex())
-                            for table in tables:
-                                registry.record(table, anchor, sync=True)
+                    _create(path, wanted, tables, registry, busy_timeout, step, notices)
         registry = _usable(registry, tables, notices)
         check_file(path)
         file = SqliteFile(path, synchronous="FULL", busy_timeout=busy_timeout)
         try:
             found = read_header(file, path)
             _compare(path, found, wanted, former)
+            known_by, other_tables = by_all_rules(
+                registry, found["ledger"], tuple(sorted({*tables, *registered_tables(found)})), others
+            )
         except BaseException:
             file.close()
             raise
-        tables = tuple(sorted({*tables, *registered_tables(found)}))
-        return Opening(path, found, file, registry, tables, step, notices)
+        return Opening(path, found, file, registry, known_by, other_tables, step, notices)
     except (sqlite3.Error, OSError) as error:
         failure = explain(path, error)
     except (RuntimeError, ValueError):  # a loop of symbolic links, a NUL in the name
         failure = _no_path(path)
     raise failure
+
+
+def _create(
+    path: Path,
+    wanted: Mapping[str, str],
+    tables: Sequence[str],
+    registry: Registry | None,
+    busy_timeout: float,
+    step: Step,
+    notices: list[str],
+) -> None:
+    """A new ledger where nothing stands in its way, known to the registry."""
+    _clear_remnants(path)
+    if create(path, wanted, busy_timeout, step):
+        notices.append(_announcement(path, wanted))
+        if registry is not None:
+            anchor = Anchor(wanted["ledger"], str(path), 0, genesis(wanted).hex())
+            for table in tables:
+                registry.record(table, anchor, sync=True)
 
 
 def stored_header(path: Path, busy_timeout: float = BUSY_SECONDS) -> dict[str, str]:
@@ -177,6 +201,10 @@ def _clear_remnants(path: Path) -> None:
 
 
 def _compare(path: Path, found: Mapping[str, str], wanted: Mapping[str, str], former: Collection[str]) -> None:
+    if any(found.get(key, "1") != wanted.get(key, "1") for key in ("fingerprint", "unit_rows")):
+        raise LedgerError(  # the header was read once before: by its rules the engine counts
+            f"the ledger {path} was created by another version of dpsql just now", hint="open it again, or remove it"
+        )
     if found.get("policy") not in (wanted["policy"], *former):
         told = "rules" in found and "rules" in wanted
         changes = rule_changes(found["rules"], wanted["rules"]) if told else ()

@@ -57,6 +57,15 @@ def registered_tables(header: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted(set(header.get("tables", "").split()))) or (header["data"],)
 
 
+def rules_of(table: str) -> str:
+    """By which rules a fingerprint was made: the mark before its colon; "" for the first rules, which have none.
+
+    >>> rules_of("2:ab"), rules_of("ab")
+    ('2', '')
+    """
+    return table.rpartition(":")[0]
+
+
 class Registry:
     """The anchors under one directory, one small file per table fingerprint. Methods may raise ``OSError``."""
 
@@ -93,6 +102,21 @@ class Registry:
                 hint="make sure that the ledger is the latest one, then remove the registry file",
             )
         return {}
+
+    def tables_of(self) -> dict[str, set[str]]:
+        """The fingerprints under which each ledger is known, by ledger identity.
+
+        A damaged file counts as a ledger that is known by nothing: whose it is cannot be told.
+        """
+        found: dict[str, set[str]] = {}
+        for file in sorted(self._folder.glob("*.json")):
+            try:
+                content = json.loads(file.read_text(encoding="utf-8"))
+                for fields in content["ledgers"]:
+                    found.setdefault(str(fields["ledger"]), set()).add(str(content["data"]))
+            except (ValueError, TypeError, KeyError):
+                found.setdefault(file.name, set())
+        return found
 
     def record(self, data: str, anchor: Anchor, *, sync: bool = False) -> None:
         """Keep the anchor if it is further than the one known for its ledger; call within ``exclusive``."""

@@ -16,7 +16,6 @@ from types import MappingProxyType
 from typing import Self, TypeVar
 
 from dpsql.errors import LedgerError
-from dpsql.ledger.anchoring import Anchoring
 from dpsql.ledger.answer_store import AnswerStore
 from dpsql.ledger.answer_text import encode, encode_answers
 from dpsql.ledger.balance import Balance, Reservation, already_hard, burn_of, checked_cost, tests_of
@@ -25,6 +24,7 @@ from dpsql.ledger.event import Event, Payload, Totals
 from dpsql.ledger.history import History
 from dpsql.ledger.holder import Holder, is_alive, stale_files, sweep
 from dpsql.ledger.opening import Opening, Step, prepare
+from dpsql.ledger.other_rules import Others
 from dpsql.ledger.registry import Registry
 from dpsql.ledger.sqlite_file import BUSY_SECONDS, LOCKED, code, explain
 from dpsql.result import Answer
@@ -57,7 +57,7 @@ class SqliteLedger:
         self._holder = Holder(self._path)
         self._drawing: set[int] = set()
         self._history = History(self._file, self._path, self._header)
-        self._anchoring = Anchoring(opening.registry, self._path, self._header["ledger"], opening.tables)
+        self._anchoring = opening.anchoring()
         self._seen_version: int | None = None
         self._seen_sequence = 0
         self._answers: AnswerStore | None = None
@@ -74,6 +74,7 @@ class SqliteLedger:
         busy_timeout: float = BUSY_SECONDS,
         on_step: Step | None = None,
         former: Collection[str] = (),
+        others: Others = tuple,
     ) -> "SqliteLedger":
         """Open the ledger at ``path``, or create it.
 
@@ -81,9 +82,9 @@ class SqliteLedger:
         be of the same data and policy (by its digest, or a ``former`` one of the same rules), its plan is the caller's
         to compare. ``registry`` remembers ledgers elsewhere on the machine, so that deleted, replaced or older ones are
         noticed; ``new_budget`` is the owner's decision to begin another ledger for data that already have one.
-        ``busy_timeout``: seconds to wait for other processes. ``on_step`` is told each write step's name; for tests.
+        ``others``: the tables' fingerprints by other rules. ``busy_timeout``: seconds. ``on_step``: for tests.
         """
-        opening = prepare(Path(path), header, create, registry, new_budget, busy_timeout, on_step, former)
+        opening = prepare(Path(path), header, create, registry, new_budget, busy_timeout, on_step, former, others)
         ledger = cls(opening)
         try:
             ledger._start(new_budget=new_budget)

@@ -6,6 +6,7 @@ with ``row_count = "public"`` allows now; without that line the ledger is refuse
 
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ import pytest
 
 import dpsql
 import dpsql.mechanism
+from dpsql.engine import Rules
+from dpsql.engine.duckdb import DuckDbEngine
+from dpsql.ledger import Registry, stored_header
+from dpsql.ledger.record import genesis
+from dpsql.ledger.registry import Anchor
 from tests.support import old_ledgers
 
 NAMES = sorted(path.name for path in old_ledgers.FIXTURES.iterdir())
@@ -123,6 +129,59 @@ def test_without_its_answers_a_ledger_still_gives_those_that_were_paid(
     with old_ledgers.connect(tmp_path) as con:
         for text, before in (then["known"] | then["fresh"]).items():
             assert_same(old_ledgers.asked(con, text), before, text)
+
+
+def registered(directory: Path) -> None:
+    """The registry as the earlier version left it: it knew nothing of other rules."""
+    path = directory / "old.ledger"
+    header = stored_header(path)
+    registry = Registry(directory / "state")
+    with registry.exclusive():
+        for table in header["tables"].split():
+            registry.record(table, Anchor(header["ledger"], str(path), 0, genesis(header).hex()))
+
+
+@pytest.mark.parametrize("opened_before", [False, True])
+def test_data_that_have_an_old_ledger_get_no_second_budget_in_silence(
+    tmp_path: Path, certain: old_ledgers.Certain, opened_before: bool
+) -> None:
+    database = old_ledgers.build(old_ledgers.FIXTURES / "two_tables", tmp_path)
+    registered(tmp_path)
+    if opened_before:
+        old_ledgers.connect(tmp_path).close()
+    new, policy = tmp_path / "new.ledger", tmp_path / "policy.toml"
+    with pytest.raises(dpsql.LedgerError, match=r"already have a ledger, .*old\.ledger") as caught:
+        dpsql.connect(database, policy=policy, ledger=new)
+    assert "--new-budget" in caught.value.hint and not new.exists()
+    dpsql.connect(database, policy=policy, ledger=new, new_budget=True).close()
+    dpsql.connect(database, policy=policy, ledger=new).close()
+    old_ledgers.connect(tmp_path).close()  # decided once, both go on
+    copy = tmp_path / "copy.duckdb"
+    shutil.copy(database, copy)
+    for name in ("third", "fourth"):
+        with pytest.raises(dpsql.LedgerError, match="already have a ledger"):
+            dpsql.connect(copy, policy=policy, ledger=tmp_path / f"{name}.ledger")
+
+
+def test_an_old_ledger_keeps_the_rows_of_units_that_it_speaks_of(
+    tmp_path: Path, certain: old_ledgers.Certain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = []
+
+    class Noted(DuckDbEngine):
+        def __init__(self, database: Any, policy: Any, told: Any = None) -> None:
+            rules.append(told)
+            super().__init__(database, policy, told)
+
+    monkeypatch.setattr("dpsql.engine.duckdb.engine.DuckDbEngine", Noted)
+    database = old_ledgers.build(old_ledgers.FIXTURES / "units", tmp_path)
+    old_ledgers.connect(tmp_path).close()
+    old_ledgers.connect(tmp_path).close()
+    new = tmp_path / "new.ledger"
+    for _ in range(2):
+        dpsql.connect(database, policy=tmp_path / "policy.toml", ledger=new, new_budget=True).close()
+    assert rules == [Rules(1, 1), Rules(1, 1), Rules(2, 2), Rules(2, 2)]
+    assert {"engine": "duckdb", "fingerprint": "2", "unit_rows": "2"}.items() <= stored_header(new).items()
 
 
 def test_there_is_a_ledger_of_each_kind() -> None:

@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 import dpsql
+from dpsql.engine.rules import Rules
 from dpsql.interface.dbapi import connect as connect_module
 from dpsql.policy_file import dump_policy
 
@@ -120,11 +121,16 @@ class Part:
     def close(self) -> None:
         self.log.append(f"close {self.name}")
 
+    rules = Rules(fingerprint=1, unit_rows=2)
+
     def fingerprint(self) -> str:
         return "data"
 
     def table_fingerprints(self) -> tuple[str, ...]:
         return ("first", "second")
+
+    def other_table_fingerprints(self) -> tuple[str, ...]:
+        return ("third",)
 
     def public_table(self, name: str) -> object:
         raise NotImplementedError
@@ -150,7 +156,7 @@ def with_parts(monkeypatch: pytest.MonkeyPatch, broken: str) -> tuple[list[str],
         vars(found).update(content)
         monkeypatch.setitem(sys.modules, name, found)
 
-    module("dpsql.engine.duckdb.engine", DuckDbEngine=lambda database, policy: part("engine"))
+    module("dpsql.engine.duckdb.engine", DuckDbEngine=lambda database, policy, rules: part("engine"))
     module("dpsql.public.locked_duckdb", DuckDbPublicSql=lambda read: object())
     module("dpsql.ledger", MemoryLedger=ledger, SqliteLedger=None, stored_header=None)
     module("dpsql.mechanism", SystemEntropy=object)
@@ -164,6 +170,7 @@ def test_the_ledger_is_bound_to_policy_data_and_plan(monkeypatch: pytest.MonkeyP
     con = dpsql.connect(database, ledger=":memory:")
     policy = dpsql.load_policy(POLICY)
     bound = {"policy": policy.digest, "data": "data", "tables": "first second", "plan": "plan"}
+    bound |= {"engine": "engine", "fingerprint": "1", "unit_rows": "2"}
     assert headers == [{**bound, "row_counts": "declared", "rules": dump_policy(policy)}]
     assert log == ["open engine", "open plan", "open ledger", "open session"]
     con.close()

@@ -1,34 +1,75 @@
-"""A canonical text of a row, the same in every version of DuckDB: for fingerprints and the choice of a unit's rows.
+"""The texts and digests of :mod:`dpsql.engine.values` as SQL: the same in every version of DuckDB and every session.
 
-A ledger outlives versions of DuckDB, whose rendering of floats and timestamps is not promised to stay the same; so what
-is digested is fixed here.
+Python is too slow for ten million rows; the contract tests hold this to what is defined there.
 """
 
+import re
 from collections.abc import Sequence
 
 from dpsql.dialect.types import FLOATS, INTEGERS
 
+_DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
+_TIMES = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
+_TEXTS = ("VARCHAR", "UUID", "BLOB", "TIME", "TIME_NS", "TIME WITH TIME ZONE", *_TIMES)
+
+
+def has_text(kind: str) -> bool:
+    """Whether values of a DuckDB type have a text; nested types, intervals and the like have none."""
+    if kind in INTEGERS or kind in FLOATS or kind in ("BOOLEAN", "DATE", *_TEXTS):
+        return True
+    return kind.startswith(("DECIMAL", "ENUM")) and not kind.endswith("]")
+
 
 def row_text(columns: Sequence[tuple[str, str]]) -> str:
-    """A SQL expression that is injective in the values of (quoted column, DuckDB type) pairs; NULL differs from ''."""
+    """SQL for the text of a row of (quoted column, DuckDB type) pairs."""
     return "concat('', " + ", ".join(_field(column, kind) for column, kind in columns) + ")" if columns else "''"
 
 
 def row_digest(columns: Sequence[tuple[str, str]]) -> str:
-    """The MD5 of the row's text, as UHUGEINT."""
-    return f"md5_number({row_text(columns)})"
+    """SQL for the MD5 of the row's text, in lower-case hexadecimal digits."""
+    return f"md5({row_text(columns)})"
+
+
+def same_unit(column: str, kind: str) -> str:
+    """SQL that is equal for two values exactly where their texts are: no collation, and every bit of a float."""
+    if kind == "VARCHAR":
+        return f"encode({column})"
+    return _number(column, kind) or column if kind in FLOATS else column
 
 
 def _field(column: str, kind: str) -> str:
-    if kind in FLOATS:  # the bits: the decimal rendering of a float is not promised to stay the same
-        bits = f"CAST(CAST(CAST({column} AS DOUBLE) AS BIT) AS UBIGINT)"
-        return f"coalesce(CAST({bits} AS VARCHAR), ''), ','"
-    if kind in INTEGERS or kind == "BOOLEAN" or kind == "DATE" or kind.startswith("DECIMAL"):
-        return f"coalesce(CAST({column} AS VARCHAR), ''), ','"
+    text = _number(column, kind)
+    if text is not None:
+        return f"coalesce({text}, ''), ','"
+    string = f"hex({column})" if kind == "BLOB" else f"CAST({column} AS VARCHAR)"
+    return f"coalesce(strlen({string}) || ':' || {string}, ',')"
+
+
+def _number(column: str, kind: str) -> str | None:
+    """The text before the comma, NULL for NULL; ``None`` for types whose text has a length."""
     text = f"CAST({column} AS VARCHAR)"
-    if kind == "TIMESTAMP WITH TIME ZONE":  # as VARCHAR it would depend on the session's zone; infinite: no epoch
-        text = f"coalesce(CAST(epoch_us({column}) AS VARCHAR), {text})"
-    elif kind == "BLOB":
-        text = f"hex({column})"
-    # a string that may hold anything: its length in bytes first
-    return f"coalesce(strlen({text}) || ':', '-'), coalesce({text}, '')"
+    if kind in FLOATS:
+        x = f"CAST({column} AS DOUBLE)"
+        return f"CASE WHEN isnan({x}) THEN 'nan' ELSE CAST(CAST(CAST({x} AS BIT) AS UBIGINT) AS VARCHAR) END"
+    if kind in INTEGERS or kind in ("BOOLEAN", "DATE"):
+        return text
+    if found := _DECIMAL.match(kind):
+        return _decimal(text, *map(int, found.groups()))
+    if kind == "TIME":
+        return f"CAST(epoch_us({column}) AS VARCHAR)"
+    if kind == "TIMESTAMP_NS":  # what is below a microsecond is kept
+        below = f"CASE WHEN epoch_ns({column}) % 1000 <> 0 THEN '.' || abs(epoch_ns({column}) % 1000) ELSE '' END"
+        return f"coalesce(CAST(epoch_us(TRY_CAST({column} AS TIMESTAMP)) AS VARCHAR) || {below}, {text})"
+    if kind in _TIMES:  # infinite ones have no epoch
+        zone = column if kind == "TIMESTAMP WITH TIME ZONE" else f"TRY_CAST({column} AS TIMESTAMP)"
+        return f"coalesce(CAST(epoch_us({zone}) AS VARCHAR), {text})"
+    return None
+
+
+def _decimal(text: str, width: int, scale: int) -> str:
+    if scale == 0:
+        return text
+    if width == scale:  # '.50'
+        text = f"regexp_replace({text}, '^(-?)0?[.]', '\\10.')"
+    # the test first: trimming costs as much as all the rest, and is rarely needed
+    return f"CASE WHEN suffix({text}, '0') THEN rtrim(rtrim({text}, '0'), '.') ELSE {text} END"

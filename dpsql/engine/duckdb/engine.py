@@ -4,7 +4,6 @@ It answers three questions (``dpsql.engine.protocol``) and owns the caches that 
 ever gets here: scopes are columns of the policy, keys are values.
 """
 
-from hashlib import sha256
 from math import prod
 from pathlib import Path
 from threading import RLock
@@ -22,7 +21,9 @@ from dpsql.engine.duckdb.fingerprint import content_fingerprint
 from dpsql.engine.duckdb.reader import Reader, open_read_only
 from dpsql.engine.duckdb.rows import Rows
 from dpsql.engine.duckdb.text_index import TextIndex
+from dpsql.engine.rules import Rules
 from dpsql.engine.scope import check_row_counts, private_table, scope_of, text_columns_of
+from dpsql.engine.values import data
 from dpsql.errors import EngineError, UnknownName
 from dpsql.policy import Policy
 from dpsql.private import Private
@@ -54,8 +55,13 @@ class DuckDbEngine:
     <private>
     """
 
-    def __init__(self, database: str | Path | duckdb.DuckDBPyConnection, policy: Policy) -> None:
+    name = "duckdb"
+
+    def __init__(
+        self, database: str | Path | duckdb.DuckDBPyConnection, policy: Policy, rules: Rules | None = None
+    ) -> None:
         self._lock = RLock()
+        self._rules = Rules() if rules is None else rules
         self._policy = policy
         if isinstance(database, duckdb.DuckDBPyConnection):
             gone = EngineError("the duckdb connection is closed", hint="pass an open connection or a path")
@@ -71,12 +77,15 @@ class DuckDbEngine:
         except Exception:
             self._reader.close()
             raise
-        self._rows = {t.name: Rows(self._reader, i, t, self._sources[t.name]) for i, t in enumerate(policy.tables)}
+        self._rows = {
+            t.name: Rows(self._reader, i, t, self._sources[t.name], self._rules.unit_rows)
+            for i, t in enumerate(policy.tables)
+        }
         self._contingencies = Contingencies(CACHE_BYTES)
         self._coded: dict[str, CodedRows | None] = {}
         self._used: dict[str, set[str]] = {t.name: set() for t in policy.tables}
         self._texts: dict[tuple[str, tuple[str, ...]], TextIndex] = {}
-        self._fingerprints: dict[str, str] = {}
+        self._fingerprints: dict[tuple[str, int], str] = {}
 
     def contingency(self, table: str, columns: tuple[str, ...]) -> Private[Counts]:
         """Counts over the cells of ``columns`` in the given order, int64, in rows; not to be written to."""
@@ -165,6 +174,11 @@ class DuckDbEngine:
             self._texts[table.name, text_columns] = index
         return index
 
+    @property
+    def rules(self) -> Rules:
+        """Fixed when the engine was opened."""
+        return self._rules
+
     def is_base_table(self, table: str) -> bool:
         """Whether the table's rows are stored in this database, and it is no view."""
         return self._sources[private_table(self._policy, table).name].is_base_table
@@ -172,23 +186,31 @@ class DuckDbEngine:
     def fingerprint(self) -> str:
         """SHA-256 over the content of the private tables, whatever the row order, file or DuckDB version."""
         with self._lock:
-            parts = sorted((t.name.lower(), self._content(self._sources[t.name])) for t in self._policy.tables)
-        return sha256(repr(parts).encode()).hexdigest()
+            rules = self._rules.fingerprint
+            return data({t.name: self._content(self._sources[t.name], rules) for t in self._policy.tables})
 
     def table_fingerprints(self) -> tuple[str, ...]:
         """The content of each private table by itself, and of the tables behind a view; public tables are left out."""
+        return self._table_fingerprints(self._rules.fingerprint)
+
+    def other_table_fingerprints(self) -> tuple[str, ...]:
+        """The same by the other rules; scans the data again."""
+        return self._table_fingerprints(3 - self._rules.fingerprint)
+
+    def _table_fingerprints(self, rules: int) -> tuple[str, ...]:
         with self._lock:
             public = {source.sql for source in self._public.values()}
-            found = {self._content(source) for source in self._sources.values()}
+            found = {self._content(source, rules) for source in self._sources.values()}
             for source in self._sources.values():
                 behind = set(base_tables(self._reader, source)) - public - {source.sql}
-                found.update(self._content(described(self._reader, sql)) for sql in behind)
+                found.update(self._content(described(self._reader, sql), rules) for sql in behind)
         return tuple(sorted(found))
 
-    def _content(self, source: Source) -> str:
-        if source.sql not in self._fingerprints:
-            self._fingerprints[source.sql] = content_fingerprint(self._reader, source)
-        return self._fingerprints[source.sql]
+    def _content(self, source: Source, rules: int) -> str:
+        key = (source.sql, rules)
+        if key not in self._fingerprints:
+            self._fingerprints[key] = content_fingerprint(self._reader, source, rules)
+        return self._fingerprints[key]
 
     def out_of_domain(self, table: str) -> dict[str, int]:
         """Values that are not NULL but outside the declared domain, per finite column, over all rows.

@@ -5,27 +5,28 @@ Two rules decide which rows are counted, the same for every scope; each looks at
 1. A row with a NULL or out-of-domain value in ANY declared column that is not nullable is dropped.
 2. Of the rows of a unit at most ``max_rows_per_unit`` are kept: those with the smallest digest of (unit, codes,
    texts). Rows with equal digests are equal in every declared column, so the counts are determined. A NULL unit is
-   one unit.
+   one unit. Units are told apart as their digests are, by bytes; under the first rules by the column's collation.
 """
 
 from collections.abc import Sequence
 
 from dpsql.dialect.quoting import identifier
 from dpsql.domain import FiniteDomain, TableDomain
+from dpsql.engine.duckdb import content, first_content
 from dpsql.engine.duckdb.catalog import Source
 from dpsql.engine.duckdb.codes import Coded, coded
-from dpsql.engine.duckdb.content import row_digest
 from dpsql.engine.duckdb.reader import Reader
 
 
 class Rows:
     """The counted rows of one private table. Lookup tables, and the kept rows of units, are made at first use."""
 
-    def __init__(self, reader: Reader, number: int, table: TableDomain, source: Source) -> None:
+    def __init__(self, reader: Reader, number: int, table: TableDomain, source: Source, rule: int) -> None:
         self._reader = reader
         self._number = number
         self._table = table
         self._source = source
+        self._rule = rule
         self._set_up: set[str] = set()
         self._kept = False
         self._coded = {c.name: self._code(i, c) for i, c in enumerate(table.finite)}
@@ -126,8 +127,12 @@ class Rows:
             f"keeping at most {self._table.max_rows_per_unit} rows per unit of {self._table.name}",
             f"CREATE TEMP TABLE {self._kept_name} AS SELECT {', '.join(outer) or '0 AS nothing'} "
             f"FROM (SELECT {', '.join(inner)} {scan}) "
-            # the unit is part of the digest: otherwise every unit would keep the same favourite values
-            f"QUALIFY row_number() OVER (PARTITION BY u ORDER BY {row_digest(hashed)}) "
-            f"<= {int(self._table.max_rows_per_unit)}",
+            f"QUALIFY row_number() OVER ({self._window(hashed)}) <= {int(self._table.max_rows_per_unit)}",
         )
         self._kept = True
+
+    def _window(self, hashed: Sequence[tuple[str, str]]) -> str:
+        """Units and the order of their rows; the unit is part of the digest, else all keep the same favourites."""
+        if self._rule == 1:
+            return f"PARTITION BY u ORDER BY {first_content.row_digest(hashed)}"
+        return f"PARTITION BY {content.same_unit(*hashed[0])} ORDER BY {content.row_digest(hashed)}"

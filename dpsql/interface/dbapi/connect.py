@@ -126,11 +126,12 @@ def _path(given: "str | PathLike[str]", what: str, example: str) -> Path:
 
 
 def _open(database: Any, policy: Policy, ledger: Path | None, *, new_budget: bool) -> "SessionView":
-    """Engine, ledger and session, in this order; what was opened is closed again when a later one fails.
+    """The ledger's header, engine, ledger and session, in this order; what was opened is closed when a later one fails.
 
     Imported here, so that ``import dpsql`` does not load DuckDB, sqlglot and OpenDP.
     """
     from dpsql.engine.duckdb.engine import DuckDbEngine
+    from dpsql.engine.rules import Rules
     from dpsql.interface.dbapi.ledger_header import ledger_header
     from dpsql.ledger import MemoryLedger, SqliteLedger, stored_header
     from dpsql.mechanism import SystemEntropy
@@ -139,17 +140,23 @@ def _open(database: Any, policy: Policy, ledger: Path | None, *, new_budget: boo
     from dpsql.session import open_session
 
     with ExitStack() as opened:
-        engine = DuckDbEngine(database, policy)
+        stored = {} if ledger is None else stored_header(ledger)
+        engine = DuckDbEngine(database, policy, Rules.of(stored))  # those of the ledger, before any private question
         opened.callback(engine.close)
         public = DuckDbPublicSql(engine.public_table)
-        stored = {} if ledger is None else stored_header(ledger)
         header = ledger_header(policy, engine, make_plan(policy), stored)
         record: MemoryLedger | SqliteLedger
         if ledger is None:
             record = MemoryLedger(header)
         else:
-            former = policy.former_digests
-            record = SqliteLedger.open(ledger, header, registry=_registry(), new_budget=new_budget, former=former)
+            record = SqliteLedger.open(
+                ledger,
+                header,
+                registry=_registry(),
+                new_budget=new_budget,
+                former=policy.former_digests,
+                others=engine.other_table_fingerprints,
+            )
         opened.callback(record.close)
         session: SessionView = open_session(engine, record, policy, public, SystemEntropy())
         opened.pop_all()  # from here on the session closes them

@@ -5,6 +5,7 @@ it down, so that every ledger stays readable, and none changes its meaning in si
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from dpsql.accounting import Plan
 from dpsql.engine.protocol import Engine
@@ -19,6 +20,8 @@ def ledger_header(policy: Policy, engine: Engine, plan: Plan, stored: Mapping[st
     """The header that the ledger must have: a new one's, or one that agrees with ``stored``. LedgerError: none can."""
     return {
         "policy": _policy_digest(policy, stored),
+        "engine": engine.name,
+        **engine.rules.header(),
         "data": engine.fingerprint(),
         "tables": " ".join(engine.table_fingerprints()),
         "plan": plan.to_json(),
@@ -32,7 +35,8 @@ def _policy_digest(policy: Policy, stored: Mapping[str, str]) -> str:
 
     Nothing is set aside in its plan for measuring them, so it goes on only where its owner declares each of them.
     """
-    if not stored or "row_counts" in stored or stored.get("policy") != policy.digest_without_row_counts:
+    measured = replace(policy, tables=tuple(replace(table, row_count="measured") for table in policy.tables))
+    if "row_counts" in stored or stored.get("policy") not in {measured.digest, *measured.former_digests}:
         return policy.digest
     undeclared = [name for name in _published_before(policy) if policy.by_name[name.lower()].row_count != "public"]
     if undeclared:
@@ -42,7 +46,7 @@ def _policy_digest(policy: Policy, stored: Mapping[str, str]) -> str:
             hint=f'if everybody may know it, and it is no view, add row_count = "public" under '
             f"[tables.{undeclared[0]}]; else begin a new ledger with --ledger PATH --new-budget",
         )
-    return policy.digest_without_row_counts
+    return stored["policy"]
 
 
 def _published_before(policy: Policy) -> tuple[str, ...]:

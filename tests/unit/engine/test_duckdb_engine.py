@@ -20,6 +20,7 @@ from dpsql.domain import (
     TableDomain,
     TextDomain,
 )
+from dpsql.engine import Rules
 from dpsql.engine.contingencies import Contingencies
 from dpsql.engine.duckdb import DuckDbEngine, text_index
 from dpsql.engine.duckdb import engine as duckdb_engine
@@ -295,7 +296,7 @@ def test_threads_share_one_engine(database: Path) -> None:
 
 
 def test_fingerprint_is_frozen() -> None:
-    """Ledgers are bound to it: it must not change with the version of DuckDB or of dpsql."""
+    """Ledgers are bound to both: they must not change with the version of DuckDB or of dpsql."""
     con = duckdb.connect()
     con.execute(
         "CREATE TABLE t AS SELECT unnest([1, -2, NULL]) AS i, unnest([0.1::DOUBLE, -0.0, 'nan']) AS n, "
@@ -314,8 +315,51 @@ def test_fingerprint_is_frozen() -> None:
         NumberDomain("m", (0.0, 9.0)),
         DateDomain("z", *days),
     )
-    found = DuckDbEngine(con, policy_of(TableDomain("t", columns, "u"))).fingerprint()
-    assert found == "ada274bd2cb06d4ffea74f32aecaf3500d64a9a1cc65042a0fbc6b79ee4b57df"
+    policy = policy_of(TableDomain("t", columns, "u"))
+    first = DuckDbEngine(con, policy, Rules(fingerprint=1))
+    assert first.fingerprint() == "ada274bd2cb06d4ffea74f32aecaf3500d64a9a1cc65042a0fbc6b79ee4b57df"
+    newest = DuckDbEngine(con, policy)
+    assert newest.fingerprint() == "659ead01722a0afdc12102377bf990f4c2d72efda50fd3fe1e1fe7c7ab571e78"
+    assert first.other_table_fingerprints() == newest.table_fingerprints() != first.table_fingerprints()
+    assert newest.other_table_fingerprints() == first.table_fingerprints()
+
+
+@pytest.mark.parametrize(
+    ("rule", "kept"),
+    [
+        (
+            1,  # as commit 5384e10 kept them: ledgers without a rule speak of these rows
+            [
+                [1, 2, 1, 1, 1, 0],
+                [0, 0, 0, 0, 0, 0],
+                [1, 0, 1, 2, 0, 0],
+                [1, 2, 0, 2, 1, 0],
+                [0, 1, 0, 1, 1, 0],
+                [0, 1, 0, 1, 0, 0],
+            ],
+        ),
+        (
+            2,
+            [
+                [1, 1, 1, 2, 1, 0],
+                [0, 1, 1, 0, 0, 0],
+                [1, 0, 0, 0, 1, 0],
+                [0, 1, 1, 1, 1, 0],
+                [2, 0, 1, 0, 0, 0],
+                [0, 0, 2, 2, 0, 0],
+            ],
+        ),
+    ],
+)
+def test_the_rows_that_are_kept_of_a_unit_are_frozen(rule: int, kept: list[list[int]]) -> None:
+    with duckdb.connect() as con:
+        con.execute(
+            "CREATE TABLE t AS SELECT i % 7 AS u, i % 5 AS a, 'n' || (i % 6) AS s FROM range(200) r(i)"
+        ).fetchall()
+        table = TableDomain("t", (IntegerDomain("a", 0, 4), TextDomain("s")), "u", 3)
+        engine = DuckDbEngine(con, policy_of(table), Rules(unit_rows=rule))
+        keys = tuple((f"n{i}",) for i in range(6))
+        assert engine.keyed_counts("t", ("s",), keys, ("a",)).reveal().tolist() == kept
 
 
 class TestTheTablesBehindViews:
