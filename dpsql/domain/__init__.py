@@ -15,13 +15,13 @@ from dpsql.domain.column import (
     IntegerDomain,
     NumberDomain,
     TextDomain,
-    Value,
     cell_values,
     truncate,
 )
 from dpsql.domain.prefix import LONGEST_PREFIX, Prefix
 from dpsql.domain.row_count import row_count_obstacle
 from dpsql.domain.table import RowCount, TableDomain
+from dpsql.domain.value import Parameters, Value
 
 __all__ = [
     "EXACT_BELOW",
@@ -34,6 +34,7 @@ __all__ = [
     "FiniteDomain",
     "IntegerDomain",
     "NumberDomain",
+    "Parameters",
     "Prefix",
     "RowCount",
     "TableDomain",

@@ -12,9 +12,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar, Literal
 
+from dpsql.domain.value import Value
 from dpsql.errors import PolicyError
 
-Value = int | float | str | bool | date | None
 DateUnit = Literal["day", "week", "month", "quarter", "year"]
 EXACT_BELOW = 2**53
 """Whole numbers below it, and above its negative, are doubles."""

@@ -7,7 +7,8 @@ paid for.
 import time
 from dataclasses import dataclass
 
-from dpsql.interface.dbapi.session_view import Parameters, SessionView
+from dpsql.domain import Parameters
+from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.result import Budget, Result
 
 _ROUNDING = 1e-9

@@ -7,10 +7,10 @@ from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy
 from dpsql.planning import make_plan
 from dpsql.policy import Policy
-from dpsql.session.session import Parameters, Session
+from dpsql.session.session import Session
 from dpsql.sql.public_sql import PublicSql
 
-__all__ = ["Parameters", "Session", "make_plan", "open_session"]
+__all__ = ["Session", "make_plan", "open_session"]
 
 
 def open_session(engine: Engine, ledger: Ledger, policy: Policy, public: PublicSql, entropy: Entropy) -> Session:

@@ -1,11 +1,11 @@
 """A session: one policy, one ledger, one hypothesis. The whole way of a statement, one line per stage."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import RLock
 
 from dpsql.accounting import Plan
-from dpsql.domain import TableDomain
+from dpsql.domain import Parameters, TableDomain
 from dpsql.engine.protocol import Engine
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy
@@ -18,8 +18,6 @@ from dpsql.session.results import queries_of, result
 from dpsql.sql import FrontEnd
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Statement
-
-Parameters = Sequence[object] | Mapping[str, object] | None
 
 
 class Session:

@@ -8,7 +8,6 @@ from dpsql.sql.counting.key_source import ReleasedKeys
 from dpsql.sql.frontend import FrontEnd, lower
 from dpsql.sql.public_sql import GridColumn, PublicSql
 from dpsql.sql.statement import Aggregate, AggregateType, Block, DirectColumn, Statement
-from dpsql.sql.text.parameters import Parameters
 
 __all__ = [
     "Aggregate",
@@ -17,7 +16,6 @@ __all__ = [
     "DirectColumn",
     "FrontEnd",
     "GridColumn",
-    "Parameters",
     "PublicSql",
     "ReleasedKeys",
     "Statement",

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from dpsql.domain import Parameters
 from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.policy import Policy
@@ -24,7 +25,7 @@ from dpsql.sql.plain import PlainCounts
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Block, Statement
 from dpsql.sql.text.limits import check_text
-from dpsql.sql.text.parameters import Parameters, bind
+from dpsql.sql.text.parameters import bind
 from dpsql.sql.text.parse import parse, to_sql
 
 STATEMENTS = 1024

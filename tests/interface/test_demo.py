@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
+from dpsql.domain import Parameters
 from dpsql.interface.cli import cli
 from dpsql.interface.dbapi.connection import Connection
-from dpsql.interface.dbapi.session_view import Parameters
 from dpsql.interface.demo.databases import Truth, build
 from dpsql.interface.demo.tour import TOUR, random_questions
 from dpsql.interface.splitter import split

@@ -5,10 +5,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from dpsql.domain import Parameters
 from dpsql.interface.cli import main
 from dpsql.interface.dbapi import connect
 from dpsql.interface.dbapi.connection import Connection
-from dpsql.interface.dbapi.session_view import Parameters
 from dpsql.result import Result
 from tests.support.fake_session import FakeSession, counts
 

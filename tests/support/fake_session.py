@@ -6,8 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from dpsql import Answer, Budget, Error, Explanation, Result
-from dpsql.domain import BooleanDomain, TableDomain
-from dpsql.interface.dbapi.session_view import Parameters
+from dpsql.domain import BooleanDomain, Parameters, TableDomain
 from dpsql.result import QueryPlan
 
 BUDGET = Budget(1.0, 1e-6, 0.25, 0.75, 17, 12, 9, (("net", 0.1, 0.2),))

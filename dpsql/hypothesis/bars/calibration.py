@@ -22,8 +22,6 @@ from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.memo import Memo
 from dpsql.query import DIGEST, Estimates, Factor, LinearQuery, Weights, linear_query
 
-FACTOR = 1.15
-"""The policy's ``error_factor``: what the bootstrap cannot see, as a multiple of what it predicts."""
 RAW_SHARE = 0.1
 """Of the sd of the noise that covers a query: so much stays in its error bar, whatever simulations say."""
 RAW_TIMES = 10.0
@@ -67,11 +65,12 @@ class Calibration:
         self._singles: Memo[float] = Memo()
         self._regressions: dict[int, _Regression] = {}
 
-    def bound(self, query: LinearQuery, factor: float = FACTOR) -> int | None:
-        """b* = ceil sqrt((1.15 p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + i^2)), at least 1.
+    def bound(self, query: LinearQuery, factor: float) -> int | None:
+        """b* = ceil sqrt((factor p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + i^2)), at least 1.
 
-        p: what simulations foresee. raw: the noise that covers the query, at most 10 (h + 1). h: the answer; 2 h is
-        chance in what pairs do not fix. i: what ``UnseenInteractions`` of three columns and more may add.
+        factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee. raw: the
+        noise that covers the query, at most 10 (h + 1). h: the answer; 2 h is chance in what pairs do not fix. i: what
+        ``UnseenInteractions`` of three columns and more may add.
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """

@@ -3,14 +3,11 @@
 Interfaces are tested against a stand-in; this is all that they may ask of a session.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
-from dpsql.domain import TableDomain
+from dpsql.domain import Parameters, TableDomain
 from dpsql.result import Budget, Explanation, Result
-
-Parameters = Sequence[object] | Mapping[str, object] | None
-"""Values for ``?`` in order, or for ``$name`` by name."""
 
 
 class SessionView(Protocol):

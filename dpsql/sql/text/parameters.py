@@ -4,7 +4,7 @@ A value that is printed into SQL is how injections begin. Here it becomes a node
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
+from dpsql.domain import Parameters
 from dpsql.errors import DataError, ProgrammingError
 from dpsql.sql.text.limits import MAX_LIST_ITEMS
 
-Parameters = Sequence[Any] | Mapping[str, Any] | None
 _MAX_INT = 2**127 - 1  # HUGEINT
 
 

@@ -11,6 +11,7 @@ from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, ra
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
+from dpsql.policy import Mechanism
 from dpsql.query import Factor, LinearQuery, linear_query
 from tests.support.simulated import all_of, marginal, measured, pairwise_table, table_of
 
@@ -19,6 +20,7 @@ NAMES = ("a", "b", "c", "d")
 TABLE = table_of(SHAPE, (True,))
 CELLS = np.rint(pairwise_table(SHAPE, 20_000, np.random.default_rng(0)))
 TOTAL = float(CELLS.sum())
+FACTOR = float(Mechanism().error_factor)
 
 
 def wide(measurements: Sequence[Measurement]) -> WideHypothesis:
@@ -60,7 +62,7 @@ def test_error_bars_cover_fresh_queries_without_being_wide(sigma: float) -> None
         answer, bars = fit(found), calibrated(found)
         for number in (1, 2, 3, 4):
             for q in asked(number, 120, seed):
-                bound = bars.bound(q)
+                bound = bars.bound(q, FACTOR)
                 assert bound is not None
                 errors.append(abs(round(answer(q)) - truth(q)))
                 bounds.append(bound)
@@ -72,14 +74,14 @@ def test_error_bars_cover_fresh_queries_without_being_wide(sigma: float) -> None
 
 def test_error_bars_follow_the_noise() -> None:
     small, large = calibrated(noisy(10.0, 21)), calibrated(noisy(100.0, 21))
-    ratios = [large.bound(q) / small.bound(q) for q in asked(2, 60, 3)]  # type: ignore[operator]
+    ratios = [large.bound(q, FACTOR) / small.bound(q, FACTOR) for q in asked(2, 60, 3)]  # type: ignore[operator]
     assert float(np.median(ratios)) > 2.5
 
 
 def test_equal_measurements_give_equal_error_bars() -> None:
     found = noisy(30.0, 31)
     one, other = calibrated(found), calibrated(found)
-    assert [one.bound(q) for q in asked(3, 40, 4)] == [other.bound(q) for q in asked(3, 40, 4)]
+    assert [one.bound(q, FACTOR) for q in asked(3, 40, 4)] == [other.bound(q, FACTOR) for q in asked(3, 40, 4)]
 
 
 def test_columns_that_were_not_measured_together_have_no_error_bar() -> None:
@@ -93,11 +95,11 @@ def test_columns_that_were_not_measured_together_have_no_error_bar() -> None:
         assert query is not None
         return query
 
-    assert bars.bound(over("a")) is not None
-    assert bars.bound(over("ab")) is not None
-    assert bars.bound(over("bc")) is None
-    assert bars.bound(over("abc")) is None
-    assert calibrated([]).bound(over("a")) is None
+    assert bars.bound(over("a"), FACTOR) is not None
+    assert bars.bound(over("ab"), FACTOR) is not None
+    assert bars.bound(over("bc"), FACTOR) is None
+    assert bars.bound(over("abc"), FACTOR) is None
+    assert calibrated([]).bound(over("a"), FACTOR) is None
 
 
 def test_an_error_bar_is_at_least_one_and_grows_with_its_factor() -> None:
@@ -160,7 +162,7 @@ def test_raw_noise_counts_up_to_ten_times_the_answer() -> None:
     def bounds(h: float) -> list[int]:
         out = Calibration(Coverage(TABLE, TOTAL, found), lambda query: h, wide(found).contingency)
         out.learn(2, queries, np.zeros((4, len(queries))))
-        return [bound for q in queries if (bound := out.bound(q)) is not None]
+        return [bound for q in queries if (bound := out.bound(q, FACTOR)) is not None]
 
     assert max(bounds(0.0)) <= 3
     assert max(bounds(4.0)) <= 11

@@ -8,12 +8,14 @@ from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.unseen_interactions import UnseenInteractions
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
+from dpsql.policy import Mechanism
 from dpsql.query import Factor, LinearQuery, linear_query
 from tests.support.simulated import all_of, marginal, measured, table_of
 
 SIZES = (6, 4, 4, 2)
 TABLE = table_of(SIZES)
 CELL = 200.0
+FACTOR = float(Mechanism().error_factor)
 TOTAL = CELL * np.prod(SIZES)
 FLAT = np.full(SIZES, CELL)
 SIGNS = (-1.0) ** np.add.outer(np.add.outer(np.arange(6), np.arange(4)), np.arange(4))
@@ -64,7 +66,7 @@ def test_bars_cover_a_parity_that_pairs_do_not_show() -> None:
     fitted, bars = learned(pairs_of(PARITY, 5.0))
     off = [abs(fitted.answer(q) - q.estimate(marginal(PARITY, "abcd", q.scope))) for q in CELLS]
     assert min(off) > 200
-    bounds = [bars.bound(q) or 0 for q in CELLS]
+    bounds = [bars.bound(q, FACTOR) or 0 for q in CELLS]
     assert np.mean([o <= b for o, b in zip(off, bounds, strict=True)]) >= 0.95
     assert max(bounds) <= 2.0 * float(np.median(off))
 
