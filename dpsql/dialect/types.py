@@ -87,6 +87,7 @@ _ALIASES = {
 }
 _BY_NAME = {t.name: t for t in TYPES} | {'"NULL"': next(t for t in TYPES if t.name == "NULL")}
 _BY_NAME |= {alias: _BY_NAME[name] for alias, name in _ALIASES.items()}
+_RELEASED = {name: t.released for name, t in _BY_NAME.items() if t.released is not None}
 _SHOWN = {t.arrow: t.name for t in TYPES if t.arrow is not None} | {pa.large_string(): "VARCHAR"}
 
 INTEGERS = frozenset(t.name for t in TYPES if t.released is not None and pa.types.is_integer(t.released))
@@ -113,6 +114,8 @@ def released_type(name: str) -> pa.DataType:
     >>> released_type("DECIMAL(10,2)")
     DataType(double)
     """
+    if name in _RELEASED:
+        return _RELEASED[name]
     found = sql_type(name)
     if found is not None and found.released is not None:
         return found.released

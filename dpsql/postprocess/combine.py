@@ -4,12 +4,13 @@ Errors of combined numbers are easily forgotten or added up wrongly. They are wo
 aggregate are still known, and travel with the value.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 
-from dpsql.query import Form, LinearQuery
+from dpsql.query import Form, LinearQuery, Term
 from dpsql.result import Answer, ErrorKind, Source
 
 Lookup = Callable[[LinearQuery], Answer]
+_LEAST_CERTAIN_FIRST: tuple[Source, ...] = ("hypothesis", "measurement", "cache", "public")
 
 
 def combine(form: Form, lookup: Lookup, *, integer: bool) -> Answer:
@@ -20,26 +21,30 @@ def combine(form: Form, lookup: Lookup, *, integer: bool) -> Answer:
     probability at most .05 / planned_queries, so a number that mixes Gaussians with m certified parts fails with
     probability at most .05 + m * .05 / planned_queries, and one of certified parts alone with the second term.
     """
+    match form.terms:
+        case (Term(1, query),) if integer and form.constant == 0:
+            return lookup(query)
     if form.is_public:
         value = round(form.constant) if integer else form.constant
         return Answer(value, 0.0, (float(value), float(value)), "exact", "public", True, 0.0)
-    parts = [lookup(term.query) for term in form.terms]
-    if len(parts) == 1 and form.constant == 0 and form.terms[0].coefficient == 1 and integer:
-        return parts[0]
-    weights = [term.coefficient for term in form.terms]
-    value = form.constant + sum(w * float(p.value or 0) for w, p in zip(weights, parts, strict=True))
-    error = _weighted(weights, [p.error for p in parts])
-    rounded: int | float = round(value) if integer else value
-    return Answer(
-        rounded,
-        error,
-        _interval(float(rounded), error, nonnegative=integer and _is_count(form)),
-        "calibrated" if any(p.error_kind == "calibrated" for p in parts) else "exact",
-        merged_source([p.source for p in parts]),
-        all(p.certified for p in parts),
-        _weighted(weights, [p.certified_bound for p in parts]),
-        sum(p.charged for p in parts),
-    )
+    total = charged = 0.0
+    error: float | None = 0.0
+    bound: float | None = 0.0
+    kind: ErrorKind = "exact"
+    certified, sources = True, set()
+    for term in form.terms:
+        part, weight = lookup(term.query), abs(term.coefficient)
+        total += 0.0 if part.value is None else term.coefficient * float(part.value)
+        error = None if error is None or part.error is None else error + weight * part.error
+        bound = None if bound is None or part.certified_bound is None else bound + weight * part.certified_bound
+        kind = "calibrated" if part.error_kind == "calibrated" else kind
+        certified = certified and part.certified
+        charged += part.charged
+        sources.add(part.source)
+    value = form.constant + total
+    value = round(value) if integer else value
+    interval = _interval(float(value), error, nonnegative=integer and _is_count(form))
+    return Answer(value, error, interval, kind, merged_source(sources), certified, bound, charged)
 
 
 def divide(numerator: Answer, denominator: Answer, low: float | None = None, high: float | None = None) -> Answer:
@@ -76,14 +81,16 @@ def divide(numerator: Answer, denominator: Answer, low: float | None = None, hig
     return Answer(value, error, interval, kind, source, certified and bound is not None, bound, charged)
 
 
-def merged_source(sources: Sequence[Source]) -> Source:
+def merged_source(sources: Collection[Source]) -> Source:
     """The least certain source among the parts.
 
     >>> merged_source(["public", "measurement", "hypothesis"])
     'hypothesis'
     """
-    order: tuple[Source, ...] = ("hypothesis", "measurement", "cache", "public")
-    return next((s for s in order if s in sources), "public")
+    for source in _LEAST_CERTAIN_FIRST:
+        if source in sources:
+            return source
+    return "public"
 
 
 def _within(interval: tuple[float, float] | None, low: float, high: float) -> tuple[float, float]:
@@ -101,15 +108,6 @@ def _ratio_error(value: float, bottom: float, top_error: float | None, bottom_er
     if top_error is None or bottom_error is None or bottom - bottom_error <= 0:
         return None
     return (top_error + abs(value) * bottom_error) / (bottom - bottom_error)
-
-
-def _weighted(weights: Sequence[float], errors: Sequence[float | None]) -> float | None:
-    total = 0.0
-    for w, e in zip(weights, errors, strict=True):
-        if e is None:
-            return None
-        total += abs(w) * e
-    return total
 
 
 def _is_count(form: Form) -> bool:

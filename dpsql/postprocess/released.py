@@ -9,21 +9,27 @@ from typing import Any
 
 import pyarrow as pa
 
-from dpsql.dialect.types import released_type, type_name
+from dpsql.dialect.types import type_name
 from dpsql.domain import Value
 from dpsql.errors import DataError
 from dpsql.result import Answer
 
 
-def released_array(values: Sequence[Value], sql_type: str) -> Any:
-    """The values (of the DuckDB type ``sql_type``) as an Arrow array.
+def released_array(values: Sequence[Value], kind: pa.DataType) -> Any:
+    """The values as an Arrow array of ``kind`` (``released_type`` of their DuckDB type).
 
     Raises DataError for a released sum beyond its type.
 
-    >>> released_array([1, None], "BIGINT").type
-    DataType(int64)
+    >>> released_array([1, None], pa.int64()).null_count
+    1
     """
-    return _array(values, released_type(sql_type))
+    try:
+        return pa.array(values, kind)
+    except (OverflowError, pa.ArrowInvalid):
+        pass
+    raise DataError(
+        f"a released number does not fit into {type_name(kind)}", hint="sum smaller numbers, or CAST them to DOUBLE"
+    )
 
 
 def released_table(
@@ -45,14 +51,4 @@ def released_table(
         columns.append([a.value for a in answers])
         if intervals:
             columns += [[None if a.interval is None else a.interval[end] for a in answers] for end in (0, 1)]
-    return pa.table([_array(c, t) for c, t in zip(columns, schema.types, strict=True)], schema=schema)
-
-
-def _array(values: Sequence[Value], kind: pa.DataType) -> Any:
-    try:
-        return pa.array(values, kind)
-    except (OverflowError, pa.ArrowInvalid):
-        pass
-    raise DataError(
-        f"a released number does not fit into {type_name(kind)}", hint="sum smaller numbers, or CAST them to DOUBLE"
-    )
+    return pa.table([released_array(c, t) for c, t in zip(columns, schema.types, strict=True)], schema=schema)

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from dpsql.dialect.types import type_name
+from dpsql.dialect.types import released_type, type_name
+from dpsql.domain import Value
 from dpsql.postprocess import combine, divide, released_array, released_table
 from dpsql.query import LinearQuery
 from dpsql.result import Answer, Result
@@ -20,10 +21,10 @@ def result(
     statement: Statement, answers: Mapping[str, Answer], public: PublicSql, notes: tuple[str, ...] = ()
 ) -> Result:
     """What the analyst sees: ``answers`` by query key, combined and taken through the outer statement."""
-    blocks = [_answered(block, answers) for block in statement.blocks]
     if statement.direct is not None:
-        return _direct(statement.direct, statement.blocks[0], blocks[0], notes)
-    return _through_outer(statement, blocks, public, notes)
+        (block,) = statement.blocks
+        return _direct(statement.direct, block, _answered(block, answers), notes)
+    return _through_outer(statement, [_answered(block, answers) for block in statement.blocks], public, notes)
 
 
 def queries_of(statement: Statement) -> list[LinearQuery]:
@@ -88,20 +89,22 @@ def _through_outer(
 
 def _direct(direct: Sequence[DirectColumn], block: Block, columns: Columns, notes: tuple[str, ...]) -> Result:
     """The fast path: the block's rows are the result."""
-    released = {a.column: (a.sql_type, found) for a, found in zip(block.aggregates, columns, strict=True)}
-    arrays, names, answers = [], [], {}
-    types: list[str] = []
+    released: dict[str, tuple[Answer, ...]] = {}
+    kinds: dict[str, str] = dict(zip(block.group_columns, block.group_types, strict=True))
+    for aggregate, found in zip(block.aggregates, columns, strict=True):
+        released[aggregate.column], kinds[aggregate.column] = found, aggregate.sql_type
+    arrays, names, types, answers = [], [], [], {}
     for position, column in enumerate(direct):
+        kind = kinds[column.source]
         if column.source in released:
-            sql_type, found = released[column.source]
-            answers[position] = found
-            arrays.append(released_array([a.value for a in found], sql_type))
-            types.append(sql_type)
+            answers[position] = released[column.source]
+            values: list[Value] = [a.value for a in released[column.source]]
         else:
             at = block.group_columns.index(column.source)
-            arrays.append(released_array([group[at] for group in block.groups], block.group_types[at]))
-            types.append(block.group_types[at])
+            values = [group[at] for group in block.groups]
+        arrays.append(released_array(values, released_type(kind)))
         names.append(column.name)
+        types.append(kind)
     return Result(pa.table(arrays, names=names), tuple(types), answers, notes=notes)
 
 

@@ -1,6 +1,6 @@
 """A session: one policy, one ledger, one hypothesis. The whole way of a statement, one line per stage."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from threading import RLock
 

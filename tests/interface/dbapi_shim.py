@@ -7,13 +7,13 @@ one. Everything else is dpsql's own cursor and connection.
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
 import dpsql
-from dpsql import Connection, Cursor, InterfaceError, Policy
-from dpsql.domain import CategoryDomain, TableDomain
-from dpsql.interface.dbapi.session_view import Parameters
+from dpsql import Connection, Cursor, InterfaceError, Policy, ProgrammingError
+from dpsql.domain import CategoryDomain, Parameters, TableDomain
 from dpsql.policy import Privacy
 
 Open = Callable[[Any], Connection]
@@ -79,8 +79,8 @@ class ShimCursor(Cursor):
     def execute(self, operation: str, parameters: Parameters = None) -> "ShimCursor":
         verb = operation.split()[0].lower()
         if verb in ("create", "drop", "insert"):
-            self.setinputsizes(())  # raises when the cursor or its connection is closed
-            self._forget()
+            with suppress(ProgrammingError):
+                super().executemany(operation, ())  # forgets the result; raises InterfaceError when it is closed
             for _ in range(COPIES if verb == "insert" else 1):
                 self.connection.owner.execute(operation, [] if parameters is None else parameters)
             return self

@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import Self
 
 from dpsql import errors
-from dpsql.domain import TableDomain
+from dpsql.domain import Parameters, TableDomain
 from dpsql.interface.dbapi.cursor import Cursor
-from dpsql.interface.dbapi.session_view import Parameters, SessionView
+from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.result import Budget, Explanation
 
 

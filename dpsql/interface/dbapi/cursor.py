@@ -4,14 +4,15 @@ Rows must be the plain values that such libraries expect, so the answers behind 
 beside them in ``answers``.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import pyarrow as pa
 
+from dpsql.domain import Parameters
 from dpsql.errors import DataError, InterfaceError, ProgrammingError
-from dpsql.interface.dbapi.session_view import Parameters, SessionView
+from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.result import Answer, Explanation, Result
 
 if TYPE_CHECKING:
@@ -36,14 +37,7 @@ class Cursor:
         self.arraysize = 1
         self._connection = connection
         self._closed = False
-        self._forget()
-
-    def _forget(self) -> None:
-        self._result: Result | None = None
-        self._row_number = 0
-        self._buffer: list[Row] = []
-        self._buffer_start = 0
-        self._statement: tuple[str, Parameters] = ("", None)
+        self._executed: _Executed | None = None
 
     @property
     def connection(self) -> "Connection":
@@ -55,16 +49,15 @@ class Cursor:
         Raises ``dpsql.Error``; the cursor then holds no result.
         """
         session = self._session()
-        self._forget()
+        self._executed = None
         _check_statement(operation, parameters)
-        self._result = session.execute(operation, parameters)
-        self._statement = (operation, parameters)
+        self._executed = _Executed(operation, parameters, session.execute(operation, parameters))
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Iterable[Parameters]) -> NoReturn:
         """Refused: every statement that dpsql answers returns rows, for which PEP 249 leaves this undefined."""
         self._session()
-        self._forget()
+        self._executed = None
         raise ProgrammingError(
             "executemany cannot run a statement that returns rows",
             hint="call execute once for each set of parameters, or ask once with GROUP BY",
@@ -87,20 +80,7 @@ class Cursor:
         return self._take(None)
 
     def _take(self, limit: int | None) -> list[Row]:
-        """The next rows. An error leaves the position where it was, so that rows are never skipped in silence."""
-        table = self._answered().table
-        position, end = self._row_number, table.num_rows
-        if limit is not None:
-            end = min(end, position + limit)
-        rows: list[Row] = []
-        while position < end:
-            if not self._buffer_start <= position < self._buffer_start + len(self._buffer):
-                self._buffer, self._buffer_start = _python_rows(table.slice(position, _ROWS_AT_A_TIME)), position
-            offset = position - self._buffer_start
-            rows += self._buffer[offset : offset + end - position]
-            position = self._row_number + len(rows)
-        self._row_number = position
-        return rows
+        return self._answered().take(limit)
 
     def __iter__(self) -> Iterator[Row]:
         self._answered()
@@ -115,43 +95,44 @@ class Cursor:
     @property
     def description(self) -> tuple[ColumnDescription, ...] | None:
         """One 7-tuple per column of the result; ``None`` when nothing has been executed."""
-        if self._result is None:
+        if self._executed is None:
             return None
-        return tuple(_description(n, t) for n, t in zip(self._result.names, self._result.types, strict=True))
+        result = self._executed.result
+        return tuple(_description(n, t) for n, t in zip(result.names, result.types, strict=True))
 
     @property
     def rowcount(self) -> int:
         """Rows of the result (public), -1 when nothing has been executed."""
-        return -1 if self._result is None else int(self._result.table.num_rows)
+        return -1 if self._executed is None else int(self._executed.result.table.num_rows)
 
     @property
     def rownumber(self) -> int | None:
         """Index of the next row, from 0; ``None`` when nothing has been executed."""
-        return None if self._result is None else self._row_number
+        return None if self._executed is None else self._executed.position
 
     @property
     def answers(self) -> tuple[Answer, ...]:
         """One entry per released number, in row order: value, error, interval, source, certified, charged."""
-        return self._answered().answers
+        return self.result.answers
 
     @property
     def result(self) -> Result:
         """The released table with its answers by column."""
-        return self._answered()
+        return self._answered().result
 
     @property
     def explanation(self) -> Explanation:
         """The plan of the executed statement as it stands now: an equal question would be free."""
-        self._answered()
-        return self._session().explain(*self._statement)
+        executed = self._answered()
+        return self._session().explain(executed.operation, executed.parameters)
 
     def to_arrow_table(self) -> pa.Table:
         """The whole result, whatever has been fetched of it."""
-        return self._answered().table
+        return self.result.table
 
     def df(self) -> "pandas.DataFrame":
         """The whole result as a pandas DataFrame."""
-        table = self._answered().table
+        table = self.result.table
         try:
             import pandas
         except ImportError:
@@ -165,7 +146,7 @@ class Cursor:
 
     def pl(self) -> "polars.DataFrame":
         """The whole result as a polars DataFrame."""
-        table = self._answered().table
+        table = self.result.table
         try:
             from polars import DataFrame
         except ImportError:
@@ -178,7 +159,7 @@ class Cursor:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The whole result as an Arrow stream (the Arrow PyCapsule interface)."""
-        return self._answered().table.__arrow_c_stream__(requested_schema)
+        return self.result.table.__arrow_c_stream__(requested_schema)
 
     def setinputsizes(self, sizes: Sequence[object]) -> None:
         """Does nothing: parameters are bound as values (PEP 249)."""
@@ -190,7 +171,7 @@ class Cursor:
 
     def close(self) -> None:
         """Forget the result; the cursor cannot be used any more. Idempotent."""
-        self._forget()
+        self._executed = None
         self._closed = True
 
     def __enter__(self) -> Self:
@@ -207,11 +188,39 @@ class Cursor:
             raise InterfaceError("the cursor is closed", hint="take a new one with con.cursor()")
         return self._connection.session
 
-    def _answered(self) -> Result:
+    def _answered(self) -> "_Executed":
         self._session()
-        if self._result is None:
+        if self._executed is None:
             raise InterfaceError("there is no result to fetch", hint="call cursor.execute(...) first")
-        return self._result
+        return self._executed
+
+
+class _Executed:
+    """One statement, its result, and how far its rows were fetched; ``position`` is the index of the next row."""
+
+    def __init__(self, operation: str, parameters: Parameters, result: Result) -> None:
+        self.operation = operation
+        self.parameters = parameters
+        self.result = result
+        self.position = 0
+        self._buffer: list[Row] = []
+        self._buffer_start = 0
+
+    def take(self, limit: int | None) -> list[Row]:
+        """The next rows. An error leaves the position where it was, so that rows are never skipped in silence."""
+        table = self.result.table
+        position, end = self.position, table.num_rows
+        if limit is not None:
+            end = min(end, position + limit)
+        rows: list[Row] = []
+        while position < end:
+            if not self._buffer_start <= position < self._buffer_start + len(self._buffer):
+                self._buffer, self._buffer_start = _python_rows(table.slice(position, _ROWS_AT_A_TIME)), position
+            offset = position - self._buffer_start
+            rows += self._buffer[offset : offset + end - position]
+            position = self.position + len(rows)
+        self.position = position
+        return rows
 
 
 def _python_rows(table: pa.Table) -> list[Row]:
@@ -238,13 +247,13 @@ def _description(name: str, type_code: str) -> ColumnDescription:
 def _check_statement(operation: object, parameters: object) -> None:
     if not isinstance(operation, str):
         raise ProgrammingError("a statement is a string", hint='call execute("SELECT COUNT(*) FROM ...")')
-    if parameters is None or isinstance(parameters, Mapping):
-        return
-    if isinstance(parameters, str | bytes | bytearray) or not isinstance(parameters, Sequence):
-        raise ProgrammingError(
-            "parameters are a list or tuple for ?, a dict for $name",
-            hint="write execute(sql, [30]), also for one value",
-        )
+    match parameters:
+        case None | [*_] | {}:  # strings and bytes are no sequences here
+            return
+    raise ProgrammingError(
+        "parameters are a list or tuple for ?, a dict for $name",
+        hint="write execute(sql, [30]), also for one value",
+    )
 
 
 def _need(package: str) -> NoReturn:
