@@ -73,6 +73,8 @@ class Axis:
         """Weights of the parts, or ``None`` when ``weights`` (the columns' shape) are not constant on a part."""
         if self.difference:
             return None
+        if self.is_cells:
+            return weights.reshape(-1)
         flat, labels = weights.reshape(-1), self.labels.reshape(-1)
         out = np.zeros(self.size, dtype=np.int64)
         out[labels] = flat
@@ -164,11 +166,29 @@ class Measurement:
                 full[self.key_index[key]] = weights
             out = out if full is None else out * full
         for factor in query.factors:
-            weights = self._spread(self._axes_of(factor.columns), factor)
+            weights = self._over_axes(factor)
             if weights is None:
                 return None
             out = out * weights.reshape((1,) * lead + weights.shape)
         return out
+
+    def _over_axes(self, factor: Factor) -> Weights | None:
+        """``_spread``, where a column that has an axis of its own needs no search."""
+        found = self._own_axis.get(factor.columns)
+        if found is None:
+            return self._spread(self._axes_of(factor.columns), factor)
+        position, shape = found
+        coarse = self.axes[position].coarse_weights(factor.weights)
+        return None if coarse is None else coarse.reshape(shape)
+
+    @cached_property
+    def _own_axis(self) -> dict[tuple[str, ...], tuple[int, tuple[int, ...]]]:
+        """By the columns of each axis over one: its position, and the shape of its parts' weights beside the others."""
+        return {
+            a.columns: (i, tuple(a.size if j == i else 1 for j in range(len(self.axes))))
+            for i, a in enumerate(self.axes)
+            if len(a.columns) == 1
+        }
 
     def _axes_of(self, columns: tuple[str, ...]) -> list[int]:
         return [i for i, a in enumerate(self.axes) if not set(columns).isdisjoint(a.columns)]
