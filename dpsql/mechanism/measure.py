@@ -1,7 +1,6 @@
 """A measurement: a private contingency with discrete Gaussian noise on every cell.
 
-All released counts come from this one function, for whatever purpose they are measured, so that one audit covers them
-all.
+All noisy counts come from this one function, for whatever purpose they are measured, so that one audit covers them all.
 """
 
 from fractions import Fraction

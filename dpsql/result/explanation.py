@@ -1,7 +1,7 @@
 """The public plan of a statement: what it would ask, from where it would be answered, what it could charge at most.
 
-An analyst can ask what a question would cost before asking it. That answer is public, so it has a type of its own,
-which no engine can fill.
+An analyst can ask what a question would cost before asking it. The answer is public and made without data; a type of
+its own keeps it apart from released numbers.
 """
 
 from dataclasses import dataclass
