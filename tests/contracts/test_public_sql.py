@@ -1,15 +1,13 @@
-"""The locked DuckDB keeps the contract; its caches, threads and watchdog."""
+"""The locked DuckDB keeps the contract; its caches and threads."""
 
 import threading
 from collections.abc import Callable
-from time import monotonic, sleep
 
 import pyarrow as pa
 import pytest
 
 from dpsql.errors import InterfaceError, UnsupportedQuery
-from dpsql.public import DuckDbPublicSql, deadline, locked_duckdb
-from dpsql.public.deadline import Deadline
+from dpsql.public import DuckDbPublicSql, locked_duckdb
 from dpsql.sql.public_sql import GridColumn, PublicSql
 from tests.contracts.public_sql_contract import AGE, PublicSqlContract, public_table
 
@@ -25,8 +23,7 @@ def test_domain_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for turn in range(10):
         columns = [GridColumn(f"c{turn + i}", "BIGINT", (1, 2)) for i in range(5)]
         assert sql.truth(columns, [f"c{turn} = 1"])[0].sum() == 16
-    tables = sql._connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall()
-    assert tables == [(3,)]
+    assert sql.run("SELECT count(*) AS n FROM duckdb_tables()", {}).to_pydict() == {"n": [3]}
 
 
 def test_predicates_are_asked_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,41 +67,3 @@ def test_threads_share_one_connection() -> None:
     for t in threads:
         t.join()
     assert not failures
-
-
-class TestDeadline:
-    def watchdogs(self) -> list[threading.Thread]:
-        return [t for t in threading.enumerate() if t.name == "dpsql-deadline"]
-
-    def test_short_work_is_left_alone_and_long_work_is_not(self) -> None:
-        interrupts: list[float] = []
-        limit = Deadline(0.15, lambda: interrupts.append(monotonic()))
-        for _ in range(20):
-            with limit.limit():
-                sleep(0.02)
-        assert not interrupts
-        with limit.limit():
-            sleep(0.4)
-        assert interrupts
-
-    def test_the_watchdog_ends_when_idle_and_comes_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(deadline, "IDLE", 0.1)
-        limit = Deadline(9, lambda: None)
-        for _ in range(2):
-            with limit.limit():
-                assert limit._thread is not None
-            until = monotonic() + 5
-            while limit._thread is not None and monotonic() < until:
-                sleep(0.02)
-            assert limit._thread is None
-
-    def test_a_forgotten_connection_leaves_no_watchdog(self) -> None:
-        before = len(self.watchdogs())
-        limit = Deadline(9, lambda: None)
-        with limit.limit():
-            assert len(self.watchdogs()) > 0
-        thread = limit._thread
-        del limit
-        assert thread is not None
-        thread.join(5)
-        assert not thread.is_alive() and len(self.watchdogs()) <= before + 1

@@ -82,7 +82,7 @@ class TextIndex:
             self._number_strings()
         counts = self._counts[frozenset()].counts
         numbers: dict[bytes | None, int] = self._numbers  # type: ignore[assignment]  # one text column
-        named = ((_valid(string), number) for string, number in numbers.items())
+        named = ((as_key(string), number) for string, number in numbers.items())
         return key_counts({string: int(counts[number]) for string, number in named if string is not None})
 
     def _narrowest(self, columns: tuple[str, ...]) -> SparseCounts | None:
@@ -153,8 +153,12 @@ def _bytes(value: object) -> bytes | None:
     return None if value is None else bytes(value)  # type: ignore[call-overload]  # bytes-like
 
 
-def _valid(string: bytes | None) -> str | None:
-    """``None`` also for what is no UTF-8: no key can name it, and an error would quote it."""
+def as_key(string: bytes | None) -> str | None:
+    """The string that a key names; ``None`` also for what is no UTF-8: no key can name it, and an error would quote it.
+
+    >>> as_key(b"\\xff"), as_key("Žába".encode())
+    (None, 'Žába')
+    """
     if string is None:
         return None
     try:

@@ -3,7 +3,6 @@
 import pytest
 
 from dpsql.domain import BooleanDomain, Prefix, TableDomain, TextDomain
-from dpsql.engine.duckdb.text_index import _valid
 from dpsql.errors import PolicyError
 
 
@@ -20,8 +19,3 @@ def test_a_declared_column_cannot_have_the_name_of_a_prefix() -> None:
         TableDomain("t", (TextDomain("a", (1,)), BooleanDomain("A[:1]")))
     assert caught.value.path == "tables.t.columns.a[:1]" and caught.value.hint
     TableDomain("t", (TextDomain("a", (1,)), BooleanDomain("a[:2]")))
-
-
-def test_what_is_no_utf8_has_no_key() -> None:
-    assert _valid("Žába".encode()) == "Žába"
-    assert _valid(b"\xff") is None and _valid(b"\xed\xa0\x80") is None and _valid(None) is None

@@ -9,6 +9,8 @@ import pytest
 from dpsql.domain import BooleanDomain, CategoryDomain, IntegerDomain, NumberDomain, TableDomain
 from dpsql.engine.duckdb import DuckDbEngine, coded_rows
 from dpsql.engine.duckdb import engine as duckdb_engine
+from dpsql.engine.duckdb.coded_rows import CodedRows
+from dpsql.errors import EngineError
 from tests.contracts.engine_contract import policy_of
 
 COLUMNS = (
@@ -51,14 +53,19 @@ def test_codes_count_as_scans_do(database: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_table_that_is_too_large_is_scanned(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coded_rows, "CODED_BYTES", 1000)
+    read: list[CodedRows | None] = []
+    original = CodedRows.read
+    monkeypatch.setattr(CodedRows, "read", lambda *given: read.append(original(*given)) or read[-1])
     engine = DuckDbEngine(database, policy_of(TableDomain("people", COLUMNS)))
     assert int(engine.contingency("people", ("member", "age")).reveal().sum()) > 2900
-    assert engine._coded == {"people": None}
+    assert read == [None]
 
 
 def test_nothing_is_kept_after_close(database: Path) -> None:
     engine = DuckDbEngine(database, policy_of(TableDomain("people", COLUMNS)))
     engine.contingency("people", ("member",))
-    assert engine._coded["people"] is not None
+    engine.contingency("people", ("age",))  # from coded rows, without another scan
     engine.close()
-    assert not engine._coded
+    for scope in (("member",), ("age", "member")):
+        with pytest.raises(EngineError, match="closed"):
+            engine.contingency("people", scope)

@@ -24,6 +24,7 @@ from dpsql.engine import Rules
 from dpsql.engine.contingencies import Contingencies
 from dpsql.engine.duckdb import DuckDbEngine, text_index
 from dpsql.engine.duckdb import engine as duckdb_engine
+from dpsql.engine.duckdb.reader import Reader
 from dpsql.errors import EngineError, Error, PolicyError
 from dpsql.policy import Policy
 from tests.contracts.engine_contract import policy_of
@@ -66,14 +67,18 @@ class TestOpening:
         assert int(engine.contingency("adults", ()).reveal()) == 664
         assert engine.public_table("zips").to_pydict() == {"zip": [1]}
 
-    def test_the_file_is_opened_read_only_and_locked(self, database: Path) -> None:
-        engine = DuckDbEngine(str(database), policy_of(PEOPLE))
+    def test_the_file_is_opened_read_only_and_locked(self, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        opened: list[duckdb.DuckDBPyConnection] = []
+        original = duckdb_engine.open_read_only
+        monkeypatch.setattr(duckdb_engine, "open_read_only", lambda path: opened.append(original(path)) or opened[-1])
+        DuckDbEngine(str(database), policy_of(PEOPLE))
+        (connection,) = opened
         with pytest.raises(duckdb.Error):
-            engine._reader._connection.execute("DELETE FROM people")
+            connection.execute("DELETE FROM people")
         with pytest.raises(duckdb.Error):
-            engine._reader._connection.execute("SELECT * FROM read_csv('/etc/hostname')")
+            connection.execute("SELECT * FROM read_csv('/etc/hostname')")
         with pytest.raises(duckdb.Error):
-            engine._reader._connection.execute("SET enable_external_access = true")
+            connection.execute("SET enable_external_access = true")
 
     def test_what_cannot_be_opened_is_told_apart(self, tmp_path: Path, database: Path) -> None:
         junk = tmp_path / "junk.duckdb"
@@ -234,8 +239,8 @@ class TestCaches:
     def test_one_scan_serves_a_small_universe(self, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         engine = DuckDbEngine(database, policy_of(PEOPLE))
         scans: list[str] = []
-        original = engine._reader.integers
-        monkeypatch.setattr(engine._reader, "integers", lambda what, sql: scans.append(sql) or original(what, sql))
+        original = Reader.integers
+        monkeypatch.setattr(Reader, "integers", lambda own, what, sql: scans.append(sql) or original(own, what, sql))
         for scope in (("age",), (), ("member", "age"), ("member",), ("age",)):
             engine.contingency("people", scope)
         assert len(scans) == 1
@@ -264,11 +269,14 @@ class TestCaches:
         cache.put("t", ("d",), np.ones(50, dtype=np.int64))
         assert cache.get("t", ("c",)) is not None
 
-    def test_a_lookup_costs_its_support(self, owner: duckdb.DuckDBPyConnection) -> None:
+    def test_a_lookup_costs_its_support(
+        self, owner: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """No statement is run by a repeated question: neither rows nor strings are scanned."""
         engine = DuckDbEngine(owner, policy_of(PEOPLE))
         engine.keyed_counts("people", ("name",), (("n1",),), ("age",))
-        engine._reader.close()
+        for question in ("rows", "arrays", "integers", "arrow"):
+            monkeypatch.setattr(Reader, question, None)
         assert engine.keyed_counts("people", ("name",), (("n2",), ("n3",)), ("age",)).reveal().sum() == 4
         assert engine.keyed_counts("people", ("name",), (("n2",),), ()).reveal().tolist() == [2]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.ledger import SqliteLedger, Totals
+from dpsql.ledger import SqliteLedger, Totals, answer_store
 from dpsql.result import Answer
 from tests.contracts.ledger_contract import EASY, HEADER, PAID, any_cost
 
@@ -127,9 +127,9 @@ def test_no_place_for_the_file(path: Path) -> None:
         assert ledger.lookup("q") == EASY
 
 
-def test_locked_by_another_costs_nothing(path: Path) -> None:
+def test_locked_by_another_costs_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_store, "_TIMEOUT", 0.01)
     with SqliteLedger.open(path, HEADER) as ledger:
-        ledger._store._file.execute("PRAGMA busy_timeout = 10")
         connection = sqlite3.connect(answers_file(path), isolation_level=None)
         connection.execute("BEGIN IMMEDIATE")
         ledger.remember((f"q{i}", number(i)) for i in range(300))

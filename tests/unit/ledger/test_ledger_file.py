@@ -7,11 +7,13 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dpsql.errors import LedgerError
-from dpsql.ledger import SqliteLedger, Totals
+from dpsql.ledger import SqliteLedger, Totals, opening
+from dpsql.ledger.sqlite_file import SqliteFile
 from tests.contracts.ledger_contract import EASY, HEADER, PAID, any_cost
 
 NOBODY = 65534
@@ -101,10 +103,18 @@ def test_only_the_owner_can_read(tmp_path: Path) -> None:
     assert {"a.ledger", "a.ledger-wal", "a.ledger.answers"} <= set(modes)
 
 
-def test_settings_are_durable(path: Path) -> None:
-    with SqliteLedger.open(path, HEADER) as ledger:
-        assert ledger._file.one("PRAGMA synchronous") == (2,)
-        assert ledger._file.one("PRAGMA journal_mode") == ("wal",)
+def test_settings_are_durable(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[SqliteFile] = []
+
+    def noted(path: Path, **settings: Any) -> SqliteFile:
+        opened.append(SqliteFile(path, **settings))
+        return opened[-1]
+
+    monkeypatch.setattr(opening, "SqliteFile", noted)
+    with SqliteLedger.open(path, HEADER):
+        (file,) = opened
+        assert file.one("PRAGMA synchronous") == (2,)
+        assert file.one("PRAGMA journal_mode") == ("wal",)
 
 
 def test_close_leaves_no_litter(path: Path) -> None:

@@ -1,5 +1,6 @@
 """What an interrupt leaves behind in a ledger: nothing counted twice, no lock kept, nothing that cannot be closed."""
 
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -7,9 +8,10 @@ from typing import Any
 import pytest
 
 from dpsql.errors import LedgerError
-from dpsql.ledger import SqliteLedger, Totals
+from dpsql.ledger import SqliteLedger, Totals, opening
 from dpsql.ledger.balance import Balance
 from dpsql.ledger.holder import is_alive
+from dpsql.ledger.sqlite_file import SqliteFile, Synchronous
 from tests.contracts.ledger_contract import HEADER, any_cost
 
 
@@ -19,7 +21,21 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def mine(path: Path) -> Iterator[SqliteLedger]:
+def files(monkeypatch: pytest.MonkeyPatch) -> list[SqliteFile]:
+    """The SQLite files of ledgers, in the order in which they were opened."""
+    opened: list[SqliteFile] = []
+
+    class Noted(SqliteFile):
+        def __init__(self, path: Path | None, *, synchronous: Synchronous, busy_timeout: float) -> None:
+            super().__init__(path, synchronous=synchronous, busy_timeout=busy_timeout)
+            opened.append(self)
+
+    monkeypatch.setattr(opening, "SqliteFile", Noted)
+    return opened
+
+
+@pytest.fixture
+def mine(path: Path, files: list[SqliteFile]) -> Iterator[SqliteLedger]:
     with SqliteLedger.open(path, HEADER) as ledger:
         yield ledger
 
@@ -73,12 +89,15 @@ def test_an_interrupt_while_the_holder_locks_leaves_it_alive_and_able_to_die(
         with pytest.raises(KeyboardInterrupt):
             mine.reserve(10, any_cost, {"burn": 3})
     number = mine.reserve(10, any_cost, {"burn": 3})
-    assert is_alive(path, mine._holder.name)
+    with sqlite3.connect(path) as events:
+        ((holder,),) = events.execute("SELECT DISTINCT holder FROM events")
+    events.close()
+    assert is_alive(path, holder)
     other.settle(None, dead=True)
     assert other.totals() == Totals(0, 10)
     mine.free(number)
     mine.close()
-    assert not is_alive(path, mine._holder.name)
+    assert not is_alive(path, holder)
 
 
 def test_a_session_that_could_not_read_is_dead_for_others(
@@ -90,7 +109,7 @@ def test_a_session_that_could_not_read_is_dead_for_others(
         raise OSError(5, "broken")
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(mine._file), "data_version", broken)
+        patch.setattr(SqliteFile, "data_version", broken)
         with pytest.raises(LedgerError):
             mine.events()
     other.settle(None, dead=True)
@@ -99,8 +118,10 @@ def test_a_session_that_could_not_read_is_dead_for_others(
         mine.totals()
 
 
-def test_a_transaction_that_an_interrupt_left_open_is_rolled_back(mine: SqliteLedger, other: SqliteLedger) -> None:
-    mine._file.begin()
+def test_a_transaction_that_an_interrupt_left_open_is_rolled_back(
+    mine: SqliteLedger, other: SqliteLedger, files: list[SqliteFile]
+) -> None:
+    files[0].begin()
     assert other.totals() == Totals(0, 0)
     with pytest.raises(LedgerError, match="locked"):
         other.reserve(1, any_cost, {})
