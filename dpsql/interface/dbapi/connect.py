@@ -1,7 +1,7 @@
 """``dpsql.connect``: finds the policy and the ledger, and opens engine, ledger and session in this order.
 
-A wrong order would open a budget before it is known what it protects: rules first, then rows, then the record of what
-was spent.
+A wrong order would open a budget before it is known what it protects: first the rules, the policy's and those that the
+ledger was begun under, then the rows, then the record of what was spent.
 """
 
 from contextlib import ExitStack
