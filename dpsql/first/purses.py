@@ -8,18 +8,19 @@ from dpsql.errors import BudgetExhausted
 from dpsql.first.touch import FirstTouch
 from dpsql.ledger.event import Totals
 from dpsql.ledger.protocol import Ledger
+from dpsql.planning import Payment
 
 
 class Purses:
     """Units and shares of one session; ``own``, 0 or 1, are hard rounds that the session itself keeps in reserve.
 
-    ``touches``: the first touches of each table; ``question_units``: what one question costs, 0 in a plan with models.
+    ``touches``: the first touches of each table; ``payment``: what buys an answer that no model gives.
     """
 
     def __init__(
-        self, plan: Plan, ledger: Ledger, touches: Mapping[str, Iterable[FirstTouch]], question_units: int
+        self, plan: Plan, ledger: Ledger, touches: Mapping[str, Iterable[FirstTouch]], payment: Payment
     ) -> None:
-        self.question_units = question_units
+        self.payment = payment
         self._plan = plan
         self._accountant = Accountant.of(plan)
         self._ledger = ledger
@@ -57,19 +58,14 @@ class Purses:
         """Units for row counts and first measurements that are not made, those under way included."""
         return self.unbegun() + sum(touch.under_way_units() for touch in self._all())
 
-    def hard_rounds_left(self, own: int) -> int:
-        """Hard rounds that the budget still covers, the one held in reserve included."""
-        if self._plan.hard_rounds == 0:
+    def payments_left(self, own: int) -> int:
+        """How many hard rounds or planned questions the budget still covers, the one held in reserve included."""
+        payment = self.payment
+        if payment.number == 0:
             return 0
         totals = self._without(own)
-        tests = self._plan.hard_rounds - totals.tested - totals.testing
-        return max(0, min(self._free(totals) // self._plan.measure_cost, tests))
-
-    def questions_left(self) -> int:
-        """Questions that the budget still gives noise of their own; 0 in a plan with models."""
-        if self.question_units == 0:
-            return 0
-        return max(0, min(self._free(self._ledger.totals()) // self.question_units, self._plan.questions))
+        left = payment.number - payment.tests * (totals.tested + totals.testing)
+        return max(0, min(self._free(totals) // payment.noise_units, left))
 
     def _all(self) -> Iterator[FirstTouch]:
         return (touch for touches in self._touches.values() for touch in touches)
@@ -97,14 +93,13 @@ class Purses:
         share, plan = self._plan.epsilon_share, self._plan
         spent = {p: sum(t.spent for t in self._all() if t.purpose == p) for p in _NAMES}
         planned = {p: sum(t.planned_units for t in self._all() if t.purpose == p) for p in _NAMES}
-        questions = plan.questions * self.question_units
+        payment = self.payment
         paid = max(0, self._ledger.totals().spent - sum(spent.values()))
-        # what rounding leaves of the releases counts with the row counts
-        planned[_ROW_COUNT] = plan.release_budget - questions - sum(planned.values()) + planned[_ROW_COUNT]
+        # what rounding leaves counts with the row counts
+        planned[_ROW_COUNT] += plan.total_units - payment.number * payment.units - sum(planned.values())
         rows = {name: (share(spent[p]), share(planned[p])) for p, name in _NAMES.items() if planned[p]}
-        own = (share(paid), share(questions if plan.questions else plan.hard_rounds * plan.hard_cost))
         last = rows.pop(_NAMES[_ROW_COUNT], (share(spent[_ROW_COUNT]), 0.0))
-        rows["questions" if plan.questions else "hard rounds"] = own
+        rows[payment.purse] = (share(paid), share(payment.number * payment.units))
         rows[_NAMES[_ROW_COUNT]] = last
         return tuple((name, *both) for name, both in rows.items())
 

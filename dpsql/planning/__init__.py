@@ -4,14 +4,18 @@ from dpsql.planning.contingencies import PlannedContingency, planned_contingenci
 from dpsql.planning.forecast import Forecast
 from dpsql.planning.outlook import forecast, outlook
 from dpsql.planning.plans import make_plan
+from dpsql.planning.shares import Payment, Shares
 from dpsql.planning.strings import TextStart
-from dpsql.planning.table_plan import Basis, Share, TablePlan, Way, plan_tables
+from dpsql.planning.table_plan import Share, TablePlan, plan_tables
+from dpsql.planning.ways import Basis, Way
 
 __all__ = [
     "Basis",
     "Forecast",
+    "Payment",
     "PlannedContingency",
     "Share",
+    "Shares",
     "TablePlan",
     "TextStart",
     "Way",

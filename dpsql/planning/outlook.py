@@ -2,7 +2,8 @@
 
 from dpsql.confidence import error_bound
 from dpsql.planning.forecast import NOMINAL_ROWS, Forecast, half_width
-from dpsql.planning.table_plan import TablePlan, Way
+from dpsql.planning.table_plan import TablePlan
+from dpsql.planning.ways import Way
 from dpsql.result import TableOutlook
 
 HISTOGRAM = "one histogram"
@@ -33,7 +34,7 @@ def outlook(plan: TablePlan, foreseen: Forecast | None) -> TableOutlook:
             return TableOutlook(plan.name, _words(plan, foreseen), float(half_width(foreseen.typical_sd)))
         case Way.KEYS:
             error = float(max(half_width(float(s.count_sigma)) for s in plan.texts.values()))
-        case _:
+        case Way.NET | Way.CONTINGENCIES | Way.LOCAL:
             return TableOutlook(plan.name, plan.way.value, float(plan.bound) if plan.net.hard_rounds else None)
     return TableOutlook(plan.name, plan.way.value, error)
 

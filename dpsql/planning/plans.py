@@ -10,17 +10,11 @@ from math import comb, sqrt
 from dpsql.accounting import Plan, calibrate
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import strategy_named
-from dpsql.planning.contingencies import ONE_WAY_SHARE, is_narrow
+from dpsql.planning.contingencies import ONE_WAY_SHARE
 from dpsql.planning.forecast import Forecast, own_noise_is_better
 from dpsql.planning.sensitivity import contingency_l2_squared, measures_differences, query_sensitivity
-from dpsql.planning.shares import (
-    ROW_COUNT_SHARE,
-    Shares,
-    has_start,
-    has_text_start,
-    has_warm_start,
-    private_row_counts,
-)
+from dpsql.planning.shares import ROW_COUNT_SHARE, Shares, private_row_counts
+from dpsql.planning.ways import Way, model_way
 from dpsql.policy import Policy
 
 HARD_ROUNDS = 20
@@ -68,14 +62,16 @@ def _own_noise_plan(policy: Policy) -> Plan | None:
 
 def _model_sd(plan: Plan, policy: Policy, table: TableDomain) -> float:
     """Sd (counts) foreseen for a typical question; without a warm start that of a paid answer."""
-    if has_warm_start(policy, table):
-        precision = Shares(plan, policy).precision(table)
-        return Forecast(table, precision, differences=measures_differences(policy)).typical_sd
-    return float(plan.for_sensitivity(query_sensitivity(table), contingency_l2_squared(policy, table)).sigma)
+    match model_way(policy, table):
+        case Way.CONTINGENCIES | Way.LOCAL:
+            precision = Shares(plan, policy).precision(table)
+            return Forecast(table, precision, differences=measures_differences(policy)).typical_sd
+        case Way.OWN | Way.KEYS | Way.NET:
+            return float(plan.for_sensitivity(query_sensitivity(table), contingency_l2_squared(policy, table)).sigma)
 
 
 def _model_plan(policy: Policy) -> Plan:
-    if any(has_start(policy, table) for table in policy.tables):
+    if {model_way(policy, table) for table in policy.tables} != {Way.NET}:
         return _warm_plan(policy)
     privacy, mechanism = policy.privacy, policy.mechanism
     return calibrate(
@@ -90,7 +86,7 @@ def _model_plan(policy: Policy) -> Plan:
 def _warm_plan(policy: Policy) -> Plan:
     privacy, chosen = policy.privacy, policy.mechanism.hard_rounds
     share = float(policy.mechanism.warm_start)
-    purse = privacy.delta * DELTA_SHARE if any(has_text_start(policy, t) for t in policy.tables) else Fraction(0)
+    purse = privacy.delta * DELTA_SHARE if any(t.text for t in policy.tables) else Fraction(0)
     for rounds in WARM_HARD_ROUNDS if chosen is None else (chosen,):
         plan = calibrate(
             privacy.epsilon,
@@ -116,10 +112,9 @@ def _releases(policy: Policy) -> int:
 
 def _threshold_is_high(plan: Plan, policy: Policy, table: TableDomain) -> bool:
     """Whether noise of a wide table's pairs alone will hardly ever make a test hard (mechanism: theta >= 5 sd)."""
-    if not has_warm_start(policy, table) or is_narrow(table):
+    if model_way(policy, table) is not Way.LOCAL:
         return True
-    l2_squared = contingency_l2_squared(policy, table)
     pairs = comb(len(table.varied), 2)
     precision = Shares(plan, policy).precision(table) * (1.0 - ONE_WAY_SHARE) / pairs
-    net = plan.for_sensitivity(query_sensitivity(table), l2_squared)
+    net = plan.for_sensitivity(query_sensitivity(table), contingency_l2_squared(policy, table))
     return net.threshold(policy.privacy.planned_queries, WARM_FALSE_ALARMS) >= THRESHOLD / sqrt(precision)

@@ -6,14 +6,12 @@ ledger or mechanism (an import contract): a plan that cannot look at data does n
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 
 from dpsql.accounting import Net, Plan
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import MakeHypothesis, Strategy, strategy_named
-from dpsql.planning.contingencies import is_narrow
 from dpsql.planning.plans import WARM_FALSE_ALARMS
 from dpsql.planning.sensitivity import (
     contingency_l2_squared,
@@ -21,8 +19,9 @@ from dpsql.planning.sensitivity import (
     query_sensitivity,
     row_count_is_public,
 )
-from dpsql.planning.shares import Shares, has_warm_start
+from dpsql.planning.shares import Shares
 from dpsql.planning.strings import TextStart, text_starts
+from dpsql.planning.ways import Basis, Way
 from dpsql.policy import Policy
 from dpsql.query import LinearQuery
 
@@ -31,28 +30,6 @@ FALSE_ALARMS = 0.5
 the model sooner."""
 ACCURATE = 2.0
 """After a warm start: a measurement answers when its noise is at most twice that of one count for the whole budget."""
-
-
-class Way(Enum):
-    """How a table's questions are answered."""
-
-    OWN = "noise for each question"
-    CONTINGENCIES = "contingencies + net"
-    """Few cells: contingencies of few columns, or one of all, fitted as one tensor."""
-    LOCAL = "local models + net"
-    """Many cells: single columns and pairs, and a model for each set of columns that is asked about."""
-    KEYS = "frequent strings + net"
-    """Nothing but text columns is worth measuring first."""
-    NET = "net"
-    """Nothing is measured first: the test guards a model that begins uniform."""
-
-
-class Basis(Enum):
-    """What the answer to one query rests on."""
-
-    OWN = "a release of its own"
-    START = "what is measured first"
-    NET = "the test alone"
 
 
 @dataclass(frozen=True)
@@ -122,7 +99,7 @@ class TablePlan:
                 return Basis.OWN
             case Way.CONTINGENCIES | Way.LOCAL if query.keyed is None:
                 return Basis.START
-            case _:
+            case Way.CONTINGENCIES | Way.LOCAL | Way.KEYS | Way.NET:
                 return Basis.START if query.keyed is not None and self.texts else Basis.NET
 
 
@@ -144,8 +121,7 @@ def plan_tables(plan: Plan, policy: Policy) -> dict[str, TablePlan]:
 def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
     plan, policy = shares.plan, shares.policy
     l2_squared, planned = contingency_l2_squared(policy, table), policy.privacy.planned_queries
-    texts = {} if plan.questions else text_starts(shares, table)
-    way = _way(plan, policy, table, texts)
+    way = shares.way(table)
     net = plan.for_sensitivity(query_sensitivity(table), l2_squared)
     public = row_count_is_public(policy, table)
     theta = net.threshold(planned, _false_alarms(way)) if net.hard_rounds else 0
@@ -162,19 +138,11 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
         warm_units=shares.contingencies(table),
         precision=shares.precision(table),
         differences=measures_differences(policy),
-        texts=texts,
-        question=_share(plan, shares.question, l2_squared) if plan.questions else Share(),
+        texts=text_starts(shares, table),
+        question=_share(plan, shares.question, l2_squared) if way is Way.OWN else Share(),
         accurate=ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared)),
         error_factor=float(policy.mechanism.error_factor),
     )
-
-
-def _way(plan: Plan, policy: Policy, table: TableDomain, texts: Mapping[str, TextStart]) -> Way:
-    if plan.questions:
-        return Way.OWN
-    if has_warm_start(policy, table):
-        return Way.CONTINGENCIES if is_narrow(table) else Way.LOCAL
-    return Way.KEYS if texts else Way.NET
 
 
 def _false_alarms(way: Way) -> float:

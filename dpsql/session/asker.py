@@ -24,7 +24,7 @@ from dpsql.hypothesis import Measurement, TableModel
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, public_total, two_sided
 from dpsql.memo import Memo
-from dpsql.planning import Basis, plan_tables
+from dpsql.planning import Basis, Shares, plan_tables
 from dpsql.policy import Policy
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
@@ -48,8 +48,8 @@ class Asker:
         plans = plan_tables(plan, policy)
         self._fold = LedgerFold(plans, ledger)
         self.states = self._fold.states
-        question_units = max(p.question.units for p in plans.values())
-        self.purses = Purses(plan, ledger, self._fold.touches, question_units)
+        self.payment = Shares(plan, policy).payment
+        self.purses = Purses(plan, ledger, self._fold.touches, self.payment)
         self._bench = Bench(plan, engine, ledger, entropy)
         self._turns = Turns(plan, ledger, self.purses, self._follow, self._settle)
         self._ledger = ledger
@@ -102,26 +102,17 @@ class Asker:
         """Hard rounds that the session itself keeps in reserve: 0 or 1."""
         return int(self._reservation is not None)
 
-    def hard_rounds_left(self) -> int:
-        """Hard rounds that the budget still covers, the one held in reserve included."""
-        return self.purses.hard_rounds_left(self._own)
-
     def remaining_share(self) -> float:
         """Epsilon not spent yet, reservations of other processes taken off."""
         return self.purses.remaining_share(self._own)
 
     def payments_left(self) -> int:
         """How often the budget still pays: for hard rounds, or for questions with noise of their own."""
-        return self.purses.questions_left() if self.plan.questions else self.hard_rounds_left()
+        return self.purses.payments_left(self._own)
 
     def payment_share(self) -> float:
         """What one such payment charges, in epsilon."""
-        return self.plan.epsilon_share(self.purses.question_units if self.plan.questions else self.plan.hard_cost)
-
-    @property
-    def payment_name(self) -> str:
-        """What such a payment is for."""
-        return "planned question" if self.plan.questions else "hard round"
+        return self.plan.epsilon_share(self.payment.units)
 
     def check(self, missing: Sequence[LinearQuery]) -> None:
         """BudgetExhausted unless the row counts of the tables can be paid, and with "refuse" all of the statement.
@@ -132,12 +123,11 @@ class Asker:
             check_row_count(self.states[name].touches.row_count, self._bench, self._turns)
         if self.policy.mechanism.when_spent == "refuse":
             worst = sum(r.payments for r in self.routes(missing))
-            tests = 0 if self.plan.questions else worst
-            cost = worst * (self.purses.question_units if self.plan.questions else self.plan.hard_cost)
+            cost, tests = worst * self.payment.units, worst * self.payment.tests
             if not self._turns.can_pay_beside(lambda: worst <= self.payments_left(), cost, tests):
                 share, left = self.payment_share(), self.payments_left()
                 raise BudgetExhausted(
-                    f"this statement may need {worst} {self.payment_name}s, {left} are left",
+                    f"this statement may need {worst} {self.payment.name}s, {left} are left",
                     requested=worst * share,
                     remaining=left * share,
                 )
@@ -146,7 +136,7 @@ class Asker:
         """BudgetExhausted where the policy wants no answer without a test: another session was faster."""
         if self.policy.mechanism.when_spent == "refuse":
             share = self.payment_share()
-            raise BudgetExhausted(f"no {self.payment_name} is left", requested=share, remaining=self.remaining_share())
+            raise BudgetExhausted(f"no {self.payment.name} is left", requested=share, remaining=self.remaining_share())
 
     def _reserve_hard_round(self) -> int | None:
         """The reservation that pays for one hard round, standing until it is used; ``None`` when none is left."""

@@ -57,7 +57,7 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
     times = left // needed if any(p.worst_charge > 0 for p in plans) else None
     if asker.policy.mechanism.when_spent == "refuse" and needed > left:
         times = 0
-        notes.append(f"refused as things are: it may need {needed} {asker.payment_name}s, {left} are left")
+        notes.append(f"refused as things are: it may need {needed} {asker.payment.name}s, {left} are left")
     outer = None if statement.direct is not None else statement.outer_sql
     return Explanation(tuple(plans), outer, worst, asker.remaining_share(), tuple(notes), times)
 

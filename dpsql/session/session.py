@@ -69,17 +69,18 @@ class Session:
             asker.catch_up()
             epsilon, spent = float(plan.epsilon), plan.epsilon_share(self._ledger.totals().spent)
             answered, free = self._ledger.count_answers()
+            left = asker.payments_left()
             return Budget(
                 epsilon,
                 float(plan.delta),
                 spent,
                 epsilon - spent,
-                asker.hard_rounds_left(),
+                left * asker.payment.tests,
                 answered,
                 free,
                 asker.purses.shares(),
                 tuple(outlook(state.plan, state.forecast()) for state in asker.states.values()),
-                asker.payments_left() if plan.questions else None,
+                None if asker.payment.tests else left,
             )
 
     def spent_epsilon(self) -> float:

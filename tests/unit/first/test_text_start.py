@@ -318,7 +318,7 @@ def test_first_touches_are_kept_back_from_hard_rounds() -> None:
     coins.hard = True
     for i in range(30):
         ask(asker, word(f"nothing{i}"))
-    assert asker.hard_rounds_left() == 0
+    assert asker.payments_left() == 0
     assert ask(asker, word("r", column="w[:1]")).charged > 0
     totals = ledger.totals()
     assert totals.spent + totals.reserved <= asker.plan.total_units

@@ -74,7 +74,7 @@ def test_answers_are_near_the_truth_with_a_calibrated_bar_and_a_certificate() ->
             assert answer.error < state.plan.bound / 2
             inside.append(abs(answer.value - truth) <= answer.error)
     assert np.mean(inside) >= 0.9
-    assert asker.hard_rounds_left() >= asker.plan.hard_rounds - 1
+    assert asker.payments_left() >= asker.plan.hard_rounds - 1
 
 
 def test_the_whole_table_is_measured_when_its_noise_is_smaller() -> None:
@@ -127,7 +127,7 @@ def test_the_end_of_the_hard_rounds_leaves_error_bars_but_no_certificate() -> No
     totals = ledger.totals()
     assert totals.reserved == 0
     assert totals.spent <= asker.plan.total_units
-    assert asker.hard_rounds_left() == 0
+    assert asker.payments_left() == 0
     refusing, _ = asker_of(policy(hard_rounds=1, when_spent="refuse"), ledger, 2)
     with pytest.raises(BudgetExhausted):
         ask(refusing, one_of(NARROW, "c", "d"))
@@ -213,7 +213,7 @@ def test_a_kill_among_the_noise_loses_one_reservation_and_the_next_process_goes_
     for i in range(12):
         ask(second, query(WIDE, b=unit(9, i % 9), c=unit(8, i % 8), d=unit(7, 0)))
         assert ledger.totals().spent + ledger.totals().reserved <= second.plan.total_units
-    assert second.hard_rounds_left() == 0
+    assert second.payments_left() == 0
 
 
 def test_an_engine_failure_charges_nothing_for_the_warm_start() -> None:
@@ -288,8 +288,8 @@ def test_two_sessions_measure_nothing_twice() -> None:
     second.catch_up()
     ask(second, one_of(NARROW, "b"))
     assert len(warm_reserved(ledger)) == 4 + 6 + 4
-    assert second.hard_rounds_left() == second.plan.hard_rounds - 1  # the first session keeps one in reserve
-    assert first.hard_rounds_left() == first.plan.hard_rounds - 1
+    assert second.payments_left() == second.plan.hard_rounds - 1  # the first session keeps one in reserve
+    assert first.payments_left() == first.plan.hard_rounds - 1
 
 
 def test_progress_is_told_from_the_first_contingency_to_the_last_simulation() -> None:

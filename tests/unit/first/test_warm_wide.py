@@ -68,14 +68,14 @@ def test_more_than_16_columns_measure_pairs_when_touched_and_never_run_out() -> 
     rules = policy(MANY, epsilon=20)
     ledger = ledger_of(rules)
     asker, _ = asker_of(rules, ledger)
-    left = asker.hard_rounds_left()
+    left = asker.payments_left()
     ask(asker, one_of(MANY, "a"))
     assert warm_reserved(ledger) == [(c.name,) for c in MANY.finite]
     ask(asker, one_of(MANY, "a", "b", "c"))
     assert warm_reserved(ledger)[18:] == [("a", "b"), ("a", "c"), ("b", "c")]
     ask(asker, one_of(MANY, "b", "c"))
     assert len(warm_reserved(ledger)) == 21
-    assert asker.hard_rounds_left() == left
+    assert asker.payments_left() == left
     names = [c.name for c in MANY.finite]
     for i in range(0, 18, 3):
         ask(asker, one_of(MANY, names[i], names[i + 1], names[i + 2]))
@@ -102,7 +102,7 @@ def test_the_purses_never_hold_more_than_the_plan(table: TableDomain, neighbors:
     assert plan.release_budget > plan.hard_rounds * plan.hard_cost
     ledger = ledger_of(rules)
     asker, _ = asker_of(rules, ledger)
-    assert asker.hard_rounds_left() == plan.hard_rounds
+    assert asker.payments_left() == plan.hard_rounds
 
 
 def test_other_strategies_and_single_columns_have_no_warm_start() -> None:

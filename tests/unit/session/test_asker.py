@@ -146,7 +146,7 @@ def test_a_new_process_continues_where_the_first_stopped() -> None:
         assert theirs is not None
         assert ours.estimate(query) == theirs.estimate(query)
         assert ours.measured(query) == theirs.measured(query)
-    assert second.hard_rounds_left() <= asker.hard_rounds_left()
+    assert second.payments_left() <= asker.payments_left()
     known = second.known(on("a", 1, 0))
     assert known is not None
 
@@ -168,7 +168,7 @@ def test_after_the_last_hard_round_answers_go_on_unmarked_by_any_certificate() -
     answer = ask(asker, on("b", 1, 0))
     assert (answer.certified, answer.error, answer.charged) == (False, None, 0.0)
     assert ledger.totals().spent <= asker.plan.total_units
-    assert asker.hard_rounds_left() == 0
+    assert asker.payments_left() == 0
 
 
 def test_row_counts_keep_their_share_when_hard_rounds_are_many() -> None:
@@ -181,7 +181,7 @@ def test_row_counts_keep_their_share_when_hard_rounds_are_many() -> None:
     asker = Asker(rules, plan, engine, ledger, SeededEntropy(3))
     for query in (on("a", 1, 0), on("b", 1, 0), word("often")):
         ask(asker, query)
-    assert asker.hard_rounds_left() == 0
+    assert asker.payments_left() == 0
     asker.check([LinearQuery("other", ())])
     rest = linear_query(other, [Factor(("a",), np.array([1, 0]))])
     assert rest is not None

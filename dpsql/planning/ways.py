@@ -1,0 +1,55 @@
+"""The ways in which a table can be answered: the one list of strategies that all code matches on.
+
+A member more is found by the type checker at every ``match`` that must say something about it.
+"""
+
+from enum import Enum
+
+from dpsql.domain import TableDomain
+from dpsql.hypothesis import strategy_named
+from dpsql.planning.contingencies import is_narrow
+from dpsql.policy import Policy
+
+
+class Way(Enum):
+    """How a table's questions are answered; the value is what an owner reads."""
+
+    OWN = "noise for each question"
+    CONTINGENCIES = "contingencies + net"
+    """Few cells: contingencies of few columns, or one of all, fitted as one tensor."""
+    LOCAL = "local models + net"
+    """Many cells: single columns and pairs, and a model for each set of columns that is asked about."""
+    KEYS = "frequent strings + net"
+    """Nothing but text columns is worth measuring first."""
+    NET = "net"
+    """Nothing is measured first: the test guards a model that begins uniform."""
+
+
+class Basis(Enum):
+    """What the answer to one query rests on."""
+
+    OWN = "a release of its own"
+    START = "what is measured first"
+    NET = "the test alone"
+
+
+def model_way(policy: Policy, table: TableDomain) -> Way:
+    """The table's way in a plan with models, from the policy alone.
+
+    Contingencies are worth measuring with two columns that vary, or one beside text.
+
+    >>> from fractions import Fraction
+    >>> from dpsql.domain import BooleanDomain
+    >>> from dpsql.policy import Privacy
+    >>> table = TableDomain("t", (BooleanDomain("a"), BooleanDomain("b")))
+    >>> model_way(Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (table,)), table).name
+    'CONTINGENCIES'
+    """
+    varied = len(table.varied)
+    if not strategy_named(policy.mechanism.strategy).starts or varied + len(table.text) == 0:
+        return Way.NET
+    if varied == 0:
+        return Way.KEYS
+    if varied == 1 and not table.text:
+        return Way.NET
+    return Way.CONTINGENCIES if is_narrow(table) else Way.LOCAL
