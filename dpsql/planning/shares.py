@@ -18,8 +18,9 @@ ROW_COUNT_SHARE = Fraction(2, 100)
 WARM_ROW_COUNT_SHARE = Fraction(5, 100)
 """The same with a warm start, out of its share: the model's answers carry the row count's error in proportion."""
 TEXT_SHARE = Fraction(25, 100)
-"""Of a table's start for each text column, HALF of it at most; more where finite columns need less."""
-HALF = Fraction(1, 2)
+"""Of a table's start for each text column, MOST_SHARE of it at most; more where finite columns need less."""
+MOST_SHARE = Fraction(1, 2)
+"""Of a start at most, for its text columns, and of the releases for row counts: the contingencies keep the other half."""
 LONE_TEXT_SHARE = Fraction(90, 100)
 """The same where the table has one finite column beside its text."""
 
@@ -74,7 +75,7 @@ class Shares:
             return int(budget * ROW_COUNT_SHARE)
         if self._tables_with_start == 0:
             return budget
-        return int(budget * min(HALF, WARM_ROW_COUNT_SHARE / self.policy.mechanism.warm_start))
+        return int(budget * min(MOST_SHARE, WARM_ROW_COUNT_SHARE / self.policy.mechanism.warm_start))
 
     def row_count(self, table: TableDomain) -> int:
         """Units for measuring the table's row count; 0 where it is public."""
@@ -106,7 +107,7 @@ class Shares:
             return 0
         match self.way(table):
             case Way.CONTINGENCIES | Way.LOCAL:
-                share = LONE_TEXT_SHARE if len(table.varied) == 1 else min(HALF, TEXT_SHARE * len(table.text))
+                share = LONE_TEXT_SHARE if len(table.varied) == 1 else min(MOST_SHARE, TEXT_SHARE * len(table.text))
                 return int(self._start * share)
             case Way.KEYS:
                 return self._start
