@@ -20,7 +20,7 @@ WARM_ROW_COUNT_SHARE = Fraction(5, 100)
 TEXT_SHARE = Fraction(25, 100)
 """Of a table's start for each text column, MOST_SHARE of it at most; more where finite columns need less."""
 MOST_SHARE = Fraction(1, 2)
-"""Of a start at most, for its text columns, and of the releases for row counts: the contingencies keep the other half."""
+"""Of a start for its text columns, and of the releases for row counts, at most: contingencies keep the other half."""
 LONE_TEXT_SHARE = Fraction(90, 100)
 """The same where the table has one finite column beside its text."""
 
