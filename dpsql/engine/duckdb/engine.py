@@ -195,7 +195,7 @@ class DuckDbEngine:
 
     def other_table_fingerprints(self) -> tuple[str, ...]:
         """The same by the other rules; scans the data again."""
-        return self._table_fingerprints(3 - self._rules.fingerprint)
+        return self._table_fingerprints(1 if self._rules.fingerprint == 2 else 2)
 
     def _table_fingerprints(self, rules: int) -> tuple[str, ...]:
         with self._lock:
