@@ -10,7 +10,7 @@ import pytest
 
 import dpsql
 from dpsql.engine.rules import Rules
-from dpsql.interface.dbapi import connect as connect_module
+from dpsql.interface.dbapi.opening import registry
 from dpsql.policy_file import dump_policy
 
 POLICY = 'version = 1\nprivacy = { epsilon = 1, delta = 1e-6 }\n[tables.t.columns]\nb = { type = "boolean" }\n'
@@ -32,7 +32,7 @@ class Opened:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
     opened = Opened()
-    monkeypatch.setattr(connect_module, "_open", opened)
+    monkeypatch.setattr("dpsql.interface.dbapi.connect.open_parts", opened)
     return opened
 
 
@@ -197,7 +197,7 @@ def test_without_a_home_the_registry_needs_a_place(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("dpsql.ledger.default_state_directory", homeless)
     with pytest.raises(dpsql.LedgerError) as caught:
-        connect_module._registry()
+        registry()
     assert "DPSQL_STATE_HOME" in caught.value.hint and caught.value.__context__ is None
 
 

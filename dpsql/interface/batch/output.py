@@ -1,19 +1,14 @@
-"""Where a batch writes: one stream or file, statement after statement, such that a later run can go on from there.
+"""What a batch writes: results one after another, statement by statement, in one stream.
 
 ``table``, ``markdown`` and ``csv``: results one after another, a blank line between them (table and Markdown with the
 statement's number above). ``json``: one array, an object per statement (statement, line, rows or error). ``jsonl``: an
 object per row (statement, row). ``parquet``: a file per statement, OUT-001.parquet and so on when there are several.
 """
 
-import json
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO
 
-from dpsql.errors import Error, OperationalError
+from dpsql.errors import Error
 from dpsql.interface.asked import Asked
 from dpsql.interface.render import Format
 from dpsql.interface.render.result import render_result
@@ -22,20 +17,6 @@ from dpsql.interface.render.style import Style, escape, shorten
 from dpsql.interface.splitter import Piece
 
 _HEADLINE = 90
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a batch came: ``done`` statements, ``size`` bytes of the output; ``batch`` names what was run."""
-
-    batch: str
-    done: int
-    size: int
-
-
-def batch_digest(text: str, parameters: object, form: Format) -> str:
-    """Names a batch: another text, other parameters or another format are another batch."""
-    return sha256(repr((text, parameters, form)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class BatchOutput:
@@ -118,69 +99,3 @@ class BatchOutput:
 
     def _text(self, text: str) -> None:
         self._write(text.encode("utf-8", "backslashreplace"))
-
-
-class BatchFile:
-    """The file of ``-o`` and, beside it, ``OUT.progress`` while the batch is not finished."""
-
-    def __init__(self, path: Path, batch: str) -> None:
-        self._path = path
-        self._batch = batch
-        self._file: BinaryIO | None = None
-
-    @property
-    def _beside(self) -> Path:
-        return self._path.with_name(self._path.name + ".progress")
-
-    def open(self, *, resume: bool) -> int:
-        """Open for writing; the number of statements that are done (0 without ``resume``).
-
-        Raises OperationalError when ``OUT.progress`` is of another batch, or ``OUT`` shorter than it says.
-        """
-        progress = self._read() if resume else None
-        if progress is None:
-            self._beside.unlink(missing_ok=True)
-            self._file = self._path.open("wb")
-            return 0
-        again = "run without --resume to start again: answers already given are free"
-        if progress.batch != self._batch:
-            raise OperationalError(f"{self._beside.name} is of another file, format or parameters", hint=again)
-        if not self._path.is_file() or self._path.stat().st_size < progress.size:
-            raise OperationalError(f"{self._path.name} is shorter than {self._beside.name} says", hint=again)
-        self._file = self._path.open("r+b")
-        self._file.truncate(progress.size)
-        self._file.seek(progress.size)
-        return progress.done
-
-    def write(self, content: bytes) -> None:
-        """Append."""
-        if self._file is not None:
-            self._file.write(content)
-
-    def done(self, count: int) -> None:
-        """Note that ``count`` statements are written."""
-        if self._file is None:
-            return
-        self._file.flush()
-        fresh = self._beside.with_name(self._beside.name + ".new")
-        fresh.write_text(json.dumps({"batch": self._batch, "done": count, "size": self._file.tell()}))
-        fresh.replace(self._beside)
-
-    def close(self, *, finished: bool) -> None:
-        """Close; a finished batch leaves no progress behind."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-        if finished:
-            with suppress(FileNotFoundError):
-                self._beside.unlink()
-
-    def _read(self) -> Progress | None:
-        try:
-            content = json.loads(self._beside.read_text())
-            progress = Progress(str(content["batch"]), int(content["done"]), int(content["size"]))
-        except FileNotFoundError:
-            return None
-        except (ValueError, KeyError, TypeError):
-            progress = Progress("", 0, 0)  # no batch of ours: refused above
-        return progress

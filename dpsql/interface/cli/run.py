@@ -22,7 +22,8 @@ from dpsql.interface.render.style import PLAIN
 from dpsql.interface.splitter import Piece, split
 
 if TYPE_CHECKING:
-    from dpsql.interface.batch.output import BatchFile, BatchOutput
+    from dpsql.interface.batch.file import BatchFile
+    from dpsql.interface.batch.output import BatchOutput
 
 
 @click.command()
@@ -55,7 +56,8 @@ def run(
     text = _read(file)
     pieces = split(text)
     with opened(console, database, policy, ledger, new_budget) as session:
-        from dpsql.interface.batch.output import BatchFile, BatchOutput, batch_digest
+        from dpsql.interface.batch.file import BatchFile, batch_digest
+        from dpsql.interface.batch.output import BatchOutput
 
         target = None if output is None else BatchFile(output, batch_digest(text, sorted(values.items()), form))
         done = 0 if target is None else target.open(resume=resume)

@@ -1,22 +1,17 @@
-"""``dpsql.connect``: finds the policy and the ledger, and opens engine, ledger and session in this order.
+"""``dpsql.connect``: finds the database, its policy and its ledger, and has them opened.
 
-A wrong order would open a budget before it is known what it protects: first the rules, the policy's and those that the
-ledger was begun under, then the rows, then the record of what was spent.
+What is wrong with a path or an argument is said before anything is opened.
 """
 
-from contextlib import ExitStack
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dpsql.errors import InterfaceError, LedgerError, OperationalError
+from dpsql.errors import InterfaceError, OperationalError
 from dpsql.interface.dbapi.connection import Connection
+from dpsql.interface.dbapi.opening import open_parts
 from dpsql.policy import Policy
 from dpsql.policy_file import load_policy
-
-if TYPE_CHECKING:
-    from dpsql.interface.dbapi.session_view import SessionView
-    from dpsql.ledger import Registry
 
 MEMORY = ":memory:"
 _POLICY_SUFFIX = ".dpsql.toml"
@@ -45,7 +40,7 @@ def connect(
     where = _database_path(database)
     ledger_path = _ledger_path(where, ledger)
     rules = policy if isinstance(policy, Policy) else load_policy(_policy_path(where, policy))
-    return Connection(_open(database if where is None else where, rules, ledger_path, new_budget=new_budget))
+    return Connection(open_parts(database if where is None else where, rules, ledger_path, new_budget=new_budget))
 
 
 def default_policy_path(database: StrPath) -> Path:
@@ -123,52 +118,3 @@ def _path(given: "str | PathLike[str]", what: str, example: str) -> Path:
             f"not the path of a {what}", hint=f'write the file\'s path as a string, such as "{example}"'
         )
     return Path(text)
-
-
-def _open(database: Any, policy: Policy, ledger: Path | None, *, new_budget: bool) -> "SessionView":
-    """The ledger's header, engine, ledger and session, in this order; what was opened is closed when a later one fails.
-
-    Imported here, so that ``import dpsql`` does not load DuckDB, sqlglot and OpenDP.
-    """
-    from dpsql.engine.duckdb.engine import DuckDbEngine
-    from dpsql.engine.rules import Rules
-    from dpsql.interface.dbapi.ledger_header import ledger_header
-    from dpsql.ledger import MemoryLedger, SqliteLedger, stored_header
-    from dpsql.mechanism import SystemEntropy
-    from dpsql.planning import make_plan
-    from dpsql.public.locked_duckdb import DuckDbPublicSql
-    from dpsql.session import open_session
-
-    with ExitStack() as opened:
-        stored = {} if ledger is None else stored_header(ledger)
-        engine = DuckDbEngine(database, policy, Rules.of(stored))  # those of the ledger, before any private question
-        opened.callback(engine.close)
-        public = DuckDbPublicSql(engine.public_table)
-        header = ledger_header(policy, engine, make_plan(policy), stored)
-        record: MemoryLedger | SqliteLedger
-        if ledger is None:
-            record = MemoryLedger(header)
-        else:
-            record = SqliteLedger.open(
-                ledger,
-                header,
-                registry=_registry(),
-                new_budget=new_budget,
-                former=policy.former_digests,
-                others=engine.other_table_fingerprints,
-            )
-        opened.callback(record.close)
-        session: SessionView = open_session(engine, record, policy, public, SystemEntropy())
-        opened.pop_all()  # from here on the session closes them
-        return session
-
-
-def _registry() -> "Registry":
-    """Where this machine remembers its ledgers."""
-    from dpsql.ledger import Registry, default_state_directory
-
-    try:
-        return Registry(default_state_directory())
-    except RuntimeError:
-        pass  # the user has no home directory
-    raise LedgerError("there is no place to remember ledgers", hint="set DPSQL_STATE_HOME to a directory")

@@ -1,0 +1,65 @@
+"""Engine, ledger and session, opened in this order.
+
+A wrong order would open a budget before it is known what it protects: first the rules, the policy's and those that the
+ledger was begun under, then the rows, then the record of what was spent.
+"""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpsql.errors import LedgerError
+from dpsql.policy import Policy
+
+if TYPE_CHECKING:
+    from dpsql.interface.dbapi.session_view import SessionView
+    from dpsql.ledger import Registry
+
+
+def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget: bool) -> "SessionView":
+    """The ledger's header, engine, ledger and session, in this order; what was opened is closed when a later one fails.
+
+    Imported here, so that ``import dpsql`` does not load DuckDB, sqlglot and OpenDP.
+    """
+    from dpsql.engine.duckdb.engine import DuckDbEngine
+    from dpsql.engine.rules import Rules
+    from dpsql.interface.dbapi.ledger_header import ledger_header
+    from dpsql.ledger import MemoryLedger, SqliteLedger, stored_header
+    from dpsql.mechanism import SystemEntropy
+    from dpsql.planning import make_plan
+    from dpsql.public.locked_duckdb import DuckDbPublicSql
+    from dpsql.session import open_session
+
+    with ExitStack() as opened:
+        stored = {} if ledger is None else stored_header(ledger)
+        engine = DuckDbEngine(database, policy, Rules.of(stored))  # those of the ledger, before any private question
+        opened.callback(engine.close)
+        public = DuckDbPublicSql(engine.public_table)
+        header = ledger_header(policy, engine, make_plan(policy), stored)
+        record: MemoryLedger | SqliteLedger
+        if ledger is None:
+            record = MemoryLedger(header)
+        else:
+            record = SqliteLedger.open(
+                ledger,
+                header,
+                registry=registry(),
+                new_budget=new_budget,
+                former=policy.former_digests,
+                others=engine.other_table_fingerprints,
+            )
+        opened.callback(record.close)
+        session: SessionView = open_session(engine, record, policy, public, SystemEntropy())
+        opened.pop_all()  # from here on the session closes them
+        return session
+
+
+def registry() -> "Registry":
+    """Where this machine remembers its ledgers. Raises LedgerError when the user has no home directory."""
+    from dpsql.ledger import Registry, default_state_directory
+
+    try:
+        return Registry(default_state_directory())
+    except RuntimeError:
+        pass
+    raise LedgerError("there is no place to remember ledgers", hint="set DPSQL_STATE_HOME to a directory")
