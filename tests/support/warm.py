@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -69,6 +69,9 @@ class Recorder(MemoryLedger):
     set nobody is there to close them.
     """
 
+    lessons: ClassVar[dict[tuple[str, str], str]] = {}
+    """What error bars learned, by plan and measurements: equal in all tests that draw the same noise."""
+
     def __init__(self, header: dict[str, str], log: list[str]) -> None:
         super().__init__(header)
         self.log = log
@@ -88,6 +91,13 @@ class Recorder(MemoryLedger):
     def release(self, reservation: int, payload: Any, answers: Any = ()) -> None:
         super().release(reservation, payload, answers)
         self.log.append("release")
+
+    def recall(self, name: str) -> str | None:
+        return super().recall(name) or self.lessons.get((self.header["plan"], name))
+
+    def keep(self, name: str, text: str) -> None:
+        super().keep(name, text)
+        self.lessons[self.header["plan"], name] = text
 
     @contextmanager
     def drawing(self, reservation: int) -> Iterator[None]:

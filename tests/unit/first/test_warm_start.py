@@ -22,6 +22,7 @@ from tests.support.warm import (
     ROWS,
     WIDE,
     Coins,
+    Recorder,
     asker_of,
     columns_of,
     ledger_of,
@@ -295,6 +296,7 @@ def test_two_sessions_measure_nothing_twice() -> None:
 def test_progress_is_told_from_the_first_contingency_to_the_last_simulation() -> None:
     told: list[tuple[str, str, int, int]] = []
     rules = policy(WIDE)
+    Recorder.lessons.clear()
     asker, _ = asker_of(rules, ledger_of(rules))
     asker.on_progress = lambda *step: told.append(step)
     asker.states[WIDE.name].on_progress = asker.on_progress
