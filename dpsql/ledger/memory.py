@@ -94,13 +94,20 @@ class MemoryLedger:
     def settle(self, kept: int | None, *, dead: bool = False) -> int | None:
         with self._entered():
             left = [n for n in self._balance.open if n != kept or self._balance.end(n, self._drawing)[0] == "burn"]
-            self._close(left)
+            self.end(left)
             return kept if kept in self._balance.open else None
 
-    def _close(self, reservations: Iterable[int]) -> None:
-        for number in reservations:
-            kind, cost = self._balance.end(number, self._drawing)
-            self._append(kind, number, cost, {})
+    @property
+    def open_reservations(self) -> frozenset[int]:
+        """Reservations that are neither released, freed nor burnt."""
+        return frozenset(self._balance.open)
+
+    def end(self, reservations: Iterable[int]) -> None:
+        """Close open ones: freed, or burnt where a coin may have been drawn."""
+        with self._entered():
+            for number in reservations:
+                kind, cost = self._balance.end(number, self._drawing)
+                self._append(kind, number, cost, {})
 
     @contextmanager
     def drawing(self, reservation: int) -> Iterator[None]:
@@ -137,7 +144,7 @@ class MemoryLedger:
         with self._lock:
             if self._closed or os.getpid() != self._pid:
                 return
-            self._close(list(self._balance.open))
+            self.end(list(self._balance.open))
             self._closed = True
 
     def __enter__(self) -> Self:

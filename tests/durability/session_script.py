@@ -8,16 +8,16 @@ import signal
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import dpsql
 import dpsql.mechanism
 import dpsql.public.locked_duckdb  # loaded once, before the processes are forked
+from dpsql.accounting import Plan
 from dpsql.ledger import SqliteLedger
 from dpsql.ledger.protocol import Ledger
 from dpsql.planning import make_plan
-from dpsql.session import Session
-from dpsql.session.results import queries_of
-from tests.support import city, statements
+from tests.support import city, inside, statements
 
 POLICY = city.policy_text("epsilon = 8.0\ndelta = 1e-6\n", 'strategy = "pmw"\nhard_rounds = 60\n')
 PLAN = make_plan(dpsql.load_policy(POLICY))
@@ -48,20 +48,20 @@ def copied(source: Path, directory: Path) -> Path:
 
 
 def connect(directory: Path, on_step: Callable[[str], None] | None = None) -> dpsql.Connection:
-    """A real session; each directory stands for a machine of its own."""
+    """A real session; each directory stands for a machine of its own. ``ledger_of`` gives its ledger."""
     os.environ["DPSQL_STATE_HOME"] = str(directory / "state")
-    if on_step is not None:
-        setattr(SqliteLedger, "open", partial(SqliteLedger.open, on_step=on_step))  # noqa: B010 - in this process only
-    return dpsql.connect(directory / "city.duckdb")
-
-
-def session_of(con: dpsql.Connection) -> Session:
-    assert isinstance(con.session, Session)
-    return con.session
+    with patch.object(SqliteLedger, "open", partial(SqliteLedger.open, on_step=on_step)):
+        return inside.connect(directory / "city.duckdb")
 
 
 def ledger_of(con: dpsql.Connection) -> Ledger:
-    return session_of(con)._ledger
+    ledger = inside.inside(con).ledger
+    assert ledger is not None
+    return ledger
+
+
+def plan_of(con: dpsql.Connection) -> Plan:
+    return inside.inside(con).plan
 
 
 def note(directory: Path, **fields: object) -> None:
@@ -79,8 +79,8 @@ def ask(con: dpsql.Connection, text: str) -> dict[str, tuple[float, float]]:
 def ask_and_pay(con: dpsql.Connection, text: str) -> tuple[dict[str, tuple[float, float]], float]:
     """What ``ask`` gives, and what the statement charged this time."""
     charged = con.execute(text).result.charged
-    session, ledger = session_of(con), ledger_of(con)
-    found = {query.key: ledger.lookup(query.key) for query in queries_of(session._front_end.lower(text))}
+    ledger = ledger_of(con)
+    found = {query.key: ledger.lookup(query.key) for query in city.queries(POLICY, text)}
     return {key: (answer.value, answer.charged) for key, answer in found.items() if answer is not None}, charged
 
 

@@ -4,8 +4,6 @@
 without one shows after some thousand statements.
 """
 
-import gc
-import types
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -22,6 +20,7 @@ from dpsql.session import asker as asking
 from dpsql.sql import frontend, plain
 from dpsql.sql.blocks.block import Services
 from dpsql.sql.counting import evaluate
+from tests.support.held import held
 
 KINDS = tuple(f"k{i}" for i in range(20))
 NARROW = (IntegerDomain("age", 0, 59), CategoryDomain("kind", KINDS), CategoryDomain("side", ("a", "b")))
@@ -31,20 +30,6 @@ STATEMENTS, FEW = 200, 60
 MOST = 0.75
 """Objects for each further statement; an entry of a cache without a bound is one at least. What hard rounds
 measure by chance stays in the model, so it is not 0."""
-_OUTSIDE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
-
-
-def held(root: object) -> int:
-    """Objects that can be reached from ``root``, without code and classes."""
-    gc.collect()
-    seen: set[int] = set()
-    stack = [root]
-    while stack:
-        found = stack.pop()
-        if id(found) not in seen and not isinstance(found, _OUTSIDE):
-            seen.add(id(found))
-            stack.extend(gc.get_referents(found))
-    return len(seen)
 
 
 def endless(columns: int) -> Iterator[str]:

@@ -46,7 +46,7 @@ def shown(directory: Path) -> list[dict[str, Any]]:
 def check_budget(directory: Path, at_least: float = 0.0) -> None:
     """Nothing over budget, nothing left reserved, and the ledger adds up to what was charged."""
     with script.connect(directory) as con:
-        totals, plan = script.ledger_of(con).totals(), script.session_of(con)._asker.plan
+        totals, plan = script.ledger_of(con).totals(), script.plan_of(con)
         assert totals.reserved == 0
         assert at_least * plan.total_units <= totals.spent <= plan.total_units
         events = script.ledger_of(con).events()

@@ -99,7 +99,7 @@ def examine(directory: Path, spent_before: int) -> int:
     """Open the session that comes next; check it against all that was shown; the units spent."""
     kept = kept_answers(lines(directory))
     with script.connect(directory) as con:
-        ledger, plan = script.ledger_of(con), script.session_of(con)._asker.plan
+        ledger, plan = script.ledger_of(con), script.plan_of(con)
         totals = ledger.totals()
         assert totals.reserved == 0  # nobody lives
         assert spent_before <= totals.spent <= plan.total_units

@@ -30,7 +30,7 @@ def test_a_selection_is_made_once(tmp_path: Path, step: str) -> None:
             before = script.ledger_of(con).totals()
             assert before.reserved == 0
             shown.append(con.execute(QUESTION).fetchall())
-            after, plan = script.ledger_of(con).totals(), script.session_of(con)._asker.plan
+            after, plan = script.ledger_of(con).totals(), script.plan_of(con)
             assert before.spent <= after.spent <= plan.total_units
             events = script.ledger_of(con).events()
             begun = [e for e in events if e.kind == "reserve" and e.payload["purpose"] == "text start"]

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from dpsql.first.payload import decode_release
 from tests.durability import session_script as script
 from tests.durability.killing import STEPS, kill_while_asking
 from tests.support import city
 
 POLICY = city.policy_text("epsilon = 8.0\ndelta = 1e-6\n", "hard_rounds = 5\n")
 QUESTION = "SELECT age, member, COUNT(*) FROM people GROUP BY ALL"
+OTHER = "SELECT region, hours, COUNT(*) FROM people GROUP BY ALL"
 
 
 @pytest.fixture(autouse=True)
@@ -28,17 +30,17 @@ def test_the_next_session_goes_on_where_the_killed_one_stopped(tmp_path: Path, s
             assert before.reserved == 0
             answers = con.execute(QUESTION).answers
             assert len(answers) == 33
-            warm = script.session_of(con)._asker.states["people"].touches.warm
-            assert warm is not None
-            assert warm.unbegun_units() == 0
-            after, plan = script.ledger_of(con).totals(), script.session_of(con)._asker.plan
+            assert not [note for note in con.explain(OTHER).notes if "also measures" in note]  # all is begun
+            after, plan = script.ledger_of(con).totals(), script.plan_of(con)
             assert before.spent <= after.spent <= plan.total_units
             events = script.ledger_of(con).events()
             begun = [e for e in events if e.kind == "reserve" and e.payload["purpose"] == "warm start"]
             columns = [tuple(c) for e in begun for c in e.payload["columns"]]
             assert len(columns) == len(set(columns))
+            starts = {e.sequence for e in begun}
             lost = {e.reservation for e in events if e.kind == "burn"}
             measured = sum(len(e.payload["columns"]) for e in begun if e.sequence not in lost)
-            assert len(warm.measured) == measured
+            released = [decode_release(e.payload) for e in events if e.kind == "release" and e.reservation in starts]
+            assert sum(map(len, released)) == measured
             assert len(lost) == (step not in ("reserve:appended", "release:committed"))
             assert con.budget.hard_rounds_left >= 5 - len(lost)  # the net repairs what was lost

@@ -74,7 +74,7 @@ class Twins(RuleBasedStateMachine):
     def lookup(self, key: str) -> None:
         self.both("lookup", key)
 
-    @precondition(lambda self: self.memory.totals().reserved == 0 and not self.memory._balance.open)
+    @precondition(lambda self: self.memory.totals().reserved == 0 and not self.memory.open_reservations)
     @rule()
     def restart(self) -> None:
         self.sqlite.close()
@@ -96,10 +96,12 @@ class Twins(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.sqlite.close()
+        self.memory.settle(None)
+        spent = self.memory.totals().spent
         self.memory.close()
         with SqliteLedger.open(self.directory / "a.ledger", HEADER) as sqlite:
             assert sqlite.totals().reserved == 0
-            assert sqlite.totals().spent == self.memory._balance.spent
+            assert sqlite.totals().spent == spent
         shutil.rmtree(self.directory)
 
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 import dpsql
-from dpsql.session import Session
-from dpsql.session.results import queries_of
 from tests.support import city, statements
+from tests.support.inside import connect, inside
 
 SEQUENCES = 8
 PRIVACY = "epsilon = 4.0\ndelta = 1e-6\n"
@@ -29,21 +28,15 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
 
 
-def session_of(con: dpsql.Connection) -> Session:
-    session = con.session
-    assert isinstance(session, Session)
-    return session
-
-
-def estimates(con: dpsql.Connection, texts: Sequence[str]) -> list[tuple[str, str | None, Any]]:
+def estimates(con: dpsql.Connection, policy: str, texts: Sequence[str]) -> list[tuple[str, str | None, Any]]:
     """What the models think of each query of the statements, to the last bit, and what measurements say."""
-    session = session_of(con)
+    asker = inside(con).asker
     out: list[tuple[str, str | None, Any]] = []
     for text in texts:
-        for query in queries_of(session._front_end.lower(text)):
-            state = session._asker.states[query.table]
+        for query in city.queries(policy, text):
+            state = asker.states[query.table]
             if state.model is None and state.plan.row_count_is_public:
-                session._asker.first_touches(query.table)  # public, so in no ledger: known from the first question
+                asker.first_touches(query.table)  # public, so in no ledger: known from the first question
             model = state.model
             estimate = None if model is None else model.estimate(query).hex()
             out.append((query.key, estimate, None if model is None else model.measured(query)))
@@ -69,43 +62,44 @@ def test_live_equals_replayed(tmp_path: Path, policy: str, seed: int) -> None:
     given: dict[str, Any] = {}
     before: Any = None
     for part in range(3):  # three sessions, each of which goes on where the last one stopped
-        with dpsql.connect(database) as con:
+        with connect(database) as con:
             if before is not None:
-                assert (estimates(con, probes), con.budget) == before
+                assert (estimates(con, POLICIES[policy], probes), con.budget) == before
                 for text, answer in given.items():
                     spent = con.budget.spent_epsilon
                     if answer is not dpsql.BudgetExhausted:
                         assert answered(con, text) == answer, text
                         assert con.budget.spent_epsilon == spent
-                assert estimates(con, probes) == before[0]
+                assert estimates(con, POLICIES[policy], probes) == before[0]
             for text in texts[part::3]:
                 given[text] = answered(con, text)
-                if coins.random() < 0.3:
-                    estimates(con, coins.sample(probes, 3))  # a look in between must not change the fit
-            before = estimates(con, probes), con.budget
+                if coins.random() < 0.3:  # a look in between must not change the fit
+                    estimates(con, POLICIES[policy], coins.sample(probes, 3))
+            before = estimates(con, POLICIES[policy], probes), con.budget
     sources = {a[3] for g in given.values() if g is not dpsql.BudgetExhausted for a in g[1]}
     assert sources >= {"hypothesis" if "warm" in policy else "measurement"}
 
 
 def test_measurements_answer_after_a_restart_under_replace_one(tmp_path: Path) -> None:
     database = city.build(tmp_path / "city", rows=4000, policy=POLICIES["replace-one"])
-    with dpsql.connect(database) as con:
+    with connect(database) as con:
         con.execute("SELECT region, COUNT(*) FROM people GROUP BY region")
         con.execute("SELECT age, COUNT(*) FROM people GROUP BY age")
         plans = [con.explain(text) for text in statements.COUNTS]
         assert any(plan.plans[0].source == "a measurement" for plan in plans if plan.plans)
-    with dpsql.connect(database) as con:
+    with connect(database) as con:
         assert [con.explain(text) for text in statements.COUNTS] == plans
 
 
 def test_a_second_session_learns_what_the_first_released(tmp_path: Path) -> None:
-    database = city.build(tmp_path / "city", rows=4000, policy=POLICIES["many rounds"])
-    with dpsql.connect(database) as other:
-        with dpsql.connect(database) as one:
+    rules = POLICIES["many rounds"]
+    database = city.build(tmp_path / "city", rows=4000, policy=rules)
+    with connect(database) as other:
+        with connect(database) as one:
             given = {text: answered(one, text) for text in statements.STABLE[::9]}
             one.execute("SELECT age, region, COUNT(*) FROM people GROUP BY ALL")  # likely measured last
             other.execute("SELECT COUNT(*) FROM people")
-            assert estimates(one, statements.STABLE) == estimates(other, statements.STABLE)
+            assert estimates(one, rules, statements.STABLE) == estimates(other, rules, statements.STABLE)
             budget = one.budget
         spent = other.budget.spent_epsilon
         assert spent == budget.spent_epsilon

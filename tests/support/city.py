@@ -2,9 +2,16 @@
 
 import shutil
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import duckdb
+
+from dpsql.policy_file import load_policy
+from dpsql.public import DuckDbPublicSql
+from dpsql.query import LinearQuery
+from dpsql.session.results import queries_of
+from dpsql.sql import FrontEnd
 
 PRIVACY = "epsilon = 1.0\ndelta = 1e-6\n"
 TABLES = """\
@@ -44,6 +51,21 @@ INSERT INTO visits SELECT i % ({rows} // 5), 1 + i % 7, if(i % 5 < 3, 'walk', 't
 def policy_text(privacy: str = PRIVACY, mechanism: str = "") -> str:
     """A policy file for the city's tables."""
     return f"version = 1\n[privacy]\n{privacy}[mechanism]\n{mechanism}{TABLES}"
+
+
+@cache
+def front_end(policy: str) -> FrontEnd:
+    """What lowers statements under a policy's text, public tables as ``build`` makes them."""
+    with duckdb.connect() as connection:
+        connection.execute(SCHEMA)
+        regions = connection.sql("FROM regions").to_arrow_table()
+    return FrontEnd(load_policy(policy), DuckDbPublicSql({"regions": regions}.__getitem__))
+
+
+@cache
+def queries(policy: str, text: str) -> tuple[LinearQuery, ...]:
+    """The questions that a statement asks, in asking order."""
+    return tuple(queries_of(front_end(policy).lower(text)))
 
 
 def build(directory: Path, *, rows: int = 3000, extra: Sequence[str] = (), policy: str | None = None) -> Path:

@@ -113,8 +113,12 @@ class Recorder(MemoryLedger):
             return kept
         if self.alone:
             return super().settle(kept, dead=dead)
-        self._close(self._left & self._balance.open.keys())
-        return kept if kept in self._balance.open else None
+        self.end(self._left & self.open_reservations)
+        return kept if kept in self.open_reservations else None
+
+    def recover(self) -> None:
+        """What the next process does after this one was killed."""
+        super().settle(None, dead=True)
 
 
 class Shared(Recorder):

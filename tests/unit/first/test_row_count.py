@@ -15,10 +15,11 @@ from dpsql.first.row_count import RowCount
 from dpsql.hypothesis import Measurement
 from dpsql.planning import make_plan, plan_tables
 from dpsql.policy import Mechanism, Policy, Privacy
-from dpsql.query import LinearQuery
+from dpsql.query import Factor, LinearQuery, linear_query
 from dpsql.session.asker import Asker
+from tests.support.asking import ask
 from tests.support.counted import Counted
-from tests.support.entropy import SeededEntropy
+from tests.support.entropy import Easy, SeededEntropy
 from tests.support.warm import Recorder
 
 COLUMNS = (CategoryDomain("a", ("x", "y"), nullable=False), CategoryDomain("b", ("u", "v"), nullable=False))
@@ -42,6 +43,17 @@ def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def session(ledger: Recorder, seed: int = 1) -> Asker:
     return Asker(RULES, PLAN, Counted(RULES, {"one": ROWS, "two": ROWS}), ledger, SeededEntropy(seed))
+
+
+def easy(ledger: Recorder) -> Asker:
+    """A session whose tests are passed, as long as a hard round is left for them."""
+    return Asker(RULES, PLAN, Counted(RULES, {"one": ROWS, "two": ROWS}), ledger, Easy(1))
+
+
+def of_one(column: str) -> LinearQuery:
+    found = linear_query(TABLES[0], [Factor((column,), np.array([1, 0]))])
+    assert found is not None
+    return found
 
 
 def begin(ledger: Recorder, table: str, cost: int = UNITS) -> int:
@@ -150,19 +162,19 @@ def test_a_row_count_under_way_is_not_kept_back_twice(ledger: Recorder) -> None:
 def test_a_hard_round_is_not_refused_for_a_row_count_that_was_reserved_meanwhile(
     ledger: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine = session(ledger)
+    mine = easy(ledger)
     know(mine, "one")
     ledger.reserve(PLAN.hard_cost, lambda _: None, {"tests": 1, "burn": PLAN.test_cost})
     begin(ledger, "two")
     assert mine.purses.unbegun() == UNITS  # it has not heard of that
     with monkeypatch.context() as patch:
         patch.setattr(ledger, "changed", lambda: True)
-        assert mine._reserve_hard_round() is not None
-    assert session(ledger)._reserve_hard_round() is None  # two were planned
+        assert ask(mine, of_one("a")).certified
+    assert not ask(easy(ledger), of_one("b")).certified  # two were planned
 
 
 def test_a_hard_round_leaves_what_was_given_back_for_a_row_count(ledger: Recorder) -> None:
-    mine = session(ledger)
+    mine = easy(ledger)
     know(mine, "one")
     shown = encode_measurement(ROW_COUNT, Measurement("one", (), np.array(1000), 9.0))
     ledger.release(ledger.reserve(PLAN.hard_cost, lambda _: None, {"tests": 1, "burn": PLAN.test_cost}), shown)
@@ -173,5 +185,5 @@ def test_a_hard_round_leaves_what_was_given_back_for_a_row_count(ledger: Recorde
     mine.catch_up()
     assert mine.purses.unbegun() == 0
     ledger.free(number)
-    assert mine._reserve_hard_round() is None
+    assert not ask(mine, of_one("a")).certified
     assert know(mine, "two") == pytest.approx(PLAN.epsilon_share(UNITS))

@@ -285,8 +285,8 @@ def test_an_interrupt_among_the_coins_ends_their_reservation() -> None:
     assert ask(asker, on("a", 1, 0)).charged > 0
     assert log.count("reserve") == 1 + 3
     asker.close()
-    ledger.close()
-    assert ledger._balance.totals == Totals(plan.release_budget + plan.hard_cost + 2 * plan.test_cost, 0, 3)
+    ledger.recover()
+    assert ledger.totals() == Totals(plan.release_budget + plan.hard_cost + 2 * plan.test_cost, 0, 3)
 
 
 def test_sessions_on_one_ledger_have_the_state_of_its_replay() -> None:

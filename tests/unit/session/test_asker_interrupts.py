@@ -15,7 +15,7 @@ from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.session.asker import Asker
 from tests.support.asking import ask
 from tests.support.counted import Counted
-from tests.support.entropy import SeededEntropy
+from tests.support.entropy import Easy, SeededEntropy
 from tests.support.warm import DATA, NARROW, one_of, policy
 
 PUBLIC = TableDomain("t", tuple(replace(c, nullable=True) for c in NARROW.columns), row_count="public")  # type: ignore[type-var]
@@ -65,12 +65,14 @@ def test_a_session_whose_hard_round_has_an_unknown_outcome_closes(tmp_path: Path
     ledger = SqliteLedger.open(
         tmp_path / "a.ledger", {"policy": "p", "data": "d", "plan": plan.to_json()}, on_step=on_step
     )
-    asker = Asker(rules, plan, Counted(rules, {"t": DATA[NARROW]}), ledger, SeededEntropy(5))
-    assert asker._reserve_hard_round() is not None
+    asker = Asker(rules, plan, Counted(rules, {"t": DATA[NARROW]}), ledger, Easy(5))
+    assert ask(asker, one_of(NARROW, "a")).certified
+    spent = ledger.totals().spent
+    assert ledger.totals().reserved == plan.hard_cost
     armed.add("next")
     with pytest.raises(KeyboardInterrupt):
         ledger.reserve(1, lambda _: None, {})
     asker.close()
     assert ledger.totals().reserved == 0
-    assert ledger.totals().spent == plan.test_cost
+    assert ledger.totals().spent == spent + plan.test_cost
     ledger.close()

@@ -53,13 +53,26 @@ def test_a_second_session_does_not_learn_again(monkeypatch: pytest.MonkeyPatch) 
     assert bars(asker(ledger, 2)) == expected
 
 
+class Keeping(MemoryLedger):
+    """Knows the names of what it keeps."""
+
+    def __init__(self, header: dict[str, str]) -> None:
+        super().__init__(header)
+        self.names: set[str] = set()
+
+    def keep(self, name: str, text: str) -> None:
+        super().keep(name, text)
+        self.names.add(name)
+
+
 def test_what_was_kept_may_be_lost_or_damaged() -> None:
-    ledger = MemoryLedger({"plan": make_plan(RULES).to_json()})
+    ledger = Keeping({"plan": make_plan(RULES).to_json()})
     first = asker(ledger, 1)
     ask(first, query("a", "b"))
     expected = bars(first)
+    assert ledger.names
     for damage in ("", "{}x", "[]", '{"1": ["0x1p+0"]}', '{"1": 5}'):
-        for name in list(ledger._kept):
+        for name in list(ledger.names):
             ledger.keep(name, damage)
         assert bars(asker(ledger, 3)) == expected
     assert Calibration.from_json("null", None, None, None) is None  # type: ignore[arg-type]

@@ -7,8 +7,7 @@ import pytest
 
 import dpsql
 from dpsql.accounting import Plan
-from dpsql.session import Session
-from tests.support import city
+from tests.support import city, inside
 
 COUNT = "SELECT COUNT(*) FROM people WHERE age < 4 AND member"
 GROUPS = "SELECT region, COUNT(*) FROM people GROUP BY region"
@@ -23,7 +22,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def opened(database: Path, planned: int, mechanism: str = "") -> dpsql.Connection:
     text = city.policy_text(f"epsilon = 4.0\ndelta = 1e-6\nplanned_queries = {planned}\n", mechanism)
     rules = dpsql.load_policy("\n".join(line for line in text.splitlines() if '"text"' not in line))
-    return dpsql.connect(database, policy=rules, ledger=":memory:")
+    return inside.connect(database, policy=rules, ledger=":memory:")
 
 
 @pytest.fixture
@@ -39,8 +38,7 @@ def many(database: Path) -> Iterator[dpsql.Connection]:
 
 
 def plan_of(con: dpsql.Connection) -> Plan:
-    assert isinstance(con.session, Session)
-    return con.session._plan
+    return inside.inside(con).plan
 
 
 def test_questions_with_noise_of_their_own_are_counted(few: dpsql.Connection) -> None:
