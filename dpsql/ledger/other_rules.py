@@ -15,7 +15,7 @@ Others = Callable[[], Sequence[str]]
 
 def new_ledgers_others(registry: Registry | None, tables: Sequence[str], others: Others) -> tuple[str, ...]:
     """What a new ledger is looked for, and recorded, under besides ``tables``."""
-    if registry is None or not _strangers(registry.tables_of(), tables, None):
+    if registry is None or not _strangers(registry.tables_of(), tables):
         return ()
     return tuple(others())
 
@@ -35,14 +35,14 @@ def by_all_rules(
     is_known, more = bool(known & set(tables)), known - set(tables)
     if not more:
         by_first_rules = any(not rules_of(table) for table in tables)
-        if by_first_rules or (not is_known and _strangers(ledgers, tables, ledger)):
+        if by_first_rules or (not is_known and _strangers(ledgers, tables)):
             more = set(others()) - set(tables)
     if is_known:
         return tables, tuple(sorted(more))
     return tuple(sorted({*tables, *more})), ()
 
 
-def _strangers(ledgers: dict[str, set[str]], tables: Sequence[str], own: str | None) -> bool:
-    """Whether some other ledger has no fingerprint by the rules of ``tables``."""
+def _strangers(ledgers: dict[str, set[str]], tables: Sequence[str]) -> bool:
+    """Whether some ledger has no fingerprint by the rules of ``tables``."""
     rules = {rules_of(table) for table in tables}
-    return any(not rules & {rules_of(t) for t in known} for ledger, known in ledgers.items() if ledger != own)
+    return any(not rules & {rules_of(t) for t in known} for known in ledgers.values())
