@@ -184,6 +184,21 @@ def test_an_old_ledger_keeps_the_rows_of_units_that_it_speaks_of(
     assert {"engine": "duckdb", "fingerprint": "2", "unit_rows": "2"}.items() <= stored_header(new).items()
 
 
+def test_another_number_would_be_noticed() -> None:
+    then = said("histogram")
+    first = next(iter(then["known"]))
+    for path, other in ((("rows", 0, 1), 298), (("answers", 0, 1), 17.001), (("answers", 0, 4), "hypothesis")):
+        now = json.loads(json.dumps(then))
+        *way, last = path
+        place = now["known"][first]
+        for step in way:
+            place = place[step]
+        assert place[last] != other
+        place[last] = other
+        with pytest.raises(AssertionError, match="it was"):
+            assert_same(now, then, "histogram")
+
+
 def test_there_is_a_ledger_of_each_kind() -> None:
     ways = {table[1] for name in NAMES for table in said(name)["opened"]["tables"]}
     assert ways == {
