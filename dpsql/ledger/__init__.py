@@ -6,10 +6,10 @@ shown.
 
 from dpsql.ledger.event import Event, Kind, Payload, Totals
 from dpsql.ledger.memory import MemoryLedger
-from dpsql.ledger.opening import stored_header
 from dpsql.ledger.protocol import Ledger
 from dpsql.ledger.registry import Registry, default_state_directory, state_directory
-from dpsql.ledger.sqlite_ledger import SqliteLedger
+from dpsql.ledger.sqlite.ledger import SqliteLedger
+from dpsql.ledger.sqlite.opening import stored_header
 
 __all__ = [
     "Event",

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.ledger import SqliteLedger, Totals, answer_store
+from dpsql.ledger import SqliteLedger, Totals
+from dpsql.ledger.sqlite import answer_store
 from dpsql.result import Answer
 from tests.contracts.ledger_contract import EASY, HEADER, PAID, any_cost
 

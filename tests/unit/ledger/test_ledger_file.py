@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from dpsql.errors import LedgerError
-from dpsql.ledger import SqliteLedger, Totals, opening
-from dpsql.ledger.sqlite_file import SqliteFile
+from dpsql.ledger import SqliteLedger, Totals
+from dpsql.ledger.sqlite import opening
+from dpsql.ledger.sqlite.file import SqliteFile
 from tests.contracts.ledger_contract import EASY, HEADER, PAID, any_cost
 
 NOBODY = 65534

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from dpsql.errors import LedgerError
-from dpsql.ledger import SqliteLedger, Totals, opening
+from dpsql.ledger import SqliteLedger, Totals
 from dpsql.ledger.balance import Balance
-from dpsql.ledger.holder import is_alive
-from dpsql.ledger.sqlite_file import SqliteFile, Synchronous
+from dpsql.ledger.sqlite import opening
+from dpsql.ledger.sqlite.file import SqliteFile, Synchronous
+from dpsql.ledger.sqlite.holder import is_alive
 from tests.contracts.ledger_contract import HEADER, any_cost
 
 
@@ -85,7 +86,7 @@ def test_an_interrupt_while_the_holder_locks_leaves_it_alive_and_able_to_die(
     monkeypatch: pytest.MonkeyPatch, path: Path, mine: SqliteLedger, other: SqliteLedger, after: bool
 ) -> None:
     with monkeypatch.context() as patch:
-        interrupt_once(patch, "dpsql.ledger.holder.try_lock", after=after)
+        interrupt_once(patch, "dpsql.ledger.sqlite.holder.try_lock", after=after)
         with pytest.raises(KeyboardInterrupt):
             mine.reserve(10, any_cost, {"burn": 3})
     number = mine.reserve(10, any_cost, {"burn": 3})

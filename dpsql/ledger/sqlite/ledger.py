@@ -16,17 +16,17 @@ from types import MappingProxyType
 from typing import Self, TypeVar
 
 from dpsql.errors import LedgerError
-from dpsql.ledger.answer_store import AnswerStore
 from dpsql.ledger.answer_text import encode, encode_answers
 from dpsql.ledger.balance import Balance, Reservation, already_hard, burn_of, checked_cost, tests_of
-from dpsql.ledger.batch import Batch
 from dpsql.ledger.event import Event, Payload, Totals
-from dpsql.ledger.history import History
-from dpsql.ledger.holder import Holder, is_alive, stale_files, sweep
-from dpsql.ledger.opening import Opening, Step, prepare
 from dpsql.ledger.other_rules import Others
 from dpsql.ledger.registry import Registry
-from dpsql.ledger.sqlite_file import BUSY_SECONDS, LOCKED, code, explain
+from dpsql.ledger.sqlite.answer_store import AnswerStore
+from dpsql.ledger.sqlite.batch import Batch
+from dpsql.ledger.sqlite.file import BUSY_SECONDS, LOCKED, code, explain
+from dpsql.ledger.sqlite.history import History
+from dpsql.ledger.sqlite.holder import Holder, is_alive, stale_files, sweep
+from dpsql.ledger.sqlite.opening import Opening, Step, prepare
 from dpsql.result import Answer
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dpsql.errors import LedgerError
 from dpsql.ledger.os_lock import locked
-from dpsql.ledger.sqlite_file import SqliteFile
+from dpsql.ledger.sqlite.file import SqliteFile
 
 FORMAT = "1"
 _SMALLEST = 512  # bytes, SQLite's smallest page

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dpsql.errors import LedgerError
-from dpsql.ledger.history import History
 from dpsql.ledger.registry import Anchor, Registry
+from dpsql.ledger.sqlite.history import History
 
 
 class Anchoring:

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dpsql.errors import LedgerError
-from dpsql.ledger.anchoring import Anchoring
 from dpsql.ledger.other_rules import Others, by_all_rules, new_ledgers_others
 from dpsql.ledger.record import genesis
 from dpsql.ledger.registry import Anchor, Registry, registered_tables
 from dpsql.ledger.rule_change import rule_changes
-from dpsql.ledger.sqlite_file import BUSY_SECONDS, SqliteFile, explain
-from dpsql.ledger.sqlite_schema import FORMAT, check_file, companions, create, read_header
+from dpsql.ledger.sqlite.anchoring import Anchoring
+from dpsql.ledger.sqlite.file import BUSY_SECONDS, SqliteFile, explain
+from dpsql.ledger.sqlite.schema import FORMAT, check_file, companions, create, read_header
 
 Step = Callable[[str], None]
 

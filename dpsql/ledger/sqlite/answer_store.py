@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from dpsql.ledger.answer_text import decode_answer, encode_answer
-from dpsql.ledger.holder import boot_identity
-from dpsql.ledger.sqlite_file import LOCKED, SqliteFile, code
-from dpsql.ledger.sqlite_schema import companions
+from dpsql.ledger.sqlite.file import LOCKED, SqliteFile, code
+from dpsql.ledger.sqlite.holder import boot_identity
+from dpsql.ledger.sqlite.schema import companions
 from dpsql.result import Answer
 
 BATCH = 256

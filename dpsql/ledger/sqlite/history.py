@@ -10,10 +10,10 @@ from pathlib import Path
 from dpsql.errors import LedgerError
 from dpsql.ledger.answer_text import decode_answers
 from dpsql.ledger.balance import Balance
-from dpsql.ledger.batch import Batch
 from dpsql.ledger.event import Event
 from dpsql.ledger.record import Record, genesis
-from dpsql.ledger.sqlite_file import SqliteFile
+from dpsql.ledger.sqlite.batch import Batch
+from dpsql.ledger.sqlite.file import SqliteFile
 from dpsql.result import Answer
 
 Released = tuple[int, list[tuple[str, Answer]]]
