@@ -27,7 +27,7 @@ def scope_of(table: TableDomain, columns: tuple[str, ...]) -> tuple[str, ...]:
             raise UnknownName(f"{table.name} has no finite column {name}", name=name)
     if len(set(columns)) != len(columns):
         raise InternalError(f"a column is listed twice in a scope of {table.name}")
-    return tuple(sorted(columns, key=lambda c: table.order[c]))
+    return tuple(sorted(columns, key=table.order.__getitem__))
 
 
 def text_columns_of(table: TableDomain, columns: tuple[str, ...]) -> None:

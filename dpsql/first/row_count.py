@@ -58,7 +58,7 @@ class RowCount(FirstTouch):
 
 def check_row_count(touch: RowCount, bench: Bench, turns: Turns) -> None:
     """BudgetExhausted when the row count is unknown, nobody is measuring it and it cannot be paid any more."""
-    if not turns.can_pay(touch.unbegun_units):
+    if not touch.is_known and not turns.can_pay(touch.unbegun_units):
         raise _exhausted(touch, bench, turns)
 
 

@@ -10,6 +10,8 @@ from typing import Any
 from dpsql.errors import LedgerError
 from dpsql.result import Answer
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
+
 
 def answer_to_json(answer: Answer) -> list[Any]:
     """The answer's fields in order.
@@ -58,7 +60,7 @@ def encode(value: Any) -> str:
     """Compact JSON, ASCII only; ``LedgerError`` when ``value`` holds something that JSON does not know."""
     failure = "a payload holds a value that JSON does not know"
     try:
-        return json.dumps(value, separators=(",", ":"), sort_keys=True)
+        return _ENCODER.encode(value)
     except RecursionError:
         failure = "a payload is nested too deeply"
     except (TypeError, ValueError):

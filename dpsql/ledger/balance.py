@@ -50,7 +50,7 @@ class Balance:
     @property
     def totals(self) -> Totals:
         held = self.open.values()
-        return Totals(self.spent, sum(r.cost for r in held), self.tested, sum(r.tests for r in held))
+        return Totals(self.spent, sum([r.cost for r in held]), self.tested, sum([r.tests for r in held]))
 
     def copy(self) -> "Balance":
         return Balance(self.spent, self.tested, dict(self.open))

@@ -20,6 +20,35 @@ from dpsql.result import Answer
 _HOLDER = "memory"
 
 
+class _Entered:
+    """One thread at a time in an open ledger of this process; LedgerError for all others.
+
+    No generator, because it is entered a dozen times for each statement.
+    """
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._lock = threading.RLock()
+        self._pid = os.getpid()
+
+    def is_open(self) -> bool:
+        """Whether this process may enter."""
+        return not self.closed and os.getpid() == self._pid
+
+    def __enter__(self) -> None:
+        if os.getpid() != self._pid:
+            raise LedgerError(
+                "the ledger was opened by the parent process", hint="open a connection of its own in each process"
+            )
+        self._lock.acquire()
+        if self.closed:
+            self._lock.release()
+            raise LedgerError("the ledger is closed", hint="open it again")
+
+    def __exit__(self, *exception: object) -> None:
+        self._lock.release()
+
+
 class MemoryLedger:
     """``Ledger`` in memory. Thread-safe; its budget begins anew with every instance.
 
@@ -32,14 +61,12 @@ class MemoryLedger:
 
     def __init__(self, header: Mapping[str, str]) -> None:
         self._header = MappingProxyType(dict(header))
-        self._lock = threading.RLock()
-        self._pid = os.getpid()
+        self._entered = _Entered()
         self._balance = Balance()
         self._events: list[Event] = []
         self._answers: dict[str, Answer] = {}
         self._kept: dict[str, str] = {}
         self._drawing: set[int] = set()
-        self._closed = False
         self._seen = 0
 
     @property
@@ -51,28 +78,28 @@ class MemoryLedger:
         return ("the ledger is in memory: nothing of what is spent is remembered when the process ends",)
 
     def events(self, after: int = 0) -> list[Event]:
-        with self._entered():
+        with self._entered:
             self._seen = len(self._events)
             return self._events[max(after, 0) :]
 
     def changed(self) -> bool:
-        with self._entered():
+        with self._entered:
             return len(self._events) != self._seen
 
     def totals(self) -> Totals:
-        with self._entered():
+        with self._entered:
             return self._balance.totals
 
     def reserve(self, cost: int, check: Callable[[Totals], None], payload: Payload) -> int:
         checked_cost(cost)
         burn_of(cost, payload)
         tests_of(payload)
-        with self._entered():
+        with self._entered:
             check(self._balance.totals)
             return self._append("reserve", len(self._events) + 1, cost, payload)
 
     def hard(self, reservation: int, payload: Payload) -> None:
-        with self._entered():
+        with self._entered:
             if self._balance.held(reservation, _HOLDER).hard:
                 raise already_hard(reservation)
             self._append("hard", reservation, 0, payload)
@@ -80,19 +107,19 @@ class MemoryLedger:
     def release(self, reservation: int, payload: Payload, answers: Iterable[tuple[str, Answer]] = ()) -> None:
         pairs = list(answers)
         encode_answers(pairs)
-        with self._entered():
+        with self._entered:
             self._append("release", reservation, self._balance.held(reservation, _HOLDER).cost, payload)
             for key, answer in pairs:
                 self._answers.setdefault(key, answer)
 
     def free(self, reservation: int) -> None:
-        with self._entered():
+        with self._entered:
             if self._balance.held(reservation, _HOLDER).hard or reservation in self._drawing:
                 raise already_hard(reservation)
             self._append("free", reservation, 0, {})
 
     def settle(self, kept: int | None, *, dead: bool = False) -> int | None:
-        with self._entered():
+        with self._entered:
             left = [n for n in self._balance.open if n != kept or self._balance.end(n, self._drawing)[0] == "burn"]
             self.end(left)
             return kept if kept in self._balance.open else None
@@ -104,14 +131,14 @@ class MemoryLedger:
 
     def end(self, reservations: Iterable[int]) -> None:
         """Close open ones: freed, or burnt where a coin may have been drawn."""
-        with self._entered():
+        with self._entered:
             for number in reservations:
                 kind, cost = self._balance.end(number, self._drawing)
                 self._append(kind, number, cost, {})
 
     @contextmanager
     def drawing(self, reservation: int) -> Iterator[None]:
-        with self._entered():
+        with self._entered:
             if self._balance.held(reservation, _HOLDER).hard or reservation in self._drawing:
                 raise already_hard(reservation)
             self._drawing.add(reservation)
@@ -119,50 +146,38 @@ class MemoryLedger:
         self._drawing.discard(reservation)
 
     def lookup(self, key: str) -> Answer | None:
-        with self._entered():
+        with self._entered:
             return self._answers.get(key)
 
     def remember(self, answers: Iterable[tuple[str, Answer]]) -> None:
-        with self._entered():
+        with self._entered:
             for key, answer in answers:
                 encode_answer(answer)  # what a file could not keep is refused here too
                 self._answers.setdefault(key, answer)
 
     def recall(self, name: str) -> str | None:
-        with self._entered():
+        with self._entered:
             return self._kept.get(name)
 
     def keep(self, name: str, text: str) -> None:
-        with self._entered():
+        with self._entered:
             self._kept[name] = text
 
     def count_answers(self) -> tuple[int, int]:
-        with self._entered():
+        with self._entered:
             return len(self._answers), sum(1 for answer in self._answers.values() if answer.charged == 0)
 
     def close(self) -> None:
-        with self._lock:
-            if self._closed or os.getpid() != self._pid:
-                return
-            self.end(list(self._balance.open))
-            self._closed = True
+        if self._entered.is_open():
+            with self._entered:
+                self.end(list(self._balance.open))
+                self._entered.closed = True
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-    @contextmanager
-    def _entered(self) -> Iterator[None]:
-        if os.getpid() != self._pid:
-            raise LedgerError(
-                "the ledger was opened by the parent process", hint="open a connection of its own in each process"
-            )
-        with self._lock:
-            if self._closed:
-                raise LedgerError("the ledger is closed", hint="open it again")
-            yield
 
     def _append(self, kind: Kind, reservation: int, cost: int, payload: Payload) -> int:
         # Through JSON and back: what a file would not keep exactly is not kept here either.

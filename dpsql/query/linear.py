@@ -89,12 +89,12 @@ class LinearQuery:
     def scope(self) -> tuple[str, ...]:
         """Finite columns: those of the keyed factor first, then those of each factor, in factor order."""
         keyed = self.keyed.columns if self.keyed else ()
-        return keyed + tuple(c for f in self.factors for c in f.columns)
+        return keyed + tuple([c for f in self.factors for c in f.columns])
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
         keyed = self.keyed.weights.shape[1:] if self.keyed else ()
-        return keyed + tuple(n for f in self.factors for n in f.weights.shape)
+        return keyed + tuple([n for f in self.factors for n in f.weights.shape])
 
     @cached_property
     def outline(self) -> tuple[str, tuple[tuple[str, ...], ...], tuple[str, ...] | None, tuple[str, ...]]:
@@ -120,7 +120,7 @@ class LinearQuery:
     @cached_property
     def key(self) -> str:
         """A digest that equal questions share."""
-        parts = [self.table.encode(), *(f.digest for f in self.factors)]
+        parts = [self.table.encode(), *[f.digest for f in self.factors]]
         if self.keyed:
             parts.append(self.keyed.digest)
         return sha256(b"\0".join(parts)).hexdigest()
@@ -146,8 +146,10 @@ class LinearQuery:
     def check_sensitivity(self) -> None:
         """``InternalError`` unless every row counts between 0 and 1: what the test is charged for."""
         parts: list[Factor | KeyedFactor] = [*self.factors, *([self.keyed] if self.keyed else [])]
-        if any(p.weights.size and (p.weights.min() < 0 or p.weights.max() > p.unit) for p in parts):
-            raise InternalError("a query with weights outside [0, 1]")
+        for p in parts:
+            flat = p.weights.reshape(-1)
+            if flat.size and (np.minimum.reduce(flat) < 0 or np.maximum.reduce(flat) > p.unit):
+                raise InternalError("a query with weights outside [0, 1]")
         if len(set(self.scope)) < len(self.scope) or (self.keyed and len(set(self.keyed.keys)) < len(self.keyed.keys)):
             raise InternalError("a query that counts a row twice")
 

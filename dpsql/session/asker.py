@@ -39,7 +39,10 @@ _RECENT = 8192
 
 
 class Asker:
-    """Answers linear queries of one session. Not thread-safe: the session holds a lock."""
+    """Answers linear queries of one session. Not thread-safe: the session holds a lock.
+
+    ``selects_keys``: whether the plan releases frequent keys of text columns: then they can be groups.
+    """
 
     def __init__(self, policy: Policy, plan: Plan, engine: Engine, ledger: Ledger, entropy: Entropy) -> None:
         self.policy = policy
@@ -51,6 +54,7 @@ class Asker:
         self.payment = Shares(plan, policy).payment
         self.purses = Purses(plan, ledger, self._fold.touches, self.payment)
         self._bench = Bench(plan, engine, ledger, entropy)
+        self.selects_keys = any(p.texts for p in plans.values())
         self._turns = Turns(plan, ledger, self.purses, self._follow, self._settle)
         self._ledger = ledger
         self._hard_round = HardRound(self._bench)
@@ -348,11 +352,6 @@ class Asker:
         state.know_row_count(Measurement(table.name, (), exact, 0.0))
         self._half_followed = following
         return 0.0
-
-    @property
-    def selects_keys(self) -> bool:
-        """Whether the plan releases frequent keys of text columns: then they can be groups."""
-        return any(state.plan.texts for state in self.states.values())
 
     def keys(self, table: str, text_column: str) -> tuple[str | None, ...] | None:
         """The keys of a text column that may be shown, NULL last; ``None`` before its first touch."""

@@ -21,10 +21,11 @@ def result(
     statement: Statement, answers: Mapping[str, Answer], public: PublicSql, notes: tuple[str, ...] = ()
 ) -> Result:
     """What the analyst sees: ``answers`` by query key, combined and taken through the outer statement."""
+    unshown = dict(answers)
     if statement.direct is not None:
         (block,) = statement.blocks
-        return _direct(statement.direct, block, _answered(block, answers), notes)
-    return _through_outer(statement, [_answered(block, answers) for block in statement.blocks], public, notes)
+        return _direct(statement.direct, block, _answered(block, unshown), notes)
+    return _through_outer(statement, [_answered(block, unshown) for block in statement.blocks], public, notes)
 
 
 def queries_of(statement: Statement) -> list[LinearQuery]:
@@ -40,14 +41,13 @@ def queries_of(statement: Statement) -> list[LinearQuery]:
     return list(out.values())
 
 
-def _answered(block: Block, answers: Mapping[str, Answer]) -> Columns:
-    """One answer per group for each aggregate of the block."""
-    left = dict(answers)
+def _answered(block: Block, unshown: dict[str, Answer]) -> Columns:
+    """One answer per group for each aggregate of the block; in ``unshown`` the charges that it shows become 0."""
 
     def lookup(query: LinearQuery) -> Answer:
-        answer = left[query.key]
+        answer = unshown[query.key]
         if answer.charged:  # a charge is shown once, where its number is first used
-            left[query.key] = replace(answer, charged=0.0)
+            unshown[query.key] = replace(answer, charged=0.0)
         return answer
 
     out: Columns = []

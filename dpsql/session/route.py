@@ -78,7 +78,7 @@ def route(state: TableState, queries: Queries, *, spent: bool) -> tuple[Route, .
     measurement of some of them stand beside the model of the others.
     """
     found = [state.measured(q) for q in queries]
-    read = tuple(f for f in found if f is not None)
+    read = tuple([f for f in found if f is not None])
     if len(read) == len(queries):
         return (Measured(queries, read),)
     match state.plan.basis(queries[0]):

@@ -46,8 +46,9 @@ class Session:
         with self._lock:
             self._asker.catch_up()
             statement = self._lower(text, parameters)
-            charged = sum(self._asker.release_keys(*column) for column in statement.awaited)
+            charged = 0.0
             if statement.awaited:
+                charged = sum(self._asker.release_keys(*column) for column in statement.awaited)
                 statement = self._lower(text, parameters)
             answers = self._asker.ask(queries_of(statement))
             if charged > 0 and answers:
@@ -114,8 +115,10 @@ class Session:
 
     def _notes(self, statement: Statement) -> tuple[str, ...]:
         """What a reader of groups by strings must know."""
-        found = ((column, self._asker.keys(table, column)) for table, column in statement.grouped)
+        found = [(column, self._asker.keys(table, column)) for table, column in statement.grouped]
         return tuple(
-            f"only the frequent strings of {column} that were released are groups ({len(keys or ()):,} of them)"
-            for column, keys in found
+            [
+                f"only the frequent strings of {column} that were released are groups ({len(keys or ()):,} of them)"
+                for column, keys in found
+            ]
         )

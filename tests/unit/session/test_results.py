@@ -1,0 +1,17 @@
+"""From answers to results: what is shown once."""
+
+from pathlib import Path
+
+import dpsql
+from tests.support import city
+
+
+def test_a_charge_is_shown_once_however_many_blocks_show_its_number(tmp_path: Path) -> None:
+    """Two blocks of one statement ask the same question, which is paid once."""
+    policy = city.policy_text("epsilon = 4.0\ndelta = 1e-6\n", 'strategy = "pmw"\n')
+    database = city.build(tmp_path / "city", policy=policy)
+    with dpsql.connect(database, ledger=":memory:") as con:
+        count = "SELECT COUNT(*) AS n FROM people"
+        cursor = con.execute(f"{count} UNION ALL {count}")
+        assert [a.charged > 0 for a in cursor.answers] == [True, False]
+        assert sum(a.charged for a in cursor.answers) == con.budget.spent_epsilon
