@@ -17,9 +17,10 @@ from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
 from dpsql.memo import Memo
 from dpsql.policy import Policy, Privacy
 from dpsql.session import asker as asking
-from dpsql.sql import frontend, plain
+from dpsql.sql import frontend
 from dpsql.sql.blocks.block import Services
 from dpsql.sql.counting import evaluate
+from dpsql.sql.shapes import conditions, shapes
 from tests.support.held import held
 
 KINDS = tuple(f"k{i}" for i in range(20))
@@ -47,7 +48,7 @@ def endless(columns: int) -> Iterator[str]:
                 yield "SELECT COUNT(*) FROM t WHERE age BETWEEN 7 AND 41"
             case 1:
                 yield f"SELECT side, COUNT(*) AS n FROM t WHERE {condition} GROUP BY side ORDER BY n"
-            case 2:
+            case 2 | 4 | 6:
                 yield f"SELECT COUNT(*) FROM t WHERE age * {number} % 17 > 3 OR kind = 'k{number % 20}'"
             case 3:
                 yield f"SELECT SUM(age) AS s{number} FROM t WHERE {condition}"
@@ -60,8 +61,9 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch
     monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(asking, "_RECENT", 32)
     monkeypatch.setattr(frontend, "STATEMENTS", 32)
-    monkeypatch.setattr(plain, "_CACHED_CELLS", 4096)
-    monkeypatch.setattr(plain, "_WORDS", 64)
+    monkeypatch.setattr(conditions, "CACHED_CELLS", 4096)
+    monkeypatch.setattr(conditions, "SHAPES", 64)
+    monkeypatch.setattr(shapes, "FRAMES", 32)
     monkeypatch.setattr(evaluate, "CACHED_CELLS", 4096)
     monkeypatch.setattr(memo.Memo.__init__, "__defaults__", (32,))
     made = Services.__init__
@@ -107,7 +109,7 @@ def test_a_cache_without_a_bound_is_noticed(tmp_path: Path, small: pytest.Monkey
     module, name = {
         "recent": (asking, "_RECENT"),
         "statements": (frontend, "STATEMENTS"),
-        "conditions": (plain, "_CACHED_CELLS"),
+        "conditions": (conditions, "CACHED_CELLS"),
         "truths": (evaluate, "CACHED_CELLS"),
     }[unbounded]
     small.setattr(module, name, 1 << 40)

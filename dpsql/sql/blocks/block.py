@@ -3,8 +3,9 @@
 Everything between a SELECT and its released table comes together here, in the order in which SQL defines it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from sqlglot import exp
 
@@ -12,14 +13,14 @@ from dpsql.errors import Error, UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
-from dpsql.sql.counting.aggregates import Aggregation, aggregation, is_aggregate
+from dpsql.sql.counting.aggregates import Aggregation, Summand, aggregation, is_aggregate
 from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.lower import Answer, Lowering
 from dpsql.sql.expressions.bind import Binder, Lookup, unwrap
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, check_usable
-from dpsql.sql.statement import Aggregate, AggregateType, Block, DirectColumn
+from dpsql.sql.statement import Aggregate, Block, DirectColumn
 from dpsql.sql.text.limits import LARGEST_BIGINT
 from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import place, refusal
@@ -48,10 +49,62 @@ class Services:
 
 
 @dataclass(frozen=True, eq=False)
+class Asked:
+    """What a block asks of its rows, whatever the condition is that they fulfil."""
+
+    name: str
+    scope: Scope
+    groups: tuple[Bound, ...]
+    aggregations: tuple[Aggregation, ...]
+    needs_intervals: bool
+
+    @property
+    def _summands(self) -> list[Summand]:
+        return [s for a in self.aggregations for s in (*a.numerator, *(a.denominator or ()))]
+
+    def lowering(self, text: str, condition: Sequence[Bound], services: Services, keys: KeyLookup) -> Lowering:
+        """The lowering for the rows that fulfil every conjunct of ``condition``. Raises UnsupportedQuery."""
+        table, summands = self.scope.table, self._summands
+        return Lowering(text, table, services.evaluator, services.answers, condition, self.groups, summands, keys)
+
+    def block(self, lowering: Lowering) -> Block:
+        """The block. Raises UnsupportedQuery for numbers that are too large, DataError for what is no number."""
+        numbered = enumerate(self._summands)
+        aggregates = tuple(self._aggregate(i, a, lowering, numbered) for i, a in enumerate(self.aggregations))
+        count = len(self.groups)
+        return Block(
+            self.name,
+            self.scope.table.name,
+            tuple(f"g{i}" for i in range(count)),
+            tuple(lowering.group_type(i) for i in range(count)),
+            lowering.groups,
+            aggregates,
+            self.needs_intervals,
+        )
+
+    def _aggregate(
+        self, number: int, a: Aggregation, lowering: Lowering, numbered: Iterator[tuple[int, Summand]]
+    ) -> Aggregate:
+        """An aggregate; takes its summands from ``numbered``."""
+        forms = lowering.forms(list(islice(numbered, len(a.numerator))))
+        denominator = list(islice(numbered, len(a.denominator or ())))
+        fits = all(abs(t.coefficient) <= LARGEST_BIGINT for f in forms for t in f.terms)
+        whole = fits and a.integral and all(lowering.is_integral(s) for s in a.numerator)
+        low = high = None
+        if a.constants is not None:
+            low, high = min(a.constants), max(a.constants)
+        elif a.denominator is not None:
+            low, high = lowering.value_range(a.numerator[0])
+        divisor = lowering.forms(denominator) if denominator else None
+        return Aggregate(f"a{number}", "BIGINT" if whole else "DOUBLE", forms, divisor, low, high)
+
+
+@dataclass(frozen=True, eq=False)
 class Lowered:
     """A block with its direct columns, when its select list is nothing but groups and aggregates."""
 
     block: Block
+    asked: Asked
     direct: tuple[DirectColumn, ...] | None
 
 
@@ -96,7 +149,8 @@ class BlockLowering:
         names = None if direct is not None else self._services.namer.names(select, self.scope)
         if names is not None:
             self._rewrite(names)
-        return Lowered(self._block(condition, where), direct)
+        asked = Asked(self.name, self.scope, tuple(self._groups), tuple(self._aggregations), self._intervals)
+        return Lowered(self._block(condition, where, asked), asked, direct)
 
     def _check_clauses(self) -> None:
         for key, value in self.select.args.items():
@@ -239,58 +293,12 @@ class BlockLowering:
         rewriter.rewrite(self.select, names)
         self._intervals = rewriter.intervals
 
-    def _block(self, condition: list[Bound], where: exp.Expr | None) -> Block:
-        aggregations = self._aggregations
-        parts = [p for m in aggregations for p in (*m.numerator, *(m.denominator or ()))]
+    def _block(self, condition: list[Bound], where: exp.Expr | None, asked: Asked) -> Block:
         try:
-            lowering = Lowering(
-                self.text,
-                self.scope.table,
-                self._services.evaluator,
-                self._services.answers,
-                condition,
-                self._groups,
-                parts,
-                self._keys,
-            )
+            lowering = asked.lowering(self.text, condition, self._services, self._keys)
         except UnsupportedQuery as error:
             if error.line is not None:
                 raise
             line, column = place(self.text, where if where is not None else self.select)
             raise UnsupportedQuery(error.reason, line=line, column=column, hint=error.hint) from None
-        aggregates = []
-        index = 0
-        for i, m in enumerate(aggregations):
-            numerator = list(enumerate(m.numerator, index))
-            index += len(m.numerator)
-            denominator = list(enumerate(m.denominator or (), index))
-            index += len(denominator)
-            forms = lowering.forms(numerator)
-            fits = all(abs(t.coefficient) <= LARGEST_BIGINT for f in forms for t in f.terms)
-            whole = fits and m.integral and all(lowering.is_integral(p) for p in m.numerator)
-            sql_type: AggregateType = "BIGINT" if whole else "DOUBLE"
-            low = high = None
-            if m.constants is not None:
-                low, high = min(m.constants), max(m.constants)
-            elif m.denominator is not None:
-                low, high = lowering.value_range(m.numerator[0])
-            aggregates.append(
-                Aggregate(
-                    f"a{i}",
-                    sql_type,
-                    forms,
-                    lowering.forms(denominator) if denominator else None,
-                    low,
-                    high,
-                )
-            )
-        count = len(self._groups)
-        return Block(
-            self.name,
-            self.scope.table.name,
-            tuple(f"g{i}" for i in range(count)),
-            tuple(lowering.group_type(i) for i in range(count)),
-            lowering.groups,
-            tuple(aggregates),
-            self._intervals,
-        )
+        return asked.block(lowering)

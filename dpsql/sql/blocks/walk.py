@@ -12,7 +12,7 @@ from sqlglot import exp
 from dpsql.domain import TableDomain
 from dpsql.errors import ProgrammingError
 from dpsql.policy import Policy
-from dpsql.sql.blocks.block import BlockLowering, Services
+from dpsql.sql.blocks.block import Asked, BlockLowering, Services
 from dpsql.sql.blocks.outer import check_outer
 from dpsql.sql.counting.aggregates import is_aggregate
 from dpsql.sql.counting.key_source import KeyLookup
@@ -49,6 +49,7 @@ class Walk:
     public_tables: set[str] = field(default_factory=set)
     direct: tuple[DirectColumn, ...] | None = None
     selects: dict[int, str] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list)
 
     def query(self, node: exp.Expr, env: Environment) -> Scope | None:
         """Lowers every block inside ``node``. Rows of a private table come back as a scope, nothing else does."""
@@ -237,6 +238,7 @@ class Walk:
         )
         lowered = lowering.lower()
         self.blocks[position] = lowered.block
+        self.asked.append(lowered.asked)
         self.selects[id(node)] = name
         if lowered.direct is not None and node.parent is None:
             self.direct = lowered.direct

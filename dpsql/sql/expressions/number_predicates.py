@@ -68,6 +68,13 @@ def listed(symbol: str, column: str | None, values: Sequence[Number | None]) -> 
     return None if column is None or len(known) < len(values) else Compared(column, symbol, known)
 
 
+def one_cell(domain: FiniteDomain, code: int) -> Weights:
+    """1 in one cell of a finite column."""
+    weights = np.zeros(domain.size, dtype=np.int64)
+    weights[code] = 1
+    return weights
+
+
 def truth_table(compared: Compared, domain: FiniteDomain) -> Weights | None:
     """1 where the predicate is TRUE, one entry per cell; ``None`` where DuckDB must be asked.
 

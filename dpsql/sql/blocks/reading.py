@@ -1,0 +1,125 @@
+"""Reading a whole statement: parse, bind parameters, lower its blocks, check and try out what is left of it.
+
+This is the one way from text to a lowered statement; what ``dpsql.sql.shapes`` remembers was read here.
+"""
+
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from dpsql.domain import Parameters
+from dpsql.policy import Policy
+from dpsql.sql.blocks.block import Asked, Services
+from dpsql.sql.blocks.naming import empty_select
+from dpsql.sql.blocks.outer import check_outer
+from dpsql.sql.blocks.row_numbers import number_rows
+from dpsql.sql.blocks.walk import Walk
+from dpsql.sql.counting.key_source import KeyLookup
+from dpsql.sql.expressions.expansion import check_growth
+from dpsql.sql.expressions.functions import COUNTS
+from dpsql.sql.public_sql import PublicSql
+from dpsql.sql.statement import Block, Statement
+from dpsql.sql.text.parameters import bind
+from dpsql.sql.text.parse import parse, to_sql
+
+
+class Read(NamedTuple):
+    """A lowered statement, and what its blocks ask, in the order in which they are finished."""
+
+    statement: Statement
+    asked: tuple[Asked, ...] = ()
+
+
+class Reader:
+    """Reads statements of one policy."""
+
+    def __init__(self, policy: Policy, public: PublicSql, services: Services) -> None:
+        self._policy = policy
+        self._public = public
+        self._services = services
+
+    def read(self, text: str, parameters: Parameters, keys: KeyLookup) -> Read:
+        """The lowered statement. Raises ``dpsql.errors``, and RecursionError for what is nested too deeply."""
+        tree: exp.Expr = parse(text)
+        if parameters is not None or "?" in text or "$" in text:
+            bind(tree, parameters)
+        check_growth(text, tree)
+        if isinstance(tree, exp.Select) and _empty(tree):
+            return Read(self._schema_probe(text, tree))
+        walk = Walk(text, self._policy, self._public, self._services, keys)
+        scope = walk.query(tree, {})
+        if scope is not None:
+            raise walk.rows_refusal(tree, scope)
+        blocks = tuple(walk.blocks)
+        if walk.direct is not None:
+            direct = Statement(text, blocks, walk.direct, None, awaited=keys.awaited, grouped=tuple(keys.asked))
+            return Read(direct, tuple(walk.asked))
+        check_outer(text, tree, [*(b.name for b in blocks), *(t.lower() for t in walk.public_tables)])
+        row, outer_columns = number_rows(tree, blocks, walk.selects)
+        outer = to_sql(tree)
+        public_tables = tuple(sorted(walk.public_tables))
+        self._dry_run(outer, blocks, public_tables)
+        statement = Statement(
+            text,
+            blocks,
+            None,
+            outer,
+            row,
+            outer_columns,
+            public_tables,
+            awaited=keys.awaited,
+            grouped=tuple(keys.asked),
+        )
+        return Read(statement, tuple(walk.asked))
+
+    def _dry_run(self, outer: str, blocks: tuple[Block, ...], public_tables: tuple[str, ...]) -> None:
+        """Runs the outer statement over empty tables: what DuckDB refuses is refused before anything is asked."""
+        self._public.run(outer, {b.name: b.schema.empty_table() for b in blocks}, public_tables)
+
+    def _schema_probe(self, text: str, tree: exp.Select) -> Statement:
+        """LIMIT 0 and WHERE FALSE: no row is wanted, so private tables are empty and the answer is public."""
+        for table in list(tree.find_all(exp.Table)):
+            domain = self._policy.by_name.get(table.name.lower()) if isinstance(table.this, exp.Identifier) else None
+            shadowed = any(c.alias.lower() == table.name.lower() for c in tree.find_all(exp.CTE))
+            if domain is None or shadowed:
+                continue
+            empty = exp.Subquery(
+                this=parse(empty_select(domain)),
+                alias=exp.TableAlias(this=exp.to_identifier(table.alias or domain.name, quoted=True)),
+            )
+            table.replace(empty)
+        walk = Walk(text, self._policy, self._public, self._services, KeyLookup(None))
+        walk.query(tree, {})
+        check_outer(text, tree, [t.lower() for t in walk.public_tables])
+        outer = to_sql(tree)
+        public_tables = tuple(sorted(walk.public_tables))
+        self._dry_run(outer, (), public_tables)
+        return Statement(text, (), None, outer, public_tables=public_tables)
+
+
+def _empty(tree: exp.Select) -> bool:
+    """Whether the statement publicly has no row to show: LIMIT 0, or no row of FROM passes WHERE.
+
+    Plain counts of no row are left to the ordinary way, which lists a public answer for each.
+    """
+    limit = tree.args.get("limit")
+    if isinstance(limit, exp.Limit) and isinstance(limit.expression, exp.Literal) and limit.expression.this == "0":
+        return True
+    where = tree.args.get("where")
+    condition = where.this if where is not None else None
+    alone = tree.args.get("group") is None and not tree.args.get("joins")
+    if alone and tree.expressions and all(_is_count(i) for i in tree.expressions):
+        return False
+    if isinstance(condition, exp.Boolean):
+        return condition.this is False
+    if isinstance(condition, exp.EQ):
+        sides = (condition.this, condition.expression)
+        return all(isinstance(s, exp.Literal) and not s.is_string and s.this.isdigit() for s in sides) and int(
+            sides[0].this
+        ) != int(sides[1].this)
+    return False
+
+
+def _is_count(item: exp.Expr) -> bool:
+    node = item.this if isinstance(item, exp.Alias) else item
+    return isinstance(node, exp.Anonymous) and node.name.lower() in COUNTS

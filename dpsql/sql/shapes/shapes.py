@@ -1,0 +1,170 @@
+"""A text of known shape to its lowered statement: frame and conjuncts looked up, their product taken."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpsql.domain import FiniteDomain, Parameters, TableDomain, cell_values
+from dpsql.errors import Error
+from dpsql.memo import Memo
+from dpsql.query import Factor, Form, LinearQuery, Term
+from dpsql.sql.blocks.block import Services
+from dpsql.sql.blocks.reading import Reader
+from dpsql.sql.counting.key_source import KeyLookup
+from dpsql.sql.shapes.conditions import Condition, Conditions, weighed
+from dpsql.sql.shapes.cut import cut, given, parameter_values, places
+from dpsql.sql.shapes.frames import Frame, read_frame
+from dpsql.sql.statement import Aggregate, Block, Statement
+from dpsql.sql.text.limits import MAX_CELLS
+
+FRAMES = 512
+_SEEN, _REFUSED = True, False
+"""Instead of a frame: seen once, and not read yet, as most frames never return; to be read each time."""
+
+
+class Shapes:
+    """The shapes of one policy's statements that were read before."""
+
+    def __init__(self, reader: Reader, services: Services) -> None:
+        self._reader = reader
+        self._services = services
+        self._frames: Memo[Frame | bool] = Memo(FRAMES)
+        self._conditions = Conditions()
+
+    def lower(self, text: str, parameters: Parameters) -> Statement | None:
+        """The lowered statement; ``None`` for what the ordinary way has to read, and for all that it refuses."""
+        pieces = cut(text)
+        if pieces is None:
+            return None
+        head, conjuncts, tail = pieces
+        frame = self._frames.get((head, tail))
+        if not isinstance(frame, Frame):
+            if frame is None:
+                self._frames.put((head, tail), _SEEN)
+            if frame is not _SEEN:
+                return None
+            frame = self._frames.put((head, tail), read_frame(head, tail, self._reader) or _REFUSED)
+            if not isinstance(frame, Frame):
+                return None
+        if parameters is None:
+            conditions = self._with_literals(frame, conjuncts)
+        else:
+            conditions = self._with_parameters(frame, conjuncts, parameters)
+        if conditions is None:
+            return None
+        block = self._block(text, frame, conditions)
+        return None if block is None else frame.around(text, block)
+
+    def _with_literals(self, frame: Frame, conjuncts: Sequence[str]) -> list[Condition] | None:
+        out = []
+        for text in conjuncts:
+            key = (frame.scope, text)
+            found = self._conditions.get(key)
+            if found is None:
+                taken = given(text, ())
+                found = None if taken is None else self._conditions.read(key, taken, frame.scope)
+                if found is None:
+                    return None
+            out.append(found)
+        return out
+
+    def _with_parameters(
+        self, frame: Frame, conjuncts: Sequence[str], parameters: Parameters
+    ) -> list[Condition] | None:
+        found = [places(text) for text in conjuncts]
+        values = parameter_values([p for here in found for p in here], parameters)
+        if values is None:
+            return None
+        out = []
+        position = 0
+        for text, here in zip(conjuncts, found, strict=True):
+            own = values[position : position + len(here)]
+            position += len(here)
+            condition = self._with_values(frame, text, own)
+            if condition is None:
+                return None
+            out.append(condition)
+        return out
+
+    def _with_values(self, frame: Frame, text: str, values: Sequence[Any]) -> Condition | None:
+        key = (frame.scope, text, *[(type(v), repr(v)) for v in values])
+        known = self._conditions.get(key)
+        if known is not None:
+            return known
+        taken = given(text, values)
+        return None if taken is None else self._conditions.read(key, taken, frame.scope)
+
+    def _block(self, text: str, frame: Frame, conditions: Sequence[Condition]) -> Block | None:
+        if frame.aliases and any(c.lower() in frame.aliases for d in conditions for b in d.bounds for c in b.columns):
+            return None
+        if frame.counts and all(c.weights is not None for c in conditions):
+            return self._counted(frame, conditions)
+        bounds = [b for c in conditions for b in c.bounds]
+        try:
+            asked = frame.asked
+            return asked.block(asked.lowering(text, bounds, self._services, KeyLookup(None)))
+        except Error:
+            return None
+
+    def _counted(self, frame: Frame, conditions: Sequence[Condition]) -> Block | None:
+        """A count under conditions that are decided column by column is a product: no grid, no DuckDB."""
+        table = frame.scope.table
+        by_column = _by_column(table, conditions)
+        name = frame.asked.name
+        if frame.group is None:
+            form = _form(table, by_column.values())
+            if form is None:
+                return None
+            counted = (Aggregate("a0", "BIGINT", (form,)),)
+            return Block(name, table.name, (), (), ((),), counted, frame.asked.needs_intervals)
+        found = self._grouped(table, frame.group, by_column)
+        if found is None:
+            return None
+        values = cell_values(frame.group)
+        groups = tuple([(values[code],) for code in found])
+        counted = (Aggregate("a0", "BIGINT", tuple(found.values())),)
+        intervals = frame.asked.needs_intervals
+        return Block(name, table.name, ("g0",), (frame.group.sql_type,), groups, counted, intervals)
+
+    def _grouped(
+        self, table: TableDomain, group: FiniteDomain, conditions: dict[str, Condition]
+    ) -> dict[int, Form] | None:
+        """A form for each value of one column that its conditions leave; none when another column's leave nothing."""
+        others = [c for name, c in conditions.items() if name != group.name]
+        if any(c.factors is None for c in others):
+            return {}
+        own = conditions.get(group.name)
+        left = range(group.size) if own is None or own.weights is None else np.flatnonzero(own.weights).tolist()
+        out = {}
+        for code in left:
+            form = _form(table, [*others, self._conditions.cell(table, group.name, code)])
+            if form is None:
+                return None
+            out[code] = form
+        return out
+
+
+def _by_column(table: TableDomain, conditions: Sequence[Condition]) -> dict[str, Condition]:
+    """One condition for each column: the product of its conditions."""
+    out: dict[str, Condition] = {}
+    for condition in conditions:
+        before = out.get(condition.column)
+        if before is not None and before.weights is not None and condition.weights is not None:
+            condition = weighed(table, (), condition.column, before.weights * condition.weights)
+        out[condition.column] = condition
+    return out
+
+
+def _form(table: TableDomain, conditions: Iterable[Condition]) -> Form | None:
+    """The product of conditions on different columns; ``None`` when it touches too many cells."""
+    chosen: list[Factor] = []
+    for condition in conditions:
+        if condition.factors is None:
+            return Form(0.0)
+        chosen += condition.factors
+    if len(chosen) > 1:
+        order = table.order
+        chosen.sort(key=lambda f: order[f.columns[0]])
+    query = LinearQuery(table.name, tuple(chosen))
+    return None if query.cells > MAX_CELLS else Form(0.0, (Term(1.0, query),))
