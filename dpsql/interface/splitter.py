@@ -51,46 +51,14 @@ def split(text: str) -> list[Piece]:
     >>> [p.text for p in split("SELECT ';' -- one; two\\n; /* no; */ SELECT $$a;b$$;")]
     ["SELECT ';' -- one; two", 'SELECT $$a;b$$']
     """
-    pieces: list[Piece] = []
-    places = _Places(text)
-    start: int | None = None
-    stop = position = 0
-    parameters: set[str] = set()
-    unclosed: str | None = None
+    cut = _Cut(text)
+    position = 0
     while position < len(text):
         token = _TOKEN.match(text, position)
         if token is None:  # cannot happen: the last alternative matches any character
             break
-        kind = token.lastgroup
-        position = token.end()
-        if kind == "end":
-            if start is not None:
-                pieces.append(_piece(places, start, stop, parameters))
-            start, parameters = None, set()
-            continue
-        if kind in ("space", "line"):
-            if kind == "line" and start is not None:
-                stop = position
-            continue
-        if kind == "block":
-            closed = _block_end(text, position)
-        else:
-            if start is None:
-                start = token.start()
-            closed = _end(text, token)
-            if kind == "parameter":
-                parameters.add(token.group()[1:])
-        if closed is None:
-            unclosed = _OPEN[kind or "other"]
-            position = len(text)
-            start = token.start() if start is None else start
-        else:
-            position = closed
-        if start is not None:
-            stop = position
-    if start is not None:
-        pieces.append(_piece(places, start, stop, parameters, ended=False, unclosed=unclosed))
-    return pieces
+        position = cut.take(token)
+    return cut.finished()
 
 
 def is_complete(text: str) -> bool:
@@ -126,13 +94,65 @@ class _Places:
         return self._line, offset - self._begin + 1
 
 
-def _piece(
-    places: _Places, start: int, stop: int, parameters: set[str], *, ended: bool = True, unclosed: str | None = None
-) -> Piece:
-    text = places.text
-    line, column = places.of(start)
-    kept = text[start:stop] if unclosed is not None else text[start:stop].rstrip()
-    return Piece(kept, line, column, frozenset(parameters), ended, unclosed)
+class _Cut:
+    """The statements cut so far, and where the one begins and stops that is not ended yet."""
+
+    def __init__(self, text: str) -> None:
+        self._places = _Places(text)
+        self._text = text
+        self._pieces: list[Piece] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._start: int | None = None
+        self._stop = 0
+        self._parameters: set[str] = set()
+        self._unclosed: str | None = None
+
+    def take(self, token: re.Match[str]) -> int:
+        """Take one token, or what it opens; where the next one begins."""
+        match token.lastgroup:
+            case "end":
+                self._close(ended=True)
+                return token.end()
+            case "space":
+                return token.end()
+            case "line":
+                return self._go_on(token.end())
+            case "block":
+                return self._go_on(self._closed(token, _block_end(self._text, token.end())))
+            case kind:
+                self._start = token.start() if self._start is None else self._start
+                if kind == "parameter":
+                    self._parameters.add(token.group()[1:])
+                return self._go_on(self._closed(token, _end(self._text, token)))
+
+    def finished(self) -> list[Piece]:
+        """All statements, the last one without its semicolon included."""
+        self._close(ended=False)
+        return self._pieces
+
+    def _go_on(self, position: int) -> int:
+        """A comment counts to the statement that it stands in, and to none before one."""
+        if self._start is not None:
+            self._stop = position
+        return position
+
+    def _closed(self, token: re.Match[str], end: int | None) -> int:
+        """``end``; or, for what is never closed, the end of the text, which belongs to it."""
+        if end is not None:
+            return end
+        self._unclosed = _OPEN[token.lastgroup or "other"]
+        self._start = token.start() if self._start is None else self._start
+        return len(self._text)
+
+    def _close(self, *, ended: bool) -> None:
+        if self._start is not None:
+            line, column = self._places.of(self._start)
+            kept = self._text[self._start : self._stop]
+            kept = kept if self._unclosed is not None else kept.rstrip()
+            self._pieces.append(Piece(kept, line, column, frozenset(self._parameters), ended, self._unclosed))
+        self._begin()
 
 
 def _end(text: str, token: re.Match[str]) -> int | None:

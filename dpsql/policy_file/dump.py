@@ -18,7 +18,7 @@ from dpsql.domain import (
     TextDomain,
 )
 from dpsql.errors import PolicyError
-from dpsql.policy import Policy
+from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.policy_file.keys import quoted, quoted_key
 
 
@@ -53,24 +53,7 @@ def dump_policy(policy: Policy) -> str:
     [tables.t.columns]
     member = { type = "boolean" }
     """
-    privacy, mechanism = policy.privacy, policy.mechanism
-    lines = [
-        "version = 1",
-        "",
-        "[privacy]",
-        f"epsilon = {_exact(privacy.epsilon, 'privacy.epsilon')}",
-        f"delta = {_exact(privacy.delta, 'privacy.delta')}",
-        f"neighbors = {quoted(privacy.neighbors)}",
-        f"planned_queries = {privacy.planned_queries}",
-        "",
-        "[mechanism]",
-        f"strategy = {quoted(mechanism.strategy)}",
-    ]
-    if mechanism.hard_rounds is not None:
-        lines.append(f"hard_rounds = {mechanism.hard_rounds}")
-    lines.append(f"when_spent = {quoted(mechanism.when_spent)}")
-    lines.append(f"warm_start = {_exact(mechanism.warm_start, 'mechanism.warm_start')}")
-    lines.append(f"error_factor = {_exact(mechanism.error_factor, 'mechanism.error_factor')}")
+    lines = ["version = 1", "", *_privacy(policy.privacy), "", *_mechanism(policy.mechanism)]
     for table in policy.tables:
         lines += ["", *_table(table)]
     if policy.public_tables:
@@ -88,6 +71,28 @@ def column_line(column: ColumnDomain) -> str:
     if not column.nullable:
         keys.append("nullable = false")
     return f"{quoted_key(column.name)} = {{ {', '.join(keys)} }}"
+
+
+def _privacy(privacy: Privacy) -> list[str]:
+    return [
+        "[privacy]",
+        f"epsilon = {_exact(privacy.epsilon, 'privacy.epsilon')}",
+        f"delta = {_exact(privacy.delta, 'privacy.delta')}",
+        f"neighbors = {quoted(privacy.neighbors)}",
+        f"planned_queries = {privacy.planned_queries}",
+    ]
+
+
+def _mechanism(mechanism: Mechanism) -> list[str]:
+    rounds = [] if mechanism.hard_rounds is None else [f"hard_rounds = {mechanism.hard_rounds}"]
+    return [
+        "[mechanism]",
+        f"strategy = {quoted(mechanism.strategy)}",
+        *rounds,
+        f"when_spent = {quoted(mechanism.when_spent)}",
+        f"warm_start = {_exact(mechanism.warm_start, 'mechanism.warm_start')}",
+        f"error_factor = {_exact(mechanism.error_factor, 'mechanism.error_factor')}",
+    ]
 
 
 def _table(table: TableDomain) -> list[str]:

@@ -10,10 +10,11 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dpsql.errors import Error
-from dpsql.interface.asked import ask
+from dpsql.interface.asked import Asked, ask
 from dpsql.interface.console import Console
 from dpsql.interface.dbapi import connect
 from dpsql.interface.dbapi.connection import Connection
@@ -22,7 +23,7 @@ from dpsql.interface.demo.tour import TOUR, Step, random_questions
 from dpsql.interface.render.budget import render_budget
 from dpsql.interface.render.footer import duration
 from dpsql.interface.render.number import epsilon, number, plain
-from dpsql.interface.render.style import shorten
+from dpsql.interface.render.style import Style, shorten
 from dpsql.interface.render.table import render_table
 from dpsql.result import Result
 
@@ -122,54 +123,65 @@ def _number(value: object) -> str:
     return number(value, 2) if isinstance(value, float) else plain(value)
 
 
+@dataclass
+class _Tally:
+    """How good and how dear many answers were; errors in counts."""
+
+    errors: list[float] = field(default_factory=list)
+    covered: int = 0
+    bounded: int = 0
+    paid: int = 0
+    uncertified: int = 0
+    spent: float = 0.0
+
+    def add(self, asked: Asked, truth: Truth, sql: str) -> None:
+        self.paid += asked.charged > 0
+        self.spent += asked.charged
+        for answer, row in zip(asked.result.answers, truth.rows(sql), strict=True):
+            if answer.value is None or not isinstance(row[0], int):
+                continue
+            miss = abs(answer.value - row[0])
+            self.uncertified += not answer.certified
+            self.errors.append(miss)
+            if answer.error is not None:
+                self.bounded += 1
+                self.covered += miss <= answer.error
+
+
 def _random(console: Console, connection: Connection, truth: Truth, count: int) -> None:
     """Ask many questions and say how good and how dear they were."""
-    start = time.perf_counter()
-    errors: list[float] = []
-    covered = bounded = paid = uncertified = 0
-    spent = 0.0
+    start, tally = time.perf_counter(), _Tally()
     refused: Error | None = None
     for i, sql in enumerate(random_questions(count), start=1):
         if time.perf_counter() - start > RANDOM_SECONDS:
             break
         console.progress(f"{i} of {count} questions")
         try:
-            asked = ask(connection.session, sql)
+            tally.add(ask(connection.session, sql), truth, sql)
         except Error as error:
             refused = error
             break
-        paid += asked.charged > 0
-        spent += asked.charged
-        for answer, row in zip(asked.result.answers, truth.rows(sql), strict=True):
-            exact = row[0]
-            if answer.value is None or not isinstance(exact, int):
-                continue
-            uncertified += not answer.certified
-            miss = abs(answer.value - exact)
-            errors.append(miss)
-            if answer.error is not None:
-                bounded += 1
-                covered += miss <= answer.error
-    seconds = time.perf_counter() - start
-    if not errors:
+    if not tally.errors:
         raise refused if refused is not None else Error("no question was answered in time")
-    style = console.out
+    console.lines(_told(tally, time.perf_counter() - start, console.out))
+
+
+def _told(tally: _Tally, seconds: float, style: Style) -> list[str]:
+    errors, paid, uncertified = tally.errors, tally.paid, tally.uncertified
     free = style.bold(f"{len(errors) - paid:,} of them") if paid else style.bold("all of them")
-    paid_for = f"; the other {paid:,} cost epsilon {epsilon(spent)}" if paid else ""
+    paid_for = f"; the other {paid:,} cost epsilon {epsilon(tally.spent)}" if paid else ""
     example = next(random_questions(1)).replace("SELECT COUNT(*) AS n FROM adult", "...")
-    console.lines(
-        [
-            f"such as   {shorten(example, COLUMNS - 10, style)}",
-            f"asked     {len(errors):,} in {duration(seconds)}",
-            f"free      {free}{paid_for}",
-            f"errors    {statistics.median(errors):,.0f} at the median, {max(errors):,.0f} at most, of 48,842 people",
-            f"bounds    {100 * covered / max(bounded, 1):.0f} % of the answers lie within their {style.plus_minus}",
-        ]
-    )
+    within = 100 * tally.covered / max(tally.bounded, 1)
+    lines = [
+        f"such as   {shorten(example, COLUMNS - 10, style)}",
+        f"asked     {len(errors):,} in {duration(seconds)}",
+        f"free      {free}{paid_for}",
+        f"errors    {statistics.median(errors):,.0f} at the median, {max(errors):,.0f} at most, of 48,842 people",
+        f"bounds    {within:.0f} % of the answers lie within their {style.plus_minus}",
+    ]
     if uncertified:
-        console.lines(
-            [f"          {uncertified:,} were not tested: as private as the others, but without a certificate"]
-        )
+        lines.append(f"          {uncertified:,} were not tested: as private as the others, but without a certificate")
+    return lines
 
 
 def _farewell(console: Console, keep: Path | None) -> None:

@@ -55,32 +55,10 @@ def prepare(
 ) -> Opening:
     """Open or create; every failure is a ``LedgerError`` with nothing of SQLite's attached."""
     step = on_step if on_step is not None else _no_step
-    wanted = _complete(header)
-    tables = registered_tables(wanted)
-    notices: list[str] = []
+    make = _Making(_complete(header), create_missing, new_budget, busy_timeout, step)
     try:
         path = path.expanduser().resolve()
-        if not path.exists():
-            registry = _usable(registry, tables, notices)
-            tables = (*tables, *new_ledgers_others(registry, tables, others))
-            guard = nullcontext() if registry is None else registry.exclusive(*tables)
-            with guard:
-                if not path.exists():  # another process may have created it while this one waited
-                    _check_absence(path, tables, create_missing, registry, new_budget)
-                    _create(path, wanted, tables, registry, busy_timeout, step, notices)
-        registry = _usable(registry, tables, notices)
-        check_file(path)
-        file = SqliteFile(path, synchronous="FULL", busy_timeout=busy_timeout)
-        try:
-            found = read_header(file, path)
-            _compare(path, found, wanted, former)
-            known_by, other_tables = by_all_rules(
-                registry, found["ledger"], tuple(sorted({*tables, *registered_tables(found)})), others
-            )
-        except BaseException:
-            file.close()
-            raise
-        return Opening(path, found, file, registry, known_by, other_tables, step, notices)
+        return _opened(path, make, registry, former, others)
     except (sqlite3.Error, OSError) as error:
         failure = explain(path, error)
     except (RuntimeError, ValueError):  # a loop of symbolic links, a NUL in the name
@@ -88,18 +66,46 @@ def prepare(
     raise failure
 
 
-def _create(
-    path: Path,
-    wanted: Mapping[str, str],
-    tables: Sequence[str],
-    registry: Registry | None,
-    busy_timeout: float,
-    step: Step,
-    notices: list[str],
-) -> None:
+@dataclass(frozen=True)
+class _Making:
+    """What a ledger is made with where there is none; ``wanted`` is the header that an existing one is compared with."""
+
+    wanted: Mapping[str, str]
+    create_missing: bool
+    new_budget: bool
+    busy_timeout: float
+    step: Step
+
+
+def _opened(path: Path, make: _Making, registry: Registry | None, former: Collection[str], others: Others) -> Opening:
+    notices: list[str] = []
+    tables = registered_tables(make.wanted)
+    if not path.exists():
+        registry = _usable(registry, tables, notices)
+        tables = (*tables, *new_ledgers_others(registry, tables, others))
+        with nullcontext() if registry is None else registry.exclusive(*tables):
+            if not path.exists():  # another process may have created it while this one waited
+                _create(path, make, tables, registry, notices)
+    registry = _usable(registry, tables, notices)
+    check_file(path)
+    file = SqliteFile(path, synchronous="FULL", busy_timeout=make.busy_timeout)
+    try:
+        found = read_header(file, path)
+        _compare(path, found, make.wanted, former)
+        names = tuple(sorted({*tables, *registered_tables(found)}))
+        known_by, other_tables = by_all_rules(registry, found["ledger"], names, others)
+    except BaseException:
+        file.close()
+        raise
+    return Opening(path, found, file, registry, known_by, other_tables, make.step, notices)
+
+
+def _create(path: Path, make: _Making, tables: Sequence[str], registry: Registry | None, notices: list[str]) -> None:
     """A new ledger where nothing stands in its way, known to the registry."""
+    _check_absence(path, tables, make.create_missing, registry, make.new_budget)
     _clear_remnants(path)
-    if create(path, wanted, busy_timeout, step):
+    wanted = make.wanted
+    if create(path, wanted, make.busy_timeout, make.step):
         notices.append(_announcement(path, wanted))
         if registry is not None:
             anchor = Anchor(wanted["ledger"], str(path), 0, genesis(wanted).hex())
