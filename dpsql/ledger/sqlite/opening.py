@@ -68,7 +68,7 @@ def prepare(
 
 @dataclass(frozen=True)
 class _Making:
-    """What a ledger is made with where there is none; ``wanted`` is the header that an existing one is compared with."""
+    """What a ledger is made with where there is none; an existing one is compared with the header ``wanted``."""
 
     wanted: Mapping[str, str]
     create_missing: bool
