@@ -139,7 +139,7 @@ class Plan:
         """``Net.certified_bound`` at sensitivity 1."""
         return self.for_sensitivity().certified_bound(planned_queries, beta)
 
-    def epsilon_share(self, cost: int) -> float:
+    def as_epsilon(self, cost: int) -> float:
         """``cost`` units as a share of epsilon, for display: the whole budget shows as epsilon."""
         return float(self.epsilon * cost / self.total_units)
 

@@ -1,4 +1,8 @@
-"""Measurements as ledger payloads and back, exactly. Partitions are stored as packed labels: they are public."""
+"""Measurements as ledger payloads and back, exactly. Partitions are stored as packed labels: they are public.
+
+State is a fold of the ledger, so what is written here is all that a restarted session knows; to change it would take a
+version of the format.
+"""
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence

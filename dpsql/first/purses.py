@@ -1,4 +1,7 @@
-"""What is spent, kept back and left: the ledger's totals seen through the plan's shares. Public."""
+"""What is spent, kept back and left: the ledger's totals seen through the plan's shares. Public.
+
+Every reservation is checked here, under the ledger's write lock: the one place that compares a cost with what is left.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -83,14 +86,14 @@ class Purses:
 
     # --- as epsilon --------------------------------------------------------------------------------------------
 
-    def remaining_share(self, own: int) -> float:
+    def remaining_epsilon(self, own: int) -> float:
         """Epsilon not spent yet, reservations of other processes taken off."""
         totals = self._without(own)
-        return self._plan.epsilon_share(max(0, self._plan.total_units - totals.spent - totals.reserved))
+        return self._plan.as_epsilon(max(0, self._plan.total_units - totals.spent - totals.reserved))
 
     def shares(self) -> tuple[tuple[str, float, float], ...]:
         """(name, spent, planned) of each purse, both in epsilon."""
-        share, plan = self._plan.epsilon_share, self._plan
+        share, plan = self._plan.as_epsilon, self._plan
         spent = {p: sum(t.spent for t in self._all() if t.purpose == p) for p in _NAMES}
         planned = {p: sum(t.planned_units for t in self._all() if t.purpose == p) for p in _NAMES}
         payment = self.payment

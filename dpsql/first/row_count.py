@@ -1,4 +1,7 @@
-"""The row count of a table: measured once, before anything else is answered. The fold, and the one who measures."""
+"""The row count of a table: measured once, before anything else is answered. The fold, and the one who measures.
+
+Under add-remove neighbours the number of rows is as private as any other count, and the model scales with it.
+"""
 
 from collections.abc import Sequence
 
@@ -89,12 +92,12 @@ def _measure(touch: RowCount, bench: Bench, turns: Turns) -> float:
         measurement = bench.measured(rows, share.sigma, name)
         bench.ledger.release(reservation, encode_measurement(ROW_COUNT, measurement))
     turns.follow()
-    return bench.plan.epsilon_share(share.units)
+    return bench.plan.as_epsilon(share.units)
 
 
 def _exhausted(touch: RowCount, bench: Bench, turns: Turns) -> BudgetExhausted:
     return BudgetExhausted(
         f"the privacy budget does not cover the row count of {touch.table}",
-        requested=bench.plan.epsilon_share(touch.share.units),
-        remaining=bench.plan.epsilon_share(turns.affordable()),
+        requested=bench.plan.as_epsilon(touch.share.units),
+        remaining=bench.plan.as_epsilon(turns.affordable()),
     )

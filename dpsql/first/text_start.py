@@ -121,7 +121,7 @@ def _measure(
         released = [(DISTINCT, distinct), (KEYS, counts), *_pairs(bench, touch.plan.table, start, keys, counts.values)]
         ledger.release(reservation, encode_measurements(released))
     turns.follow()
-    return bench.plan.epsilon_share(start.units)
+    return bench.plan.as_epsilon(start.units)
 
 
 def _pairs(

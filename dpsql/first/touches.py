@@ -1,4 +1,7 @@
-"""The three first touches of one table, each empty where the plan foresees none."""
+"""The three first touches of one table, each empty where the plan foresees none.
+
+Empty ones in place of missing ones: nobody has to ask which of them a table has.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

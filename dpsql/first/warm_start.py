@@ -87,9 +87,9 @@ class WarmStart(FirstTouch):
 
     def is_ready(self, asked: Columns) -> bool:
         """Whether all that a question about ``asked`` waits for is measured, or lost."""
-        return not self.waiting(asked) and not self.others_at_work(asked)
+        return not self.waiting_contingencies(asked) and not self.others_at_work(asked)
 
-    def waiting(self, asked: Columns) -> list[tuple[PlannedContingency, int]]:
+    def waiting_contingencies(self, asked: Columns) -> list[tuple[PlannedContingency, int]]:
         """What a question about ``asked`` waits for and nobody has begun, at most CHUNK, with costs in units.
 
         Columns alone come first: on them depends how the others are cut.
@@ -179,7 +179,7 @@ def measure_contingencies(
     """
 
     def next_step() -> Step | None:
-        waiting = touch.waiting(asked)
+        waiting = touch.waiting_contingencies(asked)
         if not waiting:
             return None
         left = turns.affordable()
@@ -215,4 +215,4 @@ def _measure(touch: WarmStart, chunk: list[tuple[PlannedContingency, int]], benc
             released.append((CONTINGENCY, bench.measured(private, sigma, name, parts)))
         bench.ledger.release(reservation, encode_measurements(released))
     turns.follow()
-    return bench.plan.epsilon_share(cost)
+    return bench.plan.as_epsilon(cost)

@@ -1,4 +1,7 @@
-"""Advice for an owner who writes a policy: which error each epsilon buys, from the declared domains alone. Public."""
+"""Advice for an owner who writes a policy: which error each epsilon buys, from the declared domains alone. Public.
+
+The hardest line of a policy is epsilon; a table of errors says what it means before any data are touched.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -47,12 +47,12 @@ def half_width(sd: float) -> int:
 
 @dataclass(frozen=True)
 class Part:
-    """What a query takes of ``columns``: ``used``, the sum of its squared weights over their cells; ``share``, the mean
-    weight, between 0 and 1."""
+    """What a query takes of ``columns``: ``used``, the sum of its squared weights over their cells; ``mean_weight``,
+    between 0 and 1."""
 
     columns: tuple[str, ...]
     used: float
-    share: float
+    mean_weight: float
 
 
 class Forecast:
@@ -70,7 +70,7 @@ class Forecast:
     def __init__(
         self, table: TableDomain, precision: float, total: float = NOMINAL_ROWS, *, differences: bool = False
     ) -> None:
-        self.planned = _foreseen(table, total, precision, differences=differences)
+        self.planned = _forecast_contingencies(table, total, precision, differences=differences)
         self._sizes = {c.name: c.size for c in table.varied}
         differs = any(p.differences for p in self.planned)
         self._known = pure_precisions(self.planned, self._sizes) if differs else {}
@@ -114,7 +114,7 @@ class Forecast:
         """
         if self._known:
             single = _split(parts) if any(len(p.columns) > 1 for p in parts) else parts
-            asked = {p.columns[0]: (p.used, p.share) for p in single}
+            asked = {p.columns[0]: (p.used, p.mean_weight) for p in single}
             return sqrt(min(pure_variance(asked, self._known, self._sizes, most) for most in (2, MOST_COLUMNS)))
         direct = self._direct(parts)
         if direct < inf and len(parts) <= 2:
@@ -123,7 +123,7 @@ class Forecast:
             return min(direct, self._sd(_split(parts)))
         squares = 0.0
         for two in combinations(parts, 2):
-            others = prod(p.share for p in parts if p not in two)
+            others = prod(p.mean_weight for p in parts if p not in two)
             squares += (self._direct(two) * others) ** 2
         return min(direct, sqrt(squares))
 
@@ -156,7 +156,7 @@ class Forecast:
         return known
 
 
-def _foreseen(
+def _forecast_contingencies(
     table: TableDomain, total: float, precision: float, *, differences: bool
 ) -> tuple[PlannedContingency, ...]:
     """What the warm start measures; pairs that wait for a question to touch them count with even shares."""
@@ -182,5 +182,5 @@ def _split(parts: Sequence[Part]) -> list[Part]:
     out = []
     for p in parts:
         root = 1.0 / len(p.columns)
-        out += [Part((c,), p.used**root, p.share**root) for c in p.columns]
+        out += [Part((c,), p.used**root, p.mean_weight**root) for c in p.columns]
     return out

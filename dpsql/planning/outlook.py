@@ -1,4 +1,7 @@
-"""How each table is going to be answered, and how well: the plan in words, from public and released numbers."""
+"""How each table is going to be answered, and how well: the plan in words, from public and released numbers.
+
+What ``explain``, the budget and ``init`` say of a strategy comes from here, so that they say the same.
+"""
 
 from dpsql.confidence import error_bound
 from dpsql.planning.forecast import NOMINAL_ROWS, Forecast, half_width

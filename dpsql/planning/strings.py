@@ -1,4 +1,7 @@
-"""What a text column's first touch spends: its selection of keys, their counts, the number of strings. Public."""
+"""What a text column's first touch spends: its selection of keys, their counts, the number of strings. Public.
+
+It is the only release that needs a delta of its own, which the plan sets aside first.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,4 +1,8 @@
-"""Answers in counts: from a measurement, from a model that passed its test, from a model alone. Public numbers."""
+"""Answers in counts: from a measurement, from a model that passed its test, from a model alone. Public numbers.
+
+What may be printed beside a number (a guarantee, an estimate of the error, nothing) depends on where it comes from, and
+is decided nowhere else.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""Linear queries from cache to answer: performs the routes, in the order that docs/privacy.md argues about."""
+"""Linear queries from cache to answer: performs the routes, in the order that docs/privacy.md argues about.
+
+Only here are a reservation, a coin and a release brought together; what is decided before is decided in ``route``.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -106,17 +109,17 @@ class Asker:
         """Hard rounds that the session itself keeps in reserve: 0 or 1."""
         return int(self._reservation is not None)
 
-    def remaining_share(self) -> float:
+    def remaining_epsilon(self) -> float:
         """Epsilon not spent yet, reservations of other processes taken off."""
-        return self.purses.remaining_share(self._own)
+        return self.purses.remaining_epsilon(self._own)
 
     def payments_left(self) -> int:
         """How often the budget still pays: for hard rounds, or for questions with noise of their own."""
         return self.purses.payments_left(self._own)
 
-    def payment_share(self) -> float:
+    def payment_epsilon(self) -> float:
         """What one such payment charges, in epsilon."""
-        return self.plan.epsilon_share(self.payment.units)
+        return self.plan.as_epsilon(self.payment.units)
 
     def check(self, missing: Sequence[LinearQuery]) -> None:
         """BudgetExhausted unless the row counts of the tables can be paid, and with "refuse" all of the statement.
@@ -129,7 +132,7 @@ class Asker:
             worst = sum(r.payments for r in self.routes(missing))
             cost, tests = worst * self.payment.units, worst * self.payment.tests
             if not self._turns.can_pay_beside(lambda: worst <= self.payments_left(), cost, tests):
-                share, left = self.payment_share(), self.payments_left()
+                share, left = self.payment_epsilon(), self.payments_left()
                 raise BudgetExhausted(
                     f"this statement may need {worst} {self.payment.name}s, {left} are left",
                     requested=worst * share,
@@ -139,8 +142,10 @@ class Asker:
     def _check_untested(self) -> None:
         """BudgetExhausted where the policy wants no answer without a test: another session was faster."""
         if self.policy.mechanism.when_spent == "refuse":
-            share = self.payment_share()
-            raise BudgetExhausted(f"no {self.payment.name} is left", requested=share, remaining=self.remaining_share())
+            share = self.payment_epsilon()
+            raise BudgetExhausted(
+                f"no {self.payment.name} is left", requested=share, remaining=self.remaining_epsilon()
+            )
 
     def _reserve_hard_round(self) -> int | None:
         """The reservation that pays for one hard round, standing until it is used; ``None`` when none is left."""
@@ -316,7 +321,7 @@ class Asker:
             if found is None:
                 raise InternalError("a hard round measured parts that do not determine its own query")
             answers.append(from_measurement(q, *found))
-        answers = with_charge(answers, charged + self.plan.epsilon_share(self.plan.hard_cost))
+        answers = with_charge(answers, charged + self.plan.as_epsilon(self.plan.hard_cost))
         self._ledger.release(reservation, payload, [(q.key, a) for q, a in zip(queries, answers, strict=True)])
         self._follow()
         return answers
@@ -375,8 +380,8 @@ class Asker:
         if start is not None:
             raise BudgetExhausted(
                 f"the first touch of {text_column} cannot be paid any more",
-                requested=self.plan.epsilon_share(start.units),
-                remaining=self.remaining_share(),
+                requested=self.plan.as_epsilon(start.units),
+                remaining=self.remaining_epsilon(),
             )
         return charged
 

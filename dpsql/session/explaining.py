@@ -8,7 +8,7 @@ from itertools import groupby
 
 from dpsql.confidence import error_bound
 from dpsql.planning import outlook
-from dpsql.planning.parts import own_sd
+from dpsql.planning.measured_axes import own_sd
 from dpsql.query import LinearQuery
 from dpsql.result import Explanation, QueryPlan
 from dpsql.session.asker import Asker
@@ -29,7 +29,7 @@ _SOURCES: tuple[tuple[type[Route], str], ...] = (
 
 def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Asker) -> Explanation:
     """One plan per scope, in asking order."""
-    left, share = asker.payments_left(), asker.payment_share()
+    left, share = asker.payments_left(), asker.payment_epsilon()
     routes = asker.routes(queries)
     scopes = [list(same) for _, same in groupby(routes, key=lambda r: r.queries[0].outline)]
     plans = [_scope_plan(asker.states[same[0].queries[0].table], same, share) for same in scopes]
@@ -38,28 +38,27 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
     texts = {name: _lone_text(q for q in queries if q.table == name) for name in tables}
     for table, column in statement.awaited:
         texts[table].append(column)
-    first_shares = {
-        name: asker.plan.epsilon_share(asker.states[name].touches.first_units(asked[name], texts[name]))
-        for name in tables
+    first_charges = {
+        name: asker.plan.as_epsilon(asker.states[name].touches.first_units(asked[name], texts[name])) for name in tables
     }
     notes = [f"{name} is answered by: {outlook(s.plan, s.forecast()).strategy}" for name, s in _states(asker, tables)]
     notes += [
         f"the first question to {name} also measures {_first(state, asked[name], texts[name])}: "
-        f"{_share(first_shares[name])}"
+        f"{_share(first_charges[name])}"
         for name, state in _states(asker, tables)
-        if first_shares[name] > 0
+        if first_charges[name] > 0
     ]
     notes += [
         f"the groups by {column} are its frequent strings, once they are measured" for _, column in statement.awaited
     ]
-    worst = sum(p.worst_charge for p in plans) + sum(first_shares.values())
+    worst = sum(p.worst_charge for p in plans) + sum(first_charges.values())
     needed = sum(r.payments for r in routes)
     times = left // needed if any(p.worst_charge > 0 for p in plans) else None
     if asker.policy.mechanism.when_spent == "refuse" and needed > left:
         times = 0
         notes.append(f"refused as things are: it may need {needed} {asker.payment.name}s, {left} are left")
     outer = None if statement.direct is not None else statement.outer_sql
-    return Explanation(tuple(plans), outer, worst, asker.remaining_share(), tuple(notes), times)
+    return Explanation(tuple(plans), outer, worst, asker.remaining_epsilon(), tuple(notes), times)
 
 
 def _states(asker: Asker, tables: Iterable[str]) -> list[tuple[str, TableState]]:
@@ -71,7 +70,7 @@ def _scope_plan(state: TableState, routes: Sequence[Route], share: float) -> Que
     source = next(words for kind, words in _SOURCES if any(type(r) is kind for r in routes))
     queries = [q for r in routes for q in r.queries]
     query, keyed = queries[0], queries[0].keyed
-    found = [state.foreseen(q) for r in routes if type(r) is not Known for q in r.queries]
+    found = [state.forecast_error(q) for r in routes if type(r) is not Known for q in r.queries]
     foreseen = max((e for e in found if e is not None), default=None)
     errors = [_error(state, r) for r in routes]
     error = None if None in errors else max(e for e in errors if e is not None)

@@ -1,4 +1,7 @@
-"""What a hard round measures once its record is durable: its query's scope, with noise. The caller releases it."""
+"""What a hard round measures once its record is durable: its query's scope, with noise. The caller releases it.
+
+A whole contingency costs what one count costs, so the round that a wrong answer forces teaches the model its scope.
+"""
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -9,7 +12,7 @@ import numpy as np
 from dpsql.first import Bench
 from dpsql.first.payload import ANSWER, CONTINGENCY, ONE_COUNT, encode_measurement, encode_measurements
 from dpsql.hypothesis import Axis, Measurement, TableModel
-from dpsql.planning.parts import hard_round_axes
+from dpsql.planning.measured_axes import hard_round_axes
 from dpsql.private import Private
 from dpsql.query import Counts, Key, LinearQuery, sort_key
 from dpsql.session.table_state import TableState

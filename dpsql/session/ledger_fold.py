@@ -1,4 +1,7 @@
-"""What the ledger says of every table: the session's state is a fold of its events, and nothing else. Public."""
+"""What the ledger says of every table: the session's state is a fold of its events, and nothing else. Public.
+
+So a restart, another process and the session itself cannot disagree on what is known or spent.
+"""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -76,7 +79,7 @@ class LedgerFold:
                 self.states[measurement.table].absorb(kind, measurement)
             if event.reservation in self._hard:
                 self._hard.discard(event.reservation)
-                self.states[measurements[0][1].table].repaired([m for _, m in measurements])
+                self.states[measurements[0][1].table].note_hard_round([m for _, m in measurements])
         elif touch is not None and event.kind == "free":
             touch.freed(event.reservation)
         elif touch is not None and event.kind == "burn":

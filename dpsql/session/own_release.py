@@ -1,4 +1,7 @@
-"""Noise for each question alone, where the plan foresees few questions: reserve, draw, release; no test."""
+"""Noise for each question alone, where the plan foresees few questions: reserve, draw, release; no test.
+
+For some hundred questions no model is worth what it costs; each gets an equal share of the budget instead.
+"""
 
 from collections.abc import Sequence
 
@@ -6,7 +9,7 @@ from dpsql.errors import InternalError
 from dpsql.first import Bench, Turns
 from dpsql.first.payload import CONTINGENCY, encode_measurement
 from dpsql.hypothesis import Measurement
-from dpsql.planning.parts import own_axes
+from dpsql.planning.measured_axes import own_axes
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import from_measurement, with_charge
@@ -36,7 +39,7 @@ def release_own(
         return None
     with ledger.drawing(reservation):
         measurement = bench.measured(counts, share.sigma, table, axes)
-        answers = with_charge(_answers(measurement, queries), charged + bench.plan.epsilon_share(share.units))
+        answers = with_charge(_answers(measurement, queries), charged + bench.plan.as_epsilon(share.units))
         payload = encode_measurement(CONTINGENCY, measurement)
         ledger.release(reservation, payload, [(q.key, a) for q, a in zip(queries, answers, strict=True)])
     turns.follow()

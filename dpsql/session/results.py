@@ -1,4 +1,7 @@
-"""From released numbers to the statement's result: aggregates, released tables, the outer statement. Public."""
+"""From released numbers to the statement's result: aggregates, released tables, the outer statement. Public.
+
+Everything after the answers is post-processing, and free; that is why it is a function of them and holds no session.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""A session: one policy, one ledger, one hypothesis. The whole way of a statement, one line per stage."""
+"""A session: one policy, one ledger, one hypothesis. The whole way of a statement, one line per stage.
+
+Whoever reads one file of the package should read ``Session.execute``: each of its lines is a room of the house.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -68,7 +71,7 @@ class Session:
         with self._lock:
             asker, plan = self._asker, self._plan
             asker.catch_up()
-            epsilon, spent = float(plan.epsilon), plan.epsilon_share(self._ledger.totals().spent)
+            epsilon, spent = float(plan.epsilon), plan.as_epsilon(self._ledger.totals().spent)
             answered, free = self._ledger.count_answers()
             left = asker.payments_left()
             return Budget(
@@ -87,7 +90,7 @@ class Session:
     def spent_epsilon(self) -> float:
         """``budget().spent_epsilon`` alone, which costs microseconds."""
         with self._lock:
-            return self._plan.epsilon_share(self._ledger.totals().spent)
+            return self._plan.as_epsilon(self._ledger.totals().spent)
 
     def tables(self) -> tuple[TableDomain, ...]:
         """The private tables as the policy declares them."""

@@ -14,7 +14,7 @@ from dpsql.hypothesis import Measurement, TableModel, keyed_error
 from dpsql.mechanism import ThresholdTest
 from dpsql.planning import Basis, Forecast, TablePlan, Way, forecast
 from dpsql.planning.forecast import half_width
-from dpsql.planning.parts import own_sd
+from dpsql.planning.measured_axes import own_sd
 from dpsql.query import LinearQuery
 from dpsql.session.error_bars import ErrorBars, Memory
 
@@ -24,7 +24,7 @@ COVERED = 1.5
 """With noise for each question alone: a measurement answers when its noise is at most so many times a new release's."""
 CERTIFIED_SHARE = 0.05
 """No certificate is shown when theta exceeds this share of the rows: it would say nothing."""
-SURPRISE = 0.05
+WIDENED = 0.05
 """A hard round over three or more finite columns says that the model's form misses something: bars of such answers grow
 by so much."""
 TESTED_COLUMNS = 3
@@ -34,8 +34,8 @@ TESTED_COLUMNS = 3
 class TableState:
     """One table of the session; ``model`` is ``None`` until the table's row count is known.
 
-    ``bars``: ``None`` until then, and for tables without a warm start. ``surprises``: hard rounds over three or more
-    finite columns so far. ``on_progress`` is told (table, what, done, of) while error bars are learned.
+    ``bars``: ``None`` until then, and for tables without a warm start. ``wide_hard_rounds``: hard rounds over three or
+    more finite columns so far. ``on_progress`` is told (table, what, done, of) while error bars are learned.
     """
 
     def __init__(self, plan: TablePlan, memory: Memory | None = None) -> None:
@@ -43,7 +43,7 @@ class TableState:
         self.touches = Touches.of(plan)
         self.model: TableModel | None = None
         self.bars: ErrorBars | None = None
-        self.surprises = 0
+        self.wide_hard_rounds = 0
         self.unabsorbed: list[tuple[str, Measurement]] = []
         self.on_progress: Progress | None = None
         self._memory = memory
@@ -92,9 +92,9 @@ class TableState:
         else:
             self.model.absorb(measurement, fitted=kind != ANSWER, selected=kind == KEYS)
 
-    def repaired(self, measurements: Sequence[Measurement]) -> None:
+    def note_hard_round(self, measurements: Sequence[Measurement]) -> None:
         """Note a hard round by what it measured: fewer than three finite columns say nothing of interactions."""
-        self.surprises += any(len(m.scope) >= TESTED_COLUMNS for m in measurements)
+        self.wide_hard_rounds += any(len(m.scope) >= TESTED_COLUMNS for m in measurements)
 
     def _learning(self, done: int, of: int) -> None:
         if self.on_progress is not None:
@@ -141,7 +141,9 @@ class TableState:
 
     def error_bar(self, query: LinearQuery) -> int | None:
         """The calibrated half-width of the model's answer, in counts; ``None`` when nothing is known of it."""
-        if self.model is None or (query.scope and (self.bars is None or self.touches.warm.waiting(query.scope))):
+        if self.model is None or (
+            query.scope and (self.bars is None or self.touches.warm.waiting_contingencies(query.scope))
+        ):
             return None
         if query.keyed is not None:
             known = self.plan.basis(query) is Basis.START
@@ -151,7 +153,7 @@ class TableState:
         found = self.bars.bound(self.model, list(self.touches.warm.measured.values()), query)
         if found is None or len(query.scope) < TESTED_COLUMNS:
             return found
-        return ceil(found * (1.0 + SURPRISE * self.surprises))
+        return ceil(found * (1.0 + WIDENED * self.wide_hard_rounds))
 
     def _finite_limit(self, query: LinearQuery) -> float:
         """The most rows that the query's finite factors alone may have; infinite when nothing is known of them."""
@@ -168,17 +170,17 @@ class TableState:
             self._forecast = total, forecast(self.plan, total)
         return self._forecast[1]
 
-    def foreseen(self, query: LinearQuery) -> float | None:
+    def forecast_error(self, query: LinearQuery) -> float | None:
         """The 95 % error (counts) foreseen for a query that waits for measurements; ``None`` for any other."""
         if query.keyed is not None:
-            return self._foreseen_of_keys(query)
+            return self._forecast_of_keys(query)
         found = self.forecast() if query.scope else None
-        if found is None or (self.model is not None and not self.touches.warm.waiting(query.scope)):
+        if found is None or (self.model is not None and not self.touches.warm.waiting_contingencies(query.scope)):
             return None
         width = half_width(found.query_sd(query)) + (not query.is_indicator)
         return float(width if self.model is None else min(width, self.model.total))
 
-    def _foreseen_of_keys(self, query: LinearQuery) -> float | None:
+    def _forecast_of_keys(self, query: LinearQuery) -> float | None:
         """The same for frequent strings, each with the noise that its count, or its counts by one column, will have."""
         keyed = query.keyed
         if keyed is None or len(keyed.text_columns) != 1 or len(query.scope) > 1:

@@ -21,7 +21,7 @@ from tests.support import city, inside, statements
 
 POLICY = city.policy_text("epsilon = 8.0\ndelta = 1e-6\n", 'strategy = "pmw"\nhard_rounds = 60\n')
 PLAN = make_plan(dpsql.load_policy(POLICY))
-HARD_SHARE = PLAN.epsilon_share(PLAN.hard_cost)
+HARD_SHARE = PLAN.as_epsilon(PLAN.hard_cost)
 QUESTIONS = (
     "SELECT age, member, COUNT(*) FROM people GROUP BY ALL",
     "SELECT region, COUNT(*) FROM people GROUP BY region",

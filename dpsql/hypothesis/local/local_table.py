@@ -45,7 +45,7 @@ class Side:
     def __init__(self, number: int, labels: Labels, one: Estimates, weights: Memo[Estimates]) -> None:
         self.labels = labels
         self.size = int(labels.max()) + 1
-        self.share = one / np.maximum(part_sums(labels, one), _TINY)[labels]
+        self.within = one / np.maximum(part_sums(labels, one), _TINY)[labels]
         self._number = number
         self._weights = weights
 
@@ -54,7 +54,7 @@ class Side:
         key = (self._number, factor.digest)
         known = self._weights.get(key)
         if known is None:
-            known = np.asarray(np.bincount(self.labels, weights=factor.weights * self.share, minlength=self.size))
+            known = np.asarray(np.bincount(self.labels, weights=factor.weights * self.within, minlength=self.size))
             if known.size <= _LARGE:
                 self._weights.put(key, known)
         return known
@@ -106,7 +106,7 @@ class LocalTable:
             for i, axis in enumerate(axes):
                 shape = [1] * len(axes)
                 shape[i] = -1
-                part = part * self.sides[axis].share.reshape(shape)
+                part = part * self.sides[axis].within.reshape(shape)
             for i, axis in enumerate(axes):
                 part = _sum_axis(part, self.sides[axis].labels, i)
             full = np.multiply.outer(full, part)

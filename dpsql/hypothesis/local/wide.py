@@ -100,7 +100,7 @@ class WideHypothesis:
             for axis, side in enumerate(model.sides):
                 shape = [1] * len(ordered)
                 shape[axis] = -1
-                out = np.take(out, side.labels, axis=axis) * side.share.reshape(shape)
+                out = np.take(out, side.labels, axis=axis) * side.within.reshape(shape)
         return np.ascontiguousarray(out.transpose([ordered.index(c) for c in columns]))
 
     def _product(self, factors: Sequence[Factor]) -> float:

@@ -163,11 +163,11 @@ def test_the_delta_purse_is_subtracted_first() -> None:
     assert smaller.sigma <= calibrate(Fraction(1), DELTA / 2, hard_rounds=10).sigma
 
 
-def test_epsilon_share_is_a_share_of_epsilon() -> None:
+def test_as_epsilon_is_a_share_of_epsilon() -> None:
     plan = PLANS[0]
-    assert plan.epsilon_share(plan.total_units) == 1.0
-    assert plan.epsilon_share(0) == 0.0
-    assert 0.09 < plan.epsilon_share(plan.hard_cost) <= 0.1
+    assert plan.as_epsilon(plan.total_units) == 1.0
+    assert plan.as_epsilon(0) == 0.0
+    assert 0.09 < plan.as_epsilon(plan.hard_cost) <= 0.1
 
 
 def test_default_measure_share_interpolates() -> None:

@@ -93,8 +93,8 @@ def test_a_budget_that_others_only_reserve_is_waited_for(ledger: Recorder) -> No
     for number, reservation in enumerate(crowd):
         Timer(0.1 + 0.02 * number, ledger.free, (reservation,)).start()
     mine.check([LinearQuery("two", ())])
-    assert know(mine, "two") == pytest.approx(PLAN.epsilon_share(UNITS))
-    assert know(mine, "one") == pytest.approx(PLAN.epsilon_share(UNITS))
+    assert know(mine, "two") == pytest.approx(PLAN.as_epsilon(UNITS))
+    assert know(mine, "one") == pytest.approx(PLAN.as_epsilon(UNITS))
 
 
 @pytest.mark.parametrize("ask", [know, lambda asker, table: asker.check([LinearQuery(table, ())])])
@@ -146,7 +146,7 @@ def test_noise_that_fails_leaves_nobody_waiting(ledger: Recorder, monkeypatch: p
         patch.setattr("dpsql.first.bench.measure", interrupted)
         with pytest.raises(KeyboardInterrupt):
             know(mine, "one")
-    assert know(mine, "one") == pytest.approx(PLAN.epsilon_share(UNITS))
+    assert know(mine, "one") == pytest.approx(PLAN.as_epsilon(UNITS))
     assert counted(ledger, "one") == 1
 
 
@@ -186,4 +186,4 @@ def test_a_hard_round_leaves_what_was_given_back_for_a_row_count(ledger: Recorde
     assert mine.purses.unbegun() == 0
     ledger.free(number)
     assert not ask(mine, of_one("a")).certified
-    assert know(mine, "two") == pytest.approx(PLAN.epsilon_share(UNITS))
+    assert know(mine, "two") == pytest.approx(PLAN.as_epsilon(UNITS))

@@ -140,9 +140,9 @@ def test_hard_rounds_widen_the_bars_of_three_columns_and_more() -> None:
     two, three = one_of(NARROW, "a", "b"), one_of(NARROW, "a", "b", "c")
     ask(asker, one_of(NARROW, "a"))
     state = asker.states["t"]
-    state.surprises = 10
+    state.wide_hard_rounds = 10
     wide, same = state.error_bar(three), state.error_bar(two)
-    state.surprises = 0
+    state.wide_hard_rounds = 0
     narrow = state.error_bar(three)
     assert wide is not None
     assert narrow is not None
@@ -150,9 +150,9 @@ def test_hard_rounds_widen_the_bars_of_three_columns_and_more() -> None:
     assert state.error_bar(two) == same
     coins.hard = True
     ask(asker, one_of(NARROW, "b", "c"))
-    assert state.surprises == 0  # two columns say nothing of interactions
+    assert state.wide_hard_rounds == 0  # two columns say nothing of interactions
     ask(asker, one_of(NARROW, "b", "c", "d"))
-    assert state.surprises == 1
+    assert state.wide_hard_rounds == 1
 
 
 def test_no_certificate_is_shown_that_would_say_nothing() -> None:

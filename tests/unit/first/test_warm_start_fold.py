@@ -67,7 +67,7 @@ def test_chunks_cover_the_plan_once_and_stay_in_the_purse() -> None:
     warm = progress((9,) * 10)
     seen: list[tuple[str, ...]] = []
     number = 0
-    while pending := warm.waiting(("a",)):
+    while pending := warm.waiting_contingencies(("a",)):
         number += 1
         columns = [p.columns for p, _ in pending]
         assert number == 1 or len(columns) <= CHUNK
@@ -90,7 +90,7 @@ def test_chunks_cover_the_plan_once_and_stay_in_the_purse() -> None:
 
 def test_what_two_sessions_reserve_at_once_belongs_to_the_first() -> None:
     warm = progress((9,) * 10)
-    columns = [p.columns for p, _ in warm.waiting(("a",))]
+    columns = [p.columns for p, _ in warm.waiting_contingencies(("a",))]
     warm.reserved(5, 10, columns)
     assert warm.others_at_work(("a",))
     warm.reserved(8, 10, columns)
@@ -101,19 +101,21 @@ def test_what_two_sessions_reserve_at_once_belongs_to_the_first() -> None:
 def test_pairs_touched_first_get_most_and_all_are_paid() -> None:
     warm = progress((4,) * 18)
     assert warm.touched_later
-    warm.reserved(1, sum(u for _, u in warm.waiting(())), [p.columns for p, _ in warm.waiting(())])
+    warm.reserved(
+        1, sum(u for _, u in warm.waiting_contingencies(())), [p.columns for p, _ in warm.waiting_contingencies(())]
+    )
     warm.released(1, [])
     names = [c.name for c in warm.plan.table.finite]
     costs = []
     for i, a in enumerate(names):
         for b in names[i + 1 :]:
-            ((planned, units),) = warm.waiting((a, b))
+            ((planned, units),) = warm.waiting_contingencies((a, b))
             assert units <= warm.unbegun_units()
             assert warm.next_units((a, b)) == units
             costs.append(units)
             warm.reserved(len(costs) + 1, units, [planned.columns])
             warm.released(len(costs) + 1, [])
-            assert not warm.waiting((a, b))
+            assert not warm.waiting_contingencies((a, b))
     assert costs == sorted(costs, reverse=True)
     assert warm.charged_units <= warm.planned_units
     assert warm.unbegun_units() == 0

@@ -135,7 +135,7 @@ def test_the_public_plan_names_the_warm_start_and_touches_no_data() -> None:
         ledger = ledger_of(rules)
         asker = Asker(rules, make_plan(rules), Untouchable(rules, {"t": DATA[table]}), ledger, Coins(1, ledger.log))
         assert way_of(asker, one_of(table, "a", "b")) in ("test", "model")
-        share = asker.plan.epsilon_share(asker.states["t"].touches.first_units([("a", "b")]))
+        share = asker.plan.as_epsilon(asker.states["t"].touches.first_units([("a", "b")]))
         assert 0 < share < 4
         assert ledger.log == []
     names = reduce(lambda found, row: [*found, row[0]], asker.purses.shares(), [])

@@ -92,16 +92,16 @@ def test_what_is_foreseen_is_near_what_is_printed(table: TableDomain) -> None:
     state = asker.states["t"]
     queries = [one_of(table, *c) for c in ("a", "b", "ab", "bc", "cd")]
     queries += [query(table, a=[1] * 5 + [0] * (table.finite[0].size - 5), b=unit(table.finite[1].size, 2))]
-    foreseen = [state.foreseen(q) for q in queries]
+    foreseen = [state.forecast_error(q) for q in queries]
     for q, before in zip(queries, foreseen, strict=True):
         printed = ask(asker, q).error
         assert before is not None
         assert printed is not None
         assert printed / 3 <= before <= 3 * printed
-        assert state.foreseen(q) is None  # measured now
+        assert state.forecast_error(q) is None  # measured now
     row_count = linear_query(table, [])
     assert row_count is not None
-    assert state.foreseen(row_count) is None
+    assert state.forecast_error(row_count) is None
 
 
 def test_the_half_width_of_a_95_percent_interval() -> None:

@@ -91,7 +91,7 @@ def test_a_hard_answer_is_near_the_truth_and_charges_a_hard_round() -> None:
     assert (answer.error_kind, answer.certified) == ("exact", True)
     plan = asker.plan
     assert ledger.totals() == Totals(plan.release_budget + plan.hard_cost, 0, 1)
-    assert answer.charged == pytest.approx(plan.epsilon_share(plan.release_budget + plan.hard_cost))
+    assert answer.charged == pytest.approx(plan.as_epsilon(plan.release_budget + plan.hard_cost))
 
 
 def test_the_row_count_is_answered_from_its_own_measurement() -> None:
@@ -185,7 +185,7 @@ def test_row_counts_keep_their_share_when_hard_rounds_are_many() -> None:
     asker.check([LinearQuery("other", ())])
     rest = linear_query(other, [Factor(("a",), np.array([1, 0]))])
     assert rest is not None
-    assert ask(asker, rest).charged == pytest.approx(plan.epsilon_share(plan.release_budget // 2))
+    assert ask(asker, rest).charged == pytest.approx(plan.as_epsilon(plan.release_budget // 2))
     assert ledger.totals().spent + ledger.totals().reserved <= plan.total_units
 
 

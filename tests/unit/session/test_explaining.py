@@ -74,7 +74,7 @@ def test_before_the_warm_start_errors_are_foreseen_and_afterwards_known(many: dp
     before = many.explain(COUNT)
     assert before.plans[0].foreseen
     assert before.plans[0].error is not None
-    share = plan_of(many).epsilon_share(plan_of(many).hard_cost)
+    share = plan_of(many).as_epsilon(plan_of(many).hard_cost)
     assert before.worst_charge > share
     assert before.statements_left == many.budget.hard_rounds_left
     answer = many.execute(COUNT).answers[0]

@@ -12,7 +12,7 @@ from dpsql.engine.memory import MemoryEngine
 from dpsql.errors import BudgetExhausted, EngineError
 from dpsql.ledger.event import Totals
 from dpsql.planning import make_plan, plan_tables
-from dpsql.planning.parts import own_sd
+from dpsql.planning.measured_axes import own_sd
 from dpsql.planning.shares import Shares
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.private import Private
@@ -75,7 +75,7 @@ def test_an_answer_is_exact_charges_one_share_and_is_near_the_truth() -> None:
     answer = ask(asker, cell(0, 0))
     cost = Shares(asker.plan, asker.policy).question
     assert ledger.totals() == Totals(spent + cost, 0)
-    assert answer.charged == pytest.approx(asker.plan.epsilon_share(cost))
+    assert answer.charged == pytest.approx(asker.plan.as_epsilon(cost))
     assert (answer.source, answer.error_kind, answer.certified) == ("measurement", "exact", True)
     assert answer.value is not None
     assert answer.error is not None
@@ -177,7 +177,7 @@ def test_the_row_count_of_another_table_keeps_its_share() -> None:
         ask(asker, query(WIDE, a=unit(40, i)))
     asker.check([LinearQuery("other", ())])
     answer = ask(asker, query(other, a=unit(40, 0)))
-    assert answer.charged == pytest.approx(plan.epsilon_share(Shares(plan, rules).row_count(other)))
+    assert answer.charged == pytest.approx(plan.as_epsilon(Shares(plan, rules).row_count(other)))
     assert not answer.certified
     assert ledger.totals().spent <= plan.total_units
 
