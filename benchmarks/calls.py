@@ -2,7 +2,8 @@
 
 Calls say more than milliseconds on a machine that others use: the same statement makes the same calls. They are counted
 over the whole of ``con.execute`` in a session whose first look, hard rounds and memories lie behind it, and shown by
-package: where a call is made from is where it can be saved.
+package: where a function is written is where its calls can be saved. Of another tree, in TREE:
+``PYTHONPATH=TREE python benchmarks/calls.py``.
 """
 
 import statistics
@@ -16,7 +17,6 @@ from types import CodeType, FrameType
 
 import dpsql
 from benchmarks.accuracy_dense import Row
-from benchmarks.report import show
 from benchmarks.tables import BenchmarkTable, adult6
 
 WARM, COUNTED = 300, 41
@@ -99,7 +99,9 @@ def counted(table: BenchmarkTable) -> list[Row]:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        show("Python calls of a new statement", counted(adult6(Path(folder))), "calls", ["medians"])
+        for row in counted(adult6(Path(folder))):
+            name, total, *packages = row.items()
+            print(f"{name[1]:20} {total[1]:6,} calls  ", ", ".join(f"{package} {n:,}" for package, n in packages))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from dpsql.sql.text.limits import check_text
 
 STATEMENTS = 1024
 HEAVY_CELLS = 1 << 22
+_SIMPLE = frozenset({int, float, str, bool, type(None)})
 
 
 class FrontEnd:
@@ -44,17 +45,16 @@ class FrontEnd:
         parameters that do not fit and for texts that are none.
         """
         key = _key(text, parameters)
-        lookup = KeyLookup(keys)
-        if key is not None:
-            known = self._statements.get(key)
-            if known is not None and lookup.agrees(known.asked):
-                return known.statement
+        known = None if key is None else self._statements.get(key)
+        if known is not None and (not known.asked or KeyLookup(keys).agrees(known.asked)):
+            return known.statement
         shaped = self._shapes.lower(text, parameters) if isinstance(text, str) else None
         if shaped is not None:
             if key is not None:
                 self._statements.put(key, _Lowered(shaped, {}), 1 + _heaviness(shaped))
             return shaped
         check_text(text)
+        lookup = KeyLookup(keys)
         try:
             statement = self._reader.read(text, parameters, lookup).statement
         except RecursionError:
@@ -83,18 +83,14 @@ def _key(text: object, parameters: Parameters) -> Hashable | None:
     if parameters is None:
         return text
     if isinstance(parameters, Mapping):
-        pairs: list[tuple[object, object]] = [(repr(name), parameters[name]) for name in parameters]
+        names, values = tuple(map(repr, parameters)), tuple(parameters.values())
     elif isinstance(parameters, (list, tuple)):
-        pairs = list(enumerate(parameters))
+        names, values = (), tuple(parameters)
     else:
         return None
-    if not all(_simple(value) for _, value in pairs):
+    if not _SIMPLE.issuperset(map(type, values)):
         return None
-    return text, tuple((name, type(value), repr(value)) for name, value in pairs)
-
-
-def _simple(value: object) -> bool:
-    return value is None or type(value) in (int, float, str, bool)
+    return text, isinstance(parameters, Mapping), names, tuple(map(type, values)), tuple(map(repr, values))
 
 
 def _heaviness(statement: Statement) -> int:

@@ -64,8 +64,8 @@ def comparison(kind: type, left: str | None, right: str | None, value: Number | 
 
 def listed(symbol: str, column: str | None, values: Sequence[Number | None]) -> Compared | None:
     """``column IN (values)`` or ``column BETWEEN low AND high``; ``None`` when something else is listed."""
-    known = tuple(v for v in values if v is not None)
-    return None if column is None or len(known) < len(values) else Compared(column, symbol, known)
+    known = [v for v in values if v is not None]
+    return None if column is None or len(known) < len(values) else Compared(column, symbol, tuple(known))
 
 
 def one_cell(domain: FiniteDomain, code: int) -> Weights:

@@ -37,10 +37,12 @@ class Condition(NamedTuple):
     """A conjunct in one scope. Decided on one finite column: ``weights`` of its cells, and their canonical factors.
 
     ``factors`` are ``None`` when all weights are 0, and for a conjunct that is not decided (``weights`` is ``None``).
+    ``position`` is the column's in its table.
     """
 
     bounds: tuple[Bound, ...]
     column: str = ""
+    position: int = 0
     weights: Weights | None = None
     factors: tuple[Factor, ...] | None = None
 
@@ -100,7 +102,7 @@ def weighed(table: TableDomain, bounds: tuple[Bound, ...], column: str, weights:
     """A condition that is decided on one finite column."""
     weights.setflags(write=False)
     query = linear_query(table, [Factor((column,), weights)])
-    return Condition(bounds, column, weights, None if query is None else query.factors)
+    return Condition(bounds, column, table.order[column], weights, None if query is None else query.factors)
 
 
 def _decided(table: TableDomain, bounds: tuple[Bound, ...]) -> Condition:

@@ -171,22 +171,23 @@ def _collapsed(gaps: Sequence[str], kinds: str, values: Sequence[str]) -> Given:
     return Given(tuple(out_gaps), out_kinds, tuple(out_values))
 
 
-def places(text: str) -> list[str]:
+def places(text: str) -> tuple[str, ...]:
     """The places for parameters in a piece of text: ``?`` and ``$name``, in order.
 
     >>> places("a = ? AND b = '?' AND c = $low")
-    ['?', '$low']
+    ('?', '$low')
     """
     if "?" not in text and "$" not in text:
-        return []
-    return [m["place"] for m in _PLACES.finditer(text) if m["place"]]
+        return ()
+    return tuple(m["place"] for m in _PLACES.finditer(text) if m["place"])
 
 
 def parameter_values(found: Sequence[str], parameters: Parameters) -> list[Any] | None:
     """The value for each place; ``None`` where places and parameters do not fit, or are numbered."""
-    if all(place == "?" for place in found):
-        fits = isinstance(parameters, (list, tuple)) and len(parameters) == len(found)
-        return list(parameters) if fits and parameters is not None else None
+    if found.count("?") == len(found):
+        if not isinstance(parameters, (list, tuple)) or len(parameters) != len(found):
+            return None
+        return list(parameters)
     names = [place[1:] for place in found]
     if not isinstance(parameters, dict) or "" in names or set(names) != set(parameters):
         return None

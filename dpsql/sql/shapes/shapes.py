@@ -1,7 +1,8 @@
 """A text of known shape to its lowered statement: frame and conjuncts looked up, their product taken."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from dpsql.sql.statement import Aggregate, Block, Statement
 from dpsql.sql.text.limits import MAX_CELLS
 
 FRAMES = 512
+PLACES = 2048
+_POSITION = attrgetter("position")
 _SEEN, _REFUSED = True, False
 """Instead of a frame: seen once, and not read yet, as most frames never return; to be read each time."""
 
@@ -31,6 +34,7 @@ class Shapes:
         self._services = services
         self._frames: Memo[Frame | bool] = Memo(FRAMES)
         self._conditions = Conditions()
+        self._places: Memo[tuple[str, ...]] = Memo(PLACES)
 
     def lower(self, text: str, parameters: Parameters) -> Statement | None:
         """The lowered statement; ``None`` for what the ordinary way has to read, and for all that it refuses."""
@@ -72,8 +76,11 @@ class Shapes:
     def _with_parameters(
         self, frame: Frame, conjuncts: Sequence[str], parameters: Parameters
     ) -> list[Condition] | None:
-        found = [places(text) for text in conjuncts]
-        values = parameter_values([p for here in found for p in here], parameters)
+        found = []
+        for text in conjuncts:
+            here = self._places.get(text)
+            found.append(self._places.put(text, places(text)) if here is None else here)
+        values = parameter_values(list(chain.from_iterable(found)), parameters)
         if values is None:
             return None
         out = []
@@ -81,25 +88,22 @@ class Shapes:
         for text, here in zip(conjuncts, found, strict=True):
             own = values[position : position + len(here)]
             position += len(here)
-            condition = self._with_values(frame, text, own)
-            if condition is None:
-                return None
-            out.append(condition)
+            key = (frame.scope, text, *map(type, own), *map(repr, own))
+            known = self._conditions.get(key)
+            if known is None:
+                taken = given(text, own)
+                known = None if taken is None else self._conditions.read(key, taken, frame.scope)
+                if known is None:
+                    return None
+            out.append(known)
         return out
-
-    def _with_values(self, frame: Frame, text: str, values: Sequence[Any]) -> Condition | None:
-        key = (frame.scope, text, *[(type(v), repr(v)) for v in values])
-        known = self._conditions.get(key)
-        if known is not None:
-            return known
-        taken = given(text, values)
-        return None if taken is None else self._conditions.read(key, taken, frame.scope)
 
     def _block(self, text: str, frame: Frame, conditions: Sequence[Condition]) -> Block | None:
         if frame.aliases and any(c.lower() in frame.aliases for d in conditions for b in d.bounds for c in b.columns):
             return None
-        if frame.counts and all(c.weights is not None for c in conditions):
-            return self._counted(frame, conditions)
+        by_column = _by_column(frame.scope.table, conditions) if frame.counts else None
+        if by_column is not None:
+            return self._counted(frame, by_column)
         bounds = [b for c in conditions for b in c.bounds]
         try:
             asked = frame.asked
@@ -107,10 +111,9 @@ class Shapes:
         except Error:
             return None
 
-    def _counted(self, frame: Frame, conditions: Sequence[Condition]) -> Block | None:
+    def _counted(self, frame: Frame, by_column: dict[str, Condition]) -> Block | None:
         """A count under conditions that are decided column by column is a product: no grid, no DuckDB."""
         table = frame.scope.table
-        by_column = _by_column(table, conditions)
         name = frame.asked.name
         if frame.group is None:
             form = _form(table, by_column.values())
@@ -145,12 +148,14 @@ class Shapes:
         return out
 
 
-def _by_column(table: TableDomain, conditions: Sequence[Condition]) -> dict[str, Condition]:
-    """One condition for each column: the product of its conditions."""
+def _by_column(table: TableDomain, conditions: Sequence[Condition]) -> dict[str, Condition] | None:
+    """One condition for each column: the product of its conditions; ``None`` when one is not decided."""
     out: dict[str, Condition] = {}
     for condition in conditions:
+        if condition.weights is None:
+            return None
         before = out.get(condition.column)
-        if before is not None and before.weights is not None and condition.weights is not None:
+        if before is not None and before.weights is not None:
             condition = weighed(table, (), condition.column, before.weights * condition.weights)
         out[condition.column] = condition
     return out
@@ -159,12 +164,9 @@ def _by_column(table: TableDomain, conditions: Sequence[Condition]) -> dict[str,
 def _form(table: TableDomain, conditions: Iterable[Condition]) -> Form | None:
     """The product of conditions on different columns; ``None`` when it touches too many cells."""
     chosen: list[Factor] = []
-    for condition in conditions:
+    for condition in sorted(conditions, key=_POSITION):
         if condition.factors is None:
             return Form(0.0)
         chosen += condition.factors
-    if len(chosen) > 1:
-        order = table.order
-        chosen.sort(key=lambda f: order[f.columns[0]])
     query = LinearQuery(table.name, tuple(chosen))
     return None if query.cells > MAX_CELLS else Form(0.0, (Term(1.0, query),))
