@@ -211,7 +211,7 @@ def _as_text(value: Any) -> str:
 
 
 def _keep(table: TableDomain, columns: Columns, rule: int) -> Iterator[tuple[dict[str, int], dict[str, str | None]]]:
-    """(codes, texts) of the counted rows; the two rules are those of :mod:`dpsql.engine.duckdb.rows`."""
+    """(codes, texts) of the counted rows; the two rules are those of :mod:`dpsql.engine.duckdb.kept_rows`."""
     units: dict[Any, list[tuple[Any, dict[str, int], dict[str, str | None]]]] = {}
     unit = columns[table.unit.lower()] if table.unit is not None else None
     for i in range(len(next(iter(columns.values()), ()))):

@@ -17,22 +17,22 @@ SPARSITY = 10_000
 
 
 class TableModel:
-    """Everything public that is known of one table; a function of its released total and measurements. Public.
+    """Everything public that is known of one table; a function of its released row count and measurements. Public.
 
-    ``total``: the number of rows, a 0-d measurement (sigma 0 where it is public). ``alpha``: the accuracy, in counts,
-    at which the test lets answers pass. ``hypothesis`` makes that of the finite columns (``dpsql.hypothesis.registry``
-    has those that there are). ``version`` grows with every measurement.
+    ``row_count``: a 0-d measurement (sigma 0 where it is public). ``alpha``: the accuracy, in counts, at which the test
+    lets answers pass. ``hypothesis`` makes that of the finite columns (``dpsql.hypothesis.registry`` has those that
+    there are). ``version`` grows with every measurement.
     """
 
-    def __init__(self, table: TableDomain, total: Measurement, alpha: float, hypothesis: MakeHypothesis) -> None:
+    def __init__(self, table: TableDomain, row_count: Measurement, alpha: float, hypothesis: MakeHypothesis) -> None:
         self.table = table
-        self.total = max(float(total.values), 1.0)
-        self.hypothesis = hypothesis(table, self.total)
+        self.row_count = max(float(row_count.values), 1.0)
+        self.hypothesis = hypothesis(table, self.row_count)
         self.version = 0
         self._alpha = alpha
         self._answers: Memo[float] = Memo()
         self._sparse: dict[tuple[str, ...], SparseHypothesis] = {}
-        self._of_finite: list[tuple[frozenset[str], Measurement]] = [(frozenset(), total)]
+        self._of_finite: list[tuple[frozenset[str], Measurement]] = [(frozenset(), row_count)]
         self._by_key: dict[tuple[tuple[str, ...], Key], list[tuple[frozenset[str], Measurement]]] = {}
 
     def absorb(self, measurement: Measurement, *, fitted: bool = True, selected: bool = False) -> None:
@@ -61,7 +61,7 @@ class TableModel:
         """The sparse hypothesis of these text columns; empty at first."""
         known = self._sparse.get(text_columns)
         if known is None:
-            known = SparseHypothesis(self.hypothesis, text_columns, SPARSITY, self._alpha / self.total)
+            known = SparseHypothesis(self.hypothesis, text_columns, SPARSITY, self._alpha / self.row_count)
             self._sparse[text_columns] = known
         return known
 

@@ -22,7 +22,7 @@ from dpsql.query import Estimates, LinearQuery
 
 
 class Hypothesis(Protocol):
-    """The public estimate of one table over its finite columns: a pure function of (table, total, measurements).
+    """The public estimate of one table over its finite columns: a pure function of (table, row_count, measurements).
 
     Text columns have sparse weights of their own (``dpsql.hypothesis.strings``), which ask this one for the rest.
     """
@@ -31,7 +31,7 @@ class Hypothesis(Protocol):
     def table(self) -> TableDomain: ...
 
     @property
-    def total(self) -> float:
+    def row_count(self) -> float:
         """Rows, at least 1: a released or public number."""
 
     @property
@@ -45,7 +45,7 @@ class Hypothesis(Protocol):
         """The estimate of a query without text columns, in counts (real, at least 0)."""
 
     def contingency(self, columns: tuple[str, ...]) -> Estimates:
-        """Estimated counts over the cells of ``columns`` (any order), float64, read-only, sum = ``total``.
+        """Estimated counts over the cells of ``columns`` (any order), float64, read-only, sum = ``row_count``.
 
         Mirrors ``Engine.contingency``: the shape is the columns' sizes, and a query is weights times either.
         """
@@ -59,7 +59,7 @@ class Hypothesis(Protocol):
 
 
 MakeHypothesis = Callable[[TableDomain, float], Hypothesis]
-"""(table, total) to a hypothesis that has absorbed nothing: uniform, with ``total`` rows."""
+"""(table, row_count) to a hypothesis that has absorbed nothing: uniform, with ``row_count`` rows."""
 
 
 def check_finite(measurement: Measurement) -> None:

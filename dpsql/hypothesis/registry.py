@@ -19,9 +19,9 @@ TENSOR_CELLS = 1 << 24
 """Universes up to this size are one tensor: 128 MB of float64."""
 
 
-def tensor(table: TableDomain, total: float) -> Hypothesis:
+def tensor(table: TableDomain, row_count: float) -> Hypothesis:
     """One tensor while it fits in memory, else one for each scope (docs/decisions/0011-tensor-or-local-model.md)."""
-    return DenseHypothesis(table, total) if table.cells <= TENSOR_CELLS else ScopedHypothesis(table, total)
+    return DenseHypothesis(table, row_count) if table.cells <= TENSOR_CELLS else ScopedHypothesis(table, row_count)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ It is small so that it can be read as a whole: a test searches the package for `
 from dpsql.mechanism.entropy import Entropy, SystemEntropy
 from dpsql.mechanism.key_selection import select_keys
 from dpsql.mechanism.measure import measure
-from dpsql.mechanism.public_total import public_total
+from dpsql.mechanism.public_row_count import public_row_count
 from dpsql.mechanism.sparse_vector import Outcome, two_sided
 from dpsql.mechanism.threshold_test import ThresholdTest
 
@@ -16,7 +16,7 @@ __all__ = [
     "SystemEntropy",
     "ThresholdTest",
     "measure",
-    "public_total",
+    "public_row_count",
     "select_keys",
     "two_sided",
 ]

@@ -49,11 +49,11 @@ class PlannedContingency:
 
 
 def planned_contingencies(
-    table: TableDomain, total: float, precision: float, *, differences: bool = False
+    table: TableDomain, row_count: float, precision: float, *, differences: bool = False
 ) -> tuple[PlannedContingency, ...]:
     """What is measured first: contingencies of few columns, or one of all columns where its noise is smaller.
 
-    ``total``: released or public rows; ``precision``: the sum of 1/sigma^2 that the warm start may spend;
+    ``row_count``: released or public rows; ``precision``: the sum of 1/sigma^2 that the warm start may spend;
     ``differences``: as in ``warm_start``.
 
     >>> from dpsql.domain import BooleanDomain
@@ -61,7 +61,7 @@ def planned_contingencies(
     >>> [p.columns for p in planned_contingencies(TableDomain("t", two), 1000.0, 0.05)]
     [('a', 'b')]
     """
-    parts = warm_start(table, total, precision, differences=differences)
+    parts = warm_start(table, row_count, precision, differences=differences)
     names = tuple(c.name for c in table.varied)
     if len(names) > _WHOLE_COLUMNS or not is_narrow(table):
         return parts
@@ -76,11 +76,11 @@ def is_narrow(table: TableDomain) -> bool:
 
 
 def warm_start(
-    table: TableDomain, total: float, precision: float, *, differences: bool = False
+    table: TableDomain, row_count: float, precision: float, *, differences: bool = False
 ) -> tuple[PlannedContingency, ...]:
     """The contingencies over a table's finite columns to measure first; their shares sum to 1, or to the 1-ways' alone.
 
-    ``total``: a released or public number of rows; ``precision``: what releases may spend, the sum of 1 / sigma^2.
+    ``row_count``: a released or public number of rows; ``precision``: what releases may spend, the sum of 1 / sigma^2.
     ``differences``: whether columns of two values are measured as differences, which needs neighbours that add or
     remove rows. In tables with more than 16 columns the pairs come later, each with ``first_touch_share``.
 
@@ -94,7 +94,7 @@ def warm_start(
     if len(names) < 2:
         return _shared(table, names, 1, 1.0)
     if is_narrow(table):
-        worth = len(names) > 2 and _worth(table, names, total, precision)
+        worth = len(names) > 2 and _worth(table, names, row_count, precision)
         orders = THREE_ORDERS if worth else TWO_ORDERS
         chosen = [p for number, share, power in orders for p in _shared(table, names, number, share, power)]
         two = {n for n in names if differences and table.finite_domain(n).size == 2}
@@ -103,13 +103,13 @@ def warm_start(
     return ones if len(names) > EAGER_COLUMNS else (*ones, *_shared(table, names, 2, 1.0 - ONE_WAY_SHARE))
 
 
-def _worth(table: TableDomain, names: Sequence[str], total: float, precision: float) -> bool:
+def _worth(table: TableDomain, names: Sequence[str], row_count: float, precision: float) -> bool:
     """Whether the noise of a middling 3-way contingency, over the whole table, is small enough against its rows."""
     number, share, power = THREE_ORDERS[-1]
     spreads = [
         p.sigma(precision) * sqrt(prod(table.shape(p.columns))) for p in _shared(table, names, number, share, power)
     ]
-    return median(spreads) <= WORTH * total
+    return median(spreads) <= WORTH * row_count
 
 
 def _shared(

@@ -59,7 +59,7 @@ class Forecast:
     """Sds of one table's answers, from what its warm start measures.
 
     ``precision``: the sum of 1/sigma^2, sigma in counts. A contingency over k columns counts as if cut into at most
-    (total / (.75 sd))^(1/k) parts of each, as the pairs of wide tables are; shrinkage does about the same elsewhere.
+    (rows / (.75 sd))^(1/k) parts of each, as the pairs of wide tables are; shrinkage does about the same elsewhere.
 
     >>> from dpsql.domain import BooleanDomain
     >>> t = TableDomain("t", tuple(BooleanDomain(c, nullable=False) for c in "ab"))
@@ -68,9 +68,9 @@ class Forecast:
     """
 
     def __init__(
-        self, table: TableDomain, precision: float, total: float = NOMINAL_ROWS, *, differences: bool = False
+        self, table: TableDomain, precision: float, row_count: float = NOMINAL_ROWS, *, differences: bool = False
     ) -> None:
-        self.planned = _forecast_contingencies(table, total, precision, differences=differences)
+        self.planned = _forecast_contingencies(table, row_count, precision, differences=differences)
         self._sizes = {c.name: c.size for c in table.varied}
         differs = any(p.differences for p in self.planned)
         self._known = pure_precisions(self.planned, self._sizes) if differs else {}
@@ -78,7 +78,7 @@ class Forecast:
         self._most_parts: dict[int, float] = {}
         for p in self.planned:  # those over equally many columns have equal shares
             number = len(p.columns)
-            cells = total / (LEAST_CELL * p.sigma(precision))
+            cells = row_count / (LEAST_CELL * p.sigma(precision))
             self._most_parts.setdefault(number, max(2.0, cells ** (1.0 / number)))
         self._precisions: dict[tuple[frozenset[str], int], float] = {}
 
@@ -157,10 +157,10 @@ class Forecast:
 
 
 def _forecast_contingencies(
-    table: TableDomain, total: float, precision: float, *, differences: bool
+    table: TableDomain, row_count: float, precision: float, *, differences: bool
 ) -> tuple[PlannedContingency, ...]:
     """What the warm start measures; pairs that wait for a question to touch them count with even shares."""
-    planned = planned_contingencies(table, total, precision, differences=differences)
+    planned = planned_contingencies(table, row_count, precision, differences=differences)
     names = [c.name for c in table.varied]
     if len(names) < 2 or any(len(p.columns) > 1 for p in planned):
         return planned

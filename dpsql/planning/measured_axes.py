@@ -14,18 +14,18 @@ from dpsql.query import LinearQuery
 
 
 def hard_round_axes(
-    query: LinearQuery, siblings: Sequence[LinearQuery], total: float, sigma: float, bound: float
+    query: LinearQuery, siblings: Sequence[LinearQuery], row_count: float, sigma: float, bound: float
 ) -> tuple[Axis, ...]:
     """The parts that a hard round on ``query`` measures: public, chosen before any noise is drawn.
 
-    Every cell of the scope while their noise stays below the table (cells * sigma <= total) and the paid answer's own
-    error below what a passed test would have certified (``bound``); else the coarsest parts on which the query and its
-    ``siblings`` (the same statement's queries on the same factor columns) are constant.
+    Every cell of the scope while their noise stays below the table (cells * sigma <= row_count) and the paid answer's
+    own error below what a passed test would have certified (``bound``); else the coarsest parts on which the query and
+    its ``siblings`` (the same statement's queries on the same factor columns) are constant.
     """
     keyed, keys = query.keyed, len(query.keyed.keys) if query.keyed else 1
     axes: list[Axis] = []
     used = prod(int(np.count_nonzero(f.weights)) for f in query.factors)
-    fine = query.cells * keys * sigma <= total and error_bound(sigma * used**0.5) <= bound
+    fine = query.cells * keys * sigma <= row_count and error_bound(sigma * used**0.5) <= bound
     if keyed is not None and keyed.columns:
         shape = keyed.weights.shape[1:]
         axes.append(Axis.cells(keyed.columns, shape) if fine else Axis.level_sets(keyed.columns, [*keyed.weights]))

@@ -13,14 +13,14 @@ HISTOGRAM = "one histogram"
 """Contingencies where one of all columns is all that is measured: that depends on the number of rows."""
 
 
-def forecast(plan: TablePlan, total: float | None = None) -> Forecast | None:
+def forecast(plan: TablePlan, row_count: float | None = None) -> Forecast | None:
     """Errors foreseen from what the warm start measures; ``None`` for tables without one.
 
-    ``total``: the released or public number of rows, if it is known.
+    ``row_count``: the released or public number of rows, if it is known.
     """
     if not plan.has_warm_start:
         return None
-    rows = NOMINAL_ROWS if total is None else total
+    rows = NOMINAL_ROWS if row_count is None else row_count
     return Forecast(plan.table, plan.precision, rows, differences=plan.differences)
 
 

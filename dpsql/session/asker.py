@@ -25,7 +25,7 @@ from dpsql.first import (
 )
 from dpsql.hypothesis import Measurement, TableModel
 from dpsql.ledger.protocol import Ledger
-from dpsql.mechanism import Entropy, public_total, two_sided
+from dpsql.mechanism import Entropy, public_row_count, two_sided
 from dpsql.memo import Memo
 from dpsql.planning import Basis, Shares, plan_tables
 from dpsql.policy import Policy
@@ -287,7 +287,7 @@ class Asker:
                 limit, bound = state.plan.bound / DEVIATIONS, state.plan.bound
                 return [untested(q, estimate, model.measured(q, limit), bound) for q, estimate in both]
             case Basis.OWN:
-                return [untested(q, estimate, model.measured(q), ceil(model.total)) for q, estimate in both]
+                return [untested(q, estimate, model.measured(q), ceil(model.row_count)) for q, estimate in both]
 
     # --- a hard round ------------------------------------------------------------------------------------------
 
@@ -352,7 +352,7 @@ class Asker:
         table = state.plan.table
         rows = self._bench.engine.contingency(table.name, ())
         stored = self._bench.engine.is_base_table(table.name)
-        exact = np.array(public_total(rows, self.policy.privacy.neighbors, table, is_base_table=stored))
+        exact = np.array(public_row_count(rows, self.policy.privacy.neighbors, table, is_base_table=stored))
         following, self._half_followed = self._half_followed, True  # until the state knows it whole
         state.know_row_count(Measurement(table.name, (), exact, 0.0))
         self._half_followed = following

@@ -45,7 +45,7 @@ class ErrorBars:
         self._memory = memory
         self._plan = plan
         self._table = plan.table
-        self._total = max(float(row_count.values), 1.0)
+        self._row_count = max(float(row_count.values), 1.0)
         self._total_noise = row_count.sigma
         self._growing = growing
         self._learned: tuple[int, Calibration] | None = None
@@ -65,7 +65,7 @@ class ErrorBars:
         if found is None:  # too few tables to learn from: the noise of those that cover the query
             found = max(1, ceil(DEVIATIONS * bars.noise(query)))
         # the row count is known to the simulations: its own noise reaches an answer in proportion
-        share = max(model.estimate(query), 0.0) / self._total
+        share = max(model.estimate(query), 0.0) / self._row_count
         spread = DEVIATIONS * self._total_noise * min(share, 1.0)
         return ceil(hypot(found, spread)) + (not query.is_indicator)
 
@@ -75,7 +75,7 @@ class ErrorBars:
         known = lesson(warm, growing=self._growing)
         if self._learned is None or self._learned[0] != len(known):
             self._learned = len(known), self._recalled(known, model) or self._lesson(known)
-        coverage = Coverage(self._table, self._total, model.hypothesis.measurements)
+        coverage = Coverage(self._table, self._row_count, model.hypothesis.measurements)
         self._current = (
             model.version,
             coverage,
@@ -87,12 +87,12 @@ class ErrorBars:
         text = None if self._memory is None else self._memory.recall(f"{self._table.name}: {lesson_name(known)}")
         if text is None:
             return None
-        coverage = Coverage(self._table, self._total, known)
+        coverage = Coverage(self._table, self._row_count, known)
         return Calibration.from_json(text, coverage, model.estimate, model.hypothesis.contingency)
 
     def _lesson(self, known: Sequence[Measurement]) -> Calibration:
         made = learn_calibration(
-            self._table, self._total, known, self._fit, self._fitted(known).contingency, on_step=self.on_step
+            self._table, self._row_count, known, self._fit, self._fitted(known).contingency, on_step=self.on_step
         )
         if self._memory is not None:
             self._memory.keep(f"{self._table.name}: {lesson_name(known)}", made.to_json())
@@ -102,7 +102,7 @@ class ErrorBars:
         return self._fitted(measurements).answer
 
     def _fitted(self, measurements: Sequence[Measurement]) -> Hypothesis:
-        out = self._plan.hypothesis(self._table, self._total)
+        out = self._plan.hypothesis(self._table, self._row_count)
         for m in measurements:
             out.absorb(m)
         return out

@@ -93,7 +93,7 @@ class HardRound:
         self, state: TableState, model: TableModel, query: LinearQuery, same: Sequence[LinearQuery], sigma: Fraction
     ) -> Measurement:
         """Every part of the query's scope."""
-        axes = hard_round_axes(query, same, model.total, float(sigma), state.plan.bound)
+        axes = hard_round_axes(query, same, model.row_count, float(sigma), state.plan.bound)
         keyed = query.keyed
         text: tuple[str, ...] = ()
         keys: tuple[Key, ...] = ()

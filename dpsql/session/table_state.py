@@ -69,7 +69,7 @@ class TableState:
         alpha = max(float(plan.theta), float(plan.question.sigma), 1.0)
         self.model = TableModel(plan.table, row_count, alpha, plan.hypothesis)
         if plan.has_warm_start:
-            warm.know_row_count(self.model.total)
+            warm.know_row_count(self.model.row_count)
             self.bars = ErrorBars(plan, row_count, growing=warm.touched_later, memory=self._memory)
             self.bars.on_step = self._learning
         waiting, self.unabsorbed = self.unabsorbed, []
@@ -136,7 +136,7 @@ class TableState:
             case Way.OWN | Way.NET:
                 return bound
             case Way.CONTINGENCIES | Way.LOCAL | Way.KEYS:
-                small = self.model is not None and self.plan.theta <= CERTIFIED_SHARE * self.model.total
+                small = self.model is not None and self.plan.theta <= CERTIFIED_SHARE * self.model.row_count
                 return bound if small else None
 
     def error_bar(self, query: LinearQuery) -> int | None:
@@ -165,9 +165,9 @@ class TableState:
 
     def forecast(self) -> Forecast | None:
         """Errors foreseen from the warm start's plan; ``None`` for tables without one."""
-        total = None if self.model is None else self.model.total
-        if self._forecast is None or self._forecast[0] != total:
-            self._forecast = total, forecast(self.plan, total)
+        row_count = None if self.model is None else self.model.row_count
+        if self._forecast is None or self._forecast[0] != row_count:
+            self._forecast = row_count, forecast(self.plan, row_count)
         return self._forecast[1]
 
     def forecast_error(self, query: LinearQuery) -> float | None:
@@ -178,7 +178,7 @@ class TableState:
         if found is None or (self.model is not None and not self.touches.warm.waiting_contingencies(query.scope)):
             return None
         width = half_width(found.query_sd(query)) + (not query.is_indicator)
-        return float(width if self.model is None else min(width, self.model.total))
+        return float(width if self.model is None else min(width, self.model.row_count))
 
     def _forecast_of_keys(self, query: LinearQuery) -> float | None:
         """The same for frequent strings, each with the noise that its count, or its counts by one column, will have."""

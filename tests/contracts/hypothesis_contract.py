@@ -75,9 +75,9 @@ class HypothesisContract:
         for total in (0.0, 1.0, 4321.5):
             model = make(TABLE, total)
             assert model.table is TABLE
-            assert model.total == max(total, 1.0)
+            assert model.row_count == max(total, 1.0)
             for scope in SCOPES:
-                assert model.contingency(scope) == pytest.approx(model.total / prod(TABLE.shape(scope)))
+                assert model.contingency(scope) == pytest.approx(model.row_count / prod(TABLE.shape(scope)))
 
     def test_a_contingency_is_a_table_of_counts_with_the_total(self, make: MakeHypothesis) -> None:
         for total, history in histories():
@@ -88,7 +88,7 @@ class HypothesisContract:
                 assert cells.shape == TABLE.shape(scope)
                 assert np.isfinite(cells).all()
                 assert (cells >= 0).all()
-                assert cells.sum() == pytest.approx(model.total, rel=1e-6)
+                assert cells.sum() == pytest.approx(model.row_count, rel=1e-6)
 
     def test_a_contingency_cannot_be_written_to(self, make: MakeHypothesis) -> None:
         for total, history in histories():

@@ -50,8 +50,8 @@ class GoesBelowZero(ExactHypothesis):
     def fitted(self) -> Estimates:
         out = super().fitted()
         if self.measurements:
-            out.reshape(-1)[0] -= self.total
-            out.reshape(-1)[-1] += self.total
+            out.reshape(-1)[0] -= self.row_count
+            out.reshape(-1)[-1] += self.row_count
         return out
 
 

@@ -23,7 +23,7 @@ class ExactHypothesis:
 
     def __init__(self, table: TableDomain, total: float) -> None:
         self.table = table
-        self.total = max(float(total), 1.0)
+        self.row_count = max(float(total), 1.0)
         self.measurements: list[Measurement] = []
         self._columns = tuple(c.name for c in table.finite)
         self._cell = np.indices(table.shape(self._columns))
@@ -51,7 +51,7 @@ class ExactHypothesis:
         return None
 
     def start(self) -> Estimates:
-        return np.full(self._cell.shape[1:], self.total / max(self._cell[0].size, 1))
+        return np.full(self._cell.shape[1:], self.row_count / max(self._cell[0].size, 1))
 
     def used(self) -> list[Measurement]:
         return sorted(self.measurements, key=lambda m: -m.sigma)
@@ -61,7 +61,7 @@ class ExactHypothesis:
         for _ in range(ROUNDS):
             for m in self.used():
                 model = self.step(model, m)
-                model = model * (self.total / model.sum())
+                model = model * (self.row_count / model.sum())
         return model
 
     def step(self, model: Estimates, m: Measurement) -> Estimates:

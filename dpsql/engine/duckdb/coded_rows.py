@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsql.domain import TableDomain
+from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader
-from dpsql.engine.duckdb.rows import Rows
 from dpsql.query import Counts
 
 CODED_BYTES = 256 << 20

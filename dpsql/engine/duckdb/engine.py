@@ -18,8 +18,8 @@ from dpsql.engine.contingencies import Contingencies, Scope
 from dpsql.engine.duckdb.catalog import Catalog, Source, base_tables, described, private_sources, public_sources
 from dpsql.engine.duckdb.coded_rows import CodedRows
 from dpsql.engine.duckdb.fingerprint import content_fingerprint
+from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader, open_read_only
-from dpsql.engine.duckdb.rows import Rows
 from dpsql.engine.duckdb.text_index import TextIndex
 from dpsql.engine.rules import Rules
 from dpsql.engine.scope import check_row_counts, private_table, scope_of, text_columns_of
@@ -43,7 +43,7 @@ class DuckDbEngine:
     missing or unfit table or column raises PolicyError with the key's path; an unreadable file raises EngineError.
 
     Counts are kept once counted, so one engine answers from one state of the data. Which rows are counted is said in
-    :mod:`dpsql.engine.duckdb.rows`. Safe to use from several threads.
+    :mod:`dpsql.engine.duckdb.kept_rows`. Safe to use from several threads.
 
     >>> from fractions import Fraction
     >>> from dpsql.domain import BooleanDomain

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from dpsql.dialect.quoting import identifier
 from dpsql.domain import TableDomain
+from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader
-from dpsql.engine.duckdb.rows import Rows
 from dpsql.query import Counts, Key, KeyCounts, key_counts
 
 Encoded = tuple[bytes | None, ...]

@@ -131,18 +131,18 @@ class Calibration:
         The square of log h lets small and large answers err less than those near the noise.
         """
         h = max(self._answer(query), 0.0)
-        total = self._coverage.total
+        row_count = self._coverage.row_count
         share, least, near = 1.0, inf, inf
         for f in query.factors:
             rows = self._singles.get(f.digest)
             if rows is None:
                 rows = self._singles.put(f.digest, self._rows((f,)))
-            share *= rows / total
+            share *= rows / row_count
             least = min(least, rows)
-            near = min(near, rows, total - rows)
+            near = min(near, rows, row_count - rows)
         raw = self._coverage.noise(query, h, self._rows)
         log_h = float(np.log1p(h))
-        logs = [np.log1p(raw), np.log1p(least), np.log1p(total * share), np.log1p(max(near, 0.0))]
+        logs = [np.log1p(raw), np.log1p(least), np.log1p(row_count * share), np.log1p(max(near, 0.0))]
         return np.array([1.0, log_h, *logs, log_h**2]), h, raw
 
     def _range(self, query: LinearQuery) -> float:
@@ -165,7 +165,7 @@ class Calibration:
 
 def learn_calibration(
     table: TableDomain,
-    total: float,
+    row_count: float,
     measurements: Sequence[Measurement],
     fit: Fit,
     contingency: Contingency,
@@ -180,7 +180,7 @@ def learn_calibration(
     is told how many of the simulations are done, for it takes seconds.
     """
     rng = np.random.default_rng(_seed(measurements))
-    coverage = Coverage(table, total, measurements)
+    coverage = Coverage(table, row_count, measurements)
     answer = fit(measurements)
     out = Calibration(coverage, answer, contingency)
     expected = [(m, _expected(m, contingency)) for m in measurements if prod(table.shape(m.scope)) <= _MOST_CELLS]

@@ -45,9 +45,9 @@ class _Partition:
 class Coverage:
     """The measurements over single columns of one table, by the columns that they cover together."""
 
-    def __init__(self, table: TableDomain, total: float, measurements: Sequence[Measurement]) -> None:
+    def __init__(self, table: TableDomain, row_count: float, measurements: Sequence[Measurement]) -> None:
         self.table = table
-        self.total = max(float(total), 1.0)
+        self.row_count = max(float(row_count), 1.0)
         self._all = [m for m in measurements if all(len(a.columns) == 1 for a in m.axes) and not m.text_columns]
         self._ones = {c for m in self._all for c in m.scope}
         self._pairs = {frozenset(p) for m in self._all for p in combinations(m.scope, 2)}
@@ -117,7 +117,7 @@ class Coverage:
         sds = [self._sd(by_column, m) for m in found if not m.has_differences]
         if len(sds) < len(found):  # a difference alone determines no number of rows
             sds.append(self._least_squares_sd(factors))
-        return self._noise.put(asked, min(sds, default=self.total))
+        return self._noise.put(asked, min(sds, default=self.row_count))
 
     def _least_squares_sd(self, factors: Sequence[Factor]) -> float:
         """Sd of the factors' product from all measurements that split into components, the row count being known.
@@ -137,7 +137,7 @@ class Coverage:
             if precision > 0.0:
                 squares += norm / precision
             elif len(columns) <= 2:
-                return self.total
+                return self.row_count
         return sqrt(squares)
 
     def _pure_norms(self, factor: Factor) -> list[tuple[frozenset[str], float]]:
@@ -158,7 +158,7 @@ class Coverage:
             parts = self._of_axis[id(axis)]
             known = found[1].spread.get(parts.number)
             squares *= self._spread(*found, axis, parts) if known is None else known
-        return sqrt(squares) if squares < inf else self.total
+        return sqrt(squares) if squares < inf else self.row_count
 
     def _spread(self, factor: Factor, facts: _Facts, axis: Axis, parts: _Partition) -> float:
         share = factor.weights / factor.unit

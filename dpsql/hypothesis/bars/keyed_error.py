@@ -46,7 +46,7 @@ def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> i
         mixed += min(variance + rows[key] ** 2 * share * (1.0 - share), _measured_variance(sparse, query, key))
     # expected with every doubt in favour of more rows: those of each key, and the share that the finite columns have
     upper = sum(rows[k] + most[k] * (sparse.bias(k) or sqrt(sparse.variance(k))) for k in variances)
-    expected = upper * min(1.0, finite_limit / model.total)
+    expected = upper * min(1.0, finite_limit / model.row_count)
     widest: float = max(estimate, min(sum(rows.values()) + spread, finite_limit, expected / OUTSIDE) - estimate)
     return max(1, ceil(min(hypot(DEVIATIONS * sqrt(mixed), share * bias), widest))) + rounding
 

@@ -59,7 +59,7 @@ class UnseenInteractions:
         rows = float(inside.sum())
         shares = inside / rows if rows > _TINY else np.ones(1)  # squares of the rows of empty cells would underflow
         effective = min(1.0, float((shares**2).sum()))
-        return self._scatters.put(factor.digest, effective * max(0.0, 1.0 - rows / self._coverage.total))
+        return self._scatters.put(factor.digest, effective * max(0.0, 1.0 - rows / self._coverage.row_count))
 
 
 def _beyond_pairs(scatters: Sequence[float], grown: float) -> float:

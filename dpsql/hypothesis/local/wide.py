@@ -34,14 +34,14 @@ Columns = tuple[str, ...]
 
 
 class WideHypothesis:
-    """The public estimate of a wide table; a pure function of (table, total, measurements), replay equals live.
+    """The public estimate of a wide table; a pure function of (table, row_count, measurements), replay equals live.
 
-    ``total``: rows, a released or public number. Columns in no measurement are uniform and independent.
+    ``row_count``: rows, a released or public number. Columns in no measurement are uniform and independent.
     """
 
-    def __init__(self, table: TableDomain, total: float) -> None:
+    def __init__(self, table: TableDomain, row_count: float) -> None:
         self.table = table
-        self.total = max(float(total), 1.0)
+        self.row_count = max(float(row_count), 1.0)
         self.measurements: list[Measurement] = []
         self._order = {c.name: i for i, c in enumerate(table.finite)}
         self._tables: dict[frozenset[str], list[Measurement]] = {}
@@ -88,12 +88,12 @@ class WideHypothesis:
 
     def _cells(self, columns: Columns) -> Estimates:
         if not columns:
-            return np.asarray(self.total)
+            return np.asarray(self.row_count)
         ordered = tuple(sorted(columns, key=self._order.__getitem__))
         if len(ordered) > LOCAL_COLUMNS:
             # beyond the local model: the first columns jointly, the others independent of them
             near, far = ordered[:LOCAL_COLUMNS], ordered[LOCAL_COLUMNS:]
-            out = np.multiply.outer(self._cells(near), self._cells(far) / self.total)
+            out = np.multiply.outer(self._cells(near), self._cells(far) / self.row_count)
         else:
             model = self._model(ordered)
             out = model.tensor
@@ -106,7 +106,7 @@ class WideHypothesis:
     def _product(self, factors: Sequence[Factor]) -> float:
         columns = tuple(sorted(chain.from_iterable(map(COLUMNS, factors)), key=self._order.__getitem__))
         if not columns:
-            return self.total
+            return self.row_count
         scale = 1.0
         for f in factors:
             scale *= 1.0 / f.unit
@@ -121,15 +121,15 @@ class WideHypothesis:
         both = {}
         for i, j in combinations(range(len(factors)), 2):
             near = len(factors[i].columns) + len(factors[j].columns) <= LOCAL_COLUMNS
-            both[i, j] = self._product([factors[i], factors[j]]) if near else inside[i] * inside[j] / self.total
-        return binary_model(self.total, inside, both)
+            both[i, j] = self._product([factors[i], factors[j]]) if near else inside[i] * inside[j] / self.row_count
+        return binary_model(self.row_count, inside, both)
 
     def coarse_axes(self, columns: Columns, sigma: float) -> tuple[Axis, ...]:
         """The parts on which a hard round measures these columns, so that it stays useful as a constraint.
 
         As many parts per column as leave an average part ``.75 sigma`` rows (``sigma``: the measurement's noise).
         """
-        most = max(2, int((self.total / (LEAST_CELL * max(sigma, _TINY))) ** (1.0 / max(len(columns), 1))))
+        most = max(2, int((self.row_count / (LEAST_CELL * max(sigma, _TINY))) ** (1.0 / max(len(columns), 1))))
         labels = [merged(self.one_way(c), most, self._ordered(c)) for c in columns]
         return tuple(Axis((c,), a, int(a.max()) + 1) for c, a in zip(columns, labels, strict=True))
 
@@ -144,11 +144,11 @@ class WideHypothesis:
     # --- clean tables ------------------------------------------------------------------------------------------
 
     def one_way(self, column: str) -> Estimates:
-        """Clean counts of a column's cells: float64, > 0, with the table's total."""
+        """Clean counts of a column's cells: float64, > 0, with the table's number of rows."""
         known = self._ones.get(column)
         if known is None:
             counts = [_part_counts(m, column) for s, found in self._tables.items() if column in s for m in found]
-            known = clean_one_way(self._size(column), counts, self.total)
+            known = clean_one_way(self._size(column), counts, self.row_count)
             self._ones[column] = known
         return known
 

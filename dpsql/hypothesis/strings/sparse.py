@@ -2,8 +2,8 @@
 
 Blum-Roth 2011: the universe of strings is unbounded, the data structure holds ``s`` variables, and unassigned strings
 share the next free one. Here a hard round measures the vector of all listed keys, so a key's weight comes from its own
-measurements instead of one textbook step; keys never measured keep the share ``total / s``. A selection of keys tells
-how many strings were not shown: they share what the shown ones leave of the rows.
+measurements instead of one textbook step; keys never measured keep the share ``row_count / s``. A selection of keys
+tells how many strings were not shown: they share what the shown ones leave of the rows.
 """
 
 from collections.abc import Sequence
@@ -86,7 +86,7 @@ class SparseHypothesis:
         self.text_columns = text_columns
         self.measurements: list[Measurement] = []
         self.most_hidden = inf
-        self._share = finite.total / structure_size(sparsity, min(max(alpha, 1e-6), 1.0))
+        self._share = finite.row_count / structure_size(sparsity, min(max(alpha, 1e-6), 1.0))
         self._distinct: Measurement | None = None
         self._unassigned: HiddenKey | None = None
         self._weights: dict[Key, _Weight] = {}
@@ -134,7 +134,7 @@ class SparseHypothesis:
         if self._unassigned is None:
             rows, noise, strings = self._left()
             most = self.most_hidden
-            hidden_rows = rows / self.finite.total
+            hidden_rows = rows / self.finite.row_count
             hidden_strings = strings / (strings + len(self._weights))
             # listed evenly or by row with one half each, given that the string was not shown
             by_row = hidden_rows / max(hidden_rows + hidden_strings, _TINY)
@@ -155,7 +155,7 @@ class SparseHypothesis:
         if self._distinct is None:
             raise InternalError("no keys were selected")
         known = self._weights.values()
-        left = self.finite.total - sum(w.estimate() for w in known)
+        left = self.finite.row_count - sum(w.estimate() for w in known)
         noise = sum(1.0 / w.precision for w in known)
         rows = left * max(0.0, 1.0 - GARROTE * noise / max(left * left, _TINY)) if left > 0 else 0.0
         strings = float(self._distinct.values) - sum(w.estimate() > 0 for k, w in self._weights.items() if k != (None,))

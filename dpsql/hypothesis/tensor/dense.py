@@ -21,15 +21,15 @@ _CACHED_SCOPES = 512
 
 
 class DenseHypothesis:
-    """The public estimate of a table over its finite columns; a pure function of total and measurements.
+    """The public estimate of a table over its finite columns; a pure function of row count and measurements.
 
-    It starts uniform (Hardt-Rothblum 2010) with ``total`` rows; every change refits all measurements, so a state that
-    was rebuilt from the ledger equals the live one bit by bit.
+    It starts uniform (Hardt-Rothblum 2010) with ``row_count`` rows; every change refits all measurements, so a state
+    that was rebuilt from the ledger equals the live one bit by bit.
     """
 
-    def __init__(self, table: TableDomain, total: float) -> None:
+    def __init__(self, table: TableDomain, row_count: float) -> None:
         self.table = table
-        self.total = max(float(total), 1.0)
+        self.row_count = max(float(row_count), 1.0)
         self.measurements: list[Measurement] = []
         self._columns = tuple(c.name for c in table.finite)
         self._tensor: Estimates | None = None
@@ -64,7 +64,7 @@ class DenseHypothesis:
 
     def _cells(self, columns: tuple[str, ...]) -> Estimates:
         if self._tensor is None:
-            self._tensor = fitted(self.table, self.total, self._columns, self.measurements)
+            self._tensor = fitted(self.table, self.row_count, self._columns, self.measurements)
         kept = [self._columns.index(c) for c in columns]
         summed = tuple(i for i in range(len(self._columns)) if i not in set(kept))
         marginal = self._tensor.sum(axis=summed)
@@ -72,8 +72,10 @@ class DenseHypothesis:
         return np.ascontiguousarray(turned).reshape(turned.shape)  # of no columns: a number, not a row of one
 
 
-def fitted(table: TableDomain, total: float, columns: tuple[str, ...], measurements: list[Measurement]) -> Estimates:
-    """The uniform tensor over ``columns`` with ``total`` rows, fitted to measurements within them."""
+def fitted(
+    table: TableDomain, row_count: float, columns: tuple[str, ...], measurements: list[Measurement]
+) -> Estimates:
+    """The uniform tensor over ``columns`` with ``row_count`` rows, fitted to measurements within them."""
     shape = table.shape(columns)
-    start = np.full(shape, total / max(prod(shape), 1))
+    start = np.full(shape, row_count / max(prod(shape), 1))
     return fit_tensor(start, columns, measurements, PASSES if start.size <= LARGE_CELLS else PASSES_LARGE)

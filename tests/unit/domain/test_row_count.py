@@ -9,7 +9,7 @@ import pytest
 
 from dpsql.domain import BooleanDomain, CategoryDomain, TableDomain, TextDomain, row_count_obstacle
 from dpsql.errors import InternalError, PolicyError
-from dpsql.mechanism import public_total
+from dpsql.mechanism import public_row_count
 from dpsql.planning import make_plan
 from dpsql.planning.sensitivity import row_count_is_public
 from dpsql.planning.shares import Shares
@@ -42,7 +42,7 @@ def test_a_private_row_count_stays_private(case: str) -> None:
     table, neighbors = PRIVATE[case]
     assert row_count_obstacle(table, neighbors)
     with pytest.raises(InternalError):
-        public_total(ROWS, neighbors, table, is_base_table=True)
+        public_row_count(ROWS, neighbors, table, is_base_table=True)
 
 
 @pytest.mark.parametrize("case", [case for case, (table, _) in PRIVATE.items() if table.row_count == "public"])
@@ -54,9 +54,9 @@ def test_a_policy_cannot_declare_it_public(case: str) -> None:
 
 
 def test_the_mechanism_reveals_what_is_declared_of_a_base_table_and_of_no_view() -> None:
-    assert public_total(ROWS, "replace-one", DECLARED, is_base_table=True) == 5
+    assert public_row_count(ROWS, "replace-one", DECLARED, is_base_table=True) == 5
     with pytest.raises(InternalError):
-        public_total(ROWS, "replace-one", DECLARED, is_base_table=False)
+        public_row_count(ROWS, "replace-one", DECLARED, is_base_table=False)
 
 
 def test_the_plan_sets_aside_what_measuring_costs() -> None:

@@ -78,7 +78,7 @@ def test_the_earlier_reservation_measures_and_the_later_one_waits(ledger: Record
     assert mine.states["one"].touches.row_count.unbegun_units() == UNITS  # it has not heard of the first yet
     assert know(mine, "one") == 0.0
     assert know(other, "one") == 0.0
-    assert [s.states["one"].model.total for s in (mine, other)] == [1234.0, 1234.0]  # type: ignore[union-attr]
+    assert [s.states["one"].model.row_count for s in (mine, other)] == [1234.0, 1234.0]  # type: ignore[union-attr]
     assert counted(ledger, "one") == 1
     assert ledger.totals().spent == UNITS
 

@@ -9,7 +9,7 @@ from dpsql.private import Private
 from dpsql.query import Counts
 
 
-def public_total(rows: Private[Counts], neighbors: str, table: TableDomain, *, is_base_table: bool) -> int:
+def public_row_count(rows: Private[Counts], neighbors: str, table: TableDomain, *, is_base_table: bool) -> int:
     """The exact number of counted rows (a 0-d contingency) of a base table whose row count is public.
 
     ``InternalError`` in every other case, and always for a view: a replaced row may leave it. There the count is
