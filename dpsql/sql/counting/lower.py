@@ -22,7 +22,7 @@ from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import QueryPiece, Signed, pieces
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.string_predicates import text_refusal
-from dpsql.sql.expressions.text_classes import Candidate, Start
+from dpsql.sql.expressions.text_classes import Candidate, Candidates, Start
 from dpsql.sql.text.limits import LARGEST_VALUE, MAX_CELLS, MAX_GROUP_CELLS, MAX_GROUPS
 
 Ranks = tuple[int, ...]
@@ -60,13 +60,7 @@ class Lowering:
         self._cache = cache
         self._condition = tuple(condition)
         self._groups = tuple(groups)
-        texts = [b for b in self._condition if b.candidates]
-        texts += [b for b in self._groups if b.candidates]
-        for p in parts:
-            texts += [b for b in p.conjuncts if b.candidates]
-            if p.value is not None and p.value.candidates:
-                texts.append(p.value)
-        candidates = merge_candidates(texts) if texts else {}
+        candidates = self._listed(parts)
         self._grids = Grids(table, candidates)
         self._codes: dict[int, Codes] = {}
         self._released: dict[int, tuple[str | None, ...]] = {}
@@ -75,11 +69,7 @@ class Lowering:
         self._prefetch()
         awaits = self._release(keys)
         if self._released:
-            released = [self._released_candidates(g, found) for g, found in self._released.items()]
-            merged = dict(candidates)
-            for column, more in released:
-                merged[column] = merged.get(column, frozenset()) | more
-            self._grids = Grids(table, merged)
+            self._grids = Grids(table, self._with_released(candidates))
             self._codes.clear()
             self._prefetch()
         for split in self._splits:
@@ -94,6 +84,21 @@ class Lowering:
             self._find_groups()
         else:
             self.groups = ((),)
+
+    def _listed(self, parts: Sequence[Summand]) -> Candidates:
+        """The strings and starts that the block lists on each text column."""
+        texts = [b for b in (*self._condition, *self._groups) if b.candidates]
+        for p in parts:
+            texts += [b for b in p.conjuncts if b.candidates]
+            if p.value is not None and p.value.candidates:
+                texts.append(p.value)
+        return merge_candidates(texts) if texts else {}
+
+    def _with_released(self, candidates: Candidates) -> Candidates:
+        merged = dict(candidates)
+        for column, more in [self._released_candidates(g, found) for g, found in self._released.items()]:
+            merged[column] = merged.get(column, frozenset()) | more
+        return merged
 
     def group_type(self, position: int) -> str:
         """DuckDB type of a group expression."""

@@ -82,8 +82,9 @@ class Conditions:
                 bounds = tuple(Binder("", scope, {}, _no_lookup).conjuncts(shape.tree))
             except Error:
                 return None
-        if not all(b.columns for b in bounds):  # WHERE 1 = 2 publicly shows no row: that is seen in the whole tree
-            return None
+        for bound in bounds:
+            if not bound.columns:  # WHERE 1 = 2 publicly shows no row: that is seen in the whole tree
+                return None
         condition = _decided(scope.table, bounds)
         size = 0 if condition.weights is None else condition.weights.size
         return self._known.put(key, condition, size + 64)

@@ -13,7 +13,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from dpsql.errors import Error, SqlSyntaxError, UnsupportedQuery
+from dpsql.errors import SqlSyntaxError, UnsupportedQuery
 from dpsql.sql.text.position import line_column
 
 
@@ -155,23 +155,6 @@ def _placed(node: exp.Expr, start: int) -> None:
     parameter = node.parent if isinstance(node, exp.Identifier) else node
     if isinstance(parameter, (exp.Placeholder, exp.Parameter)):
         parameter.meta["start"] = start
-
-
-def is_bare(word: str) -> bool:
-    """Whether an ASCII word without quotes is a name wherever a name can stand: of a column, of a table, after AS.
-
-    >>> is_bare("age"), is_bare("select"), is_bare("current_date"), is_bare("all")
-    (True, False, False, False)
-    """
-    # LIST < and its kin begin a type
-    where = f"{word} = 1 AND {word} IN (1) AND {word} BETWEEN 1 AND 2 AND {word} < 1"
-    try:
-        tree = parse(f"SELECT {word}, COUNT(*) AS {word} FROM {word} WHERE {where} GROUP BY {word}")
-    except Error:
-        return False
-    found = [n for n in tree.walk() if type(n) in (exp.Alias, exp.Table, exp.Column)]
-    counts = [sum(type(n) is kind for n in found) for kind in (exp.Alias, exp.Table, exp.Column)]
-    return counts == [1, 1, 6] and all(n.alias_or_name == word for n in found)
 
 
 def _check_one_select(text: str, tokens: list[Token]) -> None:
