@@ -28,7 +28,8 @@ def hard_round_axes(
     fine = query.cells * keys * sigma <= row_count and error_bound(sigma * used**0.5) <= bound
     if keyed is not None and keyed.columns:
         shape = keyed.weights.shape[1:]
-        axes.append(Axis.cells(keyed.columns, shape) if fine else Axis.level_sets(keyed.columns, [*keyed.weights]))
+        told = [weights for q in (query, *siblings) if q.keyed is not None for weights in q.keyed.weights]
+        axes.append(Axis.cells(keyed.columns, shape) if fine else Axis.level_sets(keyed.columns, told))
     for i, factor in enumerate(query.factors):
         if fine:
             axes.append(Axis.cells(factor.columns, factor.weights.shape))
