@@ -58,9 +58,9 @@ class Stream:
 
     def ask(self, query: LinearQuery) -> float:
         """The answer's error, in counts; equal questions get the equal answer."""
-        if query.key not in self.given:
-            self.given[query.key] = self._answer(query) - self.table.truth(query)
-        return self.given[query.key]
+        if query.digest not in self.given:
+            self.given[query.digest] = self._answer(query) - self.table.truth(query)
+        return self.given[query.digest]
 
     def _answer(self, query: LinearQuery) -> float:
         estimate = round(self.model.answer(query))
@@ -122,7 +122,7 @@ def bars(name: str, table: CodedTable, epsilon: str, seed: int) -> Row:
     begin = time.perf_counter()
     made = learn_calibration(table.domain, table.rows, found, fit, model.contingency)
     seconds = time.perf_counter() - begin
-    distinct = {q.key: q for s in statements(table.domain, 4000, seed + 50) for q in s if q.scope}
+    distinct = {q.digest: q for s in statements(table.domain, 4000, seed + 50) for q in s if q.scope}
     rows = []
     for q in distinct.values():
         estimate, bound = model.answer(q), made.bound(q)

@@ -46,10 +46,10 @@ def stream(table: CodedTable, queries: int, seed: int) -> Stream:
     asked = Counter[str]()
     distinct: dict[str, LinearQuery] = {}
     for q in (q for s in statements(table.domain, queries, seed) for q in s if q.scope):
-        asked[q.key] += 1
-        distinct[q.key] = q
+        asked[q.digest] += 1
+        distinct[q.digest] = q
     chosen = list(distinct.values())
-    return Stream(chosen, np.array([asked[q.key] for q in chosen]), np.array([table.truth(q) for q in chosen]))
+    return Stream(chosen, np.array([asked[q.digest] for q in chosen]), np.array([table.truth(q) for q in chosen]))
 
 
 def errors(table: CodedTable, precision: float, seed: int, asked: Stream, *, differences: bool) -> np.ndarray:

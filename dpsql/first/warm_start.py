@@ -31,7 +31,8 @@ class WarmStart(FirstTouch):
     """Which contingencies are measured, under way in some session, or lost with a reservation that was burnt. Public.
 
     ``plan``: the table's purse, the precision that it buys, and how columns are cut. A contingency that was lost is not
-    measured again: its share is spent. Tables without a warm start have an empty one.
+    measured again: its share is spent. Tables without a warm start have an empty one. ``touched_later``: whether pairs
+    are measured only when a question touches them.
     """
 
     purpose = "warm start"
@@ -41,6 +42,7 @@ class WarmStart(FirstTouch):
         self.plan = plan
         self.measured: dict[Columns, Measurement] = {}
         self._names = [c.name for c in plan.table.varied] if plan.has_warm_start else []
+        self.touched_later = plan.way is Way.LOCAL and len(self._names) > EAGER_COLUMNS
         self._gone: set[Columns] = set()
         self._planned: tuple[PlannedContingency, ...] | None = None if plan.has_warm_start else ()
         self._row_count = 0.0
@@ -75,11 +77,6 @@ class WarmStart(FirstTouch):
     @property
     def planned_units(self) -> int:
         return self.plan.warm_units
-
-    @property
-    def touched_later(self) -> bool:
-        """Whether pairs are measured only when a question touches them."""
-        return self.plan.way is Way.LOCAL and len(self._names) > EAGER_COLUMNS
 
     def others_at_work(self, asked: Columns) -> bool:
         """Whether a contingency that the question waits for is under way elsewhere."""

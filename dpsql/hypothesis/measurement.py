@@ -153,11 +153,11 @@ class Measurement:
         lead = 0 if keyed is None else 1
         out: Weights = np.ones((1,) * (lead + len(self.axes)), dtype=np.int64)
         if keyed is not None:
-            if any(k not in self.key_index for k in keyed.keys):
+            if any(k not in self.key_index for k in keyed.strings):
                 return None
             touched, shape = self._axes_of(keyed.columns), keyed.weights.shape[1:]
             full = None
-            for key, row in zip(keyed.keys, keyed.weights.reshape(len(keyed.keys), -1), strict=True):
+            for key, row in zip(keyed.strings, keyed.weights.reshape(len(keyed.strings), -1), strict=True):
                 weights = self._spread(touched, Factor(keyed.columns, row.reshape(shape)))
                 if weights is None:
                     return None

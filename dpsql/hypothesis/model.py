@@ -72,7 +72,7 @@ class TableModel:
             known = self._answers.get(key)
             return self._answers.put(key, self.hypothesis.answer(query)) if known is None else known
         sparse = self.sparse(query.keyed.text_columns)
-        return query.estimate(sparse.keyed_contingency(query.keyed.keys, query.scope))
+        return query.estimate(sparse.keyed_contingency(query.keyed.strings, query.scope))
 
     def measured(self, query: LinearQuery, limit: float = inf) -> tuple[int, float] | None:
         """``(value, sd)`` in counts from the least noisy measurement that determines the query, or ``None``.
@@ -91,4 +91,4 @@ class TableModel:
     def _candidates(self, query: LinearQuery) -> list[tuple[frozenset[str], Measurement]]:
         if query.keyed is None:
             return self._of_finite
-        return self._by_key.get((query.keyed.text_columns, query.keyed.keys[0]), [])
+        return self._by_key.get((query.keyed.text_columns, query.keyed.strings[0]), [])

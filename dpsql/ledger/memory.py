@@ -121,7 +121,8 @@ class MemoryLedger:
     def settle(self, kept: int | None, *, dead: bool = False) -> int | None:
         with self._entered:
             left = [n for n in self._balance.open if n != kept or self._balance.end(n, self._drawing)[0] == "burn"]
-            self.end(left)
+            if left:
+                self.end(left)
             return kept if kept in self._balance.open else None
 
     @property

@@ -22,7 +22,7 @@ def hard_round_axes(
     own error below what a passed test would have certified (``bound``); else the coarsest parts on which the query and
     its ``siblings`` (the same statement's queries on the same factor columns) are constant.
     """
-    keyed, keys = query.keyed, len(query.keyed.keys) if query.keyed else 1
+    keyed, keys = query.keyed, len(query.keyed.strings) if query.keyed else 1
     axes: list[Axis] = []
     used = prod(int(np.count_nonzero(f.weights)) for f in query.factors)
     fine = query.cells * keys * sigma <= row_count and error_bound(sigma * used**0.5) <= bound

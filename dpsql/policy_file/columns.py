@@ -22,12 +22,12 @@ from dpsql.domain import (
 )
 from dpsql.domain.column import MAX_COLUMN_CELLS
 from dpsql.errors import PolicyError
-from dpsql.policy_file.keys import Keys, kind
+from dpsql.policy_file.toml_table import TomlTable, kind
 
 MAX_FLOAT = Fraction(sys.float_info.max)
 
 
-def read_column(name: str, keys: Keys) -> ColumnDomain:
+def read_column(name: str, keys: TomlTable) -> ColumnDomain:
     """The domain that ``keys`` declare for the column ``name``; PolicyError at the offending key otherwise."""
     chosen = keys.choice("type", tuple(_READERS))
     known, read = _READERS[chosen]
@@ -42,12 +42,12 @@ def read_column(name: str, keys: Keys) -> ColumnDomain:
     raise PolicyError(message, path=keys.path, hint=hint)
 
 
-def _integer(name: str, keys: Keys, nullable: bool) -> ColumnDomain:
+def _integer(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
     low, high = keys.integer("min", example="min = 0"), keys.integer("max", example="max = 100")
     return IntegerDomain(name, low, high, nullable)
 
 
-def _number(name: str, keys: Keys, nullable: bool) -> ColumnDomain:
+def _number(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
     example = "bins = 20, or bins = [0, 10, 20.5]"
     bins = keys.value("bins", example)
     if isinstance(bins, list):
@@ -67,7 +67,7 @@ def _number(name: str, keys: Keys, nullable: bool) -> ColumnDomain:
     return NumberDomain(name, edges, nullable)
 
 
-def _category(name: str, keys: Keys, nullable: bool) -> ColumnDomain:
+def _category(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
     values = keys.strings("values", 'values = ["a", "b"]; for numbers type = "integer" or "number"')
     for i, value in enumerate(values):
         if "\0" in value:
@@ -75,16 +75,16 @@ def _category(name: str, keys: Keys, nullable: bool) -> ColumnDomain:
     return CategoryDomain(name, values, nullable)
 
 
-def _boolean(name: str, keys: Keys, nullable: bool) -> ColumnDomain:
+def _boolean(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
     return BooleanDomain(name, nullable)
 
 
-def _date(name: str, keys: Keys, nullable: bool) -> ColumnDomain:
+def _date(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
     unit = cast(DateUnit, keys.choice("unit", get_args(DateUnit))) if "unit" in keys else "day"
     return DateDomain(name, _day(keys, "min"), _day(keys, "max"), unit, nullable)
 
 
-def _text(name: str, keys: Keys, nullable: bool) -> ColumnDomain:
+def _text(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
     lengths = keys.array("prefixes", "prefixes = [1, 2]") if "prefixes" in keys else []
     for i, n in enumerate(lengths):
         if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= LONGEST_PREFIX:
@@ -94,7 +94,7 @@ def _text(name: str, keys: Keys, nullable: bool) -> ColumnDomain:
     return TextDomain(name, tuple(lengths), nullable)
 
 
-def _day(keys: Keys, key: str) -> date:
+def _day(keys: TomlTable, key: str) -> date:
     example = f"{key} = 2019-01-31, without quotes"
     found = keys.value(key, example)
     if isinstance(found, datetime) or not isinstance(found, date):
@@ -102,13 +102,13 @@ def _day(keys: Keys, key: str) -> date:
     return found
 
 
-def _to_float(keys: Keys, key: str, exact: Fraction) -> float:
+def _to_float(keys: TomlTable, key: str, exact: Fraction) -> float:
     if abs(exact) > MAX_FLOAT:
         keys.refuse(key, "must be a finite number of ordinary size", f"write {key} = 100")
     return float(exact)
 
 
-_READERS: dict[str, tuple[tuple[str, ...], Callable[[str, Keys, bool], ColumnDomain]]] = {
+_READERS: dict[str, tuple[tuple[str, ...], Callable[[str, TomlTable, bool], ColumnDomain]]] = {
     "integer": (("min", "max"), _integer),
     "number": (("min", "max", "bins"), _number),
     "category": (("values",), _category),

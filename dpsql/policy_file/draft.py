@@ -12,8 +12,8 @@ from math import ceil, floor
 
 from dpsql.domain import EXACT_BELOW
 from dpsql.errors import PolicyError
-from dpsql.policy_file.keys import quoted, quoted_key
 from dpsql.policy_file.schema import ColumnSchema, TableSchema
+from dpsql.policy_file.toml_table import quoted, quoted_key
 
 _SMALL = {"TINYINT": (-128, 127), "UTINYINT": (0, 255)}
 _INTEGERS = frozenset(["SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"])

@@ -19,7 +19,7 @@ from dpsql.domain import (
 )
 from dpsql.errors import PolicyError
 from dpsql.policy import Mechanism, Policy, Privacy
-from dpsql.policy_file.keys import quoted, quoted_key
+from dpsql.policy_file.toml_table import quoted, quoted_key
 
 
 def dump_policy(policy: Policy) -> str:

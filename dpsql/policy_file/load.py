@@ -15,7 +15,7 @@ from dpsql.errors import PolicyError
 from dpsql.hypothesis import STRATEGIES
 from dpsql.policy import RETIRED_STRATEGIES, Mechanism, Neighbors, Policy, Privacy, WhenSpent
 from dpsql.policy_file.columns import read_column
-from dpsql.policy_file.keys import Keys
+from dpsql.policy_file.toml_table import TomlTable
 
 VERSION = 1
 EPSILON_RANGE = (Fraction(1, 10**6), Fraction(100))
@@ -53,7 +53,7 @@ def parse_policy(text: str) -> Policy:
     >>> policy.privacy.epsilon, policy.tables[0].cells
     (Fraction(1, 10), 75)
     """
-    root = Keys(_toml(text))
+    root = TomlTable(_toml(text))
     version = root.value("version", "version = 1 at the top")
     if isinstance(version, bool) or not isinstance(version, int) or version != VERSION:
         root.refuse("version", f"must be {VERSION}", f"this dpsql reads version = {VERSION}")
@@ -66,7 +66,7 @@ def parse_policy(text: str) -> Policy:
     return Policy(privacy, tables, mechanism, public)
 
 
-def _privacy(keys: Keys) -> Privacy:
+def _privacy(keys: TomlTable) -> Privacy:
     keys.only(("epsilon", "delta", "neighbors", "planned_queries"), "[privacy]")
     epsilon, delta = keys.number("epsilon", "epsilon = 1.0"), keys.number("delta", "delta = 1e-6")
     if epsilon <= 0:
@@ -85,7 +85,7 @@ def _privacy(keys: Keys) -> Privacy:
     return Privacy(epsilon, delta, **options)
 
 
-def _mechanism(keys: Keys) -> Mechanism:
+def _mechanism(keys: TomlTable) -> Mechanism:
     keys.only(("strategy", "hard_rounds", "when_spent", "warm_start", "error_factor"), "[mechanism]")
     options: dict[str, Any] = {}
     if "strategy" in keys:
@@ -105,7 +105,7 @@ def _mechanism(keys: Keys) -> Mechanism:
     return Mechanism(**options)
 
 
-def _strategy(keys: Keys) -> str:
+def _strategy(keys: TomlTable) -> str:
     """A word of the registry; one that was a name without a thing is refused with what it ran."""
     word = keys.string("strategy", 'strategy = "auto"')
     ran = RETIRED_STRATEGIES.get(word)
@@ -119,14 +119,14 @@ def _strategy(keys: Keys) -> str:
     return keys.choice("strategy", STRATEGIES)
 
 
-def _tables(keys: Keys) -> tuple[TableDomain, ...]:
+def _tables(keys: TomlTable) -> tuple[TableDomain, ...]:
     if not keys.names():
         raise PolicyError("no table is declared", path=keys.path, hint="add [tables.NAME.columns]")
     _check_names(keys, "table")
     return tuple(_table(name, keys.table(name, f"[tables.{name}]")) for name in keys.names())
 
 
-def _table(name: str, keys: Keys) -> TableDomain:
+def _table(name: str, keys: TomlTable) -> TableDomain:
     keys.only(("unit", "max_rows_per_unit", "row_count", "columns"), "a table")
     unit, rows = None, 1
     if "unit" in keys:
@@ -146,7 +146,7 @@ def _table(name: str, keys: Keys) -> TableDomain:
     return TableDomain(name, tuple(domains), unit, rows, counted)
 
 
-def _public(keys: Keys, private: set[str]) -> tuple[str, ...]:
+def _public(keys: TomlTable, private: set[str]) -> tuple[str, ...]:
     keys.only(("tables",), "[public]")
     names = keys.strings("tables", 'tables = ["zip_codes"]')
     seen: set[str] = set()
@@ -165,7 +165,7 @@ def _public(keys: Keys, private: set[str]) -> tuple[str, ...]:
     return names
 
 
-def _check_names(keys: Keys, what: str) -> None:
+def _check_names(keys: TomlTable, what: str) -> None:
     seen: dict[str, str] = {}
     for name in keys.names():
         if not name or not name.isprintable():

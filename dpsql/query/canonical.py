@@ -31,7 +31,7 @@ def linear_query(table: TableDomain, factors: Sequence[Factor], keyed: KeyedFact
     out: list[Factor] = []
     if keyed is not None:
         keyed = _canonical_keyed(keyed)
-        if not len(keyed.keys):
+        if not len(keyed.strings):
             return None
         if not keyed.text_columns:
             out.extend(_split(Factor(keyed.columns, keyed.weights.sum(axis=0), keyed.unit)))
@@ -88,8 +88,8 @@ def _split(f: Factor) -> list[Factor]:
 
 def _canonical_keyed(k: KeyedFactor) -> KeyedFactor:
     weights, unit = _lowest_terms(k.weights, k.unit)
-    used = weights.reshape(len(k.keys), -1).any(axis=1) if len(k.keys) else np.zeros(0, dtype=bool)
-    order = sorted(np.flatnonzero(used).tolist(), key=lambda i: sort_key(k.keys[i]))
+    used = weights.reshape(len(k.strings), -1).any(axis=1) if len(k.strings) else np.zeros(0, dtype=bool)
+    order = sorted(np.flatnonzero(used).tolist(), key=lambda i: sort_key(k.strings[i]))
     weights = weights[order]
     columns = k.columns
     for axis in range(weights.ndim - 1, 0, -1):
@@ -97,7 +97,7 @@ def _canonical_keyed(k: KeyedFactor) -> KeyedFactor:
         if weights.size and (weights == first).all():
             weights = first.squeeze(axis)
             columns = columns[: axis - 1] + columns[axis:]
-    keys = tuple(k.keys[i] for i in order)
+    keys = tuple(k.strings[i] for i in order)
     return KeyedFactor(k.text_columns, keys, columns, np.ascontiguousarray(weights), unit)
 
 

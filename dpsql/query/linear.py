@@ -4,9 +4,10 @@ Weights are exact fixed-point numbers: integer numerators over a common ``unit``
 explicit finite list of keys. Everything here is public.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
+from itertools import chain
 from math import prod
 from operator import attrgetter
 from typing import Any
@@ -49,14 +50,14 @@ class Factor:
 
 @dataclass(frozen=True, eq=False)
 class KeyedFactor:
-    """Weights over listed keys of the text columns and the cells of ``columns``.
+    """Weights over listed strings of the text columns and the cells of ``columns``.
 
-    ``weights`` has shape ``(len(keys), *sizes of columns)``; a key that is not listed has weight 0. ``None`` in a key
-    is NULL. Keys are sorted and distinct.
+    ``strings``: keys, one string for each text column, ``None`` for NULL; sorted and distinct. Those not listed have
+    weight 0. ``weights`` has shape ``(len(strings), *sizes of columns)``.
     """
 
     text_columns: tuple[str, ...]
-    keys: tuple[Key, ...]
+    strings: tuple[Key, ...]
     columns: tuple[str, ...]
     weights: Weights
     unit: int = 1
@@ -66,7 +67,7 @@ class KeyedFactor:
 
     @cached_property
     def digest(self) -> bytes:
-        head = repr((self.text_columns, self.keys, self.columns, self.weights.shape, self.unit)).encode()
+        head = repr((self.text_columns, self.strings, self.columns, self.weights.shape, self.unit)).encode()
         return sha256(head + self.weights.tobytes()).digest()
 
 
@@ -81,15 +82,22 @@ class LinearQuery:
     factors: tuple[Factor, ...]
     keyed: KeyedFactor | None = None
 
+    unit: int = field(init=False)
+    """The common denominator of the weights: the product of the factors'."""
+
     def __post_init__(self) -> None:
-        if self.unit > FIXED_POINT:
+        unit = self.keyed.unit if self.keyed else 1
+        for factor in self.factors:
+            unit *= factor.unit
+        if unit > FIXED_POINT:
             raise InternalError("weights finer than the fixed point: their sums could leave 64 bits")
+        object.__setattr__(self, "unit", unit)
 
     @cached_property
     def scope(self) -> tuple[str, ...]:
         """Finite columns: those of the keyed factor first, then those of each factor, in factor order."""
         keyed = self.keyed.columns if self.keyed else ()
-        return keyed + tuple([c for f in self.factors for c in f.columns])
+        return keyed + tuple(chain.from_iterable(map(COLUMNS, self.factors)))
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -111,16 +119,9 @@ class LinearQuery:
         return prod(self.shape)
 
     @cached_property
-    def unit(self) -> int:
-        out = self.keyed.unit if self.keyed else 1
-        for f in self.factors:
-            out *= f.unit
-        return out
-
-    @cached_property
-    def key(self) -> str:
-        """A digest that equal questions share."""
-        parts = [self.table.encode(), *[f.digest for f in self.factors]]
+    def digest(self) -> str:
+        """What equal questions share, and no others: the name under which an answer is kept."""
+        parts = [self.table.encode(), *map(DIGEST, self.factors)]
         if self.keyed:
             parts.append(self.keyed.digest)
         return sha256(b"\0".join(parts)).hexdigest()
@@ -150,7 +151,9 @@ class LinearQuery:
             flat = p.weights.reshape(-1)
             if flat.size and (np.minimum.reduce(flat) < 0 or np.maximum.reduce(flat) > p.unit):
                 raise InternalError("a query with weights outside [0, 1]")
-        if len(set(self.scope)) < len(self.scope) or (self.keyed and len(set(self.keyed.keys)) < len(self.keyed.keys)):
+        if len(set(self.scope)) < len(self.scope) or (
+            self.keyed and len(set(self.keyed.strings)) < len(self.keyed.strings)
+        ):
             raise InternalError("a query that counts a row twice")
 
     def estimate(self, contingency: Estimates) -> float:

@@ -6,6 +6,7 @@ Only here are a reservation, a coin and a release brought together; what is deci
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import ceil
+from operator import attrgetter
 
 import numpy as np
 
@@ -39,6 +40,7 @@ from dpsql.session.route import Known, Measured, Modelled, OwnRelease, Route, Te
 from dpsql.session.table_state import TableState
 
 _RECENT = 8192
+TABLE = attrgetter("table")
 
 
 class Asker:
@@ -126,7 +128,7 @@ class Asker:
 
         A statement that cannot be paid in full is never answered in part. Draws nothing and charges nothing.
         """
-        for name in dict.fromkeys([q.table for q in missing]):
+        for name in dict.fromkeys(map(TABLE, missing)):
             check_row_count(self.states[name].touches.row_count, self._bench, self._turns)
         if self.policy.mechanism.when_spent == "refuse":
             worst = sum(r.payments for r in self.routes(missing))
@@ -165,8 +167,8 @@ class Asker:
             known = [(q, a) for q in group if (a := self.known(q)) is not None]
             if known:
                 out.append(Known(tuple(q for q, _ in known), tuple(a for _, a in known)))
-            found = {q.key for q, _ in known}
-            missing = tuple(q for q in group if q.key not in found)
+            found = {q.digest for q, _ in known}
+            missing = tuple(q for q in group if q.digest not in found)
             out += route(self.states[group[0].table], missing, spent=spent) if missing else ()
         return out
 
@@ -182,7 +184,7 @@ class Asker:
             if known is None:
                 missing.append(query)
             else:
-                answers[query.key] = known
+                answers[query.digest] = known
         if missing:
             self.check(missing)
             for group in by_outline(missing):
@@ -191,9 +193,9 @@ class Asker:
 
     def known(self, query: LinearQuery) -> Answer | None:
         """The answer once given to an equal question, free of charge."""
-        answer = self._recent.get(query.key)
+        answer = self._recent.get(query.digest)
         if answer is None:
-            answer = self._ledger.lookup(query.key)
+            answer = self._ledger.lookup(query.digest)
         return answer if answer is None or answer.charged == 0.0 else replace(answer, charged=0.0)
 
     def _answered(self, group: tuple[LinearQuery, ...]) -> list[tuple[str, Answer]]:
@@ -206,7 +208,7 @@ class Asker:
         for way in route(state, group, spent=self._exhausted):
             given += zip(way.queries, self._perform(state, model, way, charged), strict=True)
             charged = 0.0  # shown once, and so in the first answer that a release makes durable
-        kept = [(q.key, a) for q, a in given]
+        kept = [(q.digest, a) for q, a in given]
         for key, answer in kept:
             self._recent.put(key, answer)
         self._ledger.remember(kept)
@@ -297,12 +299,13 @@ class Asker:
         self._reservation = None  # an interrupt may lose a hard outcome: then nothing is tested under it again
         with self._ledger.drawing(reservation):
             outcome = two_sided(value, estimate, state.plan.theta, state.test, self._bench.entropy)
-            if outcome.hard:
-                record = {"query": query.key, "table": query.table, "estimate": estimate, "side": outcome.value}
+            hard = outcome.hard
+            if hard:
+                record = {"query": query.digest, "table": query.table, "estimate": estimate, "side": outcome.value}
                 self._ledger.hard(reservation, record)
-        if not outcome.hard:
+        if not hard:
             self._reservation = reservation
-        return outcome.hard
+        return hard
 
     def _measure(
         self,
@@ -322,7 +325,7 @@ class Asker:
                 raise InternalError("a hard round measured parts that do not determine its own query")
             answers.append(from_measurement(q, *found))
         answers = with_charge(answers, charged + self.plan.as_epsilon(self.plan.hard_cost))
-        self._ledger.release(reservation, payload, [(q.key, a) for q, a in zip(queries, answers, strict=True)])
+        self._ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
         self._follow()
         return answers
 

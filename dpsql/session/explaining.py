@@ -78,7 +78,7 @@ def _scope_plan(state: TableState, routes: Sequence[Route], share: float) -> Que
         query.table,
         (keyed.text_columns if keyed else ()) + query.scope,
         query.cells,
-        None if keyed is None else len({k for q in queries if q.keyed for k in q.keyed.keys}),
+        None if keyed is None else len({k for q in queries if q.keyed for k in q.keyed.strings}),
         len(queries),
         source,
         error if foreseen is None else foreseen,

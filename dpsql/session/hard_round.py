@@ -44,7 +44,7 @@ class HardRound:
             return
         waiting = self._waiting.setdefault((query.table, keyed.text_columns), {})
         sparse = model.sparse(keyed.text_columns)
-        for key in keyed.keys:
+        for key in keyed.strings:
             if not sparse.knows(key):
                 waiting[key] = None
         while len(waiting) > MOST_WAITING:
@@ -60,7 +60,7 @@ class HardRound:
             if coarse is not None:
                 payload, measurement = self._in_two(query, same, coarse, sigma)
                 return payload, measurement.answer
-        many = query.keyed is not None and len(query.keyed.keys) > MANY_KEYS
+        many = query.keyed is not None and len(query.keyed.strings) > MANY_KEYS
         if many and state.plan.texts and all(q is query for q in same):
             return self._many_keys(state, model, query)
         measurement = self._scope(state, model, query, same, state.plan.net.sigma)
@@ -87,7 +87,7 @@ class HardRound:
         engine = self._bench.engine
         if query.keyed is None:
             return engine.contingency(query.table, query.scope)
-        return engine.keyed_counts(query.table, query.keyed.text_columns, query.keyed.keys, query.scope)
+        return engine.keyed_counts(query.table, query.keyed.text_columns, query.keyed.strings, query.scope)
 
     def _scope(
         self, state: TableState, model: TableModel, query: LinearQuery, same: Sequence[LinearQuery], sigma: Fraction
@@ -126,5 +126,5 @@ class HardRound:
 
 
 def _all_keys(query: LinearQuery, siblings: Sequence[LinearQuery]) -> tuple[Key, ...]:
-    keys = {k for q in (query, *siblings) if q.keyed is not None for k in q.keyed.keys}
+    keys = {k for q in (query, *siblings) if q.keyed is not None for k in q.keyed.strings}
     return tuple(sorted(keys, key=sort_key))

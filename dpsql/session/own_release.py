@@ -41,7 +41,7 @@ def release_own(
         measurement = bench.measured(counts, share.sigma, table, axes)
         answers = with_charge(_answers(measurement, queries), charged + bench.plan.as_epsilon(share.units))
         payload = encode_measurement(CONTINGENCY, measurement)
-        ledger.release(reservation, payload, [(q.key, a) for q, a in zip(queries, answers, strict=True)])
+        ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
     turns.follow()
     return answers
 

@@ -40,7 +40,7 @@ def queries_of(statement: Statement) -> list[LinearQuery]:
                 for forms in (aggregate.numerator, aggregate.denominator):
                     if forms is not None:
                         for term in forms[group].terms:
-                            out.setdefault(term.query.key, term.query)
+                            out.setdefault(term.query.digest, term.query)
     return list(out.values())
 
 
@@ -48,9 +48,9 @@ def _answered(block: Block, unshown: dict[str, Answer]) -> Columns:
     """One answer per group for each aggregate of the block; in ``unshown`` the charges that it shows become 0."""
 
     def lookup(query: LinearQuery) -> Answer:
-        answer = unshown[query.key]
+        answer = unshown[query.digest]
         if answer.charged:  # a charge is shown once, where its number is first used
-            unshown[query.key] = replace(answer, charged=0.0)
+            unshown[query.digest] = replace(answer, charged=0.0)
         return answer
 
     out: Columns = []

@@ -57,7 +57,8 @@ class Session:
             if charged > 0 and answers:
                 first = next(iter(answers))
                 answers[first] = replace(answers[first], charged=answers[first].charged + charged)
-            return result(statement, answers, self._public, self._notes(statement))
+            notes = self._notes(statement) if statement.grouped else ()
+            return result(statement, answers, self._public, notes)
 
     def explain(self, text: str, parameters: Parameters = None) -> Explanation:
         """The statement's public plan; charges nothing, touches no data."""

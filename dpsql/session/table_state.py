@@ -190,7 +190,7 @@ class TableState:
             return None
         sigma = start.pair_sigma if query.scope else start.count_sigma
         cells = sum(float(((f.weights / f.unit) ** 2).sum()) for f in query.factors) or 1.0
-        return float(half_width(float(sigma) * sqrt(len(keyed.keys) * cells)))
+        return float(half_width(float(sigma) * sqrt(len(keyed.strings) * cells)))
 
 
 def _within(model: TableModel, query: LinearQuery, limit: float) -> tuple[int, float] | None:

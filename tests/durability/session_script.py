@@ -80,7 +80,7 @@ def ask_and_pay(con: dpsql.Connection, text: str) -> tuple[dict[str, tuple[float
     """What ``ask`` gives, and what the statement charged this time."""
     charged = con.execute(text).result.charged
     ledger = ledger_of(con)
-    found = {query.key: ledger.lookup(query.key) for query in city.queries(POLICY, text)}
+    found = {query.digest: ledger.lookup(query.digest) for query in city.queries(POLICY, text)}
     return {key: (answer.value, answer.charged) for key, answer in found.items() if answer is not None}, charged
 
 

@@ -60,8 +60,8 @@ def test_a_sum_covers_when_its_parts_agree() -> None:
     form = Form(0.0, (Term(3.0, queries[0]), Term(-2.0, queries[1])))
     pairs = []
     for x in draws(4):
-        answers = {queries[0].key: measured(500 + x, SIGMA), queries[1].key: measured(900 - x, SIGMA)}
-        combined = combine(form, lambda q, found=answers: found[q.key], integer=False)
+        answers = {queries[0].digest: measured(500 + x, SIGMA), queries[1].digest: measured(900 - x, SIGMA)}
+        combined = combine(form, lambda q, found=answers: found[q.digest], integer=False)
         assert combined.value is not None
         assert combined.error is not None
         pairs.append((abs(combined.value + 300), combined.error))

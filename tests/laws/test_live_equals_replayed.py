@@ -39,7 +39,7 @@ def estimates(con: dpsql.Connection, policy: str, texts: Sequence[str]) -> list[
                 asker.first_touches(query.table)  # public, so in no ledger: known from the first question
             model = state.model
             estimate = None if model is None else model.estimate(query).hex()
-            out.append((query.key, estimate, None if model is None else model.measured(query)))
+            out.append((query.digest, estimate, None if model is None else model.measured(query)))
     return out
 
 

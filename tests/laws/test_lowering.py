@@ -36,7 +36,7 @@ def count(front: FrontEnd, table: Counted, where: str) -> float:
 
 def key(front: FrontEnd, where: str, table: str = "people") -> Any:
     (block,) = front.lower(f"SELECT COUNT(*) FROM {table} WHERE ({where})").blocks
-    return [(t.coefficient, t.query.key) for t in block.aggregates[0].numerator[0].terms]
+    return [(t.coefficient, t.query.digest) for t in block.aggregates[0].numerator[0].terms]
 
 
 def duckdb_counts(table: Counted, predicates: Sequence[str]) -> list[int]:

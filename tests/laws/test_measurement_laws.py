@@ -102,7 +102,7 @@ def test_keyed_measurements_determine_their_query(
     if query is None or query.keyed is None:
         return
     truth = int((joint[:, :, None] * other[None, None, :] * data).sum())
-    rows = [KEYS.index(k) for k in query.keyed.keys]
+    rows = [KEYS.index(k) for k in query.keyed.strings]
     at = data[rows]
     if "a" not in query.scope:
         at = at.sum(axis=1, keepdims=True)
@@ -115,7 +115,7 @@ def test_keyed_measurements_determine_their_query(
         axes.append(Axis.level_sets(query.keyed.columns, [*query.keyed.weights]))
     axes += [Axis.level_sets(f.columns, [f.weights]) for f in query.factors]
     values = coarsen(at, axes, keyed=True)
-    found = Measurement("t", tuple(axes), values, 1.0, ("w",), query.keyed.keys).answer(query)
+    found = Measurement("t", tuple(axes), values, 1.0, ("w",), query.keyed.strings).answer(query)
     assert found is not None
     assert found[0] == truth
 

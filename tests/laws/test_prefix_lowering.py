@@ -80,7 +80,9 @@ def test_questions_are_the_expected_ones(front: FrontEnd, where: str, terms: lis
     found = []
     for t in form(front, where).terms:
         keyed = t.query.keyed
-        found.append((t.coefficient, keyed.text_columns, keyed.keys) if keyed is not None else (t.coefficient, (), ()))
+        found.append(
+            (t.coefficient, keyed.text_columns, keyed.strings) if keyed is not None else (t.coefficient, (), ())
+        )
     assert sorted(found, key=repr) == sorted(terms, key=repr)
 
 
@@ -99,7 +101,7 @@ def test_questions_are_the_expected_ones(front: FrontEnd, where: str, terms: lis
 )
 def test_equal_questions_have_equal_keys(front: FrontEnd, one: str, other: str) -> None:
     def key(where: str) -> Any:
-        return [(t.coefficient, t.query.key) for t in form(front, where).terms]
+        return [(t.coefficient, t.query.digest) for t in form(front, where).terms]
 
     assert key(one) == key(other)
     assert key(one) != key(f"({one}) AND old")

@@ -21,13 +21,13 @@ NAMES = {
 
 def ask(asker: Asker, query: LinearQuery) -> Answer:
     """The answer to one query, asked alone."""
-    return asker.ask([query])[query.key]
+    return asker.ask([query])[query.digest]
 
 
 def ask_all(asker: Asker, queries: Sequence[LinearQuery]) -> list[Answer]:
     """The answers to the queries of one statement."""
     found = asker.ask(queries)
-    return [found[q.key] for q in queries]
+    return [found[q.digest] for q in queries]
 
 
 def way_of(asker: Asker, query: LinearQuery) -> str:

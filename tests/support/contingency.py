@@ -76,8 +76,8 @@ class Counted:
             total = total * f.weights[tuple(self._codes[c] for c in f.columns)].astype(object)
         if query.keyed is not None:
             k = query.keyed
-            index = {key: i for i, key in enumerate(k.keys)}
-            assert len(index) == len(k.keys)
+            index = {key: i for i, key in enumerate(k.strings)}
+            assert len(index) == len(k.strings)
             where = [index.get(key, -1) for key in zip(*(self._column[t] for t in k.text_columns), strict=True)]
             padded = np.concatenate([k.weights, np.zeros((1, *k.weights.shape[1:]), dtype=np.int64)])
             total = total * padded[(np.array(where), *(self._codes[c] for c in k.columns))].astype(object)

@@ -65,7 +65,7 @@ def test_what_is_remembered_changes_no_bit(monkeypatch: pytest.MonkeyPatch, most
         mine, theirs = (lambda f, m=m: m.answer(LinearQuery("t", f)) for m in (model, again))
         assert coverage.noise(query, rows, mine) == other.noise(fresh(query), rows, theirs)
         cut, again_cut = coverage.rounded(query), other.rounded(fresh(query))
-        assert [q and q.key for q in cut] == [q and q.key for q in again_cut]
+        assert [q and q.digest for q in cut] == [q and q.digest for q in again_cut]
 
 
 def test_the_latest_are_kept() -> None:

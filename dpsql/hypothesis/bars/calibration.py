@@ -211,7 +211,7 @@ def random_queries(coverage: Coverage, number: int, count: int, rng: np.random.G
             factors = [Factor((c,), _random_weights(coverage.table, c, rng)) for c in columns]
             query = linear_query(coverage.table, factors)
             if query is not None and len(query.scope) == number:
-                found[query.key] = query
+                found[query.digest] = query
     return list(found.values())
 
 

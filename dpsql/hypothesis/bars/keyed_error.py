@@ -28,8 +28,8 @@ def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> i
     if keyed is None:
         return None
     sparse = model.sparse(keyed.text_columns)
-    cells = keyed.weights.reshape(len(keyed.keys), -1).astype(np.float64) / keyed.unit
-    most = dict(zip(keyed.keys, cells.max(axis=1).tolist(), strict=True))
+    cells = keyed.weights.reshape(len(keyed.strings), -1).astype(np.float64) / keyed.unit
+    most = dict(zip(keyed.strings, cells.max(axis=1).tolist(), strict=True))
     rounding = not query.is_indicator
     variances = {k: w * w * sparse.variance(k) for k, w in most.items() if w > 0}
     if not isfinite(sum(variances.values())):

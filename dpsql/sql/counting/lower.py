@@ -155,7 +155,7 @@ class Lowering:
                 order = table.order
                 factors.sort(key=lambda f: [order[c] for c in f.columns])
             query = LinearQuery(table.name, tuple(factors), keyed)
-            cells = query.cells * (len(keyed.keys) if keyed is not None else 1)
+            cells = query.cells * (len(keyed.strings) if keyed is not None else 1)
             if cells > MAX_CELLS:
                 raise UnsupportedQuery(
                     f"the statement touches {cells:,} cells at once, more than {MAX_CELLS:,}",

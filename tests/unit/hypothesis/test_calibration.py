@@ -135,7 +135,7 @@ def test_cut_parts_are_taken_in_or_left_out_whole() -> None:
     assert outer is not None
     assert inner is not None
     assert outer.factors[0].weights.tolist() == [1, 1, 1, 1, 1, 0, 0, 0]
-    assert inner.key == whole.key
+    assert inner.digest == whole.digest
     assert coverage.rounded(whole) == (None, None)
 
 

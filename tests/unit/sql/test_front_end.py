@@ -40,7 +40,7 @@ def front() -> FrontEnd:
 
 def keys(statement: Statement) -> list[list[str]]:
     (block,) = statement.blocks
-    return [[t.query.key for t in f.terms] for f in block.aggregates[0].numerator]
+    return [[t.query.digest for t in f.terms] for f in block.aggregates[0].numerator]
 
 
 def test_a_plain_count(front: FrontEnd) -> None:
@@ -149,7 +149,7 @@ def test_the_complement_of_strings_is_total_minus_listed(front: FrontEnd) -> Non
     assert (total.coefficient, listed.coefficient) == (1, -1)
     assert total.query.factors == ()
     assert listed.query.keyed is not None
-    assert listed.query.keyed.keys == (("a",), ("b",), (None,))
+    assert listed.query.keyed.strings == (("a",), ("b",), (None,))
 
 
 def test_two_text_columns(front: FrontEnd) -> None:
@@ -157,7 +157,7 @@ def test_two_text_columns(front: FrontEnd) -> None:
     (term,) = block.aggregates[0].numerator[0].terms
     assert term.query.keyed is not None
     assert term.query.keyed.text_columns == ("name", "pet")
-    assert term.query.keyed.keys == (("a", "x"), ("b", "x"))
+    assert term.query.keyed.strings == (("a", "x"), ("b", "x"))
 
 
 def test_outer_statements(front: FrontEnd) -> None:

@@ -25,7 +25,7 @@ def front() -> FrontEnd:
 
 def keys(front: FrontEnd, where: str, parameters: Any = None) -> list[tuple[float, str]]:
     (block,) = front.lower(COUNT + where, parameters).blocks
-    return [(t.coefficient, t.query.key) for t in block.aggregates[0].numerator[0].terms]
+    return [(t.coefficient, t.query.digest) for t in block.aggregates[0].numerator[0].terms]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_parameter_is_no_text(front: FrontEnd) -> None:
     assert keys(front, "city = ?", [attack]) == []
     (term,) = front.lower(COUNT + "name = ?", [attack]).blocks[0].aggregates[0].numerator[0].terms
     assert term.query.keyed is not None
-    assert term.query.keyed.keys == ((attack,),)
+    assert term.query.keyed.strings == ((attack,),)
 
 
 def test_order_of_question_marks(front: FrontEnd) -> None:

@@ -90,7 +90,7 @@ def test_parameters_are_prefixes_as_literals_are() -> None:
     for template, value in (("LIKE ?", "Re%"), ("^@ ?", "Re"), ("IS NOT NULL AND left(animal_name, 2) IN ?", ["Re"])):
         (block,) = front.lower(sql + template, [value]).blocks
         (term,) = block.aggregates[0].numerator[0].terms
-        assert term.query.keyed is not None and term.query.keyed.keys == (("Re",),)
+        assert term.query.keyed is not None and term.query.keyed.strings == (("Re",),)
         assert term.query.keyed.text_columns == ("animal_name[:2]",)
 
 

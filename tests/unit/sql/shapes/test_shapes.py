@@ -75,7 +75,7 @@ def described(statement: Statement) -> object:
     """Everything that a session reads of a statement."""
 
     def query(q: LinearQuery) -> object:
-        keyed = q.keyed and (q.keyed.text_columns, q.keyed.keys, q.keyed.columns, q.keyed.weights.tolist())
+        keyed = q.keyed and (q.keyed.text_columns, q.keyed.strings, q.keyed.columns, q.keyed.weights.tolist())
         return q.table, q.scope, q.unit, [(f.columns, f.unit, f.weights.tolist()) for f in q.factors], keyed
 
     def forms(found: tuple[Form, ...] | None) -> object:

@@ -18,12 +18,12 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _DIGITS = 400  # exponents beyond this leave every range below, and would cost memory as exact fractions
 
 
-class Keys:
+class TomlTable:
     """One TOML table at ``path``. Values come out typed, or as a PolicyError at the key's path.
 
-    >>> Keys({"epsilon": 1}, "privacy").number("epsilon")
+    >>> TomlTable({"epsilon": 1}, "privacy").number("epsilon")
     Fraction(1, 1)
-    >>> Keys({"epsilon": "1"}, "privacy").number("epsilon")
+    >>> TomlTable({"epsilon": "1"}, "privacy").number("epsilon")
     Traceback (most recent call last):
         ...
     dpsql.errors.PolicyError: privacy.epsilon: must be a number, not a string
@@ -61,11 +61,11 @@ class Keys:
             self.refuse(key, "missing", f"add {example}")
         return self._table[key]
 
-    def table(self, key: str, example: str) -> "Keys":
+    def table(self, key: str, example: str) -> "TomlTable":
         found = self.value(key, example)
         if not isinstance(found, dict):
             self.refuse(key, f"must be a table, not {kind(found)}", f"write {example}")
-        return Keys(found, self.at(key))
+        return TomlTable(found, self.at(key))
 
     def string(self, key: str, example: str) -> str:
         found = self.value(key, example)
