@@ -64,14 +64,14 @@ def aggregation(binder: Binder, node: exp.Expr) -> Aggregation:
     numerator: tuple[Summand, ...]
     denominator: tuple[Summand, ...] | None = None
     constants: tuple[float, ...] | None = None
-    match name:
-        case "count" | "count_star":
+    match LOWERED[name]:
+        case "count":
             numerator = (Summand(1.0, () if argument is None else _not_null(binder, argument)),)
-        case "count_if" | "countif" if argument is not None:
+        case "count_if" if argument is not None:
             numerator = (Summand(1.0, tuple(binder.conjuncts(argument))),)
         case "sum" if argument is not None:
             numerator, integral = _sum(binder, argument)
-        case "avg" | "mean" if argument is not None:
+        case "avg" if argument is not None:
             numerator, integral = _sum(binder, argument)[0], False
             denominator = (Summand(1.0, _not_null(binder, argument)),)
             constants = _constants(argument)

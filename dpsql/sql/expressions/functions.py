@@ -4,8 +4,10 @@
 strings, dates and booleans, without those that see sessions, settings, time zones or the clock.
 """
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib.resources import files
+from types import MappingProxyType
 
 
 def _names(*lines: str) -> frozenset[str]:
@@ -17,11 +19,21 @@ SCALAR: frozenset[str] = frozenset(
     files("dpsql.sql.expressions").joinpath("scalar_functions.txt").read_text(encoding="ascii").split()
 ) | frozenset(_REWRITTEN)
 
-COUNTS = frozenset({"count", "count_star", "count_if", "countif"})
-LOWERED = COUNTS | {"sum", "avg", "mean"}
-"""Aggregates over private rows."""
+LOWERED: Mapping[str, str] = MappingProxyType(
+    {
+        "avg": "avg",
+        "count": "count",
+        "count_if": "count_if",
+        "count_star": "count",
+        "countif": "count_if",
+        "mean": "avg",
+        "sum": "sum",
+    }
+)
+"""Aggregates over private rows: each name with the one whose meaning it has in ``counting/aggregates.py``."""
+COUNTS = frozenset(name for name, meaning in LOWERED.items() if meaning in ("count", "count_if"))
 
-AGGREGATE = LOWERED | _names(
+AGGREGATE = frozenset(LOWERED) | _names(
     "any_value approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_min argmax argmin array_agg",
     "bit_and bit_or bit_xor bitstring_agg bool_and bool_or corr covar_pop covar_samp entropy favg first fsum",
     "group_concat histogram kahan_sum kurtosis kurtosis_pop last list listagg mad max max_by median min min_by mode",
