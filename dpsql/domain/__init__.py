@@ -15,13 +15,16 @@ from dpsql.domain.column import (
     IntegerDomain,
     NumberDomain,
     TextDomain,
+    Value,
+    as_text,
     cell_values,
+    code_of,
     truncate,
 )
+from dpsql.domain.parameters import Parameters
 from dpsql.domain.prefix import LONGEST_PREFIX, Prefix
 from dpsql.domain.row_count import row_count_obstacle
 from dpsql.domain.table import RowCount, TableDomain
-from dpsql.domain.value import Parameters, Value
 
 __all__ = [
     "EXACT_BELOW",
@@ -40,7 +43,9 @@ __all__ = [
     "TableDomain",
     "TextDomain",
     "Value",
+    "as_text",
     "cell_values",
+    "code_of",
     "row_count_obstacle",
     "truncate",
 ]

@@ -1,4 +1,4 @@
-"""Column domains: the public set of codes a column can take.
+"""Column domains: the public set of codes a column can take, and the code of each value.
 
 A *finite* domain lists its values in order; code ``i`` stands for ``values[i]`` and the last code stands for NULL
 (unless the column is declared ``nullable = false``); ``ordered`` says whether codes are in order of value,
@@ -6,15 +6,18 @@ so that neighbours may be joined into intervals. A *text* domain has no list: it
 Everything here is public.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, Literal
+from math import isfinite
+from typing import Any, ClassVar, Literal
 
-from dpsql.domain.value import Value
 from dpsql.errors import PolicyError
 
+Value = int | float | str | bool | date | None
+"""What a row holds in a declared column."""
 DateUnit = Literal["day", "week", "month", "quarter", "year"]
 EXACT_BELOW = 2**53
 """Whole numbers below it, and above its negative, are doubles."""
@@ -51,6 +54,10 @@ class IntegerDomain:
     @property
     def size(self) -> int:
         return self.high - self.low + 1 + self.nullable
+
+    @property
+    def words(self) -> str:
+        return f"{self.low} to {self.high}"
 
 
 @dataclass(frozen=True)
@@ -129,6 +136,10 @@ class BooleanDomain:
     def size(self) -> int:
         return 2 + self.nullable
 
+    @property
+    def words(self) -> str:
+        return "false, true"
+
 
 @dataclass(frozen=True)
 class DateDomain:
@@ -167,6 +178,11 @@ class DateDomain:
     def size(self) -> int:
         return len(self.values) + self.nullable
 
+    @property
+    def words(self) -> str:
+        by = "" if self.unit == "day" else f", by {self.unit}"
+        return f"{self.low.isoformat()} to {self.high.isoformat()}{by}"
+
 
 @dataclass(frozen=True)
 class TextDomain:
@@ -191,6 +207,44 @@ def cell_values(domain: FiniteDomain) -> tuple[Value, ...]:
     """
     values: tuple[Value, ...] = tuple(domain.values)
     return (*values, None) if domain.nullable else values
+
+
+def code_of(domain: FiniteDomain, value: Any) -> int | None:
+    """The code of a value that is not NULL, as Python reads it from the database; None when it is outside the domain.
+
+    Engines compute the same in their database's language; the contract tests compare them with this. Total.
+
+    >>> code_of(NumberDomain("hours", (0.0, 20.0, 40.0)), 40), code_of(IntegerDomain("age", 17, 90), 17.5)
+    (1, None)
+    """
+    match domain:
+        case IntegerDomain():
+            inside = value == value and domain.low <= value <= domain.high and value == int(value)
+            return int(value) - domain.low if inside else None
+        case NumberDomain():
+            x = float(value)
+            if not isfinite(x) or not domain.edges[0] <= x <= domain.edges[-1]:
+                return None
+            return min(bisect_right(domain.edges, x) - 1, len(domain.edges) - 2)
+        case CategoryDomain():
+            text = as_text(value)
+            return domain.values.index(text) if text in domain.values else None
+        case BooleanDomain():
+            return int(value)
+        case DateDomain():
+            if isinstance(value, datetime):
+                value = (value.astimezone(UTC) if value.tzinfo is not None else value).date()
+            day = truncate(value, domain.unit)
+            return domain.values.index(day) if day in domain.values else None
+
+
+def as_text(value: object) -> str:
+    """A value of a category or text column as the string that stands for it.
+
+    >>> as_text(True), as_text(7)
+    ('true', '7')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def truncate(day: date, unit: DateUnit) -> date:

@@ -1,28 +1,16 @@
 """The engine's twin in plain Python: the contract tests compare DuckDB with it, and other tests use it as a stub.
 
-Slow on purpose: one dictionary or bisection per value, no SQL.
+Slow on purpose: one value after the other, no SQL.
 """
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from math import isfinite
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from dpsql.domain import (
-    BooleanDomain,
-    CategoryDomain,
-    DateDomain,
-    FiniteDomain,
-    IntegerDomain,
-    NumberDomain,
-    TableDomain,
-    truncate,
-)
+from dpsql.domain import TableDomain, as_text, code_of
 from dpsql.engine.first_digest import first_digest
 from dpsql.engine.rules import Rules
 from dpsql.engine.scope import check_row_counts, private_table, scope_of, text_columns_of
@@ -41,6 +29,7 @@ class MemoryEngine:
     ``views``: names of tables that stand for views.
 
     >>> from fractions import Fraction
+    >>> from dpsql.domain import BooleanDomain
     >>> from dpsql.policy import Privacy
     >>> policy = Policy(Privacy(Fraction(1), Fraction(0)), (TableDomain("t", (BooleanDomain("member"),)),))
     >>> MemoryEngine(policy, {"t": {"member": [True, None]}}).contingency("t", ())
@@ -148,7 +137,7 @@ class MemoryEngine:
         domain = self._table(table)
         columns = self._columns[domain.name]
         return {
-            c.name: sum(v is not None and code(c, v) is None for v in columns[c.name.lower()]) for c in domain.finite
+            c.name: sum(v is not None and code_of(c, v) is None for v in columns[c.name.lower()]) for c in domain.finite
         }
 
     def public_table(self, name: str) -> pa.Table:
@@ -168,33 +157,6 @@ class MemoryEngine:
         return private_table(self._policy, name)
 
 
-def code(domain: FiniteDomain, value: Any) -> int | None:
-    """The code of a value that is not NULL; None when it is outside the domain.
-
-    >>> code(NumberDomain("hours", (0.0, 20.0, 40.0)), 40), code(IntegerDomain("age", 17, 90), 17.5)
-    (1, None)
-    """
-    match domain:
-        case IntegerDomain():
-            inside = value == value and domain.low <= value <= domain.high and value == int(value)
-            return int(value) - domain.low if inside else None
-        case NumberDomain():
-            x = float(value)
-            if not isfinite(x) or not domain.edges[0] <= x <= domain.edges[-1]:
-                return None
-            return min(bisect_right(domain.edges, x) - 1, len(domain.edges) - 2)
-        case CategoryDomain():
-            text = _as_text(value)
-            return domain.values.index(text) if text in domain.values else None
-        case BooleanDomain():
-            return int(value)
-        case DateDomain():
-            if isinstance(value, datetime):
-                value = (value.astimezone(UTC) if value.tzinfo is not None else value).date()
-            day = truncate(value, domain.unit)
-            return domain.values.index(day) if day in domain.values else None
-
-
 def _text(table: TableDomain, texts: Mapping[str, str | None], column: str) -> str | None:
     prefix = table.prefixes.get(column)
     return texts[column] if prefix is None else prefix.of(texts[prefix.column])
@@ -204,10 +166,6 @@ def _lists(table: pa.Table | Columns) -> dict[str, Sequence[Any]]:
     if isinstance(table, pa.Table):
         return {name.lower(): table.column(name).to_pylist() for name in table.column_names}
     return {name.lower(): list(values) for name, values in table.items()}
-
-
-def _as_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _keep(table: TableDomain, columns: Columns, rule: int) -> Iterator[tuple[dict[str, int], dict[str, str | None]]]:
@@ -220,13 +178,13 @@ def _keep(table: TableDomain, columns: Columns, rule: int) -> Iterator[tuple[dic
         counted = True
         for c in table.finite:
             value = columns[c.name.lower()][i]
-            found = None if value is None else code(c, value)
+            found = None if value is None else code_of(c, value)
             counted = counted and (found is not None or c.nullable)
             codes[c.name] = len(c.values) if found is None else found
         for t in table.text:
             value = columns[t.name.lower()][i]
             counted = counted and (value is not None or t.nullable)
-            texts[t.name] = None if value is None else _as_text(value)
+            texts[t.name] = None if value is None else as_text(value)
         if not counted:
             continue
         if unit is None:

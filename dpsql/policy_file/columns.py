@@ -1,15 +1,20 @@
-"""One column of the policy file: its keys, turned into a column domain.
+"""One column of the policy file: read, written back, and drafted from a database's schema.
 
-One function for each kind of column; a kind that is added to ``dpsql.domain`` is read here.
+All that the file says of a kind of column stands here: a kind that is added to ``dpsql.domain`` changes no other file
+of this package.
 """
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from fractions import Fraction
+from math import ceil, floor
 from typing import cast, get_args
 
 from dpsql.domain import (
+    EXACT_BELOW,
     LONGEST_PREFIX,
     BooleanDomain,
     CategoryDomain,
@@ -22,9 +27,17 @@ from dpsql.domain import (
 )
 from dpsql.domain.column import MAX_COLUMN_CELLS
 from dpsql.errors import PolicyError
-from dpsql.policy_file.toml_table import TomlTable, kind
+from dpsql.policy_file.schema import ColumnSchema
+from dpsql.policy_file.toml_table import TomlTable, kind, quoted, quoted_key, quoted_list
 
 MAX_FLOAT = Fraction(sys.float_info.max)
+_SMALL = {"TINYINT": (-128, 127), "UTINYINT": (0, 255)}
+_INTEGERS = frozenset(["SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"])
+_NUMBERS = frozenset(["FLOAT", "REAL", "DOUBLE", "DECIMAL", "NUMERIC"])
+_BINS = 20  # that a draft proposes
+_LONGEST_LIST = 1000
+_LONGEST_RANGE = 100_000
+_FROM_DATA = "FROM THE DATA, replace it by what is publicly known"
 
 
 def read_column(name: str, keys: TomlTable) -> ColumnDomain:
@@ -116,3 +129,116 @@ _READERS: dict[str, tuple[tuple[str, ...], Callable[[str, TomlTable, bool], Colu
     "date": (("min", "max", "unit"), _date),
     "text": (("prefixes",), _text),
 }
+
+
+def column_line(column: ColumnDomain) -> str:
+    """One column's line: ``name = { type = ..., ... }``.
+
+    >>> column_line(NumberDomain("hours", (0.0, 20.0, 100.0), nullable=False))
+    'hours = { type = "number", bins = [0.0, 20.0, 100.0], nullable = false }'
+    """
+    keys = [f"type = {quoted(column.kind)}", *_keys(column)]
+    if not column.nullable:
+        keys.append("nullable = false")
+    return f"{quoted_key(column.name)} = {{ {', '.join(keys)} }}"
+
+
+def _keys(column: ColumnDomain) -> list[str]:
+    match column:
+        case IntegerDomain():
+            return [f"min = {column.low}", f"max = {column.high}"]
+        case NumberDomain():
+            return [f"bins = [{', '.join(repr(e) for e in column.edges)}]"]
+        case CategoryDomain():
+            return [f"values = {quoted_list(column.values)}"]
+        case DateDomain():
+            return [f"min = {column.low}", f"max = {column.high}", f"unit = {quoted(column.unit)}"]
+        case TextDomain(prefixes=prefixes) if prefixes:
+            return [f"prefixes = [{', '.join(str(n) for n in prefixes)}]"]
+        case BooleanDomain() | TextDomain():
+            return []
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """``keys`` of a drafted column, or ``None`` when its type cannot be declared; ``note`` is the comment behind it."""
+
+    keys: str | None
+    note: str = ""
+
+
+def draft_column(column: ColumnSchema) -> Drafted:
+    """A line that loads for a column of the schema, with a conservative guess marked CHECK.
+
+    >>> draft_column(ColumnSchema("member", "BOOLEAN")).keys
+    'type = "boolean"'
+    """
+    if not column.name or not column.name.isprintable():
+        return Drafted(None, "a column of this name cannot be declared")
+    base = column.sql_type.upper().split("(")[0].strip()
+    never_null = ", nullable = false" if column.not_null else ""
+    if column.sql_type.rstrip().endswith("]"):
+        return Drafted(None, f"{_printable(column.sql_type)} columns cannot be declared")
+    if base == "ENUM" and column.enum_values and not any("\0" in v for v in column.enum_values):
+        return Drafted(f'type = "category", values = {quoted_list(column.enum_values)}{never_null}')
+    if base == "BOOLEAN":
+        return Drafted(f'type = "boolean"{never_null}')
+    if base in _SMALL:
+        low, high = _SMALL[base]
+        return Drafted(f'type = "integer", min = {low}, max = {high}{never_null}')
+    if base in _INTEGERS:
+        return _draft_integer(column)
+    if base in _NUMBERS:
+        return _draft_number(column)
+    if base == "DATE" or base.startswith("TIMESTAMP"):
+        return _draft_date(column)
+    if base in ("VARCHAR", "TEXT", "UUID"):
+        return _draft_text(column, never_null)
+    return Drafted(None, f"{_printable(column.sql_type)} columns cannot be declared")
+
+
+def _draft_integer(column: ColumnSchema) -> Drafted:
+    low, high = column.low, column.high
+    if isinstance(low, int) and isinstance(high, int) and -EXACT_BELOW < low <= high < EXACT_BELOW:
+        if high - low < _LONGEST_RANGE:
+            return Drafted(f'type = "integer", min = {low}, max = {high}', f"CHECK: {_FROM_DATA}")
+        return Drafted(f'type = "number", min = {low}, max = {high}, bins = {_BINS}', f"CHECK: {_FROM_DATA}")
+    return Drafted('type = "integer", min = 0, max = 100', "CHECK: the range that is publicly known")
+
+
+def _draft_number(column: ColumnSchema) -> Drafted:
+    low, high = column.low, column.high
+    if (
+        isinstance(low, int | float | Decimal)
+        and isinstance(high, int | float | Decimal)
+        and -EXACT_BELOW < low < high < EXACT_BELOW  # false for NaN too
+    ):
+        return Drafted(
+            f'type = "number", min = {floor(low)}, max = {ceil(high)}, bins = {_BINS}', f"CHECK: {_FROM_DATA}"
+        )
+    return Drafted(f'type = "number", min = 0, max = 100, bins = {_BINS}', "CHECK: the range and the number of bins")
+
+
+def _draft_date(column: ColumnSchema) -> Drafted:
+    low, high = _day_of(column.low), _day_of(column.high)
+    if low is not None and high is not None and low <= high:
+        return Drafted(f'type = "date", min = {low}, max = {high}, unit = "month"', f"CHECK: {_FROM_DATA}")
+    return Drafted('type = "date", min = 2000-01-01, max = 2030-12-31, unit = "month"', "CHECK: the range and the unit")
+
+
+def _draft_text(column: ColumnSchema, never_null: str) -> Drafted:
+    values = column.values
+    if values and len(values) <= _LONGEST_LIST and not any("\0" in v for v in values):
+        return Drafted(f'type = "category", values = {quoted_list(dict.fromkeys(values))}', f"CHECK: {_FROM_DATA}")
+    note = 'unbounded; better, when the values are known: type = "category", values = ["a", "b"]'
+    return Drafted(f'type = "text"{never_null}', note)
+
+
+def _day_of(value: object) -> date | None:
+    if isinstance(value, datetime):
+        return value.date()
+    return value if isinstance(value, date) else None
+
+
+def _printable(sql_type: str) -> str:
+    return sql_type if sql_type.isprintable() else "such"

@@ -7,19 +7,11 @@ policy.
 from decimal import Decimal
 from fractions import Fraction
 
-from dpsql.domain import (
-    BooleanDomain,
-    CategoryDomain,
-    ColumnDomain,
-    DateDomain,
-    IntegerDomain,
-    NumberDomain,
-    TableDomain,
-    TextDomain,
-)
+from dpsql.domain import TableDomain
 from dpsql.errors import PolicyError
 from dpsql.policy import Mechanism, Policy, Privacy
-from dpsql.policy_file.toml_table import quoted, quoted_key
+from dpsql.policy_file.columns import column_line
+from dpsql.policy_file.toml_table import quoted, quoted_key, quoted_list
 
 
 def dump_policy(policy: Policy) -> str:
@@ -57,20 +49,8 @@ def dump_policy(policy: Policy) -> str:
     for table in policy.tables:
         lines += ["", *_table(table)]
     if policy.public_tables:
-        lines += ["", "[public]", f"tables = {_strings(policy.public_tables)}"]
+        lines += ["", "[public]", f"tables = {quoted_list(policy.public_tables)}"]
     return "\n".join(lines) + "\n"
-
-
-def column_line(column: ColumnDomain) -> str:
-    """One column's line: ``name = { type = ..., ... }``.
-
-    >>> column_line(NumberDomain("hours", (0.0, 20.0, 100.0), nullable=False))
-    'hours = { type = "number", bins = [0.0, 20.0, 100.0], nullable = false }'
-    """
-    keys = [f"type = {quoted(column.kind)}", *_keys(column)]
-    if not column.nullable:
-        keys.append("nullable = false")
-    return f"{quoted_key(column.name)} = {{ {', '.join(keys)} }}"
 
 
 def _privacy(privacy: Privacy) -> list[str]:
@@ -103,26 +83,6 @@ def _table(table: TableDomain) -> list[str]:
     if table.row_count == "public":
         lines.append('row_count = "public"')
     return [*lines, f"[tables.{name}.columns]", *(column_line(c) for c in table.columns)]
-
-
-def _keys(column: ColumnDomain) -> list[str]:
-    match column:
-        case IntegerDomain():
-            return [f"min = {column.low}", f"max = {column.high}"]
-        case NumberDomain():
-            return [f"bins = [{', '.join(repr(e) for e in column.edges)}]"]
-        case CategoryDomain():
-            return [f"values = {_strings(column.values)}"]
-        case DateDomain():
-            return [f"min = {column.low}", f"max = {column.high}", f"unit = {quoted(column.unit)}"]
-        case TextDomain(prefixes=prefixes) if prefixes:
-            return [f"prefixes = [{', '.join(str(n) for n in prefixes)}]"]
-        case BooleanDomain() | TextDomain():
-            return []
-
-
-def _strings(values: tuple[str, ...]) -> str:
-    return f"[{', '.join(quoted(v) for v in values)}]"
 
 
 def _exact(value: Fraction, path: str) -> str:

@@ -6,7 +6,7 @@ likeliest correction.
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
@@ -137,6 +137,11 @@ def quoted_key(key: str) -> str:
 def quoted(text: str) -> str:
     """A TOML basic string: JSON's escapes are TOML's, but for DEL, which JSON leaves bare."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def quoted_list(texts: Iterable[str]) -> str:
+    """Strings as TOML lists them."""
+    return f"[{', '.join(quoted(t) for t in texts)}]"
 
 
 def kind(value: object) -> str:

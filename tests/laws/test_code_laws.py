@@ -10,10 +10,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dpsql.domain import CategoryDomain, DateDomain, DateUnit, FiniteDomain, IntegerDomain, NumberDomain
+from dpsql.domain import CategoryDomain, DateDomain, DateUnit, FiniteDomain, IntegerDomain, NumberDomain, code_of
 from dpsql.engine.duckdb import codes
 from dpsql.engine.duckdb.codes import coded, last_day, regular_scale
-from dpsql.engine.memory import code
 
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 finite = st.floats(allow_nan=False, allow_infinity=False, width=64)
@@ -69,7 +68,7 @@ def test_bins(
     monkeypatch.setattr(codes, "LISTED_BINS", listed)
     domain = NumberDomain("x", edges)
     values = [*around(list(edges)), *extra, math.nan, math.inf, -math.inf]
-    assert by_duckdb(con, domain, values, "DOUBLE") == [code(domain, v) for v in values]
+    assert by_duckdb(con, domain, values, "DOUBLE") == [code_of(domain, v) for v in values]
 
 
 @given(edges=edges)
@@ -78,7 +77,7 @@ def test_a_regular_scale_misses_by_one_at_most(edges: tuple[float, ...]) -> None
     if scale is not None:
         domain = NumberDomain("x", edges)
         for x in around(list(edges)):
-            bin_ = code(domain, x)
+            bin_ = code_of(domain, x)
             if bin_ is not None:
                 guess = min(len(edges) - 2, math.floor((float(str(x)) - edges[0]) * scale))
                 assert abs(guess - bin_) <= 1
@@ -98,7 +97,7 @@ def test_dates(con: duckdb.DuckDBPyConnection, low: date, days: int, unit: DateU
     domain = DateDomain("x", low, high, unit)
     near = [d + timedelta(days=n) for d in (low, high) for n in (-1, 0, 1) if date.min < d < date.max]
     values: list[object] = [*near, *extra, date.min, date.max, *list(domain.values)[:40]]
-    assert by_duckdb(con, domain, values, "DATE") == [code(domain, v) for v in values]
+    assert by_duckdb(con, domain, values, "DATE") == [code_of(domain, v) for v in values]
 
 
 @given(start=st.dates(max_value=date(9990, 1, 1)), unit=st.sampled_from(["day", "week", "month", "quarter", "year"]))
@@ -107,7 +106,7 @@ def test_the_next_day_begins_another_unit(start: date, unit: DateUnit) -> None:
     (first,) = domain.values
     assert isinstance(first, date)
     last = last_day(first, unit)
-    assert code(domain, last) == 0 and code(domain, last + timedelta(days=1)) is None
+    assert code_of(domain, last) == 0 and code_of(domain, last + timedelta(days=1)) is None
 
 
 @FEW
@@ -119,7 +118,7 @@ def test_the_next_day_begins_another_unit(start: date, unit: DateUnit) -> None:
 def test_categories(con: duckdb.DuckDBPyConnection, listed: list[str], others: list[str]) -> None:
     domain = CategoryDomain("x", tuple(listed))
     values: list[object] = [*listed, *others]
-    assert by_duckdb(con, domain, values, "VARCHAR") == [code(domain, v) for v in values]
+    assert by_duckdb(con, domain, values, "VARCHAR") == [code_of(domain, v) for v in values]
 
 
 @FEW
@@ -127,5 +126,5 @@ def test_categories(con: duckdb.DuckDBPyConnection, listed: list[str], others: l
 def test_integers_stored_as_floats(con: duckdb.DuckDBPyConnection, low: int, span: int, extra: list[float]) -> None:
     domain = IntegerDomain("x", low, low + span)
     values: list[object] = [*around([float(low), float(low + span)]), low + 0.5, *extra]
-    expected = [code(domain, v) if math.isfinite(float(str(v))) else None for v in values]
+    expected = [code_of(domain, v) if math.isfinite(float(str(v))) else None for v in values]
     assert by_duckdb(con, domain, values, "DOUBLE") == expected

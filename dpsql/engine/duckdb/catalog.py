@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from functools import cached_property
 
 from dpsql.dialect.quoting import identifier
-from dpsql.dialect.types import FLOATS, INTEGERS
-from dpsql.domain import ColumnDomain, TableDomain
+from dpsql.domain import TableDomain
+from dpsql.engine.duckdb.codes import fits
 from dpsql.engine.duckdb.reader import Reader
 from dpsql.errors import EngineError, PolicyError
 from dpsql.policy import Policy
@@ -187,24 +187,6 @@ def _check_columns(table: TableDomain, source: Source) -> None:
         raise PolicyError(
             f"the table has no column {table.unit!r}", path=f"{path}.unit", hint=_did_you_mean(table.unit, existing)
         )
-
-
-def fits(column: ColumnDomain, kind: str) -> bool:
-    """Whether a DuckDB type can be read as the declared kind.
-
-    >>> from dpsql.domain import IntegerDomain
-    >>> fits(IntegerDomain("age", 0, 9), "DECIMAL(5,2)"), fits(IntegerDomain("age", 0, 9), "VARCHAR")
-    (True, False)
-    """
-    match column.kind:
-        case "integer" | "number":
-            return kind in INTEGERS or kind in FLOATS or kind.startswith("DECIMAL")
-        case "category" | "text":
-            return kind in INTEGERS or kind in {"VARCHAR", "UUID", "BOOLEAN"} or kind.startswith("ENUM")
-        case "boolean":
-            return kind == "BOOLEAN"
-        case "date":
-            return kind == "DATE" or kind.startswith("TIMESTAMP")
 
 
 def _did_you_mean(name: str, existing: Iterable[str]) -> str:

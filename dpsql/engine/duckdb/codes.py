@@ -1,7 +1,7 @@
-"""From a column of rows to codes of its declared domain, as SQL. Total: no value makes these expressions fail.
+"""From a column of rows to codes of its declared domain, as SQL; which types of DuckDB can be read so.
 
-A NULL or a value outside the domain gives NULL; the caller turns that into the last code. The in-memory engine codes
-the same values in Python, and the contract tests compare the two.
+Total: no value makes these expressions fail. A NULL or a value outside the domain gives NULL; the caller turns that
+into the last code. ``dpsql.domain.code_of`` says the same in Python, and the contract tests compare the two.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,16 @@ from math import floor, inf, isfinite, nextafter
 
 from dpsql.dialect.quoting import double, double_list
 from dpsql.dialect.types import FLOATS, INTEGERS
-from dpsql.domain import BooleanDomain, CategoryDomain, DateDomain, DateUnit, FiniteDomain, IntegerDomain, NumberDomain
+from dpsql.domain import (
+    BooleanDomain,
+    CategoryDomain,
+    ColumnDomain,
+    DateDomain,
+    DateUnit,
+    FiniteDomain,
+    IntegerDomain,
+    NumberDomain,
+)
 
 TREE_BINS = 64  # irregular bins up to here: nested CASE; beyond, an ASOF join is faster
 LISTED_BINS = 4096  # regular bins up to here: arithmetic, corrected by the exact edges in a literal
@@ -28,6 +37,23 @@ class Coded:
     expression: str
     join: str = ""
     setup: tuple[str, Sequence[object]] | None = None
+
+
+def fits(column: ColumnDomain, kind: str) -> bool:
+    """Whether a DuckDB type can be read as the declared kind.
+
+    >>> fits(IntegerDomain("age", 0, 9), "DECIMAL(5,2)"), fits(IntegerDomain("age", 0, 9), "VARCHAR")
+    (True, False)
+    """
+    match column.kind:
+        case "integer" | "number":
+            return kind in INTEGERS or kind in FLOATS or kind.startswith("DECIMAL")
+        case "category" | "text":
+            return kind in INTEGERS or kind in {"VARCHAR", "UUID", "BOOLEAN"} or kind.startswith("ENUM")
+        case "boolean":
+            return kind == "BOOLEAN"
+        case "date":
+            return kind == "DATE" or kind.startswith("TIMESTAMP")
 
 
 def coded(domain: FiniteDomain, column: str, kind: str, lookup: str) -> Coded:

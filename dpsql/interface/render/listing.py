@@ -7,16 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import isclose
 
-from dpsql.domain import (
-    BooleanDomain,
-    CategoryDomain,
-    ColumnDomain,
-    DateDomain,
-    IntegerDomain,
-    NumberDomain,
-    TableDomain,
-    TextDomain,
-)
+from dpsql.domain import CategoryDomain, ColumnDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.interface.render.layout import grid
 from dpsql.interface.render.number import plain
 from dpsql.interface.render.style import Style, escape, shorten
@@ -59,27 +50,22 @@ def unit(table: TableDomain) -> str:
 def domain_text(column: ColumnDomain) -> str:
     """A column's domain in a few words.
 
-    >>> domain_text(IntegerDomain("age", 17, 90)), domain_text(CategoryDomain("sex", ("Female", "Male")))
-    ('17 to 90', '2 values: Female, Male')
+    >>> domain_text(CategoryDomain("sex", ("Female", "Male"))), domain_text(NumberDomain("hours", (0.0, 50.0, 100.0)))
+    ('2 values: Female, Male', '0 to 100 in 2 bins of 50')
     """
     match column:
-        case IntegerDomain():
-            return f"{column.low} to {column.high}"
         case NumberDomain():
             return _bins(column)
         case CategoryDomain():
             count = len(column.values)
             listed = ", ".join(escape(v) or "''" for v in column.values[:_LISTED])
             return f"{count:,} value{'' if count == 1 else 's'}: {listed}" + (", ..." if count > _LISTED else "")
-        case BooleanDomain():
-            return "false, true"
-        case DateDomain():
-            by = "" if column.unit == "day" else f", by {column.unit}"
-            return f"{column.low.isoformat()} to {column.high.isoformat()}{by}"
         case TextDomain():
             if not column.prefixes:
                 return "any string: ask with =, IN or a public list"
             return f"any string; prefixes of {', '.join(str(p) for p in column.prefixes)}"
+        case _:
+            return column.words
 
 
 def _bins(column: NumberDomain) -> str:
