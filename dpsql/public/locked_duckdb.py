@@ -5,8 +5,8 @@ no files and no network, and every piece of work is limited in time and memory, 
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from math import prod
 from threading import RLock
@@ -72,6 +72,23 @@ class DuckDbPublicSql:
         self._grid_values = 0
         self._made = 0
         self._loaded: set[str] = set()
+        self._half_done = False
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """One piece of work at a time. An interrupt may leave a transaction, or a table that nothing here knows: then
+        the next piece begins with a connection of its own."""
+        with self._lock:
+            if self._half_done and not self._closed:
+                self._connection.close()
+                self._open()
+            self._half_done = True
+            try:
+                yield
+            except Exception:
+                self._half_done = False
+                raise
+            self._half_done = False
 
     def truth(self, columns: Sequence[GridColumn], predicates: Sequence[str]) -> list[Weights]:
         """Where each predicate is TRUE, row-major over the cross product of the columns; int64 arrays of 0 and 1."""
@@ -83,7 +100,7 @@ class DuckDbPublicSql:
         out = []
         for start in range(0, len(predicates), batch):
             tests = [f'({p}) IS TRUE AS "dpsql#{i}"' for i, p in enumerate(predicates[start : start + batch])]
-            with self._lock:
+            with self._working():
                 sql = self._over(columns, tests)
                 found = self._run(lambda con: con.execute(sql).fetchnumpy())  # noqa: B023 - runs at once
                 self._make_room()
@@ -112,7 +129,7 @@ class DuckDbPublicSql:
 
         shape = tuple(len(c.values) for c in columns)
         out: list[Value] = [None] * prod(shape)
-        with self._lock:
+        with self._working():
             sql = self._over(columns, [f'{expression} AS "dpsql#0"'])
             kind, rows = self._run(work)
             self._make_room()
@@ -125,7 +142,7 @@ class DuckDbPublicSql:
 
     def run(self, sql: str, tables: Mapping[str, pa.Table], public_tables: Sequence[str] = ()) -> pa.Table:
         """The rows of one SELECT over ``tables`` (dropped afterwards) and copies of the named public tables."""
-        with self._lock:
+        with self._working():
             self._one_select(sql)
             for name in self._loaded.intersection(t.lower() for t in tables):  # a released table hides a public one
                 self._command(f"DROP TABLE {identifier(name)}")
