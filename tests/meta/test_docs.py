@@ -129,3 +129,31 @@ def test_the_checks_find_what_they_look_for() -> None:
         "tests/meta/test_docs.py::test_none",
     ]
     assert blocks("```python\n>>> 1\n1\n```\n", "python") == [">>> 1\n1\n"]
+
+
+_NAMED = re.compile(r"`([A-Za-z_][\w.]*)` in `(dpsql/[\w/]+\.py)`")
+
+
+def missing_names(text: str) -> list[str]:
+    """Functions, classes and methods (`Class.method`) that a page places in a file which does not define them."""
+    missing = []
+    for name_, path in _NAMED.findall(text):
+        defined = re.findall(r"(?:def|class) (\w+)\b", (ROOT / path).read_text(encoding="utf-8"))
+        if not set(name_.split(".")) <= set(defined):
+            missing.append(f"{name_} in {path}")
+    return missing
+
+
+def test_each_stage_is_one_function_in_one_file() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page[page.index("| stage |") : page.index("\n\n", page.index("| stage |"))]
+    rows = [row.split(" | ")[1] for row in table.splitlines()[2:]]
+    assert len(rows) >= 15
+    assert all(_NAMED.fullmatch(row) for row in rows), rows
+    assert missing_names(page) == []
+
+
+def test_a_function_that_is_elsewhere_is_noticed() -> None:
+    assert missing_names("`route` in `dpsql/session/asker.py`, `Asker.ask` in `dpsql/session/asker.py`") == [
+        "route in dpsql/session/asker.py"
+    ]
