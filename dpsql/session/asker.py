@@ -173,7 +173,7 @@ class Asker:
         return out
 
     def ask(self, queries: Sequence[LinearQuery]) -> dict[str, Answer]:
-        """Answers in counts by query key, all or none of them: what was known is free.
+        """Answers in counts by digest, all or none of them: what was known is free.
 
         BudgetExhausted, before anything is charged, when the statement cannot be paid. Queries of one outline are
         answered together, in the order in which outlines occur.
