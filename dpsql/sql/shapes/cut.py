@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from dpsql.domain import Parameters
 from dpsql.errors import Error
+from dpsql.sql.text.limits import MAX_LIST_ITEMS
 from dpsql.sql.text.parameters import literal
 
 LONGEST = 4096
@@ -91,7 +92,7 @@ def given(text: str, parameters: Sequence[Any]) -> Given | None:
     >>> given("a IN (1, 2)", [])[0:3], given("b = ?", ["it's"])[0:3]
     ((('a IN (', ')'), 'N', (('1', '2'),)), (('b = ', ''), 's', ("it's",)))
 
-    ``None`` where a parameter is no string, number or, behind IN, list of at least one of these.
+    ``None`` where a parameter is no string, number or, behind IN, list of at least one of these, and not too many.
     """
     gaps, kinds = [""], ""
     values: list[str] = []
@@ -113,7 +114,8 @@ def given(text: str, parameters: Sequence[Any]) -> Given | None:
         for i, (kind, value) in enumerate(items):
             if i:
                 gaps[-1] += ", "
-            kinds, values = kinds + kind, [*values, value]
+            kinds += kind
+            values.append(value)
             gaps.append("")
         gaps[-1] += after
     gaps[-1] += text[position:]
@@ -123,6 +125,8 @@ def given(text: str, parameters: Sequence[Any]) -> Given | None:
 def _parameter(value: Any, gaps: list[str], behind: str) -> tuple[list[tuple[str, str]], str] | None:
     """The literals of a parameter and the text after them; what stands before them goes into the last gap."""
     if isinstance(value, (list, tuple)):
+        if len(value) > MAX_LIST_ITEMS:
+            return None
         bare = _IN.search(gaps[-1]) is not None
         alone = _IN_PARENTHESIS.search(gaps[-1]) is not None and behind.lstrip()[:1] == ")"
         items = [_literal(v) for v in value]
@@ -156,19 +160,19 @@ def _literal(value: Any) -> tuple[str, str, bool] | None:
 
 def _collapsed(gaps: Sequence[str], kinds: str, values: Sequence[str]) -> Given:
     """Neighbours of one kind with nothing but a comma between are one list: lists of any length have one shape."""
-    out_gaps, out_kinds, out_values = [gaps[0]], "", list[Any]()
+    out_gaps, out_kinds, out_values = [gaps[0]], list[str](), list[list[str]]()
     for i, (kind, value) in enumerate(zip(kinds, values, strict=True)):
         follows = i > 0 and out_kinds[-1].lower() == kind and _LISTED.fullmatch(gaps[i]) is not None
         if follows and out_gaps[-2].rstrip()[-1:] == "(":
-            before = out_values[-1] if out_kinds[-1].isupper() else (out_values[-1],)
-            out_values[-1] = (*before, value)
-            out_kinds = out_kinds[:-1] + kind.upper()
+            out_values[-1].append(value)
+            out_kinds[-1] = kind.upper()
             out_gaps[-1] = gaps[i + 1]
         else:
             out_gaps.append(gaps[i + 1])
-            out_kinds += kind
-            out_values.append(value)
-    return Given(tuple(out_gaps), out_kinds, tuple(out_values))
+            out_kinds.append(kind)
+            out_values.append([value])
+    listed = (tuple(found) if kind.isupper() else found[0] for kind, found in zip(out_kinds, out_values, strict=True))
+    return Given(tuple(out_gaps), "".join(out_kinds), tuple(listed))
 
 
 def places(text: str) -> tuple[str, ...]:
