@@ -172,8 +172,11 @@ def test_an_empty_table_cannot_be_told_from_one_row(directory: Path) -> None:
 
 
 def test_a_public_row_would_be_seen(directory: Path, base: Observed) -> None:
+    told = [seen for seen in base if seen[0] not in {f"plan of {text}" for text in FUZZED}]
+    changed = observed(directory, ("INSERT INTO regions VALUES ('east', 'C')",), texts=())
+    assert [name for name, _ in told] == [name for name, _ in changed]
     with pytest.raises(AssertionError):
-        compare(base, observed(directory, ("INSERT INTO regions VALUES ('east', 'C')",)))
+        compare(told, changed)
 
 
 @pytest.mark.slow

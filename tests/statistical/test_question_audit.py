@@ -13,7 +13,7 @@ from dpsql.ledger import MemoryLedger
 from dpsql.policy import Policy, Privacy
 from dpsql.query import Factor, LinearQuery, linear_query
 from dpsql.session.asker import Asker
-from tests.statistical.audit import DELTA, EPSILON, Run, audit
+from tests.statistical.audit import DELTA, EPSILON, Run, audit, missed
 from tests.support.asking import ask
 from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
@@ -38,6 +38,11 @@ def query(column: int) -> LinearQuery:
 def asker(more: bool, seed: int, questions: int = QUESTIONS) -> Asker:
     plan = replace(calibrate(PRIVACY.epsilon, PRIVACY.delta, hard_rounds=0), questions=questions)
     return Asker(RULES, plan, ENGINES[more], MemoryLedger({"plan": plan.to_json()}), SeededEntropy(seed))
+
+
+def sigma(questions: int = QUESTIONS) -> float:
+    """The noise of one question, in rows."""
+    return float(asker(True, 1, questions).states["t"].plan.question.sigma)
 
 
 def asked(found: Asker, columns: int = QUESTIONS) -> float:
@@ -73,6 +78,19 @@ def test_all_questions_together_keep_the_claim(above: float) -> None:
     assert audit(all_questions, 500, above) <= EPSILON
 
 
-@pytest.mark.parametrize("run", [with_a_sixth_of_the_noise, without_a_purse])
-def test_a_broken_variant_is_flagged(run: Run) -> None:
-    assert audit(run, 120, 0.0) > EPSILON
+SIXTH_SD = QUESTIONS**0.5 * sigma() / 6
+PURSELESS_SD = COLUMNS**0.5 * sigma(questions=1)
+
+
+@pytest.mark.parametrize(
+    ("run", "runs", "above"),
+    [(with_a_sixth_of_the_noise, 90, 0.6 * SIXTH_SD), (without_a_purse, 84, 0.7 * PURSELESS_SD)],
+)
+def test_a_broken_variant_is_flagged(run: Run, runs: int, above: float) -> None:
+    assert audit(run, runs, above) > EPSILON
+
+
+def test_scores_far_out_say_more_than_those_above_the_middle() -> None:
+    """Before a seed is chosen: 120 runs above the middle missed the two with probability 0.005 and 0.06."""
+    assert missed(QUESTIONS / SIXTH_SD, 90, 0.6) < missed(QUESTIONS / SIXTH_SD, 120) < 0.006
+    assert missed(COLUMNS / PURSELESS_SD, 84, 0.7) < missed(COLUMNS / PURSELESS_SD, 120) < 0.06

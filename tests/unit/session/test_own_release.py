@@ -1,6 +1,7 @@
 """Noise for each question alone: order of durable steps, the purse, replay, other sessions, what is free."""
 
 from fractions import Fraction
+from functools import cache
 from threading import Timer
 from typing import Any
 
@@ -48,12 +49,17 @@ def row_count() -> LinearQuery:
 
 
 def truth(q: LinearQuery) -> int:
-    columns = DATA[WIDE]
-    total = 0
-    for i in range(ROWS):
-        values = (WIDE.finite_domain(f.columns[0]).values.index(columns[f.columns[0]][i]) for f in q.factors)
-        total += all(f.weights[v] for f, v in zip(q.factors, values, strict=True))
-    return total
+    held = np.ones(ROWS, dtype=bool)
+    for f in q.factors:
+        held &= f.weights[codes(f.columns[0])] != 0
+    return int(held.sum())
+
+
+@cache
+def codes(column: str) -> np.ndarray[Any, Any]:
+    """The code of each row's value."""
+    values = WIDE.finite_domain(column).values
+    return np.array([values.index(v) for v in DATA[WIDE][column]])
 
 
 # --- the steps --------------------------------------------------------------------------------------------------
