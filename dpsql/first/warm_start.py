@@ -16,7 +16,7 @@ from dpsql.first.touch import Columns, FirstTouch
 from dpsql.first.turns import Step, Turns
 from dpsql.hypothesis import Axis, Measurement, atoms
 from dpsql.memo import Memo
-from dpsql.planning import PlannedContingency, TablePlan, Way, planned_contingencies
+from dpsql.planning import PlannedContingency, TablePlan, planned_contingencies
 from dpsql.planning.contingencies import EAGER_COLUMNS, ONE_WAY_SHARE, first_touch_share
 
 CHUNK = 16
@@ -41,10 +41,10 @@ class WarmStart(FirstTouch):
         super().__init__()
         self.plan = plan
         self.measured: dict[Columns, Measurement] = {}
-        self._names = [c.name for c in plan.table.varied] if plan.has_warm_start else []
-        self.touched_later = plan.way is Way.LOCAL and len(self._names) > EAGER_COLUMNS
+        self._names = list(plan.measured_columns)
+        self.touched_later = plan.cuts_columns and len(self._names) > EAGER_COLUMNS
         self._gone: set[Columns] = set()
-        self._planned: tuple[PlannedContingency, ...] | None = None if plan.has_warm_start else ()
+        self._planned: tuple[PlannedContingency, ...] | None = None if self._names else ()
         self._row_count = 0.0
         self._waiting: Memo[list[tuple[PlannedContingency, int]]] = Memo(_REMEMBERED)
 
@@ -146,7 +146,7 @@ class WarmStart(FirstTouch):
     def axes(self, planned: PlannedContingency) -> tuple[Axis, ...]:
         """Every cell, or planned differences; in wide tables a pair's parts are atoms of the released 1-ways."""
         table = self.plan.table
-        if self.plan.way is Way.CONTINGENCIES or len(planned.columns) == 1:
+        if not self.plan.cuts_columns or len(planned.columns) == 1:
             return tuple(
                 Axis.difference_of(c) if c in planned.differences else Axis.cells((c,), table.shape((c,)))
                 for c in planned.columns
@@ -198,7 +198,7 @@ def _measure(touch: WarmStart, chunk: list[tuple[PlannedContingency, int]], benc
     """One reservation and its release; what was charged, 0.0 when another session was faster."""
     plan, name, cost = touch.plan, touch.plan.name, sum(units for _, units in chunk)
     axes = [touch.axes(p) for p, _ in chunk]
-    if plan.way is Way.CONTINGENCIES:  # counted once; every contingency is then a sum over it
+    if not plan.cuts_columns:  # counted once; every contingency is then a sum over it
         bench.engine.contingency(name, tuple(c.name for c in plan.table.finite))
     counts = [bench.counted(name, a) for a in axes]
     payload = {"purpose": touch.purpose, "table": name, "columns": [list(p.columns) for p, _ in chunk]}

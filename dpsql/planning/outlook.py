@@ -18,7 +18,7 @@ def forecast(plan: TablePlan, row_count: float | None = None) -> Forecast | None
 
     ``row_count``: the released or public number of rows, if it is known.
     """
-    if not plan.has_warm_start:
+    if not plan.measured_columns:
         return None
     rows = NOMINAL_ROWS if row_count is None else row_count
     return Forecast(plan.table, plan.precision, rows, differences=plan.differences)

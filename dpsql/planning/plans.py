@@ -13,7 +13,7 @@ from dpsql.hypothesis import strategy_named
 from dpsql.planning.contingencies import ONE_WAY_SHARE
 from dpsql.planning.forecast import Forecast, own_noise_is_better
 from dpsql.planning.sensitivity import contingency_l2_squared, measures_differences, query_sensitivity
-from dpsql.planning.shares import ROW_COUNT_SHARE, Shares, private_row_counts
+from dpsql.planning.shares import ROW_COUNT_SHARE, Shares, private_row_counts, tables_with_start
 from dpsql.planning.ways import Way, model_way
 from dpsql.policy import Policy
 
@@ -71,7 +71,7 @@ def _model_sd(plan: Plan, policy: Policy, table: TableDomain) -> float:
 
 
 def _model_plan(policy: Policy) -> Plan:
-    if {model_way(policy, table) for table in policy.tables} != {Way.NET}:
+    if tables_with_start(policy):
         return _warm_plan(policy)
     privacy, mechanism = policy.privacy, policy.mechanism
     return calibrate(
@@ -112,9 +112,11 @@ def _releases(policy: Policy) -> int:
 
 def _threshold_is_high(plan: Plan, policy: Policy, table: TableDomain) -> bool:
     """Whether noise of a wide table's pairs alone will hardly ever make a test hard (mechanism: theta >= 5 sd)."""
-    if model_way(policy, table) is not Way.LOCAL:
-        return True
-    pairs = comb(len(table.varied), 2)
-    precision = Shares(plan, policy).precision(table) * (1.0 - ONE_WAY_SHARE) / pairs
-    net = plan.for_sensitivity(query_sensitivity(table), contingency_l2_squared(policy, table))
-    return net.threshold(policy.privacy.planned_queries, WARM_FALSE_ALARMS) >= THRESHOLD / sqrt(precision)
+    match model_way(policy, table):
+        case Way.LOCAL:
+            pairs = comb(len(table.varied), 2)
+            precision = Shares(plan, policy).precision(table) * (1.0 - ONE_WAY_SHARE) / pairs
+            net = plan.for_sensitivity(query_sensitivity(table), contingency_l2_squared(policy, table))
+            return net.threshold(policy.privacy.planned_queries, WARM_FALSE_ALARMS) >= THRESHOLD / sqrt(precision)
+        case Way.OWN | Way.CONTINGENCIES | Way.KEYS | Way.NET:
+            return True

@@ -10,7 +10,7 @@ from functools import cached_property
 from dpsql.accounting import Plan
 from dpsql.domain import TableDomain
 from dpsql.planning.sensitivity import contingency_l2_squared, row_count_is_public
-from dpsql.planning.ways import Way, model_way
+from dpsql.planning.ways import Kind, Way, model_way
 from dpsql.policy import Policy
 
 ROW_COUNT_SHARE = Fraction(2, 100)
@@ -48,20 +48,28 @@ class Shares:
     plan: Plan
     policy: Policy
 
+    @property
+    def kind(self) -> Kind:
+        """What the plan's budget is for: the one place that reads it off the plan."""
+        return Kind.QUESTIONS if self.plan.questions else Kind.MODELS
+
     def way(self, table: TableDomain) -> Way:
         """How the table is answered under the plan: one without delta for selections of keys makes none."""
-        if self.plan.questions:
-            return Way.OWN
-        way = model_way(self.policy, table)
-        return Way.NET if way is Way.KEYS and self.plan.delta_purse == 0 else way
+        match self.kind:
+            case Kind.QUESTIONS:
+                return Way.OWN
+            case Kind.MODELS:
+                return model_way(self.policy, table, keys=self.plan.delta_purse > 0)
 
     @cached_property
     def payment(self) -> Payment:
         """What the plan pays with where no model answers."""
         plan = self.plan
-        if plan.questions:
-            return Payment("planned question", "questions", self.question, self.question, 0, plan.questions)
-        return Payment("hard round", "hard rounds", plan.hard_cost, plan.measure_cost, 1, plan.hard_rounds)
+        match self.kind:
+            case Kind.QUESTIONS:
+                return Payment("planned question", "questions", self.question, self.question, 0, plan.questions)
+            case Kind.MODELS:
+                return Payment("hard round", "hard rounds", plan.hard_cost, plan.measure_cost, 1, plan.hard_rounds)
 
     # --- row counts --------------------------------------------------------------------------------------------
 
@@ -71,11 +79,13 @@ class Shares:
         budget = self.plan.release_budget
         if self._private_row_counts == 0:
             return 0
-        if self.plan.questions:
-            return int(budget * ROW_COUNT_SHARE)
-        if self._tables_with_start == 0:
-            return budget
-        return int(budget * min(MOST_SHARE, WARM_ROW_COUNT_SHARE / self.policy.mechanism.warm_start))
+        match self.kind:
+            case Kind.QUESTIONS:
+                return int(budget * ROW_COUNT_SHARE)
+            case Kind.MODELS if self._tables_with_start == 0:
+                return budget
+            case Kind.MODELS:
+                return int(budget * min(MOST_SHARE, WARM_ROW_COUNT_SHARE / self.policy.mechanism.warm_start))
 
     def row_count(self, table: TableDomain) -> int:
         """Units for measuring the table's row count; 0 where it is public."""
@@ -121,16 +131,25 @@ class Shares:
 
     @cached_property
     def _tables_with_start(self) -> int:
-        return sum(model_way(self.policy, table) is not Way.NET for table in self.policy.tables)
+        return tables_with_start(self.policy)
 
     # --- noise for each question -----------------------------------------------------------------------------------
 
     @cached_property
     def question(self) -> int:
         """Units for the release that answers one question; 0 where the plan foresees none."""
-        return (self.plan.release_budget - self.row_counts) // self.plan.questions if self.plan.questions else 0
+        match self.kind:
+            case Kind.QUESTIONS:
+                return (self.plan.release_budget - self.row_counts) // self.plan.questions
+            case Kind.MODELS:
+                return 0
 
 
 def private_row_counts(policy: Policy) -> int:
     """How many tables have a row count that is measured."""
     return sum(not row_count_is_public(policy, table) for table in policy.tables)
+
+
+def tables_with_start(policy: Policy) -> int:
+    """How many tables have something that is worth measuring before their first answer."""
+    return sum(model_way(policy, table) is not Way.NET for table in policy.tables)

@@ -75,12 +75,21 @@ class TablePlan:
         return self.table.name
 
     @cached_property
-    def has_warm_start(self) -> bool:
-        """Whether contingencies are measured before the first answer."""
+    def measured_columns(self) -> tuple[str, ...]:
+        """The columns whose contingencies are measured before the first answer; none without a warm start."""
         match self.way:
             case Way.CONTINGENCIES | Way.LOCAL:
-                return True
+                return tuple(c.name for c in self.table.varied)
             case Way.OWN | Way.KEYS | Way.NET:
+                return ()
+
+    @cached_property
+    def cuts_columns(self) -> bool:
+        """Whether pairs are measured on parts of their columns; else all is counted once, cell by cell."""
+        match self.way:
+            case Way.LOCAL:
+                return True
+            case Way.OWN | Way.CONTINGENCIES | Way.KEYS | Way.NET:
                 return False
 
     @property
@@ -139,7 +148,7 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
         precision=shares.precision(table),
         differences=measures_differences(policy),
         texts=text_starts(shares, table),
-        question=_share(plan, shares.question, l2_squared) if way is Way.OWN else Share(),
+        question=_share(plan, shares.question, l2_squared) if shares.question else Share(),
         accurate=ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared)),
         error_factor=float(policy.mechanism.error_factor),
     )

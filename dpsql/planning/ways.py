@@ -25,6 +25,13 @@ class Way(Enum):
     """Nothing is measured first: the test guards a model that begins uniform."""
 
 
+class Kind(Enum):
+    """What a whole plan spends its budget on: one for all tables of a ledger."""
+
+    QUESTIONS = "a release for each planned question"
+    MODELS = "models of whole tables, and hard rounds where they are wrong"
+
+
 class Basis(Enum):
     """What the answer to one query rests on."""
 
@@ -33,10 +40,11 @@ class Basis(Enum):
     NET = "the test alone"
 
 
-def model_way(policy: Policy, table: TableDomain) -> Way:
+def model_way(policy: Policy, table: TableDomain, *, keys: bool = True) -> Way:
     """The table's way in a plan with models, from the policy alone.
 
-    Contingencies are worth measuring with two columns that vary, or one beside text.
+    Contingencies are worth measuring with two columns that vary, or one beside text. ``keys``: whether the plan has a
+    delta for selections of keys.
 
     >>> from fractions import Fraction
     >>> from dpsql.domain import BooleanDomain
@@ -45,11 +53,12 @@ def model_way(policy: Policy, table: TableDomain) -> Way:
     >>> model_way(Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (table,)), table).name
     'CONTINGENCIES'
     """
-    varied = len(table.varied)
-    if not strategy_named(policy.mechanism.strategy).starts or varied + len(table.text) == 0:
+    if not strategy_named(policy.mechanism.strategy).starts:
         return Way.NET
-    if varied == 0:
-        return Way.KEYS
-    if varied == 1 and not table.text:
-        return Way.NET
-    return Way.CONTINGENCIES if is_narrow(table) else Way.LOCAL
+    match len(table.varied):
+        case 0:
+            return Way.KEYS if table.text and keys else Way.NET
+        case 1 if not table.text:
+            return Way.NET
+        case _:
+            return Way.CONTINGENCIES if is_narrow(table) else Way.LOCAL

@@ -81,13 +81,21 @@ def _through_outer(
         return Result(table, _types(table), {}, released, notes)
     rows = table.column(0).to_pylist()
     table = table.drop_columns([table.column_names[0]])
-    by_name = {a.column: values for a, values in zip(statement.blocks[0].aggregates, blocks[0], strict=True)}
+    by_name = {a.column: list(values) for a, values in zip(statement.blocks[0].aggregates, blocks[0], strict=True)}
     columns = {
-        i: tuple(by_name[source][r] for r in rows)
+        i: tuple([_once(by_name[source], r) for r in rows])
         for i, source in enumerate(statement.outer_columns)
         if source in by_name
     }
     return Result(table, _types(table), columns, () if columns else released, notes)
+
+
+def _once(answers: list[Answer], row: int) -> Answer:
+    """The answer of a row, which shows its charge the first time only."""
+    answer = answers[row]
+    if answer.charged:
+        answers[row] = replace(answer, charged=0.0)
+    return answer
 
 
 def _direct(direct: Sequence[DirectColumn], block: Block, columns: Columns, notes: tuple[str, ...]) -> Result:
@@ -100,8 +108,10 @@ def _direct(direct: Sequence[DirectColumn], block: Block, columns: Columns, note
     for position, column in enumerate(direct):
         kind = kinds[column.source]
         if column.source in released:
-            answers[position] = released[column.source]
-            values: list[Value] = [a.value for a in released[column.source]]
+            found = released[column.source]
+            values: list[Value] = [a.value for a in found]
+            answers[position] = found
+            released[column.source] = tuple([replace(a, charged=0.0) if a.charged else a for a in found])
         else:
             at = block.group_columns.index(column.source)
             values = [group[at] for group in block.groups]

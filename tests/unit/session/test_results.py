@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 import dpsql
 from tests.support import city
 
@@ -15,3 +17,12 @@ def test_a_charge_is_shown_once_however_many_blocks_show_its_number(tmp_path: Pa
         cursor = con.execute(f"{count} UNION ALL {count}")
         assert [a.charged > 0 for a in cursor.answers] == [True, False]
         assert sum(a.charged for a in cursor.answers) == con.budget.spent_epsilon
+
+
+@pytest.mark.parametrize("outer", ["{}", "SELECT * FROM ({}) AS counted ORDER BY 1"])
+def test_a_charge_is_shown_once_however_many_columns_show_its_number(tmp_path: Path, outer: str) -> None:
+    policy = city.policy_text("epsilon = 4.0\ndelta = 1e-6\n", 'strategy = "pmw"\n')
+    database = city.build(tmp_path / "city", policy=policy)
+    with dpsql.connect(database, ledger=":memory:") as con:
+        cursor = con.execute(outer.format("SELECT COUNT(*) AS n, COUNT(*) AS again FROM people"))
+        assert cursor.result.charged == con.budget.spent_epsilon > 0
