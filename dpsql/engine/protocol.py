@@ -72,3 +72,11 @@ class Engine(Protocol):
     def close(self) -> None:
         """Release the connection; idempotent."""
         ...
+
+
+class OwnersEngine(Engine, Protocol):
+    """An engine as it is opened, with what only the owner may ask of it. A session is handed the part above."""
+
+    def out_of_domain(self, table: str) -> dict[str, int]:
+        """Values that are not NULL but undeclared, per finite column, over all rows: exact counts of private rows."""
+        ...

@@ -19,7 +19,8 @@ from dpsql.domain import (
     TableDomain,
     TextDomain,
 )
-from dpsql.engine.protocol import Engine
+from dpsql.engine import MemoryEngine
+from dpsql.engine.protocol import OwnersEngine
 from dpsql.errors import EngineError, PolicyError, UnknownName
 from dpsql.policy import Policy, Privacy
 
@@ -55,20 +56,20 @@ def policy_of(*tables: TableDomain, public: tuple[str, ...] = ()) -> Policy:
 
 class EngineContract(ABC):
     @abstractmethod
-    def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
+    def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> OwnersEngine:
         """An engine over the tables."""
 
     @pytest.fixture
-    def pets(self) -> Engine:
+    def pets(self) -> OwnersEngine:
         return self.engine(policy_of(PETS, public=("zips",)), {"pets": ROWS, "zips": PUBLIC})
 
-    def count(self, engine: Engine, *columns: str, table: str = "pets") -> list[object]:
+    def count(self, engine: OwnersEngine, *columns: str, table: str = "pets") -> list[object]:
         counts = engine.contingency(table, columns).reveal()
         assert counts.dtype == np.int64
         assert not counts.flags.writeable
         return counts.tolist()
 
-    def test_every_kind_of_column_has_its_codes(self, pets: Engine) -> None:
+    def test_every_kind_of_column_has_its_codes(self, pets: OwnersEngine) -> None:
         assert self.count(pets, "species") == [1, 1, 1, 1, 2]
         assert self.count(pets, "age") == [1, 1, 0, 0, 1] + [0] * 16 + [1, 2]
         assert self.count(pets, "weight") == [1, 1, 1, 3]
@@ -76,10 +77,10 @@ class EngineContract(ABC):
         assert self.count(pets, "born") == [1, 1, *[0] * 12, 1, 3]
 
     @abstractmethod
-    def over_a_view(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
+    def over_a_view(self, policy: Policy, tables: Mapping[str, pa.Table]) -> OwnersEngine:
         """An engine whose tables are all views of these."""
 
-    def test_a_base_table_is_told_from_a_view(self, pets: Engine) -> None:
+    def test_a_base_table_is_told_from_a_view(self, pets: OwnersEngine) -> None:
         assert pets.is_base_table("pets") and pets.is_base_table("PETS")
         assert not self.over_a_view(policy_of(PETS), {"pets": ROWS}).is_base_table("pets")
 
@@ -91,29 +92,29 @@ class EngineContract(ABC):
             self.over_a_view(policy, {"pets": ROWS})
         assert caught.value.path == "tables.pets.row_count" and caught.value.hint
 
-    def test_no_columns_gives_the_number_of_rows(self, pets: Engine) -> None:
+    def test_no_columns_gives_the_number_of_rows(self, pets: OwnersEngine) -> None:
         counts = pets.contingency("pets", ()).reveal()
         assert counts.shape == () and int(counts) == 6
 
-    def test_columns_come_in_the_order_asked(self, pets: Engine) -> None:
+    def test_columns_come_in_the_order_asked(self, pets: OwnersEngine) -> None:
         one = pets.contingency("pets", ("species", "chipped", "age")).reveal()
         other = pets.contingency("pets", ("age", "species", "chipped")).reveal()
         assert one.shape == (5, 3, 23)
         assert (one.transpose(2, 0, 1) == other).all()
         assert one[1, 0, 21] == 1
 
-    def test_asking_again_changes_nothing(self, pets: Engine) -> None:
+    def test_asking_again_changes_nothing(self, pets: OwnersEngine) -> None:
         first = self.count(pets, "species", "age")
         self.count(pets, "weight")
         assert self.count(pets, "species", "age") == first
 
-    def test_strings_match_byte_by_byte(self, pets: Engine) -> None:
+    def test_strings_match_byte_by_byte(self, pets: OwnersEngine) -> None:
         keys = (("Rex",), ("rex",), ("Re\0x",), ("Re",), ("",), (None,), ("\ud800",), ("Rex",))
         counts = pets.keyed_counts("pets", ("name",), keys, ()).reveal()
         assert counts.tolist() == [2, 1, 1, 0, 1, 1, 0, 2]
         assert counts.dtype == np.int64 and not counts.flags.writeable
 
-    def test_keyed_counts_by_cells(self, pets: Engine) -> None:
+    def test_keyed_counts_by_cells(self, pets: OwnersEngine) -> None:
         counts = pets.keyed_counts("pets", ("name",), (("Rex",), (None,)), ("chipped", "species")).reveal()
         assert counts.shape == (2, 3, 5)
         assert counts[0, 1, 0] == counts[0, 2, 4] == counts[1, 1, 4] == 1
@@ -123,13 +124,13 @@ class EngineContract(ABC):
         turned = pets.keyed_counts("pets", ("name",), (("Rex",), (None,)), ("species", "chipped")).reveal()
         assert (turned == counts.transpose(0, 2, 1)).all()
 
-    def test_keys_of_several_text_columns(self, pets: Engine) -> None:
+    def test_keys_of_several_text_columns(self, pets: OwnersEngine) -> None:
         keys = (("Rex", "a"), ("Rex", "b"), (None, "b"), ("", None), ("Rex", None))
         assert pets.keyed_counts("pets", ("name", "street"), keys, ()).reveal().tolist() == [1, 1, 1, 1, 0]
         swapped = tuple((b, a) for a, b in keys)
         assert pets.keyed_counts("pets", ("street", "name"), swapped, ()).reveal().tolist() == [1, 1, 1, 1, 0]
 
-    def test_no_keys_give_no_rows(self, pets: Engine) -> None:
+    def test_no_keys_give_no_rows(self, pets: OwnersEngine) -> None:
         assert pets.keyed_counts("pets", ("name",), (), ("chipped",)).reveal().shape == (0, 3)
 
     def test_a_row_outside_a_column_that_is_not_nullable_counts_nowhere(self) -> None:
@@ -200,6 +201,34 @@ class EngineContract(ABC):
         different.append(ROWS.append_column("undeclared", pa.array(range(6))))
         assert len({first, *map(fingerprint, different)}) == 6
 
+    def test_data_are_known_again_whatever_engine_reads_them(self) -> None:
+        """Else a copy in another database would be other data: a second budget."""
+        weights = pa.array([0.1, 40.0, 40.1, None, -2.5, 9.0])  # not every database holds NaN and -0.0
+        policy, tables = policy_of(PETS), {"pets": ROWS.set_column(2, "weight", weights)}
+        engine, twin = self.engine(policy, tables), MemoryEngine(policy, tables)
+        assert engine.fingerprint() == twin.fingerprint()
+        assert engine.table_fingerprints() == twin.table_fingerprints()
+
+    def test_every_engine_keeps_the_same_rows_of_a_unit(self) -> None:
+        """Else a ledger that goes on in another database would speak of other rows."""
+        columns = IntegerDomain("age", 0, 9), DateDomain("day", date(2020, 1, 1), date(2020, 1, 9)), TextDomain("name")
+        policy = policy_of(TableDomain("t", columns, unit="owner", max_rows_per_unit=2))
+        rows = {
+            "owner": [f"o{i % 30}" if i % 7 else None for i in range(300)],
+            "age": [i * 7 % 11 for i in range(300)],
+            "day": [date(2020, 1, 1 + i * 5 % 10) for i in range(300)],
+            "name": ["abc"[i % 3] if i % 13 else None for i in range(300)],
+        }
+        engine, twin = self.engine(policy, {"t": pa.table(rows)}), MemoryEngine(policy, {"t": pa.table(rows)})
+        assert self.count(engine, "age", "day", table="t") == self.count(twin, "age", "day", table="t")
+        ours, theirs = (e.key_counts("t", "name").reveal() for e in (engine, twin))
+        assert (ours.keys, ours.counts.tolist()) == (theirs.keys, theirs.counts.tolist())
+
+    def test_the_owner_is_told_what_is_outside(self) -> None:
+        table = TableDomain("pets", tuple(c for c in PETS.columns if c.name != "weight"))
+        engine = self.engine(policy_of(table), {"pets": ROWS})
+        assert engine.out_of_domain("pets") == {"species": 1, "age": 1, "chipped": 0, "born": 2}
+
     def test_fingerprint_covers_the_unit(self) -> None:
         table = TableDomain("t", (BooleanDomain("b"),), unit="owner", max_rows_per_unit=1)
         found = {
@@ -224,13 +253,13 @@ class EngineContract(ABC):
         renamed = {"other": tables["t"].select(["owner", "w", "b"])}
         assert set(self.engine(policy_of(both[1]), renamed).table_fingerprints()) < whole
 
-    def test_public_tables_are_whole_and_private_ones_refused(self, pets: Engine) -> None:
+    def test_public_tables_are_whole_and_private_ones_refused(self, pets: OwnersEngine) -> None:
         assert pets.public_table("ZIPS").to_pydict() == PUBLIC.to_pydict()
         for name in ("pets", "nothing"):
             with pytest.raises(UnknownName):
                 pets.public_table(name)
 
-    def test_unknown_names(self, pets: Engine) -> None:
+    def test_unknown_names(self, pets: OwnersEngine) -> None:
         for ask in (
             lambda: pets.contingency("pats", ()),
             lambda: pets.contingency("pets", ("name",)),
@@ -249,7 +278,7 @@ class EngineContract(ABC):
             self.engine(policy_of(PETS), {"pets": ROWS.drop_columns(["age"])})
         assert e.value.path == "tables.pets.columns.age"
 
-    def test_close_is_idempotent_and_final(self, pets: Engine) -> None:
+    def test_close_is_idempotent_and_final(self, pets: OwnersEngine) -> None:
         pets.close()
         pets.close()
         with pytest.raises(EngineError):

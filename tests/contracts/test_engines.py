@@ -23,7 +23,7 @@ from dpsql.domain import (
 )
 from dpsql.engine import MemoryEngine, Rules
 from dpsql.engine.duckdb import DuckDbEngine
-from dpsql.engine.protocol import Engine
+from dpsql.engine.protocol import OwnersEngine
 from dpsql.policy import Policy
 from tests.contracts.engine_contract import EngineContract, policy_of
 from tests.contracts.text_engine_contract import TextEngineContract
@@ -39,18 +39,18 @@ def load(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
 
 
 class TestMemoryEngine(EngineContract, TextEngineContract):
-    def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
+    def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> OwnersEngine:
         return MemoryEngine(policy, tables)
 
-    def over_a_view(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
+    def over_a_view(self, policy: Policy, tables: Mapping[str, pa.Table]) -> OwnersEngine:
         return MemoryEngine(policy, tables, views=tuple(tables))
 
 
 class TestDuckDbEngine(EngineContract, TextEngineContract):
-    def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
+    def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> OwnersEngine:
         return DuckDbEngine(load(tables), policy)
 
-    def over_a_view(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
+    def over_a_view(self, policy: Policy, tables: Mapping[str, pa.Table]) -> OwnersEngine:
         con = load({f"{name}_behind": table for name, table in tables.items()})
         for name in tables:
             con.execute(f'CREATE VIEW "{name}" AS SELECT * FROM "{name}_behind"').fetchall()
@@ -147,7 +147,7 @@ def test_engines_agree_on_random_tables(seed: int) -> None:
     data["u"] = pa.array([random.choice(owners) for _ in range(rows)], type=owner_type)
     table = TableDomain("t", tuple(domains), unit=unit, max_rows_per_unit=random.randrange(1, 4) if unit else 1)
     policy, rules = policy_of(table), Rules(unit_rows=1 + seed % 2)
-    engines: list[Engine] = [
+    engines: list[OwnersEngine] = [
         MemoryEngine(policy, {"t": pa.table(data)}, rules=rules),
         DuckDbEngine(load({"t": pa.table(data)}), policy, rules),
     ]
@@ -163,4 +163,4 @@ def test_engines_agree_on_random_tables(seed: int) -> None:
         strings, others = (e.key_counts("t", texts[0]).reveal() for e in engines)
         assert (strings.keys, strings.counts.tolist()) == (others.keys, others.counts.tolist())
     assert len({e.fingerprint() for e in engines}) == len({e.table_fingerprints() for e in engines}) == 1
-    assert engines[0].out_of_domain("t") == engines[1].out_of_domain("t")  # type: ignore[attr-defined]  # the owner's
+    assert engines[0].out_of_domain("t") == engines[1].out_of_domain("t")

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from dpsql.domain import BooleanDomain, TableDomain, TextDomain
-from dpsql.engine.protocol import Engine
+from dpsql.engine.protocol import Engine, OwnersEngine
 from dpsql.errors import UnknownName
 from dpsql.policy import Policy
 from tests.contracts.engine_contract import policy_of
@@ -24,7 +24,7 @@ ROWS = pa.table({"old": OLD, "ext": [*STRINGS, None, None], "owner": ["x", "y"] 
 
 class TextEngineContract(ABC):
     @abstractmethod
-    def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> Engine:
+    def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> OwnersEngine:
         """An engine over the tables."""
 
     @pytest.fixture

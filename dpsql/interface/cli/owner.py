@@ -66,14 +66,14 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
 def check(database: Path, policy: Path | None, as_json: bool) -> None:
     """Owner only: count values outside their declared domains; the counts are exact and private."""
     console = Console()
-    from dpsql.engine.duckdb import DuckDbEngine
     from dpsql.interface.dbapi.connect import default_policy_path
+    from dpsql.interface.dbapi.opening import open_engine
     from dpsql.interface.render.domain_check import domain_check_object, render_domain_check
     from dpsql.interface.render.structured import to_json
     from dpsql.policy_file import load_policy
 
     rules = load_policy(default_policy_path(database) if policy is None else policy)
-    engine = DuckDbEngine(database, rules)
+    engine = open_engine(database, rules)
     try:
         outside = [(table, dict(engine.out_of_domain(table.name))) for table in rules.tables]
     finally:

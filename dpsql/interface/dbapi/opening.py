@@ -12,6 +12,8 @@ from dpsql.errors import LedgerError
 from dpsql.policy import Policy
 
 if TYPE_CHECKING:
+    from dpsql.engine.protocol import OwnersEngine
+    from dpsql.engine.rules import Rules
     from dpsql.interface.dbapi.session_view import SessionView
     from dpsql.ledger import Registry
 
@@ -21,7 +23,6 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
 
     Imported here, so that ``import dpsql`` does not load DuckDB, sqlglot and OpenDP.
     """
-    from dpsql.engine.duckdb.engine import DuckDbEngine
     from dpsql.engine.rules import Rules
     from dpsql.interface.dbapi.ledger_header import ledger_header
     from dpsql.ledger import MemoryLedger, SqliteLedger, stored_header
@@ -32,7 +33,7 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
 
     with ExitStack() as opened:
         stored = {} if ledger is None else stored_header(ledger)
-        engine = DuckDbEngine(database, policy, Rules.of(stored))  # those of the ledger, before any private question
+        engine = open_engine(database, policy, Rules.of(stored))  # those of the ledger, before any private question
         opened.callback(engine.close)
         public = DuckDbPublicSql(engine.public_table)
         header = ledger_header(policy, engine, make_plan(policy), stored)
@@ -52,6 +53,16 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
         session: SessionView = open_session(engine, record, policy, public, SystemEntropy())
         opened.pop_all()  # from here on the session closes them
         return session
+
+
+def open_engine(database: Any, policy: Policy, rules: "Rules | None" = None) -> "OwnersEngine":
+    """The engine of a database, for sessions and for ``dpsql check``: another engine is chosen here.
+
+    ``rules``: those of the ledger, the newest without one. PolicyError and EngineError as the engine's own.
+    """
+    from dpsql.engine.duckdb.engine import DuckDbEngine
+
+    return DuckDbEngine(database, policy, rules)
 
 
 def registry() -> "Registry":
