@@ -3,10 +3,14 @@
 import doctest
 import re
 import tomllib
+from dataclasses import fields
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from dpsql.domain import ColumnDomain
+from dpsql.hypothesis import STRATEGIES
 from dpsql.policy_file import parse_policy
 
 ROOT = Path(__file__).parents[2]
@@ -92,6 +96,14 @@ def test_whole_policies_load(page: Path) -> None:
 def test_every_policy_key_is_described() -> None:
     described = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")))
     assert {key for keys in _KEYS.values() for key in keys} - described == set()
+
+
+def test_every_column_kind_and_every_strategy_is_described() -> None:
+    text = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
+    kinds = {f.default for kind in get_args(ColumnDomain) for f in fields(kind) if f.name == "kind"}
+    assert len(kinds) == len(get_args(ColumnDomain))
+    assert [kind for kind in kinds if f'| `"{kind}"` |' not in text] == []
+    assert [word for word in STRATEGIES if f'`"{word}"`' not in text] == []
 
 
 def test_every_page_is_reachable() -> None:

@@ -30,7 +30,7 @@ b = { type = "boolean", nullable = false }
 def test_a_universe_is_one_tensor_while_it_fits() -> None:
     fits, exceeds = table_of((4096, 4096)), table_of((4096, 4097))
     assert fits.cells == TENSOR_CELLS < exceeds.cells
-    for strategy in STRATEGIES.values():
+    for strategy in (STRATEGIES["auto"], STRATEGIES["pmw"]):
         assert type(strategy.narrow(fits, 9.0)) is DenseHypothesis
         assert type(strategy.narrow(exceeds, 9.0)) is ScopedHypothesis
 

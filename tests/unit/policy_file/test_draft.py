@@ -1,5 +1,7 @@
+from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
+from typing import get_args
 
 import pytest
 
@@ -81,6 +83,14 @@ def test_names_are_quoted_and_comments_cannot_be_broken_out_of() -> None:
     policy = parse_policy(text)
     assert [t.name for t in policy.tables] == ['my "table"']
     assert [c.name for c in policy.tables[0].columns] == ["my col"]
+
+
+def test_every_kind_is_drafted() -> None:
+    """A category only for an ENUM: other strings are text until the owner lists them."""
+    defaults = [{f.name: f.default for f in fields(kind)} for kind in get_args(ColumnDomain)]
+    kinds = {found["kind"] for found in defaults} - {"category"}
+    assert len(kinds) == len(defaults) - 1
+    assert {drafted(ColumnSchema("c", str(found["sql_type"])))[0].kind for found in defaults} == kinds
 
 
 def test_a_draft_asks_for_the_unit_and_suggests_one() -> None:
