@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from random import Random
+from typing import get_args
 
 import duckdb
 import numpy as np
@@ -119,6 +120,11 @@ def columns(random: Random) -> list[tuple[FiniteDomain, pa.DataType, object]]:
         (day, pa.timestamp("s"), moment),
         (day, pa.timestamp("us", tz="UTC"), lambda: moment().replace(tzinfo=UTC)),
     ]
+
+
+def test_random_tables_have_every_kind_of_column() -> None:
+    drawn = {type(domain) for domain, _, _ in columns(Random(0))}  # noqa: S311 - draws test tables
+    assert drawn == set(get_args(FiniteDomain))
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 from math import isclose
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from dpsql.domain import ColumnDomain
 from dpsql.errors import UnsupportedQuery
 from dpsql.sql import FrontEnd
 from tests.support.contingency import TABLE, TWIN, Counted, random_rows, seeded
@@ -45,6 +46,10 @@ def duckdb_counts(table: Counted, predicates: Sequence[str]) -> list[int]:
         items = ", ".join(f"COUNT(*) FILTER (WHERE {p})" for p in predicates[start : start + BATCH])
         out += table.connection.execute(f"SELECT {items} FROM {table.table.name}").fetchall()[0]
     return out
+
+
+def test_the_table_has_every_kind_of_column() -> None:
+    assert {type(c) for c in TABLE.columns} == set(get_args(ColumnDomain))
 
 
 def test_counts_equal_duckdb(front: FrontEnd, counted: dict[str, Counted]) -> None:
