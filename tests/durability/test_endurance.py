@@ -22,6 +22,7 @@ from dpsql.sql.blocks.block import Services
 from dpsql.sql.counting import evaluate
 from dpsql.sql.shapes import conditions, shapes
 from tests.support.held import held
+from tests.support.lessons import learned_briefly
 
 KINDS = tuple(f"k{i}" for i in range(20))
 NARROW = (IntegerDomain("age", 0, 59), CategoryDomain("kind", KINDS), CategoryDomain("side", ("a", "b")))
@@ -59,6 +60,7 @@ def endless(columns: int) -> Iterator[str]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
     monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    learned_briefly(monkeypatch)
     monkeypatch.setattr(asking, "_RECENT", 32)
     monkeypatch.setattr(frontend, "STATEMENTS", 32)
     monkeypatch.setattr(conditions, "CACHED_CELLS", 4096)

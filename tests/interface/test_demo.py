@@ -18,6 +18,7 @@ from dpsql.interface.splitter import split
 from dpsql.policy_file import load_policy
 from dpsql.result import Answer, Result
 from tests.support.fake_session import FakeSession
+from tests.support.lessons import learned_briefly
 
 ROOT = Path(__file__).parents[2]
 DATA = files("dpsql.interface.demo") / "data"
@@ -122,6 +123,7 @@ def test_example_questions_are_answered(
     name: str, parameters: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    learned_briefly(monkeypatch)
     questions = ROOT / "examples" / name / "queries.sql"
     arguments = ["run", str(build(name, tmp_path).database), str(questions), *parameters]
     shown = CliRunner().invoke(cli, arguments, catch_exceptions=False)

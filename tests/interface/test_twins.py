@@ -12,6 +12,7 @@ import dpsql
 from dpsql.interface.cli import cli
 from tests.support import city, statements
 from tests.support.fuzz import damaged
+from tests.support.lessons import learned_briefly
 
 CANARY = "CANARY"
 CANARY_NUMBERS = ("987654321", "77700123", "8765.4321", "424242", "1999-09-09")
@@ -64,6 +65,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("twins")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DPSQL_STATE_HOME", str(folder / "state"))
+        learned_briefly(patch)
         yield folder / "city"
 
 
@@ -172,7 +174,8 @@ def test_an_empty_table_cannot_be_told_from_one_row(directory: Path) -> None:
 
 
 def test_a_public_row_would_be_seen(directory: Path, base: Observed) -> None:
-    told = [seen for seen in base if seen[0] not in {f"plan of {text}" for text in FUZZED}]
+    planned_last = [name for name, _ in base].index("budget after plans")
+    told = base[: planned_last - len(FUZZED)] + base[planned_last:]
     changed = observed(directory, ("INSERT INTO regions VALUES ('east', 'C')",), texts=())
     assert [name for name, _ in told] == [name for name, _ in changed]
     with pytest.raises(AssertionError):

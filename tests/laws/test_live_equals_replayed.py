@@ -10,6 +10,7 @@ import pytest
 import dpsql
 from tests.support import city, statements
 from tests.support.inside import connect, inside
+from tests.support.lessons import learned_briefly
 
 SEQUENCES = 8
 PRIVACY = "epsilon = 4.0\ndelta = 1e-6\n"
@@ -26,6 +27,7 @@ POLICIES = {
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    learned_briefly(monkeypatch)
 
 
 def estimates(con: dpsql.Connection, policy: str, texts: Sequence[str]) -> list[tuple[str, str | None, Any]]:

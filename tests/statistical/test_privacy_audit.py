@@ -48,6 +48,7 @@ class System:
         self.rows = ROWS * self.per_unit  # all true: far from uniform, so the first question to a column is hard
         self.engines = {more: Counted(self.policy, {"t": self._rows(more)}) for more in (True, False)}
         self.header = {"plan": self.plan.to_json()}
+        self.queries = tuple(self._query(column) for column in range(columns))
         self.sigma = float(self.asker(True, SeededEntropy(0)).states["t"].plan.net.sigma)
 
     def _rows(self, more: bool) -> dict[str, list[object]]:
@@ -56,6 +57,9 @@ class System:
         return {**rows, "u": units}
 
     def query(self, column: int) -> LinearQuery:
+        return self.queries[column]
+
+    def _query(self, column: int) -> LinearQuery:
         query = linear_query(self.table, [Factor((f"b{column}",), np.array([0, 1]))])
         assert query is not None
         return query

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from unittest.mock import patch
 
 import numpy as np
@@ -29,6 +30,7 @@ ENGINES = {
 }
 
 
+@cache
 def query(column: int) -> LinearQuery:
     found = linear_query(TABLE, [Factor((f"b{column}",), np.array([0, 1]))])
     assert found is not None
