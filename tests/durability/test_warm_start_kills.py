@@ -8,6 +8,7 @@ from dpsql.first.payload import decode_release
 from tests.durability import session_script as script
 from tests.durability.killing import STEPS, kill_while_asking
 from tests.support import city
+from tests.support.lessons import learned_briefly
 
 POLICY = city.policy_text("epsilon = 8.0\ndelta = 1e-6\n", "hard_rounds = 5\n")
 QUESTION = "SELECT age, member, COUNT(*) FROM people GROUP BY ALL"
@@ -17,6 +18,7 @@ OTHER = "SELECT region, hours, COUNT(*) FROM people GROUP BY ALL"
 @pytest.fixture(autouse=True)
 def registry_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPSQL_STATE_HOME", "/nonexistent")  # each session sets it; what was set comes back afterwards
+    learned_briefly(monkeypatch)
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from dpsql.interface.cli import cli
+from tests.support.lessons import learned_briefly
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
@@ -26,6 +27,7 @@ def _masked(text: str) -> str:
 def test_the_session_is_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    learned_briefly(monkeypatch)  # the width of the bars is masked
     assert CliRunner().invoke(cli, ["demo", "--keep", "."], catch_exceptions=False).exit_code == 0
 
     class Masked(doctest.OutputChecker):
