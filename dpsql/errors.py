@@ -17,7 +17,8 @@
         └── NotSupportedError
             └── UnsupportedQuery         .line, .column, .reason, .hint
 
-Every ``Error`` has a ``hint``: what to do next, one sentence.
+Every ``Error`` has a ``hint``, what to do next in one sentence, which a traceback shows too (PEP 678), and ``charged``,
+the epsilon that its statement had paid when it failed: 0.0 for a refusal.
 """
 
 from collections.abc import Sequence
@@ -30,16 +31,27 @@ class Warning(Exception):  # noqa: A001 - the name is PEP 249's
 class Error(Exception):
     """Base class of every dpsql error.
 
-    >>> Error("no such file", hint="check the path").hint
-    'check the path'
+    ``charged``: in epsilon, what the statement had paid already; what it bought is kept, and an equal question free.
+
+    >>> error = Error("no such file", hint="check the path")
+    >>> error.hint, error.__notes__, error.charged
+    ('check the path', ['hint: check the path'], 0.0)
     """
 
+    charged = 0.0
     default_hint = "see docs/sql.md for what dpsql answers"
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = self.default_hint if hint is None else hint
+        self.add_note(f"hint: {self.hint}")
+
+    def after_charge(self, charged: float) -> None:
+        """Say that the statement had paid ``charged`` (epsilon) before it failed."""
+        self.charged = charged
+        if charged > 0.0:
+            self.add_note(f"charged: epsilon {charged:.3g}; what it bought is kept, and free when it is asked again")
 
 
 class InterfaceError(Error):

@@ -3,7 +3,7 @@
 One value in place of five arguments; whoever holds it can draw noise, so it goes only where something is released.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -17,14 +17,22 @@ from dpsql.private import Private
 from dpsql.query import Counts, Key
 
 
+@dataclass
+class Tally:
+    """Units that the releases of one session have spent so far; never less than before. Public."""
+
+    units: int = 0
+
+
 @dataclass(frozen=True)
 class Bench:
-    """Plan, engine, ledger and entropy of one session."""
+    """Plan, engine, ledger and entropy of one session; ``paid``: what its releases have spent."""
 
     plan: Plan
     engine: Engine
     ledger: Ledger
     entropy: Entropy
+    paid: Tally = field(default_factory=Tally)
 
     def counted(
         self, table: str, axes: tuple[Axis, ...], text: tuple[str, ...] = (), keys: tuple[Key, ...] = ()

@@ -91,6 +91,7 @@ def _measure(touch: RowCount, bench: Bench, turns: Turns) -> float:
     with bench.ledger.drawing(reservation):
         measurement = bench.measured(rows, share.sigma, name)
         bench.ledger.release(reservation, encode_measurement(ROW_COUNT, measurement))
+        bench.paid.units += share.units
     turns.follow()
     return bench.plan.as_epsilon(share.units)
 

@@ -120,6 +120,7 @@ def _measure(
         counts = bench.measured(counted, start.count_sigma, table, text=text, keys=keys)
         released = [(DISTINCT, distinct), (KEYS, counts), *_pairs(bench, touch.plan.table, start, keys, counts.values)]
         ledger.release(reservation, encode_measurements(released))
+        bench.paid.units += start.units
     turns.follow()
     return bench.plan.as_epsilon(start.units)
 

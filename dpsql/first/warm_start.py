@@ -211,5 +211,6 @@ def _measure(touch: WarmStart, chunk: list[tuple[PlannedContingency, int]], benc
             sigma = bench.plan.release_sigma(units, plan.l2_squared)
             released.append((CONTINGENCY, bench.measured(private, sigma, name, parts)))
         bench.ledger.release(reservation, encode_measurements(released))
+        bench.paid.units += cost
     turns.follow()
     return bench.plan.as_epsilon(cost)

@@ -59,6 +59,7 @@ class Asker:
         self.payment = Shares(plan, policy).payment
         self.purses = Purses(plan, ledger, self._fold.touches, self.payment)
         self._bench = Bench(plan, engine, ledger, entropy)
+        self.paid = self._bench.paid
         self.selects_keys = any(p.texts for p in plans.values())
         self._turns = Turns(plan, ledger, self.purses, self._follow, self._settle)
         self._ledger = ledger
@@ -326,6 +327,7 @@ class Asker:
             answers.append(from_measurement(q, *found))
         answers = with_charge(answers, charged + self.plan.as_epsilon(self.plan.hard_cost))
         self._ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
+        self._bench.paid.units += self.plan.hard_cost
         self._follow()
         return answers
 

@@ -42,6 +42,7 @@ def release_own(
         answers = with_charge(_answers(measurement, queries), charged + bench.plan.as_epsilon(share.units))
         payload = encode_measurement(CONTINGENCY, measurement)
         ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
+        bench.paid.units += share.units
     turns.follow()
     return answers
 

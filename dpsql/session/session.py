@@ -10,6 +10,7 @@ from threading import RLock
 from dpsql.accounting import Plan
 from dpsql.domain import Parameters, TableDomain
 from dpsql.engine.protocol import Engine
+from dpsql.errors import Error, InternalError
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy
 from dpsql.planning import outlook
@@ -45,20 +46,38 @@ class Session:
         return tuple(self._ledger.notices)
 
     def execute(self, text: str, parameters: Parameters = None) -> Result:
-        """Lower, refuse or ask, combine, post-process; charged as the result's answers say."""
+        """Lower, refuse or ask, combine, post-process; charged as the result's answers say.
+
+        Raises ``dpsql.errors`` only, each with what the statement had ``charged`` before.
+        """
         with self._lock:
-            self._asker.catch_up()
+            before = self._asker.paid.units
+            try:
+                return self._execute(text, parameters)
+            except Error as error:
+                error.after_charge(self._charged_since(before))
+                raise
+            except Exception:  # noqa: BLE001 - whatever it is, its text and context may hold what is private
+                failure = InternalError("dpsql failed in a way that it does not know")
+            failure.after_charge(self._charged_since(before))
+            raise failure
+
+    def _charged_since(self, before: int) -> float:
+        return self._plan.as_epsilon(self._asker.paid.units - before)
+
+    def _execute(self, text: str, parameters: Parameters) -> Result:
+        self._asker.catch_up()
+        statement = self._lower(text, parameters)
+        charged = 0.0
+        if statement.awaited:
+            charged = sum(self._asker.release_keys(*column) for column in statement.awaited)
             statement = self._lower(text, parameters)
-            charged = 0.0
-            if statement.awaited:
-                charged = sum(self._asker.release_keys(*column) for column in statement.awaited)
-                statement = self._lower(text, parameters)
-            answers = self._asker.ask(queries_of(statement))
-            if charged > 0 and answers:
-                first = next(iter(answers))
-                answers[first] = replace(answers[first], charged=answers[first].charged + charged)
-            notes = self._notes(statement) if statement.grouped else ()
-            return result(statement, answers, self._public, notes)
+        answers = self._asker.ask(queries_of(statement))
+        if charged > 0 and answers:
+            first = next(iter(answers))
+            answers[first] = replace(answers[first], charged=answers[first].charged + charged)
+        notes = self._notes(statement) if statement.grouped else ()
+        return result(statement, answers, self._public, notes)
 
     def explain(self, text: str, parameters: Parameters = None) -> Explanation:
         """The statement's public plan; charges nothing, touches no data."""
