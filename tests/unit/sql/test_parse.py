@@ -82,3 +82,9 @@ def test_joins_that_wait_for_a_condition_are_few(join: str) -> None:
 @pytest.mark.parametrize("join", ["JOIN b ON TRUE", "JOIN b USING (c)", "CROSS JOIN b", "NATURAL JOIN b", ", b"])
 def test_joins_with_conditions_may_be_many(join: str) -> None:
     assert parse("SELECT 1 FROM a " + f"{join} " * 60)
+
+
+@pytest.mark.parametrize("text", ["SELECT COUNT(->) FROM people", "SELECT-> age FROM people", "SELECT a WHERE ! ->"])
+def test_an_operator_without_an_operand_is_a_syntax_error(text: str) -> None:
+    with pytest.raises(SqlSyntaxError, match="syntax error"):
+        parse(text)
