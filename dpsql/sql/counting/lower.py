@@ -54,12 +54,9 @@ class Lowering:
         parts: Sequence[Summand],
         keys: KeyLookup,
     ) -> None:
-        self._text = text
-        self._table = table
-        self._evaluator = evaluator
-        self._cache = cache
-        self._condition = tuple(condition)
-        self._groups = tuple(groups)
+        self._text, self._table = text, table
+        self._evaluator, self._cache = evaluator, cache
+        self._condition, self._groups = tuple(condition), tuple(groups)
         candidates = self._listed(parts)
         self._grids = Grids(table, candidates)
         self._codes: dict[int, Codes] = {}
