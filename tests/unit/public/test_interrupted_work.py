@@ -41,7 +41,8 @@ def is_interrupted(work: Callable[[], Any], line: int) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_work_that_was_interrupted_at_any_line_leaves_nothing_in_the_way() -> None:
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
+def test_work_that_was_interrupted_at_any_line_leaves_nothing_in_the_way(every: int) -> None:
     lines, going = 0, True
     while going:
         public = DuckDbPublicSql(lambda _: NAMES)
@@ -53,7 +54,7 @@ def test_work_that_was_interrupted_at_any_line_leaves_nothing_in_the_way() -> No
             return found.to_pylist(), public.truth([GridColumn("c", "BIGINT", (1, 2))], ["c > 1"])[0].tolist()
 
         going = is_interrupted(work, lines)
-        lines += 1
+        lines += every
         assert [work(), work()] == [([{"name": "one", "a": 7}], [0, 1])] * 2, lines
         public.close()
     assert lines > 50
