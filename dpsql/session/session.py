@@ -6,6 +6,7 @@ Whoever reads one file of the package should read ``Session.execute``: each of i
 from collections.abc import Callable
 from dataclasses import replace
 from threading import RLock
+from typing import TypeVar
 
 from dpsql.accounting import Plan
 from dpsql.domain import Parameters, TableDomain
@@ -22,6 +23,8 @@ from dpsql.session.results import queries_of, result
 from dpsql.sql import FrontEnd
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Statement
+
+T = TypeVar("T")
 
 
 class Session:
@@ -50,10 +53,14 @@ class Session:
 
         Raises ``dpsql.errors`` only, each with what the statement had ``charged`` before.
         """
+        return self._guarded(lambda: self._execute(text, parameters))
+
+    def _guarded(self, work: Callable[[], T]) -> T:
+        """What ``work`` returns; only errors of dpsql leave, each with what had been paid when it was raised."""
         with self._lock:
             before = self._asker.paid.units
             try:
-                return self._execute(text, parameters)
+                return work()
             except Error as error:
                 error.after_charge(self._charged_since(before))
                 raise
@@ -81,10 +88,12 @@ class Session:
 
     def explain(self, text: str, parameters: Parameters = None) -> Explanation:
         """The statement's public plan; charges nothing, touches no data."""
-        with self._lock:
-            self._asker.catch_up()
-            statement = self._lower(text, parameters)
-            return explanation(statement, queries_of(statement), self._asker)
+        return self._guarded(lambda: self._explain(text, parameters))
+
+    def _explain(self, text: str, parameters: Parameters) -> Explanation:
+        self._asker.catch_up()
+        statement = self._lower(text, parameters)
+        return explanation(statement, queries_of(statement), self._asker)
 
     def budget(self) -> Budget:
         """What has been spent, over all processes that share the ledger."""

@@ -48,3 +48,15 @@ def test_a_foreign_exception_becomes_an_internal_error_without_its_text(
     assert caught.value.charged >= 0.0
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
     assert "4711" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_foreign_exception_of_an_explanation_does_not_leave_either(
+    con: dpsql.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        raise ValueError("4711")
+
+    monkeypatch.setattr("dpsql.session.session.explanation", fails)
+    with pytest.raises(dpsql.InternalError) as caught:
+        con.explain("SELECT COUNT(*) FROM people")
+    assert (caught.value.charged, caught.value.__context__) == (0.0, None)
