@@ -11,6 +11,7 @@ from dpsql.first.payload import ROW_COUNT, encode_measurement
 from dpsql.first.touch import Columns, FirstTouch
 from dpsql.first.turns import Step, Turns
 from dpsql.hypothesis import Measurement
+from dpsql.ledger import interrupts_held
 from dpsql.planning import TablePlan
 
 NO_COLUMNS: Columns = ()
@@ -85,13 +86,14 @@ def _measure(touch: RowCount, bench: Bench, turns: Turns) -> float:
     """One reservation and its release; what was charged, 0.0 when another session was faster."""
     name, share = touch.table, touch.share
     rows = bench.engine.contingency(name, ())  # an engine that fails charges nothing
-    reservation = turns.reserve_first(share.units, {"purpose": touch.purpose, "table": name}, touch.opened_before)
-    if reservation is None:
-        return 0.0
-    with bench.ledger.drawing(reservation):
-        measurement = bench.measured(rows, share.sigma, name)
-        bench.ledger.release(reservation, encode_measurement(ROW_COUNT, measurement))
-        bench.paid.units += share.units
+    with interrupts_held():
+        reservation = turns.reserve_first(share.units, {"purpose": touch.purpose, "table": name}, touch.opened_before)
+        if reservation is None:
+            return 0.0
+        with bench.ledger.drawing(reservation):
+            measurement = bench.measured(rows, share.sigma, name)
+            bench.ledger.release(reservation, encode_measurement(ROW_COUNT, measurement))
+            bench.paid.units += share.units
     turns.follow()
     return bench.plan.as_epsilon(share.units)
 

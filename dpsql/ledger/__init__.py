@@ -5,6 +5,7 @@ shown.
 """
 
 from dpsql.ledger.event import Event, Kind, Payload, Totals
+from dpsql.ledger.interrupts import interrupts_held
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.protocol import Ledger
 from dpsql.ledger.registry import Registry, default_state_directory, state_directory
@@ -21,6 +22,7 @@ __all__ = [
     "SqliteLedger",
     "Totals",
     "default_state_directory",
+    "interrupts_held",
     "state_directory",
     "stored_header",
 ]

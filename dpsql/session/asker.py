@@ -25,11 +25,12 @@ from dpsql.first import (
     measure_strings,
 )
 from dpsql.hypothesis import Measurement, TableModel
-from dpsql.ledger.protocol import Ledger
+from dpsql.ledger import Ledger, interrupts_held
 from dpsql.mechanism import Entropy, public_row_count, two_sided
 from dpsql.memo import Memo
 from dpsql.planning import Basis, Shares, plan_tables
 from dpsql.policy import Policy
+from dpsql.private import Private
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import from_measurement, from_model, rounded_together, untested, with_charge
@@ -255,8 +256,10 @@ class Asker:
                 self._check_untested()
                 break
             self._hard_round.note(model, query)
-            if self._is_hard(state, query, estimate, reservation):
-                return self._measure(state, model, query, queries, reservation, charged)
+            value = self._hard_round.counts(query).map(query.floor)
+            with interrupts_held():
+                if self._is_hard(state, query, value, estimate, reservation):
+                    return self._measure(state, model, query, queries, reservation, charged)
             passed += 1
         tested = [
             from_model(estimate, state.error_bar(query), state.certificate(query))
@@ -294,18 +297,17 @@ class Asker:
 
     # --- a hard round ------------------------------------------------------------------------------------------
 
-    def _is_hard(self, state: TableState, query: LinearQuery, estimate: int, reservation: int) -> bool:
+    def _is_hard(self, state: TableState, query: LinearQuery, value: Private[int], estimate: int, number: int) -> bool:
         """The test, its hard outcome durable before anything else happens."""
-        value = self._hard_round.counts(query).map(query.floor)
         self._reservation = None  # an interrupt may lose a hard outcome: then nothing is tested under it again
-        with self._ledger.drawing(reservation):
+        with self._ledger.drawing(number):
             outcome = two_sided(value, estimate, state.plan.theta, state.test, self._bench.entropy)
             hard = outcome.hard
             if hard:
                 record = {"query": query.digest, "table": query.table, "estimate": estimate, "side": outcome.value}
-                self._ledger.hard(reservation, record)
+                self._ledger.hard(number, record)
         if not hard:
-            self._reservation = reservation
+            self._reservation = number
         return hard
 
     def _measure(

@@ -9,6 +9,7 @@ from dpsql.errors import InternalError
 from dpsql.first import Bench, Turns
 from dpsql.first.payload import CONTINGENCY, encode_measurement
 from dpsql.hypothesis import Measurement
+from dpsql.ledger import interrupts_held
 from dpsql.planning.measured_axes import own_axes
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
@@ -30,19 +31,20 @@ def release_own(
         q.check_sensitivity()
     axes = own_axes(queries)
     counts = bench.counted(table, axes)  # an engine that fails charges nothing
-    reservation = turns.reserve_beside(share.units, {"purpose": PURPOSE, "table": table, "burn": share.units})
-    if reservation is None:
-        return None
-    turns.follow()
-    if all(state.measured(q) is not None for q in queries):
-        ledger.free(reservation)
-        return None
-    with ledger.drawing(reservation):
-        measurement = bench.measured(counts, share.sigma, table, axes)
-        answers = with_charge(_answers(measurement, queries), charged + bench.plan.as_epsilon(share.units))
-        payload = encode_measurement(CONTINGENCY, measurement)
-        ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
-        bench.paid.units += share.units
+    with interrupts_held():
+        reservation = turns.reserve_beside(share.units, {"purpose": PURPOSE, "table": table, "burn": share.units})
+        if reservation is None:
+            return None
+        turns.follow()
+        if all(state.measured(q) is not None for q in queries):
+            ledger.free(reservation)
+            return None
+        with ledger.drawing(reservation):
+            measurement = bench.measured(counts, share.sigma, table, axes)
+            answers = with_charge(_answers(measurement, queries), charged + bench.plan.as_epsilon(share.units))
+            payload = encode_measurement(CONTINGENCY, measurement)
+            ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
+            bench.paid.units += share.units
     turns.follow()
     return answers
 

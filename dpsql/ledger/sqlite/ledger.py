@@ -19,6 +19,7 @@ from dpsql.errors import LedgerError
 from dpsql.ledger.answer_text import encode, encode_answers
 from dpsql.ledger.balance import Balance, Reservation, already_hard, burn_of, checked_cost, tests_of
 from dpsql.ledger.event import Event, Payload, Totals
+from dpsql.ledger.interrupts import interrupts_held
 from dpsql.ledger.other_rules import Others
 from dpsql.ledger.registry import Registry
 from dpsql.ledger.sqlite.answer_store import AnswerStore
@@ -35,13 +36,11 @@ T = TypeVar("T")
 class SqliteLedger:
     """``Ledger`` in a file; open it with ``SqliteLedger.open``. All it holds is public. Thread-safe.
 
-    Errors are ``LedgerError``. After a failed append, or when the file is found altered, the ledger is *poisoned*: it
-    refuses everything until it is opened anew. A reservation that waited in vain for another process's lock has
-    appended nothing and may be tried again.
+    Errors are ``LedgerError``. After a failed append, or when the file is found altered, the ledger is *poisoned* until
+    it is opened anew. A reservation that waited in vain for another process's lock may be tried again.
 
     ``with ledger.drawing(reservation):`` goes around the coins of a test or measurement: left by an exception, the
-    reservation can no longer be freed, not even by ``close``. A ledger does not survive ``fork``: the child opens it
-    again.
+    reservation can no longer be freed, not even by ``close``. After ``fork`` the child opens the ledger again.
     """
 
     def __init__(self, opening: Opening) -> None:
@@ -332,6 +331,7 @@ class SqliteLedger:
         self._poison = failure
         self._holder.drop(settled=False)
 
+    @interrupts_held()
     def _append(self, step: str, action: Callable[[Batch], T]) -> T:
         """One durable transaction: lock, catch up, recover, act, append, sync."""
         begun = committing = False
