@@ -46,7 +46,7 @@ from dpsql.interface.dbapi.types import (
 )
 from dpsql.policy import Policy
 from dpsql.policy_file import dump_policy, load_policy
-from dpsql.result import Answer, Budget, Explanation, Result
+from dpsql.result import Answer, Budget, Explanation, Note, Result
 
 __version__ = _version("dpsql")
 
@@ -74,6 +74,7 @@ __all__ = [
     "InternalError",
     "LedgerError",
     "NotSupportedError",
+    "Note",
     "OperationalError",
     "Policy",
     "PolicyError",

@@ -25,6 +25,7 @@ from dpsql.domain.parameters import Parameters
 from dpsql.domain.prefix import LONGEST_PREFIX, Prefix
 from dpsql.domain.row_count import row_count_obstacle
 from dpsql.domain.table import RowCount, TableDomain
+from dpsql.domain.undeclared import Fate, undeclared_become
 
 __all__ = [
     "EXACT_BELOW",
@@ -34,6 +35,7 @@ __all__ = [
     "ColumnDomain",
     "DateDomain",
     "DateUnit",
+    "Fate",
     "FiniteDomain",
     "IntegerDomain",
     "NumberDomain",
@@ -48,4 +50,5 @@ __all__ = [
     "code_of",
     "row_count_obstacle",
     "truncate",
+    "undeclared_become",
 ]

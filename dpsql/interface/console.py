@@ -14,6 +14,7 @@ import click
 
 from dpsql.errors import BudgetExhausted, Error
 from dpsql.interface.render.style import Style, escape
+from dpsql.result import Note
 
 OK, QUERY_ERROR, USAGE, EXHAUSTED, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes of every command."""
@@ -63,6 +64,11 @@ class Console:
         """What there is to know about how a session was opened."""
         for text in texts:
             self._say(f"{self.err.yellow('notice:')} {escape(text)}")
+
+    def notes(self, notes: Iterable[Note]) -> None:
+        """Notes on a result whose format has no place for them."""
+        for note in notes:
+            self._say(f"{self.err.cyan('note:')} {escape(note.text)}")
 
     def error(self, error: Error, where: str = "") -> None:
         """``error: ...`` and ``hint: ...``; messages may quote what the analyst typed, so they are escaped."""

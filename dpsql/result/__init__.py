@@ -7,6 +7,7 @@ private value.
 from dpsql.result.answer import EXACT_ZERO, Answer, ErrorKind, Source
 from dpsql.result.budget import Budget, TableOutlook
 from dpsql.result.explanation import Explanation, QueryPlan
+from dpsql.result.note import Note, NoteKind, table_notes
 from dpsql.result.table import Result
 
 __all__ = [
@@ -15,8 +16,11 @@ __all__ = [
     "Budget",
     "ErrorKind",
     "Explanation",
+    "Note",
+    "NoteKind",
     "QueryPlan",
     "Result",
     "Source",
     "TableOutlook",
+    "table_notes",
 ]

@@ -6,6 +6,8 @@ its own keeps it apart from released numbers.
 
 from dataclasses import dataclass
 
+from dpsql.result.note import Note
+
 
 @dataclass(frozen=True)
 class QueryPlan:
@@ -33,12 +35,13 @@ class Explanation:
     """``plans`` in asking order; ``outer`` the SQL over released tables (None: no outer SQL).
 
     ``worst_charge``, ``remaining``: epsilon. ``statements_left``: how many such statements the remaining budget pays in
-    the worst case, first measurements aside (None: any number, they are free; 0: not even this one).
+    the worst case, first measurements aside (None: any number, they are free; 0: not even this one). ``notes``: how
+    it is answered, then those that its result will have.
     """
 
     plans: tuple[QueryPlan, ...]
     outer: str | None
     worst_charge: float
     remaining: float
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     statements_left: int | None = None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from dpsql.result.answer import Answer
+from dpsql.result.note import Note
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class Result:
     types: tuple[str, ...]
     column_answers: Mapping[int, tuple[Answer, ...]] = field(default_factory=dict)
     block_answers: tuple[Answer, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

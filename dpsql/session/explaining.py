@@ -10,8 +10,9 @@ from dpsql.confidence import error_bound
 from dpsql.planning import outlook
 from dpsql.planning.measured_axes import own_sd
 from dpsql.query import LinearQuery
-from dpsql.result import Explanation, QueryPlan
+from dpsql.result import Explanation, Note, QueryPlan
 from dpsql.session.asker import Asker
+from dpsql.session.notes import statement_notes
 from dpsql.session.route import Known, Measured, Modelled, OwnRelease, Route, Tested, Untested
 from dpsql.session.table_state import TableState
 from dpsql.sql.statement import Statement
@@ -41,14 +42,14 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
     first_charges = {
         name: asker.plan.as_epsilon(asker.states[name].touches.first_units(asked[name], texts[name])) for name in tables
     }
-    notes = [f"{name} is answered by: {outlook(s.plan, s.forecast()).strategy}" for name, s in _states(asker, tables)]
-    notes += [
+    plan = [f"{name} is answered by: {outlook(s.plan, s.forecast()).strategy}" for name, s in _states(asker, tables)]
+    plan += [
         f"the first question to {name} also measures {_first(state, asked[name], texts[name])}: "
         f"{_share(first_charges[name])}"
         for name, state in _states(asker, tables)
         if first_charges[name] > 0
     ]
-    notes += [
+    plan += [
         f"the groups by {column} are its frequent strings, once they are measured" for _, column in statement.awaited
     ]
     worst = sum(p.worst_charge for p in plans) + sum(first_charges.values())
@@ -56,9 +57,10 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
     times = left // needed if any(p.worst_charge > 0 for p in plans) else None
     if asker.policy.mechanism.when_spent == "refuse" and needed > left:
         times = 0
-        notes.append(f"refused as things are: it may need {needed} {asker.payment.name}s, {left} are left")
+        plan.append(f"refused as things are: it may need {needed} {asker.payment.name}s, {left} are left")
     outer = None if statement.direct is not None else statement.outer_sql
-    return Explanation(tuple(plans), outer, worst, asker.remaining_epsilon(), tuple(notes), times)
+    notes = (*(Note("plan", text) for text in plan), *statement_notes(statement, asker))
+    return Explanation(tuple(plans), outer, worst, asker.remaining_epsilon(), notes, times)
 
 
 def _states(asker: Asker, tables: Iterable[str]) -> list[tuple[str, TableState]]:

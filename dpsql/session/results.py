@@ -12,7 +12,7 @@ from dpsql.dialect.types import released_type, type_name
 from dpsql.domain import Value
 from dpsql.postprocess import combine, divide, released_array, released_table
 from dpsql.query import LinearQuery
-from dpsql.result import Answer, Result
+from dpsql.result import Answer, Note, Result
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Block, DirectColumn, Statement
 
@@ -21,7 +21,7 @@ Columns = list[tuple[Answer, ...]]
 
 
 def result(
-    statement: Statement, answers: Mapping[str, Answer], public: PublicSql, notes: tuple[str, ...] = ()
+    statement: Statement, answers: Mapping[str, Answer], public: PublicSql, notes: tuple[Note, ...] = ()
 ) -> Result:
     """What the analyst sees: ``answers`` by query key, combined and taken through the outer statement."""
     unshown = dict(answers)
@@ -68,7 +68,7 @@ def _answered(block: Block, unshown: dict[str, Answer]) -> Columns:
 
 
 def _through_outer(
-    statement: Statement, blocks: Sequence[Columns], public: PublicSql, notes: tuple[str, ...]
+    statement: Statement, blocks: Sequence[Columns], public: PublicSql, notes: tuple[Note, ...]
 ) -> Result:
     """The outer statement over the released tables; answers are lined up with its rows where they can be."""
     tables = {
@@ -98,7 +98,7 @@ def _once(answers: list[Answer], row: int) -> Answer:
     return answer
 
 
-def _direct(direct: Sequence[DirectColumn], block: Block, columns: Columns, notes: tuple[str, ...]) -> Result:
+def _direct(direct: Sequence[DirectColumn], block: Block, columns: Columns, notes: tuple[Note, ...]) -> Result:
     """The fast path: the block's rows are the result."""
     released: dict[str, tuple[Answer, ...]] = {}
     kinds: dict[str, str] = dict(zip(block.group_columns, block.group_types, strict=True))

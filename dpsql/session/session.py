@@ -19,6 +19,7 @@ from dpsql.policy import Policy
 from dpsql.result import Budget, Explanation, Result
 from dpsql.session.asker import Asker
 from dpsql.session.explaining import explanation
+from dpsql.session.notes import statement_notes
 from dpsql.session.results import queries_of, result
 from dpsql.sql import FrontEnd
 from dpsql.sql.public_sql import PublicSql
@@ -83,8 +84,7 @@ class Session:
         if charged > 0 and answers:
             first = next(iter(answers))
             answers[first] = replace(answers[first], charged=answers[first].charged + charged)
-        notes = self._notes(statement) if statement.grouped else ()
-        return result(statement, answers, self._public, notes)
+        return result(statement, answers, self._public, statement_notes(statement, self._asker))
 
     def explain(self, text: str, parameters: Parameters = None) -> Explanation:
         """The statement's public plan; charges nothing, touches no data."""
@@ -144,13 +144,3 @@ class Session:
 
     def _lower(self, text: str, parameters: Parameters) -> Statement:
         return self._front_end.lower(text, parameters, keys=self._asker if self._asker.selects_keys else None)
-
-    def _notes(self, statement: Statement) -> tuple[str, ...]:
-        """What a reader of groups by strings must know."""
-        found = [(column, self._asker.keys(table, column)) for table, column in statement.grouped]
-        return tuple(
-            [
-                f"only the frequent strings of {column} that were released are groups ({len(keys or ()):,} of them)"
-                for column, keys in found
-            ]
-        )

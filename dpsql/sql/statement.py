@@ -6,12 +6,12 @@ statement.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
 from dpsql.dialect.types import released_type
-from dpsql.domain import Value
+from dpsql.domain import FiniteDomain, Value
 from dpsql.query import Form
 
 AggregateType = Literal["BIGINT", "DOUBLE"]
@@ -78,6 +78,18 @@ class DirectColumn:
     source: str
 
 
+class Remark(NamedTuple):
+    """What is asked beyond declared values: strings that are not declared, conditions beyond a range, as written.
+
+    With nothing ``asked`` it is NULL, which stands for undeclared values too; ``grouped``: where it is a group.
+    """
+
+    table: str
+    column: FiniteDomain
+    asked: tuple[str, ...] = ()
+    grouped: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Statement:
     """A lowered statement.
@@ -89,7 +101,8 @@ class Statement:
     further output column, the aggregate column of the first block that it shows unchanged (``None``: anything else).
     A statement without blocks is public. ``awaited`` lists the (table, text column) pairs, declared or derived, whose
     keys are the groups of a block and are not released yet: such a block has no groups, and the statement is to be
-    lowered again once they are. ``grouped`` lists all such pairs, released or not.
+    lowered again once they are. ``grouped`` lists all such pairs, released or not. ``remarks``: what it asks beyond the
+    declared values of columns.
     """
 
     text: str
@@ -101,3 +114,4 @@ class Statement:
     public_tables: tuple[str, ...] = ()
     awaited: tuple[tuple[str, str], ...] = ()
     grouped: tuple[tuple[str, str], ...] = ()
+    remarks: tuple[Remark, ...] = ()

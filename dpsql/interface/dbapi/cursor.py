@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import pyarrow as pa
 
+from dpsql import errors
 from dpsql.domain import Parameters
 from dpsql.errors import DataError, InterfaceError, ProgrammingError
 from dpsql.interface.dbapi.session_view import SessionView
-from dpsql.result import Answer, Explanation, Result
+from dpsql.result import Answer, Explanation, Note, Result
 
 if TYPE_CHECKING:
     import pandas
@@ -114,6 +115,17 @@ class Cursor:
     def answers(self) -> tuple[Answer, ...]:
         """One entry per released number, in row order: value, error, interval, source, certified, charged."""
         return self.result.answers
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader of the numbers must know, one sentence each: caps, undeclared values, released groups."""
+        return self.result.notes
+
+    @property
+    def messages(self) -> list[tuple[type[errors.Warning], errors.Warning]]:
+        """PEP 249's optional list of (class, value): the notes of the executed statement; empty before one."""
+        notes = () if self._executed is None else self._executed.result.notes
+        return [(errors.Warning, errors.Warning(note.text)) for note in notes]
 
     @property
     def result(self) -> Result:

@@ -9,5 +9,7 @@ from dpsql.interface.render.style import Style
 
 Format = Literal["table", "csv", "json", "jsonl", "parquet", "markdown"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+WITH_NOTES: tuple[Format, ...] = ("table", "markdown")
+"""Formats that people read: notes stand in the text. Those of other formats go beside it."""
 
-__all__ = ["FORMATS", "Format", "Style"]
+__all__ = ["FORMATS", "WITH_NOTES", "Format", "Style"]

@@ -41,7 +41,7 @@ def render_explanation(explanation: Explanation, style: Style) -> list[str]:
         lines += ["", *(f"{style.bold(name)}  {text}" for name, text in _charge(explanation))]
     if any(p.foreseen for p in explanation.plans):
         lines.append(f"{style.bold('error')}   foreseen from the plan's noise; the answer will come with its own")
-    lines += [f"{style.bold('note')}    {escape(n)}" for n in explanation.notes]
+    lines += [f"{style.bold('note')}    {escape(n.text)}" for n in explanation.notes]
     lines.append(style.dim("planned from the policy and from released numbers; no row was read, nothing was charged"))
     return lines
 

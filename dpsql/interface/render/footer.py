@@ -29,7 +29,7 @@ def footer(
             kinds.setdefault((name, answer.source, answer.error_kind, answer.certified), []).append(answer)
     for (name, *_), alike in kinds.items():
         lines.append(f"{name}{_label(alike, len(answers))}: {bounds(alike, style)}")
-    lines += [escape(note) for note in result.notes]
+    lines += [f"note: {escape(note.text)}" for note in result.notes]
     if exact:
         lines.append(f"{exact:,} public, exact: no row of the table can change {'it' if exact == 1 else 'them'}")
     if answers or charged:

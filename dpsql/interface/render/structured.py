@@ -103,15 +103,19 @@ def render_csv(result: Result, *, escaped: bool = False) -> str:
 
 
 def render_markdown(result: Result) -> str:
-    """A pipe table; cells are escaped, numbers are aligned right."""
+    """A pipe table, then a paragraph for each note; cells are escaped, numbers are aligned right."""
     names, columns = _flat(result)
     rules = ["---:" if _numeric(c) else "---" for c in columns]
     rows = [[_cell(n) for n in names], rules, *([_cell(plain(v)) for v in row] for row in zip(*columns, strict=True))]
-    return "".join("| " + " | ".join(row) + " |\n" for row in rows)
+    table = "".join("| " + " | ".join(row) + " |\n" for row in rows)
+    return table + "".join(f"\n{_cell(f'note: {note.text}')}\n" for note in result.notes)
 
 
 def parquet_table(result: Result) -> pa.Table:
-    """The result with the fields of each released number appended, as ``NAME_error``, ``NAME_low`` and so on."""
+    """The result with the fields of each released number appended, as ``NAME_error``, ``NAME_low`` and so on.
+
+    Its notes are a JSON list in the schema's metadata, under ``dpsql.notes``.
+    """
     names = list(result.names)
     columns: list[Any] = list(result.table.columns)
     for i, answers in sorted(result.column_answers.items()):
@@ -119,7 +123,10 @@ def parquet_table(result: Result) -> pa.Table:
         for name, arrow_type in _FIELDS.items():
             names.append(f"{result.names[i]}_{name}")
             columns.append(pa.array([f[name] for f in fields], arrow_type))
-    return pa.table(columns, names=unique_names(names))
+    table = pa.table(columns, names=unique_names(names))
+    if not result.notes:
+        return table
+    return table.replace_schema_metadata({"dpsql.notes": to_json([note.text for note in result.notes])})
 
 
 def render_parquet(result: Result) -> bytes:

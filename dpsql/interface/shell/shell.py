@@ -10,7 +10,7 @@ from dpsql.errors import Error, OperationalError, ProgrammingError
 from dpsql.interface.asked import ask
 from dpsql.interface.console import OK, Console, exit_code
 from dpsql.interface.dbapi.session_view import SessionView
-from dpsql.interface.render import FORMATS, Format
+from dpsql.interface.render import FORMATS, WITH_NOTES, Format
 from dpsql.interface.render.budget import render_budget
 from dpsql.interface.render.explanation import render_explanation
 from dpsql.interface.render.footer import duration
@@ -76,6 +76,8 @@ class Shell:
                 asked.result, self._format, style, budget=asked.budget, seconds=seconds, charged=asked.charged
             )
         )
+        if self._format not in WITH_NOTES:
+            self.console.notes(asked.result.notes)
         if self._format == "table":
             self.console.lines([""])
         elif seconds is not None:

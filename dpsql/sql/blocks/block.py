@@ -19,8 +19,9 @@ from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.lower import Answer, Lowering
 from dpsql.sql.expressions.bind import Binder, Lookup, unwrap
 from dpsql.sql.expressions.bound import Bound
-from dpsql.sql.expressions.names import Scope, check_usable
-from dpsql.sql.statement import Aggregate, Block, DirectColumn
+from dpsql.sql.expressions.names import Scope, check_usable, quoted
+from dpsql.sql.expressions.remarks import null_remark
+from dpsql.sql.statement import Aggregate, Block, DirectColumn, Remark
 from dpsql.sql.text.limits import LARGEST_BIGINT
 from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import place, refusal
@@ -135,6 +136,11 @@ class BlockLowering:
         self._measured: dict[str, int] = {}
         self._intervals = False
 
+    @property
+    def remarks(self) -> list[Remark]:
+        """What the block asks beyond declared values."""
+        return self._binder.remarks
+
     def lower(self) -> Lowered:
         """The block; afterwards the SELECT reads the released table (see ``finish`` for direct ones)."""
         select = self.select
@@ -232,6 +238,9 @@ class BlockLowering:
 
     def _add_group(self, node: exp.Expr) -> None:
         bound = self._binder.bind(unwrap(node))
+        remark = null_remark(self.scope.table, bound, grouped=True)
+        if remark is not None:
+            self._binder.remarks.append(remark)
         if bound.sql not in self._group_sql:
             self._group_sql[bound.sql] = len(self._groups)
             self._groups.append(bound)
@@ -275,12 +284,16 @@ class BlockLowering:
         """The group column that ``node`` is, if it is one."""
         if not self._groups:
             return None
+        before = len(self._binder.remarks)
         try:
             bound = self._binder.bind(unwrap(node))
         except Error:
             if isinstance(node, exp.Column) and node.name.lower() not in self._aliases:
                 raise
             return None
+        finally:  # of what is compared after counting, only groups are columns for certain
+            new = self._binder.remarks[before:]
+            self._binder.remarks[before:] = [r for r in new if quoted(r.column.name) in self._group_sql]
         index = self._group_sql.get(bound.sql)
         return None if index is None else f"g{index}"
 

@@ -52,7 +52,8 @@ class Reader:
             raise walk.rows_refusal(tree, scope)
         blocks = tuple(walk.blocks)
         if walk.direct is not None:
-            direct = Statement(text, blocks, walk.direct, None, awaited=keys.awaited, grouped=tuple(keys.asked))
+            awaited, grouped, remarks = keys.awaited, tuple(keys.asked), tuple(walk.remarks)
+            direct = Statement(text, blocks, walk.direct, None, awaited=awaited, grouped=grouped, remarks=remarks)
             return Read(direct, tuple(walk.asked))
         check_outer(text, tree, [*(b.name for b in blocks), *(t.lower() for t in walk.public_tables)])
         row, outer_columns = number_rows(tree, blocks, walk.selects)
@@ -69,6 +70,7 @@ class Reader:
             public_tables,
             awaited=keys.awaited,
             grouped=tuple(keys.asked),
+            remarks=tuple(walk.remarks),
         )
         return Read(statement, tuple(walk.asked))
 

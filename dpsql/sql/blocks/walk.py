@@ -20,7 +20,7 @@ from dpsql.sql.expressions.bind import Binder, unwrap
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, check_usable, quoted, table_scope, unknown
 from dpsql.sql.public_sql import PublicSql
-from dpsql.sql.statement import Block, DirectColumn
+from dpsql.sql.statement import Block, DirectColumn, Remark
 from dpsql.sql.text.parameters import literal
 from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import refusal
@@ -50,6 +50,7 @@ class Walk:
     direct: tuple[DirectColumn, ...] | None = None
     selects: dict[int, str] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
 
     def query(self, node: exp.Expr, env: Environment) -> Scope | None:
         """Lowers every block inside ``node``. Rows of a private table come back as a scope, nothing else does."""
@@ -237,6 +238,7 @@ class Walk:
             self.keys,
         )
         lowered = lowering.lower()
+        self.remarks += lowering.remarks
         self.blocks[position] = lowered.block
         self.asked.append(lowered.asked)
         self.selects[id(node)] = name
@@ -282,6 +284,7 @@ class Walk:
                 name = to_sql(inner, normalize_functions="lower")
             wrapped = bound if bound.text or bound.literal or bound.sql == quoted(bound.sql[1:-1]) else _grouped(bound)
             names.setdefault(name.lower(), (name, wrapped))
+        self.remarks += binder.remarks
         base = scope.base and star_only
         return Scope(scope.table, scope.qualifier, names, condition, base, refused)
 

@@ -14,7 +14,10 @@ from dpsql.sql.expressions import number_predicates, string_predicates
 from dpsql.sql.expressions.bound import Bound, Outside, compose, conjunction, disjunction, negation
 from dpsql.sql.expressions.functions import SCALAR, function_refusal
 from dpsql.sql.expressions.names import Scope, unknown_column
+from dpsql.sql.expressions.node_refusals import node_refusal, plain
+from dpsql.sql.expressions.remarks import comparison_remark, null_remark, remark
 from dpsql.sql.expressions.types import type_name
+from dpsql.sql.statement import Remark
 from dpsql.sql.text.limits import MAX_LIST_ITEMS, MAX_TEXT_BYTES
 from dpsql.sql.text.position import refusal
 
@@ -88,9 +91,12 @@ def unwrap(node: exp.Expr) -> exp.Expr:
 
 
 class Binder:
-    """Binds expressions of one block. ``aliases`` are the select list's, tried after the columns."""
+    """Binds expressions of one block. ``aliases`` are the select list's, tried after the columns.
 
-    __slots__ = ("_lookup", "_open", "_substituted", "aliases", "scope", "text")
+    ``remarks``: what was asked beyond the declared values, in the order of binding.
+    """
+
+    __slots__ = ("_lookup", "_open", "_substituted", "aliases", "remarks", "scope", "text")
 
     def __init__(self, text: str, scope: Scope, aliases: Mapping[str, exp.Expr], lookup: Lookup) -> None:
         self.text = text
@@ -99,6 +105,7 @@ class Binder:
         self._lookup = lookup
         self._open: list[str] = []
         self._substituted = 0
+        self.remarks: list[Remark] = []
 
     def bind(self, node: exp.Expr) -> Bound:
         """The bound form of ``node``. Raises UnsupportedQuery or UnknownName at its position."""
@@ -135,15 +142,16 @@ class Binder:
 
     def refuse(self, node: exp.Expr) -> UnsupportedQuery:
         """The refusal of a node that has no handler."""
-        reason, hint = _REASONS.get(
-            type(node), (f"{_plain(node)} is not answered here", "docs/sql.md lists what is; simplify the expression")
-        )
-        return refusal(self.text, node, reason, hint)
+        return refusal(self.text, node, *node_refusal(node))
+
+    def _note(self, remark: Remark | None) -> None:
+        if remark is not None:
+            self.remarks.append(remark)
 
     def _only(self, node: exp.Expr, *known: str) -> None:
         for key, value in node.args.items():
             if value and key not in known:
-                raise refusal(self.text, node, f"{_plain(node)} with {key} is not answered", "write it in another way")
+                raise refusal(self.text, node, f"{plain(node)} with {key} is not answered", "write it in another way")
 
     def _operand(self, node: exp.Expr) -> Bound:
         if type(node) in LOGICAL:
@@ -220,6 +228,7 @@ class Binder:
         elif len(args) > 2:
             self._only(node, "this", "expression")
         sql = f"{left.sql} {symbol} {right.sql}"
+        self._note(comparison_remark(self.scope.table, symbol, left, right))
         if left.strings is not None or right.strings is not None:
             decided = string_predicates.comparison(self.text, node, sql, left, right)
             if decided is not None:
@@ -240,6 +249,8 @@ class Binder:
             raise self.refuse(node)
         word = "IS NOT" if node.args.get("negate") else "IS"
         sql = f"{left.sql} {word} {self.bind(right).sql}"
+        if isinstance(right, exp.Null):
+            self._note(null_remark(self.scope.table, left, grouped=False))
         decided = (
             string_predicates.null_test(sql, left, negated=word == "IS NOT") if isinstance(right, exp.Null) else None
         )
@@ -249,6 +260,7 @@ class Binder:
         self._only(node, "this", "low", "high")
         parts = [self._operand(node.args[k]) for k in ("this", "low", "high")]
         sql = f"{parts[0].sql} BETWEEN {parts[1].sql} AND {parts[2].sql}"
+        self._note(remark(self.scope.table, "BETWEEN", parts[0], parts[1:]))
         compared = number_predicates.listed("BETWEEN", parts[0].numeric, [p.number for p in parts[1:]])
         return compose(sql, parts) if compared is None else Bound(sql, parts[0].columns, compared=compared)
 
@@ -265,6 +277,7 @@ class Binder:
             return Bound("FALSE", left.columns, dict.fromkeys(left.outside, Outside.FALSE), left.candidates)
         listed = [self.bind(n) for n in items]
         sql = f"{left.sql} IN ({', '.join([b.sql for b in listed])})"
+        self._note(remark(self.scope.table, "IN", left, listed))
         decided = string_predicates.membership(self.text, node, sql, left, listed)
         if decided is None and left.numeric is not None:
             compared = number_predicates.listed("IN", left.numeric, [b.number for b in listed])
@@ -371,27 +384,3 @@ class Binder:
         exp.Anonymous: _function,
         exp.Subquery: _subquery,
     }
-
-
-def _plain(node: exp.Expr) -> str:
-    return type(node).__name__.upper()
-
-
-_REASONS: dict[type, tuple[str, str]] = {
-    exp.Exists: ("EXISTS over private rows is not answered", "use IN (SELECT ... FROM a public table)"),
-    exp.Window: (
-        "a window function cannot run over private rows",
-        "GROUP BY first: it runs on the released counts",
-    ),
-    exp.Tuple: ("a list in parentheses is not answered", "compare one by one, joined by AND"),
-    exp.Dot: ("a field of a struct is not answered", "name declared columns"),
-    exp.RawString: ("a string between dollar signs is not answered", "write it between single quotes"),
-    exp.ByteString: ("a string with escapes is not answered", "write it between single quotes, or as a parameter"),
-    exp.Star: ("* selects whole rows", "count rows: SELECT COUNT(*), with GROUP BY for a breakdown"),
-    exp.Filter: ("an aggregate cannot stand inside this expression", "aggregate in the SELECT list"),
-    exp.Lambda: ("lambda functions are not answered", "write the condition with AND, OR and CASE"),
-    exp.Collate: ("COLLATE is not answered", "compare with lower(...) on declared categories"),
-    exp.CurrentDate: ("the current date depends on the clock", "write the date as a literal or a parameter"),
-    exp.CurrentTimestamp: ("the current time depends on the clock", "write the time as a literal or a parameter"),
-    exp.CurrentTime: ("the current time depends on the clock", "write the time as a literal or a parameter"),
-}

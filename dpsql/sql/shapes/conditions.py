@@ -20,6 +20,7 @@ from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope
 from dpsql.sql.shapes.cut import Given
+from dpsql.sql.statement import Remark
 from dpsql.sql.text.limits import MAX_LIST_ITEMS, check_text
 from dpsql.sql.text.parse import parse
 
@@ -45,6 +46,7 @@ class Condition(NamedTuple):
     position: int = 0
     weights: Weights | None = None
     factors: tuple[Factor, ...] | None = None
+    remarks: tuple[Remark, ...] = ()
 
 
 class _Shape(NamedTuple):
@@ -78,14 +80,17 @@ class Conditions:
                     place.args["this"] = value
                 else:
                     place.set("expressions", [exp.Literal(this=v, is_string=kind == "S") for v in value])
+            binder = Binder("", scope, {}, _no_lookup)
             try:
-                bounds = tuple(Binder("", scope, {}, _no_lookup).conjuncts(shape.tree))
+                bounds = tuple(binder.conjuncts(shape.tree))
             except Error:
                 return None
         for bound in bounds:
             if not bound.columns:  # WHERE 1 = 2 publicly shows no row: that is seen in the whole tree
                 return None
         condition = _decided(scope.table, bounds)
+        if binder.remarks:
+            condition = condition._replace(remarks=tuple(binder.remarks))
         size = 0 if condition.weights is None else condition.weights.size
         return self._known.put(key, condition, size + 64)
 

@@ -4,6 +4,7 @@ A frame is one SELECT on one private table without queries inside; the rest of i
 the names of its columns, what it asks of the rows, the statement over the released table.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -14,7 +15,7 @@ from dpsql.sql.blocks.block import Asked
 from dpsql.sql.blocks.reading import Reader
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.expressions.names import Scope, quoted
-from dpsql.sql.statement import Block, Statement
+from dpsql.sql.statement import Block, Remark, Statement
 from dpsql.sql.text.limits import check_text
 from dpsql.sql.text.parse import parse
 
@@ -37,16 +38,19 @@ class Frame:
     counts: bool
     group: FiniteDomain | None
 
-    def around(self, text: str, block: Block) -> Statement | None:
-        """The statement of a text whose block was lowered; ``None`` if the types of its columns are others."""
-        known = self.statement.blocks[0]
+    def around(self, text: str, block: Block, remarks: Sequence[Remark] = ()) -> Statement | None:
+        """The statement of a text whose block was lowered; ``None`` if the types of its columns are others.
+
+        ``remarks``: those on its condition.
+        """
+        known, remarked = self.statement.blocks[0], (*self.statement.remarks, *remarks)
         if self.statement.outer_sql is None:
-            return Statement(text, (block,), self.statement.direct, None)
+            return Statement(text, (block,), self.statement.direct, None, remarks=remarked)
         if [a.sql_type for a in known.aggregates] != [a.sql_type for a in block.aggregates]:
             return None
         if known.group_types != block.group_types:
             return None
-        return replace(self.statement, text=text, blocks=(block,))
+        return replace(self.statement, text=text, blocks=(block,), remarks=remarked)
 
 
 def read_frame(head: str, tail: str, reader: Reader) -> Frame | None:

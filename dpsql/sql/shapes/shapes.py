@@ -58,7 +58,8 @@ class Shapes:
         if conditions is None:
             return None
         block = self._block(text, frame, conditions)
-        return None if block is None else frame.around(text, block)
+        remarks = [r for c in conditions for r in c.remarks]
+        return None if block is None else frame.around(text, block, remarks)
 
     def _with_literals(self, frame: Frame, conjuncts: Sequence[str]) -> list[Condition] | None:
         out = []

@@ -34,7 +34,7 @@ from dpsql.interface.render.structured import (
 )
 from dpsql.interface.render.style import PLAIN, Style, escape, shorten, width
 from dpsql.interface.render.table import render_table
-from dpsql.result import EXACT_ZERO, Answer, Budget, Explanation, QueryPlan, Result, TableOutlook
+from dpsql.result import EXACT_ZERO, Answer, Budget, Explanation, Note, QueryPlan, Result, TableOutlook
 
 BUDGET = Budget(
     1.0,
@@ -275,7 +275,7 @@ def test_explanation() -> None:
         ),
         QueryPlan("pets", ("animal_name",), 1, 20, 1, "a measurement", None, 0.01),
     )
-    full = Explanation(plans, "SELECT *\nFROM b1", 0.0223, 0.73, ("age is binned",), 32)
+    full = Explanation(plans, "SELECT *\nFROM b1", 0.0223, 0.73, (Note("plan", "age is binned"),), 32)
     assert (
         text(render_explanation(full, PLAIN))
         == """\

@@ -45,7 +45,7 @@ def test_questions_with_noise_of_their_own_are_counted(few: dpsql.Connection) ->
     before = few.explain(GROUPS)
     (plan,) = before.plans
     assert (plan.source, plan.queries, before.statements_left) == ("a measurement of its own", 4, 3)
-    assert "people is answered by: noise for each question" in before.notes
+    assert "people is answered by: noise for each question" in map(str, before.notes)
     cursor = few.execute(GROUPS)
     assert cursor.result.charged == pytest.approx(before.worst_charge)
     assert {a.error for a in cursor.answers} == {plan.error}
@@ -64,7 +64,7 @@ def test_a_statement_that_would_be_refused_says_so(database: Path) -> None:
     with opened(database, 1, 'when_spent = "refuse"\n') as con:
         found = con.explain(TWO)
         assert found.statements_left == 0
-        assert any("refused as things are: it may need 2 planned questions, 1 are left" in n for n in found.notes)
+        assert any("refused as things are: it may need 2 planned questions, 1 are left" in n.text for n in found.notes)
         with pytest.raises(dpsql.BudgetExhausted):
             con.execute(TWO)
         assert con.explain(COUNT).statements_left == 1

@@ -1,0 +1,182 @@
+"""What a statement asks beyond the declared values, in words; the same by every way of reading it."""
+
+from collections.abc import Sequence
+from datetime import date
+from fractions import Fraction
+from time import process_time
+from typing import Any
+
+import pytest
+
+from dpsql.domain import (
+    BooleanDomain,
+    CategoryDomain,
+    DateDomain,
+    IntegerDomain,
+    NumberDomain,
+    Parameters,
+    TableDomain,
+    TextDomain,
+)
+from dpsql.policy import Policy, Privacy
+from dpsql.sql import FrontEnd
+from dpsql.sql.expressions.remarks import notes_of
+from tests.support.exact import public_sql
+
+PEOPLE = TableDomain(
+    "people",
+    (
+        IntegerDomain("age", 17, 90),
+        CategoryDomain("gender", ("female", "male", "o'ther")),
+        CategoryDomain("sure", ("yes", "no"), nullable=False),
+        DateDomain("joined", date(2020, 1, 1), date(2020, 12, 31)),
+        NumberDomain("hours", (0.0, 20.0, 99.5)),
+        BooleanDomain("member"),
+        TextDomain("name"),
+    ),
+)
+POLICY = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (PEOPLE,))
+
+
+@pytest.fixture(scope="module")
+def front() -> FrontEnd:
+    return FrontEnd(POLICY, public_sql())
+
+
+def said(front: FrontEnd, text: str, parameters: Parameters = None) -> list[str]:
+    """The notes on a statement, read three times: at first, as a frame and as a known shape."""
+    found = []
+    for i in range(3):
+        statement = front.lower(text + " " * i, parameters)
+        found.append([str(note) for note in notes_of(statement.remarks)])
+    assert found[0] == found[1] == found[2]
+    return found[0]
+
+
+def where(front: FrontEnd, condition: str, parameters: Sequence[Any] | None = None) -> list[str]:
+    return said(front, f"SELECT COUNT(*) FROM people WHERE {condition}", parameters)
+
+
+MALE = "'Male' is not among the declared values of gender (did you mean 'male'?); rows with other values count as NULL"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "gender = 'Male'",
+        "'Male' = gender",
+        "gender <> 'Male'",
+        "gender IN ('female', 'Male')",
+        "gender NOT IN ('Male')",
+        "NOT (gender = 'Male' OR member)",
+        "(age > 20 AND gender = 'Male') OR member",
+        "CASE WHEN gender = 'Male' THEN member END",
+        "gender IS DISTINCT FROM 'Male'",
+    ],
+)
+def test_a_string_that_is_not_declared(front: FrontEnd, condition: str) -> None:
+    assert where(front, condition) == [MALE]
+
+
+def test_parameters_are_literals_too(front: FrontEnd) -> None:
+    assert where(front, "gender = ?", ["Male"]) == [MALE]
+    assert where(front, "gender IN (?, ?) AND age >= ?", ["male", "Male", 18]) == [MALE]
+    assert where(front, "gender = ?", ["male"]) == []
+
+
+def test_everywhere_in_a_statement(front: FrontEnd) -> None:
+    assert said(front, "SELECT COUNT(*) FILTER (WHERE gender = 'Male') AS a, COUNT(*) AS b FROM people") == [MALE]
+    assert said(front, "SELECT COUNT(*) FROM (SELECT gender AS g FROM people WHERE member) WHERE g = 'Male'") == [MALE]
+    assert MALE in said(front, "SELECT gender, COUNT(*) FROM people GROUP BY gender HAVING gender = 'Male'")
+    assert said(front, "SELECT COUNT(*) AS n FROM people HAVING n > 200") == []
+    assert said(front, "SELECT member, COUNT(*) AS age FROM people GROUP BY member HAVING age > 200")[1:] == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "asked"),
+    [
+        ("age > 200", "age > 200 goes"),
+        ("200 < age", "age > 200 goes"),
+        ("age = -1", "age = -1 goes"),
+        ("age > 90", "age > 90 goes"),
+        ("age >= 91", "age >= 91 goes"),
+        ("age < 17", "age < 17 goes"),
+        ("age <= 16", "age <= 16 goes"),
+        ("age < 92", "age < 92 goes"),
+        ("age IN (16, 20, 91)", "age = 16 and age = 91 go"),
+        ("age BETWEEN 0 AND 30", "age BETWEEN 0 AND 30 goes"),
+        ("age BETWEEN 95 AND 99", "age BETWEEN 95 AND 99 goes"),
+        ("age > 1e3", "age > 1e3 goes"),
+    ],
+)
+def test_beyond_a_range(front: FrontEnd, condition: str, asked: str) -> None:
+    expected = f"{asked} beyond the declared values of age, 17 to 90; rows with other values count as NULL"
+    assert where(front, condition) == [expected]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "age >= 17",
+        "age < 91",
+        "age > 16",
+        "age <= 90",
+        "age BETWEEN 17 AND 90",
+        "age IN (17, 90)",
+        "age + 200 > 300",
+        "hours > 99",
+        "hours >= 99.5",
+        "joined < DATE '2021-01-01'",
+        "joined >= '2020-01-01'",
+        "gender = 'o''ther'",
+        "lower(gender) = 'MALE'",
+        "gender LIKE 'Male'",
+        "gender = NULL",
+        "name = 'anything'",
+        "member = true",
+    ],
+)
+def test_within_what_is_declared(front: FrontEnd, condition: str) -> None:
+    assert where(front, condition) == []
+
+
+def test_dates_and_numbers(front: FrontEnd) -> None:
+    dates = "the declared values of joined, 2020-01-01 to 2020-12-31; rows with other values count as NULL"
+    for literal in ("DATE '2021-02-01'", "'2021-02-01'"):
+        assert where(front, f"joined >= {literal}") == [f"joined >= '2021-02-01' goes beyond {dates}"]
+    assert where(front, "joined >= ?", [date(2021, 2, 1)]) == [f"joined >= '2021-02-01' goes beyond {dates}"]
+    (note,) = where(front, "hours > 99.5")
+    assert note.startswith("hours > 99.5 goes beyond the declared values of hours, 0.0 to 99.5")
+
+
+def test_one_note_for_a_column_and_no_long_ones(front: FrontEnd) -> None:
+    (note,) = where(front, "gender IN ('MALE', 'a', 'b', 'c', 'd') OR gender = 'e'")
+    assert note.startswith("'MALE', 'a', 'b' and 3 more are not among the declared values of gender (did you mean")
+    (note,) = where(front, f"gender = '{'x' * 5000}'")
+    assert len(note) < 200
+
+
+def test_rows_that_are_left_out_are_not_called_null(front: FrontEnd) -> None:
+    (note,) = where(front, "sure = 'maybe'")
+    assert note == "'maybe' is not among the declared values of sure; rows with other values are not counted"
+
+
+def test_null_stands_for_undeclared_values_too(front: FrontEnd) -> None:
+    text = "NULL of gender stands for values that are not declared, too"
+    assert where(front, "gender IS NULL") == [text]
+    assert where(front, "gender IS NOT NULL AND age > 20") == [text]
+    assert where(front, "sure IS NULL") == where(front, "member IS NULL") == where(front, "name IS NULL") == []
+    statement = front.lower("SELECT gender, COUNT(*) FROM people GROUP BY gender")
+    assert [(r.column.name, r.asked, r.grouped) for r in statement.remarks] == [("gender", (), True)]
+
+
+def test_similar_values_are_not_sought_at_any_price() -> None:
+    """Quadratic in the literal's length, linear in the number of values: a statement is free to write."""
+    values = tuple(f"{i:06d}{'ab' * 40}" for i in range(50_000))
+    table = TableDomain("t", (CategoryDomain("c", values), CategoryDomain("d", values[:900])))
+    front = FrontEnd(Policy(POLICY.privacy, (table,)), public_sql())
+    literals = [f"{i}{'ba' * 15}" for i in range(3000)]
+    start = process_time()
+    statement = front.lower("SELECT COUNT(*) FROM t WHERE c IN ? AND d IN ?", [literals, literals])
+    assert len(notes_of(statement.remarks)) == 2
+    assert process_time() - start < 3
