@@ -1,0 +1,264 @@
+"""Coupled transcripts: what a session shows is a function of what it releases, and noise is made for what can change.
+
+A session on one database records every draw; a session on a neighbour is fed the same released values. Then all that is
+shown and kept must be equal, and private numbers may differ by what is charged, in the norm of the noise. Broken
+variants are flagged by the same comparison.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from dpsql.engine.duckdb.engine import DuckDbEngine
+from dpsql.engine.duckdb.kept_rows import Rows
+from dpsql.errors import DataError
+from dpsql.first import bench, warm_start
+from dpsql.result import Answer
+from dpsql.session import asker, session
+from tests.support.coupled import compared, coupled, told
+from tests.support.coupled.compare import differ
+from tests.support.coupled.run import Run
+from tests.support.coupled.scripts import CONFIGURATIONS
+from tests.support.lessons import learned_briefly
+
+PAIRS = [(name, neighbour) for name, c in CONFIGURATIONS.items() for neighbour in c.neighbours]
+
+
+@pytest.fixture(autouse=True)
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    learned_briefly(monkeypatch)
+
+
+@cache
+def first(configuration: str) -> Run:
+    return told(CONFIGURATIONS[configuration].script)
+
+
+def both(configuration: str, neighbour: str) -> tuple[Run, Run]:
+    chosen = CONFIGURATIONS[configuration]
+    one = told(chosen.script)
+    return one, coupled(chosen.script, chosen.neighbours[neighbour], one)
+
+
+@pytest.mark.parametrize(("configuration", "neighbour"), PAIRS)
+def test_nothing_but_what_is_released_is_shown(configuration: str, neighbour: str) -> None:
+    chosen, one = CONFIGURATIONS[configuration], first(configuration)
+    other = coupled(chosen.script, chosen.neighbours[neighbour], one)
+    assert compared(one, other) == []
+    assert (differ(one, other) > 0) == (neighbour not in chosen.unseen)
+
+
+@pytest.mark.parametrize(("configuration", "neighbour"), [PAIRS[0], PAIRS[-1]])
+def test_files_and_sessions_that_go_on_say_nothing_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, configuration: str, neighbour: str
+) -> None:
+    chosen, folder, state = CONFIGURATIONS[configuration], tmp_path / "run", tmp_path / "state"
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(state))
+    folder.mkdir()
+    one = told(chosen.script, folder=folder)
+    for used in (folder, state):  # again in the same place, so that paths in notices are equal
+        shutil.rmtree(used)
+    folder.mkdir()
+    other = coupled(chosen.script, chosen.neighbours[neighbour], one, folder)
+    assert compared(one, other) == []
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_sessions_release_and_test_what_their_configuration_is_for(configuration: str) -> None:
+    one = first(configuration)
+    assert sum(len(o.draws) for o in one.tape.opened) >= 2
+    untested = "own noise" in configuration or configuration == "units by bytes"
+    assert any(o.coins for o in one.tape.opened) != untested
+    assert not one.tape.odd
+
+
+# --- broken variants -----------------------------------------------------------------------------------------------
+
+Broken = Iterator[None]
+
+
+@contextmanager
+def everywhere(name: str, rule: Callable[..., Any], *modules: str) -> Broken:
+    """A public rule of the package replaced wherever it is asked."""
+    with ExitStack() as stack:
+        for module in modules:
+            stack.enter_context(patch(f"{module}.{name}", rule))
+        yield
+
+
+def two_rows_too_many() -> Any:
+    """The engine keeps more rows of a unit than the policy says."""
+
+    def makes(reader: Any, number: int, table: Any, source: Any, rule: int) -> Rows:
+        more = table.max_rows_per_unit + 2 if table.unit is not None else 1
+        return Rows(reader, number, replace(table, max_rows_per_unit=more), source, rule)
+
+    return patch("dpsql.engine.duckdb.engine.Rows", makes)
+
+
+def units_by_collation() -> Any:
+    """Rows are kept by the units' collation, while their digests go by bytes."""
+
+    def makes(reader: Any, number: int, table: Any, source: Any, rule: int) -> Rows:
+        return Rows(reader, number, table, source, 1)
+
+    return patch("dpsql.engine.duckdb.engine.Rows", makes)
+
+
+def row_counts_of_all_tables() -> Any:
+    """Under replace-one every row count is published, whatever the owner declares."""
+    modules = ("dpsql.planning.sensitivity", "dpsql.mechanism.public_row_count")
+    stack = ExitStack()
+    stack.enter_context(
+        everywhere("row_count_obstacle", lambda table, neighbors: neighbors == "add-remove" or None, *modules)
+    )
+    stack.enter_context(patch.object(DuckDbEngine, "is_base_table", lambda engine, table: True))
+    return stack
+
+
+def replaced_rows_count_once() -> Any:
+    """The two cells that a replaced row changes are charged as one."""
+    modules = ("table_plan", "shares", "plans", "strings")
+    return everywhere(
+        "contingency_l2_squared",
+        lambda policy, table: table.max_rows_per_unit**2,
+        *(f"dpsql.planning.{m}" for m in modules),
+    )
+
+
+def units_of_one_row() -> Any:
+    """Tests are made for one row, units have several."""
+    return everywhere("query_sensitivity", lambda table: 1, "dpsql.planning.table_plan")
+
+
+def strings_of_one_row() -> Any:
+    """Keys are selected as if a unit had one row."""
+    return everywhere("query_sensitivity", lambda table: 1, "dpsql.planning.strings")
+
+
+def differences_of_replaced_rows() -> Any:
+    """A replaced row changes the difference of two counts by 2."""
+    return everywhere("measures_differences", lambda policy: True, "dpsql.planning.table_plan", "dpsql.planning.plans")
+
+
+@contextmanager
+def seen(use: Callable[[list[int]], Any]) -> Broken:
+    """``use`` patches something with what has been counted, which it finds in a list."""
+    counted: list[int] = []
+    contingency = DuckDbEngine.contingency
+
+    def counts(engine: DuckDbEngine, table: str, columns: tuple[str, ...]) -> Any:
+        found = contingency(engine, table, columns)
+        found.map(lambda cells: counted.append(int(cells.sum())))
+        return found
+
+    with patch.object(DuckDbEngine, "contingency", counts), use(counted):
+        yield
+
+
+def bar_of_counts() -> Any:
+    """An error bar that follows the private counts."""
+    shown = asker.from_measurement
+
+    def use(counted: list[int]) -> Any:
+        def wider(*given: Any) -> Answer:
+            found = shown(*given)
+            return replace(found, error=(found.error or 0.0) + counted[-1] / 1e6)
+
+        return patch.object(asker, "from_measurement", wider)
+
+    return seen(use)
+
+
+def note_of_counts() -> Any:
+    """A note that names the private number of rows."""
+    made = session.result
+
+    def use(counted: list[int]) -> Any:
+        def noted(*given: Any) -> Any:
+            found = made(*given)
+            return replace(found, notes=(*found.notes, f"about {counted[-1]} rows" if counted else ""))
+
+        return patch.object(session, "result", noted)
+
+    return seen(use)
+
+
+def order_of_counts() -> Any:
+    """What is measured first is chosen by private counts."""
+    planned = warm_start.planned_contingencies
+
+    def use(counted: list[int]) -> Any:
+        def sorted_by_rows(*given: Any, **named: Any) -> Sequence[Any]:
+            found = planned(*given, **named)
+            return found if not counted or counted[-1] % 2 else found[::-1]
+
+        return patch.object(warm_start, "planned_contingencies", sorted_by_rows)
+
+    return seen(use)
+
+
+def refusals_by_counts() -> Any:
+    """A statement is refused when a private count is even."""
+    executes = session.Session.execute
+
+    def use(counted: list[int]) -> Any:
+        def refuses(found_by: Any, *given: Any) -> Any:
+            found = executes(found_by, *given)
+            if counted and counted[-1] % 2:
+                raise DataError("the number is odd", hint="ask about others")
+            return found
+
+        return patch.object(session.Session, "execute", refuses)
+
+    return seen(use)
+
+
+def noise_of_half_the_scale() -> Any:
+    """A measurement that draws less noise than it pays for."""
+    drawn = bench.measure
+    return patch.object(bench, "measure", lambda counts, sigma, entropy: drawn(counts, sigma / 2, entropy))
+
+
+def exact_answers() -> Any:
+    """A value that is opened and shown as it is."""
+    return patch.object(bench, "measure", lambda counts, sigma, entropy: np.asarray(counts.reveal(), dtype=np.int64))
+
+
+BROKEN: dict[str, tuple[Callable[[], Any], str, str, str]] = {
+    "two rows too many": (two_rows_too_many, "wide, units", "a unit with four rows less", "charge"),
+    "two rows too many, own noise": (two_rows_too_many, "own noise, units", "a unit with four rows less", "charge"),
+    "two rows too many, strings": (two_rows_too_many, "auto", "a unit with eight rows more", "charge"),
+    "units by collation": (units_by_collation, "units by bytes", "a unit Q3 beside q3", "charge"),
+    "row counts, a view": (row_counts_of_all_tables, "views", "an adult becomes a child", "exact"),
+    "row counts, a join": (row_counts_of_all_tables, "views, pmw", "a traveller becomes another person", "exact"),
+    "row counts, two tables": (row_counts_of_all_tables, "views", "one without a trip", "exact"),
+    "replaced rows": (replaced_rows_count_once, "wide, replace-one", "another row", "charge"),
+    "replaced rows, tested": (replaced_rows_count_once, "replace-one, pmw", "another row", "charge"),
+    "replaced rows, own noise": (replaced_rows_count_once, "own noise, replace-one", "another row", "charge"),
+    "differences": (differences_of_replaced_rows, "dropped rows, replace-one", "another row", "charge"),
+    "tests for one row": (units_of_one_row, "pmw", "a unit with two rows alike less", "charge"),
+    "strings for one row": (strings_of_one_row, "strings alone", "a unit with one string", "charge"),
+    "a bar": (bar_of_counts, "auto", "a row more", "shown"),
+    "a note": (note_of_counts, "auto", "a row more", "shown"),
+    "an order": (order_of_counts, "wide", "a row more", "order"),
+    "a refusal": (refusals_by_counts, "pmw", "a row more", "shown"),
+    "half the noise": (noise_of_half_the_scale, "auto", "a row more", "charge"),
+    "no noise": (exact_answers, "auto", "a row more", "exact"),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_broken_variant_is_flagged(broken: str) -> None:
+    breaks, configuration, neighbour, how = BROKEN[broken]
+    with breaks():
+        one, other = both(configuration, neighbour)
+    assert [finding for finding in compared(one, other) if finding.startswith(how)]

@@ -1,0 +1,79 @@
+"""The two sources of noise: one that tells, and one that retells so that the same values are released."""
+
+import random
+from fractions import Fraction
+
+from dpsql.query import KeyCounts
+from tests.support.coupled.tape import Draw, Opened, Tape, begin_of, by_key
+
+
+class Telling:
+    """Draws as they come, from a seed; every test is hard with probability ``hard``, whatever was compared."""
+
+    def __init__(self, seed: int, tape: Tape, hard: float) -> None:
+        self._random = random.Random(seed)  # noqa: S311 - tests want the same draws every time
+        self._tape = tape
+        self._hard = hard
+
+    def bits(self, n: int) -> int:
+        opened = self._tape.opened[-1]
+        opened.coins.append((1 << n) - 1 if self._random.random() < self._hard else 0)
+        return opened.coins[-1]
+
+    def discrete_gaussian(self, sigma: Fraction, size: int) -> list[int]:
+        opened = self._tape.opened[-1]
+        noise = [round(self._random.gauss(0, float(sigma))) for _ in range(size)]
+        opened.draws.append(Draw(sigma, tuple(noise), begin_of(opened.draws)))
+        return noise
+
+
+class Retelling:
+    """Feeds the outcomes of ``told``: noise is what leads from the neighbour's numbers to the released ones."""
+
+    def __init__(self, told: Tape, tape: Tape) -> None:
+        self._told = told
+        self._tape = tape
+
+    def bits(self, n: int) -> int:
+        here, there = self._pair()
+        number = len(here.coins)
+        if there is None or number >= len(there.coins):
+            self._tape.odd.append("a test that the other session does not make")
+            here.coins.append(0)
+        else:
+            here.coins.append(there.coins[number])
+        return here.coins[-1]
+
+    def discrete_gaussian(self, sigma: Fraction, size: int) -> list[int]:
+        here, there = self._pair()
+        noise = [0] * size
+        if there is None or not there.draws:
+            self._tape.odd.append("noise that the other session does not draw")
+        elif isinstance(here.raw, KeyCounts) and isinstance(there.raw, KeyCounts):
+            noise = self._keys(here.raw, there, begin_of(here.draws), size)
+        else:
+            noise = self._cells(here, there, size)
+        here.draws.append(Draw(sigma, tuple(noise), begin_of(here.draws)))
+        return noise
+
+    def _pair(self) -> tuple[Opened, Opened | None]:
+        here, number = self._tape.opened[-1], len(self._tape.opened) - 1
+        return here, self._told.opened[number] if number < len(self._told.opened) else None
+
+    def _cells(self, here: Opened, there: Opened, size: int) -> list[int]:
+        begin, told = begin_of(here.draws), [n for d in there.draws for n in d.noise]
+        ours, theirs = here.vector, there.vector
+        if len(told) < begin + size or len(ours) != len(theirs):
+            self._tape.odd.append("noise of another size than the other session's")
+            return [0] * size
+        at = range(begin, begin + size)
+        if begin + size > len(ours):  # noise beyond what was opened: fed as it was
+            return [told[i] for i in at]
+        return [told[i] + theirs[i] - ours[i] for i in at]
+
+    def _keys(self, raw: KeyCounts, there: Opened, begin: int, size: int) -> list[int]:
+        """A key that the other table does not have gets what a count of 0 without noise would show: nothing."""
+        noise = [n for d in there.draws for n in d.noise]
+        seen = dict(zip(there.raw.keys, (c + n for c, n in zip(there.vector, noise, strict=True)), strict=True))
+        ours = by_key(raw)
+        return [seen.get(key, 0) - ours[key] for key in raw.keys[begin : begin + size]]

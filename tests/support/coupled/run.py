@@ -1,0 +1,201 @@
+"""One scripted session on one database, and its coupled twin: all that is shown and kept, and the tape beside it."""
+
+import dataclasses
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import duckdb
+import pyarrow as pa
+
+import dpsql
+from dpsql.accounting import Plan
+from dpsql.first import text_start
+from dpsql.ledger import MemoryLedger, SqliteLedger
+from dpsql.ledger.event import Totals
+from dpsql.mechanism import ThresholdTest
+from dpsql.planning import make_plan
+from dpsql.private import Private
+from tests.support.coupled.entropy import Retelling, Telling
+from tests.support.coupled.tape import Tape
+
+Shown = list[tuple[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Script:
+    """``schema`` builds the database, ``policy`` is the policy file's text, ``texts`` are asked in order."""
+
+    policy: str
+    schema: tuple[str, ...]
+    texts: tuple[str, ...]
+    hard: float = 0.3
+    seed: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """``shown``: what an analyst or the ledger holds in the end, in order, named. ``plan``: what was paid from."""
+
+    shown: Shown
+    tape: Tape
+    plan: Plan
+
+
+def told(script: Script, changes: Sequence[str] = (), folder: Path | None = None) -> Run:
+    """A session whose draws come from the script's seed.
+
+    With a ``folder`` the ledger is a file in it, and another session goes on with it.
+    """
+    tape = Tape()
+    return _run(script, changes, tape, Telling(script.seed, tape, script.hard), folder)
+
+
+def coupled(script: Script, changes: Sequence[str], first: Run, folder: Path | None = None) -> Run:
+    """The same on a neighbour, fed what ``first`` released."""
+    tape = Tape()
+    return _run(script, changes, tape, Retelling(first.tape, tape), folder)
+
+
+def _run(script: Script, changes: Sequence[str], tape: Tape, entropy: Any, folder: Path | None) -> Run:
+    shown: Shown = []
+    policy = dpsql.load_policy(script.policy)
+    ledger: Any = ":memory:" if folder is None else folder / "coupled.dpsql.ledger"
+    with (
+        duckdb.connect() as database,
+        _listening(tape),
+        _written(MemoryLedger if folder is None else SqliteLedger, tape),
+        patch("dpsql.mechanism.SystemEntropy", lambda: entropy),
+    ):
+        for statement in (*script.schema, *changes):
+            database.execute(statement)
+        for texts in (script.texts,) if folder is None else (script.texts, script.texts[::-1]):
+            with dpsql.connect(database, policy=policy, ledger=ledger) as con:
+                shown += _session(con, texts)
+    shown += [("ledger", entry) for entry in tape.written]
+    shown += [] if folder is None else in_files(ledger)
+    return Run(shown, tape, make_plan(policy))
+
+
+def _session(con: dpsql.Connection, texts: Sequence[str]) -> Shown:
+    """All that can be seen of one session, named, in order."""
+    shown: Shown = [("notices", con.notices), ("tables", repr(con.tables())), ("budget", con.budget)]
+    con.session.on_progress(lambda *told: shown.append(("progress", told)))
+    for text in texts:
+        shown += [(f"plan of {text}", entry) for entry in planned(con, text)]
+        shown += [(text, entry) for entry in executed(con, text)]
+        shown.append((f"budget after {text}", con.budget))
+    shown += [(f"plan in the end of {text}", entry) for text in texts[::4] for entry in planned(con, text)]
+    return [*shown, ("plan", con.session.tables())]
+
+
+def in_files(ledger: Path) -> Shown:
+    """What a ledger's files hold, without who wrote it, digests, and the ledger's own random name."""
+    shown: Shown = []
+    for file, queries in (
+        (ledger, ("SELECT sequence, kind, reservation, cost, payload, answers FROM events ORDER BY 1",)),
+        (ledger.with_name(f"{ledger.name}.answers"), ("SELECT * FROM answers ORDER BY 1", "SELECT * FROM counts")),
+    ):
+        with closing(sqlite3.connect(file)) as connection:
+            for query in queries:
+                shown += [(query, row) for row in connection.execute(query)]
+    return shown
+
+
+@contextmanager
+def _written(kind: Any, tape: Tape) -> Iterator[None]:
+    """What a ledger is told goes on the tape, and which opened values each reservation pays for."""
+    reserve, release, remember, keep = kind.reserve, kind.release, kind.remember, kind.keep
+
+    def reserves(ledger: Any, cost: int, check: Callable[[Totals], None], payload: Any) -> int:
+        number: int = reserve(ledger, cost, check, payload)
+        tape.reserved[number] = cost, payload
+        return number
+
+    def releases(ledger: Any, reservation: int, payload: Any, answers: Any = ()) -> None:
+        kept = list(answers)
+        release(ledger, reservation, payload, kept)
+        tape.written.append(("answers of a release", repr((payload, kept))))
+        tape.release(reservation)
+
+    def remembers(ledger: Any, answers: Any) -> None:
+        kept = list(answers)
+        remember(ledger, kept)
+        tape.written.append(("answers", repr(kept)))
+
+    def keeps(ledger: Any, name: str, text: str) -> None:
+        keep(ledger, name, text)
+        tape.written.append((name, text))
+
+    with (
+        patch.object(kind, "reserve", reserves),
+        patch.object(kind, "release", releases),
+        patch.object(kind, "remember", remembers),
+        patch.object(kind, "keep", keeps),
+    ):
+        yield
+
+
+@contextmanager
+def _listening(tape: Tape) -> Iterator[None]:
+    """Every value that is opened goes on the tape, and with it how a test or a selection is charged."""
+    reveal, easy, select = Private.reveal, ThresholdTest.easy, text_start.select_keys
+
+    def opens(private: Private[Any]) -> Any:
+        tape.reveal(reveal(private))
+        return tape.opened[-1].raw
+
+    def tests(test: ThresholdTest, g: Private[int], theta: int, entropy: Any) -> bool:
+        outcome = easy(test, g, theta, entropy)
+        tape.opened[-1].slope, tape.opened[-1].step = test.certified_slope, test.sensitivity
+        return outcome
+
+    def selects(found: Any, sigma: Any, threshold: int, entropy: Any) -> tuple[str, ...]:
+        keys = select(found, sigma, threshold, entropy)
+        tape.opened[-1].compared = threshold
+        return keys
+
+    with (
+        patch.object(Private, "reveal", opens),
+        patch.object(ThresholdTest, "easy", tests),
+        patch.object(text_start, "select_keys", selects),
+    ):
+        yield
+
+
+def planned(con: dpsql.Connection, text: str) -> Iterable[Any]:
+    """The plan of a statement, or how it is refused."""
+    try:
+        return list(told_of(con.explain(text)))
+    except dpsql.Error as error:
+        return list(chain(error))
+
+
+def executed(con: dpsql.Connection, text: str) -> Iterable[Any]:
+    """All of an answer, or how it is refused."""
+    try:
+        cursor = con.execute(text)
+    except dpsql.Error as error:
+        return list(chain(error))
+    return [cursor.description, cursor.rowcount, repr(cursor.answers), *told_of(cursor.result)]
+
+
+def told_of(value: Any) -> Iterator[Any]:
+    """Each field of a result or explanation, whatever fields it has, in a form that compares by value."""
+    for field in dataclasses.fields(value):
+        found = getattr(value, field.name)
+        if isinstance(found, pa.Table):
+            found = found.schema.to_string(), [repr(column.to_pylist()) for column in found.columns]
+        yield field.name, repr(found)
+
+
+def chain(error: BaseException | None) -> Iterator[Any]:
+    """An error, its causes and contexts: class, text, attributes and notes."""
+    while error is not None:
+        yield type(error).__qualname__, str(error), sorted((k, repr(v)) for k, v in vars(error).items())
+        if error.__cause__ is not None:
+            yield from chain(error.__cause__)
+        error = error.__context__

@@ -1,0 +1,99 @@
+"""What one session opened and drew, in order; nothing of it may be shown to an analyst."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpsql.query import KeyCounts
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Noise of one call, and where in the opened vector it was added."""
+
+    sigma: Fraction
+    noise: tuple[int, ...]
+    begin: int
+
+
+@dataclass
+class Opened:
+    """One private value that the mechanism opened, and what was drawn before the next was opened.
+
+    ``slope``, ``step``: of a test, what a change by one count is charged for, and how many counts are one step.
+    ``compared``: of a selection of keys, what a count plus noise must exceed.
+    """
+
+    raw: Any
+    draws: list[Draw] = field(default_factory=list)
+    coins: list[int] = field(default_factory=list)
+    slope: Fraction | None = None
+    step: int = 1
+    compared: int | None = None
+
+    @property
+    def vector(self) -> list[int]:
+        """The private numbers, flat."""
+        return vector(self.raw)
+
+    @property
+    def outline(self) -> tuple[Any, ...]:
+        """What must be the same on neighbours: everything but the private numbers."""
+        if isinstance(self.raw, KeyCounts):
+            return ("keys", *sorted({d.sigma for d in self.draws}), self.compared)
+        drawn = [(d.sigma, len(d.noise), d.begin) for d in self.draws]
+        return (np.shape(self.raw), drawn, self.coins, self.slope, self.step)
+
+
+@dataclass(frozen=True)
+class Paid:
+    """A reservation that was released: its units and payload, and which opened values it pays for."""
+
+    cost: int
+    payload: Mapping[str, Any]
+    opened: tuple[int, ...]
+
+
+@dataclass
+class Tape:
+    """Of one session. ``odd``: what could not be coupled, in words."""
+
+    opened: list[Opened] = field(default_factory=list)
+    paid: list[Paid] = field(default_factory=list)
+    reserved: dict[int, tuple[int, Mapping[str, Any]]] = field(default_factory=dict)
+    written: list[Any] = field(default_factory=list)
+    odd: list[str] = field(default_factory=list)
+    _accounted: int = 0
+
+    def reveal(self, raw: Any) -> None:
+        self.opened.append(Opened(raw))
+
+    def release(self, reservation: int) -> None:
+        """What was opened since the last release was opened under this reservation."""
+        cost, payload = self.reserved[reservation]
+        self.paid.append(Paid(cost, payload, tuple(range(self._accounted, len(self.opened)))))
+        self._accounted = len(self.opened)
+
+    @property
+    def unpaid(self) -> range:
+        """Opened values after the last release."""
+        return range(self._accounted, len(self.opened))
+
+
+def vector(raw: Any) -> list[int]:
+    """Any private value as a flat list of integers."""
+    if isinstance(raw, KeyCounts):
+        return [int(n) for n in raw.counts]
+    return [int(n) for n in np.asarray(raw).ravel().tolist()]
+
+
+def by_key(raw: KeyCounts) -> dict[str, int]:
+    return dict(zip(raw.keys, vector(raw), strict=True))
+
+
+def begin_of(draws: Sequence[Draw]) -> int:
+    """Where the next draw's noise is added."""
+    return sum(len(d.noise) for d in draws)
