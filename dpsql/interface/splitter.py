@@ -26,6 +26,7 @@ _TOKEN = re.compile(
 _STRING_END = re.compile(r"[^']*(?:''[^']*)*'")
 _ESCAPED_END = re.compile(r"[^'\\]*(?:(?:''|\\.)[^'\\]*)*'", re.DOTALL)
 _NAME_END = re.compile(r'[^"]*(?:""[^"]*)*"')
+_COMMAND = re.compile(r"\\[A-Za-z?]")
 _BLOCK_MARK = re.compile(r"/\*|\*/")
 
 
@@ -65,6 +66,23 @@ def is_complete(text: str) -> bool:
     """Whether ``text`` ends with a semicolon that ends a statement, or holds nothing at all."""
     pieces = split(text)
     return not pieces or pieces[-1].ended
+
+
+def command_start(text: str, start: int = 0) -> int | None:
+    r"""Where, from ``start`` on, a command of the shell begins: a backslash outside strings, names and comments.
+
+    >>> command_start("SELECT '\\d' -- \\d\n\\d"), command_start("SELECT '\\d")
+    (18, None)
+    """
+    cut, position = _Cut(text), 0
+    while position < len(text):
+        token = _TOKEN.match(text, position)
+        if token is None:  # cannot happen: the last alternative matches any character
+            break
+        if token.start() >= start and _COMMAND.match(text, position) is not None:
+            return position
+        position = cut.take(token)
+    return None
 
 
 _OPEN = {

@@ -85,6 +85,47 @@ def test_words_that_leave(shell: Shell, session: FakeSession, keys: PipeInput, w
     assert executed(session) == []
 
 
+def test_a_command_in_the_midst_of_a_statement_is_run_and_the_statement_goes_on(
+    shell: Shell, session: FakeSession, keys: PipeInput, capsys: Captured
+) -> None:
+    press(shell, keys, "SELECT 1\r\\budget\rFROM t;\rSELECT 2\rFROM t \\d people\r;\r")
+    assert executed(session) == ["SELECT 1\nFROM t", "SELECT 2\nFROM t"]
+    out = capsys.readouterr().out
+    assert "epsilon 0.25 of 1 spent" in out and "privacy unit: one row" in out
+
+
+def test_leaving_in_the_midst_of_a_statement(shell: Shell, session: FakeSession, keys: PipeInput) -> None:
+    press(shell, keys, "SELECT 1\r\\q\r;\r")
+    assert executed(session) == [] and shell.leaving
+
+
+def test_ctrl_c_forgets_a_statement_that_would_go_on(shell: Shell, session: FakeSession, keys: PipeInput) -> None:
+    press(shell, keys, "SELECT 1\r\\timing\r\x03SELECT 2;\r")
+    assert executed(session) == ["SELECT 2"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["SELECT 1\n", "\\timing\n", "FROM t;\n"], ["SELECT 1\nFROM t"]),
+        (["SELECT 1 \\timing\n", "FROM t;\n"], ["SELECT 1 \nFROM t"]),
+        (["SELECT 0; SELECT 1 \\timing\n", "FROM t\n"], ["SELECT 0", "SELECT 1 \nFROM t"]),
+        (["SELECT 1\n", "\\q\n", ";\n"], []),
+        (["SELECT '\n", "\\q\n", "'; SELECT 2;\n"], ["SELECT '\n\\q\n'", "SELECT 2"]),
+        (["SELECT 1 /* \n", "\\q */ ;\n"], ["SELECT 1 /* \n\\q */"]),
+        (["SELECT 1 -- \\q\n", ";\n"], ["SELECT 1 -- \\q"]),
+        (['SELECT "\\q" FROM t\n', ";\n"], ['SELECT "\\q" FROM t']),
+        (["SELECT $$\n", "\\q$$;\n"], ["SELECT $$\n\\q$$"]),
+        (["SELECT 1 \\ 2;\n"], ["SELECT 1 \\ 2"]),
+    ],
+)
+def test_commands_between_lines_that_are_piped(
+    shell: Shell, session: FakeSession, lines: list[str], expected: list[str]
+) -> None:
+    run_lines(shell, lines)
+    assert [" ".join(text.split()) for text in executed(session)] == [" ".join(text.split()) for text in expected]
+
+
 def test_prompt_greets_with_the_budget(shell: Shell, keys: PipeInput, capsys: Captured) -> None:
     press(shell, keys, "")
     assert "on census.duckdb: epsilon 0.75 of 1 left" in capsys.readouterr().err

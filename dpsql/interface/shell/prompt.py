@@ -20,7 +20,7 @@ from dpsql.interface.render.number import epsilon
 from dpsql.interface.shell.completer import SqlCompleter
 from dpsql.interface.shell.repl import LineReader, is_command
 from dpsql.interface.shell.shell import Shell
-from dpsql.interface.splitter import is_complete
+from dpsql.interface.splitter import command_start, is_complete
 from dpsql.ledger import default_state_directory
 
 _WORDS = ("quit", "exit", "help")
@@ -51,28 +51,41 @@ def run_prompt(
         input=source,
         output=screen,
     )
+    unfinished = ""
     while not shell.leaving:
         try:
-            text = session.prompt(_message(shell))
+            text = session.prompt(_message(shell), default=unfinished)
         except KeyboardInterrupt:  # cancels the input, as in every shell
+            unfinished = ""
             continue
         except EOFError:
             return
+        unfinished = ""
         try:
-            run_input(shell, text)
+            unfinished = run_input(shell, text)
         except KeyboardInterrupt:
             shell.console.notice("interrupted")
 
 
-def run_input(shell: Shell, text: str) -> None:
-    """Everything that was entered at one prompt: a command, a bare word, or statements."""
+def run_input(shell: Shell, text: str) -> str:
+    """Everything that was entered at one prompt: a command, a bare word, or statements.
+
+    Returns the statement in whose midst a command was entered, for the next prompt to go on with.
+    """
     if is_command(text) or text.strip().lower() in _WORDS:
         shell.handle(text)
-        return
+        return ""
     reader = LineReader()
-    inputs = [t for line in text.splitlines(keepends=True) for t in reader.feed(line)] + reader.finish()
-    for one in inputs:
+    inputs = [t for line in text.splitlines(keepends=True) for t in reader.feed(line)]
+    unfinished = reader.rest if _ends_with_command(text) else ""
+    for one in inputs if unfinished else inputs + reader.finish():
         shell.handle(one)
+    return unfinished
+
+
+def _ends_with_command(text: str) -> bool:
+    """Whether a command of the shell stands in the last line, behind or within a statement."""
+    return "\\" in text and command_start(text, text.rstrip().rfind("\n") + 1) is not None
 
 
 def default_history() -> History:
@@ -108,7 +121,8 @@ def _bindings() -> KeyBindings:
     def _(event: KeyPressEvent) -> Any:
         buffer = event.current_buffer
         text = buffer.text
-        if is_command(text) or is_complete(text) or text.strip().lower() in _WORDS:
+        ended = is_command(text) or is_complete(text) or _ends_with_command(text)
+        if ended or text.strip().lower() in _WORDS:
             buffer.validate_and_handle()
         else:
             buffer.insert_text("\n")

@@ -10,15 +10,18 @@ from collections.abc import Iterable
 from dpsql.interface.console import INTERRUPTED, Console
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.shell.shell import Shell
-from dpsql.interface.splitter import split
+from dpsql.interface.splitter import command_start, split
 
 
 class LineReader:
     r"""Gathers lines into inputs: a line that starts with ``\`` or ``.``, or a statement up to its semicolon.
 
+    A command that begins with ``\`` may also stand in the midst of a statement, which then goes on behind it: no
+    statement of DuckDB's has a backslash outside strings, names and comments.
+
     >>> reader = LineReader()
-    >>> [reader.feed(line) for line in ("SELECT 1", "; SELECT", "2;", "\\q")]
-    [[], ['SELECT 1'], ['SELECT\n2'], ['\\q']]
+    >>> [reader.feed(line) for line in ("SELECT 1", "; SELECT", "\\budget", "2;", "\\q")]
+    [[], ['SELECT 1'], ['\\budget'], ['SELECT\n2'], ['\\q']]
     """
 
     def __init__(self) -> None:
@@ -28,8 +31,18 @@ class LineReader:
         """The inputs that ``line`` completes."""
         if not self._rest.strip() and is_command(line):
             return [line.strip()]
+        if "\\" in line:
+            at = command_start(self._rest + line, len(self._rest))
+            if at is not None:
+                before, command = line[: at - len(self._rest)], line[at - len(self._rest) :]
+                return [*(self.feed(before) if before.strip() else ()), command.strip()]
         self._rest += line.rstrip("\n") + "\n"
         return self._take() if ";" in line else []
+
+    @property
+    def rest(self) -> str:
+        """What was fed and is not complete: a statement without its semicolon."""
+        return self._rest
 
     def finish(self) -> list[str]:
         """What is left at the end, with or without a semicolon."""
