@@ -14,6 +14,7 @@ from dpsql.domain import TableDomain, as_text, code_of
 from dpsql.engine.first_digest import first_digest
 from dpsql.engine.rules import Rules
 from dpsql.engine.scope import check_row_counts, private_table, scope_of, text_columns_of
+from dpsql.engine.tally import RowTally
 from dpsql.engine.values import NO_TEXT, content_of, data, field, row_digest
 from dpsql.errors import EngineError, PolicyError, UnknownName
 from dpsql.policy import Policy
@@ -140,6 +141,20 @@ class MemoryEngine:
             c.name: sum(v is not None and code_of(c, v) is None for v in columns[c.name.lower()]) for c in domain.finite
         }
 
+    def row_tally(self, table: str) -> RowTally:
+        """How many rows are counted, and why not the others. For the owner alone."""
+        domain = self._table(table)
+        columns = self._columns[domain.name]
+        number = len(next(iter(columns.values()), ()))
+        counted = [i for i, _, _ in _counted(domain, columns)]
+        if domain.unit is None:
+            return RowTally(number, number - len(counted))
+        unit = columns[domain.unit.lower()]
+        sizes = Counter(unit[i] if self._rules.unit_rows == 1 else field(unit[i]) for i in counted)
+        beyond = [n - domain.max_rows_per_unit for n in sizes.values() if n > domain.max_rows_per_unit]
+        without = sum(unit[i] is None for i in counted)
+        return RowTally(number, number - len(counted), sum(beyond), len(sizes), len(beyond), without)
+
     def public_table(self, name: str) -> pa.Table:
         """A public table, whole."""
         found = self._tables.get(name.lower())
@@ -172,6 +187,22 @@ def _keep(table: TableDomain, columns: Columns, rule: int) -> Iterator[tuple[dic
     """(codes, texts) of the counted rows; the two rules are those of :mod:`dpsql.engine.duckdb.kept_rows`."""
     units: dict[Any, list[tuple[Any, dict[str, int], dict[str, str | None]]]] = {}
     unit = columns[table.unit.lower()] if table.unit is not None else None
+    for i, codes, texts in _counted(table, columns):
+        if unit is None:
+            yield codes, texts
+        elif rule == 1:
+            digest = first_digest(unit, unit[i], [*codes.values(), *texts.values()])
+            units.setdefault(unit[i], []).append((digest, codes, texts))
+        else:
+            told = [unit[i], *codes.values(), *texts.values()]
+            units.setdefault(field(unit[i]), []).append((row_digest(told), codes, texts))
+    for rows in units.values():
+        rows.sort(key=lambda row: row[0])
+        yield from ((codes, texts) for _, codes, texts in rows[: table.max_rows_per_unit])
+
+
+def _counted(table: TableDomain, columns: Columns) -> Iterator[tuple[int, dict[str, int], dict[str, str | None]]]:
+    """(position, codes, texts) of the rows with a declared value wherever one is required."""
     for i in range(len(next(iter(columns.values()), ()))):
         codes: dict[str, int] = {}
         texts: dict[str, str | None] = {}
@@ -185,16 +216,5 @@ def _keep(table: TableDomain, columns: Columns, rule: int) -> Iterator[tuple[dic
             value = columns[t.name.lower()][i]
             counted = counted and (value is not None or t.nullable)
             texts[t.name] = None if value is None else as_text(value)
-        if not counted:
-            continue
-        if unit is None:
-            yield codes, texts
-        elif rule == 1:
-            digest = first_digest(unit, unit[i], [*codes.values(), *texts.values()])
-            units.setdefault(unit[i], []).append((digest, codes, texts))
-        else:
-            told = [unit[i], *codes.values(), *texts.values()]
-            units.setdefault(field(unit[i]), []).append((row_digest(told), codes, texts))
-    for rows in units.values():
-        rows.sort(key=lambda row: row[0])
-        yield from ((codes, texts) for _, codes, texts in rows[: table.max_rows_per_unit])
+        if counted:
+            yield i, codes, texts

@@ -9,6 +9,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from dpsql.engine.rules import Rules
+from dpsql.engine.tally import RowTally
 from dpsql.private import Private
 from dpsql.query import Counts, Key, KeyCounts
 
@@ -79,4 +80,8 @@ class OwnersEngine(Engine, Protocol):
 
     def out_of_domain(self, table: str) -> dict[str, int]:
         """Values that are not NULL but undeclared, per finite column, over all rows: exact counts of private rows."""
+        ...
+
+    def row_tally(self, table: str) -> RowTally:
+        """How many rows are counted, and why not the others: exact counts of private rows."""
         ...

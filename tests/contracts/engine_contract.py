@@ -21,6 +21,7 @@ from dpsql.domain import (
 )
 from dpsql.engine import MemoryEngine
 from dpsql.engine.protocol import OwnersEngine
+from dpsql.engine.tally import RowTally
 from dpsql.errors import EngineError, PolicyError, UnknownName
 from dpsql.policy import Policy, Privacy
 
@@ -228,6 +229,24 @@ class EngineContract(ABC):
         table = TableDomain("pets", tuple(c for c in PETS.columns if c.name != "weight"))
         engine = self.engine(policy_of(table), {"pets": ROWS})
         assert engine.out_of_domain("pets") == {"species": 1, "age": 1, "chipped": 0, "born": 2}
+
+    def test_the_owner_is_told_which_rows_are_dropped_and_why(self) -> None:
+        columns = IntegerDomain("age", 0, 9, nullable=False), TextDomain("name", nullable=False)
+        rows = pa.table(
+            {
+                "owner": ["a", "a", "a", "A", None, None, None, "b", "b", "c"],
+                "age": [1, 2, 3, 4, 5, 6, 7, None, 10, 0],
+                "name": ["x"] * 9 + [None],
+            }
+        )
+        plain = self.engine(policy_of(TableDomain("t", columns)), {"t": rows})
+        assert plain.row_tally("t") == RowTally(10, 3)
+        units = self.engine(policy_of(TableDomain("t", columns, "owner", 2)), {"t": rows})
+        tally = units.row_tally("t")
+        assert tally == RowTally(10, 3, beyond_cap=2, units=3, units_beyond_cap=2, without_unit=3)
+        assert tally.counted == 5 == int(units.contingency("t", ()).reveal())
+        empty = self.engine(policy_of(TableDomain("t", columns, "owner", 2)), {"t": rows.slice(0, 0)})
+        assert empty.row_tally("t") == RowTally(0, 0)
 
     def test_fingerprint_covers_the_unit(self) -> None:
         table = TableDomain("t", (BooleanDomain("b"),), unit="owner", max_rows_per_unit=1)

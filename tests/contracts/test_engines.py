@@ -170,3 +170,6 @@ def test_engines_agree_on_random_tables(seed: int) -> None:
         assert (strings.keys, strings.counts.tolist()) == (others.keys, others.counts.tolist())
     assert len({e.fingerprint() for e in engines}) == len({e.table_fingerprints() for e in engines}) == 1
     assert engines[0].out_of_domain("t") == engines[1].out_of_domain("t")
+    tally = engines[0].row_tally("t")
+    assert tally == engines[1].row_tally("t")
+    assert tally.counted == int(engines[0].contingency("t", ()).reveal())

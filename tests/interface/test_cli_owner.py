@@ -8,6 +8,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
+import dpsql as dpsql_module
 from dpsql.domain import CategoryDomain, IntegerDomain
 from dpsql.interface.cli import cli
 from dpsql.policy_file import load_policy
@@ -97,18 +98,52 @@ def test_check_counts_what_lies_outside(database: Path) -> None:
     database.with_name("census.dpsql.toml").write_text(POLICY)
     shown = dpsql("check", database)
     assert shown.exit_code == 0
-    lines = [line.split() for line in shown.stdout.splitlines()[2:]]
+    lines = [line.split() for line in shown.stdout.splitlines()[5:]]
     assert [(line[1], line[-2 if line[-1] == "NULL" else -4]) for line in lines] == [("age", "2"), ("planet", "1")]
     assert "row left out" in shown.stdout
     assert CANARY not in shown.output
     assert "for the owner's eyes" in shown.stderr
-    assert json.loads(dpsql("check", database, "--json").stdout) == {"people": {"age": 2, "planet": 1}}
+    (people,) = json.loads(dpsql("check", database, "--json").stdout).values()
+    assert people["outside"] == {"age": 2, "planet": 1}
+    assert (people["rows"], people["left_out"], people["counted"]) == (4, 1, 3)
+    assert shown.stdout.splitlines()[:2] == [
+        "people: 3 of 4 rows are counted, 1 (25 %) in no answer",
+        "  without a declared value where nullable = false (planet): 1",
+    ]
 
 
 def test_check_of_a_policy_that_covers_everything(database: Path, tmp_path: Path) -> None:
     policy = tmp_path / "wide.toml"
     policy.write_text(POLICY.replace("50", "100").replace('["Earth"]', f'["Earth", "{CANARY}"]'))
-    assert dpsql("check", database, "--policy", policy).stdout == "every value lies in its declared domain\n"
+    assert dpsql("check", database, "--policy", policy).stdout.splitlines() == [
+        "people: all 4 rows are counted",
+        "every value lies in its declared domain",
+    ]
+
+
+def test_check_counts_rows_that_the_cap_drops(database: Path, tmp_path: Path) -> None:
+    """50,000 visits of 8,000 people, a few of them without a name, at most three of each counted: 26,000 are not."""
+    with duckdb.connect(str(database)) as con:
+        con.execute(
+            "CREATE OR REPLACE TABLE visits AS "
+            "SELECT CASE WHEN i >= 10 THEN 'p' || i % 8000 END AS person, i % 2 = 0 AS first FROM range(50000) t(i)"
+        )
+    policy = tmp_path / "capped.toml"
+    policy.write_text(
+        "version = 1\nprivacy = { epsilon = 1.0, delta = 1e-6 }\n"
+        '[tables.visits]\nunit = "person"\nmax_rows_per_unit = 3\n'
+        '[tables.visits.columns]\nfirst = { type = "boolean" }\n'
+    )
+    shown = dpsql("check", database, "--policy", policy).stdout.splitlines()
+    assert shown == [
+        "visits: 24,003 of 50,000 rows are counted, 25,997 (52 %) in no answer",
+        "  beyond max_rows_per_unit = 3: 25,997 (8,001 of 8,001 values of person have more)",
+        "  without a person (NULL): 10, which are one unit together: 3 counted",
+        "every value lies in its declared domain",
+    ]
+    with dpsql_module.connect(database, policy=policy, ledger=":memory:") as con:
+        (answer,) = con.execute("SELECT COUNT(*) FROM visits").answers
+        assert answer.interval is not None and answer.interval[0] - 300 < 24_003 < answer.interval[1] + 300
 
 
 def test_check_without_a_policy(database: Path) -> None:

@@ -23,6 +23,7 @@ from dpsql.engine.duckdb.reader import Reader, open_read_only
 from dpsql.engine.duckdb.text_index import TextIndex
 from dpsql.engine.rules import Rules
 from dpsql.engine.scope import check_row_counts, private_table, scope_of, text_columns_of
+from dpsql.engine.tally import RowTally
 from dpsql.engine.values import data
 from dpsql.errors import EngineError, UnknownName
 from dpsql.policy import Policy
@@ -219,6 +220,14 @@ class DuckDbEngine:
         """
         with self._lock:
             return self._rows[private_table(self._policy, table).name].out_of_domain()
+
+    def row_tally(self, table: str) -> RowTally:
+        """How many rows are counted, and why not the others.
+
+        For the owner alone: these are exact counts of private rows.
+        """
+        with self._lock:
+            return self._rows[private_table(self._policy, table).name].tally()
 
     def public_table(self, name: str) -> pa.Table:
         """A public table, whole."""

@@ -16,6 +16,7 @@ from dpsql.engine.duckdb import content, first_content
 from dpsql.engine.duckdb.catalog import Source
 from dpsql.engine.duckdb.codes import Coded, coded
 from dpsql.engine.duckdb.reader import Reader
+from dpsql.engine.tally import RowTally
 
 
 class Rows:
@@ -71,6 +72,22 @@ class Rows:
         what = f"counting undeclared values of {self._table.name}"
         found = self._reader.rows(what, f"SELECT {counts} {self._joined(names)}")
         return dict(zip(names, found[0], strict=True))
+
+    def tally(self) -> RowTally:
+        """How many rows are counted, and why not the others: exact counts."""
+        table, what = self._table, f"counting dropped rows of {self._table.name}"
+        ((rows,),) = self._reader.rows(what, f"SELECT count(*) FROM {self._source.sql}")
+        if table.unit is None:
+            ((counted,),) = self._reader.rows(what, f"SELECT count(*) {self._scan(())}")
+            return RowTally(rows, rows - counted)
+        unit, cap = f"r.{identifier(table.unit)}", int(table.max_rows_per_unit)
+        same = unit if self._rule == 1 else content.same_unit(unit, self._source.type_of(table.unit))
+        sums = f"sum(n), sum(n) FILTER (n > {cap}), count(*), count(*) FILTER (n > {cap}), sum(n) FILTER (u IS NULL)"
+        found = self._reader.rows(
+            what, f"SELECT {sums} FROM (SELECT {same} AS u, count(*) AS n {self._scan(())} GROUP BY 1)"
+        )
+        allowed, beyond, units, many, without = (int(n or 0) for n in found[0])
+        return RowTally(rows, rows - allowed, beyond - many * cap, units, many, without)
 
     def _cell_of(self, name: str) -> str:
         if self._table.unit is not None:

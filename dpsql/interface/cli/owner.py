@@ -64,24 +64,24 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
 @click.option("--policy", type=click.Path(dir_okay=False, path_type=Path), help="Default: NAME.dpsql.toml.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a listing.")
 def check(database: Path, policy: Path | None, as_json: bool) -> None:
-    """Owner only: count values outside their declared domains; the counts are exact and private."""
+    """Owner only: count rows that are in no answer and values that are not declared; exact and private."""
     console = Console()
     from dpsql.interface.dbapi.connect import default_policy_path
     from dpsql.interface.dbapi.opening import open_engine
-    from dpsql.interface.render.domain_check import domain_check_object, render_domain_check
+    from dpsql.interface.render.domain_check import TableCheck, domain_check_object, render_domain_check
     from dpsql.interface.render.structured import to_json
     from dpsql.policy_file import load_policy
 
     rules = load_policy(default_policy_path(database) if policy is None else policy)
     engine = open_engine(database, rules)
     try:
-        outside = [(table, dict(engine.out_of_domain(table.name))) for table in rules.tables]
+        found = [TableCheck(t, engine.row_tally(t.name), engine.out_of_domain(t.name)) for t in rules.tables]
     finally:
         engine.close()
     if as_json:
-        console.text(to_json(domain_check_object(outside), indent=2) + "\n")
+        console.text(to_json(domain_check_object(found), indent=2) + "\n")
     else:
-        console.lines(render_domain_check(outside, console.out))
+        console.lines(render_domain_check(found, console.out))
     console.notices(["these counts are exact and not protected: for the owner's eyes"])
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import isclose
 
-from dpsql.domain import CategoryDomain, ColumnDomain, NumberDomain, TableDomain, TextDomain
+from dpsql.domain import CategoryDomain, ColumnDomain, NumberDomain, TableDomain, TextDomain, undeclared_become
 from dpsql.interface.render.layout import grid
 from dpsql.interface.render.number import plain
 from dpsql.interface.render.style import Style, escape, shorten
+from dpsql.result import table_notes
 
 LONGEST_DOMAIN = 60
 _LISTED = 40
@@ -23,15 +24,25 @@ def render_tables(tables: Sequence[TableDomain], style: Style) -> list[str]:
 
 
 def render_columns(table: TableDomain, style: Style) -> list[str]:
-    """One line per column of ``table``."""
+    """One line per column of ``table``, then what its numbers do not speak of."""
     rows = [
-        (escape(c.name), c.kind, shorten(domain_text(c), LONGEST_DOMAIN, style), "yes" if c.nullable else "no")
+        (
+            escape(c.name),
+            c.kind,
+            shorten(domain_text(c), LONGEST_DOMAIN, style),
+            "yes" if c.nullable else "no",
+            _UNDECLARED[undeclared_become(c)],
+        )
         for c in table.columns
     ]
     count = len(table.columns)
     size = f"{count:,} column{'' if count == 1 else 's'}, {cells(table)} cells"
     head = f"{style.bold(escape(table.name))}: {size}; privacy unit: {unit(table)}"
-    return [head, *grid(("column", "kind", "domain", "null"), rows, ("left", "left", "left", "left"), style)]
+    listed = grid(("column", "kind", "domain", "null", "other values"), rows, ("left",) * 5, style)
+    return [head, *listed, *(f"note: {escape(note.text)}" for note in table_notes(table))]
+
+
+_UNDECLARED = {"NULL": "count as NULL", "left out": "not counted", "none": ""}
 
 
 def cells(table: TableDomain) -> str:

@@ -347,12 +347,17 @@ visits        2     10  one owner, at most 3 rows
         text(render_columns(tables[0], PLAIN))
         == """\
 people: 2 columns, 10 cells; privacy unit: one row
-column  kind     domain                                       null
-──────  ───────  ───────────────────────────────────────────  ────
-age     integer  0 to 9                                       no
+column  kind     domain                                       null  other values
+──────  ───────  ───────────────────────────────────────────  ────  ────────────
+age     integer  0 to 9                                       no    not counted
 name    text     any string: ask with =, IN or a public list  yes
+note: people leaves out rows with no declared value in age
 """
     )
+    assert text(render_columns(tables[1], PLAIN)).splitlines()[-2:] == [
+        "note: visits counts at most 3 rows of each owner; rows without one are together a single owner",
+        "note: visits leaves out rows with no declared value in age",
+    ]
 
 
 def test_text_helpers() -> None:
