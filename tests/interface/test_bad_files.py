@@ -12,12 +12,12 @@ from typing import Any
 
 import duckdb
 import pytest
-from click.testing import CliRunner
 
 import dpsql
 from dpsql.interface.cli import cli
 from dpsql.ledger import SqliteLedger
 from tests.support import city
+from tests.support.command_line import runner
 
 SECONDS = 2.0
 QUESTIONS = ("SELECT region, COUNT(*) FROM people GROUP BY region", "SELECT COUNT(*) FROM people WHERE name = 'name3'")
@@ -80,7 +80,7 @@ def refused(database: Any, kind: type[dpsql.Error] = dpsql.Error, **arguments: A
 
 
 def refused_by_command(database: Path, *options: str) -> None:
-    shown = CliRunner().invoke(cli, ["query", str(database), QUESTIONS[0], *options], catch_exceptions=False)
+    shown = runner().invoke(cli, ["query", str(database), QUESTIONS[0], *options], catch_exceptions=False)
     assert shown.exit_code == 1
     assert "\nhint: " in shown.stderr
     assert shown.stdout == ""

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import dpsql
 from dpsql.interface.cli import cli
 from tests.support import city, statements
+from tests.support.command_line import runner
 from tests.support.fuzz import damaged
 
 SECONDS = 2.0
@@ -310,7 +310,7 @@ def test_the_command_line_refuses(con: dpsql.Connection, database: Path, argumen
     for place, path in places.items():
         arguments = [a.replace(place, str(path)) for a in arguments]
     started = time.process_time()
-    shown = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    shown = runner().invoke(cli, arguments, catch_exceptions=False)
     assert time.process_time() - started < SECONDS
     assert shown.exit_code == code, shown.stderr
     assert "Traceback" not in shown.stderr

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import dpsql as dpsql_module
 from dpsql.domain import CategoryDomain, IntegerDomain
 from dpsql.interface.cli import cli
 from dpsql.policy_file import load_policy
+from tests.support.command_line import runner
 
 CANARY = "Zaphod-48842"
 POLICY = """\
@@ -34,7 +35,7 @@ def database(tmp_path: Path) -> Path:
 
 
 def dpsql(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(a) for a in arguments], catch_exceptions=False)
+    return runner().invoke(cli, [str(a) for a in arguments], catch_exceptions=False)
 
 
 def test_init_drafts_from_the_schema_alone(database: Path) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from dpsql.interface.cli import cli
+from tests.support.command_line import runner
 
 POLICY = """\
 version = 1
@@ -41,7 +42,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def dpsql(command: str, database: Path, *arguments: str, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(cli, [command, str(database), *arguments], input=stdin, catch_exceptions=False)
+    return runner().invoke(cli, [command, str(database), *arguments], input=stdin, catch_exceptions=False)
 
 
 def rows(shown: Result) -> list[dict[str, dict[str, float]]]:

@@ -7,7 +7,6 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 
 from dpsql.domain import Parameters
 from dpsql.interface.cli import cli
@@ -17,6 +16,7 @@ from dpsql.interface.demo.tour import TOUR, random_questions
 from dpsql.interface.splitter import split
 from dpsql.policy_file import load_policy
 from dpsql.result import Answer, Result
+from tests.support.command_line import runner
 from tests.support.fake_session import FakeSession
 from tests.support.lessons import learned_briefly
 
@@ -64,7 +64,7 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> list[DemoSession]:
 
 
 def test_tour(sessions: list[DemoSession]) -> None:
-    shown = CliRunner().invoke(cli, ["demo"], catch_exceptions=False)
+    shown = runner().invoke(cli, ["demo"], catch_exceptions=False)
     assert (shown.exit_code, shown.stderr) == (0, "")
     lines = shown.stdout.splitlines()
     assert max(len(line) for line in lines) <= 100
@@ -77,7 +77,7 @@ def test_tour(sessions: list[DemoSession]) -> None:
 
 def test_kept_databases(sessions: list[DemoSession], tmp_path: Path) -> None:
     folder = tmp_path / "new" / "data"
-    shown = CliRunner().invoke(cli, ["demo", "--keep", str(folder)], catch_exceptions=False)
+    shown = runner().invoke(cli, ["demo", "--keep", str(folder)], catch_exceptions=False)
     assert shown.exit_code == 0
     assert sorted(p.name for p in folder.iterdir()) == [
         "adult.dpsql.toml",
@@ -126,7 +126,7 @@ def test_example_questions_are_answered(
     learned_briefly(monkeypatch)
     questions = ROOT / "examples" / name / "queries.sql"
     arguments = ["run", str(build(name, tmp_path).database), str(questions), *parameters]
-    shown = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    shown = runner().invoke(cli, arguments, catch_exceptions=False)
     assert shown.exit_code == 0, shown.stderr
     headlines = [line for line in shown.stdout.splitlines() if line.startswith("-- ")]
     example = (ROOT / "examples" / name / "expected.md").read_text()

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import dpsql
 from dpsql.interface.cli import cli
 from tests.support import city, statements
+from tests.support.command_line import runner
 from tests.support.fuzz import damaged
 from tests.support.lessons import learned_briefly
 
@@ -77,7 +77,8 @@ def base(directory: Path) -> "Observed":
 def chain(error: BaseException | None) -> Iterator[Any]:
     """An error, its causes and contexts: class, text and attributes."""
     while error is not None:
-        yield type(error).__qualname__, str(error), repr(error), sorted((k, repr(v)) for k, v in vars(error).items())
+        kept = getattr(error, "__dict__", {})  # of a compiled parser there is none
+        yield type(error).__qualname__, str(error), repr(error), sorted((k, repr(v)) for k, v in kept.items())
         if error.__cause__ is not None:
             yield from chain(error.__cause__)
         error = error.__context__
@@ -127,8 +128,8 @@ def command_lines(database: Path) -> list[Any]:
         ),
         (["budget", str(database)], None),
     )
-    runner = CliRunner()
-    done = [runner.invoke(cli, arguments, input=typed, catch_exceptions=False) for arguments, typed in calls]
+    line = runner()
+    done = [line.invoke(cli, arguments, input=typed, catch_exceptions=False) for arguments, typed in calls]
     return [(call.exit_code, call.stdout, call.stderr) for call in done]
 
 

@@ -1,6 +1,7 @@
 """The command line on a session that needs no database."""
 
 from collections.abc import Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,12 @@ from click.testing import CliRunner, Result
 from dpsql.interface.cli import cli
 from dpsql.interface.dbapi.connection import Connection
 from tests.support.fake_session import FakeSession
+
+
+def runner() -> CliRunner:
+    """Standard error beside standard output, not in it: from click 8.2 on there is nothing else."""
+    apart = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
+    return CliRunner(**apart)
 
 
 class CommandLine:
@@ -31,4 +38,4 @@ class CommandLine:
 
     def plain(self, arguments: Sequence[str], stdin: str | None = None) -> Result:
         """Without the database argument."""
-        return CliRunner().invoke(cli, list(arguments), input=stdin, catch_exceptions=False)
+        return runner().invoke(cli, list(arguments), input=stdin, catch_exceptions=False)

@@ -55,6 +55,7 @@ _COMPARISON: dict[type, str] = {
     exp.SimilarTo: "SIMILAR TO",
     exp.StartsWith: "^@",
     exp.RegexpLike: "~",
+    exp.RegexpFullMatch: "~",  # sqlglot's name for it up to 30.25
 }
 LOGICAL = (exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Between, exp.Escape, *_COMPARISON)
 _UNITS = frozenset(

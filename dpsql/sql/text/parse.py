@@ -34,7 +34,12 @@ _WITHOUT_CONDITION = frozenset({"CROSS", "NATURAL", "POSITIONAL"})
 _MASK = "\0"
 """In front of a disguised word. No text holds it (``check_text``), so nobody can write it."""
 
-_OPERATORS: dict[type[exp.Expr], str] = {exp.Pow: "**", exp.RegexpLike: "~", exp.StartsWith: "^@"}
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.Pow: "**",
+    exp.RegexpLike: "~",
+    exp.RegexpFullMatch: "~",  # up to sqlglot 30.25; its function of that name is disguised
+    exp.StartsWith: "^@",
+}
 """Operators that sqlglot would print as functions: as operators, DuckDB's own precedence holds, not sqlglot's."""
 
 _DIALECT = Dialect()
