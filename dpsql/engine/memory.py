@@ -133,6 +133,15 @@ class MemoryEngine:
         rows = zip(*told, strict=True) if told else [()] * number
         return content_of([name for name, _ in columns], rows)
 
+    @property
+    def address(self) -> str:
+        """None: it is nowhere but here."""
+        return ""
+
+    def tables_read(self) -> dict[str, frozenset[str]]:
+        """The columns of each private table, in lower case."""
+        return {name.lower(): frozenset(columns) for name, columns in self._columns.items()}
+
     def out_of_domain(self, table: str) -> dict[str, int]:
         """Values that are not NULL but undeclared, per finite column. For the owner alone."""
         domain = self._table(table)

@@ -78,6 +78,16 @@ class Engine(Protocol):
 class OwnersEngine(Engine, Protocol):
     """An engine as it is opened, with what only the owner may ask of it. A session is handed the part above."""
 
+    @property
+    def address(self) -> str:
+        """Where the private rows are, the same at every opening: an absolute path or an address; "" where there is
+        none, as in memory. Public."""
+        ...
+
+    def tables_read(self) -> dict[str, frozenset[str]]:
+        """The columns of each private table, and of each table behind a private view; names in lower case. Public."""
+        ...
+
     def out_of_domain(self, table: str) -> dict[str, int]:
         """Values that are not NULL but undeclared, per finite column, over all rows: exact counts of private rows."""
         ...

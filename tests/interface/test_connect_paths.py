@@ -11,6 +11,7 @@ import pytest
 import dpsql
 from dpsql.engine.rules import Rules
 from dpsql.interface.dbapi.opening import registry
+from dpsql.ledger import Place, Registry
 from dpsql.policy_file import dump_policy
 
 POLICY = 'version = 1\nprivacy = { epsilon = 1, delta = 1e-6 }\n[tables.t.columns]\nb = { type = "boolean" }\n'
@@ -132,6 +133,11 @@ class Part:
     def other_table_fingerprints(self) -> tuple[str, ...]:
         return ("third",)
 
+    address = ""
+
+    def tables_read(self) -> dict[str, frozenset[str]]:
+        return {}
+
     def public_table(self, name: str) -> object:
         raise NotImplementedError
 
@@ -158,7 +164,9 @@ def with_parts(monkeypatch: pytest.MonkeyPatch, broken: str) -> tuple[list[str],
 
     module("dpsql.engine.duckdb.engine", DuckDbEngine=lambda database, policy, rules: part("engine"))
     module("dpsql.public.locked_duckdb", DuckDbPublicSql=lambda read: object())
-    module("dpsql.ledger", MemoryLedger=ledger, SqliteLedger=None, stored_header=None)
+    modules = {"SqliteLedger": None, "stored_header": None, "Place": Place, "Registry": Registry}
+    modules |= {"default_state_directory": Path, "refuse_unrecorded": lambda *told, new_budget: None}
+    module("dpsql.ledger", MemoryLedger=ledger, **modules)
     module("dpsql.mechanism", SystemEntropy=object)
     module("dpsql.session", open_session=lambda *parts: part("session"))
     module("dpsql.planning", make_plan=lambda policy: part("plan"))

@@ -37,6 +37,11 @@ class Source:
     columns: tuple[tuple[str, str], ...]
     is_base_table: bool = False
 
+    @property
+    def name(self) -> str:
+        """Unqualified, without quotes."""
+        return self.sql.rpartition('."')[2].removesuffix('"').replace('""', '"')
+
     @cached_property
     def types(self) -> dict[str, str]:
         """DuckDB types by lower-cased column name."""

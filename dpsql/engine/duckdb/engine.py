@@ -200,18 +200,40 @@ class DuckDbEngine:
 
     def _table_fingerprints(self, rules: int) -> tuple[str, ...]:
         with self._lock:
-            public = {source.sql for source in self._public.values()}
             found = {self._content(source, rules) for source in self._sources.values()}
-            for source in self._sources.values():
-                behind = set(base_tables(self._reader, source)) - public - {source.sql}
-                found.update(self._content(described(self._reader, sql), rules) for sql in behind)
+            found.update(self._content(source, rules) for source in self._behind_views())
         return tuple(sorted(found))
+
+    def _behind_views(self) -> list[Source]:
+        """The tables that private views read, but for public ones."""
+        public = {source.sql for source in self._public.values()}
+        behind = {sql for s in self._sources.values() for sql in set(base_tables(self._reader, s)) - {s.sql}}
+        return [described(self._reader, sql) for sql in sorted(behind - public)]
 
     def _content(self, source: Source, rules: int) -> str:
         key = (source.sql, rules)
         if key not in self._fingerprints:
             self._fingerprints[key] = content_fingerprint(self._reader, source, rules)
         return self._fingerprints[key]
+
+    @property
+    def address(self) -> str:
+        """The path of the database's file, symbolic links resolved; "" for one in memory."""
+        with self._lock:
+            found = self._reader.rows(
+                "asking for its path", "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
+            )
+        return str(Path(found[0][0]).resolve()) if found and found[0][0] else ""
+
+    def tables_read(self) -> dict[str, frozenset[str]]:
+        """The columns of private tables, of views and of the tables behind them, in lower case; equal names are one."""
+        with self._lock:
+            sources = [*self._sources.values(), *self._behind_views()]
+        found: dict[str, frozenset[str]] = {}
+        for source in sources:
+            name = source.name.lower()
+            found[name] = found.get(name, frozenset()) | {column.lower() for column, _ in source.columns}
+        return found
 
     def out_of_domain(self, table: str) -> dict[str, int]:
         """Values that are not NULL but outside the declared domain, per finite column, over all rows.

@@ -34,7 +34,7 @@ def session_options(command: Command) -> Command:
             help="Ledger file. Default: NAME.dpsql.ledger beside the database.",
         ),
         click.option(
-            "--new-budget", is_flag=True, help="Owner: spend a second budget on data that a ledger already knows."
+            "--new-budget", is_flag=True, help="Owner: spend a second budget on people who have a ledger already."
         ),
     ]
     for option in reversed(options):

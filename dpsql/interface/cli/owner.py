@@ -29,7 +29,7 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
     """Draft a policy from the schema, for the owner to correct."""
     console = Console()
     from dpsql.engine.duckdb import count_rows, describe
-    from dpsql.interface.dbapi.connect import default_policy_path
+    from dpsql.interface.dbapi.paths import default_policy_path
     from dpsql.policy_file import ColumnSchema, TableSchema, draft_policy
 
     path = default_policy_path(database) if output is None else output
@@ -66,8 +66,8 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
 def check(database: Path, policy: Path | None, as_json: bool) -> None:
     """Owner only: count rows that are in no answer and values that are not declared; exact and private."""
     console = Console()
-    from dpsql.interface.dbapi.connect import default_policy_path
     from dpsql.interface.dbapi.opening import open_engine
+    from dpsql.interface.dbapi.paths import default_policy_path
     from dpsql.interface.render.domain_check import TableCheck, domain_check_object, render_domain_check
     from dpsql.interface.render.structured import to_json
     from dpsql.policy_file import load_policy

@@ -10,14 +10,11 @@ from typing import Any
 from dpsql.errors import InterfaceError, OperationalError
 from dpsql.interface.dbapi.connection import Connection
 from dpsql.interface.dbapi.opening import open_parts
+from dpsql.interface.dbapi.paths import StrPath, default_ledger_path, default_policy_path
 from dpsql.policy import Policy
 from dpsql.policy_file import load_policy
 
 MEMORY = ":memory:"
-_POLICY_SUFFIX = ".dpsql.toml"
-_LEDGER_SUFFIX = ".dpsql.ledger"
-
-StrPath = str | PathLike[str]
 
 
 def connect(
@@ -33,7 +30,7 @@ def connect(
     ``policy``: the path of a policy file or a ``Policy``; by default ``census.dpsql.toml`` beside ``census.duckdb``.
     ``ledger``: the path of the ledger, by default ``census.dpsql.ledger`` beside the database, or ``":memory:"``, which
     forgets at close what was spent: for tests and throw-away data only.
-    ``new_budget``: the owner's decision to spend a second (epsilon, delta) on data that a ledger already knows.
+    ``new_budget``: the owner's decision to spend a second (epsilon, delta) on people who have a ledger already.
 
     Raises PolicyError, LedgerError, EngineError, OperationalError (no such file), InterfaceError (a path is missing).
     """
@@ -41,24 +38,6 @@ def connect(
     ledger_path = _ledger_path(where, ledger)
     rules = policy if isinstance(policy, Policy) else load_policy(_policy_path(where, policy))
     return Connection(open_parts(database if where is None else where, rules, ledger_path, new_budget=new_budget))
-
-
-def default_policy_path(database: StrPath) -> Path:
-    """``census.dpsql.toml`` beside ``census.duckdb``.
-
-    >>> default_policy_path("census.duckdb").name
-    'census.dpsql.toml'
-    """
-    return Path(database).with_suffix(_POLICY_SUFFIX)
-
-
-def default_ledger_path(database: StrPath) -> Path:
-    """``census.dpsql.ledger`` beside ``census.duckdb``.
-
-    >>> default_ledger_path("census.duckdb").name
-    'census.dpsql.ledger'
-    """
-    return Path(database).with_suffix(_LEDGER_SUFFIX)
 
 
 def _database_path(database: object) -> Path | None:

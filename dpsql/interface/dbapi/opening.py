@@ -4,18 +4,20 @@ A wrong order would open a budget before it is known what it protects: first the
 ledger was begun under, then the rows, then the record of what was spent.
 """
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpsql.errors import LedgerError
+from dpsql.interface.dbapi.paths import default_ledger_path
 from dpsql.policy import Policy
 
 if TYPE_CHECKING:
     from dpsql.engine.protocol import OwnersEngine
     from dpsql.engine.rules import Rules
     from dpsql.interface.dbapi.session_view import SessionView
-    from dpsql.ledger import Registry
+    from dpsql.ledger import Place, Registry
 
 
 def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget: bool) -> "SessionView":
@@ -32,13 +34,15 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
     from dpsql.session import open_session
 
     with ExitStack() as opened:
-        stored = {} if ledger is None else stored_header(ledger)
+        policies = (policy.digest, *policy.former_digests)
+        stored = {} if ledger is None else stored_header(ledger, policies)
         engine = open_engine(database, policy, Rules.of(stored))  # those of the ledger, before any private question
         opened.callback(engine.close)
         public = DuckDbPublicSql(engine.public_table)
         header = ledger_header(policy, engine, make_plan(policy), stored)
         record: MemoryLedger | SqliteLedger
         if ledger is None:
+            _check_unrecorded(header, engine, new_budget=new_budget)
             record = MemoryLedger(header)
         else:
             record = SqliteLedger.open(
@@ -48,6 +52,7 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
                 new_budget=new_budget,
                 former=policy.former_digests,
                 others=engine.other_table_fingerprints,
+                place=_place(engine),
             )
         opened.callback(record.close)
         session: SessionView = open_session(engine, record, policy, public, SystemEntropy())
@@ -63,6 +68,26 @@ def open_engine(database: Any, policy: Policy, rules: "Rules | None" = None) -> 
     from dpsql.engine.duckdb.engine import DuckDbEngine
 
     return DuckDbEngine(database, policy, rules)
+
+
+def _place(engine: "OwnersEngine") -> "Place":
+    """By what its people are known again once rows have changed."""
+    from dpsql.ledger import Place
+
+    address = engine.address
+    beside = str(default_ledger_path(address).resolve()) if address else ""
+    return Place(address, engine.tables_read(), beside)
+
+
+def _check_unrecorded(header: Mapping[str, str], engine: "OwnersEngine", *, new_budget: bool) -> None:
+    """A ledger in memory is a second budget too, where a first one is on record."""
+    from dpsql.ledger import Registry, default_state_directory, refuse_unrecorded
+
+    try:
+        directory = default_state_directory()
+    except RuntimeError:  # no home directory: nothing is on record
+        return
+    refuse_unrecorded(header, _place(engine), Registry(directory), new_budget=new_budget)
 
 
 def registry() -> "Registry":

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dpsql.errors import LedgerError
+from dpsql.ledger.known import NOWHERE, Known, Place, budget_of, price
 from dpsql.ledger.registry import Anchor, Registry
 from dpsql.ledger.sqlite.history import History
 
@@ -19,15 +20,18 @@ class Anchoring:
         self,
         registry: Registry | None,
         path: Path,
-        ledger: str,
+        header: Mapping[str, str],
         tables: Sequence[str],
         other_tables: Sequence[str] = (),
+        place: Place = NOWHERE,
     ) -> None:
         self._registry = registry
         self._path = path
         self._tables = tables
         self._recorded = (*tables, *other_tables)  # by other rules it is known, but no judge of itself
-        self._ledger = ledger
+        self._ledger = header["ledger"]
+        self._budget = budget_of(header)
+        self._place = place
         self._anchors: list[dict[str, Anchor]] = []
         self.notices: list[str] = []
 
@@ -45,26 +49,68 @@ class Anchoring:
         own = anchors.get(self._ledger)
         if own is None:
             if anchors and not new_budget:
-                raise LedgerError(
-                    f"the ledger {self._path} is not the one known for these data, {next(iter(anchors.values())).path}",
-                    hint="open that one with --ledger, or decide on another budget with --new-budget",
-                )
+                raise self._stranger(anchors)
         elif own.sequence > history.sequence or history.digest_at(own.sequence).hex() != own.head:
-            raise LedgerError(
-                f"the ledger {self._path} is older than its state on record, or continues an older one: "
-                f"it has {history.sequence} events, {own.sequence} are on record",
-                hint="restore the latest copy of the ledger",
-            )
+            raise self._older(f"it has {history.sequence} events, {own.sequence} are on record")
 
-    def record(self, history: History, *, sync: bool = False) -> None:
-        """Tell the registry how far the ledger has come."""
+    def check_answers(self, written: tuple[int, str | None] | None, history: History) -> None:
+        """``LedgerError`` where the answers beside the ledger were written when it was further, or another one.
+
+        ``written``: the last event and, if it was noted, the chain's head (hex) that they knew of.
+        """
+        if written is not None:
+            sequence, head = written
+            if sequence > history.sequence or head not in (None, history.digest_at(sequence).hex()):
+                raise self._older(
+                    f"it has {history.sequence} events, the answers beside it were given after event {sequence}"
+                )
+
+    def _older(self, seen: str) -> LedgerError:
+        return LedgerError(
+            f"the ledger {self._path} is older than its state on record, or continues an older one: {seen}",
+            hint="restore the latest copy of the ledger",
+        )
+
+    def _stranger(self, anchors: Mapping[str, Anchor]) -> LedgerError:
+        known = [] if self._registry is None else [k for k in self._registry.known() if k.ledger in anchors]
+        first = next(iter(anchors.values())).path
+        spend = f" ({known[0].spend})" if known else ""
+        epsilon = None if self._budget is None else float(self._budget[0])
+        return LedgerError(
+            f"the ledger {self._path} is not the one known for these data, {first}{spend}",
+            hint=f"open that one with --ledger, or decide on another budget with --new-budget: {price(known, epsilon)}",
+        )
+
+    def record(self, history: History, *, sync: bool = False, opening: bool = False) -> None:
+        """Tell the registry how far the ledger has come.
+
+        ``LedgerError`` where another ledger took its place, which happens before its first event only, and counts from
+        then on; ``opening`` takes it up again.
+        """
         if self._registry is None:
             return
         anchor = Anchor(self._ledger, str(self._path), history.sequence, history.head.hex())
+        forgotten = False
         try:
             with self._registry.exclusive(*self._recorded):
-                for table in self._recorded:
-                    self._registry.record(table, anchor, sync=sync)
+                forgotten = not opening and self._registry.forgot(self._ledger)
+                if not forgotten:
+                    for table in self._recorded:
+                        self._registry.record(table, anchor, sync=sync)
+                    self._registry.tell(self._known(history), sync=sync)
         except (OSError, LedgerError):
             self.notices.append(f"{self._registry.directory} cannot be written: an older ledger would not be noticed")
             self._registry = None
+        if forgotten:
+            raise LedgerError(
+                f"another ledger took the place of {self._path} before anything was spent under it",
+                hint="close this session and open that ledger",
+            )
+
+    def _known(self, history: History) -> Known:
+        epsilon = spent = None
+        if self._budget is not None:
+            totals, (exact, units) = history.balance.totals, self._budget
+            epsilon, spent = float(exact), float(exact * (totals.spent + totals.reserved) / units)
+        databases = (self._place.database,) if self._place.database else ()
+        return Known(self._ledger, str(self._path), history.sequence, databases, self._place.tables, epsilon, spent)

@@ -8,7 +8,7 @@ import hashlib
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +22,7 @@ BATCH = 256
 _PATIENCE = 64  # batches kept in memory while another process holds the file's lock
 _TIMEOUT = 2.0  # seconds
 _KEPT = "kept: "
+_LEDGER_AT = "ledger at"
 
 Pairs = Iterable[tuple[str, Answer]]
 Released = Callable[[int], Iterator[tuple[int, list[tuple[str, Answer]]]]]
@@ -34,16 +35,24 @@ _TABLES = (
 )
 
 
+def answer_files(ledger: Path) -> tuple[Path, ...]:
+    """The file of answers beside a ledger, and SQLite's beside that."""
+    path = ledger.with_name(ledger.name + ".answers")
+    return (path, *companions(path))
+
+
 class AnswerStore:
     """Not thread-safe: the ledger calls it under its own lock. No method raises for a bad file."""
 
-    def __init__(self, path: Path, ledger: str, released: Released, on_step: Callable[[str], None]) -> None:
-        self._path = path
+    def __init__(self, beside: Path, ledger: str, released: Released, on_step: Callable[[str], None]) -> None:
+        self._path = answer_files(beside)[0]
         self._ledger = ledger
         self._released = released
         self._step = on_step
         self._buffer: dict[str, tuple[Answer, str]] = {}  # with the text that will be written
         self._applied = 0
+        self.written: tuple[int, str | None] | None = None
+        """The last event of the ledger, and the chain's head, that the file knew of when it was opened."""
         self.notices: list[str] = []
         self._file = self._open()
 
@@ -99,6 +108,11 @@ class AnswerStore:
             self._file = self._in_memory()
             self._write()
 
+    def note(self, sequence: int, head: str) -> None:
+        """Write the buffer, and how far the ledger has come: one that was set back is found out by its answers."""
+        self.flush()
+        self._put(_LEDGER_AT, f"{sequence} {head}")
+
     def counts(self) -> tuple[int, int]:
         """(questions answered, of these free); approximate after a crash."""
         self.flush()  # only the file knows which of the buffered ones are new
@@ -119,9 +133,12 @@ class AnswerStore:
 
     def keep(self, name: str, text: str) -> None:
         """Keep ``text`` under ``name``, or not: it is only a convenience."""
+        self._put(_KEPT + name, text)
+
+    def _put(self, name: str, text: str) -> None:
         try:
             self._file.begin()
-            self._file.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (_KEPT + name, text))
+            self._file.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, text))
             self._file.commit()
             return
         except sqlite3.Error:
@@ -194,6 +211,7 @@ class AnswerStore:
         known = dict(file.execute("SELECT name, value FROM facts").fetchall())
         if known.get("ledger") != self._ledger:
             raise ValueError("another ledger's answers")
+        self.written = _written(known)
         if known.get("boot") != boot or boot == "-":
             # Unsynced pages may have been lost with the power: look at every event's answers again.
             known["applied"] = "0"
@@ -235,6 +253,13 @@ class AnswerStore:
             self._released = lambda after: iter(())
             self._prepare(file)
         return file
+
+
+def _written(facts: Mapping[str, str]) -> tuple[int, str | None]:
+    """Files of earlier versions do not hold the head. ValueError for what was never written."""
+    sequence, _, head = facts.get(_LEDGER_AT, "0").partition(" ")
+    applied = int(facts.get("applied", "0"))
+    return (applied, None) if applied > int(sequence) else (int(sequence), head or None)
 
 
 def _question(key: str) -> bytes:

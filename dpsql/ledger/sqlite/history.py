@@ -29,6 +29,7 @@ class History:
     def __init__(self, file: SqliteFile, path: Path, header: Mapping[str, str]) -> None:
         self._file = file
         self._path = path
+        self._ledger = header["ledger"]
         self._genesis = genesis(header)
         self.balance = Balance()
         self.sequence = 0
@@ -39,6 +40,10 @@ class History:
 
         A generator: exhaust it. Left before its end, or interrupted, it begins anew with the next one.
         """
+        if self.sequence == 0 and self._file.one("SELECT value FROM header WHERE key = 'ledger'") != (self._ledger,):
+            raise LedgerError(  # before its first event a ledger may be begun anew (``schema.rebind``)
+                f"the ledger {self._path} was begun anew for another policy or other data", hint="open it again"
+            )
         try:
             for record, digest in self._rows(self.sequence):
                 if record.sequence != self.sequence + 1 or record.digest(self.head) != digest:

@@ -1,7 +1,6 @@
 """The durable ledger: one SQLite file, append-only, chained by SHA-256, shared by threads and processes.
 
-Every append is one transaction under SQLite's write lock: catch up with other processes, check, append, sync. What is
-appended is public; what is not known to be unspent counts as spent (docs/privacy.md, "reservations").
+Every append is one transaction under SQLite's write lock: catch up with others, check, append, sync (docs/privacy.md).
 """
 
 import atexit
@@ -20,6 +19,7 @@ from dpsql.ledger.answer_text import encode, encode_answers
 from dpsql.ledger.balance import Balance, Reservation, already_hard, burn_of, checked_cost, tests_of
 from dpsql.ledger.event import Event, Payload, Totals
 from dpsql.ledger.interrupts import interrupts_held
+from dpsql.ledger.known import NOWHERE, Place
 from dpsql.ledger.other_rules import Others
 from dpsql.ledger.registry import Registry
 from dpsql.ledger.sqlite.answer_store import AnswerStore
@@ -37,10 +37,9 @@ class SqliteLedger:
     """``Ledger`` in a file; open it with ``SqliteLedger.open``. All it holds is public. Thread-safe.
 
     Errors are ``LedgerError``. After a failed append, or when the file is found altered, the ledger is *poisoned* until
-    it is opened anew. A reservation that waited in vain for another process's lock may be tried again.
-
-    ``with ledger.drawing(reservation):`` goes around the coins of a test or measurement: left by an exception, the
-    reservation can no longer be freed, not even by ``close``. After ``fork`` the child opens the ledger again.
+    it is opened anew. A reservation that waited in vain for another process's lock has appended nothing.
+    ``with ledger.drawing(reservation):`` goes around coins: left by an exception, the reservation can no longer be
+    freed, not even by ``close``. After a ``fork`` the child opens the ledger again.
     """
 
     def __init__(self, opening: Opening) -> None:
@@ -74,17 +73,17 @@ class SqliteLedger:
         on_step: Step | None = None,
         former: Collection[str] = (),
         others: Others = tuple,
+        place: Place = NOWHERE,
     ) -> "SqliteLedger":
         """Open the ledger at ``path``, or create it.
 
-        ``header`` names the ``policy`` (digest), the ``data`` (fingerprint) and the ``plan``; an existing ledger must
-        be of the same data and policy (by its digest, or a ``former`` one of the same rules), its plan is the caller's
-        to compare. ``registry`` remembers ledgers elsewhere on the machine, so that deleted, replaced or older ones are
-        noticed; ``new_budget`` is the owner's decision to begin another ledger for data that already have one.
-        ``others``: the tables' fingerprints by other rules. ``busy_timeout``: seconds. ``on_step``: for tests.
+        ``header`` names ``policy`` (digest), ``data`` (fingerprint) and ``plan``, which the caller compares; a ledger
+        under which anything was spent must be of these data and this policy, or a ``former`` digest of the same rules.
+        ``registry``, ``place`` (of the rows) and ``others`` (their fingerprints by other rules) tell of deleted, older
+        and second ledgers; ``new_budget`` is the owner's decision for a second one. ``busy_timeout``: seconds.
         """
-        opening = prepare(Path(path), header, create, registry, new_budget, busy_timeout, on_step, former, others)
-        ledger = cls(opening)
+        opened = prepare(Path(path), header, create, registry, new_budget, busy_timeout, on_step, former, others, place)
+        ledger = cls(opened)
         try:
             ledger._start(new_budget=new_budget)
         except BaseException:
@@ -99,17 +98,18 @@ class SqliteLedger:
         self._read(lambda: self._anchoring.check(self._history, new_budget=new_budget))
         if self._read(lambda: self._dead(self._history.balance) or stale_files(self._path)):
             self._append("recover", lambda batch: sweep(self._path))
-        answers = self._path.with_name(self._path.name + ".answers")
-        self._answers = AnswerStore(answers, self._header["ledger"], self._history.released, self._step)
-        self._anchoring.record(self._history, sync=True)
+        self._answers = AnswerStore(self._path, self._header["ledger"], self._history.released, self._step)
+        self._read(self._catch_up)  # others may have been further when they wrote answers
+        self._read(lambda: self._anchoring.check_answers(self._store.written, self._history))
+        self._anchoring.record(self._history, sync=True, opening=True)
 
     @property
     def _own(self) -> dict[int, Reservation]:
         return self._history.balance.of(self._holder.name)
 
     def _dead(self, balance: Balance) -> list[int]:
-        others = ((n, entry.holder) for n, entry in balance.open.items() if entry.holder != self._holder.name)
-        return [number for number, holder in others if not is_alive(self._path, holder)]
+        others = {n: entry.holder for n, entry in balance.open.items() if entry.holder != self._holder.name}
+        return [number for number, holder in others.items() if not is_alive(self._path, holder)]
 
     @property
     def path(self) -> Path:
@@ -118,7 +118,7 @@ class SqliteLedger:
 
     @property
     def header(self) -> Mapping[str, str]:
-        """What the ledger was created with, its ``format`` and its random identity ``ledger``. Immutable."""
+        """What the ledger was begun with, its ``format`` and its random identity ``ledger``. Immutable."""
         return self._header
 
     @property
@@ -355,7 +355,7 @@ class SqliteLedger:
             committing = False
             self._step(f"{step}:anchored")
             if self._answers is not None:
-                self._answers.flush()
+                self._answers.note(history.sequence, history.head.hex())
             return result
         except (sqlite3.Error, OSError) as error:
             failure = explain(self._path, error)
@@ -394,7 +394,7 @@ _open_ledgers: "weakref.WeakSet[SqliteLedger]" = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """A session that nobody closed should not lose its unused reservation to the next one's recovery."""
+    """A session that nobody closed should not lose its unused reservation."""
     for ledger in list(_open_ledgers):
         with suppress(LedgerError):
             ledger.close()

@@ -9,17 +9,21 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dpsql.errors import LedgerError
+from dpsql.ledger.known import NOWHERE, Known, Place, budget_of, price
 from dpsql.ledger.other_rules import Others, by_all_rules, new_ledgers_others
 from dpsql.ledger.record import genesis
 from dpsql.ledger.registry import Anchor, Registry, registered_tables
 from dpsql.ledger.rule_change import rule_changes
 from dpsql.ledger.sqlite.anchoring import Anchoring
+from dpsql.ledger.sqlite.answer_store import answer_files
+from dpsql.ledger.sqlite.doors import Earlier, earlier_ledgers, make_way, refuse_second, told
 from dpsql.ledger.sqlite.file import BUSY_SECONDS, SqliteFile, explain
-from dpsql.ledger.sqlite.schema import FORMAT, check_file, companions, create, read_header
+from dpsql.ledger.sqlite.glance import is_unspent, known_by_itself
+from dpsql.ledger.sqlite.schema import FORMAT, check_file, companions, create, read_header, rebind
 
 Step = Callable[[str], None]
 
@@ -35,11 +39,12 @@ class Opening:
     tables: tuple[str, ...]
     other_tables: tuple[str, ...]
     on_step: Step
+    place: Place = NOWHERE
     notices: list[str] = field(default_factory=list)
 
     def anchoring(self) -> Anchoring:
         """Its ties to the registry."""
-        return Anchoring(self.registry, self.path, self.header["ledger"], self.tables, self.other_tables)
+        return Anchoring(self.registry, self.path, self.header, self.tables, self.other_tables, self.place)
 
 
 def prepare(
@@ -52,13 +57,14 @@ def prepare(
     on_step: Step | None,
     former: Collection[str] = (),
     others: Others = tuple,
+    place: Place = NOWHERE,
 ) -> Opening:
     """Open or create; every failure is a ``LedgerError`` with nothing of SQLite's attached."""
     step = on_step if on_step is not None else _no_step
-    make = _Making(_complete(header), create_missing, new_budget, busy_timeout, step)
+    make = _Making(_complete(header), create_missing, new_budget, busy_timeout, step, place, tuple(former), others)
     try:
         path = path.expanduser().resolve()
-        return _opened(path, make, registry, former, others)
+        return _opened(path, make, registry)
     except (sqlite3.Error, OSError) as error:
         failure = explain(path, error)
     except (RuntimeError, ValueError):  # a loop of symbolic links, a NUL in the name
@@ -75,48 +81,124 @@ class _Making:
     new_budget: bool
     busy_timeout: float
     step: Step
+    place: Place
+    former: tuple[str, ...]
+    others: Others
+
+    @property
+    def epsilon(self) -> float | None:
+        budget = budget_of(self.wanted)
+        return None if budget is None else float(budget[0])
 
 
-def _opened(path: Path, make: _Making, registry: Registry | None, former: Collection[str], others: Others) -> Opening:
+def _opened(path: Path, make: _Making, registry: Registry | None) -> Opening:
     notices: list[str] = []
     tables = registered_tables(make.wanted)
+    registry = _usable(registry, tables, notices)
     if not path.exists():
-        registry = _usable(registry, tables, notices)
-        tables = (*tables, *new_ledgers_others(registry, tables, others))
+        tables = (*tables, *new_ledgers_others(registry, tables, make.others))
         with nullcontext() if registry is None else registry.exclusive(*tables):
             if not path.exists():  # another process may have created it while this one waited
                 _create(path, make, tables, registry, notices)
-    registry = _usable(registry, tables, notices)
     check_file(path)
     file = SqliteFile(path, synchronous="FULL", busy_timeout=make.busy_timeout)
     try:
         found = read_header(file, path)
-        _compare(path, found, make.wanted, former)
+        if is_unspent(file) and _mismatch(path, found, make, file) is not None:
+            found = _rebound(path, file, found, make, registry, notices)
+        mismatch = _mismatch(path, found, make, file)
+        if mismatch is not None:
+            raise mismatch
+        _check_stranger(path, found, make, tables, registry, notices)
         names = tuple(sorted({*tables, *registered_tables(found)}))
-        known_by, other_tables = by_all_rules(registry, found["ledger"], names, others)
+        known_by, other_tables = by_all_rules(registry, found["ledger"], names, make.others)
     except BaseException:
         file.close()
         raise
-    return Opening(path, found, file, registry, known_by, other_tables, make.step, notices)
+    return Opening(path, found, file, registry, known_by, other_tables, make.step, make.place, notices)
 
 
 def _create(path: Path, make: _Making, tables: Sequence[str], registry: Registry | None, notices: list[str]) -> None:
     """A new ledger where nothing stands in its way, known to the registry."""
-    _check_absence(path, tables, make.create_missing, registry, make.new_budget)
+    earlier = earlier_ledgers(path, tables, make.place, registry)
+    if not make.new_budget:
+        refuse_second(path, earlier, make.place, make.epsilon, exists=False)
+    _check_absence(path, make, earlier)
+    make_way(earlier, registry, tables)
     _clear_remnants(path)
-    wanted = make.wanted
-    if create(path, wanted, make.busy_timeout, make.step):
-        notices.append(_announcement(path, wanted))
-        if registry is not None:
-            anchor = Anchor(wanted["ledger"], str(path), 0, genesis(wanted).hex())
-            for table in tables:
-                registry.record(table, anchor, sync=True)
+    if create(path, make.wanted, make.busy_timeout, make.step):
+        notices += [_announcement(path, make.wanted), *told(earlier, make.epsilon)]
+        _register(path, make, tables, registry)
 
 
-def stored_header(path: Path, busy_timeout: float = BUSY_SECONDS) -> dict[str, str]:
+def _register(path: Path, make: _Making, tables: Sequence[str], registry: Registry | None) -> None:
+    """Known from the first moment on; what else there is to tell follows when it is opened."""
+    if registry is not None:
+        anchor = Anchor(make.wanted["ledger"], str(path), 0, genesis(make.wanted).hex())
+        for table in tables:
+            registry.record(table, anchor, sync=True)
+
+
+def _rebound(
+    path: Path,
+    file: SqliteFile,
+    found: Mapping[str, str],
+    make: _Making,
+    registry: Registry | None,
+    notices: list[str],
+) -> dict[str, str]:
+    """The header of a ledger without events, which may begin anew for another policy or other data.
+
+    To everybody else it is a new ledger: where one of the same people is known, the owner must decide.
+    """
+    tables = registered_tables(make.wanted)
+    tables = (*tables, *new_ledgers_others(registry, tables, make.others))
+    everybody = {*tables, *registered_tables(found)}
+    with nullcontext() if registry is None else registry.exclusive(*everybody):
+        earlier = earlier_ledgers(path, tables, make.place, registry, found["ledger"])
+        if not make.new_budget:
+            refuse_second(path, earlier, make.place, make.epsilon, exists=True)
+        for part in answer_files(path):  # what was answered of other data; nothing was charged for it
+            part.unlink(missing_ok=True)
+        if rebind(file, make.wanted, found["ledger"]):
+            make_way(earlier, registry, tables)
+            if registry is not None:
+                registry.forget(Known(found["ledger"], str(path)), everybody)
+            what = f"nothing was spent under the ledger {path}: it begins anew for this policy and these data"
+            notices += [what + _budget(make.wanted), *told(earlier, make.epsilon)]
+            _register(path, make, tables, registry)
+    return read_header(file, path)
+
+
+def _check_stranger(
+    path: Path,
+    found: Mapping[str, str],
+    make: _Making,
+    tables: Sequence[str],
+    registry: Registry | None,
+    notices: list[str],
+) -> None:
+    """A ledger that the registry does not know, beside one of the same place that it knows, is a second budget too.
+
+    One of the same rows is found by its anchors (``Anchoring``).
+    """
+    if registry is None or any(known.ledger == found["ledger"] and not known.forgotten for known in registry.known()):
+        return
+    with registry.exclusive(*tables):
+        earlier = earlier_ledgers(path, tables, replace(make.place, ledger=""), registry, found["ledger"])
+        if not make.new_budget and not earlier.same_rows:
+            refuse_second(path, earlier, make.place, make.epsilon, exists=True)
+        make_way(earlier, registry, tables)
+    notices += told(earlier, make.epsilon) if make.new_budget else ()
+
+
+def stored_header(
+    path: Path, policies: Collection[str] | None = None, busy_timeout: float = BUSY_SECONDS
+) -> dict[str, str]:
     """The header of the ledger at ``path``, empty where there is no file: its versions say by which rules it is kept.
 
-    The same refusals as ``prepare`` for a file that is no ledger.
+    ``policies``: digests; a ledger of none of them, under which nothing was spent, will be begun anew by the newest
+    rules, so that its header counts for nothing. The same refusals as ``prepare`` for a file that is no ledger.
     """
     try:
         path = path.expanduser().resolve()
@@ -125,7 +207,9 @@ def stored_header(path: Path, busy_timeout: float = BUSY_SECONDS) -> dict[str, s
         check_file(path)
         file = SqliteFile(path, synchronous="FULL", busy_timeout=busy_timeout)
         try:
-            return read_header(file, path)
+            header = read_header(file, path)
+            anew = policies is not None and header.get("policy") not in policies and is_unspent(file)
+            return {} if anew else header
         finally:
             file.close()
     except (sqlite3.Error, OSError) as error:
@@ -158,7 +242,7 @@ def _complete(header: Mapping[str, str]) -> dict[str, str]:
 
 
 def _usable(registry: Registry | None, tables: Sequence[str], notices: list[str]) -> Registry | None:
-    """The registry, or None with a notice when its directory cannot be used."""
+    """The registry; one that is only read, with a notice, where it cannot be written; None where not even that."""
     if registry is None:
         return None
     try:
@@ -166,36 +250,28 @@ def _usable(registry: Registry | None, tables: Sequence[str], notices: list[str]
             return registry
     except OSError:
         notices.append(f"{registry.directory} cannot be written: a deleted or older ledger would not be noticed")
+    try:
+        _ = [registry.anchors(table) for table in tables], registry.known()
+        return registry.reading()
+    except OSError:
         return None
 
 
-def _check_absence(
-    path: Path, tables: Sequence[str], create_missing: bool, registry: Registry | None, new_budget: bool
-) -> None:
+def _check_absence(path: Path, make: _Making, earlier: Earlier) -> None:
     """There is no file at ``path``: is that as it should be?"""
-    anchors = [] if registry is None else [a for table in tables for a in registry.anchors(table).values()]
-    if anchors and not new_budget:
-        known = sorted(anchor.path for anchor in anchors)
-        if str(path) in known:
-            raise LedgerError(
-                f"the ledger {path} is missing; it existed for these data",
-                hint="restore it from a copy, or decide on another budget with --new-budget",
-            )
-        raise LedgerError(
-            f"these data already have a ledger, {known[0]}",
-            hint=f"open that one with --ledger {known[0]}, or decide on another budget with --new-budget",
-        )
-    if not create_missing:
+    if not make.create_missing:
         raise LedgerError(f"there is no ledger at {path}", hint="check the path, or connect once to create it")
-    if not new_budget and any(part.exists() for part in _remnants(path)):
+    unspent = any(known.path == str(path) for known in earlier.gone)
+    if not make.new_budget and not unspent and any(part.exists() for part in _remnants(path)):
         raise LedgerError(
             f"the ledger {path} is missing, but files that belong to one are still beside it",
-            hint="restore the ledger from a copy, or decide on another budget with --new-budget",
+            hint="restore the ledger from a copy, or decide on another budget with --new-budget: what the missing one "
+            "has spent is spent, and the losses of the same people add up",
         )
 
 
 def _remnants(path: Path) -> tuple[Path, ...]:
-    return (*companions(path), path.with_name(path.name + ".answers"))
+    return (*companions(path), answer_files(path)[0])
 
 
 def _clear_remnants(path: Path) -> None:
@@ -206,27 +282,39 @@ def _clear_remnants(path: Path) -> None:
             part.rename(part.with_name(part.name + suffix))
 
 
-def _compare(path: Path, found: Mapping[str, str], wanted: Mapping[str, str], former: Collection[str]) -> None:
+def _mismatch(path: Path, found: Mapping[str, str], make: _Making, file: SqliteFile) -> LedgerError | None:
+    """Why the ledger is not this policy's, or not these data's; ``None`` where it is both."""
+    wanted = make.wanted
     if any(found.get(key, "1") != wanted.get(key, "1") for key in ("fingerprint", "unit_rows")):
-        raise LedgerError(  # the header was read once before: by its rules the engine counts
+        return LedgerError(  # the header was read once before: by its rules the engine counts
             f"the ledger {path} was created by another version of dpsql just now", hint="open it again, or remove it"
         )
-    if found.get("policy") not in (wanted["policy"], *former):
+    if found.get("policy") not in (wanted["policy"], *make.former):
         told = "rules" in found and "rules" in wanted
         changes = rule_changes(found["rules"], wanted["rules"]) if told else ()
-        raise LedgerError(
-            f"the ledger {path} belongs to another policy: the policy was changed after the ledger was created"
-            + (f" ({'; '.join(changes)})" if changes else ""),
-            hint="restore the policy, or begin a new ledger with --ledger PATH --new-budget",
-        )
+        what = "another policy: the policy was changed after the ledger was created"
+        what += f" ({'; '.join(changes)})" if changes else ""
+        return _other(path, found, make, file, what, "restore the policy")
     if found.get("data") != wanted["data"]:
-        raise LedgerError(
-            f"the ledger {path} belongs to other data: the database is not the one it was created for",
-            hint="open the database that it belongs to, or choose a new ledger with --ledger PATH",
-        )
+        what = "other data: the database is not the one it was created for, or was changed since"
+        return _other(path, found, make, file, what, "restore the database as it was: a copy of it has this ledger too")
+    return None
+
+
+def _other(path: Path, found: Mapping[str, str], make: _Making, file: SqliteFile, what: str, way: str) -> LedgerError:
+    """The refusal of a ledger under which something was spent, with the price of another one."""
+    known = known_by_itself(file, path, found)
+    return LedgerError(
+        f"the ledger {path} belongs to {what}; {known.spend}",
+        hint=f"{way}; or begin a second budget with --ledger PATH --new-budget: {price([known], make.epsilon)}",
+    )
 
 
 def _announcement(path: Path, header: Mapping[str, str]) -> str:
+    return f"new ledger {path}{_budget(header)}; keep it: it is the only record of what has been spent"
+
+
+def _budget(header: Mapping[str, str]) -> str:
     epsilon = header.get("epsilon")
     if epsilon is None:
         try:
@@ -235,5 +323,4 @@ def _announcement(path: Path, header: Mapping[str, str]) -> str:
             plan = None
         if isinstance(plan, dict) and "epsilon" in plan:
             epsilon = str(plan["epsilon"])
-    budget = "" if epsilon is None else f" with a budget of epsilon {epsilon}"
-    return f"new ledger {path}{budget}; keep it: it is the only record of what has been spent"
+    return "" if epsilon is None else f" with a budget of epsilon {epsilon}"

@@ -65,6 +65,26 @@ def create(path: Path, header: Mapping[str, str], timeout: float, on_step: Calla
                 leftover.unlink(missing_ok=True)
 
 
+def rebind(file: SqliteFile, header: Mapping[str, str], former: str) -> bool:
+    """Another header for a ledger without events, in one transaction; False when it is not ``former`` or has some.
+
+    Whoever has the file open under its former header finds out before they append (``SqliteLedger``).
+    """
+    file.begin()
+    found = file.one("SELECT value FROM header WHERE key = 'ledger'")[0]
+    if found != former or file.execute("SELECT 1 FROM events LIMIT 1").fetchone() is not None:
+        file.rollback()
+        return False
+    for name in ("header_insert", "header_update", "header_delete"):
+        file.execute(f"DROP TRIGGER {name}")
+    file.execute("DELETE FROM header")
+    file.executemany("INSERT INTO header VALUES (?, ?)", sorted(header.items()))
+    for trigger in _TRIGGERS[:3]:
+        file.execute(trigger)
+    file.commit()
+    return True
+
+
 def _write(draft: Path, header: Mapping[str, str], timeout: float) -> None:
     file = SqliteFile(draft, synchronous="FULL", busy_timeout=timeout)
     try:

@@ -141,8 +141,9 @@ def test_anchored_from_its_creation_on(tmp_path: Path, registry: Registry) -> No
     (tmp_path / "a.ledger.holder-x").touch()
     with pytest.raises(Crash):
         SqliteLedger.open(path, HEADER, registry=registry, on_step=crash)
-    remove(path)
-    refused(path, registry)
+    (known,) = registry.known()
+    assert (known.path, known.sequence) == (str(path), 0)
+    assert list(registry.anchors(HEADER["data"])) == [known.ledger]
 
 
 def test_a_directory_that_cannot_be_written_is_reported(tmp_path: Path) -> None:

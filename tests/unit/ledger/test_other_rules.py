@@ -107,7 +107,8 @@ def test_a_damaged_file_hides_nothing(tmp_path: Path, registry: Registry, tables
 def test_a_ledger_of_other_rules_than_its_engine_is_refused(tmp_path: Path) -> None:
     """The header is read before the engine is opened; the file may have come in between."""
     path = tmp_path / "a.ledger"
-    SqliteLedger.open(path, FIRST).close()
+    with SqliteLedger.open(path, FIRST) as ledger:
+        ledger.reserve(1, lambda _: None, {})
     with pytest.raises(LedgerError, match="just now"):
         SqliteLedger.open(path, {**FIRST, "unit_rows": "2"})
     with pytest.raises(LedgerError, match="just now"):

@@ -78,10 +78,15 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+def spend(database: Path) -> None:
+    with dpsql.connect(database) as con:
+        con.execute("SELECT COUNT(*) FROM one WHERE a")
+
+
 def test_a_connection_says_what_changed(database: Path) -> None:
     policy = database.with_suffix(".dpsql.toml")
     policy.write_text(TEXT)
-    dpsql.connect(database).close()
+    spend(database)
     policy.write_text(TEXT.replace("epsilon = 1", "epsilon = 1.5"))
     with pytest.raises(dpsql.LedgerError, match=r"epsilon = 1 is now 1\.5"):
         dpsql.connect(database)
@@ -91,7 +96,7 @@ def test_rules_too_long_for_a_ledger_leave_the_digest(database: Path) -> None:
     policy = database.with_suffix(".dpsql.toml")
     long = ", ".join(f'"value {i}"' for i in range(20_000))
     policy.write_text(TEXT.replace('"x", "y"', long))
-    dpsql.connect(database).close()
+    spend(database)
     policy.write_text(TEXT.replace('"x", "y"', long).replace("epsilon = 1", "epsilon = 2"))
     with pytest.raises(dpsql.LedgerError, match="another policy") as caught:
         dpsql.connect(database)
