@@ -269,3 +269,17 @@ def test_a_ledger_set_back_beside_newer_answers_is_found_out_without_a_registry(
     shutil.rmtree(state)
     with pytest.raises(dpsql.LedgerError, match="older than its state on record"):
         dpsql.connect(database)
+
+
+def test_a_ledger_made_where_the_registry_does_not_reach_is_refused_beside_a_known_one(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spend(database)
+    changed(database, ROW)
+    two = tmp_path / "two.ledger"
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("DPSQL_STATE_HOME", str(tmp_path / "another"))
+        spend(database, ledger=two, new_budget=True)
+    refused(database, "already has a ledger", ledger=two)
+    assert PRICE in notices(database, ledger=two, new_budget=True)
+    assert notices(database, ledger=two) == ""
