@@ -18,14 +18,20 @@
             └── UnsupportedQuery         .line, .column, .reason, .hint
 
 Every ``Error`` has a ``hint``, what to do next in one sentence, which a traceback shows too (PEP 678), and ``charged``,
-the epsilon that its statement had paid when it failed: 0.0 for a refusal.
+the epsilon that its statement had paid when it failed: 0.0 for a refusal. Beside them stand ``Warning``, and below it
+``PolicyWarning``, which ``dpsql.connect`` gives.
 """
 
+import builtins
 from collections.abc import Sequence
 
 
-class Warning(Exception):  # noqa: A001 - the name is PEP 249's
-    """Important warnings (PEP 249)."""
+class Warning(builtins.Warning):  # noqa: A001 - the name is PEP 249's
+    """Important warnings (PEP 249); one of Python's, so that ``warnings`` can show and silence it."""
+
+
+class PolicyWarning(Warning):
+    """The policy is right in form, but may protect less than it seems to."""
 
 
 class Error(Exception):

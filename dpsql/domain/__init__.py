@@ -21,6 +21,7 @@ from dpsql.domain.column import (
     code_of,
     truncate,
 )
+from dpsql.domain.identifier import looks_like_identifier
 from dpsql.domain.parameters import Parameters
 from dpsql.domain.prefix import LONGEST_PREFIX, Prefix
 from dpsql.domain.row_count import row_count_obstacle
@@ -48,6 +49,7 @@ __all__ = [
     "as_text",
     "cell_values",
     "code_of",
+    "looks_like_identifier",
     "row_count_obstacle",
     "truncate",
     "undeclared_become",

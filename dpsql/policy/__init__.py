@@ -4,6 +4,7 @@ Everything below the file format works with these values, so that a policy made 
 same.
 """
 
+from dpsql.policy.cautions import cautions
 from dpsql.policy.policy import RETIRED_STRATEGIES, Mechanism, Neighbors, Policy, Privacy, WhenSpent
 
-__all__ = ["RETIRED_STRATEGIES", "Mechanism", "Neighbors", "Policy", "Privacy", "WhenSpent"]
+__all__ = ["RETIRED_STRATEGIES", "Mechanism", "Neighbors", "Policy", "Privacy", "WhenSpent", "cautions"]

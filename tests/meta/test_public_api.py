@@ -17,7 +17,15 @@ NAMES = {
     *("Answer", "Budget", "Connection", "Cursor", "Explanation", "Note", "Policy", "Result"),
     *("connect", "dump_policy", "load_policy"),
     *("BudgetExhausted", "DataError", "DatabaseError", "EngineError", "Error", "IntegrityError", "InterfaceError"),
-    *("InternalError", "LedgerError", "NotSupportedError", "OperationalError", "PolicyError", "ProgrammingError"),
+    *(
+        "InternalError",
+        "LedgerError",
+        "NotSupportedError",
+        "OperationalError",
+        "PolicyError",
+        "PolicyWarning",
+        "ProgrammingError",
+    ),
     *("SqlSyntaxError", "UnknownName", "UnsupportedQuery", "Warning"),
 }
 ERRORS = """\

@@ -3,6 +3,7 @@
 Every command finds database, policy and ledger by the same rules, and opens and closes its session in the same way.
 """
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from dpsql.errors import PolicyWarning
 from dpsql.interface.console import Console
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render.style import escape
@@ -54,7 +56,10 @@ def opened(
     """An open session, closed at the end; its notices go to standard error."""
     from dpsql.interface.dbapi import connect  # brings in DuckDB, NumPy and the rest, which --help does not need
 
-    with connect.connect(database, policy, ledger, new_budget=new_budget) as connection:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PolicyWarning)  # they are among the notices
+        opened = connect.connect(database, policy, ledger, new_budget=new_budget)
+    with opened as connection:
         console.notices(connection.notices)
         session = connection.session
         session.on_progress(

@@ -70,11 +70,13 @@ def check(database: Path, policy: Path | None, as_json: bool) -> None:
     from dpsql.interface.dbapi.paths import default_policy_path
     from dpsql.interface.render.domain_check import TableCheck, domain_check_object, render_domain_check
     from dpsql.interface.render.structured import to_json
+    from dpsql.policy import cautions
     from dpsql.policy_file import load_policy
 
     rules = load_policy(default_policy_path(database) if policy is None else policy)
     engine = open_engine(database, rules)
     try:
+        doubts = cautions(rules, engine.tables_read(), owner=True)
         found = [TableCheck(t, engine.row_tally(t.name), engine.out_of_domain(t.name)) for t in rules.tables]
     finally:
         engine.close()
@@ -82,7 +84,7 @@ def check(database: Path, policy: Path | None, as_json: bool) -> None:
         console.text(to_json(domain_check_object(found), indent=2) + "\n")
     else:
         console.lines(render_domain_check(found, console.out))
-    console.notices(["these counts are exact and not protected: for the owner's eyes"])
+    console.notices([*doubts, "these counts are exact and not protected: for the owner's eyes"])
 
 
 def _advised(draft: str, rows: dict[str, int] | None) -> str:

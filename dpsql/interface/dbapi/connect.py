@@ -3,11 +3,12 @@
 What is wrong with a path or an argument is said before anything is opened.
 """
 
+import warnings
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from dpsql.errors import InterfaceError, OperationalError
+from dpsql.errors import InterfaceError, OperationalError, PolicyWarning
 from dpsql.interface.dbapi.connection import Connection
 from dpsql.interface.dbapi.opening import open_parts
 from dpsql.interface.dbapi.paths import StrPath, default_ledger_path, default_policy_path
@@ -32,12 +33,16 @@ def connect(
     forgets at close what was spent: for tests and throw-away data only.
     ``new_budget``: the owner's decision to spend a second (epsilon, delta) on people who have a ledger already.
 
+    Warns (``dpsql.PolicyWarning``) of policies that may protect less than they seem to.
     Raises PolicyError, LedgerError, EngineError, OperationalError (no such file), InterfaceError (a path is missing).
     """
     where = _database_path(database)
     ledger_path = _ledger_path(where, ledger)
     rules = policy if isinstance(policy, Policy) else load_policy(_policy_path(where, policy))
-    return Connection(open_parts(database if where is None else where, rules, ledger_path, new_budget=new_budget))
+    opened = open_parts(database if where is None else where, rules, ledger_path, new_budget=new_budget)
+    for caution in opened.cautions:
+        warnings.warn(caution, PolicyWarning, stacklevel=2)
+    return Connection(opened.session, opened.cautions)
 
 
 def _database_path(database: object) -> Path | None:

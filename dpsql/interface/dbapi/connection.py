@@ -34,8 +34,9 @@ class Connection:
     ProgrammingError = errors.ProgrammingError
     NotSupportedError = errors.NotSupportedError
 
-    def __init__(self, session: SessionView) -> None:
+    def __init__(self, session: SessionView, cautions: tuple[str, ...] = ()) -> None:
         self._session: SessionView | None = session
+        self._cautions = cautions
         self._finalizer = weakref.finalize(self, _close_in_process, session, os.getpid())
 
     @property
@@ -73,8 +74,8 @@ class Connection:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What there is to know about how the session was opened."""
-        return self.session.notices
+        """What there is to know about how the session was opened, and about its policy."""
+        return (*self.session.notices, *self._cautions)
 
     def commit(self) -> None:
         """Does nothing: what was paid is durable before it is shown. Raises after ``close``."""

@@ -6,12 +6,13 @@ ledger was begun under, then the rows, then the record of what was spent.
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpsql.errors import LedgerError
 from dpsql.interface.dbapi.paths import default_ledger_path
-from dpsql.policy import Policy
+from dpsql.policy import Policy, cautions
 
 if TYPE_CHECKING:
     from dpsql.engine.protocol import OwnersEngine
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
     from dpsql.ledger import Place, Registry
 
 
-def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget: bool) -> "SessionView":
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """An open session, and what its owner should look at again in the policy, one sentence each. Public."""
+
+    session: "SessionView"
+    cautions: tuple[str, ...]
+
+
+def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget: bool) -> Opened:
     """The ledger's header, engine, ledger and session, in this order; what was opened is closed when a later one fails.
 
     Imported here, so that ``import dpsql`` does not load DuckDB, sqlglot and OpenDP.
@@ -38,6 +47,7 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
         stored = {} if ledger is None else stored_header(ledger, policies)
         engine = open_engine(database, policy, Rules.of(stored))  # those of the ledger, before any private question
         opened.callback(engine.close)
+        doubts = cautions(policy, engine.tables_read())
         public = DuckDbPublicSql(engine.public_table)
         header = ledger_header(policy, engine, make_plan(policy), stored)
         record: MemoryLedger | SqliteLedger
@@ -57,7 +67,7 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
         opened.callback(record.close)
         session: SessionView = open_session(engine, record, policy, public, SystemEntropy())
         opened.pop_all()  # from here on the session closes them
-        return session
+        return Opened(session, doubts)
 
 
 def open_engine(database: Any, policy: Policy, rules: "Rules | None" = None) -> "OwnersEngine":

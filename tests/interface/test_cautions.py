@@ -1,0 +1,82 @@
+"""A policy that may protect less than it seems to: who is told, where, and which names."""
+
+import warnings
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import dpsql
+from dpsql.interface.cli import cli
+
+POLICY = """version = 1
+[privacy]
+epsilon = {epsilon}
+delta = 1e-6
+[mechanism]
+strategy = "pmw"
+[tables.visits]
+{unit}
+[tables.visits.columns]
+first = {{ type = "boolean" }}
+{more}
+"""
+LARGE = "epsilon = 40 is above 10: such a guarantee hardly protects a single person"
+
+
+@pytest.fixture
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    path = tmp_path / "visits.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute("CREATE TABLE visits AS SELECT i % 2 = 0 AS first, i % 50 AS patient_id FROM range(200) t(i)")
+    return path
+
+
+def rules(database: Path, epsilon: int = 1, unit: str = "", more: str = "") -> None:
+    database.with_suffix(".dpsql.toml").write_text(POLICY.format(epsilon=epsilon, unit=unit, more=more))
+
+
+def test_connect_warns_where_the_caller_stands(database: Path) -> None:
+    rules(database, 40, more='patient_id = { type = "integer", min = 0, max = 99 }')
+    with pytest.warns(dpsql.PolicyWarning) as found, dpsql.connect(database) as con:
+        pass
+    large, unit = found
+    assert str(large.message) == LARGE and 'unit = "patient_id"' in str(unit.message)
+    assert {Path(warning.filename) for warning in found} == {Path(__file__)}
+    assert issubclass(dpsql.PolicyWarning, dpsql.Warning) and issubclass(dpsql.Warning, Warning)
+    with pytest.raises(dpsql.InterfaceError):
+        _ = con.notices
+
+
+def test_they_are_among_the_notices(database: Path) -> None:
+    rules(database, 40)
+    with dpsql.connect(database) as con:
+        assert con.notices[-2] == LARGE
+        assert con.notices[-1].startswith("each row of visits is protected by itself") and "patient" not in str(
+            con.notices
+        )
+
+
+def test_a_policy_with_a_unit_and_a_usual_epsilon_is_silent(database: Path) -> None:
+    rules(database, unit='unit = "patient_id"\nmax_rows_per_unit = 4')
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dpsql.connect(database, ledger=":memory:").close()
+
+
+@pytest.mark.parametrize("command", [("shell",), ("budget",), ("query", "SELECT 1")])
+def test_the_command_line_says_it_once_and_names_nothing_undeclared(database: Path, command: tuple[str, ...]) -> None:
+    rules(database, 40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        shown = CliRunner().invoke(cli, [command[0], str(database), *command[1:]], input="", catch_exceptions=False)
+    assert shown.exit_code == 0 and shown.stderr.count(f"notice: {LARGE}\n") == 1
+    assert shown.stderr.count("each row of visits is protected by itself") == 1 and "patient" not in shown.output
+
+
+def test_the_owner_is_told_the_name(database: Path) -> None:
+    rules(database)
+    shown = CliRunner().invoke(cli, ["check", str(database)], catch_exceptions=False)
+    assert 'if rows can share a patient_id, name it in the policy, as unit = "patient_id"' in shown.stderr
