@@ -17,6 +17,9 @@ from dpsql.confidence import OUTSIDE
 from dpsql.errors import InternalError, LedgerError
 
 _FRACTIONS = ("epsilon", "delta", "delta_purse", "alpha", "slope", "sigma")
+NEWEST_MODELS = 2
+"""The version of the rules by which new ledgers are modelled: the last of ``dpsql.hypothesis.rules``."""
+_FIRST_MODELS = 1  # of plans that do not say
 _INTEGERS = ("hard_rounds", "test_cost", "measure_cost", "total_units")
 
 
@@ -30,7 +33,8 @@ class Plan:
     (per count, 0 when T = 0) and ``sigma`` (counts, 0 when T = 0): the test and the measurement at sensitivity 1.
     ``test_cost``, ``measure_cost``, ``total_units``: integer units, ``1 / UNITS`` of Renyi divergence each, or of half
     the precision. ``questions``: above 0, so many questions get noise of their own and share the release budget evenly;
-    there is no test then (T = 0).
+    there is no test then (T = 0). ``models``: the version of the rules by which tables are modelled; no
+    matter of privacy, but frozen with the ledger, and versions of dpsql that do not know it refuse the plan.
 
     See ``calibrate`` for an example; ``from_json(plan.to_json()) == plan``.
     """
@@ -46,6 +50,7 @@ class Plan:
     measure_cost: int
     total_units: int
     questions: int = 0
+    models: int = NEWEST_MODELS
 
     def __post_init__(self) -> None:
         if self.epsilon <= 0 or not 0 <= self.delta_purse < self.delta < 1:
@@ -150,6 +155,8 @@ class Plan:
         fields |= {name: getattr(self, name) for name in _INTEGERS}
         if self.questions:
             fields["questions"] = self.questions
+        if self.models != _FIRST_MODELS:
+            fields["models"] = self.models
         return json.dumps(fields | {"units": UNITS}, sort_keys=True)
 
     @classmethod
@@ -158,14 +165,20 @@ class Plan:
         try:
             fields = json.loads(text)
             scale, questions = fields.pop("units"), fields.pop("questions", 0)
+            models = fields.pop("models", _FIRST_MODELS)
             if set(fields) != {*_FRACTIONS, *_INTEGERS} or scale != UNITS:
                 raise LedgerError("the ledger's plan has other fields")
-            if not all(type(n) is int for n in (questions, *(fields[name] for name in _INTEGERS))):
+            if not all(type(n) is int for n in (questions, models, *(fields[name] for name in _INTEGERS))):
                 raise LedgerError("the ledger's plan has costs that are not integers")
             numbers = {name: fields[name] for name in _FRACTIONS if name != "alpha" or fields[name] is not None}
             if not all(type(n) is str for n in numbers.values()):
                 raise LedgerError("the ledger's plan has numbers that are not exact")
+            if not 1 <= models <= NEWEST_MODELS:
+                raise LedgerError(
+                    f"the ledger's tables are modelled by rules that this dpsql does not know: {models}",
+                    hint="open it with the dpsql version that wrote it",
+                )
             values: dict[str, Any] = {"alpha": None} | {name: Fraction(n) for name, n in numbers.items()}
-            return cls(**values, **{name: fields[name] for name in _INTEGERS}, questions=questions)
+            return cls(**values, **{name: fields[name] for name in _INTEGERS}, questions=questions, models=models)
         except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, InternalError) as error:
             raise LedgerError("the ledger's plan cannot be read") from error

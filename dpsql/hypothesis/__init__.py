@@ -13,22 +13,27 @@ from dpsql.hypothesis.measurement import Axis, Measurement, coarsen
 from dpsql.hypothesis.model import TableModel
 from dpsql.hypothesis.partition import LEAST_CELL, atoms
 from dpsql.hypothesis.projection import split_identity
-from dpsql.hypothesis.protocol import Hypothesis, MakeHypothesis
+from dpsql.hypothesis.protocol import Hypothesis, MakeByRules, MakeHypothesis
 from dpsql.hypothesis.registry import STRATEGIES, TENSOR_CELLS, Strategy, strategy_named
+from dpsql.hypothesis.rules import MODEL_RULES, NEWEST, ModelRules
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
 from dpsql.hypothesis.tensor.dense import DenseHypothesis
 from dpsql.hypothesis.tensor.scoped import ScopedHypothesis
 
 __all__ = [
     "LEAST_CELL",
+    "MODEL_RULES",
+    "NEWEST",
     "STRATEGIES",
     "TENSOR_CELLS",
     "Axis",
     "Calibration",
     "DenseHypothesis",
     "Hypothesis",
+    "MakeByRules",
     "MakeHypothesis",
     "Measurement",
+    "ModelRules",
     "ScopedHypothesis",
     "SparseHypothesis",
     "Strategy",

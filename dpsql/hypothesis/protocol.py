@@ -18,6 +18,7 @@ from typing import Protocol
 from dpsql.domain import TableDomain
 from dpsql.errors import InternalError
 from dpsql.hypothesis.measurement import Axis, Measurement
+from dpsql.hypothesis.rules import ModelRules
 from dpsql.query import Estimates, LinearQuery
 
 
@@ -56,6 +57,12 @@ class Hypothesis(Protocol):
         ``sigma``: the noise sd of each part's count. ``None`` where it learns from whatever answers the question: then
         one measurement does both.
         """
+
+
+class MakeByRules(Protocol):
+    """As ``MakeHypothesis``, by the rules of a ledger; a hypothesis that chooses no numbers may ignore them."""
+
+    def __call__(self, table: TableDomain, row_count: float, rules: ModelRules = ..., /) -> Hypothesis: ...
 
 
 MakeHypothesis = Callable[[TableDomain, float], Hypothesis]

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from dpsql.domain import TableDomain
 from dpsql.errors import PolicyError
 from dpsql.hypothesis.local.wide import WideHypothesis
-from dpsql.hypothesis.protocol import Hypothesis, MakeHypothesis
+from dpsql.hypothesis.protocol import Hypothesis, MakeByRules
+from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.tensor.dense import DenseHypothesis
 from dpsql.hypothesis.tensor.scoped import ScopedHypothesis
 
@@ -19,9 +20,10 @@ TENSOR_CELLS = 1 << 24
 """Universes up to this size are one tensor: 128 MB of float64."""
 
 
-def tensor(table: TableDomain, row_count: float) -> Hypothesis:
+def tensor(table: TableDomain, row_count: float, rules: ModelRules = NEWEST) -> Hypothesis:
     """One tensor while it fits in memory, else one for each scope (docs/decisions/0011-tensor-or-local-model.md)."""
-    return DenseHypothesis(table, row_count) if table.cells <= TENSOR_CELLS else ScopedHypothesis(table, row_count)
+    make = DenseHypothesis if table.cells <= TENSOR_CELLS else ScopedHypothesis
+    return make(table, row_count, rules)
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,12 @@ class Strategy:
     there may be no hypothesis at all, where so few questions are planned that noise for each is less.
     """
 
-    narrow: MakeHypothesis
-    wide: MakeHypothesis
+    narrow: MakeByRules
+    wide: MakeByRules
     starts: bool = True
     own_noise: bool = False
 
-    def hypothesis(self, *, wide: bool) -> MakeHypothesis:
+    def hypothesis(self, *, wide: bool) -> MakeByRules:
         return self.wide if wide else self.narrow
 
 

@@ -19,11 +19,11 @@ RAKE_ROUNDS = 1
 _TINY = 1e-9
 
 
-def shrunken(model: Estimates, gap: Estimates, sigma: float | Estimates) -> Estimates:
+def shrunken(model: Estimates, gap: Estimates, sigma: float | Estimates, floor: float = FLOOR) -> Estimates:
     """``model`` (counts) moved along ``gap`` (the same shape, noise sd ``sigma``) as far as is sure.
 
     Prior: cells scatter around the model with variance v = m + c m^1.7; c is the moment estimate over the table
-    (empirical Bayes), the weight of the data is v / (v + sigma^2).
+    (empirical Bayes), the weight of the data is v / (v + sigma^2). No part goes below ``floor`` times the model.
     """
     var = sigma * sigma
     excess = float((gap * gap - var - model).sum())
@@ -31,7 +31,7 @@ def shrunken(model: Estimates, gap: Estimates, sigma: float | Estimates) -> Esti
     prior = model + max(0.0, excess) / max(float(power.sum()), _TINY) * power
     weight = prior / np.maximum(prior + var, _TINY)
     weight = np.maximum(weight, 1.0 - GUARD * var / np.maximum(gap * gap, _TINY))
-    return np.maximum(model + weight * gap, FLOOR * model)
+    return np.maximum(model + weight * gap, floor * model)
 
 
 def shrunken_target(model: Estimates, values: Estimates, sigma: float) -> Estimates:
@@ -40,7 +40,7 @@ def shrunken_target(model: Estimates, values: Estimates, sigma: float) -> Estima
     >>> shrunken_target(np.array([50.0, 50.0]), np.array([90.0, 10.0]), 1.0).round()
     array([90., 10.])
     """
-    target = shrunken(model, values - model, sigma)
+    target = shrunken(model, values - model, sigma, FLOOR)
     total = float(target.sum())
     return target * (float(model.sum()) / total) if total > _TINY else model
 
@@ -54,7 +54,7 @@ def interaction_target(model: Estimates, component: Interaction) -> Estimates:
     if model.ndim == 1:
         target = np.maximum(model + gap, FLOOR * model)
         return target * (float(model.sum()) / max(float(target.sum()), _TINY))
-    target = shrunken(model, gap, pure_sigma(component.sigma, model.shape))
+    target = shrunken(model, gap, pure_sigma(component.sigma, model.shape), FLOOR)
     for _ in range(RAKE_ROUNDS):
         for axis in range(model.ndim):
             margin = np.maximum(target.sum(axis=axis, keepdims=True), _TINY)

@@ -113,10 +113,10 @@ def _releases(policy: Policy) -> int:
 def _threshold_is_high(plan: Plan, policy: Policy, table: TableDomain) -> bool:
     """Whether noise of a wide table's pairs alone will hardly ever make a test hard (mechanism: theta >= 5 sd)."""
     match model_way(policy, table):
-        case Way.LOCAL:
+        case Way.LOCAL if len(table.varied) > 1:
             pairs = comb(len(table.varied), 2)
             precision = Shares(plan, policy).precision(table) * (1.0 - ONE_WAY_SHARE) / pairs
             net = plan.for_sensitivity(query_sensitivity(table), contingency_l2_squared(policy, table))
             return net.threshold(policy.privacy.planned_queries, WARM_FALSE_ALARMS) >= THRESHOLD / sqrt(precision)
-        case Way.OWN | Way.CONTINGENCIES | Way.KEYS | Way.NET:
+        case Way.OWN | Way.CONTINGENCIES | Way.LOCAL | Way.KEYS | Way.NET:
             return True

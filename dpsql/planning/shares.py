@@ -9,6 +9,7 @@ from functools import cached_property
 
 from dpsql.accounting import Plan
 from dpsql.domain import TableDomain
+from dpsql.hypothesis import MODEL_RULES, NEWEST, ModelRules
 from dpsql.planning.sensitivity import contingency_l2_squared, row_count_is_public
 from dpsql.planning.ways import Kind, Way, model_way
 from dpsql.policy import Policy
@@ -49,6 +50,11 @@ class Shares:
     policy: Policy
 
     @property
+    def rules(self) -> ModelRules:
+        """By which tables are modelled: those of the version that the plan names."""
+        return MODEL_RULES[self.plan.models]
+
+    @property
     def kind(self) -> Kind:
         """What the plan's budget is for: the one place that reads it off the plan."""
         return Kind.QUESTIONS if self.plan.questions else Kind.MODELS
@@ -59,7 +65,7 @@ class Shares:
             case Kind.QUESTIONS:
                 return Way.OWN
             case Kind.MODELS:
-                return model_way(self.policy, table, keys=self.plan.delta_purse > 0)
+                return model_way(self.policy, table, keys=self.plan.delta_purse > 0, rules=self.rules)
 
     @cached_property
     def payment(self) -> Payment:
@@ -131,7 +137,7 @@ class Shares:
 
     @cached_property
     def _tables_with_start(self) -> int:
-        return tables_with_start(self.policy)
+        return tables_with_start(self.policy, self.rules)
 
     # --- noise for each question -----------------------------------------------------------------------------------
 
@@ -150,6 +156,6 @@ def private_row_counts(policy: Policy) -> int:
     return sum(not row_count_is_public(policy, table) for table in policy.tables)
 
 
-def tables_with_start(policy: Policy) -> int:
+def tables_with_start(policy: Policy, rules: ModelRules = NEWEST) -> int:
     """How many tables have something that is worth measuring before their first answer."""
-    return sum(model_way(policy, table) is not Way.NET for table in policy.tables)
+    return sum(model_way(policy, table, rules=rules) is not Way.NET for table in policy.tables)

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from dpsql.accounting import Net, Plan
 from dpsql.domain import TableDomain
-from dpsql.hypothesis import MakeHypothesis, Strategy, strategy_named
+from dpsql.hypothesis import MakeHypothesis, ModelRules, Strategy, strategy_named
 from dpsql.planning.plans import WARM_FALSE_ALARMS
 from dpsql.planning.sensitivity import (
     contingency_l2_squared,
@@ -49,11 +49,12 @@ class TablePlan:
     ``warm_units``, ``precision``: what the warm start's contingencies may spend, and the sum of 1/sigma^2 (counts) that
     it buys; ``differences``: whether columns of two values are measured as differences. ``texts``: first touches of
     text columns and declared prefixes by name. ``question``: noise for each question. ``accurate``: counts; after a
-    warm start a measurement with at most this sd answers without a test.
+    warm start a measurement with at most this sd answers without a test. ``rules``: by which the table is modelled.
     """
 
     table: TableDomain
     strategy: Strategy
+    rules: ModelRules
     way: Way
     net: Net
     l2_squared: int
@@ -97,9 +98,10 @@ class TablePlan:
         """What makes the model of the finite columns."""
         match self.way:
             case Way.LOCAL:
-                return self.strategy.wide
+                make = self.strategy.wide
             case Way.OWN | Way.CONTINGENCIES | Way.KEYS | Way.NET:
-                return self.strategy.narrow
+                make = self.strategy.narrow
+        return lambda table, row_count: make(table, row_count, self.rules)
 
     def basis(self, query: LinearQuery) -> Basis:
         """What an answer to the query rests on."""
@@ -137,6 +139,7 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
     return TablePlan(
         table,
         strategy_named(policy.mechanism.strategy),
+        shares.rules,
         way,
         net,
         l2_squared,

@@ -6,9 +6,13 @@ A member more is found by the type checker at every ``match`` that must say some
 from enum import Enum
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis import strategy_named
+from dpsql.hypothesis import NEWEST, ModelRules, strategy_named
 from dpsql.planning.contingencies import is_narrow
 from dpsql.policy import Policy
+
+LONE_CELLS = 1 << 13
+"""A lone column of more values is not measured first: 1.96 sds of the noise of a quarter of them are about what a test
+certifies, at any epsilon."""
 
 
 class Way(Enum):
@@ -40,11 +44,11 @@ class Basis(Enum):
     NET = "the test alone"
 
 
-def model_way(policy: Policy, table: TableDomain, *, keys: bool = True) -> Way:
+def model_way(policy: Policy, table: TableDomain, *, keys: bool = True, rules: ModelRules = NEWEST) -> Way:
     """The table's way in a plan with models, from the policy alone.
 
-    Contingencies are worth measuring with two columns that vary, or one beside text. ``keys``: whether the plan has a
-    delta for selections of keys.
+    Contingencies are worth measuring wherever a column varies, unless it is alone and has too many values (by the first
+    rules: any number). ``keys``: whether the plan has a delta for selections of keys. ``rules``: the ledger's.
 
     >>> from fractions import Fraction
     >>> from dpsql.domain import BooleanDomain
@@ -58,7 +62,7 @@ def model_way(policy: Policy, table: TableDomain, *, keys: bool = True) -> Way:
     match len(table.varied):
         case 0:
             return Way.KEYS if table.text and keys else Way.NET
-        case 1 if not table.text:
+        case 1 if not table.text and table.cells > (LONE_CELLS if rules.lone_columns else 0):
             return Way.NET
         case _:
             return Way.CONTINGENCIES if is_narrow(table) else Way.LOCAL

@@ -8,7 +8,7 @@ come to what it comes to.
 import numpy as np
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis import Axis, Measurement
+from dpsql.hypothesis import NEWEST, Axis, Measurement, ModelRules
 from dpsql.hypothesis.protocol import check_finite
 from dpsql.query import Estimates, LinearQuery
 from tests.support.weights import weights_of
@@ -21,7 +21,7 @@ TRACE = 1e-6
 class ExactHypothesis:
     """Keeps ``dpsql.hypothesis.protocol.Hypothesis``; each step of it is a method, for broken variants to override."""
 
-    def __init__(self, table: TableDomain, total: float) -> None:
+    def __init__(self, table: TableDomain, total: float, rules: ModelRules = NEWEST) -> None:
         self.table = table
         self.row_count = max(float(total), 1.0)
         self.measurements: list[Measurement] = []

@@ -12,10 +12,13 @@ import numpy as np
 
 from dpsql.hypothesis.components import Interaction, pure
 from dpsql.hypothesis.measurement import Labels
+from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.shrinkage import interaction_target
 from dpsql.query import Estimates
 
-SWEEPS = 5
+EXTRA_SWEEPS = 5
+"""Contingencies of more columns are looked at in so many sweeps: shrunken again in each, they would be followed into
+their noise."""
 RAKE_SWEEPS = 2
 _MOST_SETS = 10
 _TINY = 1e-9
@@ -32,12 +35,17 @@ class Extra:
 
 
 def maximum_entropy(
-    ones: Sequence[Estimates], pairs: dict[tuple[int, int], Estimates], extras: Sequence[Extra] = ()
+    ones: Sequence[Estimates],
+    pairs: dict[tuple[int, int], Estimates],
+    extras: Sequence[Extra] = (),
+    rules: ModelRules = NEWEST,
+    sigma: float = 0.0,
 ) -> Estimates:
     """Counts over the product of axes that agree with ``pairs`` and otherwise assume as little as possible.
 
     ``ones[i]``: counts of axis i; ``pairs[i, j]`` (i < j): counts of shape (size i, size j). The log of the result is
-    a sum of pair terms (Deming-Stephan 1940); ``extras`` add the interactions that their noise lets stand out.
+    a sum of pair terms (Deming-Stephan 1940); ``extras`` add the interactions that their noise lets stand out. Sweeps
+    end when no part of a pair is off by more than ``rules.settled`` times ``sigma``, the noise sd (counts) of a pair.
 
     >>> half = np.array([50.0, 50.0])
     >>> maximum_entropy([half, half], {(0, 1): np.array([[40.0, 10.0], [10.0, 40.0]])}).round()
@@ -49,20 +57,23 @@ def maximum_entropy(
     for i, one in enumerate(ones):
         tensor = np.multiply.outer(tensor, one / total if i else one)
     alone = len(ones) == 2 and not extras
-    for _ in range(1 if alone else SWEEPS):
-        for extra in extras:
+    for sweep in range(1 if alone else rules.sweeps):
+        for extra in extras if sweep < EXTRA_SWEEPS else ():
             _add(tensor, extra)
-        for (i, j), wanted in pairs.items():
-            _rake(tensor, i, j, wanted)
+        off = max((_rake(tensor, i, j, wanted) for (i, j), wanted in pairs.items()), default=0.0)
+        if off < rules.settled * sigma and (not extras or sweep + 1 >= EXTRA_SWEEPS):
+            break
     return tensor
 
 
-def _rake(tensor: Estimates, i: int, j: int, wanted: Estimates) -> None:
+def _rake(tensor: Estimates, i: int, j: int, wanted: Estimates) -> float:
+    """``tensor`` scaled to ``wanted`` over axes i < j; how far its largest part was off, in counts."""
     shape = tensor.shape
     # i < j: five blocks, of which the first, third and fifth are summed
     blocks = tensor.reshape(prod(shape[:i]), shape[i], prod(shape[i + 1 : j]), shape[j], prod(shape[j + 1 :]))
-    ratio = wanted / np.maximum(blocks.sum(axis=(0, 2, 4)), _TINY)
-    blocks *= ratio[None, :, None, :, None]
+    model = blocks.sum(axis=(0, 2, 4))
+    blocks *= (wanted / np.maximum(model, _TINY))[None, :, None, :, None]
+    return float(np.abs(wanted - model).max(initial=0.0))
 
 
 def _add(tensor: Estimates, extra: Extra) -> None:
@@ -84,11 +95,18 @@ def _sum_parts(table: Estimates, labels: Labels, axis: int) -> Estimates:
     return np.moveaxis(out, 0, axis)
 
 
-def binary_model(total: float, inside: Sequence[float], both: dict[tuple[int, int], float]) -> float:
+def binary_model(
+    total: float,
+    inside: Sequence[float],
+    both: dict[tuple[int, int], float],
+    rules: ModelRules = NEWEST,
+    sigma: float = 0.0,
+) -> float:
     """Expected rows inside all of k sets, from the rows inside each and inside each two of them.
 
     Maximum entropy over the 2^k combinations; above 10 sets the additive closed form
-    prod(p_i) (1 + sum_ij (p_ij / (p_i p_j) - 1)), kept between 0 and the smallest pair (Lancaster 1969).
+    prod(p_i) (1 + sum_ij (p_ij / (p_i p_j) - 1)), kept between 0 and the smallest pair (Lancaster 1969). ``rules``,
+    ``sigma``: as in :func:`maximum_entropy`.
     """
     p = np.clip(np.array(inside) / max(total, _TINY), _TINY, 1.0)
     k = len(p)
@@ -96,7 +114,8 @@ def binary_model(total: float, inside: Sequence[float], both: dict[tuple[int, in
         lift = sum(both[i, j] / total / (p[i] * p[j]) - 1.0 for i, j in combinations(range(k), 2))
         return float(np.clip(total * p.prod() * (1.0 + lift), 0.0, min(both.values())))
     ones = [np.array([total * (1.0 - x), total * x]) for x in p]
-    return float(maximum_entropy(ones, _two_by_two(total, total * p, both)).reshape(-1)[-1])
+    pairs = _two_by_two(total, total * p, both)
+    return float(maximum_entropy(ones, pairs, (), rules, sigma).reshape(-1)[-1])
 
 
 def raked_answer(tensor: Estimates, inside: Sequence[float], both: dict[tuple[int, int], float]) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from dpsql.hypothesis.components import pure
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.partition import indicator, nested, part_sums, refinement
+from dpsql.hypothesis.rules import NEWEST
 from dpsql.hypothesis.shrinkage import shrunken
 from dpsql.query import Estimates
 
@@ -59,11 +60,16 @@ class _LevelStep:
 
 
 def clean_pair(
-    one_left: Estimates, one_right: Estimates, counts: Sequence[PairCounts], ordered: tuple[bool, bool]
+    one_left: Estimates,
+    one_right: Estimates,
+    counts: Sequence[PairCounts],
+    ordered: tuple[bool, bool],
+    floor: float = NEWEST.floor,
 ) -> PairTable:
     """The table of two columns, from their clean 1-ways and every measurement of the pair; independence without any.
 
-    Each step moves the interaction alone, as far as the noise at its level allows, then rakes to the 1-ways.
+    Each step moves the interaction alone, as far as the noise at its level allows, then rakes to the 1-ways. ``floor``:
+    as in ``ModelRules``.
     """
     counts = _pooled(counts)
     left = refinement([np.zeros(len(one_left), dtype=np.int64), *(c.left for c in counts)])
@@ -74,7 +80,7 @@ def clean_pair(
     steps = [s for c, (a, b) in zip(counts, finest, strict=True) for s in _steps(c, a, b)]
     for _ in range(ROUNDS if len(rows) > 1 and len(columns) > 1 else 0):
         for step in steps:
-            _take(table, step)
+            _take(table, step, floor)
             _rake(table, rows, columns)
     for _ in range(ROUNDS if steps else 0):
         _rake(table, rows, columns)
@@ -122,13 +128,13 @@ def _part_variance(member: Estimates) -> Estimates:
     return np.asarray(width * (1.0 - width / max(float(width.sum()), 1.0)))
 
 
-def _take(table: Estimates, step: _LevelStep) -> None:
+def _take(table: Estimates, step: _LevelStep, floor: float) -> None:
     g, h = step.left, step.right
     measured = g.measured @ table @ h.measured.T
     model = g.level @ measured @ h.level.T
     # both sides have the same 1-ways, so the true gap is a pure interaction; what else the noise holds is left out
     gap = step.values - g.level @ pure(measured) @ h.level.T
-    ratio = shrunken(model, gap, step.sigma) / np.maximum(model, _TINY)
+    ratio = shrunken(model, gap, step.sigma, floor) / np.maximum(model, _TINY)
     table *= g.measured.T @ (g.level.T @ ratio @ h.level) @ h.measured
 
 

@@ -19,6 +19,7 @@ from dpsql.hypothesis.local.pair_table import PairCounts, PairTable, clean_pair
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.partition import LEAST_CELL, merged, part_sums, refinement
 from dpsql.hypothesis.protocol import check_finite
+from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.memo import Memo
 from dpsql.query import COLUMNS, Estimates, Factor, LinearQuery
 
@@ -34,17 +35,20 @@ Columns = tuple[str, ...]
 
 
 class WideHypothesis:
-    """The public estimate of a wide table; a pure function of (table, row_count, measurements), replay equals live.
+    """The public estimate of a wide table; a pure function of (table, row_count, measurements, rules).
 
-    ``row_count``: rows, a released or public number. Columns in no measurement are uniform and independent.
+    ``row_count``: rows, a released or public number; ``rules``: the ledger's. Columns in no measurement are uniform and
+    independent.
     """
 
-    def __init__(self, table: TableDomain, row_count: float) -> None:
+    def __init__(self, table: TableDomain, row_count: float, rules: ModelRules = NEWEST) -> None:
         self.table = table
+        self._rules = rules
         self.row_count = max(float(row_count), 1.0)
         self.measurements: list[Measurement] = []
         self._order = {c.name: i for i, c in enumerate(table.finite)}
         self._tables: dict[frozenset[str], list[Measurement]] = {}
+        self._pair_sigma = 0.0
         self._forget()
 
     def _forget(self) -> None:
@@ -63,6 +67,8 @@ class WideHypothesis:
         self.measurements.append(measurement)
         if all(len(a.columns) == 1 for a in measurement.axes):
             self._tables.setdefault(frozenset(measurement.scope), []).append(measurement)
+            if len(measurement.axes) == 2:
+                self._pair_sigma = min(self._pair_sigma or measurement.sigma, measurement.sigma)
         self._forget()
 
     # --- answers -----------------------------------------------------------------------------------------------
@@ -122,7 +128,7 @@ class WideHypothesis:
         for i, j in combinations(range(len(factors)), 2):
             near = len(factors[i].columns) + len(factors[j].columns) <= LOCAL_COLUMNS
             both[i, j] = self._product([factors[i], factors[j]]) if near else inside[i] * inside[j] / self.row_count
-        return binary_model(self.row_count, inside, both)
+        return binary_model(self.row_count, inside, both, self._rules, self._pair_sigma)
 
     def coarse_axes(self, columns: Columns, sigma: float) -> tuple[Axis, ...]:
         """The parts on which a hard round measures these columns, so that it stays useful as a constraint.
@@ -164,6 +170,7 @@ class WideHypothesis:
                 self.one_way(right),
                 [_pair_counts(m, left, right) for m in within],
                 (self._ordered(left), self._ordered(right)),
+                self._rules.floor,
             )
             self._pairs[left, right] = known
         return known
@@ -202,7 +209,8 @@ class WideHypothesis:
         pairs = {
             (i, j): self._pair_on(used[i], used[j], labels[i], labels[j]) for i, j in combinations(range(len(used)), 2)
         }
-        tensor = maximum_entropy(parts, pairs, [_extra(m, used, labels) for m in extras])
+        joint = [_extra(m, used, labels) for m in extras]
+        tensor = maximum_entropy(parts, pairs, joint, self._rules, self._pair_sigma)
         kept = [used.index(c) for c in columns]
         tensor = tensor.sum(axis=tuple(i for i in range(len(used)) if i not in kept))
         finest = [self._level(c, self._size(c)) for c in columns]

@@ -11,6 +11,7 @@ import numpy as np
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.hypothesis.protocol import check_finite
+from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.tensor.fit import fit_tensor
 from dpsql.query import Estimates, LinearQuery
 
@@ -21,14 +22,15 @@ _CACHED_SCOPES = 512
 
 
 class DenseHypothesis:
-    """The public estimate of a table over its finite columns; a pure function of row count and measurements.
+    """The public estimate of a table over its finite columns; a pure function of row count, measurements and ``rules``.
 
     It starts uniform (Hardt-Rothblum 2010) with ``row_count`` rows; every change refits all measurements, so a state
     that was rebuilt from the ledger equals the live one bit by bit.
     """
 
-    def __init__(self, table: TableDomain, row_count: float) -> None:
+    def __init__(self, table: TableDomain, row_count: float, rules: ModelRules = NEWEST) -> None:
         self.table = table
+        self.rules = rules
         self.row_count = max(float(row_count), 1.0)
         self.measurements: list[Measurement] = []
         self._columns = tuple(c.name for c in table.finite)
@@ -64,7 +66,7 @@ class DenseHypothesis:
 
     def _cells(self, columns: tuple[str, ...]) -> Estimates:
         if self._tensor is None:
-            self._tensor = fitted(self.table, self.row_count, self._columns, self.measurements)
+            self._tensor = fitted(self.table, self.row_count, self._columns, self.measurements, self.rules)
         kept = [self._columns.index(c) for c in columns]
         summed = tuple(i for i in range(len(self._columns)) if i not in set(kept))
         marginal = self._tensor.sum(axis=summed)
@@ -73,9 +75,9 @@ class DenseHypothesis:
 
 
 def fitted(
-    table: TableDomain, row_count: float, columns: tuple[str, ...], measurements: list[Measurement]
+    table: TableDomain, row_count: float, columns: tuple[str, ...], measurements: list[Measurement], rules: ModelRules
 ) -> Estimates:
     """The uniform tensor over ``columns`` with ``row_count`` rows, fitted to measurements within them."""
     shape = table.shape(columns)
     start = np.full(shape, row_count / max(prod(shape), 1))
-    return fit_tensor(start, columns, measurements, PASSES if start.size <= LARGE_CELLS else PASSES_LARGE)
+    return fit_tensor(start, columns, measurements, PASSES if start.size <= LARGE_CELLS else PASSES_LARGE, rules)

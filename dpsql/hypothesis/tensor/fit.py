@@ -13,48 +13,94 @@ import numpy as np
 
 from dpsql.hypothesis.components import Interaction, components, separable
 from dpsql.hypothesis.measurement import Axis, Measurement, coarsen
+from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.shrinkage import interaction_target, shrunken_target
 from dpsql.query import Estimates
 
 LEAD = (1, 2, 1, 2, 1)
 """Sizes of the interactions that are fitted before those of three columns are looked at: these must not explain what
 fewer columns explain as well."""
-CLOSE = (2, 1, 1, 2, 1, 1, 1)
-"""Sizes at the end: single columns and pairs are known best, and steps on larger interactions disturb them."""
 _TINY = 1e-9
 
 
 def fit_tensor(
-    start: Estimates, columns: tuple[str, ...], measurements: Sequence[Measurement], passes: int
+    start: Estimates,
+    columns: tuple[str, ...],
+    measurements: Sequence[Measurement],
+    passes: int,
+    rules: ModelRules = NEWEST,
 ) -> Estimates:
-    """``start`` (one axis per column, in counts) fitted to measurements whose scopes lie within ``columns``."""
+    """``start`` (one axis per column, in counts) fitted to measurements whose scopes lie within ``columns``.
+
+    At the end come single columns and pairs: these are known best, and steps on larger interactions disturb them.
+    """
     tensor = start.copy()
     position = {c: i for i, c in enumerate(columns)}
     parts = components([m for m in measurements if separable(m)], position)
     plans = [_Plan(m, columns, tensor.shape) for m in measurements if not separable(m)]
     # after interactions of more columns, those of fewer again: 1, 2 1, 3 2 1, ..
     sweep = [n for most in sorted({len(p.columns) for p in parts}) for n in range(most, 0, -1)]
-    _sweep(tensor, parts, LEAD, position)
+    fit = _Fit(tensor, parts, position, rules)
+    for size in LEAD:
+        fit.sweep(size)
     for _ in range(passes if parts or plans else 0):
-        _sweep(tensor, parts, sweep, position)
+        for size in sweep:
+            fit.sweep(size)
         for plan in plans:
             plan.step(tensor)
-    _sweep(tensor, parts, CLOSE, position)
+    for _ in range(rules.rounds):
+        if fit.close() <= rules.moved:
+            break
+    if rules.trace > 0.0:  # what the traces have added since the last step on a column
+        tensor *= float(start.sum()) / max(float(tensor.sum()), _TINY)
     return tensor
 
 
-def _sweep(tensor: Estimates, parts: Sequence[Interaction], sizes: Sequence[int], position: dict[str, int]) -> None:
-    for size in sizes:
-        for part in parts:
+class _Fit:
+    """The interactions that a tensor is fitted to, in place."""
+
+    def __init__(
+        self, tensor: Estimates, parts: Sequence[Interaction], position: dict[str, int], rules: ModelRules
+    ) -> None:
+        self._tensor = tensor
+        self._parts = parts
+        self._position = position
+        self._rules = rules
+        self._least = rules.trace / tensor.size
+
+    def close(self) -> float:
+        """One round of what is known best; the largest step on a pair, in sds of a cell."""
+        moved = 0.0
+        for size in self._rules.close:
+            if size == 1:
+                self._rake()
+            else:
+                moved = max(moved, self.sweep(size))
+        return moved
+
+    def _rake(self) -> None:
+        """Single columns, until all are followed: each moves the others where columns depend on each other."""
+        for _ in range(self._rules.rakes):
+            if self.sweep(1) <= self._rules.settled:
+                break
+
+    def sweep(self, size: int) -> float:
+        """A step on every interaction of so many columns; the largest, in sds of a cell (0.0 where there are none)."""
+        moved = 0.0
+        for part in self._parts:
             if len(part.columns) == size:
-                _step(tensor, part, position)
+                moved = max(moved, self._step(part))
+        if self._least > 0.0 and moved > 0.0:
+            np.maximum(self._tensor, self._least, out=self._tensor)
+        return moved
 
-
-def _step(tensor: Estimates, part: Interaction, position: dict[str, int]) -> None:
-    kept = [position[c] for c in part.columns]
-    summed = tuple(i for i in range(tensor.ndim) if i not in kept)
-    model = summed_out(tensor, summed)
-    tensor *= np.expand_dims(interaction_target(model, part) / np.maximum(model, _TINY), summed)
+    def _step(self, part: Interaction) -> float:
+        tensor, kept = self._tensor, [self._position[c] for c in part.columns]
+        summed = tuple(i for i in range(tensor.ndim) if i not in kept)
+        model = summed_out(tensor, summed)
+        target = interaction_target(model, part)
+        tensor *= np.expand_dims(target / np.maximum(model, _TINY), summed)
+        return float(np.abs(target - model).max()) / max(part.sigma, _TINY)
 
 
 def summed_out(tensor: Estimates, axes: Sequence[int]) -> Estimates:

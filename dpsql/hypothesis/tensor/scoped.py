@@ -25,4 +25,4 @@ class ScopedHypothesis(DenseHypothesis):
             # steps go column by column: only one order of them may be fitted, or the same cells would differ
             return np.ascontiguousarray(self.contingency(tuple(columns[i] for i in order)).transpose(np.argsort(order)))
         within = [m for m in (projected(m, set(columns)) for m in self.measurements) if m is not None]
-        return fitted(self.table, self.row_count, columns, within)
+        return fitted(self.table, self.row_count, columns, within, self.rules)

@@ -9,6 +9,7 @@ import pytest
 
 from dpsql.accounting import UNITS, Plan, calibrate, epsilon_at, gaussian_cost, hard_round_cost, units
 from dpsql.accounting.calibration import default_measure_share
+from dpsql.accounting.plan import NEWEST_MODELS
 from dpsql.errors import InternalError, LedgerError, PolicyError
 
 DELTA = Fraction(1, 10**6)
@@ -66,6 +67,22 @@ def test_every_plan_keeps_its_promise(plan: Plan) -> None:
 @pytest.mark.parametrize("plan", PLANS)
 def test_json_round_trip_is_exact(plan: Plan) -> None:
     assert Plan.from_json(plan.to_json()) == plan
+
+
+def test_a_plan_that_names_no_rules_of_models_keeps_the_first(plan: Plan = PLANS[0]) -> None:
+    fields = json.loads(plan.to_json())
+    assert fields.pop("models") == NEWEST_MODELS
+    first = Plan.from_json(json.dumps(fields))
+    assert first == replace(plan, models=1)
+    assert json.loads(first.to_json()) == fields  # as earlier versions wrote it, and read it
+
+
+@pytest.mark.parametrize(
+    ("models", "said"), [(NEWEST_MODELS + 1, "does not know: 3"), (0, "not know: 0"), ("2", "not in")]
+)
+def test_rules_of_models_of_a_later_version_are_refused(models: object, said: str) -> None:
+    with pytest.raises(LedgerError, match=said.replace("not in", "costs that are not integers")):
+        Plan.from_json(json.dumps(json.loads(PLANS[0].to_json()) | {"models": models}))
 
 
 @pytest.mark.parametrize(

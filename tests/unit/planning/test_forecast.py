@@ -13,6 +13,7 @@ from dpsql.errors import InternalError, LedgerError
 from dpsql.planning import PlannedContingency, make_plan, plan_tables
 from dpsql.planning.forecast import OWN_MARGIN, Forecast, half_width, own_noise_is_better
 from dpsql.planning.outlook import forecast, outlook
+from dpsql.planning.ways import LONE_CELLS
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.query import Factor, LinearQuery, linear_query
 from dpsql.session.table_state import TableState
@@ -178,7 +179,8 @@ def test_the_choice_is_in_the_plan_and_survives_a_restart() -> None:
         (CENSUS, 100, "contingencies + net"),
         (table_of((3, 2)), 1000, "one histogram"),
         (WIDE, 1000, "local models + net"),
-        (table_of((9,)), 1000, "net"),
+        (table_of((9,)), 1000, "contingencies + net"),
+        (table_of((LONE_CELLS + 1,)), 1000, "net"),
         (TableDomain("t", (*NARROW.columns, TextDomain("w"))), 1000, "contingencies, frequent strings + net"),
         (TableDomain("t", (TextDomain("w"),)), 1000, "frequent strings + net"),
     ],

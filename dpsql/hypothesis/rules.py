@@ -1,0 +1,53 @@
+"""By which rules a table is modelled: which numbers a ledger's answers depend on. Public.
+
+A model is a function of what was released, and of these rules. A ledger keeps those that it was begun with (its plan
+names their version), so that a session of a later dpsql answers what one of an earlier dpsql would have answered, and
+two processes on one ledger never disagree about a model.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True)
+class ModelRules:
+    """The defaults are the newest. ``lone_columns``: whether a table of one finite column is measured before its first
+    answer.
+
+    Of a tensor: ``trace`` is the number of rows that all its cells together never go below, each its share: a cell that
+    was lost for good could not come back when other measurements need it; 0 for none. ``close`` has the numbers of
+    columns whose interactions are fitted in a round at the end, in this order. Rounds end when no step on a pair moves
+    a cell by more than ``moved`` of its sd, after at most ``rounds``. Where ``close`` says 1, single columns are fitted
+    again and again until none is off by more than ``settled`` of its sd, at most ``rakes`` times.
+
+    Of local models: ``floor``: a step never takes a part of a pair below this fraction of what it was. ``sweeps``: how
+    often all pairs are fitted at most; they are done when none is off by more than ``settled`` of its sd.
+    """
+
+    lone_columns: bool = True
+    trace: float = 0.1
+    close: tuple[int, ...] = (2, 1)
+    rounds: int = 12
+    moved: float = 1.0
+    rakes: int = 20
+    floor: float = 0.001
+    sweeps: int = 20
+    settled: float = 0.1
+
+
+_FIRST = ModelRules(
+    lone_columns=False,
+    trace=0.0,
+    close=(2, 1, 1, 2, 1, 1, 1),
+    rounds=1,
+    moved=0.0,
+    rakes=1,
+    floor=0.05,
+    sweeps=5,
+    settled=0.0,
+)
+MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType({1: _FIRST, 2: ModelRules()})
+"""By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that
+ledgers were written with is never changed, a better one is added."""
+NEWEST = MODEL_RULES[max(MODEL_RULES)]
