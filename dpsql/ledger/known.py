@@ -106,7 +106,7 @@ def budget_of(header: Mapping[str, str]) -> tuple[Fraction, int] | None:
     return (epsilon, units) if isinstance(units, int) and units > 0 else None
 
 
-def price(earlier: Iterable[Known], epsilon: float | None) -> str:
+def price(earlier: Iterable[Known], epsilon: float | None, who: str = "the same people") -> str:
     """What a new ledger of ``epsilon`` costs the people of ``earlier`` ones, as an owner should read it.
 
     >>> price([Known("1f", "/a.ledger", 3, epsilon=1.0, spent=0.5)], 2.0)
@@ -121,4 +121,4 @@ def price(earlier: Iterable[Known], epsilon: float | None) -> str:
     if not known or len(known) < len(budgets):
         return f"the losses of the same people add up, to epsilon {epsilon:g} more"
     parts = " + ".join(f"{budget:g}" for budget in (*known, epsilon))
-    return f"the same people can then lose epsilon {parts} = {sum(known) + epsilon:.6g} in all"
+    return f"{who} can then lose epsilon {parts} = {sum(known) + epsilon:.6g} in all"

@@ -46,14 +46,14 @@ def changed(database: Path, *statements: str) -> None:
             con.execute(statement)
 
 
-def spend(database: Path, **settings: object) -> float:
+def spend(database: object, **settings: object) -> float:
     """Ask one question; what is spent then."""
     with dpsql.connect(database, **settings) as con:
         con.execute(QUESTION)
         return con.budget.spent_epsilon
 
 
-def notices(database: Path, **settings: object) -> str:
+def notices(database: object, **settings: object) -> str:
     with dpsql.connect(database, **settings) as con:
         return "\n".join(con.notices)
 
@@ -158,6 +158,20 @@ def test_an_open_connection_is_known_by_its_file(database: Path) -> None:
     policy = database.with_suffix(".dpsql.toml")
     with duckdb.connect(str(database)) as owner, pytest.raises(dpsql.LedgerError, match="already has a ledger"):
         dpsql.connect(owner, policy=policy, ledger=database.with_name("two.ledger"))
+
+
+def test_rows_in_memory_are_known_by_the_folder_of_their_ledgers(database: Path, tmp_path: Path) -> None:
+    policy = database.with_suffix(".dpsql.toml")
+    ledgers = [database.with_name("one.ledger"), database.with_name("two.ledger"), tmp_path / "three.ledger"]
+    with duckdb.connect() as owner:
+        owner.execute("CREATE TABLE adult AS SELECT 30 AS age, range % 2 = 0 AS member FROM range(1000)")
+        spend(owner, policy=policy, ledger=ledgers[0])
+        owner.execute(ROW)
+        with pytest.raises(dpsql.LedgerError, match="already has a ledger") as caught:
+            dpsql.connect(owner, policy=policy, ledger=ledgers[1])
+        assert PRICE in caught.value.hint
+        assert "of the same name and columns" in notices(owner, policy=policy, ledger=ledgers[2])
+    assert "of the same name and columns" in notices(database)  # and a database beside them is another one
 
 
 @pytest.mark.parametrize("change", [None, ROW])

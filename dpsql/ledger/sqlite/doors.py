@@ -6,7 +6,7 @@ the owner has read the price and decides. A ledger under which nothing was spent
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dpsql.errors import LedgerError
@@ -43,7 +43,7 @@ def earlier_ledgers(
     left = [k for k in found if k not in gone]
     anchored = set() if registry is None else {ledger for table in tables for ledger in registry.anchors(table)}
     rows = [k for k in left if k.ledger in anchored]
-    here = [k for k in left if k not in rows and (k.path == str(path) or _is_at(k, place))]
+    here = [k for k in left if k not in rows and (k.path == str(path) or _is_at(k, path, place))]
     others = [k for k in left if k not in rows and k not in here and not k.is_unspent]
     alike = [k for k in others if k.place().looks_like(place) and _exists(k)]
     return Earlier(_spent_first(rows), _spent_first(here), tuple(alike), tuple(gone))
@@ -56,7 +56,7 @@ def refuse_second(path: Path, earlier: Earlier, place: Place, epsilon: float | N
     first = next((k for k in earlier.same_people if k.path == str(path)), earlier.same_people[0])
     if first.path == str(path) and not exists:
         whose = "these data" if first in earlier.same_rows else "other data"
-        whose = f"{place.database} as it was" if _is_at(first, place) and whose == "other data" else whose
+        whose = f"{place.database} as it was" if _is_at(first, path, place) and whose == "other data" else whose
         message = f"the ledger {path} is missing; it existed for {whose}"
         way = "restore it from a copy"
     elif first in earlier.same_rows:
@@ -100,7 +100,7 @@ def told(earlier: Earlier, epsilon: float | None) -> Iterator[str]:
         where = f", of {known.databases[-1]}," if known.databases else ""
         yield (
             f"the ledger {known.as_words()}{where} is about a table of the same name and columns: "
-            f"if its people are the same, {price([known], epsilon)}"
+            f"if its people are the same, {price([known], epsilon, 'they')}"
         )
 
 
@@ -117,29 +117,33 @@ def _all(path: Path, place: Place, registry: Registry | None) -> list[Known]:
     if place.ledger and place.ledger != str(path):
         beside = glance(Path(place.ledger))
         if beside is not None and beside.ledger not in {known.ledger for known in found}:
-            found.append(beside)
+            found.append(replace(beside, databases=(place.database,)))
     return found
 
 
 def _completed(known: Known, place: Place) -> Known:
     """A ledger of which only its anchors are known, with what its file tells if it lies near the database."""
-    if known.tables or known.forgotten or not _is_near(known, place):
+    if known.tables or known.forgotten or not place.database or _folder(known.path) != _folder(place.database):
         return known
     seen = glance(Path(known.path))
-    return known if seen is None or seen.ledger != known.ledger else seen
+    return known if seen is None or seen.ledger != known.ledger else replace(seen, databases=(place.database,))
 
 
-def _is_at(known: Known, place: Place) -> bool:
+def _is_at(known: Known, path: Path, place: Place) -> bool:
     """Whether it is about this database and one of these tables, or about one that was moved here.
 
-    Without a database on record, nearness must do.
+    Databases in memory have no name: they are told by the folder where their ledgers lie.
     """
-    if not place.database or not known.place().shares_table(place):
+    if not known.place().shares_table(place):
         return False
     if not known.databases:
-        return _is_near(known, place)
+        return not place.database and _folder(known.path) == path.parent
     moved = not any("://" in d or Path(d).exists() for d in known.databases) and Path(known.path).exists()
     return place.database in known.databases or (moved and known.place().looks_like(place))
+
+
+def _folder(path: str) -> Path:
+    return Path(path).parent
 
 
 def _exists(known: Known) -> bool:
@@ -149,7 +153,3 @@ def _exists(known: Known) -> bool:
 
 def _spent_first(found: list[Known]) -> tuple[Known, ...]:
     return tuple(sorted(found, key=lambda known: known.is_unspent))
-
-
-def _is_near(known: Known, place: Place) -> bool:
-    return bool(place.database) and Path(known.path).parent == Path(place.database).parent
