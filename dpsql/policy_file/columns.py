@@ -37,7 +37,6 @@ _NUMBERS = frozenset(["FLOAT", "REAL", "DOUBLE", "DECIMAL", "NUMERIC"])
 _BINS = 20  # that a draft proposes
 _LONGEST_LIST = 1000
 _LONGEST_RANGE = 100_000
-_ENUM = "CHECK: an ENUM made from the values that occur is data; list what is publicly known"
 _FROM_DATA = "FROM THE DATA, replace it by what is publicly known"
 
 
@@ -181,7 +180,7 @@ def draft_column(column: ColumnSchema) -> Drafted:
     if column.sql_type.rstrip().endswith("]"):
         return Drafted(None, f"{_printable(column.sql_type)} columns cannot be declared")
     if base == "ENUM" and column.enum_values and not any("\0" in v for v in column.enum_values):
-        return Drafted(f'type = "category", values = {quoted_list(column.enum_values)}{never_null}', _ENUM)
+        return Drafted(f'type = "category", values = {quoted_list(column.enum_values)}{never_null}')
     if base == "BOOLEAN":
         return Drafted(f'type = "boolean"{never_null}')
     if base in _SMALL:
@@ -231,7 +230,7 @@ def _draft_text(column: ColumnSchema, never_null: str) -> Drafted:
     values = column.values
     if values and len(values) <= _LONGEST_LIST and not any("\0" in v for v in values):
         return Drafted(f'type = "category", values = {quoted_list(dict.fromkeys(values))}', f"CHECK: {_FROM_DATA}")
-    note = 'CHECK: unbounded; better, when the values are known: type = "category", values = ["a", "b"]'
+    note = 'unbounded; better, when the values are known: type = "category", values = ["a", "b"]'
     return Drafted(f'type = "text"{never_null}', note)
 
 

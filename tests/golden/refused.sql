@@ -251,6 +251,8 @@ SELECT COUNT(*) FROM people WHERE rowid = 1;
 -- UnknownName: line 1, column 35: there is no column 'rowid' in people | con.tables() and \d list what exists
 SELECT COUNT(*) FROM people WHERE frobnicate(age) = 1;
 -- UnsupportedQuery: line 1, column 35: the function frobnicate is not answered | docs/sql.md lists the functions that are answered
+SELECT COUNT(*) FROM people WHERE position('a' IN sex) = 2;
+-- UnsupportedQuery: line 1, column 35: position(... IN ...) is not answered | write strpos(text, part)
 SELECT COUNT(*) FROM people WHERE lowr(sex) = 'male';
 -- UnsupportedQuery: line 1, column 35: the function lowr is not answered | did you mean lower?
 SELECT COUNT(*) FROM people WHERE agee > 3;

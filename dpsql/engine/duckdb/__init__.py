@@ -5,13 +5,10 @@ from dpsql.engine.duckdb.drafting import (
     ColumnDescription,
     TableDescription,
     count_rows,
-    declared_keys,
     describe,
     look_at,
-    rows_each,
 )
 from dpsql.engine.duckdb.engine import DuckDbEngine
-from dpsql.engine.duckdb.importing import database_of, import_rows, is_file_of_rows, is_parquet, table_of
 
 __all__ = [
     "ColumnContent",
@@ -19,13 +16,6 @@ __all__ = [
     "DuckDbEngine",
     "TableDescription",
     "count_rows",
-    "database_of",
-    "declared_keys",
     "describe",
-    "import_rows",
-    "is_file_of_rows",
-    "is_parquet",
     "look_at",
-    "rows_each",
-    "table_of",
 ]

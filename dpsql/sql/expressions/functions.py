@@ -69,6 +69,8 @@ def function_refusal(name: str, *, private: bool) -> tuple[str, str]:
         return f"{name}() is a window function over private rows", "apply it to grouped counts: it runs on the result"
     if name in (INTERVAL_LOW, INTERVAL_HIGH):
         return f"{name}() needs the alias of an aggregate", "write COUNT(*) AS n, DP_INTERVAL_LOW(n) in one SELECT"
+    if name == "position":
+        return "position(... IN ...) is not answered", "write strpos(text, part)"
     known = sorted(SCALAR if private else RELEASED)
     close = get_close_matches(name, known, 1, cutoff=0.8)
     hint = f"did you mean {close[0]}?" if close else "docs/sql.md lists the functions that are answered"

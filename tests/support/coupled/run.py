@@ -2,8 +2,8 @@
 
 import dataclasses
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -23,17 +23,33 @@ from tests.support.coupled.entropy import Retelling, Telling
 from tests.support.coupled.tape import Tape
 
 Shown = list[tuple[str, Any]]
+Asked = str | tuple[str, Any]
+Around = Callable[[str], AbstractContextManager[None]]
+"""Entered around the plan and the answer of each text."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Script:
-    """``schema`` builds the database, ``policy`` is the policy file's text, ``texts`` are asked in order."""
+    """``schema`` builds the database, ``policy`` is the policy file's text, ``texts`` are asked in order.
+
+    A text may stand beside its parameters.
+    """
 
     policy: str
     schema: tuple[str, ...]
-    texts: tuple[str, ...]
+    texts: tuple[Asked, ...]
     hard: float = 0.3
     seed: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Refused:
+    """``charged``: what the error says; ``spent``: what the budget says; both in epsilon."""
+
+    text: str
+    error: dpsql.Error
+    charged: float
+    spent: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,25 +59,32 @@ class Run:
     shown: Shown
     tape: Tape
     plan: Plan
+    refused: list[Refused]
 
 
-def told(script: Script, changes: Sequence[str] = (), folder: Path | None = None) -> Run:
+@contextmanager
+def nothing(text: str) -> Iterator[None]:
+    yield
+
+
+def told(script: Script, changes: Sequence[str] = (), folder: Path | None = None, *, around: Around = nothing) -> Run:
     """A session whose draws come from the script's seed.
 
     With a ``folder`` the ledger is a file in it, and another session goes on with it.
     """
     tape = Tape()
-    return _run(script, changes, tape, Telling(script.seed, tape, script.hard), folder)
+    return _run(script, changes, tape, Telling(script.seed, tape, script.hard), folder, around)
 
 
 def coupled(script: Script, changes: Sequence[str], first: Run, folder: Path | None = None) -> Run:
     """The same on a neighbour, fed what ``first`` released."""
     tape = Tape()
-    return _run(script, changes, tape, Retelling(first.tape, tape), folder)
+    return _run(script, changes, tape, Retelling(first.tape, tape), folder, nothing)
 
 
-def _run(script: Script, changes: Sequence[str], tape: Tape, entropy: Any, folder: Path | None) -> Run:
+def _run(script: Script, changes: Sequence[str], tape: Tape, entropy: Any, folder: Path | None, around: Around) -> Run:
     shown: Shown = []
+    refused: list[Refused] = []
     policy = dpsql.load_policy(script.policy)
     ledger: Any = ":memory:" if folder is None else folder / "coupled.dpsql.ledger"
     with (
@@ -74,21 +97,29 @@ def _run(script: Script, changes: Sequence[str], tape: Tape, entropy: Any, folde
             database.execute(statement)
         for texts in (script.texts,) if folder is None else (script.texts, script.texts[::-1]):
             with dpsql.connect(database, policy=policy, ledger=ledger) as con:
-                shown += _session(con, texts)
+                shown += _session(con, texts, refused, around)
     shown += [("ledger", entry) for entry in tape.written]
     shown += [] if folder is None else in_files(ledger)
-    return Run(shown, tape, make_plan(policy))
+    return Run(shown, tape, make_plan(policy), refused)
 
 
-def _session(con: dpsql.Connection, texts: Sequence[str]) -> Shown:
+def _session(con: dpsql.Connection, texts: Sequence[Asked], refused: list[Refused], around: Around) -> Shown:
     """All that can be seen of one session, named, in order."""
     shown: Shown = [("notices", con.notices), ("tables", repr(con.tables())), ("budget", con.budget)]
     con.session.on_progress(lambda *told: shown.append(("progress", told)))
-    for text in texts:
-        shown += [(f"plan of {text}", entry) for entry in planned(con, text)]
-        shown += [(text, entry) for entry in executed(con, text)]
-        shown.append((f"budget after {text}", con.budget))
-    shown += [(f"plan in the end of {text}", entry) for text in texts[::4] for entry in planned(con, text)]
+    asked = [(entry, None) if isinstance(entry, str) else entry for entry in texts]
+    for text, parameters in asked:
+        before = con.budget.spent_epsilon
+        with around(text):
+            shown += [(f"plan of {text}", entry) for entry in planned(con, text, parameters)]
+            found = executed(con, text, parameters)
+        if isinstance(found, dpsql.Error):
+            refused.append(Refused(text, found, found.charged, con.budget.spent_epsilon - before))
+            found = list(chain(found))
+        shown += [*((text, entry) for entry in found), (f"budget after {text}", con.budget)]
+    shown += [
+        (f"plan in the end of {text}", entry) for text, given in asked[::4] for entry in planned(con, text, given)
+    ]
     return [*shown, ("plan", con.session.tables())]
 
 
@@ -166,21 +197,22 @@ def _listening(tape: Tape) -> Iterator[None]:
         yield
 
 
-def planned(con: dpsql.Connection, text: str) -> Iterable[Any]:
+def planned(con: dpsql.Connection, text: str, parameters: Any = None) -> list[Any]:
     """The plan of a statement, or how it is refused."""
     try:
-        return list(told_of(con.explain(text)))
+        return list(told_of(con.explain(text, parameters)))
     except dpsql.Error as error:
         return list(chain(error))
 
 
-def executed(con: dpsql.Connection, text: str) -> Iterable[Any]:
+def executed(con: dpsql.Connection, text: str, parameters: Any = None) -> list[Any] | dpsql.Error:
     """All of an answer, or how it is refused."""
     try:
-        cursor = con.execute(text)
+        cursor = con.execute(text, parameters)
+        rows = repr(cursor.fetchall())
     except dpsql.Error as error:
-        return list(chain(error))
-    return [cursor.description, cursor.rowcount, repr(cursor.answers), *told_of(cursor.result)]
+        return error
+    return [cursor.description, cursor.rowcount, rows, repr(cursor.answers), *told_of(cursor.result)]
 
 
 def told_of(value: Any) -> Iterator[Any]:

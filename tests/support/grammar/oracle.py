@@ -1,0 +1,137 @@
+"""A session without privacy beside DuckDB on the same rows: what is shown must be DuckDB's own numbers.
+
+Of the session only the answers to linear queries are exchanged, for the engine's own counts, and the noise for none;
+so everything else that a statement goes through is the package's.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from math import isclose, isnan
+from typing import Any
+from unittest.mock import patch
+
+import duckdb
+import pyarrow as pa
+
+import dpsql
+from dpsql.engine.duckdb import DuckDbEngine
+from dpsql.query import LinearQuery
+from dpsql.result import Answer
+from dpsql.session.asker import Asker
+from tests.support.grammar.statements import Statement
+from tests.support.grammar.world import POLICY, SCHEMA
+
+Rows = list[tuple[Any, ...]]
+
+
+class NoNoise:
+    """Every test is easy, and all noise is 0."""
+
+    def bits(self, n: int) -> int:
+        return 0
+
+    def discrete_gaussian(self, sigma: Fraction, size: int) -> list[int]:
+        return [0] * size
+
+
+@contextmanager
+def exact_session(off_by: int = 0) -> Iterator[tuple[dpsql.Connection, duckdb.DuckDBPyConnection]]:
+    """A connection whose answers are exact, or ``off_by`` counts, and the rows themselves."""
+    policy = dpsql.load_policy(POLICY)
+    with duckdb.connect(config={"threads": 1}) as rows:
+        for made in SCHEMA:
+            rows.execute(made)
+        rows.execute("SET TimeZone = 'UTC'")
+        engine = DuckDbEngine(rows, policy)
+
+        def answers(asker: Asker, queries: Sequence[LinearQuery]) -> dict[str, Answer]:
+            return {q.digest: _exactly(engine, q, off_by) for q in queries}
+
+        with (
+            patch("dpsql.mechanism.SystemEntropy", NoNoise),
+            patch.object(Asker, "ask", answers),
+            dpsql.connect(rows, policy=policy, ledger=":memory:") as con,
+        ):
+            yield con, rows
+        engine.close()
+
+
+def _exactly(engine: DuckDbEngine, query: LinearQuery, off_by: int) -> Answer:
+    keyed = query.keyed
+    if keyed is None:
+        counts = engine.contingency(query.table, query.scope)
+    else:
+        counts = engine.keyed_counts(query.table, keyed.text_columns, keyed.strings, query.scope)
+    value = counts.map(lambda cells: Fraction(query.numerator(cells), query.unit)).reveal() + off_by
+    number = int(value) if value.denominator == 1 else float(value)
+    return Answer(number, 0.0, (float(value), float(value)), "exact", "measurement", True, 0.0)
+
+
+def wrong(con: dpsql.Connection, rows: duckdb.DuckDBPyConnection, statement: Statement) -> str | None:
+    """What differs first from DuckDB's own answer, in words; ``None`` where nothing does, or dpsql refuses.
+
+    DuckDB may fail where dpsql does not: on what dpsql never evaluates. Raises what is no error of dpsql's.
+    """
+    try:
+        ours = con.execute(statement.text, statement.parameters).fetchall()
+    except dpsql.Error:
+        return None
+    if statement.theirs is None:
+        return None
+    found = None
+    for text in dict.fromkeys((statement.theirs, statement.text)):  # where no row is possible, a SUM is NULL
+        try:
+            others = rows.execute(text, statement.parameters).fetchall()
+        except (duckdb.Error, ValueError, OverflowError):
+            return None
+        found = disagreement(ours, others, ordered=statement.ordered)
+        if found is None:
+            return None
+    return found
+
+
+def disagreement(ours: Rows, others: Rows, *, ordered: bool) -> str | None:
+    """What differs first, in words."""
+    one, other = ([[_plain(value) for value in row] for row in rows] for rows in (ours, others))
+    if not ordered:
+        one, other = sorted(one, key=_sortable), sorted(other, key=_sortable)
+    if len(one) != len(other):
+        return f"{len(one)} rows, DuckDB has {len(other)}"
+    for mine, its in zip(one, other, strict=True):
+        if len(mine) != len(its) or not all(_equal(a, b) for a, b in zip(mine, its, strict=True)):
+            return f"{mine}, DuckDB has {its}"
+    return None
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as floats or whole numbers; everything else as it prints."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return int(value)
+        case int():
+            return value
+        case float() | Decimal():
+            return float(value)
+        case date():
+            return str(value).removesuffix(" 00:00:00")
+        case timedelta() | pa.MonthDayNano():
+            return "an interval"  # Arrow's and DuckDB's Python forms differ
+    return str(value)
+
+
+def _sortable(row: Sequence[Any]) -> list[tuple[int, Any]]:
+    return [
+        (0, 0) if v is None else (1, float(f"{v:.6g}")) if isinstance(v, int | float) and v == v else (2, str(v))
+        for v in row
+    ]
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return a == b or (isnan(a) and isnan(b)) or isclose(a, b, rel_tol=1e-6, abs_tol=1e-6)
+    return bool(a == b)
