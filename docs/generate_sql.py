@@ -41,7 +41,11 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   the total. `WHERE` and `FILTER` may then use any expression of the column, as it is evaluated on the released keys
   alone. Strategies that release no keys refuse such a statement.
 * **Parameters** are `?`, `$1` or `$name`; `column IN ?` takes a list. They are bound as values, never as text.
-* **`DP_INTERVAL_LOW(n)`** and **`DP_INTERVAL_HIGH(n)`** give the 95 % interval of the aggregate with the alias `n`.
+* **Computed numbers** (percentages, shares by windows, sums over CTEs, differences) carry an error and an interval like
+  counts ([accuracy](accuracy.md#numbers-that-sql-computes)).
+* **`DP_INTERVAL_LOW(n)`** and **`DP_INTERVAL_HIGH(n)`** give the 95 % interval of the number with the alias `n`. Of an
+  aggregate of the same SELECT they may stand anywhere; of a computed number they are columns of the outermost SELECT,
+  which nothing else in the statement reads.
 * **Free**: statements that ask nothing of private rows, such as `SELECT 1`, `LIMIT 0` and `WHERE FALSE`, and questions
   that were answered before. Every refusal is free.
 

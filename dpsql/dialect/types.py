@@ -133,3 +133,12 @@ def type_name(arrow: pa.DataType) -> str:
     if pa.types.is_decimal(arrow):
         return f"DECIMAL({arrow.precision},{arrow.scale})"
     return _SHOWN.get(arrow) or str(arrow).upper()
+
+
+def is_number(arrow: pa.DataType) -> bool:
+    """Whether a column of a result holds numbers.
+
+    >>> is_number(pa.decimal128(38, 0)), is_number(pa.bool_())
+    (True, False)
+    """
+    return bool(pa.types.is_integer(arrow) or pa.types.is_floating(arrow) or pa.types.is_decimal(arrow))

@@ -10,7 +10,7 @@ Source = Literal["public", "hypothesis", "measurement", "cache"]
 """``public``: depends on the policy alone, exact. ``hypothesis``: the model's estimate. ``measurement``: read from a
 released noisy contingency. ``cache`` is never stored: an equal question shows the first answer's own source."""
 
-ErrorKind = Literal["exact", "calibrated"]
+ErrorKind = Literal["exact", "calibrated", "computed"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Answer:
     ``value``: in the aggregate's own unit (counts for COUNT); ``None`` where SQL gives NULL (an average over nothing).
     ``error``: half-width of the 95 % interval around the unclamped estimate, same unit; ``None`` when nothing is known.
     ``interval``: (low, high), clamped at 0 for counts.
-    ``error_kind``: ``exact`` holds on any data; ``calibrated`` is a model estimate.
+    ``error_kind``: ``exact`` holds on any data; ``calibrated`` is a model estimate;
+    ``computed``: SQL made the number of released ones, and the error is what their errors make of it.
     ``certified``: whether the bound ``certified_bound`` (same unit) is guaranteed by a passed test or a fresh release.
     ``charged``: epsilon-equivalent share of the session's budget paid for this number; 0.0 when it was free.
     """

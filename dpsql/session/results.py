@@ -11,8 +11,10 @@ import pyarrow as pa
 from dpsql.dialect.types import released_type, type_name
 from dpsql.domain import Value
 from dpsql.postprocess import combine, divide, released_array, released_table
+from dpsql.postprocess.variants import ReleasedColumn
 from dpsql.query import LinearQuery
 from dpsql.result import Answer, Note, Result
+from dpsql.session.computed import NOTHING, Inputs, computed_answers
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Block, DirectColumn, Statement
 
@@ -76,18 +78,79 @@ def _through_outer(
         for b, columns in zip(statement.blocks, blocks, strict=True)
     }
     table = public.run(statement.outer_sql or "", tables, statement.public_tables)
-    released = tuple(a for columns in blocks for row in zip(*columns, strict=True) for a in row)
-    if statement.row_column is None:
-        return Result(table, _types(table), {}, released, notes)
-    rows = table.column(0).to_pylist()
-    table = table.drop_columns([table.column_names[0]])
-    by_name = {a.column: list(values) for a, values in zip(statement.blocks[0].aggregates, blocks[0], strict=True)}
-    columns = {
-        i: tuple([_once(by_name[source], r) for r in rows])
-        for i, source in enumerate(statement.outer_columns)
-        if source in by_name
+    computed = NOTHING
+    if statement.redraw is not None:
+        inputs = Inputs(tables, _released_columns(statement.blocks, blocks))
+        computed = computed_answers(statement, inputs, table, public)
+    notes = (*notes, *computed.notes)
+    rows = table.column(0).to_pylist() if statement.outer_columns else None
+    table = table if statement.row_column is None else table.drop_columns([table.column_names[0]])
+    left = {
+        (b.name, a.column): list(found)
+        for b, columns in zip(statement.blocks, blocks, strict=True)
+        for a, found in zip(b.aggregates, columns, strict=True)
     }
-    return Result(table, _types(table), columns, () if columns else released, notes)
+    columns = {
+        i: tuple([_once(left[statement.blocks[0].name, source], r) for r in rows or ()])
+        for i, source in enumerate(statement.outer_columns)
+        if source is not None
+    }
+    columns |= _charged(computed.answers, list(left.values()), rows)
+    released = tuple(a for columns in blocks for row in zip(*columns, strict=True) for a in row)
+    return _with_late(statement, Result(table, _types(table), columns, () if columns else released, notes))
+
+
+def _released_columns(blocks: Sequence[Block], answers: Sequence[Columns]) -> dict[tuple[str, str], ReleasedColumn]:
+    """The aggregate columns of the released tables, with what each number of them asks."""
+    out = {}
+    for block, columns in zip(blocks, answers, strict=True):
+        for aggregate, found in zip(block.aggregates, columns, strict=True):
+            keys = [
+                tuple(
+                    (f.constant, *((t.coefficient, t.query.digest) for t in f.terms))
+                    for f in ([n] if aggregate.denominator is None else [n, aggregate.denominator[group]])
+                )
+                for group, n in enumerate(aggregate.numerator)
+            ]
+            integer = aggregate.sql_type == "BIGINT" and aggregate.denominator is None
+            out[block.name, aggregate.column] = ReleasedColumn(found, tuple(keys), integer)
+    return out
+
+
+def _charged(
+    computed: Mapping[int, tuple[Answer, ...]], left: Sequence[Sequence[Answer]], rows: Sequence[int] | None
+) -> dict[int, tuple[Answer, ...]]:
+    """The computed answers, the first of a row with what its released numbers charged and no column shows.
+
+    Without row numbers, the first of all.
+    """
+    out = dict(computed)
+    if not out:
+        return out
+    first = min(out)
+    answers = list(out[first])
+    for at in range(len(answers)):
+        if rows is None:
+            charged = sum(a.charged for column in left for a in column) if at == 0 else 0.0
+        else:
+            charged = sum(column[rows[at]].charged for column in left)
+        if charged:
+            answers[at] = replace(answers[at], charged=charged)
+    out[first] = tuple(answers)
+    return out
+
+
+def _with_late(statement: Statement, found: Result) -> Result:
+    """The result with the columns that are ends of intervals."""
+    table = found.table
+    for late in statement.late:
+        answers = found.column_answers.get(late.of)
+        if answers is None:
+            ends = [None if v is None else float(v) for v in table.column(late.of).to_pylist()]
+        else:
+            ends = [None if a.interval is None else a.interval[late.end] for a in answers]
+        table = table.set_column(late.column, table.schema.names[late.column], pa.array(ends, pa.float64()))
+    return replace(found, table=table) if statement.late else found
 
 
 def _once(answers: list[Answer], row: int) -> Answer:

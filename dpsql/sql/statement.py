@@ -17,6 +17,8 @@ from dpsql.query import Form
 AggregateType = Literal["BIGINT", "DOUBLE"]
 ROW = "_row"
 """The first column of a released table: the row's number, from 0."""
+DRAW, DRAWS = "_draw", "_released_draws"
+"""The number of a draw: its column in a table of many draws, and the table that lists them."""
 LOW, HIGH = "_low", "_high"
 """Behind an aggregate's column: the ends of its 95 % interval."""
 
@@ -90,6 +92,44 @@ class Remark(NamedTuple):
     grouped: bool = False
 
 
+@dataclass(frozen=True)
+class Dependence:
+    """What an output column is computed from: ``sources`` are (released table, aggregate column) pairs.
+
+    Without sources the column depends on public values alone. ``local``: a row's value is a function of the released
+    numbers of one row of each table, each table read once. ``rank``: it is a position among rows, as ``RANK()`` gives.
+    """
+
+    sources: frozenset[tuple[str, str]] = frozenset()
+    local: bool = True
+    rank: bool = False
+
+
+@dataclass(frozen=True)
+class LateInterval:
+    """An output column that is one end of another's interval: filled in when that is known.
+
+    ``column`` and ``of`` are positions among the output columns; ``end`` is 0 for the lower, 1 for the upper end.
+    """
+
+    column: int
+    of: int
+    end: Literal[0, 1]
+
+
+@dataclass(frozen=True)
+class Redraw:
+    """The outer statement once more, over many draws of its released tables at once, without what cuts its last rows.
+
+    ``sql``: its released tables have the number of the draw in front, in a column ``DRAW``; the table ``DRAWS`` lists
+    these numbers. The first output column is the number of the draw, the others are those of the outer statement.
+    ``outputs``: what each of these is computed from, the row number left out.
+    """
+
+    sql: str
+    outputs: tuple[Dependence, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Statement:
     """A lowered statement.
@@ -99,10 +139,12 @@ class Statement:
     ``row_column`` is set, its first output column, of that name, is the row number in the first block's released
     table: the session strips it and uses it to line answers up with rows; ``outer_columns`` then names, for each
     further output column, the aggregate column of the first block that it shows unchanged (``None``: anything else).
+    Without ``outer_columns`` the first column tells rows of several sources apart, and no more.
     A statement without blocks is public. ``awaited`` lists the (table, text column) pairs, declared or derived, whose
     keys are the groups of a block and are not released yet: such a block has no groups, and the statement is to be
     lowered again once they are. ``grouped`` lists all such pairs, released or not. ``remarks``: what it asks beyond the
-    declared values of columns.
+    declared values of columns. ``redraw`` is set when an output column is computed from
+    released numbers rather than one of them; ``late`` columns are NULL in the outer statement.
     """
 
     text: str
@@ -115,3 +157,5 @@ class Statement:
     awaited: tuple[tuple[str, str], ...] = ()
     grouped: tuple[tuple[str, str], ...] = ()
     remarks: tuple[Remark, ...] = ()
+    redraw: Redraw | None = None
+    late: tuple[LateInterval, ...] = ()

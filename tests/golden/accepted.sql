@@ -144,6 +144,8 @@ SELECT COUNT(*) AS n, DP_INTERVAL_LOW(n) AS low, DP_INTERVAL_HIGH(n) AS high FRO
 -- people()
 SELECT sex, count(*) n, dp_interval_low(n) lo, dp_interval_high(n) hi FROM people GROUP BY ALL;
 -- people(sex) by 3 groups
+SELECT sex, 100.0 * COUNT(*) FILTER (member) / COUNT(*) AS share, DP_INTERVAL_LOW(share) AS low FROM people GROUP BY sex;
+-- people(member, sex) by 3 groups
 
 -- ## Aliases that hide a column
 SELECT sex, AVG(age) AS age FROM people GROUP BY ALL ORDER BY age DESC;

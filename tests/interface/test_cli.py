@@ -114,7 +114,7 @@ def test_statement_from_stdin(dpsql: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("form", "first"),
     [
-        ("csv", "g,n,n_error,n_certified"),
+        ("csv", "g,n,n_error,n_low,n_high,n_source,n_certified"),
         ("json", "["),
         ("jsonl", '{"g": "g0", "n": {"value": 10, '),
         ("markdown", "| g | n | n_error | n_certified |"),
@@ -128,7 +128,7 @@ def test_output_file(dpsql: CommandLine, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     shown = dpsql("query", "SELECT 1", "--format", "csv", "-o", str(out))
     assert (shown.exit_code, shown.stdout) == (0, "")
-    assert out.read_text().startswith("g,n,n_error,n_certified\n")
+    assert out.read_text().startswith("g,n,n_error,n_low,n_high,n_source,n_certified\n")
 
 
 def test_output_that_cannot_be_written_is_an_error_with_a_hint(dpsql: CommandLine, tmp_path: Path) -> None:

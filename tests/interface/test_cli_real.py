@@ -107,7 +107,7 @@ def test_draft_then_ask(database: Path) -> None:
     assert dpsql("init", database, "--force").exit_code == 0
     shown = dpsql("query", database, "SELECT COUNT(*) AS n FROM people WHERE member", "--format", "csv")
     assert shown.exit_code == 0
-    assert shown.stdout.startswith("n,n_error,n_certified\n")
+    assert shown.stdout.startswith("n,n_error,n_low,n_high,n_source,n_certified\n")
 
 
 def test_check_finds_nothing_outside(database: Path) -> None:

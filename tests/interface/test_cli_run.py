@@ -103,7 +103,7 @@ def test_jsonl_names_the_statement(dpsql: CommandLine, script: str) -> None:
 
 def test_csv_results_are_separated_by_a_blank_line(dpsql: CommandLine, script: str) -> None:
     blocks = dpsql("run", script, "--format", "csv").stdout.split("\n\n")
-    assert [b.splitlines()[0] for b in blocks] == ["g,n,n_error,n_certified"] * 3
+    assert [b.splitlines()[0] for b in blocks] == ["g,n,n_error,n_low,n_high,n_source,n_certified"] * 3
 
 
 def test_parquet_needs_a_file_and_writes_one_per_statement(dpsql: CommandLine, script: str, tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def test_timing(shell: Shell, capsys: Captured) -> None:
 def test_format(shell: Shell, capsys: Captured) -> None:
     shell.handle("\\o csv")
     shell.handle("SELECT 1")
-    assert capsys.readouterr().out.startswith("g,n,n_error,n_certified\n")
+    assert capsys.readouterr().out.startswith("g,n,n_error,n_low,n_high,n_source,n_certified\n")
     shell.handle("\\o parquet")
     assert "no format 'parquet'" in capsys.readouterr().err
 

@@ -47,7 +47,10 @@ def answer(statement: Statement, tables: dict[str, Counted]) -> tuple[list[str],
             if source is not None:  # the row numbers lead to the very values that are shown
                 shown = block.column(source).to_pylist()
                 assert [shown[p] for p in positions] == out.column(i).to_pylist()
-    return out.column_names, list(zip(*(c.to_pylist() for c in out.columns), strict=True))
+    shown = [c.to_pylist() for c in out.columns]
+    for late in statement.late:  # exact numbers are both ends of their intervals
+        shown[late.column] = shown[late.of]
+    return out.column_names, list(zip(*shown, strict=True))
 
 
 def _released(block: Block, counted: Counted) -> pa.Table:

@@ -7,9 +7,15 @@ from math import floor, isfinite, log10
 
 from dpsql.interface.render.number import epsilon, error
 from dpsql.interface.render.style import Style, escape
-from dpsql.result import Answer, Budget, Result
+from dpsql.result import Answer, Budget, ErrorKind, Result
 
 _WORDS = {"public": "public", "hypothesis": "from the model", "measurement": "measured", "cache": "answered before"}
+
+_KINDS: dict[ErrorKind, tuple[str, ...]] = {
+    "exact": ("95 %",),
+    "calibrated": ("about 95 %", "model estimate"),
+    "computed": ("about 95 %", "computed from released numbers"),
+}
 
 
 def footer(
@@ -50,7 +56,7 @@ def bounds(answers: list[Answer], style: Style) -> str:
     if known:
         low, high = _bound(min(known), answers), _bound(max(known), answers)
         size = f"{sign}{high}" if low == high else f"{sign}{low} to {sign}{high}"
-        notes = ["95 %"] if answers[0].error_kind == "exact" else ["about 95 %", "model estimate"]
+        notes = list(_KINDS[answers[0].error_kind])
     else:
         size, notes = f"{sign}?", ["error not known"]
     text = ", ".join(notes)

@@ -6,6 +6,7 @@ Seven digits of a number that is known to fifty are a lie of precision, so digit
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from math import ceil, floor, isfinite, log10
 
 from dpsql.interface.render.style import Style, escape
@@ -35,6 +36,7 @@ def answer_cell(value: object, answer: Answer, style: Style, digits: int | None 
     """
     mark = "" if answer.certified else "~"
     paid = answer.charged > 0
+    value = natural(value)
     if not isinstance(value, int | float) or isinstance(value, bool):
         return AnswerCell(mark, plain(value), "", "", paid)
     if answer.error is None:
@@ -47,6 +49,17 @@ def answer_cell(value: object, answer: Answer, style: Style, digits: int | None 
             return AnswerCell(mark, number(low, digits), "", "", paid)
         return AnswerCell(mark, number(low, digits), "to", error(high, digits), paid)
     return AnswerCell(mark, number(value, digits), style.plus_minus, error(answer.error, digits), paid)
+
+
+def natural(value: object) -> object:
+    """A DECIMAL without digits after the point as a whole number, any other as a float; all else as it is.
+
+    >>> natural(Decimal("48840")), natural(Decimal("1.50"))
+    (48840, 1.5)
+    """
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return value
 
 
 def number(value: float, digits: int | None) -> str:
@@ -115,7 +128,8 @@ def column_digits(values: Sequence[object], answers: Iterable[Answer]) -> int | 
     >>> column_digits([38.6], averages), column_digits([8213], averages), column_digits([None], [])
     (2, 0, None)
     """
-    if not any(isinstance(v, float) for v in values):
-        return 0 if any(isinstance(v, int) for v in values) else None
+    known = [natural(v) for v in values]
+    if not any(isinstance(v, float) for v in known):
+        return 0 if any(isinstance(v, int) for v in known) else None
     bounds = [a.error for a in answers if a.error is not None and a.error > 0 and isfinite(a.error)]
     return max(0, min(9, 1 - floor(log10(min(bounds))))) if bounds else None

@@ -1,8 +1,9 @@
 """Results for programs: JSON, JSON lines, CSV, Markdown and Parquet.
 
 A released number is an object in JSON (value, error, low, high, certified, certified_bound, source, error_kind,
-charged); in the flat formats it stays a plain number and its column is followed, at the end of the row, by columns
-``NAME_error`` and ``NAME_certified`` (Parquet: every field of the object).
+charged); in the flat formats it stays a plain number and columns for it follow at the end of the row: in CSV
+``NAME_error``, ``NAME_low``, ``NAME_high``, ``NAME_source`` and ``NAME_certified``, in Markdown the first and the last,
+in Parquet every field of the object.
 """
 
 import csv
@@ -21,7 +22,8 @@ from dpsql.interface.render.style import escape
 from dpsql.result import Answer, Result
 
 _ONE_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-_FLAT = ("error", "certified")
+_CSV = ("error", "low", "high", "source", "certified")
+_MARKDOWN = ("error", "certified")
 _FIELDS: dict[str, pa.DataType] = {
     "error": pa.float64(),
     "low": pa.float64(),
@@ -92,7 +94,7 @@ def render_jsonl(result: Result) -> str:
 
 def render_csv(result: Result, *, escaped: bool = False) -> str:
     """RFC 4180 with a header and ``\\n`` line ends; NULL is an empty field. ``escaped``: no control characters."""
-    names, columns = _flat(result)
+    names, columns = _flat(result, _CSV)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([escape(n) for n in names] if escaped else names)
@@ -104,7 +106,7 @@ def render_csv(result: Result, *, escaped: bool = False) -> str:
 
 def render_markdown(result: Result) -> str:
     """A pipe table, then a paragraph for each note; cells are escaped, numbers are aligned right."""
-    names, columns = _flat(result)
+    names, columns = _flat(result, _MARKDOWN)
     rules = ["---:" if _numeric(c) else "---" for c in columns]
     rows = [[_cell(n) for n in names], rules, *([_cell(plain(v)) for v in row] for row in zip(*columns, strict=True))]
     table = "".join("| " + " | ".join(row) + " |\n" for row in rows)
@@ -138,12 +140,12 @@ def render_parquet(result: Result) -> bytes:
     return out.getvalue()
 
 
-def _flat(result: Result) -> tuple[list[str], list[list[Any]]]:
+def _flat(result: Result, chosen: Sequence[str]) -> tuple[list[str], list[list[Any]]]:
     names = list(result.names)
     columns = [c.to_pylist() for c in result.table.columns]
     for i, answers in sorted(result.column_answers.items()):
         fields = [_fields(a) for a in answers]
-        for name in _FLAT:
+        for name in chosen:
             names.append(f"{result.names[i]}_{name}")
             columns.append([f[name] for f in fields])
     return unique_names(names), columns

@@ -5,18 +5,23 @@ This is the one way from text to a lowered statement; what ``dpsql.sql.shapes`` 
 
 from typing import NamedTuple
 
+import pyarrow as pa
 from sqlglot import exp
 
+from dpsql.dialect.types import is_number
 from dpsql.domain import Parameters
 from dpsql.policy import Policy
 from dpsql.sql.blocks.block import Asked, Services
+from dpsql.sql.blocks.late_intervals import check_late, late_intervals
 from dpsql.sql.blocks.naming import empty_select
 from dpsql.sql.blocks.outer import check_outer
+from dpsql.sql.blocks.redraw import redraw
 from dpsql.sql.blocks.row_numbers import number_rows
 from dpsql.sql.blocks.walk import Walk
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.expressions.expansion import check_growth
 from dpsql.sql.expressions.functions import COUNTS
+from dpsql.sql.expressions.names import quoted
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Block, Statement
 from dpsql.sql.text.parameters import bind
@@ -55,11 +60,14 @@ class Reader:
             awaited, grouped, remarks = keys.awaited, tuple(keys.asked), tuple(walk.remarks)
             direct = Statement(text, blocks, walk.direct, None, awaited=awaited, grouped=grouped, remarks=remarks)
             return Read(direct, tuple(walk.asked))
+        late = late_intervals(text, tree)
         check_outer(text, tree, [*(b.name for b in blocks), *(t.lower() for t in walk.public_tables)])
         row, outer_columns = number_rows(tree, blocks, walk.selects)
         outer = to_sql(tree)
         public_tables = tuple(sorted(walk.public_tables))
-        self._dry_run(outer, blocks, public_tables)
+        dry = self._dry_run(outer, blocks, public_tables)
+        numeric = [is_number(t) for t in dry.schema.types][row is not None :]
+        check_late(late, numeric)
         statement = Statement(
             text,
             blocks,
@@ -71,12 +79,18 @@ class Reader:
             awaited=keys.awaited,
             grouped=tuple(keys.asked),
             remarks=tuple(walk.remarks),
+            redraw=redraw(tree, blocks, self._public_columns, outer_columns, numeric, numbered=row is not None),
+            late=late,
         )
         return Read(statement, tuple(walk.asked))
 
-    def _dry_run(self, outer: str, blocks: tuple[Block, ...], public_tables: tuple[str, ...]) -> None:
+    def _dry_run(self, outer: str, blocks: tuple[Block, ...], public_tables: tuple[str, ...]) -> pa.Table:
         """Runs the outer statement over empty tables: what DuckDB refuses is refused before anything is asked."""
-        self._public.run(outer, {b.name: b.schema.empty_table() for b in blocks}, public_tables)
+        return self._public.run(outer, {b.name: b.schema.empty_table() for b in blocks}, public_tables)
+
+    def _public_columns(self, table: str) -> list[str]:
+        """The columns of a public table, in order."""
+        return list(self._public.run(f"FROM {quoted(table)} LIMIT 0", {}, [table]).column_names)
 
     def _schema_probe(self, text: str, tree: exp.Select) -> Statement:
         """LIMIT 0 and WHERE FALSE: no row is wanted, so private tables are empty and the answer is public."""

@@ -41,7 +41,9 @@ class Rewriter:
         """Turns the SELECT into one over the released table, with ``names`` for its output columns."""
         items: list[exp.Expr] = []
         for item, name in zip(select.expressions, names, strict=True):
-            inner = self._replaced(item.this if isinstance(item, exp.Alias) else item)
+            inner = item.this if isinstance(item, exp.Alias) else item
+            if select.parent is not None or not self._is_late(inner):
+                inner = self._replaced(inner)
             if isinstance(item, exp.Alias):
                 self._rewritten.setdefault(item.alias.lower(), inner)
             items.append(exp.alias_(inner, name, quoted=True, copy=False))
@@ -166,12 +168,25 @@ class Rewriter:
             if replaced is not child:
                 child.replace(replaced)
 
-    def _interval(self, node: exp.Anonymous) -> exp.Expr:
+    def _is_late(self, node: exp.Expr) -> bool:
+        """Whether an item is the interval of a number that is computed (see ``blocks.late_intervals``)."""
+        if not is_interval(unwrap(node)):
+            return False
+        target = self._target(unwrap(node))
+        return target is not None and not is_aggregate(target)
+
+    def _target(self, node: exp.Expr) -> exp.Expr | None:
+        """What an interval is of: the expression behind an alias of the same SELECT."""
         arguments = node.expressions
         target = unwrap(arguments[0]) if len(arguments) == 1 else node
         if isinstance(target, exp.Column) and target.args.get("table") is None:
-            target = unwrap(self._aliases.get(target.name.lower(), node))
-        if not is_aggregate(target):
+            behind = self._aliases.get(target.name.lower())
+            return None if behind is None else unwrap(behind)
+        return target if is_aggregate(target) else None
+
+    def _interval(self, node: exp.Anonymous) -> exp.Expr:
+        target = self._target(node)
+        if target is None or not is_aggregate(target):
             raise refusal(
                 self._text,
                 node,

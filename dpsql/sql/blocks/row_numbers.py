@@ -12,6 +12,7 @@ from sqlglot import exp
 from dpsql.sql.counting.aggregates import is_aggregate
 from dpsql.sql.expressions.bind import unwrap
 from dpsql.sql.statement import ROW, Block
+from dpsql.sql.text.parse import parse, to_sql
 
 Shown = tuple[str, str | None]
 """An output column: its name (empty when DuckDB makes one), and the block's aggregate column that it is, if any."""
@@ -26,24 +27,71 @@ def number_rows(
     """Puts the row number in front of the outermost select list of ``tree``, in place.
 
     ``selects`` names the released table of each block's SELECT, by ``id``. Returns the new column's name, and for each
-    other output column the aggregate column that it shows unchanged; (None, ()) when rows are not the block's.
+    other output column the aggregate column that it shows unchanged; (None, ()) when rows are not the block's. The
+    sides of a UNION ALL are numbered apart, so that their rows can be told from each other: (name, ()).
     """
+    if isinstance(tree, exp.Union):
+        return _number_sides(tree, selects), ()
     chain = _chain(tree, selects) if len(blocks) == 1 and isinstance(tree, exp.Select) else []
     lists = _lists(chain)
     if not lists:
         return None, ()
+    name = _free_name(tree)
+    _number(chain, lists, blocks[0].name, name)
+    _shift_positions(chain[0])
+    return name, tuple(source for _, source in lists[0][1])
+
+
+def _number_sides(tree: exp.Union, selects: Mapping[int, str]) -> str | None:
+    """Numbers rows within a UNION ALL; a side whose rows are no block's gets one number, which tells it from others."""
+    sides: list[exp.Expr] = [tree]
+    while isinstance(sides[0], exp.Union):
+        union = sides[0]
+        if union.args.get("distinct") or union.args.get("by_name") or (union is not tree and union.args.get("with_")):
+            return None
+        sides[:1] = [union.this, union.args["expression"]]
+    order = tree.args.get("order")
+    if any(not isinstance(s, exp.Select) or s.args.get("distinct") is not None for s in sides) or (
+        order is not None and any(isinstance(item.this, exp.Var) for item in order.expressions)
+    ):
+        return None
+    name = _free_name(tree)
+    for number, side in enumerate(sides):
+        chain = _chain(side, selects) if isinstance(side, exp.Select) else []
+        lists = _lists(chain)
+        if lists:
+            _number(chain, lists, selects[id(chain[-1])], name, f"* {len(sides)} + {number}")
+        else:
+            row = exp.alias_(exp.Literal.number(number), name, quoted=True)
+            side.set("expressions", [row, *side.expressions])
+        if isinstance(side, exp.Select):
+            _shift_positions(side)
+    _shift_positions(tree)
+    return name
+
+
+def _number(
+    chain: Sequence[exp.Select],
+    lists: Sequence[tuple[list[exp.Expr], list[Shown]]],
+    block: str,
+    name: str,
+    then: str = "",
+) -> None:
+    """Carries the row number from the block's SELECT to the front of the first; ``then``: SQL behind it there."""
+    for level, (select, (items, _)) in enumerate(zip(chain, lists, strict=True)):
+        number: exp.Expr = exp.column(ROW, table=block) if select is chain[-1] else exp.column(name, quoted=True)
+        if level == 0 and then:
+            number = parse(f"SELECT {to_sql(number)} {then}").expressions[0]
+        row = exp.alias_(number, name, quoted=True, copy=False)
+        select.set("expressions", [row, *items] if level == 0 else [*items, row])
+
+
+def _free_name(tree: exp.Expr) -> str:
     taken = {n.name.lower() for n in tree.find_all(exp.Identifier)}
     name = ROW
     while name in taken:
         name += "_"
-    for level, (select, (items, _)) in enumerate(zip(chain, lists, strict=True)):
-        number = exp.column(ROW, table=blocks[0].name) if select is chain[-1] else exp.column(name, quoted=True)
-        row = exp.alias_(number, name, quoted=True, copy=False)
-        if level == 0:
-            select.set("expressions", items)
-            _shift_positions(select)
-        select.set("expressions", [row, *items] if level == 0 else [*items, row])
-    return name, tuple(source for _, source in lists[0][1])
+    return name
 
 
 def _chain(tree: exp.Select, selects: Mapping[int, str]) -> list[exp.Select]:
@@ -137,7 +185,7 @@ def _measure(column: exp.Column) -> str | None:
     return column.name if column.text("table") and _MEASURE.fullmatch(column.name) else None
 
 
-def _shift_positions(tree: exp.Select) -> None:
+def _shift_positions(tree: exp.Expr) -> None:
     """ORDER BY positions and ALL, after one more column was put in front."""
     order = tree.args.get("order")
     if order is None:
@@ -149,7 +197,7 @@ def _shift_positions(tree: exp.Select) -> None:
             item.set("this", exp.Literal.number(int(target.this) + 1))
             shifted.append(item)
         elif isinstance(target, exp.Var) and target.name.upper() == "ALL":
-            for position in range(2, len(tree.expressions) + 2):
+            for position in range(2, len(tree.expressions) + 1):
                 one = item.copy()
                 one.set("this", exp.Literal.number(position))
                 shifted.append(one)

@@ -5,6 +5,7 @@ import io
 import json
 from dataclasses import replace
 from datetime import date
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -178,12 +179,19 @@ def test_cell(answer: Answer, expected: tuple[str, str, str]) -> None:
     assert (cell.low, cell.sign, cell.high) == expected
 
 
+def test_a_decimal_is_a_number_with_a_bar() -> None:
+    computed = Answer(48840, 132.2, (48707.8, 48972.2), "computed", "hypothesis", certified=False)
+    lines = render_table(Result(pa.table({"total": [Decimal(48840)]}), ("DECIMAL(38,0)",), {0: (computed,)}), PLAIN)
+    assert lines[2].strip() == "~48,840 ± 133"
+    assert lines[-2] == "~ from the model: ±133 (about 95 %, computed from released numbers; not certified)"
+
+
 def test_csv() -> None:
     rows = list(csv.reader(io.StringIO(render_csv(result()))))
-    assert rows[0] == ["job", "year", "n", "n_error", "n_certified"]
-    assert rows[1] == ["Private", "2018", "33906", "96.0", "true"]
+    assert rows[0] == ["job", "year", "n", "n_error", "n_low", "n_high", "n_source", "n_certified"]
+    assert rows[1] == ["Private", "2018", "33906", "96.0", "33810.0", "34002.0", "measurement", "true"]
     assert rows[2][0] == "Gov\x1b[31m"
-    assert rows[4] == ["", "", "7654321", "31.4", "false"]
+    assert (rows[4][:4], rows[4][-1]) == (["", "", "7654321", "31.4"], "false")
     assert "\x1b" not in render_csv(result(), escaped=True)
 
 

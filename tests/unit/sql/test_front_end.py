@@ -168,7 +168,7 @@ def test_outer_statements(front: FrontEnd) -> None:
     assert statement.outer_sql.endswith("ORDER BY 3 DESC LIMIT 1")  # one column was put in front
     both = front.lower("SELECT COUNT(*) FROM people UNION ALL SELECT COUNT(*) FROM pets WHERE animal_name = 'Rex'")
     assert [b.table for b in both.blocks] == ["people", "pets"]
-    assert both.row_column is None
+    assert (both.row_column, both.outer_columns) == ("_row", ())  # told apart, not lined up
 
 
 def test_intervals(front: FrontEnd) -> None:

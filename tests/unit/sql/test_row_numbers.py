@@ -60,12 +60,34 @@ def test_rows_of_one_block(
         f"SELECT x FROM {BLOCK} t(x, y, z)",
         f"SELECT * EXCLUDE (a) FROM {BLOCK}",
         "SELECT * FROM (SELECT sex, sex, COUNT(*) FROM people GROUP BY sex)",
-        f"SELECT n FROM {BLOCK} UNION ALL SELECT 1",
+        f"SELECT n FROM {BLOCK} UNION SELECT 1",
+        f"SELECT n FROM {BLOCK} UNION ALL BY NAME SELECT 1 AS n",
+        f"SELECT n FROM {BLOCK} UNION ALL SELECT DISTINCT 1",
+        f"SELECT n FROM {BLOCK} UNION ALL SELECT 1 ORDER BY ALL",
+        f"SELECT * FROM {BLOCK} UNION ALL (SELECT * FROM {BLOCK} LIMIT 1)",
     ],
 )
 def test_rows_that_are_no_blocks_rows(front: FrontEnd, text: str) -> None:
     statement = front.lower(text)
     assert statement.row_column is None
+    assert statement.outer_columns == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"SELECT n FROM {BLOCK} UNION ALL SELECT 1",
+        f"SELECT sex, n FROM {BLOCK} UNION ALL SELECT sex, n + 1 FROM {BLOCK} ORDER BY 2 DESC, 1 LIMIT 5",
+        "SELECT COUNT(*) FROM people UNION ALL SELECT COUNT(*) FROM people UNION ALL SELECT COUNT(age) FROM people",
+        f"WITH g AS {BLOCK} SELECT sex, n FROM g UNION ALL SELECT 'all', SUM(n)::BIGINT FROM g",
+    ],
+)
+def test_rows_of_a_union_are_told_apart(front: FrontEnd, tables: dict[str, Counted], text: str) -> None:
+    statement = front.lower(text)
+    names, rows = answer(statement, tables)
+    relation = tables["people"].connection.execute(text)
+    assert names == [d[0] for d in relation.description]
+    assert sorted(map(repr, rows)) == sorted(map(repr, relation.fetchall()))
     assert statement.outer_columns == ()
 
 

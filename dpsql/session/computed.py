@@ -1,0 +1,295 @@
+"""Error bars of numbers that the outer statement computes from released ones. Public.
+
+What one row's arithmetic makes of its inputs is followed to the ends of their intervals, which is Fieller's interval
+(1954) for a quotient; what sums, windows and joins of many make of them is learned from draws of all released tables
+together. One run of the outer statement over all variants serves both.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from hashlib import sha256
+from itertools import product
+from math import isfinite, isnan, sqrt
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dpsql.dialect.types import is_number
+from dpsql.errors import Error
+from dpsql.postprocess import merged_source
+from dpsql.postprocess.matching import matched
+from dpsql.postprocess.spread import DEPENDENT, Cells, Floats, Spread, Unknown, spread
+from dpsql.postprocess.variants import ReleasedColumn, at_corners, drawn, standard_draws, variants_table
+from dpsql.result import Answer, Note
+from dpsql.sql.public_sql import PublicSql
+from dpsql.sql.statement import DRAW, DRAWS, HIGH, LOW, Dependence, Redraw, Statement
+
+NUMBER_OF_DRAWS = 128
+FEWEST_DRAWS = 32
+"""With fewer a spread is known to more than 12 % only, and nothing is said."""
+MOST_NUMBERS = 1 << 22
+"""Room for the released numbers of all variants together."""
+MOST_AT_CORNERS = 4
+"""Inputs of one row's arithmetic that go to the ends of their intervals together; for more there are draws."""
+
+Column = tuple[str, str]
+"""A released table and its aggregate column."""
+_BECAUSE = {
+    Unknown.DENOMINATOR: "a denominator's interval reaches 0",
+    Unknown.INPUT: "it is computed from a number whose own error is not known",
+    Unknown.ROW: "released numbers within their errors would drop the row",
+    Unknown.KEY: "rows look alike: select what tells them apart",
+    Unknown.WORK: "computing it many times over is not possible",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """A statement's released tables, as Arrow tables by name and as columns of answers."""
+
+    tables: Mapping[str, pa.Table]
+    columns: Mapping[Column, ReleasedColumn]
+
+
+class Computed(NamedTuple):
+    """By position of an output column its answers, one per row; and what a reader must know."""
+
+    answers: dict[int, tuple[Answer, ...]]
+    notes: tuple[Note, ...]
+
+
+NOTHING = Computed({}, ())
+
+
+def computed_answers(statement: Statement, inputs: Inputs, result: pa.Table, public: PublicSql) -> Computed:
+    """Answers for the columns of ``result`` (row number included) that are computed from released numbers.
+
+    Values that are text, dates, booleans or ranks stay without a bar: a note says what they depend on.
+    """
+    redraw = statement.redraw
+    if redraw is None or result.num_rows == 0:
+        return NOTHING
+    shown = result.columns[statement.row_column is not None :]
+    names = result.column_names[statement.row_column is not None :]
+    unchanged = statement.outer_columns or (None,) * len(shown)
+    depending = [i for i, d in enumerate(redraw.outputs) if d.sources and unchanged[i] is None]
+    numbers = [i for i in depending if is_number(shown[i].type) and not redraw.outputs[i].rank]
+    notes = [_labels_note([names[i] for i in depending if i not in numbers])] if len(numbers) < len(depending) else []
+    if not numbers:
+        return Computed({}, tuple(notes))
+    cells = _cells(statement, redraw, _planned(redraw, numbers, inputs), inputs, result, public)
+    answers: dict[int, tuple[Answer, ...]] = {}
+    rows = result.column(0).to_pylist() if statement.outer_columns else None
+    for i in numbers:
+        own = redraw.outputs[i]
+        sources = [inputs.columns[s] for s in sorted(own.sources)]
+        answers[i], reasons = _answers(shown[i], cells.get(i), sources, rows, own)
+        unknown = f"the error of {names[i]} is not known where"
+        notes += [Note("computed", f"{unknown} {_BECAUSE[r]}") for r in sorted(reasons)]
+    return Computed(answers, tuple(notes))
+
+
+@dataclass(frozen=True)
+class _Variants:
+    """Which variants there are: 0 is as released, then corners, then draws; and which of them a column looks at.
+
+    ``corners``: columns with the sides that they go to. ``looks_at``: by position of an output column; one that is not
+    there gets no bar. ``factors``: see :func:`spread`.
+    """
+
+    corners: tuple[tuple[tuple[Column, ...], tuple[int, ...]], ...]
+    draws: int
+    looks_at: Mapping[int, slice]
+    factors: Mapping[int, float | None]
+
+    @property
+    def number(self) -> int:
+        return 1 + len(self.corners) + self.draws
+
+
+def _planned(redraw: Redraw, numbers: Sequence[int], inputs: Inputs) -> _Variants:
+    """Corners for arithmetic of one row, draws for the rest, as many as there is room for."""
+    corners: list[tuple[tuple[Column, ...], tuple[int, ...]]] = []
+    first: dict[tuple[Column, ...], int] = {}
+    for i in numbers:
+        sources = tuple(sorted(redraw.outputs[i].sources))
+        if redraw.outputs[i].local and len(sources) <= MOST_AT_CORNERS and sources not in first:
+            first[sources] = 1 + len(corners)
+            corners += [(sources, sides) for sides in product((-1, 1), repeat=len(sources))]
+    each = sum(t.num_rows * t.num_columns for t in inputs.tables.values())
+    room = MOST_NUMBERS // max(each, 1) - 1 - len(corners)
+    draws = min(NUMBER_OF_DRAWS, room) // 2 * 2
+    looks_at: dict[int, slice] = {}
+    factors: dict[int, float | None] = {}
+    for i in numbers:
+        sources = tuple(sorted(redraw.outputs[i].sources))
+        start = first.get(sources) if redraw.outputs[i].local else None
+        if start is not None and room >= 0:
+            looks_at[i], factors[i] = slice(start, start + 2 ** len(sources)), None
+        elif start is None and draws >= FEWEST_DRAWS:
+            looks_at[i] = slice(1 + len(corners), 1 + len(corners) + draws)
+            factors[i] = _factor([inputs.columns[s] for s in sources])
+    drawn_from = any(f is not None for f in factors.values())
+    return _Variants(tuple(corners), draws if drawn_from else 0, looks_at, factors)
+
+
+def _factor(sources: Sequence[ReleasedColumn]) -> float:
+    """What the spread of independent draws is multiplied by, for numbers whose errors may depend on each other.
+
+    The sd of a sum of m numbers is at most sqrt(m) times what it is for independent ones (Cauchy and Schwarz), which is
+    the factor for two, and for the bounds of passed tests, which may all be off in the same direction. The parts of a
+    whole that is known better than they are have errors that add up to nearly nothing: between m such parts a
+    difference has up to m / (m - 1) times the variance. Above three this is kept at 3 / 2, since wholes lie in wholes.
+    """
+    tested: dict[object, bool] = {}
+    for column in sources:
+        for key, answer in zip(column.keys, column.answers, strict=True):
+            if answer.error:
+                tested[key] = answer.error_kind == "exact" and answer.source == "hypothesis"
+    together, noisy = sum(tested.values()), len(tested) - sum(tested.values())
+    variance = noisy if noisy <= 2 else DEPENDENT
+    return sqrt(max(1.0, variance + together))
+
+
+def _cells(
+    statement: Statement, redraw: Redraw, plan: _Variants, inputs: Inputs, result: pa.Table, sql: PublicSql
+) -> dict[int, Spread | Unknown]:
+    """The spread of each column that variants were computed for, or why there is none."""
+    found = _run(statement, redraw, plan, inputs, sql)
+    if found is None:
+        return {}
+    first = int(statement.row_column is not None)
+    public = [i + first for i, d in enumerate(redraw.outputs) if not d.sources]
+    keys = [0] if statement.outer_columns else [*range(first), *public]
+    positions = matched(result.select(keys), found.select([k + 1 for k in keys]))
+    if positions is None:
+        return dict.fromkeys(plan.looks_at, Unknown.KEY)
+    inside = positions >= 0
+    variant, row = found.column(0).to_numpy()[inside], positions[inside]
+    shape = plan.number, result.num_rows
+    present = np.zeros(shape, dtype=bool)
+    present[variant, row] = True
+    out: dict[int, Spread | Unknown] = {}
+    for i, chosen in plan.looks_at.items():
+        values = np.full(shape, np.nan)
+        values[variant, row] = _floats(found.column(i + 1 + first))[inside]
+        looked = np.r_[0, chosen]
+        cells = Cells(values[looked], present[looked])
+        out[i] = spread(_floats(result.column(i + first)), cells, plan.factors[i])
+    return out
+
+
+def _run(statement: Statement, redraw: Redraw, plan: _Variants, inputs: Inputs, public: PublicSql) -> pa.Table | None:
+    """The outer statement over all variants; over positive numbers only where it fails on others."""
+    draws = pa.table({DRAW: pa.array(range(plan.number), pa.int64())})
+    for positive in (False, True):
+        tables = _variants(redraw, plan, inputs, positive=positive) | {DRAWS: draws}
+        try:
+            return public.run(redraw.sql, tables, statement.public_tables)
+        except Error:  # a bar is no reason to withhold an answer that has been paid for
+            continue
+    return None
+
+
+def _variants(redraw: Redraw, plan: _Variants, inputs: Inputs, *, positive: bool) -> dict[str, pa.Table]:
+    """The released tables, each once per variant."""
+    noise = _noise(redraw, plan, inputs) if plan.draws else {}
+    replaced: dict[str, dict[str, Floats]] = {name: {} for name in inputs.tables}
+    for (name, column), released in inputs.columns.items():
+        sides = [side for s, c in plan.corners for side in [dict(zip(s, c, strict=True)).get((name, column), 0)]]
+        parts = [released.values[np.newaxis], at_corners(released, sides)]
+        if plan.draws:
+            parts.append(drawn(released, noise[name, column], positive=positive))
+        values = np.concatenate(parts)
+        replaced[name][column] = values
+        for end, ends in zip((LOW, HIGH), released.ends, strict=True):
+            if column + end in inputs.tables[name].column_names:
+                replaced[name][column + end] = ends + values - released.values
+    return {name: variants_table(table, DRAW, replaced[name]) for name, table in inputs.tables.items()}
+
+
+def _noise(redraw: Redraw, plan: _Variants, inputs: Inputs) -> dict[Column, Floats]:
+    """Standard noise for each column, equal for equal numbers; a function of the statement's own text and questions."""
+    numbers: dict[object, int] = {}
+    digest = sha256(redraw.sql.encode())
+    for released in inputs.columns.values():
+        for key in released.keys:
+            if key not in numbers:
+                numbers[key] = len(numbers)
+                digest.update(repr(key).encode())
+    noise = standard_draws(plan.draws, len(numbers), int.from_bytes(digest.digest()[:8], "big"))
+    return {c: noise[:, [numbers[k] for k in released.keys]] for c, released in inputs.columns.items()}
+
+
+def _answers(
+    shown: pa.ChunkedArray,
+    found: Spread | Unknown | None,
+    sources: Sequence[ReleasedColumn],
+    rows: Sequence[int] | None,
+    own: Dependence,
+) -> tuple[tuple[Answer, ...], set[Unknown]]:
+    """One answer per row of a column, and why errors are not known where they are not.
+
+    A row's arithmetic comes from the released numbers of its row, if ``rows`` numbers them; all else from all.
+    """
+    whole = [a for column in sources for a in column.answers]
+    merged = merged_source({a.source for a in whole}), any(a.error is None and a.value is not None for a in whole)
+    out, reasons = [], set[Unknown]()
+    for at, value in enumerate(shown.to_pylist()):
+        source, is_open = merged
+        if rows is not None and own.local:
+            inputs = [column.answers[rows[at]] for column in sources]
+            source, is_open = merged_source({a.source for a in inputs}), any(a.error is None for a in inputs)
+        number = _number(value)
+        why = _why(value, found, at)
+        why = Unknown.INPUT if is_open and why is not Unknown.NULL else why
+        if number is None or why is not Unknown.NO or not isinstance(found, Spread):
+            out.append(Answer(number, None, None, "computed", source, certified=False))
+            reasons |= {why} & set(_BECAUSE)
+            continue
+        error = float(found.errors[at])
+        low = max(number - error, 0.0) if found.nonnegative[at] else number - error
+        out.append(Answer(number, error, (low, number + error), "computed", source, certified=False))
+    return tuple(out), reasons
+
+
+def _number(value: object) -> int | float | None:
+    """A cell as an answer's value: NULL and what is no number are ``None``."""
+    match value:
+        case int():
+            return value
+        case float():
+            return None if isnan(value) else value
+        case Decimal():
+            return int(value) if value == value.to_integral_value() else float(value)
+    return None
+
+
+def _why(value: object, found: Spread | Unknown | None, row: int) -> Unknown:
+    """Why a cell has no error; ``Unknown.NO`` when it has one."""
+    if value is None:
+        return Unknown.NULL
+    if not isfinite(value):  # type: ignore[arg-type]
+        return Unknown.DENOMINATOR
+    match found:
+        case None:
+            return Unknown.WORK
+        case Unknown():
+            return found
+        case Spread():
+            return Unknown(int(found.unknown[row]))
+
+
+def _floats(column: pa.ChunkedArray) -> Floats:
+    """As floats, NULL as NaN."""
+    found: Floats = pc.cast(column, pa.float64(), safe=False).to_numpy()
+    return found.astype(np.float64)
+
+
+def _labels_note(names: Sequence[str]) -> Note:
+    verb = "depends" if len(names) == 1 else "depend"
+    text = f"{', '.join(names)} {verb} on released numbers and can differ where these are off"
+    return Note("computed", text)

@@ -1,0 +1,207 @@
+"""Numbers that SQL computes from released ones have value, error, interval and source, wherever they are shown."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dpsql
+from dpsql.interface.render.result import render_result
+from dpsql.interface.render.style import PLAIN
+from tests.support import city
+
+SHARE = "SELECT region, 100.0 * COUNT(*) FILTER (WHERE member) / COUNT(*) AS p FROM people GROUP BY region"
+G = "(SELECT region, COUNT(*) AS n FROM people WHERE region IS NOT NULL GROUP BY region)"
+
+
+@pytest.fixture(scope="module")
+def con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dpsql.Connection]:
+    with dpsql.connect(city.build(tmp_path_factory.mktemp("city"), rows=4000), ledger=":memory:") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SHARE,
+        f"SELECT region, 100.0 * n / SUM(n) OVER () AS p FROM {G}",
+        f"SELECT SUM(n) AS p FROM {G}",
+        f"WITH g AS {G} SELECT MAX(n) - MIN(n) AS p FROM g",
+        f"SELECT a.region, a.n - b.n AS p FROM {G} a JOIN {G} b USING (region)",
+        f"SELECT 'all' AS region, SUM(n) AS p FROM {G} UNION ALL SELECT region, n FROM {G} ORDER BY 2",
+        "SELECT 100.0 * (SELECT COUNT(*) FROM people WHERE member) / (SELECT COUNT(*) FROM people) AS p",
+        "SELECT region, AVG(age) - 1 AS p FROM people WHERE region IS NOT NULL GROUP BY region ORDER BY p LIMIT 2",
+        f"SELECT country, SUM(n) AS p FROM {G} JOIN regions USING (region) GROUP BY country",
+        f"SELECT region, n * 0.5::DECIMAL(3,1) AS p FROM {G}",
+    ],
+)
+def test_every_way_out_carries_the_bar(con: dpsql.Connection, text: str) -> None:
+    cur = con.execute(text)
+    result, column = cur.result, len(cur.result.names) - 1
+    rows = cur.fetchall()
+    lines = list(csv.DictReader(io.StringIO(str(render_result(result, "csv", PLAIN)))))
+    objects = json.loads(render_result(result, "json", PLAIN))
+    shown = str(render_result(result, "table", PLAIN)).splitlines()[2:]
+    for row, answer, line, told, text_line in zip(
+        rows, result.column_answers[column], lines, objects, shown, strict=False
+    ):
+        if row[0] is None:
+            continue
+        assert answer.error_kind == "computed"
+        assert answer.value == float(row[column])
+        assert answer.error is not None
+        assert answer.interval is not None
+        assert answer.interval[0] <= answer.value <= answer.interval[1]
+        assert answer.error > 0
+        assert answer.source in ("hypothesis", "measurement")
+        assert (float(line["p_error"]), line["p_source"]) == (answer.error, answer.source)
+        assert (float(line["p_low"]), float(line["p_high"])) == answer.interval
+        assert (told["p"]["low"], told["p"]["high"]) == answer.interval
+        assert (told["p"]["error"], told["p"]["source"]) == (answer.error, answer.source)
+        assert "±" in text_line or " to " in text_line
+    assert len(cur.answers) == sum(len(a) for a in result.column_answers.values())
+
+
+def test_a_percentage_has_fiellers_interval(con: dpsql.Connection) -> None:
+    parts = con.execute("SELECT COUNT(*) FILTER (WHERE member), COUNT(*) FROM people WHERE region = 'north'").answers
+    (answer,) = con.execute(
+        "SELECT COUNT(*) FILTER (WHERE member) * 1.0 / COUNT(*) AS p FROM people WHERE region = 'north'"
+    ).answers
+    top, bottom = parts
+    assert top.value and top.error and bottom.value and bottom.error
+    q = top.value / bottom.value
+    assert answer.value == pytest.approx(q)
+    assert answer.error == pytest.approx((top.error + q * bottom.error) / (bottom.value - bottom.error))
+
+
+def test_arithmetic_of_one_number_is_exact_about_its_bar(con: dpsql.Connection) -> None:
+    (plain,) = con.execute("SELECT COUNT(*) AS n FROM people WHERE member").answers
+    (scaled,) = con.execute("SELECT COUNT(*) / 4 - 1 AS x FROM people WHERE member").answers
+    assert plain.value is not None and plain.error is not None
+    assert (scaled.value, scaled.error) == (plain.value / 4 - 1, plain.error / 4)
+
+
+@pytest.mark.parametrize("text", [SHARE, f"SELECT region, n / SUM(n) OVER () AS p FROM {G}"])
+def test_equal_questions_have_equal_bars(con: dpsql.Connection, text: str) -> None:
+    assert con.execute(text).answers == con.execute(text).answers
+
+
+def test_intervals_of_computed_numbers_as_columns(con: dpsql.Connection) -> None:
+    text = SHARE.replace("AS p", "AS p, DP_INTERVAL_LOW(p) AS low, DP_INTERVAL_HIGH(p)")
+    cur = con.execute(f"{text} ORDER BY p DESC LIMIT 3")
+    assert [d[0] for d in cur.description or ()] == ["region", "p", "low", "dp_interval_high(p)"]
+    for row, answer in zip(cur.fetchall(), cur.result.column_answers[1], strict=True):
+        assert row[2:] == (answer.interval or (None, None))
+    assert cur.result.types[2:] == ("DOUBLE", "DOUBLE")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"SELECT region, 100.0 * n / SUM(n) OVER () AS p, DP_INTERVAL_HIGH(p) AS high FROM {G}",
+        f"SELECT SUM(n) AS p, DP_INTERVAL_HIGH(p) AS high FROM {G}",
+        f"WITH g AS {G} SELECT MAX(n) AS p, DP_INTERVAL_HIGH(p) FROM g WHERE n > 10",
+        f"SELECT n AS p, DP_INTERVAL_HIGH(p) AS high FROM {G}",
+        "SELECT region, COUNT(*) / 2 AS p, DP_INTERVAL_HIGH(p) AS high FROM people GROUP BY ALL",
+    ],
+)
+def test_intervals_of_any_number(con: dpsql.Connection, text: str) -> None:
+    cur = con.execute(text)
+    column = cur.result.names.index("p")
+    for row, answer in zip(cur.fetchall(), cur.result.column_answers[column], strict=True):
+        assert answer.interval is not None
+        assert row[-1] == answer.interval[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "SELECT COUNT(*) / 2 AS p, DP_INTERVAL_LOW(p) AS low FROM people ORDER BY low",
+            "known only when all rows are",
+        ),
+        ("SELECT COUNT(*) / 2 AS p, DP_INTERVAL_LOW(p) AS low FROM people ORDER BY 2", "known only when all rows are"),
+        ("SELECT COUNT(*) / 2 AS p, DP_INTERVAL_LOW(p) AS low, low + 1 FROM people", "needs the alias of an aggregate"),
+        ("SELECT COUNT(*) > 2 AS p, DP_INTERVAL_LOW(p) AS low FROM people", "are of numbers"),
+        ("SELECT COUNT(*) / 2 AS p, DP_INTERVAL_LOW(p) + 1 AS low FROM people", "needs the alias of an aggregate"),
+    ],
+)
+def test_an_interval_that_cannot_be_given_is_refused_for_nothing(con: dpsql.Connection, text: str, reason: str) -> None:
+    before = con.budget.queries_answered
+    with pytest.raises(dpsql.UnsupportedQuery, match=reason) as caught:
+        con.execute(text)
+    assert caught.value.hint
+    assert con.budget.queries_answered == before
+
+
+def test_a_denominator_that_may_be_0_says_so(con: dpsql.Connection) -> None:
+    """A region without rows: noise over noise is no percentage."""
+    cur = con.execute(SHARE)
+    by_region = {row[0]: a for row, a in zip(cur.fetchall(), cur.result.column_answers[1], strict=True)}
+    empty = by_region[None]
+    assert (empty.error, empty.interval) == (None, None)
+    assert by_region["north"].error is not None
+    assert tuple(n.text for n in cur.result.notes if n.kind == "computed") == (
+        "the error of p is not known where a denominator's interval reaches 0",
+    )
+
+
+def test_labels_and_ranks_keep_their_values_and_say_so(con: dpsql.Connection) -> None:
+    cur = con.execute(f"SELECT region, n, rank() OVER (ORDER BY n) AS r, n > 5 AS big, 1 AS one FROM {G}")
+    assert list(cur.result.column_answers) == [1]
+    assert tuple(n.text for n in cur.result.notes if n.kind == "computed") == (
+        "r, big depend on released numbers and can differ where these are off",
+    )
+
+
+def test_what_depends_on_no_released_number_has_no_bar(con: dpsql.Connection) -> None:
+    cur = con.execute(f"SELECT COUNT(*) AS groups, MAX(region) AS last, SUM(n) AS s FROM {G}")
+    assert list(cur.result.column_answers) == [2]
+    assert cur.fetchall()[0][:2] == (3, "west")
+
+
+def test_rows_that_look_alike_have_no_bars(con: dpsql.Connection) -> None:
+    cur = con.execute(f"SELECT n * 2 AS x FROM {G}, (VALUES (1), (1)) AS v(i)")
+    assert {a.error for a in cur.answers} == {None}
+    assert tuple(n.text for n in cur.result.notes if n.kind == "computed") == (
+        "the error of x is not known where rows look alike: select what tells them apart",
+    )
+
+
+def test_a_row_near_a_threshold_keeps_its_bar(con: dpsql.Connection) -> None:
+    """HAVING drops the row in half of the draws; what is shown is as uncertain as without it."""
+    every = con.execute(f"SELECT region, n / 2 AS h, n * 1.0 / SUM(n) OVER () AS p FROM {G}")
+    bars = {row[0]: a.error for row, a in zip(every.fetchall(), every.result.column_answers[1], strict=True)}
+    smallest = min(row[0] for row in con.execute(f"SELECT n FROM {G}").fetchall())
+    cur = con.execute(f"SELECT region, n / 2 AS h FROM {G} WHERE n >= {smallest} ORDER BY n LIMIT 2")
+    found = {row[0]: a.error for row, a in zip(cur.fetchall(), cur.result.column_answers[1], strict=True)}
+    assert found == {r: bars[r] for r in found}
+    assert len(found) == 2
+
+
+def test_a_computation_that_fails_on_other_draws_gets_a_bar_from_those_above_0(con: dpsql.Connection) -> None:
+    text = f"SELECT -SUM(p * ln(p)) AS entropy FROM (SELECT n * 1.0 / SUM(n) OVER () AS p FROM {G})"
+    (answer,) = con.execute(text).answers
+    assert answer.error is not None
+    assert 0 < answer.error < 1
+
+
+def test_a_bar_that_cannot_be_computed_withholds_no_answer(con: dpsql.Connection) -> None:
+    (n,) = con.execute("SELECT COUNT(*) FROM people").fetchall()[0]
+    text = f"SELECT SUM(n) AS s, SUM(CAST('{n}' || CASE WHEN n <> {n} THEN 'x' ELSE '' END AS BIGINT)) AS t FROM "
+    cur = con.execute(text + "(SELECT COUNT(*) AS n FROM people)")
+    assert cur.fetchall() == [(n, n)]
+    assert [a.error for a in cur.answers] == [None, None]
+    assert "is not known where computing it many times over is not possible" in cur.result.notes[0].text
+
+
+def test_what_was_paid_is_shown_once(tmp_path: Path) -> None:
+    policy = city.policy_text("epsilon = 4.0\ndelta = 1e-6\n", 'strategy = "pmw"\n')
+    with dpsql.connect(city.build(tmp_path / "city", policy=policy), ledger=":memory:") as con:
+        for text in (SHARE, f"SELECT SUM(n) AS s, MAX(n) AS m FROM {G.replace('region', 'member')}"):
+            before = con.budget.spent_epsilon
+            cur = con.execute(text)
+            assert cur.result.charged == pytest.approx(con.budget.spent_epsilon - before)

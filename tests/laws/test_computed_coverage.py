@@ -1,0 +1,105 @@
+"""Bars of computed numbers hold what they promise when those of the released numbers do, and not by being endless.
+
+Released numbers are simulated around known truths with errors of known dependence: independent, all equal, or parts of
+a whole that is known. Coverage is then counted over many releases. Bars that are too narrow must fail.
+"""
+
+from collections.abc import Callable
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from dpsql.result import Answer, Source
+from dpsql.session.results import queries_of, result
+from dpsql.sql import FrontEnd
+from tests.support.contingency import TABLE, Counted, random_rows
+from tests.support.exact import front_end, public_sql
+
+Noise = npt.NDArray[np.float64]
+RELEASES = 30
+SD = 10.0
+SCALE = 100
+"""The simulated table has so many copies of each of 300 rows."""
+G = "(SELECT age, COUNT(*) AS n, COUNT(*) FILTER (WHERE sex = 'Male') AS m FROM people GROUP BY age)"
+BY_SEX = "(SELECT sex, COUNT(*) AS n FROM people WHERE sex IS NOT NULL GROUP BY sex)"
+
+
+def independent(rng: np.random.Generator, size: int) -> Noise:
+    return rng.standard_normal(size)
+
+
+def equal(rng: np.random.Generator, size: int) -> Noise:
+    return np.full(size, rng.standard_normal())
+
+
+def parts_of_a_known_whole(rng: np.random.Generator, size: int) -> Noise:
+    noise = rng.standard_normal(size)
+    out: Noise = (noise - noise.mean()) / sqrt(1 - 1 / size)
+    return out
+
+
+@pytest.fixture(scope="module")
+def front() -> FrontEnd:
+    return front_end()
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, Counted]:
+    return {"people": Counted(TABLE, random_rows(5, 300))}
+
+
+def released(truths: dict[str, float], noise: Noise, shown: float, source: Source = "measurement") -> dict[str, Answer]:
+    """Answers off by SD times ``noise``; their bars are ``shown`` times what they should be."""
+    error = shown * 1.96 * SD
+    out = {}
+    for (digest, truth), z in zip(truths.items(), noise, strict=True):
+        value = round(truth + SD * z)
+        out[digest] = Answer(value, error, (value - error, value + error), "exact", source, True, error)
+    return out
+
+
+def ratios(
+    front: FrontEnd, tables: dict[str, Counted], text: str, dependence: Callable[..., Noise], shown: float = 1.0
+) -> Noise:
+    """Distances from the truth in bars, over all rows and releases."""
+    statement = front.lower(text)
+    truths = {q.digest: float(tables["people"].value(q)) * SCALE for q in queries_of(statement)}
+    rng, sql = np.random.default_rng(len(text)), public_sql()
+    exact = result(statement, released(truths, np.zeros(len(truths)), 0.0), sql)
+    truth = exact.table.columns[-1].to_pylist()
+    out = []
+    for _ in range(RELEASES):
+        found = result(statement, released(truths, dependence(rng, len(truths)), shown), sql)
+        answers = found.column_answers[len(found.names) - 1]
+        for a, true in zip(answers, truth, strict=True):
+            if true is None:
+                continue
+            assert a.value is not None
+            assert a.error is not None
+            out.append(abs(a.value - float(true)) / a.error)
+    return np.array(out)
+
+
+CASES = [
+    (f"SELECT age, 100.0 * m / n AS p FROM {G}", (independent, equal)),
+    (f"SELECT age, n - 2 * m AS d FROM {G}", (independent, equal, parts_of_a_known_whole)),
+    (f"SELECT age, 100.0 * n / SUM(n) OVER () AS p FROM {G}", (independent, parts_of_a_known_whole)),
+    (f"SELECT SUM(n * age) AS s FROM {G}", (independent, parts_of_a_known_whole)),
+    (f"SELECT age, n - LAG(n) OVER (ORDER BY age) AS d FROM {G}", (independent, parts_of_a_known_whole)),
+    (f"SELECT sex, n - LAG(n) OVER (ORDER BY sex) AS d FROM {BY_SEX}", (independent, parts_of_a_known_whole)),
+    (f"SELECT SUM(n) AS s FROM {BY_SEX}", (independent, equal)),
+]
+
+
+@pytest.mark.parametrize(("text", "dependence"), [(t, d) for t, dependences in CASES for d in dependences])
+def test_bars_hold(front: FrontEnd, tables: dict[str, Counted], text: str, dependence: Callable[..., Noise]) -> None:
+    off = ratios(front, tables, text, dependence)
+    assert (off <= 1).mean() >= 0.95 - 2 * sqrt(0.95 * 0.05 / RELEASES)  # rows of one release may all be off
+    assert np.median(off) >= 0.1  # a Gaussian's own bar is 2.9 medians
+
+
+@pytest.mark.parametrize("text", [CASES[0][0], CASES[2][0], CASES[3][0]])
+def test_narrow_bars_are_found_out(front: FrontEnd, tables: dict[str, Counted], text: str) -> None:
+    assert (ratios(front, tables, text, independent, 0.4) <= 1).mean() < 0.9

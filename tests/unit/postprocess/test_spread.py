@@ -1,0 +1,52 @@
+"""From values over variants to an error, and why there is none."""
+
+import numpy as np
+import pytest
+
+from dpsql.postprocess.spread import Cells, Unknown, spread
+
+INF, NAN = float("inf"), float("nan")
+
+
+def cells(values: list[float], missing: tuple[int, ...] = ()) -> Cells:
+    present = np.ones((len(values), 1), dtype=bool)
+    present[list(missing)] = False
+    return Cells(np.array(values, dtype=float)[:, np.newaxis], present)
+
+
+def test_corners_give_the_farthest() -> None:
+    found = spread(np.array([5.0]), cells([5, 4, 7, 5]), None)
+    assert (found.errors[0], found.unknown[0], found.nonnegative[0]) == (2, Unknown.NO, True)
+    assert not spread(np.array([5.0]), cells([5, -1, 7]), None).nonnegative[0]
+
+
+def test_draws_give_their_spread_times_a_factor() -> None:
+    found = spread(np.array([5.0]), cells([5, 4, 6, 8, 2]), 2.0)
+    assert found.errors[0] == pytest.approx(2 * 1.96 * np.sqrt((1 + 1 + 9 + 9) / 4))
+
+
+@pytest.mark.parametrize(
+    ("shown", "values", "missing", "factor", "why"),
+    [
+        (5, [5, 4, INF], (), None, Unknown.DENOMINATOR),
+        (5, [5, 4, NAN], (), None, Unknown.DENOMINATOR),
+        (5, [5, 4, 6], (2,), None, Unknown.ROW),
+        (5, [5, 4, 6, 4, 6], (1, 2), 1.0, Unknown.NO),
+        (5, [5, 4, 6, 4, 6], (1, 2, 3), 1.0, Unknown.ROW),
+        (5, [5] + [4, 6] * 30 + [INF], (), 1.0, Unknown.NO),
+        (5, [5] + [4, 6] * 30 + [INF, INF], (), 1.0, Unknown.DENOMINATOR),
+        (5, [INF, 4, 6], (), None, Unknown.DENOMINATOR),
+        (5, [5.01, 4, 6], (), None, Unknown.ROW),
+        (5, [5, 4, 6], (0,), None, Unknown.ROW),
+        (NAN, [NAN, 4, 6], (), None, Unknown.NULL),
+    ],
+)
+def test_why_an_error_is_not_known(
+    shown: float, values: list[float], missing: tuple[int, ...], factor: float | None, why: Unknown
+) -> None:
+    assert spread(np.array([shown]), cells(values, missing), factor).unknown[0] == why
+
+
+def test_lost_draws_are_not_counted() -> None:
+    few = spread(np.array([5.0]), cells([5, *[4, 6] * 30, INF]), 1.0)
+    assert few.errors[0] == pytest.approx(1.96)
