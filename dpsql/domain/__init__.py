@@ -6,6 +6,8 @@ never be out of step by one cell.
 
 from dpsql.domain.column import (
     EXACT_BELOW,
+    FIXED_POINT,
+    Beyond,
     BooleanDomain,
     CategoryDomain,
     ColumnDomain,
@@ -30,7 +32,9 @@ from dpsql.domain.undeclared import Fate, undeclared_become
 
 __all__ = [
     "EXACT_BELOW",
+    "FIXED_POINT",
     "LONGEST_PREFIX",
+    "Beyond",
     "BooleanDomain",
     "CategoryDomain",
     "ColumnDomain",

@@ -1,9 +1,10 @@
 """Column domains: the public set of codes a column can take, and the code of each value.
 
-A *finite* domain lists its values in order; code ``i`` stands for ``values[i]`` and the last code stands for NULL
+A *finite* domain lists its cells in order; code ``i`` stands for ``values[i]`` and the last code stands for NULL
 (unless the column is declared ``nullable = false``); ``ordered`` says whether codes are in order of value,
-so that neighbours may be joined into intervals. A *text* domain has no list: its queries are sparse.
-Everything here is public.
+so that neighbours may be joined into intervals. A *binned* domain (numbers; dates by more than a day) has more values
+than cells: a cell then stands for all values from ``values[i]`` up to the next. A *text* domain has no list: its
+queries are sparse. Everything here is public.
 """
 
 from bisect import bisect_right
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property
 from itertools import pairwise
-from math import isfinite
+from math import floor
 from typing import Any, ClassVar, Literal
 
 from dpsql.errors import PolicyError
@@ -19,6 +20,12 @@ from dpsql.errors import PolicyError
 Value = int | float | str | bool | date | None
 """What a row holds in a declared column."""
 DateUnit = Literal["day", "week", "month", "quarter", "year"]
+Beyond = Literal["clip", "null"]
+"""What a number outside [min, max] counts as: the nearer end, or NULL."""
+Reading = Literal["value", "cell"]
+"""What a row of a binned column holds: its value, or, for ledgers of earlier versions, the first value of its cell."""
+FIXED_POINT = 1 << 24
+"""Fractions of a row are counted in so many parts: their sums stay below 2^63 for 5e11 rows."""
 EXACT_BELOW = 2**53
 """Whole numbers below it, and above its negative, are doubles."""
 MAX_COLUMN_CELLS = 1 << 20  # a longer list of values belongs in a text column or wider bins
@@ -26,7 +33,7 @@ MAX_COLUMN_CELLS = 1 << 20  # a longer list of values belongs in a text column o
 
 @dataclass(frozen=True)
 class IntegerDomain:
-    """Whole numbers ``low`` to ``high``, both included.
+    """Whole numbers ``low`` to ``high``, both included; others are NULL.
 
     >>> IntegerDomain("age", 17, 19).values
     (17, 18, 19)
@@ -62,7 +69,10 @@ class IntegerDomain:
 
 @dataclass(frozen=True)
 class NumberDomain:
-    """A number cut into bins ``[edges[i], edges[i+1])``, the last one closed; a binned value *is* its lower edge.
+    """A number between the first and the last of ``edges``; others are clipped to them, or NULL. NaN is NULL.
+
+    Its cells are the bins ``[edges[i], edges[i+1])``, the last one closed. Bins are the model's affair: what a row
+    holds is its value. With ``reading`` "cell" it is the bin's lower edge, and numbers outside are NULL.
 
     >>> NumberDomain("hours", (0.0, 20.0, 40.0, 100.0)).values
     (0.0, 20.0, 40.0)
@@ -71,6 +81,8 @@ class NumberDomain:
     name: str
     edges: tuple[float, ...]
     nullable: bool = True
+    outside: Beyond = field(default="clip", repr=False)
+    reading: Reading = field(default="value", repr=False)
     kind: Literal["number"] = field(default="number", init=False)
     sql_type: Literal["DOUBLE"] = field(default="DOUBLE", init=False)
     ordered: ClassVar[bool] = True
@@ -91,6 +103,48 @@ class NumberDomain:
     @property
     def size(self) -> int:
         return len(self.edges) - 1 + self.nullable
+
+    @property
+    def is_binned(self) -> bool:
+        return self.reading == "value"
+
+    @property
+    def words(self) -> str:
+        return f"{self.edges[0]:g} to {self.edges[-1]:g}"
+
+    def clipped(self, value: float) -> float | None:
+        """What a row with this value holds; ``None``: NULL.
+
+        >>> NumberDomain("hours", (0.0, 20.0, 40.0)).clipped(55)
+        40.0
+        """
+        low, high = self.edges[0], self.edges[-1]
+        if value != value or (self.outside == "null" and not low <= value <= high):
+            return None
+        return min(max(value, low), high)
+
+    def share(self, value: float) -> int:
+        """Where a value from min to max stands between them, in units of 1 / FIXED_POINT, rounded down.
+
+        >>> NumberDomain("hours", (0.0, 20.0, 40.0)).share(10.0) / FIXED_POINT
+        0.25
+        """
+        return _fraction(value, self.edges[0], self.edges[-1])
+
+    def position(self, value: float) -> int:
+        """The same between the edges of the value's own bin.
+
+        >>> NumberDomain("hours", (0.0, 20.0, 40.0)).position(10.0) / FIXED_POINT
+        0.5
+        """
+        i = min(bisect_right(self.edges, value) - 1, len(self.edges) - 2)
+        return _fraction(value, self.edges[i], self.edges[i + 1])
+
+
+def _fraction(value: float, low: float, high: float) -> int:
+    # halves: the difference of two doubles may be beyond all doubles, and that of two tiny ones' halves 0
+    span = high * 0.5 - low * 0.5
+    return floor(min(max((value * 0.5 - low * 0.5) / span, 0.0), 1.0) * FIXED_POINT) if span > 0 else 0
 
 
 @dataclass(frozen=True)
@@ -143,7 +197,10 @@ class BooleanDomain:
 
 @dataclass(frozen=True)
 class DateDomain:
-    """Days, weeks (Monday), months, quarters or years from ``low`` to ``high``; a value is the first day of its unit.
+    """Days from that of ``low`` on, in cells of a day, a week (from Monday), a month, a quarter or a year.
+
+    The cell of ``high`` is in it as a whole. Days outside are NULL. What a row holds is its day; with ``reading``
+    "cell" the first day of its cell.
 
     >>> DateDomain("joined", date(2019, 1, 15), date(2019, 3, 1), "month").values
     (datetime.date(2019, 1, 1), datetime.date(2019, 2, 1), datetime.date(2019, 3, 1))
@@ -154,6 +211,7 @@ class DateDomain:
     high: date
     unit: DateUnit = "day"
     nullable: bool = True
+    reading: Reading = field(default="value", repr=False)
     kind: Literal["date"] = field(default="date", init=False)
     sql_type: Literal["DATE"] = field(default="DATE", init=False)
     ordered: ClassVar[bool] = True
@@ -177,6 +235,10 @@ class DateDomain:
     @property
     def size(self) -> int:
         return len(self.values) + self.nullable
+
+    @property
+    def is_binned(self) -> bool:
+        return self.unit != "day" and self.reading == "value"
 
     @property
     def words(self) -> str:
@@ -222,10 +284,8 @@ def code_of(domain: FiniteDomain, value: Any) -> int | None:
             inside = value == value and domain.low <= value <= domain.high and value == int(value)
             return int(value) - domain.low if inside else None
         case NumberDomain():
-            x = float(value)
-            if not isfinite(x) or not domain.edges[0] <= x <= domain.edges[-1]:
-                return None
-            return min(bisect_right(domain.edges, x) - 1, len(domain.edges) - 2)
+            x = domain.clipped(float(value))
+            return None if x is None else min(bisect_right(domain.edges, x) - 1, len(domain.edges) - 2)
         case CategoryDomain():
             text = as_text(value)
             return domain.values.index(text) if text in domain.values else None

@@ -4,16 +4,16 @@ Slow on purpose: one value after the other, no SQL.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from dpsql.domain import TableDomain, as_text, code_of
+from dpsql.domain import FiniteDomain, NumberDomain, TableDomain, as_text, code_of
 from dpsql.engine.first_digest import first_digest
 from dpsql.engine.rules import Rules
-from dpsql.engine.scope import check_row_counts, private_table, scope_of, text_columns_of
+from dpsql.engine.scope import check_row_counts, number_of, private_table, scope_of, text_columns_of
 from dpsql.engine.tally import RowTally
 from dpsql.engine.values import NO_TEXT, content_of, data, field, row_digest
 from dpsql.errors import EngineError, PolicyError, UnknownName
@@ -74,10 +74,31 @@ class MemoryEngine:
         domain = self._table(table)
         scope_of(domain, columns)
         out = np.zeros(domain.shape(columns), dtype=np.int64)
-        for codes, _ in self._kept[domain.name]:
+        for codes, _, _ in self._kept[domain.name]:
             out[tuple(codes[c] for c in columns)] += 1
         out.setflags(write=False)
         return Private(out)
+
+    def sums(self, table: str, number: str, columns: tuple[str, ...]) -> Private[Counts]:
+        """Sums of shares over the cells of ``columns``; see the protocol."""
+        domain = self._table(table)
+        scope_of(domain, columns)
+        return Private(self._summed(domain, number, columns, number_of(domain, number).share))
+
+    def positions(self, table: str, number: str) -> Private[Counts]:
+        """Sums of positions inside the bins of ``number``; see the protocol."""
+        domain = self._table(table)
+        column = number_of(domain, number)
+        return Private(self._summed(domain, number, (column.name,), column.position))
+
+    def _summed(self, table: TableDomain, number: str, columns: Sequence[str], of: Callable[[float], int]) -> Counts:
+        out = np.zeros(table.shape(tuple(columns)), dtype=np.int64)
+        name = number_of(table, number).name
+        for codes, _, numbers in self._kept[table.name]:
+            x = numbers[name]
+            out[tuple(codes[c] for c in columns)] += 0 if x is None else of(x)
+        out.setflags(write=False)
+        return out
 
     def keyed_counts(
         self, table: str, text_columns: tuple[str, ...], keys: tuple[Key, ...], columns: tuple[str, ...]
@@ -88,7 +109,7 @@ class MemoryEngine:
         text_columns_of(domain, text_columns)
         counted = Counter(
             (tuple(_text(domain, texts, c) for c in text_columns), tuple(codes[c] for c in columns))
-            for codes, texts in self._kept[domain.name]
+            for codes, texts, _ in self._kept[domain.name]
         )
         out = np.zeros((len(keys), *domain.shape(columns)), dtype=np.int64)
         for (key, cell), n in counted.items():
@@ -102,7 +123,7 @@ class MemoryEngine:
         """Every string of a text column and its number of counted rows; see the protocol."""
         domain = self._table(table)
         text_columns_of(domain, (text_column,))
-        found = (_text(domain, texts, text_column) for _, texts in self._kept[domain.name])
+        found = (_text(domain, texts, text_column) for _, texts, _ in self._kept[domain.name])
         return Private(key_counts(Counter(s for s in found if s is not None)))
 
     @property
@@ -147,7 +168,7 @@ class MemoryEngine:
         domain = self._table(table)
         columns = self._columns[domain.name]
         return {
-            c.name: sum(v is not None and code_of(c, v) is None for v in columns[c.name.lower()]) for c in domain.finite
+            c.name: sum(v is not None and _is_outside(c, v) for v in columns[c.name.lower()]) for c in domain.finite
         }
 
     def row_tally(self, table: str) -> RowTally:
@@ -155,7 +176,7 @@ class MemoryEngine:
         domain = self._table(table)
         columns = self._columns[domain.name]
         number = len(next(iter(columns.values()), ()))
-        counted = [i for i, _, _ in _counted(domain, columns)]
+        counted = [i for i, _ in _counted(domain, columns)]
         if domain.unit is None:
             return RowTally(number, number - len(counted))
         unit = columns[domain.unit.lower()]
@@ -181,6 +202,11 @@ class MemoryEngine:
         return private_table(self._policy, name)
 
 
+def _is_outside(column: FiniteDomain, value: Any) -> bool:
+    clipped = isinstance(column, NumberDomain) and column.clipped(float(value)) != float(value)
+    return clipped or code_of(column, value) is None
+
+
 def _text(table: TableDomain, texts: Mapping[str, str | None], column: str) -> str | None:
     prefix = table.prefixes.get(column)
     return texts[column] if prefix is None else prefix.of(texts[prefix.column])
@@ -192,38 +218,46 @@ def _lists(table: pa.Table | Columns) -> dict[str, Sequence[Any]]:
     return {name.lower(): list(values) for name, values in table.items()}
 
 
-def _keep(table: TableDomain, columns: Columns, rule: int) -> Iterator[tuple[dict[str, int], dict[str, str | None]]]:
-    """(codes, texts) of the counted rows; the two rules are those of :mod:`dpsql.engine.duckdb.kept_rows`."""
-    units: dict[Any, list[tuple[Any, dict[str, int], dict[str, str | None]]]] = {}
+_Row = tuple[dict[str, int], dict[str, str | None], dict[str, float | None]]
+
+
+def _keep(table: TableDomain, columns: Columns, rule: int) -> Iterator[_Row]:
+    """(codes, texts, numbers) of the counted rows; the two rules are those of :mod:`dpsql.engine.duckdb.kept_rows`."""
+    units: dict[Any, list[tuple[Any, _Row]]] = {}
     unit = columns[table.unit.lower()] if table.unit is not None else None
-    for i, codes, texts in _counted(table, columns):
+    for i, row in _counted(table, columns):
+        codes, texts, numbers = row
         if unit is None:
-            yield codes, texts
+            yield row
         elif rule == 1:
             digest = first_digest(unit, unit[i], [*codes.values(), *texts.values()])
-            units.setdefault(unit[i], []).append((digest, codes, texts))
+            units.setdefault(unit[i], []).append((digest, row))
         else:
-            told = [unit[i], *codes.values(), *texts.values()]
-            units.setdefault(field(unit[i]), []).append((row_digest(told), codes, texts))
+            told = [unit[i], *codes.values(), *texts.values(), *numbers.values()]
+            units.setdefault(field(unit[i]), []).append((row_digest(told), row))
     for rows in units.values():
         rows.sort(key=lambda row: row[0])
-        yield from ((codes, texts) for _, codes, texts in rows[: table.max_rows_per_unit])
+        yield from (row for _, row in rows[: table.max_rows_per_unit])
 
 
-def _counted(table: TableDomain, columns: Columns) -> Iterator[tuple[int, dict[str, int], dict[str, str | None]]]:
-    """(position, codes, texts) of the rows with a declared value wherever one is required."""
+def _counted(table: TableDomain, columns: Columns) -> Iterator[tuple[int, _Row]]:
+    """(position, row) of the rows with a declared value wherever one is required."""
     for i in range(len(next(iter(columns.values()), ()))):
         codes: dict[str, int] = {}
         texts: dict[str, str | None] = {}
+        numbers: dict[str, float | None] = {}
         counted = True
         for c in table.finite:
             value = columns[c.name.lower()][i]
             found = None if value is None else code_of(c, value)
             counted = counted and (found is not None or c.nullable)
             codes[c.name] = len(c.values) if found is None else found
+            if isinstance(c, NumberDomain) and c.is_binned:
+                x = None if value is None else c.clipped(float(value))
+                numbers[c.name] = 0.0 if x == 0 else x
         for t in table.text:
             value = columns[t.name.lower()][i]
             counted = counted and (value is not None or t.nullable)
             texts[t.name] = None if value is None else as_text(value)
         if counted:
-            yield i, codes, texts
+            yield i, (codes, texts, numbers)

@@ -1,4 +1,4 @@
-"""The only private questions dpsql ever asks: counts by codes of the public domain and by strings.
+"""The only private questions dpsql ever asks: counts by codes of the public domain and by strings, sums of numbers.
 
 An engine is trusted with the rows and with nothing else: it sees no SQL, no budget and no noise. Another database is
 another class with these methods, and tests/contracts/engine_contract.py says in tests what they mean.
@@ -45,6 +45,17 @@ class Engine(Protocol):
 
     def key_counts(self, table: str, text_column: str) -> Private[KeyCounts]:
         """Every string of a text column, declared or derived, and its number of counted rows; NULL is left out."""
+        ...
+
+    def sums(self, table: str, number: str, columns: tuple[str, ...]) -> Private[Counts]:
+        """Sums over the cells of finite ``columns`` of where each row's ``number`` stands between its min and max.
+
+        int64, in 1 / FIXED_POINT of a row: a row adds 0 at the min, FIXED_POINT at the max, nothing when it is NULL.
+        """
+        ...
+
+    def positions(self, table: str, number: str) -> Private[Counts]:
+        """The same over the cells of ``number`` itself, of where its rows stand between the edges of their bin."""
         ...
 
     def is_base_table(self, table: str) -> bool:

@@ -6,7 +6,7 @@ must say the same.
 
 from collections.abc import Callable
 
-from dpsql.domain import TableDomain
+from dpsql.domain import NumberDomain, TableDomain
 from dpsql.errors import InternalError, PolicyError, UnknownName
 from dpsql.policy import Policy
 
@@ -28,6 +28,14 @@ def scope_of(table: TableDomain, columns: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(columns)) != len(columns):
         raise InternalError(f"a column is listed twice in a scope of {table.name}")
     return tuple(sorted(columns, key=table.order.__getitem__))
+
+
+def number_of(table: TableDomain, column: str) -> NumberDomain:
+    """A number column of the table that is read by its values. UnknownName when it is none."""
+    domain = table.by_name.get(column.lower())
+    if not isinstance(domain, NumberDomain) or not domain.is_binned:
+        raise UnknownName(f"{table.name} has no number column {column}", name=column)
+    return domain
 
 
 def text_columns_of(table: TableDomain, columns: tuple[str, ...]) -> None:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Literal
 
-from dpsql.domain import TableDomain, row_count_obstacle
+from dpsql.domain import ColumnDomain, NumberDomain, TableDomain, row_count_obstacle
 from dpsql.errors import PolicyError
 
 Neighbors = Literal["add-remove", "replace-one"]
@@ -80,10 +80,14 @@ class Policy:
     @cached_property
     def digest(self) -> str:
         """SHA-256 over the policy's canonical form: equal policies, equal digest, whatever the file looks like."""
+        digest = self.digest_without_row_counts
         public = tuple(table.name for table in self.tables if table.row_count == "public")
-        if not public:
-            return self.digest_without_row_counts
-        return sha256(repr((self.digest_without_row_counts, "row_count", public)).encode()).hexdigest()
+        if public:
+            digest = sha256(repr((digest, "row_count", public)).encode()).hexdigest()
+        null = tuple((t.name, c.name) for t in self.tables for c in t.columns if _is_null_outside(c))
+        if null:  # what is beside it in the ledger's header says how numbers outside are read that are not listed here
+            digest = sha256(repr((digest, "outside", null)).encode()).hexdigest()
+        return digest
 
     @cached_property
     def digest_without_row_counts(self) -> str:
@@ -95,3 +99,7 @@ class Policy:
         """Digests of the same rules in words that are gone: a ledger that has one of them is this policy's too."""
         words = [word for word, ran in RETIRED_STRATEGIES.items() if ran == self.mechanism.strategy]
         return frozenset(replace(self, mechanism=replace(self.mechanism, strategy=word)).digest for word in words)
+
+
+def _is_null_outside(column: ColumnDomain) -> bool:
+    return isinstance(column, NumberDomain) and column.outside == "null"

@@ -5,17 +5,18 @@ of this package.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil, floor
+from math import asinh, ceil, floor, isfinite, sinh
 from typing import cast, get_args
 
 from dpsql.domain import (
     EXACT_BELOW,
     LONGEST_PREFIX,
+    Beyond,
     BooleanDomain,
     CategoryDomain,
     ColumnDomain,
@@ -34,7 +35,12 @@ MAX_FLOAT = Fraction(sys.float_info.max)
 _SMALL = {"TINYINT": (-128, 127), "UTINYINT": (0, 255)}
 _INTEGERS = frozenset(["SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"])
 _NUMBERS = frozenset(["FLOAT", "REAL", "DOUBLE", "DECIMAL", "NUMERIC"])
+LOG_BINS = 50
+"""Bins of a number column that says nothing of them, with widths that grow with the number's size."""
+LINEAR_PART = 1e-3
+"""Below this share of the larger end the widths of such bins grow no more."""
 _BINS = 20  # that a draft proposes
+_BINS_EXAMPLE = 'bins = 20, or bins = { count = 50, scale = "log" }'
 _LONGEST_LIST = 1000
 _LONGEST_RANGE = 100_000
 _FROM_DATA = "FROM THE DATA, replace it by what is publicly known"
@@ -61,23 +67,67 @@ def _integer(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
 
 
 def _number(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
-    example = "bins = 20, or bins = [0, 10, 20.5]"
-    bins = keys.value("bins", example)
-    if isinstance(bins, list):
-        exact = [keys.exact("bins", edge, example, i) for i, edge in enumerate(bins)]
-        edges = tuple(_to_float(keys, "bins", edge) for edge in exact)
-        for key, end in (("min", exact[:1]), ("max", exact[-1:])):
-            if key in keys and [keys.number(key)] != end:
-                keys.refuse(key, "disagrees with the edges in bins", f"leave {key} out: the edges say it")
-        return NumberDomain(name, edges, nullable)
-    if isinstance(bins, bool) or not isinstance(bins, int):
-        keys.refuse("bins", f"must be a whole number or a list of edges, not {kind(bins)}", f"write {example}")
-    count = keys.integer("bins", 1, MAX_COLUMN_CELLS, example=example)
+    outside = cast(Beyond, keys.choice("outside", get_args(Beyond))) if "outside" in keys else "clip"
+    listed = "edges" if "edges" in keys else "bins"
+    if listed == "edges" and "bins" in keys:
+        keys.refuse("bins", "says what edges says already", "leave bins or edges out")
+    if listed == "edges" or ("bins" in keys and isinstance(keys.value("bins", ""), list)):
+        return NumberDomain(name, _listed_edges(keys, listed), nullable, outside)
     low, high = keys.number("min", "min = 0"), keys.number("max", "max = 100")
     if low >= high:
         keys.refuse("min", "must be below max", "swap min and max")
+    count, scale = _bins(keys)
+    if scale == "log":
+        return NumberDomain(
+            name, log_edges(_to_float(keys, "min", low), _to_float(keys, "max", high), count), nullable, outside
+        )
     edges = tuple(_to_float(keys, "max", low + (high - low) * Fraction(i, count)) for i in range(count + 1))
-    return NumberDomain(name, edges, nullable)
+    return NumberDomain(name, edges, nullable, outside)
+
+
+def _listed_edges(keys: TomlTable, key: str) -> tuple[float, ...]:
+    example = f"{key} = [0, 10, 20.5]"
+    exact = [keys.exact(key, edge, example, i) for i, edge in enumerate(keys.array(key, example))]
+    for end, wanted in (("min", exact[:1]), ("max", exact[-1:])):
+        if end in keys and [keys.number(end)] != wanted:
+            keys.refuse(end, f"disagrees with the edges in {key}", f"leave {end} out: the edges say it")
+    return tuple(_to_float(keys, key, edge) for edge in exact)
+
+
+def _bins(keys: TomlTable) -> tuple[int, str]:
+    """(number of bins, scale): what ``bins`` says, or what is taken where nothing is said."""
+    if "bins" not in keys:
+        return LOG_BINS, "log"
+    bins = keys.value("bins", _BINS_EXAMPLE)
+    if isinstance(bins, Mapping):
+        inner = keys.table("bins", _BINS_EXAMPLE)
+        inner.only(("count", "scale"), "bins")
+        scale = inner.choice("scale", ("linear", "log")) if "scale" in inner else "linear"
+        return inner.integer("count", 1, MAX_COLUMN_CELLS, example="count = 50"), scale
+    if isinstance(bins, bool) or not isinstance(bins, int):
+        keys.refuse(
+            "bins", f"must be a whole number, a table or a list of edges, not {kind(bins)}", f"write {_BINS_EXAMPLE}"
+        )
+    return keys.integer("bins", 1, MAX_COLUMN_CELLS, example=_BINS_EXAMPLE), "linear"
+
+
+def log_edges(low: float, high: float, count: int) -> tuple[float, ...]:
+    """``count`` bins from ``low`` to ``high`` (finite, low < high) whose width grows with the number's size.
+
+    Equal steps of asinh(x / s), which is a logarithm beyond s and a straight line inside, with s a thousandth of the
+    larger end, or the smaller end where 0 is not between them: from 10 to 1,000 each bin is the one before times a
+    constant. Rounded to six digits, so that every machine writes the same; fewer bins where that makes two equal.
+
+    >>> log_edges(1.0, 10_000.0, 4)
+    (1.0, 9.09939, 96.0951, 1014.84, 10000.0)
+    """
+    near = min(abs(low), abs(high)) if low * high > 0 else 0.0
+    if not isfinite(high - low):  # no table holds both ends: equal bins will do
+        return (*[low + (high / count - low / count) * i for i in range(count)], high)
+    scale = max(near, max(abs(low), abs(high)) * LINEAR_PART)
+    first, last = asinh(low / scale), asinh(high / scale)
+    inner = [float(f"{scale * sinh(first + (last - first) * i / count):.6g}") for i in range(1, count)]
+    return (low, *sorted({edge for edge in inner if low < edge < high}), high)
 
 
 def _category(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
@@ -123,7 +173,7 @@ def _to_float(keys: TomlTable, key: str, exact: Fraction) -> float:
 
 _READERS: dict[str, tuple[tuple[str, ...], Callable[[str, TomlTable, bool], ColumnDomain]]] = {
     "integer": (("min", "max"), _integer),
-    "number": (("min", "max", "bins"), _number),
+    "number": (("min", "max", "bins", "edges", "outside"), _number),
     "category": (("values",), _category),
     "boolean": ((), _boolean),
     "date": (("min", "max", "unit"), _date),
@@ -135,7 +185,7 @@ def column_line(column: ColumnDomain) -> str:
     """One column's line: ``name = { type = ..., ... }``.
 
     >>> column_line(NumberDomain("hours", (0.0, 20.0, 100.0), nullable=False))
-    'hours = { type = "number", bins = [0.0, 20.0, 100.0], nullable = false }'
+    'hours = { type = "number", edges = [0.0, 20.0, 100.0], nullable = false }'
     """
     keys = [f"type = {quoted(column.kind)}", *_keys(column)]
     if not column.nullable:
@@ -148,7 +198,8 @@ def _keys(column: ColumnDomain) -> list[str]:
         case IntegerDomain():
             return [f"min = {column.low}", f"max = {column.high}"]
         case NumberDomain():
-            return [f"bins = [{', '.join(repr(e) for e in column.edges)}]"]
+            beyond = [] if column.outside == "clip" else [f"outside = {quoted(column.outside)}"]
+            return [f"edges = [{', '.join(repr(e) for e in column.edges)}]", *beyond]
         case CategoryDomain():
             return [f"values = {quoted_list(column.values)}"]
         case DateDomain():

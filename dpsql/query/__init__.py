@@ -10,7 +10,6 @@ from dpsql.query.key_counts import KeyCounts, key_counts
 from dpsql.query.linear import (
     COLUMNS,
     DIGEST,
-    FIXED_POINT,
     Counts,
     Estimates,
     Factor,
@@ -23,7 +22,6 @@ from dpsql.query.linear import (
 __all__ = [
     "COLUMNS",
     "DIGEST",
-    "FIXED_POINT",
     "Counts",
     "Estimates",
     "Factor",

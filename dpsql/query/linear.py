@@ -15,16 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpsql.domain import FIXED_POINT
 from dpsql.errors import InternalError
 
 Counts = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.int64]
 Estimates = npt.NDArray[np.float64]
 Key = tuple[str | None, ...]
-
-FIXED_POINT = 1 << 24
-"""Denominator for weights that are not ratios of small integers: sums stay below 2^63 for 5e11 rows."""
-
 
 DIGEST = attrgetter("digest")
 """Of a factor; ``tuple(map(DIGEST, factors))`` is a key for what depends on the product alone."""

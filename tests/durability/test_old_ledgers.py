@@ -180,7 +180,7 @@ def test_an_old_ledger_keeps_the_rows_of_units_that_it_speaks_of(
     new = tmp_path / "new.ledger"
     for _ in range(2):
         dpsql.connect(database, policy=tmp_path / "policy.toml", ledger=new, new_budget=True).close()
-    assert rules == [Rules(1, 1), Rules(1, 1), Rules(2, 2), Rules(2, 2)]
+    assert rules == [Rules(1, 1, 1), Rules(1, 1, 1), Rules(), Rules()]
     assert {"engine": "duckdb", "fingerprint": "2", "unit_rows": "2"}.items() <= stored_header(new).items()
 
 

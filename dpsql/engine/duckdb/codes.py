@@ -7,11 +7,13 @@ into the last code. ``dpsql.domain.code_of`` says the same in Python, and the co
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import pairwise
 from math import floor, inf, isfinite, nextafter
 
 from dpsql.dialect.quoting import double, double_list
 from dpsql.dialect.types import FLOATS, INTEGERS
 from dpsql.domain import (
+    FIXED_POINT,
     BooleanDomain,
     CategoryDomain,
     ColumnDomain,
@@ -62,13 +64,40 @@ def coded(domain: FiniteDomain, column: str, kind: str, lookup: str) -> Coded:
         case IntegerDomain():
             return Coded(_integer(domain, column, kind))
         case NumberDomain():
-            return _number(domain, f"TRY_CAST({column} AS DOUBLE)", lookup)
+            return _number(domain, number(domain, column), lookup)
         case CategoryDomain():
             return _category(domain, column, lookup)
         case BooleanDomain():
             return Coded(f"CAST({column} AS INTEGER)")
         case DateDomain():
             return Coded(_date(domain, column, kind))
+
+
+def number(domain: NumberDomain, column: str) -> str:
+    """SQL for what a row of the column holds: a DOUBLE from min to max, or NULL; as ``NumberDomain.clipped``."""
+    x = f"TRY_CAST({column} AS DOUBLE)"
+    low, high = double(domain.edges[0]), double(domain.edges[-1])
+    if domain.outside == "null":
+        return f"CASE WHEN {x} BETWEEN {low} AND {high} THEN {x} END"  # NaN is above every number in DuckDB
+    return f"CASE WHEN NOT isnan({x}) THEN least(greatest({x}, {low}), {high}) END"
+
+
+def share(domain: NumberDomain, x: str) -> str:
+    """SQL for where the value ``x`` stands between min and max, in 1 / FIXED_POINT; as ``NumberDomain.share``."""
+    low, high = domain.edges[0] * 0.5, domain.edges[-1] * 0.5
+    return _fraction(x, double(low), double(high - low))
+
+
+def position(domain: NumberDomain, x: str, code: str) -> str:
+    """The same between the edges of its bin, number ``code``; as ``NumberDomain.position``."""
+    halves = [edge * 0.5 for edge in domain.edges]
+    spans = [high - low for low, high in pairwise(halves)]
+    return _fraction(x, f"({double_list(halves)})[{code} + 1]", f"({double_list(spans)})[{code} + 1]")
+
+
+def _fraction(x: str, low: str, span: str) -> str:
+    part = f"({x} * 0.5e0 - {low}) / nullif({span}, 0.0e0)"
+    return f"CAST(coalesce(floor(least(greatest({part}, 0.0e0), 1.0e0) * {double(FIXED_POINT)}), 0) AS BIGINT)"
 
 
 def _integer(domain: IntegerDomain, column: str, kind: str) -> str:

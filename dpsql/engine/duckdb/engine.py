@@ -1,7 +1,7 @@
 """The private engine on DuckDB: counts rows by codes of the public domain, and nothing else.
 
-It answers three questions (``dpsql.engine.protocol``) and owns the caches that make them cheap. No text of an analyst's
-ever gets here: scopes are columns of the policy, keys are values.
+It answers the private questions of ``dpsql.engine.protocol`` and owns the caches that make them cheap. No text of an
+analyst's ever gets here: scopes are columns of the policy, keys are values.
 """
 
 from math import prod
@@ -22,7 +22,7 @@ from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader, open_read_only
 from dpsql.engine.duckdb.text_index import TextIndex
 from dpsql.engine.rules import Rules
-from dpsql.engine.scope import check_row_counts, private_table, scope_of, text_columns_of
+from dpsql.engine.scope import check_row_counts, number_of, private_table, scope_of, text_columns_of
 from dpsql.engine.tally import RowTally
 from dpsql.engine.values import data
 from dpsql.errors import EngineError, UnknownName
@@ -136,6 +136,41 @@ class DuckDbEngine:
             return counts
         smaller = self._contingencies.get(domain.name, scope)
         return counts if smaller is None else smaller  # never None: it was put just now and fits
+
+    def sums(self, table: str, number: str, columns: tuple[str, ...]) -> Private[Counts]:
+        """Sums of shares over the cells of ``columns``; see the protocol."""
+        domain = private_table(self._policy, table)
+        scope, column = scope_of(domain, columns), number_of(domain, number)
+        with self._lock:
+            known = self._contingencies.exactly(f"{domain.name}\0{column.name}", columns)
+            if known is None:
+                known = self._summed(domain, scope, self._rows[domain.name].share(column), column.name)
+                if columns != scope:
+                    known = np.ascontiguousarray(known.transpose([scope.index(c) for c in columns]))
+                self._contingencies.put(f"{domain.name}\0{column.name}", columns, known)
+        return Private(known)
+
+    def positions(self, table: str, number: str) -> Private[Counts]:
+        """Sums of positions inside the bins of ``number``; see the protocol."""
+        domain = private_table(self._policy, table)
+        column = number_of(domain, number)
+        with self._lock:
+            of = self._rows[domain.name].position(column)
+            return Private(self._summed(domain, (column.name,), of, column.name))
+
+    def _summed(self, domain: TableDomain, scope: Scope, summed: str, number: str) -> Counts:
+        """Sums of an integer expression over ``number`` by the cells of ``scope``: one scan."""
+        rows = self._rows[domain.name]
+        source = rows.from_where(tuple(dict.fromkeys((*scope, number))))
+        found = self._reader.integers(
+            f"summing {domain.name}",
+            f"SELECT cell, CAST(sum(part) AS BIGINT) AS n FROM "
+            f"(SELECT {rows.cell(scope)} AS cell, {summed} AS part {source}) GROUP BY cell",
+        )
+        shape = domain.shape(scope)
+        sums = np.zeros(prod(shape), dtype=np.int64)
+        sums[found["cell"]] = found["n"]
+        return sums.reshape(shape)
 
     def _coded_rows(self, domain: TableDomain) -> CodedRows | None:
         """The table's rows as codes; ``None`` when they are too many."""

@@ -4,17 +4,18 @@ Two rules decide which rows are counted, the same for every scope; each looks at
 
 1. A row with a NULL or out-of-domain value in ANY declared column that is not nullable is dropped.
 2. Of the rows of a unit at most ``max_rows_per_unit`` are kept: those with the smallest digest of (unit, codes,
-   texts). Rows with equal digests are equal in every declared column, so the counts are determined. A NULL unit is
-   one unit. Units are told apart as their digests are, by bytes; under the first rules by the column's collation.
+   texts, numbers). Rows with equal digests are equal in every declared column, so counts and sums are determined. A
+   NULL unit is one unit. Units are told apart as their digests are, by bytes; under the first rules by the column's
+   collation.
 """
 
 from collections.abc import Sequence
 
 from dpsql.dialect.quoting import identifier
-from dpsql.domain import FiniteDomain, TableDomain
-from dpsql.engine.duckdb import content, first_content
+from dpsql.domain import FiniteDomain, NumberDomain, TableDomain
+from dpsql.engine.duckdb import codes, content, first_content
 from dpsql.engine.duckdb.catalog import Source
-from dpsql.engine.duckdb.codes import Coded, coded
+from dpsql.engine.duckdb.codes import Coded, coded, number
 from dpsql.engine.duckdb.reader import Reader
 from dpsql.engine.tally import RowTally
 
@@ -61,14 +62,24 @@ class Rows:
         text = f"decode(r.{self._text_name(declared)})" if kept else f"CAST(r.{identifier(declared)} AS VARCHAR)"
         return f"encode({text})" if prefix is None else f"encode(left({text}, {int(prefix.length)}))"
 
+    def share(self, number: NumberDomain) -> str:
+        """SQL for where a row's number stands between min and max, as ``NumberDomain.share``; 0 for NULL."""
+        return codes.share(number, self._number_of(number))
+
+    def position(self, number: NumberDomain) -> str:
+        """SQL for where it stands between the edges of its bin, as ``NumberDomain.position``; 0 for NULL."""
+        return codes.position(number, self._number_of(number), self._cell_of(number.name))
+
+    def _number_of(self, domain: NumberDomain) -> str:
+        kept = self._table.unit is not None
+        return f"r.{self._number_name(domain.name)}" if kept else number(domain, f"r.{identifier(domain.name)}")
+
     def out_of_domain(self) -> dict[str, int]:
         """Values that are not NULL and outside their declared domain, per finite column."""
         names = [c.name for c in self._table.finite]
         if not names:
             return {}
-        counts = ", ".join(
-            f"count(*) FILTER (r.{identifier(n)} IS NOT NULL AND ({self._coded[n].expression}) IS NULL)" for n in names
-        )
+        counts = ", ".join(f"count(*) FILTER (r.{identifier(n)} IS NOT NULL AND {self._outside(n)})" for n in names)
         what = f"counting undeclared values of {self._table.name}"
         found = self._reader.rows(what, f"SELECT {counts} {self._joined(names)}")
         return dict(zip(names, found[0], strict=True))
@@ -88,6 +99,13 @@ class Rows:
         )
         allowed, beyond, units, many, without = (int(n or 0) for n in found[0])
         return RowTally(rows, rows - allowed, beyond - many * cap, units, many, without)
+
+    def _outside(self, name: str) -> str:
+        domain = self._table.finite_domain(name)
+        if not isinstance(domain, NumberDomain):
+            return f"({self._coded[name].expression}) IS NULL"
+        column = f"r.{identifier(name)}"
+        return f"({number(domain, column)}) IS DISTINCT FROM TRY_CAST({column} AS DOUBLE)"
 
     def _cell_of(self, name: str) -> str:
         if self._table.unit is not None:
@@ -122,6 +140,9 @@ class Rows:
     def _text_name(self, column: str) -> str:
         return f"t{self._table.order[column]}"
 
+    def _number_name(self, column: str) -> str:
+        return f"n{self._table.order[column]}"
+
     def _keep(self) -> None:
         """Materialise the kept rows once: the window over units is the costly part."""
         if self._kept or self._table.unit is None:
@@ -132,14 +153,21 @@ class Rows:
         hashed = [("u", self._source.type_of(self._table.unit))]
         outer = []
         for name in finite:
-            domain, code = self._table.finite_domain(name), self._coded[name].expression
-            inner.append(f"CAST(coalesce({code}, {len(domain.values)}) AS UINTEGER) AS {self._code_name(name)}")
+            values, code = self._table.finite_domain(name).values, self._coded[name].expression
+            inner.append(f"CAST(coalesce({code}, {len(values)}) AS UINTEGER) AS {self._code_name(name)}")
             hashed.append((self._code_name(name), "UINTEGER"))
             outer.append(self._code_name(name))
+        numbers = [c for c in self._table.finite if isinstance(c, NumberDomain) and c.is_binned]
         for name in texts:
             inner.append(f"CAST(r.{identifier(name)} AS VARCHAR) AS {self._text_name(name)}")
             hashed.append((self._text_name(name), "VARCHAR"))
             outer.append(f"encode({self._text_name(name)}) AS {self._text_name(name)}")
+        for domain in numbers:
+            name = self._number_name(domain.name)
+            x = number(domain, f"r.{identifier(domain.name)}")
+            inner.append(f"CASE WHEN {x} = 0 THEN 0.0e0 ELSE {x} END AS {name}")  # one text for both zeros
+            hashed.append((name, "DOUBLE"))
+            outer.append(name)
         self._reader.rows(
             f"keeping at most {self._table.max_rows_per_unit} rows per unit of {self._table.name}",
             f"CREATE TEMP TABLE {self._kept_name} AS SELECT {', '.join(outer) or '0 AS nothing'} "

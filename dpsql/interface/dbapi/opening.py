@@ -45,7 +45,9 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
     with ExitStack() as opened:
         policies = (policy.digest, *policy.former_digests)
         stored = {} if ledger is None else stored_header(ledger, policies)
-        engine = open_engine(database, policy, Rules.of(stored))  # those of the ledger, before any private question
+        rules = Rules.of(stored)  # those of the ledger, before any private question
+        read = rules.read(policy)
+        engine = open_engine(database, read, rules)
         opened.callback(engine.close)
         doubts = cautions(policy, engine.tables_read())
         public = DuckDbPublicSql(engine.public_table)
@@ -65,7 +67,7 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
                 place=_place(engine),
             )
         opened.callback(record.close)
-        session: SessionView = open_session(engine, record, policy, public, SystemEntropy())
+        session: SessionView = open_session(engine, record, read, public, SystemEntropy())
         opened.pop_all()  # from here on the session closes them
         return Opened(session, doubts)
 

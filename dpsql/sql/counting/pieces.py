@@ -15,8 +15,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.domain import TableDomain
-from dpsql.query import FIXED_POINT, Factor, Key, KeyedFactor, LinearQuery, Weights, linear_query
+from dpsql.domain import FIXED_POINT, TableDomain
+from dpsql.query import Factor, Key, KeyedFactor, LinearQuery, Weights, linear_query
 from dpsql.sql.expressions.text_classes import TextClasses, TextPart
 
 Signed = npt.NDArray[np.int64] | npt.NDArray[np.float64]

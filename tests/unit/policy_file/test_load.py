@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,23 @@ def test_bins_are_cut_exactly_before_they_are_rounded() -> None:
     assert column == NumberDomain("x", (0.0, 0.1, 0.2, 0.3))
 
 
+def test_bins_that_grow_with_the_number() -> None:
+    said = (
+        'type = "number", min = 0, max = 808, bins = { count = 50, scale = "log" }',
+        'type = "number", min = 0, max = 808',
+    )
+    (one,), (other,) = (parse_policy(column(text)).tables[0].columns for text in said)
+    assert one == other and isinstance(one, NumberDomain) and one.outside == "clip"
+    widths = [b - a for a, b in pairwise(one.edges)]
+    assert len(widths) == 50 and (one.edges[0], one.edges[-1]) == (0.0, 808.0) and widths == sorted(widths)
+    equal = parse_policy(column('type = "number", min = 0, max = 4, bins = { count = 2 }, outside = "null"'))
+    assert equal.tables[0].columns == (NumberDomain("c", (0.0, 2.0, 4.0), outside="null"),)
+    assert equal.digest != parse_policy(column('type = "number", min = 0, max = 4, bins = 2')).digest
+    assert parse_policy(column('type = "number", edges = [0, 2, 4]')) == parse_policy(
+        column('type = "number", bins = [0, 2, 4]')
+    )
+
+
 def column(keys: str) -> str:
     return minimal(columns=f"c = {{ {keys} }}")
 
@@ -193,11 +211,16 @@ REFUSED = [
     (f"{P}", column('type = "integer", min = 3, max = 0'), "min is above max"),
     (f"{P}", column('type = "integer", min = 0, max = 9_000_000'), "more than"),
     (f"{P}", column('type = "integer", min = 0, max = 99999999999999999999'), "2^53"),
-    (f"{P}.bins", column('type = "number", min = 0, max = 3'), "missing"),
+    (f"{P}.min", column('type = "number", max = 3'), "missing"),
+    (f"{P}.bins", column('type = "number", edges = [0, 1], bins = 2'), "edges says already"),
+    (f"{P}.bins.scale", column('type = "number", min = 0, max = 3, bins = { count = 3, scale = "ln" }'), "not known"),
+    (f"{P}.bins.counts", column('type = "number", min = 0, max = 3, bins = { counts = 3 }'), "unknown key"),
+    (f"{P}.outside", column('type = "number", min = 0, max = 3, outside = "drop"'), "not known"),
+    (f"{P}.edges[1]", column('type = "number", edges = [0, "a"]'), "a number, not a string"),
     (f"{P}.bins", column('type = "number", min = 0, max = 3, bins = 0'), "from 1 to"),
     (f"{P}.bins", column('type = "number", min = 0, max = 3, bins = 1_000_000_000_000'), "from 1 to"),
-    (f"{P}.bins", column('type = "number", min = 0, max = 3, bins = 2.5'), "whole number or a list"),
-    (f"{P}.bins", column('type = "number", min = 0, max = 3, bins = "20"'), "whole number or a list"),
+    (f"{P}.bins", column('type = "number", min = 0, max = 3, bins = 2.5'), "a whole number, a table or a list"),
+    (f"{P}.bins", column('type = "number", min = 0, max = 3, bins = "20"'), "a whole number, a table or a list"),
     (f"{P}.bins[1]", column('type = "number", bins = [0, "a"]'), "a number, not a string"),
     (f"{P}.bins[1]", column('type = "number", bins = [0, inf]'), "finite"),
     (f"{P}.bins", column('type = "number", bins = [0, 1e399]'), "finite"),
