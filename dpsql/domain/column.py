@@ -237,6 +237,14 @@ class DateDomain:
         return len(self.values) + self.nullable
 
     @property
+    def end(self) -> date:
+        """The first day after the last cell; 9999-12-31 where there is none."""
+        last = self.values[-1]
+        if not isinstance(last, date) or last > _last_start(self.unit):
+            return date.max
+        return _next_start(last, self.unit)
+
+    @property
     def is_binned(self) -> bool:
         return self.unit != "day" and self.reading == "value"
 

@@ -22,7 +22,7 @@ def combine(form: Form, lookup: Lookup, *, integer: bool) -> Answer:
     probability at most .05 + m * .05 / planned_queries, and one of certified parts alone with the second term.
     """
     match form.terms:
-        case (Term(1, query),) if integer and form.constant == 0:
+        case (Term(1, query, 0),) if integer and form.constant == 0:
             return lookup(query)
     if form.is_public:
         value = round(form.constant) if integer else form.constant
@@ -35,8 +35,8 @@ def combine(form: Form, lookup: Lookup, *, integer: bool) -> Answer:
     for term in form.terms:
         part, weight = lookup(term.query), abs(term.coefficient)
         total += 0.0 if part.value is None else term.coefficient * float(part.value)
-        error = None if error is None or part.error is None else error + weight * part.error
-        bound = None if bound is None or part.certified_bound is None else bound + weight * part.certified_bound
+        error = _added(error, weight, term.doubt, part.value, part.error)
+        bound = _added(bound, weight, term.doubt, part.value, part.certified_bound)
         kind = "calibrated" if part.error_kind == "calibrated" else kind
         certified = certified and part.certified
         charged += part.charged
@@ -45,6 +45,13 @@ def combine(form: Form, lookup: Lookup, *, integer: bool) -> Answer:
     value = round(value) if integer else value
     interval = _interval(float(value), error, nonnegative=integer and _is_count(form))
     return Answer(value, error, interval, kind, merged_source(sources), certified, bound, charged)
+
+
+def _added(error: float | None, weight: float, doubt: float, rows: float | None, of_part: float | None) -> float | None:
+    """``error`` and that of a part; with a ``doubt`` for each of its rows, of which there may be so many more."""
+    if error is None or of_part is None:
+        return None
+    return error + weight * of_part + doubt * (max(0.0, float(rows or 0)) + of_part)
 
 
 def divide(numerator: Answer, denominator: Answer, low: float | None = None, high: float | None = None) -> Answer:

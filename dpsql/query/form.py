@@ -11,10 +11,14 @@ from dpsql.query.linear import LinearQuery
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """``coefficient * q``; the coefficient is public and in the aggregate's own unit per count."""
+    """``coefficient * q``; the coefficient is public and in the aggregate's own unit per count.
+
+    ``doubt``: how far it may be off for each row that the query counts, where a condition cuts a bin.
+    """
 
     coefficient: float
     query: LinearQuery
+    doubt: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

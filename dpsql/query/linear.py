@@ -72,12 +72,16 @@ class KeyedFactor:
 class LinearQuery:
     """One counting question on one table: the product of its factors, summed over the rows.
 
+    With ``value``, a number column, each row counts by where it stands between that column's min and max: 0 to 1, NULL
+    nothing. It has no keyed factor then, and no weights but 0 and 1.
+
     Build it with :func:`dpsql.query.canonical.linear_query`, which brings equal questions to equal keys.
     """
 
     table: str
     factors: tuple[Factor, ...]
     keyed: KeyedFactor | None = None
+    value: str | None = None
 
     unit: int = field(init=False)
     """The common denominator of the weights: the product of the factors'."""
@@ -88,6 +92,8 @@ class LinearQuery:
             unit *= factor.unit
         if unit > FIXED_POINT:
             raise InternalError("weights finer than the fixed point: their sums could leave 64 bits")
+        if self.value is not None and (unit > 1 or self.keyed is not None):
+            raise InternalError("a sum of values over weighted rows or listed strings")
         object.__setattr__(self, "unit", unit)
 
     @cached_property
@@ -102,14 +108,16 @@ class LinearQuery:
         return keyed + tuple([n for f in self.factors for n in f.weights.shape])
 
     @cached_property
-    def outline(self) -> tuple[str, tuple[tuple[str, ...], ...], tuple[str, ...] | None, tuple[str, ...]]:
-        """Table, columns of each factor, text columns and columns of the keyed factor: what is asked about.
+    def outline(
+        self,
+    ) -> tuple[str, tuple[tuple[str, ...], ...], tuple[str, ...] | None, tuple[str, ...], str | None]:
+        """Table, columns of each factor, text columns and columns of the keyed factor, value: what is asked about.
 
         Queries of one outline can be answered from one measurement.
         """
         keyed = self.keyed
         text, columns = (None, ()) if keyed is None else (keyed.text_columns, keyed.columns)
-        return self.table, tuple([f.columns for f in self.factors]), text, columns
+        return self.table, tuple([f.columns for f in self.factors]), text, columns, self.value
 
     @property
     def cells(self) -> int:
@@ -121,6 +129,8 @@ class LinearQuery:
         parts = [self.table.encode(), *map(DIGEST, self.factors)]
         if self.keyed:
             parts.append(self.keyed.digest)
+        if self.value is not None:
+            parts.append(b"sum of " + self.value.encode())
         return sha256(b"\0".join(parts)).hexdigest()
 
     @cached_property
@@ -130,8 +140,8 @@ class LinearQuery:
 
     @property
     def is_indicator(self) -> bool:
-        """All weights are 0 or 1."""
-        return self.unit == 1
+        """All rows count 0 or 1."""
+        return self.unit == 1 and self.value is None
 
     def numerator(self, contingency: Counts) -> int:
         """Exact ``unit * q(D)`` for integer counts of shape ``(keys,) + shape`` (``shape`` without a keyed factor)."""
@@ -139,7 +149,7 @@ class LinearQuery:
 
     def floor(self, contingency: Counts) -> int:
         """``floor(q(D))``, a query of sensitivity 1 in the rows (floor keeps it, rounding to even does not)."""
-        return self.numerator(contingency) // self.unit
+        return self.numerator(contingency) // (self.unit if self.value is None else FIXED_POINT)
 
     def check_sensitivity(self) -> None:
         """``InternalError`` unless every row counts between 0 and 1: what the test is charged for."""

@@ -17,9 +17,10 @@ from dpsql.sql.counting.aggregates import Aggregation, Summand, aggregation, is_
 from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.lower import Answer, Lowering
-from dpsql.sql.expressions.bind import Binder, Lookup, unwrap
+from dpsql.sql.expressions.bind import Binder, Lookup
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, check_usable, quoted
+from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.expressions.remarks import null_remark
 from dpsql.sql.statement import Aggregate, Block, DirectColumn, Remark
 from dpsql.sql.text.limits import LARGEST_BIGINT

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpsql.sql.counting.aggregates import is_aggregate
-from dpsql.sql.expressions.bind import unwrap
 from dpsql.sql.expressions.functions import INTERVAL_HIGH, INTERVAL_LOW
 from dpsql.sql.expressions.names import Scope, unknown_column
+from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.statement import HIGH, LOW
 from dpsql.sql.text.position import refusal
 

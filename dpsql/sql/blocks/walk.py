@@ -16,9 +16,10 @@ from dpsql.sql.blocks.block import Asked, BlockLowering, Services
 from dpsql.sql.blocks.outer import check_outer
 from dpsql.sql.counting.aggregates import is_aggregate
 from dpsql.sql.counting.key_source import KeyLookup
-from dpsql.sql.expressions.bind import Binder, unwrap
+from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, check_usable, quoted, table_scope, unknown
+from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Block, DirectColumn, Remark
 from dpsql.sql.text.parameters import literal

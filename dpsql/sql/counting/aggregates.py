@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpsql.sql.expressions.bind import LOGICAL, Binder, unwrap
+from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound, compose
 from dpsql.sql.expressions.functions import AGGREGATE, LOWERED, aggregate_refusal
+from dpsql.sql.expressions.operators import LOGICAL, unwrap
 from dpsql.sql.expressions.string_predicates import null_test
 from dpsql.sql.text.position import refusal
 

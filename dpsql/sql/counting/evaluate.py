@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.domain import TableDomain, TextDomain, Value, cell_values
+from dpsql.domain import NumberDomain, TableDomain, TextDomain, Value, cell_values
 from dpsql.errors import DataError, UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import Weights
 from dpsql.sql.counting.pieces import GridAxis, Signed
+from dpsql.sql.counting.points import points_of
 from dpsql.sql.expressions import number_predicates
 from dpsql.sql.expressions.bound import Bound, Listed, Outside
+from dpsql.sql.expressions.steps import ANYWHERE, NO_STEPS, Steps
 from dpsql.sql.expressions.string_predicates import truth_table
 from dpsql.sql.expressions.text_classes import Candidates, Indices, text_classes
 from dpsql.sql.public_sql import GridColumn, PublicSql
@@ -57,9 +59,10 @@ class Numbers:
 class Grids:
     """Axes of one table under one set of candidates."""
 
-    def __init__(self, table: TableDomain, candidates: Candidates) -> None:
+    def __init__(self, table: TableDomain, candidates: Candidates, steps: Steps = NO_STEPS) -> None:
         self.table = table
         self._candidates = candidates
+        self._steps = steps
         self._axes: dict[str, GridAxis] = {}
 
     def axis(self, column: str) -> GridAxis:
@@ -70,7 +73,8 @@ class Grids:
                 classes = text_classes(column, self._candidates.get(column, frozenset()))
                 axis = GridAxis(column, classes.size, classes)
             else:
-                axis = GridAxis(column, domain.size)
+                points = points_of(domain, self._steps[column]) if column in self._steps else None
+                axis = GridAxis(column, domain.size if points is None else len(points.values), None, points)
             self._axes[column] = axis
         return axis
 
@@ -95,10 +99,12 @@ class Grids:
 
     def key(self, bound: Bound) -> _Key:
         """What the value of ``bound`` depends on."""
-        if not bound.outside:
+        points = bound.columns & self._steps.keys() if self._steps else ()
+        if not bound.outside and not points:
             return (self.table.name, bound.sql)
-        classes = [self.axis(t).text for t in sorted(bound.outside)]
-        return (self.table.name, bound.sql, *(c.key for c in classes if c is not None))
+        axes = [self.axis(t) for t in sorted((*bound.outside, *points))]
+        parts = [a.points if a.text is None else a.text for a in axes]
+        return (self.table.name, bound.sql, *(p.key for p in parts if p is not None))
 
     def settled(self, bound: Bound, axis: GridAxis) -> Indices | None:
         """The entries of an axis on which ``bound`` has one value; ``None`` for all of them."""
@@ -174,6 +180,7 @@ class Evaluator:
         classes = grids.axis(name).text if expression.text is not None else None
         if expression.text is not None and classes is not None:
             return Codes(*classes.codes(expression.text.start), "VARCHAR")
+        _check_groups(grids.table, expression)
         domain = grids.table.by_name.get(name.lower())
         if domain is not None and not isinstance(domain, TextDomain) and expression.sql == _quoted(name):
             values = cell_values(domain)
@@ -242,6 +249,9 @@ class Evaluator:
         if axis.text is not None:
             strings = axis.text.representatives
             return GridColumn(axis.name, "VARCHAR", strings if entries is None else tuple(strings[i] for i in entries))
+        if axis.points is not None:
+            sql_type = grids.table.finite_domain(axis.name).sql_type
+            return GridColumn(axis.name, sql_type, axis.points.values)
         key = (grids.table.name, axis.name)
         column = self._columns.get(key)
         if column is None:
@@ -274,11 +284,23 @@ def _decided(grids: Grids, predicate: Bound) -> Weights | None:
     if predicate.listed is not None:
         return _listed_truth(grids, predicate.listed)
     compared = predicate.compared
-    return (
-        None
-        if compared is None
-        else number_predicates.truth_table(compared, grids.table.finite_domain(compared.column))
-    )
+    if compared is None:
+        return None
+    points = grids.axis(compared.column).points
+    if points is not None:
+        return number_predicates.truth_at(compared, points.values)
+    return number_predicates.truth_table(compared, grids.table.finite_domain(compared.column))
+
+
+def _check_groups(table: TableDomain, expression: Bound) -> None:
+    """UnsupportedQuery for groups of a binned column's own values: there are more than anybody lists."""
+    for column, breaks in expression.steps.items():
+        number = isinstance(table.finite_domain(column), NumberDomain)
+        if ANYWHERE in breaks and (number or expression.sql == _quoted(column)):
+            step = f"floor({column} / 10) * 10" if number else f"date_trunc('month', {column})"
+            raise UnsupportedQuery(
+                f"{column} has more values than can be groups", hint=f"group by steps of it, as in GROUP BY {step}"
+            )
 
 
 def _listed_truth(grids: Grids, listed: Listed) -> Weights:

@@ -12,15 +12,18 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.domain import TableDomain, Value
+from dpsql.domain import NumberDomain, TableDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import Factor, Form, LinearQuery, Term
 from dpsql.sql.counting.aggregates import Summand
+from dpsql.sql.counting.cells import cell_pieces, over_cells, summed_pieces
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
 from dpsql.sql.counting.key_source import KeyLookup
-from dpsql.sql.counting.pieces import QueryPiece, Signed, pieces
+from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces
+from dpsql.sql.counting.points import is_unknown
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
+from dpsql.sql.expressions.steps import merged
 from dpsql.sql.expressions.string_predicates import text_refusal
 from dpsql.sql.expressions.text_classes import Candidate, Candidates, Start
 from dpsql.sql.text.limits import LARGEST_VALUE, MAX_CELLS, MAX_GROUP_CELLS, MAX_GROUPS
@@ -58,7 +61,10 @@ class Lowering:
         self._evaluator, self._cache = evaluator, cache
         self._condition, self._groups = tuple(condition), tuple(groups)
         candidates = self._listed(parts)
-        self._grids = Grids(table, candidates)
+        bounds = [*self._condition, *self._groups, *(b for p in parts for b in (*p.conjuncts, *_value(p)))]
+        self._steps = merged(b.steps for b in bounds)
+        self._has_text = any(b.outside for b in bounds)
+        self._grids = Grids(table, candidates, self._steps)
         self._codes: dict[int, Codes] = {}
         self._released: dict[int, tuple[str | None, ...]] = {}
         self._awaited: set[str] = set()
@@ -66,7 +72,7 @@ class Lowering:
         self._prefetch()
         awaits = self._release(keys)
         if self._released:
-            self._grids = Grids(table, self._with_released(candidates))
+            self._grids = Grids(table, self._with_released(candidates), self._steps)
             self._codes.clear()
             self._prefetch()
         for split in self._splits:
@@ -115,6 +121,8 @@ class Lowering:
         """Whether the part's value is of an integer type."""
         if part.value is None:
             return True
+        if part.value.straight is not None:
+            return False
         array = self._evaluator.numbers(self._grids, part.value)
         return array.numbers.dtype == np.int64
 
@@ -122,6 +130,12 @@ class Lowering:
         """The least and greatest value of the part's number on declared values; NULLs aside."""
         if part.value is None:
             return None, None
+        line = part.value.straight
+        if line is not None:
+            domain = self._table.finite_domain(line.column)
+            if isinstance(domain, NumberDomain):
+                ends = sorted(line.scale * e + line.shift for e in (domain.edges[0], domain.edges[-1]))
+                return ends[0], ends[1]
         numbers = self._evaluator.numbers(self._grids, part.value)
         return numbers.low, numbers.high
 
@@ -137,13 +151,19 @@ class Lowering:
         table = self._table
         terms = []
         for combination in product(*found):
-            scale = coefficient
+            scale, ends = coefficient, (coefficient, coefficient)
             factors: list[Factor] = []
-            keyed = None
+            keyed = value = None
             for piece in combination:
                 scale *= piece.coefficient
+                if piece.low is not None or ends[0] != ends[1]:
+                    products = [a * b for a in ends for b in piece.ends]
+                    ends = min(products), max(products)
+                else:
+                    ends = scale, scale
                 factors += piece.query.factors
                 keyed = piece.query.keyed or keyed
+                value = piece.query.value or value
             if not abs(scale) <= LARGEST_VALUE:
                 raise UnsupportedQuery(
                     f"a value beyond {LARGEST_VALUE:.0e} cannot be summed", hint="divide it, or sum a smaller number"
@@ -151,14 +171,14 @@ class Lowering:
             if len(factors) > 1:
                 order = table.order
                 factors.sort(key=lambda f: [order[c] for c in f.columns])
-            query = LinearQuery(table.name, tuple(factors), keyed)
+            query = LinearQuery(table.name, tuple(factors), keyed, value)
             cells = query.cells * (len(keyed.strings) if keyed is not None else 1)
             if cells > MAX_CELLS:
                 raise UnsupportedQuery(
                     f"the statement touches {cells:,} cells at once, more than {MAX_CELLS:,}",
                     hint="use fewer columns in one statement",
                 )
-            terms.append(Term(scale, query))
+            terms.append(Term(scale, query, max(ends[1] - scale, scale - ends[0])))
         return terms
 
     def _components(self, part: Summand) -> list[Cluster]:
@@ -293,12 +313,8 @@ class Lowering:
         base: Signed = np.ones(shape, dtype=np.int64)
         for bound, truth in zip(c.conjuncts, self._evaluator.truths(self._grids, c.conjuncts), strict=True):
             base = base * spread(truth, self._grids.ordered(bound.columns), axes)
-        weights = base
-        if c.value is not None:
-            numbers = self._evaluator.numbers(self._grids, c.value).numbers
-            weights = base * spread(numbers, self._grids.ordered(c.value.columns), axes)
         if not c.groups:
-            return {(): pieces(self._table, axes, weights)}
+            return {(): self._pieces(c, axes, base)}
         flat: Signed = np.zeros(shape, dtype=np.int64)
         sizes = []
         for g in c.groups:
@@ -312,11 +328,25 @@ class Lowering:
         if len(present) * prod(shape) > MAX_GROUP_CELLS or len(present) > MAX_GROUPS:
             raise _too_many(len(present))
         return {
-            tuple(int(r) for r in np.unravel_index(code, sizes)): pieces(
-                self._table, axes, np.where(flat == code, weights, 0)
-            )
+            tuple(int(r) for r in np.unravel_index(code, sizes)): self._pieces(c, axes, np.where(flat == code, base, 0))
             for code in present
         }
+
+    def _pieces(self, c: Cluster, axes: tuple[GridAxis, ...], base: Signed) -> tuple[QueryPiece, ...]:
+        """The queries of the cluster's value, or of 1, over the rows where ``base`` is 1."""
+        value = c.value
+        decided = [*c.conjuncts, *(self._groups[g] for g in c.groups)]
+        unknown = {
+            x for b in decided for x, breaks in b.steps.items() if is_unknown(self._grids.axis(x).points, breaks)
+        }
+        if value is not None and value.straight is not None and not self._has_text:
+            return summed_pieces(self._table, axes, base, value.straight, unknown)
+        if value is not None:
+            numbers = self._evaluator.numbers(self._grids, value).numbers
+            base = base * spread(numbers, self._grids.ordered(value.columns), axes)
+        if all(a.points is None for a in axes):
+            return pieces(self._table, axes, base)
+        return cell_pieces(self._table, over_cells(axes, base, unknown))
 
     def _group_codes(self, position: int) -> Codes:
         codes = self._codes.get(position)
@@ -359,3 +389,7 @@ def _too_many(groups: int) -> UnsupportedQuery:
         f"GROUP BY would make {groups:,} groups",
         hint=f"at most {MAX_GROUPS:,}: group by fewer or coarser expressions, or keep some groups with WHERE",
     )
+
+
+def _value(part: Summand) -> tuple[Bound, ...]:
+    return () if part.value is None else (part.value,)

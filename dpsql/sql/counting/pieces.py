@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dpsql.domain import FIXED_POINT, TableDomain
 from dpsql.query import Factor, Key, KeyedFactor, LinearQuery, Weights, linear_query
+from dpsql.sql.counting.points import Points
 from dpsql.sql.expressions.text_classes import TextClasses, TextPart
 
 Signed = npt.NDArray[np.int64] | npt.NDArray[np.float64]
@@ -24,19 +25,32 @@ Signed = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GridAxis:
-    """One column of a grid. ``text`` is set for a text column: the classes of its strings."""
+    """One column of a grid. ``text`` is set for a text column: the classes of its strings; ``points`` for
+    a binned one."""
 
     name: str
     size: int
     text: TextClasses | None = None
+    points: Points | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class QueryPiece:
-    """``coefficient`` times a query that concerns one connected set of columns."""
+    """``coefficient`` times a query that concerns one connected set of columns.
+
+    The truth may be any number from ``low`` to ``high`` for each row that the query counts, where these are given.
+    """
 
     coefficient: float
     query: LinearQuery
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the most that a row may count."""
+        low, high = self.low, self.high
+        return self.coefficient if low is None else low, self.coefficient if high is None else high
 
 
 def pieces(table: TableDomain, axes: Sequence[GridAxis], weights: Signed) -> tuple[QueryPiece, ...]:

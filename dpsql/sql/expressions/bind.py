@@ -9,13 +9,35 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
+from dpsql.dialect.types import INTEGERS
 from dpsql.errors import UnsupportedQuery
 from dpsql.sql.expressions import number_predicates, string_predicates
-from dpsql.sql.expressions.bound import Bound, Outside, compose, conjunction, disjunction, negation
+from dpsql.sql.expressions.bound import (
+    Bound,
+    Outside,
+    about,
+    against,
+    calculated,
+    compose,
+    conjunction,
+    disjunction,
+    negation,
+)
 from dpsql.sql.expressions.functions import SCALAR, function_refusal
 from dpsql.sql.expressions.names import Scope, unknown_column
 from dpsql.sql.expressions.node_refusals import node_refusal, plain
+from dpsql.sql.expressions.operators import (
+    ARITHMETIC,
+    COMPARISON,
+    LOGICAL,
+    ORDERED,
+    PARTS,
+    UNITS,
+    flatten,
+    unwrap,
+)
 from dpsql.sql.expressions.remarks import comparison_remark, null_remark, remark
+from dpsql.sql.expressions.steps import arithmetic, function, merged, rounded
 from dpsql.sql.expressions.types import type_name
 from dpsql.sql.statement import Remark
 from dpsql.sql.text.limits import MAX_LIST_ITEMS, MAX_TEXT_BYTES
@@ -25,70 +47,6 @@ Lookup = Callable[[exp.Expr], list[exp.Expr]]
 """Values of the only column of a query over public tables, as literals."""
 
 _LONG = 200  # characters: longer expressions behind names add up, up to the length of a statement
-
-_ARITHMETIC: dict[type, str] = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.IntDiv: "//",
-    exp.Mod: "%",
-    exp.Pow: "**",
-    exp.DPipe: "||",
-    exp.BitwiseAnd: "&",
-    exp.BitwiseOr: "|",
-    exp.BitwiseLeftShift: "<<",
-    exp.BitwiseRightShift: ">>",
-}
-_COMPARISON: dict[type, str] = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
-    exp.NullSafeNEQ: "IS DISTINCT FROM",
-    exp.Like: "LIKE",
-    exp.ILike: "ILIKE",
-    exp.Glob: "GLOB",
-    exp.SimilarTo: "SIMILAR TO",
-    exp.StartsWith: "^@",
-    exp.RegexpLike: "~",
-    exp.RegexpFullMatch: "~",  # sqlglot's name for it up to 30.25
-}
-LOGICAL = (exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Between, exp.Escape, *_COMPARISON)
-_UNITS = frozenset(
-    {
-        "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "DECADE",
-        "CENTURY", "MILLENNIUM",
-    }
-)  # fmt: skip
-_PARTS = _UNITS | {"DOW", "ISODOW", "DOY", "ISOYEAR", "YEARWEEK", "ERA", "EPOCH", "JULIAN", "DAYOFWEEK", "WEEKDAY"}
-
-
-def flatten(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
-    """Operands of a chain of AND or OR, left to right, through parentheses; without recursion."""
-    out: list[exp.Expr] = []
-    stack = [node]
-    while stack:
-        top = stack.pop()
-        inner = top
-        while type(inner) is exp.Paren:
-            inner = inner.this
-        if type(inner) is kind:
-            stack.append(inner.args["expression"])
-            stack.append(inner.this)
-        else:
-            out.append(top)
-    return out
-
-
-def unwrap(node: exp.Expr) -> exp.Expr:
-    """The node inside its parentheses."""
-    while type(node) is exp.Paren:
-        node = node.this
-    return node
 
 
 class Binder:
@@ -111,16 +69,16 @@ class Binder:
     def bind(self, node: exp.Expr) -> Bound:
         """The bound form of ``node``. Raises UnsupportedQuery or UnknownName at its position."""
         kind = type(node)
-        symbol = _COMPARISON.get(kind)
+        symbol = COMPARISON.get(kind)
         if symbol is not None:
             return self._comparison(node, symbol)
         handler = self._HANDLERS.get(kind)
         if handler is not None:
             return handler(self, node)
-        symbol = _ARITHMETIC.get(kind)
+        symbol = ARITHMETIC.get(kind)
         if symbol is not None:
             left, right = self._operand(node.this), self._operand(node.args["expression"])
-            return compose(f"{left.sql} {symbol} {right.sql}", (left, right))
+            return calculated(kind, compose(f"{left.sql} {symbol} {right.sql}", (left, right)), left, right)
         raise self.refuse(node)
 
     def conjuncts(self, node: exp.Expr) -> list[Bound]:
@@ -189,7 +147,7 @@ class Binder:
         value = node.this
         if node.args.get("is_string"):
             return Bound("'" + value.replace("'", "''") + "'", literal=value)
-        return Bound(value, number=number_predicates.number(value))
+        return Bound(value, number=number_predicates.number(value), constant=about(value))
 
     def _constant(self, node: exp.Expr) -> Bound:
         if isinstance(node, exp.Null):
@@ -205,8 +163,9 @@ class Binder:
     def _unary(self, node: exp.Expr) -> Bound:
         inner = self._operand(node.this)
         if isinstance(node, exp.Neg) and inner.number is not None:
-            return Bound(f"- {inner.sql}", number=-inner.number)
-        return compose(f"{'-' if isinstance(node, exp.Neg) else '~'} {inner.sql}", (inner,))
+            return Bound(f"- {inner.sql}", number=-inner.number, constant=-inner.number)
+        made = compose(f"{'-' if isinstance(node, exp.Neg) else '~'} {inner.sql}", (inner,))
+        return made._replace(straight=arithmetic(exp.Mul, inner.line, -1.0)) if isinstance(node, exp.Neg) else made
 
     def _and(self, node: exp.Expr) -> Bound:
         parts = [self.bind(n) for n in flatten(node, exp.And)]
@@ -240,7 +199,10 @@ class Binder:
         compared = number_predicates.comparison(
             type(node), left.numeric, right.numeric, right.number if left.numeric else left.number
         )
-        return Bound(sql, columns, compared=compared)
+        found = Bound(sql, columns, compared=compared, steps=merged((left.steps, right.steps)))
+        if type(node) in ORDERED:
+            return against(found, left, (right,)) if left.straight is not None else against(found, right, (left,))
+        return found
 
     def _is(self, node: exp.Expr) -> Bound:
         left = self._operand(node.this)
@@ -255,7 +217,11 @@ class Binder:
         decided = (
             string_predicates.null_test(sql, left, negated=word == "IS NOT") if isinstance(right, exp.Null) else None
         )
-        return compose(sql, (left,)) if decided is None else decided
+        if decided is None:
+            decided = compose(sql, (left,))
+            if left.straight is not None and isinstance(right, exp.Null):
+                decided = decided._replace(steps={left.straight.column: frozenset()})
+        return decided
 
     def _between(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "low", "high")
@@ -263,7 +229,7 @@ class Binder:
         sql = f"{parts[0].sql} BETWEEN {parts[1].sql} AND {parts[2].sql}"
         self._note(remark(self.scope.table, "BETWEEN", parts[0], parts[1:]))
         compared = number_predicates.listed("BETWEEN", parts[0].numeric, [p.number for p in parts[1:]])
-        return compose(sql, parts) if compared is None else Bound(sql, parts[0].columns, compared=compared)
+        return against(compose(sql, parts)._replace(compared=compared), parts[0], parts[1:])
 
     def _in(self, node: exp.Expr) -> Bound:
         left = self._operand(node.this)
@@ -282,8 +248,8 @@ class Binder:
         decided = string_predicates.membership(self.text, node, sql, left, listed)
         if decided is None and left.numeric is not None:
             compared = number_predicates.listed("IN", left.numeric, [b.number for b in listed])
-            decided = None if compared is None else Bound(sql, left.columns, compared=compared)
-        return compose(sql, (left, *listed)) if decided is None else decided
+            decided = compose(sql, (left, *listed))._replace(compared=compared)
+        return against(compose(sql, (left, *listed)) if decided is None else decided, left, listed)
 
     def _case(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "ifs", "default")
@@ -309,12 +275,19 @@ class Binder:
         if to is None:
             raise refusal(self.text, node, "a cast to this type is not answered", "cast to a number, string or date")
         inner = self.bind(node.this)
-        return compose(f"{'TRY_CAST' if isinstance(node, exp.TryCast) else 'CAST'}({inner.sql} AS {to})", (inner,))
+        cast = compose(f"{'TRY_CAST' if isinstance(node, exp.TryCast) else 'CAST'}({inner.sql} AS {to})", (inner,))
+        if inner.constant is not None:
+            return cast._replace(constant=inner.constant)
+        if inner.straight is None or to not in (*INTEGERS, "DOUBLE"):
+            return cast
+        if to == "DOUBLE":
+            return cast._replace(straight=inner.straight)
+        return cast._replace(steps={inner.straight.column: rounded(inner.straight, half=True)})
 
     def _extract(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "expression")
         part = node.this.name.upper()
-        if part not in _PARTS:
+        if part not in PARTS:
             raise refusal(self.text, node, f"EXTRACT of {part[:40]} is not answered", "extract year, month or day")
         inner = self.bind(node.args["expression"])
         return compose(f"EXTRACT({part} FROM {inner.sql})", (inner,))
@@ -323,7 +296,7 @@ class Binder:
         self._only(node, "this", "unit", "fraction_in_string")
         unit = node.args.get("unit")
         name = "" if unit is None else unit.name.upper()
-        if name and name.rstrip("S") not in _UNITS and name not in _UNITS:
+        if name and name.rstrip("S") not in UNITS and name not in UNITS:
             raise refusal(self.text, node, "this interval unit is not answered", "use days, months or years")
         inner = self.bind(node.this)
         return compose(f"INTERVAL {inner.sql} {name}".rstrip(), (inner,))
@@ -354,7 +327,10 @@ class Binder:
                 decided = string_predicates.starts_with(sql, parts[0], parts[1])
             if decided is not None:
                 return decided
-        return compose(sql, parts)
+        made = compose(sql, parts)
+        if len(made.steps) == 1 and len(parts) == 1 and parts[0].straight is not None:
+            made = made._replace(steps={parts[0].straight.column: function(name, [parts[0].straight])})
+        return made
 
     def _subquery(self, node: exp.Expr) -> Bound:
         values = self._lookup(node)

@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
+from sqlglot import exp
+
 from dpsql.domain import Prefix
 from dpsql.sql.expressions.number_predicates import Compared, Number
+from dpsql.sql.expressions.steps import NO_STEPS, Steps, Straight, arithmetic, compared, merged, rounded
 from dpsql.sql.expressions.text_classes import Candidate, Candidates
 
 
@@ -68,7 +71,9 @@ class Bound(NamedTuple):
     prefix, and ``strings`` names the text or category column; ``literal`` is its string, if it is a string literal.
     ``listed`` is set for a predicate that needs no evaluation, and so is ``compared``. ``numeric`` names the column of
     numbers that the expression is; ``number`` is the value of a number that is written out. ``undeclared`` is the
-    length of a prefix that it needs and the policy does not declare.
+    length of a prefix that it needs and the policy does not declare. ``steps`` has an entry for each binned column that
+    is mentioned; ``straight`` is set for a number column times a constant plus another; ``constant`` is about the value
+    of a constant number.
     """
 
     sql: str
@@ -84,6 +89,14 @@ class Bound(NamedTuple):
     number: Number | None = None
     within: Mapping[str, Outside] = NO_OUTSIDE
     undeclared: int | None = None
+    steps: Steps = NO_STEPS
+    straight: Straight | None = None
+    constant: float | None = None
+
+    @property
+    def line(self) -> Straight | float | None:
+        """The expression as a straight line of one number column or as a constant, if it is one."""
+        return self.constant if self.straight is None else self.straight
 
     def inside(self, text: str) -> Outside:
         """Value for strings of ``text`` that are no candidate but begin with a listed prefix."""
@@ -103,8 +116,12 @@ def compose(sql: str, parts: Sequence[Bound]) -> Bound:
     """An expression of ``parts`` about whose meaning nothing is known: outside, it is fixed or unknown."""
     columns = union(parts)
     if not any(p.outside for p in parts):
-        return Bound(sql, columns)
+        return Bound(sql, columns, steps=_steps(parts))
     return _settled(sql, columns, parts, _composed)
+
+
+def _steps(parts: Sequence[Bound]) -> Steps:
+    return merged(p.steps for p in parts) if any(p.steps for p in parts) else NO_STEPS
 
 
 def conjunction(sql: str, parts: Sequence[Bound]) -> Bound:
@@ -124,10 +141,19 @@ def negation(sql: str, part: Bound) -> Bound:
         inside, null, other = (_SWAPPED.get(o, o) for o in listed[2:5])
         listed = listed._replace(inside=inside, null=null, outside=other)
     if not part.outside:
-        return Bound(sql, part.columns, listed=listed)
+        return Bound(sql, part.columns, listed=listed, steps=part.steps)
     outside = {t: _SWAPPED.get(o, o) for t, o in part.outside.items()}
     within = {t: _SWAPPED.get(o, o) for t, o in part.within.items()}
-    return Bound(sql, part.columns, outside, part.candidates, listed=listed, within=within, undeclared=part.undeclared)
+    return Bound(
+        sql,
+        part.columns,
+        outside,
+        part.candidates,
+        listed=listed,
+        within=within,
+        undeclared=part.undeclared,
+        steps=part.steps,
+    )
 
 
 def merge_candidates(parts: Iterable[Bound]) -> Candidates:
@@ -147,7 +173,8 @@ def _settled(
     outside = {t: combined({p.outside.get(t, Outside.FIXED) for p in parts}) for t in texts}
     within = {t: combined({p.inside(t) for p in parts}) for t in texts if any(t in p.within for p in parts)}
     undeclared = next((p.undeclared for p in parts if p.undeclared is not None), None)
-    return Bound(sql, columns, outside, merge_candidates(parts), within=within, undeclared=undeclared)
+    candidates, steps = merge_candidates(parts), _steps(parts)
+    return Bound(sql, columns, outside, candidates, within=within, undeclared=undeclared, steps=steps)
 
 
 def _composed(seen: set[Outside]) -> Outside:
@@ -157,7 +184,7 @@ def _composed(seen: set[Outside]) -> Outside:
 def _connective(sql: str, parts: Sequence[Bound], absorbing: Outside, neutral: Outside) -> Bound:
     columns = union(parts)
     if not any(p.outside for p in parts):
-        return Bound(sql, columns)
+        return Bound(sql, columns, steps=_steps(parts))
 
     def combined(seen: set[Outside]) -> Outside:
         if absorbing in seen:
@@ -169,3 +196,28 @@ def _connective(sql: str, parts: Sequence[Bound], absorbing: Outside, neutral: O
         return Outside.NULL if seen <= {neutral, Outside.NULL} else Outside.FIXED
 
     return _settled(sql, columns, parts, combined)
+
+
+def about(text: str) -> float | None:
+    """About the number that a literal's text stands for; DuckDB may read another one next to it."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def calculated(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
+    """``made``, which is ``left op right``, with what is known of it when it is a straight line of a number column."""
+    line = arithmetic(kind, left.line, right.line)
+    if line is not None:
+        return made._replace(straight=line)
+    quotient = arithmetic(exp.Div, left.line, right.line) if kind is exp.IntDiv else None
+    return made if quotient is None else made._replace(steps={quotient.column: rounded(quotient, half=False)})
+
+
+def against(made: Bound, line: Bound, constants: Sequence[Bound]) -> Bound:
+    """``made``, a comparison of ``line`` with ``constants``, with the places where it may change."""
+    if line.straight is None:
+        return made
+    breaks = compared(line.straight, [c.constant for c in constants])
+    return made._replace(steps={**made.steps, line.straight.column: breaks})

@@ -9,7 +9,7 @@ from math import prod
 
 from sqlglot import exp
 
-from dpsql.sql.expressions.bind import unwrap
+from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.text.position import refusal
 
 MAX_PADDING = 10_000

@@ -10,9 +10,10 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from dpsql.domain import CategoryDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
+from dpsql.domain import CategoryDomain, DateDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.errors import UnknownName
 from dpsql.sql.expressions.bound import Bound, Outside, Text
+from dpsql.sql.expressions.steps import NO_STEPS, UNKNOWN, Straight
 from dpsql.sql.text.position import place, refusal
 
 
@@ -68,7 +69,10 @@ def table_scope(table: TableDomain, qualifier: str) -> Scope:
             bound = Bound(sql, frozenset((c.name,)), strings=c.name)
         else:
             numeric = c.name if isinstance(c, IntegerDomain | NumberDomain) else None
-            bound = Bound(sql, frozenset((c.name,)), numeric=numeric)
+            binned = isinstance(c, NumberDomain | DateDomain) and c.is_binned
+            steps = {c.name: UNKNOWN} if binned else NO_STEPS
+            straight = Straight(c.name) if binned and isinstance(c, NumberDomain) else None
+            bound = Bound(sql, frozenset((c.name,)), numeric=numeric, steps=steps, straight=straight)
         names[c.name.lower()] = (c.name, bound)
     return Scope(table, qualifier, names)
 

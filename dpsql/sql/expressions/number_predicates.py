@@ -75,6 +75,14 @@ def one_cell(domain: FiniteDomain, code: int) -> Weights:
     return weights
 
 
+def truth_at(compared: Compared, numbers: Sequence[Any]) -> Weights:
+    """1 where the predicate is TRUE among doubles and NULL (``None``), one entry each."""
+    known = np.array([n for n in numbers if n is not None], dtype=np.float64)
+    out = np.zeros(len(numbers), dtype=np.int64)
+    out[[n is not None for n in numbers]] = _true(compared, known)
+    return out
+
+
 def truth_table(compared: Compared, domain: FiniteDomain) -> Weights | None:
     """1 where the predicate is TRUE, one entry per cell; ``None`` where DuckDB must be asked.
 
@@ -90,18 +98,20 @@ def truth_table(compared: Compared, domain: FiniteDomain) -> Weights | None:
         values = np.arange(domain.low, domain.high + 1, dtype=np.int64)
     else:
         values = np.asarray(domain.values, dtype=np.float64)
+    out = np.zeros(domain.size, dtype=np.int64)
+    out[: len(values)] = _true(compared, values)
+    return out
+
+
+def _true(compared: Compared, values: _Values) -> npt.NDArray[np.bool_]:
     numbers = compared.numbers
     if compared.symbol == "BETWEEN":
-        true = (values >= numbers[0]) & (values <= numbers[1])
-    elif compared.symbol == "IN":
-        true = values == numbers[0]
-        if len(numbers) <= _FEW:
-            for n in numbers[1:]:
-                true |= values == n
-        else:
-            true = np.isin(values, np.array(numbers, dtype=values.dtype))
-    else:
-        true = _COMPARE[compared.symbol](values, numbers[0])
-    out = np.zeros(domain.size, dtype=np.int64)
-    out[: len(values)] = true
-    return out
+        return np.asarray((values >= numbers[0]) & (values <= numbers[1]))
+    if compared.symbol == "IN":
+        true = np.asarray(values == numbers[0])
+        if len(numbers) > _FEW:
+            return np.isin(values, np.array(numbers, dtype=values.dtype))
+        for n in numbers[1:]:
+            true |= values == n
+        return true
+    return _COMPARE[compared.symbol](values, numbers[0])

@@ -117,7 +117,7 @@ def _decided(table: TableDomain, bounds: tuple[Bound, ...]) -> Condition:
     (bound,) = bounds
     (column,) = bound.columns
     domain = table.by_name[column.lower()]
-    if isinstance(domain, TextDomain):
+    if isinstance(domain, TextDomain) or bound.steps:  # a condition may hold for a part of a binned column's cell
         return Condition(bounds)
     weights: Weights | None = None
     if bound.listed is not None:

@@ -1,0 +1,137 @@
+"""From what was found at the points of binned columns to their cells: a weight for each, or two ends and a guess.
+
+Where a condition holds for a part of a cell, the count is known between none and all of the cell's rows. The guess
+takes rows to be spread evenly; what is said of its error does not.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsql.domain import NumberDomain, TableDomain
+from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces
+from dpsql.sql.expressions.steps import Straight
+
+MOST_CLASSES = 6
+"""Cells that are cut in so many different ways are asked for one by one; those of more become one weighted query."""
+_Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class OverCells:
+    """Weights of each cell of ``axes``: the ``guess`` and the ends between which the truth is, for every row."""
+
+    axes: tuple[GridAxis, ...]
+    guess: Signed
+    low: _Array
+    high: _Array
+
+    @property
+    def settled(self) -> npt.NDArray[np.bool_]:
+        """Where all rows of a cell have one weight."""
+        return np.asarray(self.low == self.high)
+
+
+def over_cells(
+    axes: Sequence[GridAxis],
+    weights: Signed,
+    unknown: Collection[str] = (),
+    low: Signed | None = None,
+    high: Signed | None = None,
+) -> OverCells:
+    """Weights over points as weights over cells. ``low``, ``high``: their ends on the stretch of each point.
+
+    Along ``unknown`` columns the weights may be anything between 0 and what was found.
+    """
+    shape = tuple(a.size for a in axes)
+    least: _Array = np.broadcast_to(weights if low is None else low, shape)
+    most: _Array = np.broadcast_to(weights if high is None else high, shape)
+    out: _Array = np.broadcast_to(weights, shape)
+    for i, axis in enumerate(axes):
+        points = axis.points
+        if points is None:
+            continue
+        along = [-1 if j == i else 1 for j in range(len(axes))]
+        if axis.name in unknown:
+            known = np.array([v is None for v in points.values]).reshape(along)
+            least, most = np.where(known, least, np.minimum(least, 0)), np.where(known, most, np.maximum(most, 0))
+            if weights.dtype == np.int64 and low is None:  # a predicate: it may be true anywhere
+                most = np.where(known, most, np.maximum(most, 1))
+        shares = points.shares.reshape(along)
+        out = np.add.reduceat(out * shares, points.starts, axis=i)
+        least = np.minimum.reduceat(least, points.starts, axis=i)
+        most = np.maximum.reduceat(most, points.starts, axis=i)
+    settled = least == most
+    guess = np.where(settled, least, np.clip(out, least, most))
+    if settled.all() and weights.dtype == np.int64:
+        guess = least.astype(np.int64)
+    cells = [a if a.points is None else GridAxis(a.name, len(a.points.starts)) for a in axes]
+    return OverCells(tuple(cells), guess, least, most)
+
+
+def cell_pieces(table: TableDomain, found: OverCells) -> tuple[QueryPiece, ...]:
+    """Queries whose sum is the guess, each with the ends of what its rows may count."""
+    settled = found.settled
+    if settled.all():
+        return pieces(table, found.axes, found.guess)
+    out = list(pieces(table, found.axes, _plain(np.where(settled, found.guess, 0))))
+    guess, low, high = (np.where(settled, 0, a).astype(np.float64) for a in (found.guess, found.low, found.high))
+    told = np.stack([guess, low, high], axis=-1)
+    classes = np.unique(told[~settled], axis=0)
+    if len(classes) <= MOST_CLASSES:
+        for one in classes:
+            here = ~settled & (told == one).all(axis=-1)
+            for p in pieces(table, found.axes, here.astype(np.int64)):
+                ends = sorted((p.coefficient * one[1], p.coefficient * one[2]))
+                out.append(QueryPiece(p.coefficient * one[0], p.query, *ends))
+        return tuple(out)
+    out += pieces(table, found.axes, guess)
+    for p in pieces(table, found.axes, np.maximum(high - guess, guess - low)):
+        out.append(QueryPiece(0.0, p.query, -abs(p.coefficient), abs(p.coefficient)))
+    return tuple(out)
+
+
+def summed_pieces(
+    table: TableDomain, axes: Sequence[GridAxis], base: Signed, line: Straight, unknown: Collection[str]
+) -> tuple[QueryPiece, ...]:
+    """Queries whose sum is that of ``line`` over the rows where ``base`` (over points) is 1.
+
+    Cells that are in as a whole are summed by value: min times their rows, and the range times their rows' shares of
+    it. In cells that are cut the value is guessed.
+    """
+    at = next(i for i, a in enumerate(axes) if a.name == line.column)
+    domain, points = table.finite_domain(line.column), axes[at].points
+    if not isinstance(domain, NumberDomain) or points is None:
+        return ()
+    along = [-1 if i == at else 1 for i in range(len(axes))]
+    known = np.array([v is not None for v in points.values]).reshape(along)
+    whole = over_cells(axes, base * known, unknown)
+    inside = (whole.settled & (whole.low == 1)).astype(np.int64)
+    first, last = domain.edges[0], domain.edges[-1]
+    out = _scaled(pieces(table, whole.axes, inside), line.scale * first + line.shift)
+    if domain.nullable:  # NULL adds nothing whether it is in or out: then a column that cuts nothing is dropped
+        same = np.delete(inside, -1, axis=at).min(axis=at, keepdims=True)
+        inside = np.concatenate([np.delete(inside, -1, axis=at), same], axis=at)
+    shares = _scaled(pieces(table, whole.axes, inside), line.scale * (last - first))
+    out += [replace(p, query=replace(p.query, value=domain.name)) for p in shares]
+    if not whole.settled.all():
+        ends = [line.scale * a.reshape(along) + line.shift for a in (points.low, points.high)]
+        part = base * known
+        low, high = part * np.minimum(*ends), part * np.maximum(*ends)
+        cut = over_cells(axes, (low + high) / 2, unknown, low, high)
+        rest = OverCells(cut.axes, *(np.where(whole.settled, 0.0, a) for a in (cut.guess, cut.low, cut.high)))
+        out += cell_pieces(table, rest)
+    return tuple(out)
+
+
+def _scaled(found: Sequence[QueryPiece], by: float) -> list[QueryPiece]:
+    return [replace(p, coefficient=p.coefficient * by) for p in found if by != 0.0]
+
+
+def _plain(weights: _Array) -> Signed:
+    """Whole numbers as integers, which stay exact."""
+    whole = np.rint(weights)
+    return whole.astype(np.int64) if (whole == weights).all() and (np.abs(whole) < 2**53).all() else weights

@@ -1,0 +1,129 @@
+"""The values at which expressions over a binned column are looked at, and what they tell of its cells. Public.
+
+Between two places where an expression may change it is looked at once, and at each such place once more: with the share
+of the cell that a stretch covers this settles what holds for all of a cell, for none of it, or for a part.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import cached_property
+from hashlib import sha256
+from itertools import pairwise
+from math import inf, nextafter
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsql.domain import DateDomain, FiniteDomain, NumberDomain, Value
+from dpsql.errors import UnsupportedQuery
+from dpsql.sql.expressions.steps import Anywhere, Breaks, Lattice
+
+WITHIN = 8
+"""Stretches of a bin along which an expression may change anywhere: there its value is a guess from so many places."""
+MOST_DAYS = 40_000
+_Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Values of one column, by cell: ``values[i]`` is in ``cells[i]``, of which it covers the share ``shares[i]``.
+
+    A value of share 0 is a single point. Between ``low[i]`` and ``high[i]`` lie all values that it stands for. NULL is
+    its own cell, the last one. ``guessed``: whether some expression may change at other places too.
+    """
+
+    values: tuple[Value, ...]
+    cells: npt.NDArray[np.int64]
+    shares: _Floats
+    low: _Floats
+    high: _Floats
+    guessed: bool = False
+
+    @cached_property
+    def key(self) -> bytes:
+        """Equal for equal points."""
+        return sha256(repr((self.values, self.guessed)).encode()).digest()
+
+    @cached_property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """The first point of each cell."""
+        return np.searchsorted(self.cells, np.arange(int(self.cells[-1]) + 1))
+
+
+def points_of(domain: FiniteDomain, breaks: Breaks) -> Points | None:
+    """The points of a binned column for expressions that change at ``breaks``; ``None`` for any other column."""
+    match domain:
+        case NumberDomain() if domain.is_binned:
+            return _numbers(domain, breaks)
+        case DateDomain() if domain.is_binned:
+            return _days(domain)
+        case _:
+            return None
+
+
+def is_unknown(points: Points | None, breaks: Breaks) -> bool:
+    """Whether an expression that changes at ``breaks`` may change between the points, too."""
+    if points is None or not points.guessed:
+        return False
+    return any(not isinstance(b, float) for b in breaks)
+
+
+def _numbers(domain: NumberDomain, breaks: Breaks) -> Points:
+    found: list[tuple[float, int, float, float, float]] = []
+    last = len(domain.edges) - 2
+    inner: dict[int, list[float]] = {}
+    places, anywhere = _places(domain, breaks)
+    for x in places:
+        inner.setdefault(min(bisect_right(domain.edges, x) - 1, last), []).append(x)
+    for cell, (low, high) in enumerate(pairwise(domain.edges)):
+        end = high if cell == last else nextafter(high, -inf)
+        cuts = set(inner.get(cell, ()))
+        if anywhere:
+            cuts |= {low, end, *[low + (high - low) * i / WITHIN for i in range(1, WITHIN)]}
+        number = len(found)
+        for a, b in pairwise(sorted({low, *cuts, high})):
+            middle = a + (b - a) / 2
+            if a < middle < b:
+                found.append((middle, cell, (b - a) / (high - low), a, min(b, end)))
+        found += [(x, cell, 0.0, x, x) for x in cuts]
+        if len(found) == number:
+            found.append((low, cell, 1.0, low, end))  # a bin of two neighbouring doubles
+    found.sort(key=lambda f: (f[1], f[0]))
+    return replace(_points(domain, found), guessed=anywhere)
+
+
+def _places(domain: NumberDomain, breaks: Breaks) -> tuple[list[float], bool]:
+    """Breaks inside the column's range, each with the doubles beside it; and whether others may be anywhere."""
+    low, high = domain.edges[0], domain.edges[-1]
+    anywhere, found = False, set[float]()
+    for b in breaks:
+        here = None if isinstance(b, Anywhere) else b.inside(low, high) if isinstance(b, Lattice) else [b]
+        anywhere = anywhere or here is None
+        for x in here or ():  # where an expression was solved for x, rounding may move its step to a neighbour
+            found |= {y for y in (nextafter(x, -inf), x, nextafter(x, inf)) if low <= y <= high}
+    return sorted(found), anywhere
+
+
+def _days(domain: DateDomain) -> Points:
+    starts = [d for d in domain.values if isinstance(d, date)]
+    ends = [*starts[1:], domain.end]
+    number = (ends[-1] - starts[0]).days
+    if number > MOST_DAYS:
+        raise UnsupportedQuery(
+            f"{domain.name} has {number:,} days, too many to look at one by one",
+            hint=f"group or compare it in its own unit, the {domain.unit}, or declare fewer years",
+        )
+    found = [
+        (start + timedelta(days=i), cell, 1.0 / (end - start).days, 0.0, 0.0)
+        for cell, (start, end) in enumerate(zip(starts, ends, strict=True))
+        for i in range((end - start).days)
+    ]
+    return _points(domain, found)
+
+
+def _points(domain: NumberDomain | DateDomain, found: Sequence[tuple[Value, int, float, float, float]]) -> Points:
+    rows = [*found, (None, len(domain.values), 1.0, 0.0, 0.0)] if domain.nullable else list(found)
+    values, cells, shares, low, high = zip(*rows, strict=True)
+    return Points(tuple(values), np.array(cells), np.array(shares), np.array(low), np.array(high))
