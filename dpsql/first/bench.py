@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpsql.accounting import Plan
+from dpsql.domain import FIXED_POINT
 from dpsql.engine.protocol import Engine
 from dpsql.hypothesis import Axis, Measurement, coarsen
 from dpsql.ledger.protocol import Ledger
@@ -46,6 +47,18 @@ class Bench:
         counts = engine.keyed_counts(table, text, keys, scope) if text else engine.contingency(table, scope)
         return counts.map(lambda cells: np.asarray(coarsen(cells, axes, bool(text)), dtype=np.int64))
 
+    def summed(self, table: str, axes: tuple[Axis, ...], number: str, *, positions: bool = False) -> Private[Counts]:
+        """Where each row's ``number`` stands between min and max, summed over the parts of ``axes``; int64, in rows.
+
+        With ``positions`` where it stands between the edges of its bin. Rounded to the nearest whole row: one row moves
+        a part by 0 or 1, as it does a count. Raises EngineError.
+        """
+        scope = tuple(c for a in axes for c in a.columns)
+        engine = self.engine
+        sums = engine.positions(table, number) if positions else engine.sums(table, number, scope)
+        half = FIXED_POINT // 2
+        return sums.map(lambda cells: np.asarray((coarsen(cells, axes) + half) // FIXED_POINT, dtype=np.int64))
+
     def measured(
         self,
         counts: Private[Counts],
@@ -54,9 +67,10 @@ class Bench:
         axes: tuple[Axis, ...] = (),
         text: tuple[str, ...] = (),
         keys: tuple[Key, ...] = (),
+        value: str | None = None,
     ) -> Measurement:
         """``counted`` parts with discrete Gaussian noise of sd ``sigma`` (counts) on each: draws. Public once released.
 
         Only under a reservation that pays for it, inside ``Ledger.drawing`` or after a durable hard outcome.
         """
-        return Measurement(table, axes, measure(counts, sigma, self.entropy), float(sigma), text, keys)
+        return Measurement(table, axes, measure(counts, sigma, self.entropy), float(sigma), text, keys, value)

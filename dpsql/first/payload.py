@@ -23,6 +23,8 @@ ONE_COUNT = "one count"
 """The answer to the question of a hard round, as one number: it is kept with the answers."""
 KEYS = "keys"
 """Counts of the selected keys of a text column."""
+POSITIONS = "positions"
+"""Sums of the positions of a number column's rows inside their bins."""
 DISTINCT = "distinct"
 """The number of strings in a text column."""
 SEVERAL = "several"
@@ -53,6 +55,7 @@ def encode_measurement(kind: str, measurement: Measurement) -> dict[str, Any]:
         "sigma": measurement.sigma.hex(),
         "text": list(measurement.text_columns),
         "keys": [list(k) for k in measurement.keys],
+        **({} if measurement.value is None else {"value": measurement.value}),
     }
 
 
@@ -67,6 +70,7 @@ def decode_measurement(payload: Payload) -> Measurement:
             float.fromhex(payload["sigma"]),
             tuple(payload["text"]),
             tuple(tuple(k) for k in payload["keys"]),
+            str(payload["value"]) if "value" in payload else None,
         )
     except (KeyError, TypeError, ValueError, OverflowError):
         pass

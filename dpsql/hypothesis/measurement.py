@@ -85,7 +85,8 @@ class Axis:
 class Measurement:
     """Noisy counts: ``values`` int64 of shape ``([keys,] *axis sizes)``, in rows, each with noise of sd ``sigma``.
 
-    Without text columns ``keys`` is empty and ``values`` has no key axis.
+    Without text columns ``keys`` is empty and ``values`` has no key axis. With ``value``, a number column, each row
+    counts by where it stands between that column's min and max.
     """
 
     table: str
@@ -94,6 +95,7 @@ class Measurement:
     sigma: float
     text_columns: tuple[str, ...] = ()
     keys: tuple[Key, ...] = ()
+    value: str | None = None
 
     @cached_property
     def scope(self) -> tuple[str, ...]:
@@ -146,7 +148,9 @@ class Measurement:
         The result broadcasts against ``values``: axes that the query does not touch have length 1.
         """
         keyed = query.keyed
-        if query.table != self.table or self.text_columns != (keyed.text_columns if keyed else ()):
+        if (query.table, query.value) != (self.table, self.value):
+            return None
+        if self.text_columns != (keyed.text_columns if keyed else ()):
             return None
         if self.has_differences:
             return None

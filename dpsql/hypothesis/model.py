@@ -5,8 +5,10 @@ It is the one place that both share, and where a question learns whether a measu
 
 from math import inf
 
-from dpsql.domain import TableDomain
+from dpsql.domain import NumberDomain, TableDomain
+from dpsql.errors import InternalError
 from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.positions import Positions
 from dpsql.hypothesis.protocol import MakeHypothesis
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
 from dpsql.memo import Memo
@@ -31,6 +33,8 @@ class TableModel:
         self.version = 0
         self._alpha = alpha
         self._answers: Memo[float] = Memo()
+        self._positions: dict[str, tuple[int, Positions]] = {}
+        self._measured_positions: dict[str, Measurement] = {}
         self._sparse: dict[tuple[str, ...], SparseHypothesis] = {}
         self._of_finite: list[tuple[frozenset[str], Measurement]] = [(frozenset(), row_count)]
         self._by_key: dict[tuple[tuple[str, ...], Key], list[tuple[frozenset[str], Measurement]]] = {}
@@ -42,7 +46,9 @@ class TableModel:
         """
         self.version += 1
         entry = (frozenset(measurement.scope), measurement)
-        if measurement.text_columns:
+        if measurement.value is not None:
+            self._of_finite.append(entry)
+        elif measurement.text_columns:
             for key in measurement.keys:
                 self._by_key.setdefault((measurement.text_columns, key), []).append(entry)
             self.sparse(measurement.text_columns).absorb(measurement, selected=selected)
@@ -51,6 +57,26 @@ class TableModel:
             if fitted:
                 self.hypothesis.absorb(measurement)
                 self._answers.clear()
+
+    def know_positions(self, measurement: Measurement) -> None:
+        """Take in where the rows of a number column stand inside its bins."""
+        self.version += 1
+        self._measured_positions[measurement.scope[0]] = measurement
+
+    def positions(self, column: str) -> Positions:
+        """Where the rows of a number column stand inside its bins, as far as that is known."""
+        known = self._positions.get(column)
+        if known is None or known[0] != self.version:
+            domain = self.table.finite_domain(column)
+            if not isinstance(domain, NumberDomain):
+                raise InternalError("only number columns have positions")
+            rows, measured = self.hypothesis.contingency((column,)), self._measured_positions.get(column)
+            known = self._positions[column] = self.version, Positions.of(domain, rows, measured)
+        return known[1]
+
+    def by_cells(self, query: LinearQuery) -> LinearQuery:
+        """The query as a count of cells: a sum of values with the mean value of each bin."""
+        return query if query.value is None else self.positions(query.value).by_cells(self.table, query)
 
     def know_distinct(self, distinct: Measurement, most_hidden: float) -> None:
         """Take in the released number of strings of a text column whose frequent keys were selected."""
@@ -67,6 +93,7 @@ class TableModel:
 
     def estimate(self, query: LinearQuery) -> float:
         """The hypothesis' answer in counts: any linear query, free of charge."""
+        query = self.by_cells(query)
         if query.keyed is None:
             key = tuple(map(DIGEST, query.factors))
             known = self._answers.get(key)

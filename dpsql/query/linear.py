@@ -103,6 +103,11 @@ class LinearQuery:
         return keyed + tuple(chain.from_iterable(map(COLUMNS, self.factors)))
 
     @cached_property
+    def touched(self) -> tuple[str, ...]:
+        """The finite columns that the answer depends on: the scope, and the column whose values are summed."""
+        return self.scope if self.value is None or self.value in self.scope else (*self.scope, self.value)
+
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         keyed = self.keyed.weights.shape[1:] if self.keyed else ()
         return keyed + tuple([n for f in self.factors for n in f.weights.shape])

@@ -204,7 +204,7 @@ class Asker:
         """One outline's queries: what is measured first for them, then their routes; kept, and absorbed."""
         query = group[0]
         state = self.states[query.table]
-        charged = self.first_touches(query.table, query.scope, query.keyed.text_columns if query.keyed else ())
+        charged = self.first_touches(query.table, query.touched, query.keyed.text_columns if query.keyed else ())
         model = _known(state)
         given: list[tuple[LinearQuery, Answer]] = []
         for way in route(state, group, spent=self._exhausted):

@@ -35,7 +35,7 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
     scopes = [list(same) for _, same in groupby(routes, key=lambda r: r.queries[0].outline)]
     plans = [_scope_plan(asker.states[same[0].queries[0].table], same, share) for same in scopes]
     tables = dict.fromkeys([*(q.table for q in queries), *(table for table, _ in statement.awaited)])
-    asked = {name: {q.scope for q in queries if q.table == name} for name in tables}
+    asked = {name: {q.touched for q in queries if q.table == name} for name in tables}
     texts = {name: _lone_text(q for q in queries if q.table == name) for name in tables}
     for table, column in statement.awaited:
         texts[table].append(column)
@@ -78,7 +78,7 @@ def _scope_plan(state: TableState, routes: Sequence[Route], share: float) -> Que
     error = None if None in errors else max(e for e in errors if e is not None)
     return QueryPlan(
         query.table,
-        (keyed.text_columns if keyed else ()) + query.scope,
+        (keyed.text_columns if keyed else ()) + query.touched,
         query.cells,
         None if keyed is None else len({k for q in queries if q.keyed for k in q.keyed.strings}),
         len(queries),

@@ -54,6 +54,9 @@ class HardRound:
         self, state: TableState, model: TableModel, query: LinearQuery, same: Sequence[LinearQuery]
     ) -> tuple[dict[str, Any], Found]:
         """A release's payload, and what in it determines ``query`` and ``same`` (of equal shape)."""
+        if query.value is not None:
+            summed = self._sums(query, same, state.plan.net.sigma)
+            return encode_measurement(ANSWER, summed), summed.answer
         if query.keyed is None:
             sigma = self._half(state)
             coarse = model.hypothesis.coarse_axes(query.scope, float(sigma))
@@ -85,6 +88,8 @@ class HardRound:
     def counts(self, query: LinearQuery) -> Private[Counts]:
         """What the query is a weighted sum of: rows by listed key and cell of its scope. Not released."""
         engine = self._bench.engine
+        if query.value is not None:
+            return engine.sums(query.table, query.value, query.scope)
         if query.keyed is None:
             return engine.contingency(query.table, query.scope)
         return engine.keyed_counts(query.table, query.keyed.text_columns, query.keyed.strings, query.scope)
@@ -104,6 +109,13 @@ class HardRound:
                 unknown = (k for k in waiting if not model.sparse(text).knows(k))
                 keys = tuple(sorted({*keys, *unknown}, key=sort_key))
         return self._parts(query.table, axes, sigma, text, keys)
+
+    def _sums(self, query: LinearQuery, same: Sequence[LinearQuery], sigma: Fraction) -> Measurement:
+        """The sums of values on the coarsest parts that answer all these queries."""
+        axes = hard_round_axes(query, same, 0.0, float(sigma), 0.0)
+        value = query.value or ""
+        parts = self._bench.summed(query.table, axes, value)
+        return self._bench.measured(parts, sigma, query.table, axes, value=value)
 
     def _in_two(
         self, query: LinearQuery, same: Sequence[LinearQuery], coarse: tuple[Axis, ...], sigma: Fraction

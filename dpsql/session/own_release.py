@@ -30,7 +30,8 @@ def release_own(
     for q in queries:
         q.check_sensitivity()
     axes = own_axes(queries)
-    counts = bench.counted(table, axes)  # an engine that fails charges nothing
+    value = queries[0].value
+    counts = bench.counted(table, axes) if value is None else bench.summed(table, axes, value)  # a failure is free
     with interrupts_held():
         reservation = turns.reserve_beside(share.units, {"purpose": PURPOSE, "table": table, "burn": share.units})
         if reservation is None:
@@ -40,7 +41,7 @@ def release_own(
             ledger.free(reservation)
             return None
         with ledger.drawing(reservation):
-            measurement = bench.measured(counts, share.sigma, table, axes)
+            measurement = bench.measured(counts, share.sigma, table, axes, value=value)
             answers = with_charge(_answers(measurement, queries), charged + bench.plan.as_epsilon(share.units))
             payload = encode_measurement(CONTINGENCY, measurement)
             ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])

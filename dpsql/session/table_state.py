@@ -4,13 +4,16 @@ A fold of the ledger's events under a frozen plan: nothing here was drawn, and r
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
-from math import ceil, inf, sqrt
+from math import ceil, hypot, inf, sqrt
 
 from dpsql.confidence import DEVIATIONS, error_bound
+from dpsql.domain import NumberDomain
 from dpsql.first import Progress, Touches
-from dpsql.first.payload import ANSWER, DISTINCT, KEYS, ONE_COUNT, ROW_COUNT
+from dpsql.first.payload import ANSWER, DISTINCT, KEYS, ONE_COUNT, POSITIONS, ROW_COUNT
 from dpsql.hypothesis import Measurement, TableModel, keyed_error
+from dpsql.hypothesis.positions import Positions
 from dpsql.mechanism import ThresholdTest
 from dpsql.planning import Basis, Forecast, TablePlan, Way, forecast
 from dpsql.planning.forecast import half_width
@@ -85,6 +88,8 @@ class TableState:
             self.know_row_count(measurement)
         elif self.model is None:
             self.unabsorbed.append((kind, measurement))
+        elif kind == POSITIONS:
+            self.model.know_positions(measurement)
         elif kind == DISTINCT:
             start = self.plan.texts.get(measurement.text_columns[0])
             if start is not None:
@@ -125,7 +130,7 @@ class TableState:
         """Whether the net guards the query, as long as tests are left."""
         match self.plan.way:
             case Way.LOCAL:
-                return query.keyed is not None or len(query.scope) >= TESTED_COLUMNS
+                return query.keyed is not None or len(query.touched) >= TESTED_COLUMNS
             case Way.OWN | Way.CONTINGENCIES | Way.KEYS | Way.NET:
                 return True
 
@@ -142,7 +147,7 @@ class TableState:
     def error_bar(self, query: LinearQuery) -> int | None:
         """The calibrated half-width of the model's answer, in counts; ``None`` when nothing is known of it."""
         if self.model is None or (
-            query.scope and (self.bars is None or self.touches.warm.waiting_contingencies(query.scope))
+            query.touched and (self.bars is None or self.touches.warm.waiting_contingencies(query.touched))
         ):
             return None
         if query.keyed is not None:
@@ -150,10 +155,23 @@ class TableState:
             return keyed_error(self.model, query, self._finite_limit(query)) if known else None
         if self.bars is None:
             return None
+        if query.value is not None:
+            return self._sums_bar(self.model, query.value, query)
         found = self.bars.bound(self.model, list(self.touches.warm.measured.values()), query)
         if found is None or len(query.scope) < TESTED_COLUMNS:
             return found
         return ceil(found * (1.0 + WIDENED * self.wide_hard_rounds))
+
+    def _sums_bar(self, model: TableModel, value: str, query: LinearQuery) -> int | None:
+        """Of a sum of values: that of the weighted count it is read from, and what is unknown inside the bins."""
+        counted = self.error_bar(model.by_cells(query))
+        if counted is None:
+            return None
+        positions, rows = model.positions(value), model.hypothesis.contingency((value,))
+        widths, squares = (model.estimate(q) for q in positions.queries(self.plan.table, query))
+        share = min(1.0, model.estimate(replace(query, value=None)) / model.row_count)
+        sd, shift = positions.error(widths, squares, share, rows)
+        return ceil(hypot(counted, DEVIATIONS * sd) + shift)
 
     def _finite_limit(self, query: LinearQuery) -> float:
         """The most rows that the query's finite factors alone may have; infinite when nothing is known of them."""
@@ -174,6 +192,10 @@ class TableState:
         """The 95 % error (counts) foreseen for a query that waits for measurements; ``None`` for any other."""
         if query.keyed is not None:
             return self._forecast_of_keys(query)
+        if query.value is not None:
+            domain = self.plan.table.finite_domain(query.value)
+            if isinstance(domain, NumberDomain):
+                query = Positions.of(domain).by_cells(self.plan.table, query)
         found = self.forecast() if query.scope else None
         if found is None or (self.model is not None and not self.touches.warm.waiting_contingencies(query.scope)):
             return None
