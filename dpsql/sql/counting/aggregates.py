@@ -163,7 +163,8 @@ def _not_null(binder: Binder, argument: exp.Expr) -> tuple[Bound, ...]:
         return (decided,)
     if not bound.columns and bound.sql == "NULL":
         return (Bound("FALSE"),)
-    return (compose(f"({bound.sql}) {_NOT_NULL}", (bound,)),)
+    present = compose(f"({bound.sql}) {_NOT_NULL}", (bound,))
+    return (present if bound.straight is None else present._replace(steps={bound.straight.column: frozenset()}),)
 
 
 def _sum(binder: Binder, argument: exp.Expr) -> tuple[tuple[Summand, ...], bool]:
