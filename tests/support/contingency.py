@@ -9,6 +9,7 @@ import duckdb
 import numpy as np
 
 from dpsql.domain import (
+    FIXED_POINT,
     BooleanDomain,
     CategoryDomain,
     DateDomain,
@@ -17,6 +18,7 @@ from dpsql.domain import (
     TableDomain,
     TextDomain,
     cell_values,
+    code_of,
 )
 from dpsql.query import Form, LinearQuery
 
@@ -24,8 +26,8 @@ COLUMNS = (
     IntegerDomain("age", 17, 25),
     CategoryDomain("sex", ("Female", "Male")),
     CategoryDomain("city", ("Rome", "Bonn", "O'Hare", "")),
-    NumberDomain("hours", (0.0, 10.5, 20.0, 40.0)),
-    DateDomain("joined", date(2019, 11, 1), date(2020, 2, 1), "month"),
+    NumberDomain("hours", (0.0, 10.5, 20.0, 40.0), outside="null", reading="cell"),
+    DateDomain("joined", date(2019, 11, 1), date(2020, 2, 1), "month", reading="cell"),
     BooleanDomain("member"),
     IntegerDomain("kids", 0, 2, nullable=False),
     TextDomain("name"),
@@ -66,8 +68,8 @@ class Counted:
             self._column[name] = [prefix.of(string) for string in self._column[prefix.column]]
         self._codes: dict[str, Any] = {}
         for c in table.finite:
-            code = {v: i for i, v in enumerate(cell_values(c))}
-            self._codes[c.name] = np.array([code[v] for v in self._column[c.name]], dtype=np.int64)
+            found = [None if v is None else code_of(c, v) for v in self._column[c.name]]
+            self._codes[c.name] = np.array([len(c.values) if i is None else i for i in found], dtype=np.int64)
 
     def value(self, query: LinearQuery) -> Fraction:
         """The query's exact value: row by row, without contingencies."""
@@ -81,6 +83,11 @@ class Counted:
             where = [index.get(key, -1) for key in zip(*(self._column[t] for t in k.text_columns), strict=True)]
             padded = np.concatenate([k.weights, np.zeros((1, *k.weights.shape[1:]), dtype=np.int64)])
             total = total * padded[(np.array(where), *(self._codes[c] for c in k.columns))].astype(object)
+        if query.value is not None:
+            domain = self.table.finite_domain(query.value)
+            assert isinstance(domain, NumberDomain)
+            shares = [0 if v is None else domain.share(float(v)) for v in self._column[query.value]]
+            return Fraction(int((total * np.array(shares, dtype=object)).sum()), FIXED_POINT)
         return Fraction(int(total.sum()), query.unit)
 
     def exact(self, form: Form) -> float:
@@ -90,6 +97,10 @@ class Counted:
             assert min(f.weights.min() for f in [*term.query.factors, *_keyed(term.query)] or [_One]) >= 0
             out += Fraction(term.coefficient) * self.value(term.query)
         return float(out)
+
+    def doubt(self, form: Form) -> float:
+        """How far the form's value may be from what was asked, where conditions cut bins."""
+        return float(sum(Fraction(t.doubt) * self.value(t.query) for t in form.terms))
 
 
 class _One:

@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from sqlglot import exp
-
 from dpsql.domain import Prefix
 from dpsql.sql.expressions.number_predicates import Compared, Number
-from dpsql.sql.expressions.steps import NO_STEPS, Steps, Straight, arithmetic, compared, merged, rounded
+from dpsql.sql.expressions.steps import NO_STEPS, Steps, Straight, arithmetic, compared, merged
 from dpsql.sql.expressions.text_classes import Candidate, Candidates
 
 
@@ -211,8 +209,7 @@ def calculated(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
     line = arithmetic(kind, left.line, right.line)
     if line is not None:
         return made._replace(straight=line)
-    quotient = arithmetic(exp.Div, left.line, right.line) if kind is exp.IntDiv else None
-    return made if quotient is None else made._replace(steps={quotient.column: rounded(quotient, half=False)})
+    return made
 
 
 def against(made: Bound, line: Bound, constants: Sequence[Bound]) -> Bound:

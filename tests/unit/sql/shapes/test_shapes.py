@@ -27,7 +27,7 @@ PEOPLE = TableDomain(
     "people",
     (
         IntegerDomain("age", -3, 20),
-        NumberDomain("weight", (0.0, 0.1, 0.5, 2.5, 40.0), nullable=False),
+        NumberDomain("weight", (0.0, 0.1, 0.5, 2.5, 40.0), nullable=False, reading="cell"),
         CategoryDomain("City", ("Brno", "Žďár", "it's", "a, b) AND (c", "")),
         CategoryDomain("date", ("x", "y")),
         CategoryDomain("order", ("x", "y")),

@@ -1,0 +1,162 @@
+"""What is asked of number and date columns means what DuckDB means, whatever their bins: give or take a stated doubt.
+
+Rows are drawn from few values, many of them edges, literals and their neighbours, where a wrong <= would show.
+"""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from fractions import Fraction
+from itertools import pairwise
+from math import inf, nextafter
+from typing import Any
+
+import pytest
+
+from dpsql.domain import CategoryDomain, DateDomain, NumberDomain, TableDomain
+from dpsql.policy import Policy, Privacy
+from dpsql.public import DuckDbPublicSql
+from dpsql.sql import FrontEnd
+from dpsql.sql.statement import Statement
+from tests.support.contingency import Counted, seeded
+
+PRIVACY = Privacy(Fraction(1), Fraction(1, 10**6))
+EDGES = (-5.0, -1.0, 0.0, 2.5, 10.0, 40.0)
+TABLE = TableDomain(
+    "t",
+    (
+        NumberDomain("x", EDGES),
+        NumberDomain("y", (0.0, 0.1, 0.30000000000000004, 1.0)),
+        DateDomain("d", date(2019, 11, 1), date(2020, 3, 1), "month"),
+        DateDomain("w", date(2020, 1, 1), date(2020, 2, 28), "week", nullable=False),
+        CategoryDomain("g", ("a", "b", "c")),
+    ),
+)
+LITERALS = (-5, -1, -0.5, 0, 0.1, 1, 2.5, 3, 7.25, 9.999, 10, 25, 40, 41)
+
+
+def _rows(seed: int, number: int) -> list[tuple[Any, ...]]:
+    rng = seeded(seed)
+    near = [v for e in (*EDGES, *LITERALS) for v in (nextafter(e, -inf), float(e), nextafter(e, inf)) if -5 <= v <= 40]
+    days = [date(2019, 11, 1) + timedelta(days=i) for i in range(152)]
+    weeks = [date(2019, 12, 30) + timedelta(days=i) for i in range(63)]
+    return [
+        (
+            rng.choice([*near, rng.uniform(-5, 40), rng.randint(-5, 40) / 4, None]),
+            rng.choice([rng.random(), 0.0, 0.1, 0.2, 0.3, 1.0, None]),
+            rng.choice([*days, None]),
+            rng.choice(weeks),
+            rng.choice(["a", "b", "c", None]),
+        )
+        for _ in range(number)
+    ]
+
+
+@pytest.fixture(scope="module")
+def front() -> FrontEnd:
+    return FrontEnd(Policy(PRIVACY, (TABLE,)), DuckDbPublicSql(dict[str, Any]().__getitem__))
+
+
+@pytest.fixture(scope="module")
+def counted() -> Counted:
+    return Counted(TABLE, _rows(3, 1500))
+
+
+def _atom(rng: Any) -> str:
+    x = rng.choice(["x", "y", "x", "(x)", "x * 2", "x + 1", "10 - x", "x / 4", "-x", "2 * (x - 1)", "x::DOUBLE"])
+    number = str(rng.choice(LITERALS))
+    return str(
+        rng.choice(
+            [
+                f"{x} {rng.choice(['<', '<=', '>', '>=', '=', '<>'])} {number}",
+                f"{x} BETWEEN {number} AND {rng.choice(LITERALS)}",
+                f"{x} IN ({number}, {rng.choice(LITERALS)}, 1e0)",
+                f"{rng.choice(['floor', 'ceil', 'round', 'trunc'])}({x}) {rng.choice(['<', '=', '>='])} {number}",
+                f"CAST({x} AS INTEGER) % 2 = 0",
+                f"{x} IS NOT NULL",
+                f"abs({x}) < {number}",
+                f"{number} < {x}",
+                "x < y",
+                "g = 'a'",
+                f"CASE WHEN {x} < {number} THEN g = 'b' ELSE {x} > 20 END",
+                f"d >= DATE '2020-01-{rng.randint(1, 31):02}'",
+                "date_trunc('week', d) = DATE '2020-01-06'",
+                f"w < DATE '2020-02-{rng.randint(1, 28):02}'",
+                "month(w) = 1",
+                "day(d) IN (1, 15)",
+            ]
+        )
+    )
+
+
+def _predicate(rng: Any, depth: int) -> str:
+    if depth == 0 or rng.random() < 0.3:
+        return _atom(rng)
+    parts = [_predicate(rng, depth - 1) for _ in range(2)]
+    text = f" {rng.choice(['AND', 'OR'])} ".join(f"({p})" for p in parts)
+    return f"NOT ({text})" if rng.random() < 0.2 else text
+
+
+def _check(statement: Statement, counted: Counted, truth: Sequence[tuple[Any, ...]], text: str) -> float:
+    """The largest doubt of the statement's numbers, after each was found no further from the truth than its doubt."""
+    (block,) = statement.blocks
+    width, most = len(block.group_columns), 0.0
+    wanted = {row[:width]: row[width:] for row in truth}
+    assert set(wanted) <= set(block.groups), text
+    for i, group in enumerate(block.groups):
+        expected = wanted.get(group, (0,) * len(block.aggregates))
+        for aggregate, value in zip(block.aggregates, expected, strict=True):
+            form = aggregate.numerator[i]
+            found, doubt = counted.exact(form), counted.doubt(form)
+            slack = 1e-6 * (1 + abs(found)) + 45 * len(form.terms) * 1500 / (1 << 24)
+            assert abs(found - float(value or 0)) <= doubt + slack, (text, group, found, value, doubt)
+            most = max(most, doubt)
+    return most
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_counts_and_sums_of_conditions(front: FrontEnd, counted: Counted, seed: int) -> None:
+    rng = seeded(100 + seed)
+    for _ in range(12):
+        where = _predicate(rng, 2)
+        sql = f"SELECT COUNT(*), SUM(x), SUM(3 - 2 * x), COUNT(x) FILTER (WHERE {_atom(rng)}) FROM t WHERE {where}"
+        _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+
+
+def test_conditions_on_edges_are_exact(front: FrontEnd, counted: Counted) -> None:
+    for low, high in pairwise(EDGES[:-1]):  # the last bin is closed: x < 40 cuts it
+        for where in (f"x >= {low} AND x < {high}", f"x < {low}", f"NOT x >= {high}", "x IS NULL"):
+            sql = f"SELECT COUNT(*), SUM(x), SUM(x + 7) FROM t WHERE {where}"
+            assert _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql) == 0.0
+    for where in (
+        "d >= DATE '2019-12-01'",
+        "year(d) = 2020",
+        "w < DATE '2020-01-13'",
+        "date_trunc('month', d) IS NULL",
+    ):
+        sql = f"SELECT COUNT(*) FROM t WHERE {where}"
+        assert _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql) == 0.0
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        "floor(x / 10) * 10",
+        "round(x)",
+        "CASE WHEN x < 3 THEN 'low' WHEN x < 20 THEN 'middle' ELSE 'high' END",
+        "x > 2.5, g",
+        "date_trunc('month', d)",
+        "date_trunc('week', d)",
+        "year(w), g",
+    ],
+)
+def test_groups(front: FrontEnd, counted: Counted, group: str) -> None:
+    names = ", ".join(f"g{i}" for i in range(1 + group.count(", ") * (not group.startswith(("CASE", "date")))))
+    sql = f"SELECT {group}, COUNT(*), SUM(x) FROM t GROUP BY ALL"
+    rows = counted.connection.execute(sql).fetchall()
+    assert names and _check(front.lower(sql), counted, rows, sql) >= 0.0
+
+
+def test_a_condition_that_cuts_a_bin_is_never_exact(front: FrontEnd, counted: Counted) -> None:
+    for where in ("x > 3", "x > 2.5", "x = 7", "x <= -1", "sin(x) > 0.5", "d > DATE '2020-01-01'", "day(w) = 9"):
+        sql = f"SELECT COUNT(*) FROM t WHERE {where}"
+        assert _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql) > 0.0, where
