@@ -5,13 +5,13 @@ from math import log
 import numpy as np
 import pytest
 
-from dpsql.domain import CategoryDomain, TableDomain, TextDomain
+from dpsql.domain import FIXED_POINT, CategoryDomain, TableDomain, TextDomain
 from dpsql.errors import InternalError
 from dpsql.hypothesis import Axis, DenseHypothesis, Measurement, ScopedHypothesis, TableModel
 from dpsql.hypothesis.projection import projected
 from dpsql.hypothesis.shrinkage import shrunken_target
 from dpsql.hypothesis.strings.sparse import SparseHypothesis, structure_size
-from dpsql.query import FIXED_POINT, Factor, KeyedFactor, linear_query
+from dpsql.query import Factor, KeyedFactor, linear_query
 
 TABLE = TableDomain(
     "t",
