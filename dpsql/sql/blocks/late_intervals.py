@@ -11,8 +11,8 @@ from sqlglot import exp
 
 from dpsql.errors import UnsupportedQuery
 from dpsql.sql.blocks.rewrite import is_interval
-from dpsql.sql.expressions.bind import unwrap
 from dpsql.sql.expressions.functions import INTERVAL_LOW
+from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.statement import LateInterval
 from dpsql.sql.text.position import refusal
 

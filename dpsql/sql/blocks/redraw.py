@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from dpsql.sql.blocks.lineage import Lineage, NotUnderstoodError, is_plain
-from dpsql.sql.expressions.bind import unwrap
 from dpsql.sql.expressions.names import quoted
+from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.statement import DRAW, DRAWS, Block, Dependence, Redraw
 from dpsql.sql.text.parse import parse, to_sql
 
