@@ -46,6 +46,9 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
 * **`DP_INTERVAL_LOW(n)`** and **`DP_INTERVAL_HIGH(n)`** give the 95 % interval of the number with the alias `n`. Of an
   aggregate of the same SELECT they may stand anywhere; of a computed number they are columns of the outermost SELECT,
   which nothing else in the statement reads.
+* **Notes** (`cursor.notes`, the foot of a table, standard error beside other formats) say which rows the numbers do
+  not speak of: rows of a unit beyond the cap, rows left out, values that are not declared. A literal that is not
+  declared is no error: the answer is true of the declared values, and the note says what may have been meant.
 * **Free**: statements that ask nothing of private rows, such as `SELECT 1`, `LIMIT 0` and `WHERE FALSE`, and questions
   that were answered before. Every refusal is free.
 
