@@ -40,16 +40,20 @@ POLICY = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (PEOPLE,))
 
 @pytest.fixture(scope="module")
 def front() -> FrontEnd:
-    return FrontEnd(POLICY, public_sql())
+    """It has read the frame of a plain count already."""
+    front = FrontEnd(POLICY, public_sql())
+    for age in (20, 21, 22):
+        front.lower(f"SELECT COUNT(*) FROM people WHERE age = {age}")
+    return front
 
 
 def said(front: FrontEnd, text: str, parameters: Parameters = None) -> list[str]:
-    """The notes on a statement, read three times: at first, as a frame and as a known shape."""
-    found = []
-    for i in range(3):
-        statement = front.lower(text + " " * i, parameters)
-        found.append([str(note) for note in notes_of(statement.remarks)])
-    assert found[0] == found[1] == found[2]
+    """The notes on a statement; the same where it is read from the start and where parts of it were read before."""
+    found = [
+        [str(note) for note in notes_of(reader.lower(text, parameters).remarks)]
+        for reader in (FrontEnd(POLICY, public_sql()), front)
+    ]
+    assert found[0] == found[1]
     return found[0]
 
 
@@ -78,6 +82,12 @@ def test_a_string_that_is_not_declared(front: FrontEnd, condition: str) -> None:
     assert where(front, condition) == [MALE]
 
 
+def test_what_surrounds_a_condition_is_remembered_with_it(front: FrontEnd) -> None:
+    text = "SELECT COUNT(*) FILTER (WHERE gender = 'Male') AS a FROM people WHERE age = {}"
+    for age in (20, 21, 22, 23):
+        assert said(front, text.format(age)) == [MALE]
+
+
 def test_parameters_are_literals_too(front: FrontEnd) -> None:
     assert where(front, "gender = ?", ["Male"]) == [MALE]
     assert where(front, "gender IN (?, ?) AND age >= ?", ["male", "Male", 18]) == [MALE]
@@ -87,9 +97,10 @@ def test_parameters_are_literals_too(front: FrontEnd) -> None:
 def test_everywhere_in_a_statement(front: FrontEnd) -> None:
     assert said(front, "SELECT COUNT(*) FILTER (WHERE gender = 'Male') AS a, COUNT(*) AS b FROM people") == [MALE]
     assert said(front, "SELECT COUNT(*) FROM (SELECT gender AS g FROM people WHERE member) WHERE g = 'Male'") == [MALE]
+    assert said(front, "SELECT COUNT(*) FROM (SELECT * FROM people WHERE gender = 'Male')") == [MALE]
     assert MALE in said(front, "SELECT gender, COUNT(*) FROM people GROUP BY gender HAVING gender = 'Male'")
     assert said(front, "SELECT COUNT(*) AS n FROM people HAVING n > 200") == []
-    assert said(front, "SELECT member, COUNT(*) AS age FROM people GROUP BY member HAVING age > 200")[1:] == []
+    assert said(front, "SELECT member, COUNT(*) AS age FROM people GROUP BY member HAVING age > 200") == []
 
 
 @pytest.mark.parametrize(
@@ -172,7 +183,7 @@ def test_null_stands_for_undeclared_values_too(front: FrontEnd) -> None:
 
 def test_similar_values_are_not_sought_at_any_price() -> None:
     """Quadratic in the literal's length, linear in the number of values: a statement is free to write."""
-    values = tuple(f"{i:06d}{'ab' * 40}" for i in range(50_000))
+    values = tuple(f"{i:06d}{'ab' * 16}" for i in range(50_000))
     table = TableDomain("t", (CategoryDomain("c", values), CategoryDomain("d", values[:900])))
     front = FrontEnd(Policy(POLICY.privacy, (table,)), public_sql())
     literals = [f"{i}{'ba' * 15}" for i in range(3000)]
