@@ -160,6 +160,13 @@ class Registry:
             known = replace(known, databases=tuple(dict.fromkeys(databases)))
         _write(file, known.to_json(), sync=sync)
 
+    def knows(self, ledger: str) -> bool:
+        """Whether the ledger is known and not forgotten; reads one file where this version has told of it."""
+        file = self._known_file(ledger)
+        if file.exists():
+            return not self._read_known(file).forgotten
+        return any(known.ledger == ledger for known in self.known())
+
     def forgot(self, ledger: str) -> bool:
         """Whether another ledger took its place before anything was spent under it."""
         file = self._known_file(ledger)

@@ -182,7 +182,7 @@ def _check_stranger(
 
     One of the same rows is found by its anchors (``Anchoring``).
     """
-    if registry is None or any(known.ledger == found["ledger"] and not known.forgotten for known in registry.known()):
+    if registry is None or registry.knows(found["ledger"]):
         return
     with registry.exclusive(*tables):
         earlier = earlier_ledgers(path, tables, replace(make.place, ledger=""), registry, found["ledger"])
