@@ -7,6 +7,17 @@ protects nobody.
 from dpsql.policy_file.draft import draft_policy, with_advice
 from dpsql.policy_file.dump import dump_policy
 from dpsql.policy_file.load import load_policy, parse_policy
-from dpsql.policy_file.schema import ColumnSchema, TableSchema
+from dpsql.policy_file.schema import ColumnSchema, RowsEach, TableSchema
+from dpsql.policy_file.units import may_tell_people
 
-__all__ = ["ColumnSchema", "TableSchema", "draft_policy", "dump_policy", "load_policy", "parse_policy", "with_advice"]
+__all__ = [
+    "ColumnSchema",
+    "RowsEach",
+    "TableSchema",
+    "draft_policy",
+    "dump_policy",
+    "load_policy",
+    "may_tell_people",
+    "parse_policy",
+    "with_advice",
+]

@@ -43,6 +43,7 @@ _BINS = 20  # that a draft proposes
 _BINS_EXAMPLE = 'bins = 20, or bins = { count = 50, scale = "log" }'
 _LONGEST_LIST = 1000
 _LONGEST_RANGE = 100_000
+_ENUM = "CHECK: an ENUM made from the values that occur is data; list what is publicly known"
 _FROM_DATA = "FROM THE DATA, replace it by what is publicly known"
 
 
@@ -231,7 +232,7 @@ def draft_column(column: ColumnSchema) -> Drafted:
     if column.sql_type.rstrip().endswith("]"):
         return Drafted(None, f"{_printable(column.sql_type)} columns cannot be declared")
     if base == "ENUM" and column.enum_values and not any("\0" in v for v in column.enum_values):
-        return Drafted(f'type = "category", values = {quoted_list(column.enum_values)}{never_null}')
+        return Drafted(f'type = "category", values = {quoted_list(column.enum_values)}{never_null}', _ENUM)
     if base == "BOOLEAN":
         return Drafted(f'type = "boolean"{never_null}')
     if base in _SMALL:
@@ -281,7 +282,7 @@ def _draft_text(column: ColumnSchema, never_null: str) -> Drafted:
     values = column.values
     if values and len(values) <= _LONGEST_LIST and not any("\0" in v for v in values):
         return Drafted(f'type = "category", values = {quoted_list(dict.fromkeys(values))}', f"CHECK: {_FROM_DATA}")
-    note = 'unbounded; better, when the values are known: type = "category", values = ["a", "b"]'
+    note = 'CHECK: unbounded; better, when the values are known: type = "category", values = ["a", "b"]'
     return Drafted(f'type = "text"{never_null}', note)
 
 

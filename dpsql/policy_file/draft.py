@@ -7,13 +7,15 @@ no row unless it is asked to.
 from collections.abc import Iterable, Sequence
 
 from dpsql.errors import PolicyError
-from dpsql.policy_file.columns import draft_column
+from dpsql.policy_file.columns import Drafted, draft_column
 from dpsql.policy_file.schema import ColumnSchema, TableSchema
-from dpsql.policy_file.toml_table import quoted, quoted_key
+from dpsql.policy_file.toml_table import quoted_key
+from dpsql.policy_file.units import left_out, unit_lines
 
 _HEADER = """\
 # A draft: it knows the schema, not the people. Go through every line marked CHECK, then delete the mark.
-# What this file declares is public: ranges and lists must come from general knowledge, never from the rows.
+# What this file declares is public, names included: ranges and lists must come from general knowledge, never from the
+# rows. A schema may hold them too: an ENUM of the values that occur, a table or column named after one.
 # A value outside its declared range or list counts as NULL. A column without a line does not exist for the analyst.
 """
 _LOOKED = """\
@@ -76,15 +78,15 @@ def _schema(table: TableSchema | tuple[str, Sequence[ColumnSchema | tuple[object
 def _table(table: TableSchema) -> str:
     name = quoted_key(table.name)
     lines = {c.name: draft_column(c) for c in table.columns}
+    without = left_out(table)
+    if any(line.keys is not None for column, line in lines.items() if column not in without):
+        lines |= {column: Drafted(None, why) for column, why in without.items()}
     mark = "" if any(line.keys is not None for line in lines.values()) else "# "
-    candidates = [c.name for c in table.columns if c.name.lower().endswith("id")]
-    unit = quoted(candidates[0] if candidates else "owner_id")
+    units = unit_lines(table)
     out = [
         "",
         f"{mark}[tables.{name}]",
-        "# CHECK: is this one row per person? If not, name the column that tells the person:",
-        f"# unit = {unit}",
-        "# max_rows_per_unit = 3",
+        *(line if line.startswith("#") else f"{mark}{line}" for line in units),
         f"{mark}[tables.{name}.columns]",
     ]
     for column, line in lines.items():

@@ -6,10 +6,21 @@ It keeps the draft apart from the engine: one reads the catalog, the other write
 from typing import NamedTuple
 
 
-class ColumnSchema(NamedTuple):
-    """A column: its DuckDB type, whether it is NOT NULL, and an ENUM's values.
+class RowsEach(NamedTuple):
+    """How ``rows`` with a value are spread over the ``values`` of a column: 95 % of these have at most ``usual`` rows,
+    one has ``most``."""
 
-    ``low``, ``high`` and ``values`` were read from the rows themselves (``--look-at-data``) and are ``None`` otherwise.
+    rows: int
+    values: int
+    usual: int
+    most: int
+
+
+class ColumnSchema(NamedTuple):
+    """A column: its DuckDB type, whether it is NOT NULL, an ENUM's values, and whether it alone is a declared key.
+
+    ``low``, ``high``, ``values``, ``middle`` (the median) and ``rows_each`` were read from the rows themselves
+    (``--look-at-data``) and are ``None`` otherwise.
     """
 
     name: str
@@ -19,10 +30,18 @@ class ColumnSchema(NamedTuple):
     low: object = None
     high: object = None
     values: tuple[str, ...] | None = None
+    middle: object = None
+    rows_each: RowsEach | None = None
+    is_key: bool = False
 
     @property
     def looked_at(self) -> bool:
-        return self.low is not None or self.high is not None or self.values is not None
+        return any(seen is not None for seen in (self.low, self.high, self.values, self.rows_each))
+
+    @property
+    def is_distinct(self) -> bool:
+        """Whether every row is known to have a value of its own."""
+        return self.is_key or (self.rows_each is not None and self.rows_each.rows > 1 and self.rows_each.most == 1)
 
 
 class TableSchema(NamedTuple):

@@ -70,6 +70,7 @@ def test_a_row_count_that_nobody_declared_public_is_refused_in_words(tmp_path: P
     with pytest.raises(dpsql.LedgerError, match="exact number of rows of pets") as caught:
         old_ledgers.connect(tmp_path)
     assert 'row_count = "public" under [tables.pets]' in caught.value.hint and "--new-budget" in caught.value.hint
+    assert "the same people can then lose epsilon" in caught.value.hint
 
 
 def declared(directory: Path) -> None:

@@ -89,6 +89,77 @@ def test_looking_at_the_data_warns(database: Path) -> None:
     assert planet.values == ("Earth", CANARY)
 
 
+ORDERS = """
+    CREATE TABLE orders AS SELECT range AS order_id, range * 7919 % 300 AS customer_id, range % 40 AS store_id,
+        uuid() AS uid, range % 2 = 0 AS paid FROM range(2000)
+"""
+
+
+def test_the_customer_is_the_unit_and_not_the_order(tmp_path: Path) -> None:
+    database = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(database)) as con:
+        con.execute(ORDERS)
+    path = database.with_name("shop.dpsql.toml")
+    assert dpsql("init", database).exit_code == 0
+    text = path.read_text()
+    assert '# unit = "customer_id"' in text and '# unit = "order_id"' not in text
+    assert load_policy(path).tables[0].unit is None  # nobody looked: whether they repeat is not known
+    assert dpsql("init", database, "--look-at-data", "--force").exit_code == 0
+    text = path.read_text()
+    (orders,) = load_policy(path).tables
+    assert (orders.unit, orders.max_rows_per_unit) == ("customer_id", 10)
+    assert [column.name for column in orders.columns] == ["store_id", "paid"]
+    for told in ("# order_id: different in every row", "# uid: different in every row", "# customer_id: the unit"):
+        assert told in text
+    (line,) = [line for line in text.splitlines() if "seems to tell people apart" in line]
+    assert "CHECK" in line and "FROM THE DATA" in line and "300" not in line  # rounded
+
+
+def test_a_declared_key_is_no_unit(tmp_path: Path) -> None:
+    database = tmp_path / "people.duckdb"
+    with duckdb.connect(str(database)) as con:
+        con.execute("CREATE TABLE people (person_id INTEGER PRIMARY KEY, email VARCHAR UNIQUE, a INTEGER, UNIQUE (a))")
+        con.execute("CREATE VIEW grown AS FROM people")
+    assert dpsql("init", database).exit_code == 0
+    text = database.with_name("people.dpsql.toml").read_text()
+    people = text[text.index("[tables.people]") :]
+    assert 'one row per person, as "person_id" says?' in people and '# unit = "owner_id"' in people
+    assert "# email: different in every row" in people and "\na = " in people
+    assert '# unit = "person_id"' in text[: text.index("[tables.people]")]  # a view may repeat them
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "csv.gz", "TSV"])
+def test_a_file_of_rows_becomes_a_database(tmp_path: Path, suffix: str) -> None:
+    rows = tmp_path / f"2024 people's.{suffix}"
+    with duckdb.connect() as con:
+        form = "parquet" if suffix == "parquet" else "csv"
+        name = str(rows).replace("'", "''")
+        con.execute(f"COPY (SELECT range AS age, range % 2 = 0 AS member FROM range(90)) TO '{name}' (FORMAT {form})")
+    shown = dpsql("init", rows)
+    assert shown.exit_code == 0 and "was copied into" in shown.stderr and "as table t_2024_people_s" in shown.stderr
+    assert ("a first row of data" in shown.stderr) == (suffix != "parquet")
+    database = tmp_path / "2024 people's.duckdb"
+    (table,) = load_policy(tmp_path / "2024 people's.dpsql.toml").tables
+    assert (table.name, [column.name for column in table.columns]) == ("t_2024_people_s", ["age", "member"])
+    with dpsql_module.connect(database, ledger=":memory:") as con:
+        assert con.execute("SELECT COUNT(*) FROM t_2024_people_s WHERE member").fetchall()
+    again = dpsql("init", rows)
+    assert again.exit_code == 1 and "overwrite it with --force" in again.stderr
+    forced = dpsql("init", rows, "--force")  # a policy may be overwritten; a database has a ledger
+    assert forced.exit_code == 1 and "exists already" in forced.stderr and "dpsql init" in forced.stderr
+    asked = dpsql("query", rows, "SELECT 1", "--policy", tmp_path / "2024 people's.dpsql.toml")
+    assert "is a file of rows" in asked.stderr and "hint: make a database and a policy from it" in asked.stderr
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.parquet", "a*b.csv"])
+def test_a_file_that_cannot_be_read_leaves_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"a\n1\n" if name == "a*b.csv" else b"a,b\n1,%s\xff\xfe\n" % CANARY.encode())
+    before = sorted(tmp_path.iterdir())
+    shown = dpsql("init", tmp_path / name)
+    assert shown.exit_code == 1 and "hint: " in shown.stderr and CANARY not in shown.output
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_the_file_of_a_policy_is_nobodys_secret_but_the_owners_to_write(database: Path) -> None:
     dpsql("init", database)
     mode = stat.S_IMODE(database.with_name("census.dpsql.toml").stat().st_mode)

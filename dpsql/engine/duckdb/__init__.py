@@ -5,10 +5,13 @@ from dpsql.engine.duckdb.drafting import (
     ColumnDescription,
     TableDescription,
     count_rows,
+    declared_keys,
     describe,
     look_at,
+    rows_each,
 )
 from dpsql.engine.duckdb.engine import DuckDbEngine
+from dpsql.engine.duckdb.importing import database_of, import_rows, is_file_of_rows, is_parquet, table_of
 
 __all__ = [
     "ColumnContent",
@@ -16,6 +19,13 @@ __all__ = [
     "DuckDbEngine",
     "TableDescription",
     "count_rows",
+    "database_of",
+    "declared_keys",
     "describe",
+    "import_rows",
+    "is_file_of_rows",
+    "is_parquet",
     "look_at",
+    "rows_each",
+    "table_of",
 ]

@@ -5,6 +5,7 @@ Errors of a database quote values. Here they end: what failed is said in our wor
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any, TypeVar
 
 import duckdb
@@ -13,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dpsql.dialect.calls import LOCKED, without_cause
+from dpsql.engine.duckdb.importing import is_file_of_rows
 from dpsql.errors import EngineError, Error
 
 T = TypeVar("T")
@@ -33,6 +35,12 @@ def open_read_only(path: str | Path) -> duckdb.DuckDBPyConnection:
     if file.is_dir():
         raise EngineError(f"{path} is a directory", hint="pass the path of a DuckDB file")
 
+    if is_file_of_rows(file):
+        raise EngineError(
+            f"{path} is a file of rows, not a DuckDB database",
+            hint=f"make a database and a policy from it with dpsql init {quote(str(file))}",
+        )
+
     def refused(e: Exception) -> Error:
         text = str(e)
         if "different configuration" in text:
@@ -46,7 +54,10 @@ def open_read_only(path: str | Path) -> duckdb.DuckDBPyConnection:
                 hint="close the writer, or give dpsql a copy of the file",
             )
         if "not a valid DuckDB database" in text:
-            return EngineError(f"{path} is not a DuckDB database", hint="pass a file written by DuckDB")
+            return EngineError(
+                f"{path} is not a DuckDB database",
+                hint="pass a file written by DuckDB; dpsql init makes one from csv or parquet",
+            )
         if "ermission" in text:
             return EngineError(f"{path} cannot be read", hint="check the file's permissions")
         return EngineError(

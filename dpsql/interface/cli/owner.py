@@ -4,7 +4,9 @@ These look at private rows or write rules, so they stand apart from the analyst'
 """
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +16,7 @@ from dpsql.interface.cli.common import database_argument
 from dpsql.interface.console import Console
 
 if TYPE_CHECKING:
+    from dpsql.engine.duckdb import ColumnDescription
     from dpsql.policy_file import TableSchema
 
 
@@ -26,14 +29,20 @@ if TYPE_CHECKING:
     "--look-at-data", is_flag=True, help="Fill ranges and lists from the rows. They become public: read the warning."
 )
 def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bool, look_at_data: bool) -> None:
-    """Draft a policy from the schema, for the owner to correct."""
+    """Draft a policy from the schema, for the owner to correct. A csv or parquet file is made a database first."""
     console = Console()
-    from dpsql.engine.duckdb import count_rows, describe
+    from dpsql.engine.duckdb import count_rows, database_of, describe, is_file_of_rows
     from dpsql.interface.dbapi.paths import default_policy_path
-    from dpsql.policy_file import ColumnSchema, TableSchema, draft_policy
+    from dpsql.policy_file import draft_policy
 
+    rows_of = database if is_file_of_rows(database) else None
+    database = database if rows_of is None else database_of(rows_of)
     path = default_policy_path(database) if output is None else output
-    schemas = [TableSchema(name, tuple(ColumnSchema(*c) for c in columns)) for name, columns in describe(database)]
+    if path.exists() and not force:
+        raise _exists(path)
+    if rows_of is not None:
+        _import(rows_of, console)
+    schemas = [_described(database, name, columns) for name, columns in describe(database)]
     wanted = {t.lower() for t in tables}
     missing = wanted - {s.name.lower() for s in schemas}
     if missing:
@@ -49,14 +58,14 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
     except FileExistsError:
         descriptor = None
     if descriptor is None:
-        raise OperationalError(f"{path} exists", hint="edit it, or overwrite it with --force")
+        raise _exists(path)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
     if look_at_data:
         console.notices(["ranges and lists were read from the rows: replace them by what is publicly known"])
     marks = sum("# CHECK" in line for line in text.splitlines())
     console.lines([f"{path}: {len(schemas)} table{'' if len(schemas) == 1 else 's'}, {marks} lines to check"])
-    console.notice(f"next: edit the lines marked CHECK, then: dpsql shell {database}")
+    console.notice(f"next: edit the lines marked CHECK, then: dpsql shell {quote(str(database))}")
 
 
 @click.command()
@@ -87,6 +96,27 @@ def check(database: Path, policy: Path | None, as_json: bool) -> None:
     console.notices([*doubts, "these counts are exact and not protected: for the owner's eyes"])
 
 
+def _exists(path: Path) -> OperationalError:
+    return OperationalError(f"{path} exists", hint="edit it, or overwrite it with --force")
+
+
+def _import(rows: Path, console: Console) -> None:
+    from dpsql.engine.duckdb import import_rows, is_parquet, table_of
+
+    database = import_rows(rows)
+    console.notices([f"{rows} was copied into {database} as table {table_of(rows)}, which dpsql reads from now on"])
+    if not is_parquet(rows):
+        console.notices(["the policy shows its columns to analysts: see that they are names, not a first row of data"])
+
+
+def _described(database: Path, name: str, columns: Iterable["ColumnDescription"]) -> "TableSchema":
+    from dpsql.engine.duckdb import declared_keys
+    from dpsql.policy_file import ColumnSchema, TableSchema
+
+    keys = declared_keys(database, name)
+    return TableSchema(name, tuple(ColumnSchema(*c)._replace(is_key=c.name in keys) for c in columns))
+
+
 def _advised(draft: str, rows: dict[str, int] | None) -> str:
     """The draft with its advice on epsilon; as it is where a name in it must be corrected before it loads."""
     from dpsql.planning.advice import advice
@@ -100,12 +130,21 @@ def _advised(draft: str, rows: dict[str, int] | None) -> str:
 
 
 def _looked_at(database: Path, schema: "TableSchema") -> "TableSchema":
-    from dpsql.engine.duckdb import look_at
-    from dpsql.policy_file import ColumnSchema, TableSchema
+    from dpsql.engine.duckdb import look_at, rows_each
+    from dpsql.policy_file import RowsEach, TableSchema, may_tell_people
 
     columns = []
     for column in schema.columns:
         seen = look_at(database, schema.name, column.name)
         strings = None if seen.values is None else tuple(v for v in seen.values if isinstance(v, str))
-        columns.append(ColumnSchema(*column)._replace(low=seen.low, high=seen.high, values=strings or None))
+        each = rows_each(database, schema.name, column.name) if may_tell_people(column) else None
+        columns.append(
+            column._replace(
+                low=seen.low,
+                high=seen.high,
+                middle=seen.middle,
+                values=strings or None,
+                rows_each=None if each is None else RowsEach(*each),
+            )
+        )
     return TableSchema(schema.name, tuple(columns))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from dpsql.accounting import Plan
 from dpsql.engine.protocol import Engine
 from dpsql.errors import LedgerError, PolicyError
+from dpsql.ledger.known import Known, budget_of, price
 from dpsql.policy import Policy
 from dpsql.policy_file import dump_policy
 
@@ -44,9 +45,16 @@ def _policy_digest(policy: Policy, stored: Mapping[str, str]) -> str:
             f"this ledger published the exact number of rows of {', '.join(undeclared)}, as an earlier version did "
             "under replace-one, and set nothing aside to measure it",
             hint=f'if everybody may know it, and it is no view, add row_count = "public" under '
-            f"[tables.{undeclared[0]}]; else begin a new ledger with --ledger PATH --new-budget",
+            f"[tables.{undeclared[0]}]; else begin a second budget with --ledger PATH --new-budget: "
+            + _price(policy, stored),
         )
     return stored["policy"]
+
+
+def _price(policy: Policy, stored: Mapping[str, str]) -> str:
+    budget = budget_of(stored)
+    earlier = Known(stored.get("ledger", ""), "", 1, epsilon=None if budget is None else float(budget[0]))
+    return price([earlier], float(policy.privacy.epsilon))
 
 
 def _published_before(policy: Policy) -> tuple[str, ...]:

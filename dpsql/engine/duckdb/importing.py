@@ -1,0 +1,97 @@
+"""A csv or parquet file of the owner's as a DuckDB database, so that a policy can be drafted for it.
+
+Sessions read databases only: a file of rows has no types of its own, no second table, and nothing that stands still.
+"""
+
+import re
+import secrets
+from contextlib import suppress
+from pathlib import Path
+from shlex import quote
+
+import duckdb
+
+from dpsql.dialect.calls import LOCKED, without_cause
+from dpsql.dialect.quoting import identifier
+from dpsql.errors import EngineError, Error
+
+_DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
+_PARQUET = (".parquet", ".pq")
+_READS = {"enable_external_access": "true", "lock_configuration": "false"}
+
+
+def is_file_of_rows(path: Path) -> bool:
+    """Whether a file is csv or parquet, by its name.
+
+    >>> is_file_of_rows(Path("people.CSV")), is_file_of_rows(Path("people.parquet")), is_file_of_rows(Path("a.duckdb"))
+    (True, True, False)
+    """
+    return path.name.lower().endswith((*_DELIMITED, *_PARQUET))
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file of rows has names and types of its own."""
+    return path.name.lower().endswith(_PARQUET)
+
+
+def database_of(path: Path) -> Path:
+    """The database that is made from a file of rows: beside it, and named after it.
+
+    >>> database_of(Path("people.csv.gz")).name
+    'people.duckdb'
+    """
+    suffix = next(s for s in (*_DELIMITED[2:], *_DELIMITED[:2], *_PARQUET) if path.name.lower().endswith(s))
+    return path.with_name((path.name[: -len(suffix)] or "rows") + ".duckdb")
+
+
+def table_of(path: Path) -> str:
+    """The name of its table, which an analyst can write without quotes.
+
+    >>> table_of(Path("2024 people-a.csv")), table_of(Path("visits.parquet"))
+    ('t_2024_people_a', 'visits')
+    """
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", database_of(path).stem).strip("_") or "rows"
+    return f"t_{name}" if name[0].isdigit() else name
+
+
+def import_rows(path: Path) -> Path:
+    """Copy a csv or parquet file into a new database; its path. EngineError, which quotes no value, when it cannot be.
+
+    The types of csv columns are guessed from all of their rows.
+    """
+    database = database_of(path)
+    if database.exists():
+        raise EngineError(
+            f"{database} exists already",
+            hint=f"draft its policy with dpsql init {quote(str(database))}; to read {path.name} anew, remove it first",
+        )
+    if any(sign in str(path) for sign in "*?["):
+        raise EngineError(f"{path} reads like a pattern of several files", hint="rename it, without * ? [")
+    draft = database.with_name(f"{database.name}.new-{secrets.token_hex(8)}")
+    refused = EngineError(
+        f"{path} cannot be read as {'parquet' if is_parquet(path) else 'csv'}",
+        hint="see why with the duckdb shell: it shows the line; then load the rows into a database yourself",
+    )
+
+    def copied() -> None:
+        with duckdb.connect(str(draft), config=LOCKED | _READS) as connection:
+            connection.execute(f"CREATE TABLE {identifier(table_of(path))} AS FROM {_rows_of(path)}")
+
+    def translate(_: Exception) -> Error:
+        return refused
+
+    try:
+        without_cause(copied, translate)
+        draft.rename(database)
+    finally:
+        for left in (draft, draft.with_name(draft.name + ".wal")):
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
+    return database
+
+
+def _rows_of(path: Path) -> str:
+    literal = "'" + str(path).replace("'", "''") + "'"
+    if is_parquet(path):
+        return f"read_parquet({literal})"
+    return f"read_csv({literal}, sample_size = -1)"
