@@ -6,11 +6,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from click.testing import CliRunner
 from pyarrow import parquet
 
 import dpsql
 from dpsql.interface.cli import cli
+from tests.support.command_line import runner
 
 POLICY = """version = 1
 [privacy]
@@ -52,7 +52,7 @@ def con(database: Path) -> Iterator[dpsql.Connection]:
 
 def run(database: Path, command: str, *arguments: str, stdin: str | None = None) -> tuple[str, str]:
     """Standard output and standard error."""
-    found = CliRunner().invoke(cli, [command, str(database), *arguments], input=stdin, catch_exceptions=False)
+    found = runner().invoke(cli, [command, str(database), *arguments], input=stdin, catch_exceptions=False)
     assert found.exit_code == 0, found.stderr
     return found.stdout, found.stderr
 
