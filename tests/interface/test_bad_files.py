@@ -1,9 +1,7 @@
 """What lies on the disk is wrong: databases, policies and ledgers are refused with a hint, and nothing is lost."""
 
-import os
 import shutil
 import sqlite3
-import tempfile
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -18,6 +16,7 @@ from dpsql.interface.cli import cli
 from dpsql.ledger import SqliteLedger
 from tests.support import city
 from tests.support.command_line import runner
+from tests.support.users import ordinary_user
 
 SECONDS = 2.0
 QUESTIONS = ("SELECT region, COUNT(*) FROM people GROUP BY region", "SELECT COUNT(*) FROM people WHERE name = 'name3'")
@@ -336,26 +335,15 @@ def test_a_locked_ledger(database: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.fixture
-def ordinary_user() -> Iterator[Path]:
-    """A folder of an ordinary user, as whom the test goes on: root may write everywhere."""
-    folder = Path(tempfile.mkdtemp())
-    root = os.geteuid() == 0
-    if root:
-        os.chown(folder, 65534, 65534)
-        os.seteuid(65534)
-    try:
+def ordinary_folder(tmp_path: Path) -> Iterator[Path]:
+    given(city.build(tmp_path / "city", rows=500))  # loads what Python loads late and may not read as nobody
+    with ordinary_user() as folder:
         yield folder
-    finally:
-        if root:
-            os.seteuid(0)
-        for path in (folder, *folder.rglob("*")):
-            path.chmod(0o700)
-        shutil.rmtree(folder)
 
 
-def test_a_ledger_that_cannot_be_written(ordinary_user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DPSQL_STATE_HOME", str(ordinary_user / "state"))
-    database = city.build(ordinary_user / "city", rows=500)
+def test_a_ledger_that_cannot_be_written(ordinary_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(ordinary_folder / "state"))
+    database = city.build(ordinary_folder / "city", rows=500)
     ledger = ledger_of(database)
     database.parent.chmod(0o500)
     refused(database, dpsql.LedgerError)

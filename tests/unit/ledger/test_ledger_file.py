@@ -3,7 +3,6 @@
 import os
 import sqlite3
 import stat
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +15,7 @@ from dpsql.ledger import SqliteLedger, Totals
 from dpsql.ledger.sqlite import opening
 from dpsql.ledger.sqlite.file import SqliteFile
 from tests.contracts.ledger_contract import EASY, HEADER, PAID, any_cost
-
-NOBODY = 65534
+from tests.support.users import ordinary_user
 
 
 def spend(ledger: SqliteLedger, cost: int = 10) -> None:
@@ -36,23 +34,11 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ordinary_user(tmp_path: Path) -> Iterator[Path]:
+def ordinary_folder(tmp_path: Path) -> Iterator[Path]:
     """A directory of our own, without the superuser's powers, who would not notice permissions."""
     SqliteLedger.open(tmp_path / "a.ledger", HEADER).close()  # loads what Python loads late and may not read as nobody
-    directory = Path(tempfile.mkdtemp())
-    superuser = os.geteuid() == 0
-    if superuser:
-        os.chown(directory, NOBODY, NOBODY)
-        os.seteuid(NOBODY)
-    try:
-        yield directory
-    finally:
-        if superuser:
-            os.seteuid(0)
-        directory.chmod(0o700)
-        for entry in directory.iterdir():
-            entry.unlink()
-        directory.rmdir()
+    with ordinary_user() as folder:
+        yield folder
 
 
 def refused(path: Path, header: dict[str, str] = HEADER) -> LedgerError:
@@ -287,20 +273,20 @@ def test_hard_links_are_refused(path: Path) -> None:
     assert "hard link" in refused(path).message
 
 
-def test_read_only_file(ordinary_user: Path) -> None:
-    path = ordinary_user / "a.ledger"
+def test_read_only_file(ordinary_folder: Path) -> None:
+    path = ordinary_folder / "a.ledger"
     SqliteLedger.open(path, HEADER).close()
     path.chmod(0o400)
     assert "read-only" in refused(path).message
 
 
-def test_read_only_directory(ordinary_user: Path) -> None:
-    path = ordinary_user / "a.ledger"
+def test_read_only_directory(ordinary_folder: Path) -> None:
+    path = ordinary_folder / "a.ledger"
     SqliteLedger.open(path, HEADER).close()
-    (ordinary_user / "a.ledger.answers").unlink()
-    ordinary_user.chmod(0o500)
+    (ordinary_folder / "a.ledger.answers").unlink()
+    ordinary_folder.chmod(0o500)
     refused(path)
-    refused(ordinary_user / "b.ledger")
+    refused(ordinary_folder / "b.ledger")
 
 
 def test_locked_by_another(path: Path) -> None:
