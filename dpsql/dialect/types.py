@@ -5,11 +5,12 @@ A type without a row is refused as a group key and equals no PEP 249 type object
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from decimal import Decimal
+from typing import Any, Literal
 
 import pyarrow as pa
 
-from dpsql.errors import UnsupportedQuery
+from dpsql.errors import DataError, UnsupportedQuery
 
 Family = Literal["STRING", "NUMBER", "DATETIME", "BINARY"]
 """The type object of PEP 249 that a type code equals; BOOLEAN and nested types equal none."""
@@ -90,6 +91,8 @@ _BY_NAME |= {alias: _BY_NAME[name] for alias, name in _ALIASES.items()}
 _RELEASED = {name: t.released for name, t in _BY_NAME.items() if t.released is not None}
 _SHOWN = {t.arrow: t.name for t in TYPES if t.arrow is not None} | {pa.large_string(): "VARCHAR"}
 
+NO_PYTHON_FORM = "a value of the result has no Python form, such as a date after the year 9999"
+
 INTEGERS = frozenset(t.name for t in TYPES if t.released is not None and pa.types.is_integer(t.released))
 FLOATS = frozenset(["FLOAT", "DOUBLE"])
 
@@ -122,6 +125,51 @@ def released_type(name: str) -> pa.DataType:
     raise UnsupportedQuery(
         f"an expression of type {name} cannot be used here", hint="cast it to a number, a string or a date"
     )
+
+
+def python_values(column: pa.ChunkedArray, released: pa.DataType) -> tuple[Any, ...]:
+    """The distinct values of a column as Python's, each of which a released table of type ``released`` can hold.
+
+    DataError for a value that has no Python form, and for two that would become one.
+
+    >>> python_values(pa.chunked_array([[2, None]]), pa.int64())
+    (2, None)
+    """
+    try:
+        found = _in_microseconds(column).to_pylist()
+        values = [float(v) if isinstance(v, Decimal) else v for v in found]
+        if pa.types.is_integer(released):
+            values = [None if v is None else int(v) for v in found]
+        pa.array(values, released)
+        alike = {v for v in values if v == v}
+        fits = len(alike) == sum(v == v for v in values)
+    except (ValueError, OverflowError, TypeError):  # Arrow's own errors are among them
+        fits = False
+    if fits:
+        return tuple(values)
+    raise DataError(
+        "a group's value cannot be shown, such as a date after the year 9999 or a whole number beyond 64 bits",
+        hint="cast the expression to VARCHAR, or round it",
+    )
+
+
+def _in_microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Python's own times have no finer ones. Arrow's own error, a ValueError, where something would be lost."""
+    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+        return column.cast(pa.timestamp("us", column.type.tz))
+    return column
+
+
+def check_python_forms(table: pa.Table) -> None:
+    """DataError when a column has a value that Python has no form for: a date after 9999, a part of a microsecond."""
+    for column in table.columns:
+        if pa.types.is_temporal(column.type):
+            try:
+                _in_microseconds(column).to_pylist()
+                continue
+            except (ValueError, OverflowError):
+                pass
+            raise DataError(NO_PYTHON_FORM, hint="cast the column to VARCHAR")
 
 
 def type_name(arrow: pa.DataType) -> str:

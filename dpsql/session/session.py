@@ -61,7 +61,8 @@ class Session:
         with self._lock:
             before = self._asker.paid.units
             try:
-                return work()
+                with self._public.statement():
+                    return work()
             except Error as error:
                 error.after_charge(self._charged_since(before))
                 raise

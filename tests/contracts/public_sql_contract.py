@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dpsql.domain import Value
 from dpsql.errors import DataError, Error, ProgrammingError, UnknownName, UnsupportedQuery
 from dpsql.sql.public_sql import GridColumn, PublicSql
 
@@ -37,6 +38,13 @@ def refused(work: Callable[[], object]) -> Error:
     return e.value
 
 
+def valued(sql: PublicSql, columns: list[GridColumn], expression: str) -> tuple[list[Value], str]:
+    """The expression in every cell, and its type."""
+    found = sql.codes(columns, expression)
+    assert len(set(found.values)) == len(found.values)
+    return [found.values[c] for c in found.codes], found.sql_type
+
+
 class PublicSqlContract(ABC):
     @abstractmethod
     def build(self, public_table: Callable[[str], pa.Table], seconds: float) -> PublicSql:
@@ -49,7 +57,7 @@ class PublicSqlContract(ABC):
     def test_true_is_one_false_and_null_are_zero(self, sql: PublicSql) -> None:
         found = sql.truth([AGE], ["age >= 18", "age IS NULL", "NULL", "true", "age % 2 = 0 AND NULL"])
         assert [w.tolist() for w in found] == [[0, 1, 1, 0], [0, 0, 0, 1], [0] * 4, [1] * 4, [0] * 4]
-        assert all(w.dtype == np.int64 for w in found)
+        assert all(w.dtype == np.bool_ for w in found)
 
     def test_grids_are_row_major(self, sql: PublicSql) -> None:
         (found,) = sql.truth([AGE, SEX, FLAG], ["age = 18 AND sex = 'Male' AND flag"])
@@ -68,7 +76,7 @@ class PublicSqlContract(ABC):
         assert sql.truth([], []) == []
         (found,) = sql.truth([AGE, GridColumn("name", "VARCHAR", ())], ["age > 0"])
         assert found.shape == (4, 0)
-        assert sql.values([GridColumn("name", "VARCHAR", ())], "name") == ([], "VARCHAR")
+        assert valued(sql, [GridColumn("name", "VARCHAR", ())], "name") == ([], "VARCHAR")
 
     def test_types_are_duckdbs(self, sql: PublicSql) -> None:
         assert sql.truth([DAY], ["day = last_day(day)"])[0].tolist() == [1, 1, 0]
@@ -79,34 +87,34 @@ class PublicSqlContract(ABC):
         column = GridColumn('a "b" t0', "VARCHAR", ("", "x'y", "nul\0", "Žába", "\U0001f600"))
         (found,) = sql.truth([column], ['length("a ""b"" t0") BETWEEN 1 AND 3 AND "a ""b"" t0" <> \'x\'\'y\''])
         assert found.tolist() == [0, 0, 0, 0, 1]
-        assert sql.values([column], '"a ""b"" t0"') == (list(column.values), "VARCHAR")
+        assert valued(sql, [column], '"a ""b"" t0"') == (list(column.values), "VARCHAR")
 
     def test_equal_names_with_other_values_do_not_mix(self, sql: PublicSql) -> None:
         for low in (0, 5, 0):
             column = GridColumn("age", "BIGINT", tuple(range(low, low + 3)))
             assert sql.truth([column], ["age = 5"])[0].tolist() == [int(v == 5) for v in column.values]
         for kind, values in (("BIGINT", (0, 1)), ("BOOLEAN", (False, True)), ("DOUBLE", (0.0, 1.0))):
-            assert sql.values([GridColumn("x", kind, values)], "x") == (list(values), kind)
+            assert valued(sql, [GridColumn("x", kind, values)], "x") == (list(values), kind)
 
     def test_values_and_their_types(self, sql: PublicSql) -> None:
-        assert sql.values([AGE], "age + 1") == ([18, 19, 20, None], "BIGINT")
-        assert sql.values([AGE, FLAG], "flag")[0] == [False, True] * 4
-        assert sql.values([HOURS], "hours / 2") == ([0.0, 0.05, 10.0], "DOUBLE")
-        assert sql.values([AGE], "1.5")[0] == [1.5] * 4
-        assert sql.values([DAY], "date_trunc('month', day)::DATE")[0] == [date(2020, 1, 1), date(2020, 2, 1), None]
-        assert sql.values([DAY], "day::TIMESTAMP")[0][:1] == [datetime(2020, 1, 31)]  # noqa: DTZ001 - has no zone
-        assert sql.values([], "upper('a')") == (["A"], "VARCHAR")
-        assert sql.values([AGE], "NULL")[0] == [None] * 4
+        assert valued(sql, [AGE], "age + 1") == ([18, 19, 20, None], "BIGINT")
+        assert valued(sql, [AGE, FLAG], "flag")[0] == [False, True] * 4
+        assert valued(sql, [HOURS], "hours / 2") == ([0.0, 0.05, 10.0], "DOUBLE")
+        assert valued(sql, [AGE], "1.5")[0] == [1.5] * 4
+        assert valued(sql, [DAY], "date_trunc('month', day)::DATE")[0] == [date(2020, 1, 1), date(2020, 2, 1), None]
+        assert valued(sql, [DAY], "day::TIMESTAMP")[0][:1] == [datetime(2020, 1, 31)]  # noqa: DTZ001 - has no zone
+        assert valued(sql, [], "upper('a')") == (["A"], "VARCHAR")
+        assert valued(sql, [AGE], "NULL")[0] == [None] * 4
 
     @pytest.mark.parametrize("expression", ["[age]", "{'a': age}", "INTERVAL 1 DAY", "'2020-01-01'::TIMESTAMPTZ"])
     def test_values_that_are_no_scalars(self, sql: PublicSql, expression: str) -> None:
-        assert isinstance(refused(lambda: sql.values([AGE], expression)), UnsupportedQuery)
-        assert sql.values([AGE], "age")[0] == [17, 18, 19, None]
+        assert isinstance(refused(lambda: valued(sql, [AGE], expression)), UnsupportedQuery)
+        assert valued(sql, [AGE], "age")[0] == [17, 18, 19, None]
 
     def test_expressions_that_fail_on_public_values(self, sql: PublicSql) -> None:
         error = refused(lambda: sql.truth([SEX], ["sex::INTEGER > 3"]))
         assert isinstance(error, DataError) and "Female" in str(error)
-        assert isinstance(refused(lambda: sql.values([AGE], "age + 9223372036854775807")), DataError)
+        assert isinstance(refused(lambda: valued(sql, [AGE], "age + 9223372036854775807")), DataError)
         assert isinstance(refused(lambda: sql.truth([SEX], ["regexp_matches(sex, '(')"])), DataError)
 
     def test_expressions_that_mean_nothing(self, sql: PublicSql) -> None:

@@ -1,7 +1,8 @@
 """The locked DuckDB keeps the contract; its caches and threads."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pyarrow as pa
 import pytest
@@ -13,7 +14,12 @@ from tests.contracts.public_sql_contract import AGE, PublicSqlContract, public_t
 
 
 class TestDuckDbPublicSql(PublicSqlContract):
-    def build(self, public_table: Callable[[str], pa.Table], seconds: float) -> PublicSql:
+    @pytest.fixture
+    def sql(self) -> Iterator[PublicSql]:
+        with closing(self.build(public_table, 0.4)) as sql:
+            yield sql
+
+    def build(self, public_table: Callable[[str], pa.Table], seconds: float) -> DuckDbPublicSql:
         return DuckDbPublicSql(public_table, seconds=seconds)
 
 
@@ -33,7 +39,7 @@ def test_predicates_are_asked_in_batches(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_too_much_memory() -> None:
-    sql = DuckDbPublicSql(public_table, memory_limit="64MB", seconds=20)
+    sql = DuckDbPublicSql(public_table, memory=400 << 20, seconds=20)
     with pytest.raises(UnsupportedQuery, match="memory"):
         sql.run("SELECT list(a.n) FROM t a, t b", {"t": pa.table({"n": range(6000)})})
     assert sql.truth([AGE], ["age = 17"])[0].sum() == 1

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import pyarrow as pa
 
 from dpsql import errors
+from dpsql.dialect.types import NO_PYTHON_FORM
 from dpsql.domain import Parameters
 from dpsql.errors import DataError, InterfaceError, ProgrammingError
 from dpsql.interface.dbapi.session_view import SessionView
@@ -227,25 +228,28 @@ class _Executed:
         rows: list[Row] = []
         while position < end:
             if not self._buffer_start <= position < self._buffer_start + len(self._buffer):
-                self._buffer, self._buffer_start = _python_rows(table.slice(position, _ROWS_AT_A_TIME)), position
+                self._buffer, self._buffer_start = self._rows(position), position
             offset = position - self._buffer_start
             rows += self._buffer[offset : offset + end - position]
             position = self.position + len(rows)
         self.position = position
         return rows
 
+    def _rows(self, position: int) -> list[Row]:
+        rows = _python_rows(self.result.table.slice(position, _ROWS_AT_A_TIME))
+        if rows is None:
+            error = DataError(NO_PYTHON_FORM, hint="fetch with to_arrow_table(), or cast the column to VARCHAR")
+            error.after_charge(self.result.charged)
+            raise error
+        return rows
 
-def _python_rows(table: pa.Table) -> list[Row]:
-    """Rows as tuples of Python values; column names may repeat."""
+
+def _python_rows(table: pa.Table) -> list[Row] | None:
+    """Rows as tuples of Python values; column names may repeat. ``None`` where a value has no Python form."""
     try:
         columns = [column.to_pylist() for column in table.columns]
     except (ValueError, OverflowError, TypeError):  # pyarrow's own errors are ValueErrors or TypeErrors
-        columns = None
-    if columns is None:
-        raise DataError(
-            "a value of the result has no Python form, such as a date after the year 9999",
-            hint="fetch with to_arrow_table(), or cast the column to VARCHAR",
-        )
+        return None
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
 
 

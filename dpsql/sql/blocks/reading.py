@@ -5,7 +5,6 @@ This is the one way from text to a lowered statement; what ``dpsql.sql.shapes`` 
 
 from typing import NamedTuple
 
-import pyarrow as pa
 from sqlglot import exp
 
 from dpsql.dialect.types import is_number
@@ -17,15 +16,16 @@ from dpsql.sql.blocks.naming import empty_select
 from dpsql.sql.blocks.outer import check_outer
 from dpsql.sql.blocks.redraw import redraw
 from dpsql.sql.blocks.row_numbers import number_rows
+from dpsql.sql.blocks.trial import try_out
 from dpsql.sql.blocks.walk import Walk
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.expressions.expansion import check_growth
 from dpsql.sql.expressions.functions import COUNTS
 from dpsql.sql.expressions.names import quoted
 from dpsql.sql.public_sql import PublicSql
-from dpsql.sql.statement import Block, Statement
+from dpsql.sql.statement import Statement
 from dpsql.sql.text.parameters import bind
-from dpsql.sql.text.parse import parse, to_sql
+from dpsql.sql.text.parse import parse, to_sql, with_zeros
 
 
 class Read(NamedTuple):
@@ -45,6 +45,15 @@ class Reader:
 
     def read(self, text: str, parameters: Parameters, keys: KeyLookup) -> Read:
         """The lowered statement. Raises ``dpsql.errors``, and RecursionError for what is nested too deeply."""
+        found = self._read(text, parameters, keys)
+        self.check(text)
+        return found
+
+    def check(self, text: str) -> None:
+        """Raises SqlSyntaxError for what sqlglot reads and DuckDB does not: nobody can say what it means."""
+        self._public.read(with_zeros(text))
+
+    def _read(self, text: str, parameters: Parameters, keys: KeyLookup) -> Read:
         tree: exp.Expr = parse(text)
         if parameters is not None or "?" in text or "$" in text:
             bind(tree, parameters)
@@ -65,7 +74,7 @@ class Reader:
         row, outer_columns = number_rows(tree, blocks, walk.selects)
         outer = to_sql(tree)
         public_tables = tuple(sorted(walk.public_tables))
-        dry = self._dry_run(outer, blocks, public_tables)
+        dry = try_out(self._public, outer, blocks, public_tables)
         numeric = [is_number(t) for t in dry.schema.types][row is not None :]
         check_late(late, numeric)
         statement = Statement(
@@ -83,10 +92,6 @@ class Reader:
             late=late,
         )
         return Read(statement, tuple(walk.asked))
-
-    def _dry_run(self, outer: str, blocks: tuple[Block, ...], public_tables: tuple[str, ...]) -> pa.Table:
-        """Runs the outer statement over empty tables: what DuckDB refuses is refused before anything is asked."""
-        return self._public.run(outer, {b.name: b.schema.empty_table() for b in blocks}, public_tables)
 
     def _public_columns(self, table: str) -> list[str]:
         """The columns of a public table, in order."""
@@ -109,7 +114,7 @@ class Reader:
         check_outer(text, tree, [t.lower() for t in walk.public_tables])
         outer = to_sql(tree)
         public_tables = tuple(sorted(walk.public_tables))
-        self._dry_run(outer, (), public_tables)
+        try_out(self._public, outer, (), public_tables)
         return Statement(text, (), None, outer, public_tables=public_tables)
 
 

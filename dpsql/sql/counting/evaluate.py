@@ -7,7 +7,7 @@ new statement, so predicates are asked together and results are kept.
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from math import isnan, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from dpsql.sql.expressions.bound import Bound, Listed, Outside
 from dpsql.sql.expressions.steps import ANYWHERE, NO_STEPS, Steps
 from dpsql.sql.expressions.string_predicates import truth_table
 from dpsql.sql.expressions.text_classes import Candidates, Indices, text_classes
-from dpsql.sql.public_sql import GridColumn, PublicSql
+from dpsql.sql.public_sql import GridColumn, PublicSql, Truth
 from dpsql.sql.text.limits import MAX_CELLS
 
 CACHED_CELLS = 1 << 23  # 64 MB of weights
@@ -101,10 +101,10 @@ class Grids:
         """What the value of ``bound`` depends on."""
         points = bound.columns & self._steps.keys() if self._steps else ()
         if not bound.outside and not points:
-            return (self.table.name, bound.sql)
+            return (self.table.name, bound.sql, bound.columns)
         axes = [self.axis(t) for t in sorted((*bound.outside, *points))]
         parts = [a.points if a.text is None else a.text for a in axes]
-        return (self.table.name, bound.sql, *(p.key for p in parts if p is not None))
+        return (self.table.name, bound.sql, bound.columns, *(p.key for p in parts if p is not None))
 
     def settled(self, bound: Bound, axis: GridAxis) -> Indices | None:
         """The entries of an axis on which ``bound`` has one value; ``None`` for all of them."""
@@ -133,15 +133,15 @@ class Evaluator:
 
     def __init__(self, public: PublicSql) -> None:
         self._public = public
-        self._truths: Memo[Weights] = Memo(CACHED_CELLS)
+        self._truths: Memo[Truth] = Memo(CACHED_CELLS)
         self._codes: Memo[Codes] = Memo(CACHED_CELLS)
         self._numbers: Memo[Numbers] = Memo(CACHED_CELLS)
         self._columns: dict[tuple[str, str], GridColumn] = {}
 
-    def truths(self, grids: Grids, predicates: Sequence[Bound]) -> list[Weights]:
+    def truths(self, grids: Grids, predicates: Sequence[Bound]) -> list[Truth]:
         """Where each predicate is TRUE on the grid of its columns; as few questions to DuckDB as there are grids."""
         keys = [grids.key(p) for p in predicates]
-        found: dict[_Key, Weights] = {}
+        found: dict[_Key, Truth] = {}
         missing: dict[tuple[object, ...], dict[_Key, Bound]] = {}
         for key, p in zip(keys, predicates, strict=True):
             if key in found:
@@ -150,7 +150,7 @@ class Evaluator:
             if weights is not None:
                 found[key] = weights
             elif (decided := _decided(grids, p)) is not None:
-                found[key] = self._keep(key, decided)
+                found[key] = self._keep(key, decided > 0)
             else:
                 unknown = [(t, o is Outside.UNKNOWN, p.inside(t) is Outside.UNKNOWN) for t, o in p.outside.items()]
                 missing.setdefault((p.columns, *sorted(unknown)), {})[key] = p
@@ -158,10 +158,10 @@ class Evaluator:
             grid = self._grid(grids, next(iter(asked.values())))
             answers = self._public.truth(grid.columns, [p.sql for p in asked.values()])
             for key, weights in zip(asked, answers, strict=True):
-                found[key] = self._keep(key, grid.placed(weights, 0))
+                found[key] = self._keep(key, grid.placed(weights, False))
         return [found[k] for k in keys]
 
-    def _keep(self, key: _Key, truth: Weights) -> Weights:
+    def _keep(self, key: _Key, truth: Truth) -> Truth:
         truth.setflags(write=False)
         self._truths.put(key, truth, truth.size + 64)
         return truth
@@ -186,27 +186,14 @@ class Evaluator:
             values = cell_values(domain)
             return Codes(np.arange(len(values)), values, domain.sql_type)
         grid = self._grid(grids, expression)
-        cells, sql_type = self._public.values(grid.columns, expression.sql)
-        index: dict[object, int] = {}
-        values_found: list[Value] = []
-        out = np.empty(len(cells), dtype=np.int64)
-        for i, v in enumerate(cells):
-            key: object = "nan" if isinstance(v, float) and isnan(v) else (v,)
-            try:
-                code = index.setdefault(key, len(values_found))
-            except TypeError:
-                raise UnsupportedQuery(
-                    f"GROUP BY a {sql_type} is not answered", hint="group by numbers, strings, dates or booleans"
-                ) from None
-            if code == len(values_found):
-                values_found.append(v)
-            out[i] = code
+        found = self._public.codes(grid.columns, expression.sql)
+        out, values_found = found.codes, list(found.values)
         if None in values_found:
-            null = index[(None,)]
+            null = values_found.index(None)
             last = len(values_found) - 1
             out = np.where(out == null, last, np.where(out > null, out - 1, out))
             values_found = [*values_found[:null], *values_found[null + 1 :], None]
-        return Codes(grid.placed(out, -1), tuple(values_found), sql_type)
+        return Codes(grid.placed(out, -1), tuple(values_found), found.sql_type)
 
     def numbers(self, grids: Grids, expression: Bound) -> Numbers:
         """The value of a numeric expression in each cell."""
@@ -219,25 +206,16 @@ class Evaluator:
 
     def _find_numbers(self, grids: Grids, expression: Bound) -> Numbers:
         grid = self._grid(grids, expression)
-        cells, sql_type = self._public.values(grid.columns, expression.sql)
-        given = [0 if v is None else v for v in cells]
-        numbers = [v for v in given if isinstance(v, (int, float))]
-        if len(numbers) < len(given):
-            raise DataError(f"SUM and AVG need numbers, not {sql_type}", hint="cast the expression to a number")
-        if all(isinstance(v, int) and abs(v) < 2**62 for v in numbers):
-            array: Signed = np.array(numbers, dtype=np.int64)
-        else:
-            array = np.array(numbers, dtype=np.float64)
-            if not np.isfinite(array).all():
-                raise DataError(
-                    "a summed expression is infinite or not a number on declared values",
-                    hint="exclude those values with CASE WHEN",
-                )
-        padded = grid.placed(array, 0)
-        known = array[[v is not None for v in cells]]
+        found = self._public.numbers(grid.columns, expression.sql)
+        if not np.isfinite(found.numbers).all():
+            raise DataError(
+                "a summed expression is infinite or not a number on declared values",
+                hint="exclude those values with CASE WHEN",
+            )
+        padded, known = grid.placed(found.numbers, 0), found.numbers[found.known]
         if not len(known):
-            return Numbers(padded, sql_type)
-        return Numbers(padded, sql_type, float(known.min()), float(known.max()))
+            return Numbers(padded, found.sql_type)
+        return Numbers(padded, found.sql_type, float(known.min()), float(known.max()))
 
     def _grid(self, grids: Grids, expression: Bound) -> "_Grid":
         axes = grids.check(expression.columns)
@@ -314,7 +292,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def spread(array: Signed, own: Sequence[GridAxis], whole: Sequence[GridAxis]) -> Signed:
+def spread(array: npt.NDArray[Any], own: Sequence[GridAxis], whole: Sequence[GridAxis]) -> npt.NDArray[Any]:
     """``array`` over ``own`` axes as a view that broadcasts over ``whole`` (both in table order).
 
     >>> a, b = GridAxis("a", 2), GridAxis("b", 3)

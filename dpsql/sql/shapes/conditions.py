@@ -5,7 +5,7 @@ below. Among these no literal's text decides how it is read, and none binds less
 and between other conjuncts, the same tree is read.
 """
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import NamedTuple
 
@@ -60,7 +60,9 @@ class _Shape(NamedTuple):
 class Conditions:
     """Conjuncts by their text, and their shapes. Safe to use from several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, check: Callable[[str], None]) -> None:
+        """``check`` raises for a text that is no SQL."""
+        self._check = check
         self._shapes: Memo[_Shape | bool] = Memo(SHAPES)
         self._known: Memo[Condition] = Memo(CACHED_CELLS)
         self._lock = Lock()
@@ -71,7 +73,7 @@ class Conditions:
         """The condition in a scope of a private table; ``None`` for what the ordinary way has to read."""
         shape = self._shapes.get((given.gaps, given.kinds))
         if shape is None:
-            shape = self._shapes.put((given.gaps, given.kinds), _learn(given) or False)
+            shape = self._shapes.put((given.gaps, given.kinds), _learn(given, self._check) or False)
         if not isinstance(shape, _Shape) or max(map(len, given.values), default=0) > MAX_LIST_ITEMS:
             return None
         with self._lock:
@@ -127,7 +129,7 @@ def _decided(table: TableDomain, bounds: tuple[Bound, ...]) -> Condition:
     return Condition(bounds) if weights is None else weighed(table, bounds, column, weights)
 
 
-def _learn(given: Given) -> _Shape | None:
+def _learn(given: Given, check: Callable[[str], None]) -> _Shape | None:
     """The shape of a conjunct, read with values that occur nowhere else; ``None`` where it is not to be trusted."""
     made_up: list[tuple[str, ...]] = []
     text = given.gaps[0]
@@ -136,7 +138,9 @@ def _learn(given: Given) -> _Shape | None:
         made_up.append(tuple(names))
         text += ", ".join(f"'{n}'" if kind in "sS" else n for n in names) + gap
     try:
-        select = parse(check_text(f"SELECT 1 FROM t WHERE {text}"))
+        alone = check_text(f"SELECT 1 FROM t WHERE {text}")
+        select = parse(alone)
+        check(alone)
     except Error:
         return None
     where = select.args.get("where")

@@ -33,7 +33,7 @@ class Shapes:
         self._reader = reader
         self._services = services
         self._frames: Memo[Frame | bool] = Memo(FRAMES)
-        self._conditions = Conditions()
+        self._conditions = Conditions(reader.check)
         self._places: Memo[tuple[str, ...]] = Memo(PLACES)
 
     def lower(self, text: str, parameters: Parameters) -> Statement | None:

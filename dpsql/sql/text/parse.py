@@ -31,6 +31,7 @@ _CALLED = frozenset((*DuckDB.Parser.FUNCTIONS, *DuckDB.Parser.FUNCTION_PARSERS))
 _STAR_FOLLOWS = frozenset({TokenType.SELECT, TokenType.COMMA, TokenType.DOT, TokenType.DISTINCT})
 MAX_WAITING_JOINS = 8
 _WITHOUT_CONDITION = frozenset({"CROSS", "NATURAL", "POSITIONAL"})
+_NAMES_PARAMETER = frozenset({TokenType.VAR, TokenType.NUMBER})
 _MASK = "\0"
 """In front of a disguised word. No text holds it (``check_text``), so nobody can write it."""
 
@@ -74,6 +75,33 @@ def parse(text: str) -> exp.Query | exp.Values:
         raise UnsupportedQuery("only one SELECT statement is answered", hint="send a single SELECT")
     _show(tree)
     return tree
+
+
+def with_zeros(text: str) -> str:
+    """A text that parses, with 0 for every parameter, each character at its place: for a parser without parameters.
+
+    >>> with_zeros("select interval ? day, 'a?' where a > $low")
+    "select interval 0 day, 'a?' where a > 0   "
+    """
+    if "?" not in text and "$" not in text and ":" not in text:
+        return text
+    out, tokens = text, _DIALECT.tokenize(text)
+    for token, after in pairwise([*tokens, None]):
+        if token is None:
+            break
+        end = token.end
+        if token.token_type in (TokenType.PARAMETER, TokenType.COLON):
+            if (
+                after is None
+                or after.start != token.end + 1
+                or after.token_type not in (TokenType.VAR, TokenType.NUMBER)
+            ):
+                continue
+            end = after.end
+        elif token.token_type != TokenType.PLACEHOLDER:
+            continue
+        out = out[: token.start] + "0".ljust(end + 1 - token.start) + out[end + 1 :]
+    return out
 
 
 def to_sql(node: exp.Expr, **options: Any) -> str:

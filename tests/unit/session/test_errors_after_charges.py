@@ -26,13 +26,44 @@ def test_a_refusal_has_charged_nothing(con: dpsql.Connection) -> None:
     assert caught.value.__notes__ == [f"hint: {caught.value.hint}"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT CAST('x' || n AS INTEGER) FROM (SELECT COUNT(*) AS n FROM people)",
+        "SELECT make_date((20000 + n)::INTEGER, 1, 1) FROM (SELECT COUNT(*) % 100 AS n FROM people)",
+        "SELECT DATE '9999-12-30' + n::INTEGER FROM (SELECT COUNT(*) + 2 AS n FROM people)",
+        "SELECT COUNT(*) AS n, CAST('infinity' AS DATE) FROM people",
+        "SELECT make_date((20000 + age)::INTEGER, 1, 1), COUNT(*) FROM people GROUP BY 1",
+        "SELECT CAST(CASE WHEN age > 5 THEN 'infinity' ELSE '2020-01-01' END AS DATE), COUNT(*) FROM people GROUP BY 1",
+        "SELECT CAST(CASE WHEN age > 5 THEN '-infinity' ELSE '2020-01-01' END AS TIMESTAMP), COUNT(*) FROM people "
+        "GROUP BY 1",
+        "SELECT CAST('9223372036854775807' AS HUGEINT) + age, COUNT(*) FROM people GROUP BY 1",
+        "SELECT strptime('2020-01-01 0.123456789', '%Y-%m-%d %H.%n'), COUNT(*) FROM people GROUP BY 1",
+        "SELECT INTERVAL 1 DAY * age, COUNT(*) FROM people GROUP BY 1",
+        "SELECT CAST(age AS DECIMAL(38, 0)) + 1000000000000000000000, COUNT(*) FROM people GROUP BY 1",
+    ],
+)
+def test_what_fails_whatever_the_counts_are_is_refused_before_any_charge(con: dpsql.Connection, text: str) -> None:
+    with pytest.raises(dpsql.Error) as caught:
+        con.execute(text).fetchall()
+    assert caught.value.charged == con.budget.spent_epsilon == 0.0
+    assert not isinstance(caught.value, dpsql.InternalError)
+
+
+def test_rows_without_a_python_form_say_what_was_paid(con: dpsql.Connection) -> None:
+    cursor = con.execute("SELECT make_date((n * 100)::INTEGER, 1, 1) FROM (SELECT COUNT(*) AS n FROM people)")
+    with pytest.raises(dpsql.DataError) as caught:
+        cursor.fetchall()
+    assert caught.value.charged == con.budget.spent_epsilon > 0.0
+
+
 def test_an_error_after_a_charge_says_what_was_paid(con: dpsql.Connection) -> None:
     with pytest.raises(dpsql.Error) as caught:
-        con.execute("SELECT n // (n - n) FROM (SELECT COUNT(*) AS n FROM people)")
+        con.execute("SELECT n::TINYINT FROM (SELECT COUNT(*) AS n FROM people)")
     assert caught.value.charged == con.budget.spent_epsilon > 0.0
     assert any(note.startswith("charged: epsilon") for note in caught.value.__notes__)
     with pytest.raises(dpsql.Error) as again:
-        con.execute("SELECT n // (n - n) FROM (SELECT COUNT(*) AS n FROM people)")
+        con.execute("SELECT n::TINYINT FROM (SELECT COUNT(*) AS n FROM people)")
     assert again.value.charged == 0.0  # what was bought is kept
 
 

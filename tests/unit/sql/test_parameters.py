@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql.errors import DataError, Error, ProgrammingError, UnsupportedQuery
@@ -116,6 +116,7 @@ def test_equal_values_of_other_types_are_other_statements(front: FrontEnd) -> No
     assert front.lower("SELECT ? AS x", [1.0]).outer_sql == "SELECT 10e-1 AS x"
 
 
+@settings(deadline=None)  # the first one starts the process
 @given(
     st.none()
     | st.booleans()

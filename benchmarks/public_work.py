@@ -1,0 +1,102 @@
+"""What public work may cost: every allowed function, and statements made to be dear, at the largest input let through.
+
+``python -m benchmarks.public_work`` prints, for each, seconds, memory and what became of it. About ten minutes.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import product
+from time import monotonic
+
+import pyarrow as pa
+
+from dpsql.errors import Error
+from dpsql.public import DuckDbPublicSql
+from dpsql.public.process import MEMORY
+from dpsql.sql.expressions.expansion import MAX_PADDING
+from dpsql.sql.expressions.functions import SCALAR
+from dpsql.sql.public_sql import GridColumn
+
+LARGEST, FEW = 4096, 16
+ARGUMENTS = {
+    "string": f"lpad(a::VARCHAR, {MAX_PADDING}, 'ab')",
+    "other": f"rpad(b::VARCHAR, {MAX_PADDING}, 'ba')",
+    "pattern": "'(a|b|ab)*c'",
+    "number": "(a * 4096 + b)",
+    "small": "3",
+    "day": "(DATE '1900-01-01' + (a + b)::INTEGER)",
+    "interval": "to_days(a::INTEGER)",
+    "part": "'day'",
+}
+STATEMENTS = {
+    "one long call": "levenshtein(lpad(a::VARCHAR, 10000, 'a'), lpad(b::VARCHAR, 10000, 'b')) > 3",
+    "LIKE with many %": "lpad(a::VARCHAR, 10000, 'a') LIKE '%a%a%a%a%a%a%a%a%b'",
+    "GLOB with many *": "lpad(a::VARCHAR, 10000, 'a') GLOB '*a*a*a*a*a*a*a*a*b'",
+    "regular expression": "lpad(a::VARCHAR, 10000, 'a') SIMILAR TO '((a{1,30}){1,30})*b'",
+    "many hashes": "md5(" * 60 + "a::VARCHAR || b" + ")" * 60 + " = 'x'",
+    "long strings": " || ".join([f"lpad(a::VARCHAR, {MAX_PADDING}, 'x')"] * 200) + " = b::VARCHAR",
+}
+
+
+def grid(size: int) -> list[GridColumn]:
+    """Two columns; 4,096 values of each are as many cells as one condition may span."""
+    return [GridColumn(name, "BIGINT", tuple(range(1, size + 1))) for name in ("a", "b")]
+
+
+def timed(sql: DuckDbPublicSql, work: Callable[[], object]) -> tuple[float, str]:
+    """Seconds on the clock, and what became of the work."""
+    began = monotonic()
+    try:
+        with sql.statement():
+            work()
+        outcome = "answered"
+    except Error as error:
+        outcome = error.message
+    return monotonic() - began, outcome
+
+
+def calls(sql: DuckDbPublicSql, name: str) -> Iterator[str]:
+    """Calls of a function that DuckDB accepts on one cell."""
+    for count in range(5):
+        for chosen in product(ARGUMENTS.values(), repeat=count):
+            call = f"{name}({', '.join(chosen)})"
+            with suppress(Error):
+                sql.truth(grid(1), [f"{call} IS NULL"])
+                yield call
+
+
+def dearest(sql: DuckDbPublicSql, name: str) -> str | None:
+    """The accepted call that takes longest on few cells."""
+    found = [(timed(sql, lambda c=c: sql.truth(grid(FEW), [f"{c} IS NULL"]))[0], c) for c in calls(sql, name)]
+    return max(found)[1] if found else None
+
+
+def show(name: str, seconds: float, outcome: str) -> None:
+    print(f"{name:28} {seconds:7.2f} s  {outcome[:70]}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="functions; all without any")
+    names = sorted(parser.parse_args().names or SCALAR)
+    sql = DuckDbPublicSql(lambda _: pa.table({}))
+    worst = 0.0
+    for name in names:
+        call = dearest(sql, name)
+        if call is None:
+            print(f"{name:28} has no accepted call", file=sys.stderr)
+            continue
+        seconds, outcome = timed(sql, lambda c=call: sql.truth(grid(LARGEST), [f"{c} IS NULL"]))
+        worst = max(worst, seconds)
+        show(name, seconds, outcome)
+    for name, predicate in STATEMENTS.items():
+        seconds, outcome = timed(sql, lambda p=predicate: sql.truth(grid(LARGEST), [p]))
+        worst = max(worst, seconds)
+        show(name, seconds, outcome)
+    print(f"the longest took {worst:.2f} s; the process has {MEMORY >> 20} MB")
+
+
+if __name__ == "__main__":
+    main()

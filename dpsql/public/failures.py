@@ -1,0 +1,80 @@
+"""What went wrong in the process of public work, as an error of ours.
+
+Its messages are about public values and the analyst's own text, so they are kept, shortened.
+"""
+
+import re
+
+from dpsql.errors import DataError, Error, InternalError, ProgrammingError, SqlSyntaxError, UnsupportedQuery
+from dpsql.public.worker import Header
+
+_MESSAGE = 300  # characters of DuckDB's that are quoted
+_NEAR = re.compile(r'at or near "(.*?)"\s*$')
+_MEMORY = frozenset({"OutOfMemoryException", "MemoryError", "ArrowMemoryError", "_TooLarge"})
+_BREAKING = _MEMORY | {"FatalException", "InternalException"}
+_LINE = re.compile(r"^LINE (\d+): (.*)$")
+
+
+def late(seconds: float) -> Error:
+    """The refusal of a statement whose public work takes too long."""
+    return UnsupportedQuery(
+        f"takes longer than {seconds:g} s", hint="write a simpler expression, or one over fewer columns"
+    )
+
+
+def is_broken(reply: Header) -> bool:
+    """Whether the process had better not go on: DuckDB refuses all work after a fatal error, and after one of memory
+    nothing is where it was."""
+    return not _BREAKING.isdisjoint(reply["kinds"])
+
+
+def failure(reply: Header) -> Error:
+    """The error that a reply speaks of: ``kinds`` are the names of its class and of those above."""
+    text = _text(reply)
+    if not _MEMORY.isdisjoint(reply["kinds"]):
+        return UnsupportedQuery("needs too much memory", hint="write a simpler expression, or ask for fewer rows")
+    for kind in reply["kinds"]:
+        match kind:
+            case "PermissionException" | "NotImplementedException":
+                return UnsupportedQuery(text)
+            case "FatalException" | "InternalException":
+                return InternalError("DuckDB failed on public values", hint="write the expression in another way")
+            case "InvalidInputException" | "DataError" | "ValueError":
+                return DataError(text, hint="the expression fails on a declared value; guard it with CASE or TRY_CAST")
+            case "ProgrammingError":
+                return ProgrammingError(text)
+    return DataError(text)
+
+
+def syntax_error(text: str, reply: Header) -> Error:
+    """What DuckDB's parser says of a text that it does not read, with line and column in that text."""
+    if "ParserException" not in reply["kinds"]:
+        return failure(reply)
+    lines = str(reply["text"]).splitlines() or [""]
+    if lines[0].endswith("end of input"):
+        last = text.rstrip().rpartition("\n")[2]
+        return SqlSyntaxError("the text ends too early", line=text.rstrip().count("\n") + 1, column=len(last) + 1)
+    near = _NEAR.search(lines[0])
+    message = f"syntax error near {near[1][:40]!r}" if near else _text(reply)
+    for i, shown in enumerate(lines[:-1]):
+        found = _LINE.match(shown)
+        if found is not None:
+            line, column = _place(text, int(found[1]), found[2], shown, lines[i + 1])
+            return SqlSyntaxError(message, line=line, column=column)
+    return SqlSyntaxError(message)
+
+
+def _place(text: str, line: int, excerpt: str, shown: str, caret: str) -> tuple[int, int]:
+    """Line and column: DuckDB shows a part of the line and marks a place below it."""
+    whole = text.split("\n")[line - 1] if line <= text.count("\n") + 1 else ""
+    at = caret.find("^") - (len(shown) - len(excerpt))
+    part = excerpt
+    if part.startswith("..."):
+        part, at = part[3:], at - 3
+    start = whole.find(part.removesuffix("..."))
+    return line, max(1, start + at + 1) if start >= 0 and at >= 0 else 1
+
+
+def _text(reply: Header) -> str:
+    lines = str(reply["text"]).strip().splitlines() or [str(reply["kinds"][0])]
+    return lines[0].partition(": ")[2][:_MESSAGE] or lines[0][:_MESSAGE]
