@@ -12,9 +12,9 @@ from dpsql.domain.column import (
     TextDomain,
 )
 
-Fate = Literal["NULL", "left out", "none"]
-"""``NULL``: the row counts as one without a value there. ``left out``: it is counted nowhere. ``none``: every value is
-declared."""
+Fate = Literal["clipped", "NULL", "left out", "none"]
+"""``clipped``: the value counts as the nearer end of its range. ``NULL``: the row counts as one without a value there.
+``left out``: it is counted nowhere. ``none``: every value is declared."""
 
 
 def undeclared_become(column: ColumnDomain) -> Fate:
@@ -26,5 +26,7 @@ def undeclared_become(column: ColumnDomain) -> Fate:
     match column:
         case BooleanDomain() | TextDomain():
             return "none"
+        case NumberDomain() if column.outside == "clip" and column.reading == "value":
+            return "clipped"
         case CategoryDomain() | IntegerDomain() | NumberDomain() | DateDomain():
             return "NULL" if column.nullable else "left out"

@@ -83,7 +83,8 @@ class DirectColumn:
 class Remark(NamedTuple):
     """What is asked beyond declared values: strings that are not declared, conditions beyond a range, as written.
 
-    With nothing ``asked`` it is NULL, which stands for undeclared values too; ``grouped``: where it is a group.
+    With nothing ``asked`` it is NULL, which stands for undeclared values too (``grouped``: where it is a group), or the
+    values of a column that is clipped.
     """
 
     table: str

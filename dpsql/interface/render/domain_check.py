@@ -49,7 +49,7 @@ def domain_check_object(checks: Sequence[TableCheck]) -> dict[str, dict[str, Any
     return {c.table.name: asdict(c.rows) | {"counted": c.rows.counted, "outside": dict(c.outside)} for c in checks}
 
 
-_FATES = {"NULL": "NULL", "left out": "row left out", "none": ""}
+_FATES = {"clipped": "the nearer end", "NULL": "NULL", "left out": "row left out", "none": ""}
 
 
 def _rows(check: TableCheck, style: Style) -> list[str]:

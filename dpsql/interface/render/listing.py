@@ -42,7 +42,7 @@ def render_columns(table: TableDomain, style: Style) -> list[str]:
     return [head, *listed, *(f"note: {escape(note.text)}" for note in table_notes(table))]
 
 
-_UNDECLARED = {"NULL": "count as NULL", "left out": "not counted", "none": ""}
+_UNDECLARED = {"clipped": "clipped", "NULL": "count as NULL", "left out": "not counted", "none": ""}
 
 
 def cells(table: TableDomain) -> str:

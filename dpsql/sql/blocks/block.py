@@ -21,7 +21,7 @@ from dpsql.sql.expressions.bind import Binder, Lookup
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, check_usable, quoted
 from dpsql.sql.expressions.operators import unwrap
-from dpsql.sql.expressions.remarks import null_remark
+from dpsql.sql.expressions.remarks import clip_remarks, null_remark
 from dpsql.sql.statement import Aggregate, Block, DirectColumn, Remark
 from dpsql.sql.text.limits import LARGEST_BIGINT
 from dpsql.sql.text.parse import to_sql
@@ -276,7 +276,11 @@ class BlockLowering:
         index = self._measured.get(key)
         if index is None:
             index = len(self._aggregations)
-            self._aggregations.append(aggregation(self._binder, node))
+            found = aggregation(self._binder, node)
+            self._aggregations.append(found)
+            for part in found.numerator:
+                if part.value is not None:
+                    self._binder.remarks += clip_remarks(self.scope.table, part.value.columns)
             if key:
                 self._measured[key] = index
         return f"a{index}"

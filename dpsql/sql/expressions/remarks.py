@@ -15,6 +15,7 @@ from dpsql.domain import (
     BooleanDomain,
     CategoryDomain,
     DateDomain,
+    Fate,
     FiniteDomain,
     IntegerDomain,
     NumberDomain,
@@ -60,6 +61,12 @@ def null_remark(table: TableDomain, bound: Bound, *, grouped: bool) -> Remark | 
     return Remark(table.name, column, grouped=grouped)
 
 
+def clip_remarks(table: TableDomain, columns: Iterable[str]) -> list[Remark]:
+    """That columns which are summed or averaged are clipped to their ranges, where they are."""
+    found = [table.by_name[name.lower()] for name in sorted(columns)]
+    return [Remark(table.name, c) for c in found if isinstance(c, NumberDomain) and undeclared_become(c) == "clipped"]
+
+
 def remark(table: TableDomain, symbol: str, left: Bound, items: Sequence[Bound]) -> Remark | None:
     """What ``left symbol items`` asks beyond the declared values of ``left``; ``None`` for nothing.
 
@@ -103,9 +110,16 @@ def notes_of(remarks: Iterable[Remark]) -> tuple[Note, ...]:
 
 def _note(column: FiniteDomain, asked: Sequence[str]) -> Note:
     name = column.name
+    fate = undeclared_become(column)
+    if not asked and fate == "clipped":
+        low, high = _ends(column)
+        return Note(
+            "undeclared",
+            f"{name} is clipped to its declared range, {low} to {high}: what lies outside counts as the nearer end",
+        )
     if not asked:
         return Note("null", f"NULL of {name} stands for values that are not declared, too")
-    others = f"rows with other values {'count as NULL' if undeclared_become(column) == 'NULL' else 'are not counted'}"
+    others = f"rows with other values {_FATES[fate]}"
     one = len(asked) == 1
     if isinstance(column, CategoryDomain):
         meant = dict.fromkeys(s for s in (_similar(a, column.values) for a in asked[:_SHOWN]) if s is not None)
@@ -116,6 +130,14 @@ def _note(column: FiniteDomain, asked: Sequence[str]) -> Note:
         low, high = _ends(column)
         text = f"{_listed(asked)} {'goes' if one else 'go'} beyond the declared values of {name}, {low} to {high}"
     return Note("undeclared", f"{text}; {others}")
+
+
+_FATES: dict[Fate, str] = {
+    "clipped": "count as the nearer end",
+    "NULL": "count as NULL",
+    "left out": "are not counted",
+    "none": "do not exist",
+}
 
 
 def _beyond(column: FiniteDomain, symbol: str, places: Sequence[tuple[Place, str] | None]) -> tuple[str, ...]:

@@ -21,7 +21,9 @@ from dpsql.domain import (
     TableDomain,
     TextDomain,
 )
+from dpsql.engine.tally import RowTally
 from dpsql.interface.render.budget import bar, budget_object, prompt_budget, render_budget
+from dpsql.interface.render.domain_check import TableCheck, render_domain_check
 from dpsql.interface.render.explanation import render_explanation
 from dpsql.interface.render.listing import domain_text, render_columns, render_tables
 from dpsql.interface.render.number import answer_cell, epsilon
@@ -373,3 +375,11 @@ def test_text_helpers() -> None:
     assert width("e\u0301東") == 3
     assert shorten("東京東京", 5) == "東京…"
     assert [epsilon(x) for x in (1.0, 0.0123456, 0.1, 12.5, 1e-9)] == ["1", "0.0123", "0.1", "12.5", "1e-09"]
+
+
+def test_the_owners_check_says_what_other_values_count_as() -> None:
+    table = TableDomain("t", (NumberDomain("a", (0.0, 9.0)), NumberDomain("b", (0.0, 9.0), outside="null")))
+    lines = render_domain_check([TableCheck(table, RowTally(5, 0), {"a": 3, "b": 2})], PLAIN)
+    assert lines[0] == "t: all 5 rows are counted"
+    assert [line.split()[-3:] for line in lines[-2:]] == [["the", "nearer", "end"], ["9", "2", "NULL"]]
+    assert "clipped" in render_columns(table, PLAIN)[3]

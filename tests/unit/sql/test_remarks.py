@@ -31,6 +31,7 @@ PEOPLE = TableDomain(
         CategoryDomain("sure", ("yes", "no"), nullable=False),
         DateDomain("joined", date(2020, 1, 1), date(2020, 12, 31)),
         NumberDomain("hours", (0.0, 20.0, 99.5)),
+        NumberDomain("weight", (0.0, 20.0, 99.0), outside="null"),
         BooleanDomain("member"),
         TextDomain("name"),
     ),
@@ -157,7 +158,18 @@ def test_dates_and_numbers(front: FrontEnd) -> None:
         assert where(front, f"joined >= {literal}") == [f"joined >= '2021-02-01' goes beyond {dates}"]
     assert where(front, "joined >= ?", [date(2021, 2, 1)]) == [f"joined >= '2021-02-01' goes beyond {dates}"]
     (note,) = where(front, "hours > 99.5")
-    assert note.startswith("hours > 99.5 goes beyond the declared values of hours, 0.0 to 99.5")
+    clipped = "rows with other values count as the nearer end"
+    assert note == f"hours > 99.5 goes beyond the declared values of hours, 0.0 to 99.5; {clipped}"
+    (note,) = where(front, "weight > 99")
+    assert (
+        note == "weight > 99 goes beyond the declared values of weight, 0 to 99; rows with other values count as NULL"
+    )
+
+
+def test_sums_of_what_is_clipped_say_so(front: FrontEnd) -> None:
+    text = "hours is clipped to its declared range, 0.0 to 99.5: what lies outside counts as the nearer end"
+    assert said(front, "SELECT AVG(hours), SUM(hours + 1) FILTER (WHERE member) FROM people") == [text]
+    assert said(front, "SELECT SUM(weight), SUM(age), COUNT(hours) FROM people WHERE hours > 20") == []
 
 
 def test_one_note_for_a_column_and_no_long_ones(front: FrontEnd) -> None:
