@@ -247,12 +247,12 @@ BROKEN: dict[str, tuple[Callable[[], Any], str, str, str]] = {
     "differences": (differences_of_replaced_rows, "dropped rows, replace-one", "another row", "charge"),
     "tests for one row": (units_of_one_row, "pmw", "a unit with two rows alike less", "charge"),
     "strings for one row": (strings_of_one_row, "strings alone", "a unit with one string", "charge"),
-    "a bar": (bar_of_counts, "auto", "a row more", "shown"),
-    "a note": (note_of_counts, "auto", "a row more", "shown"),
+    "a bar": (bar_of_counts, "dropped rows", "a row more", "shown"),
+    "a note": (note_of_counts, "dropped rows", "a row more", "shown"),
     "an order": (order_of_counts, "wide", "a row more", "order"),
     "a refusal": (refusals_by_counts, "pmw", "a row more", "shown"),
-    "half the noise": (noise_of_half_the_scale, "auto", "a row more", "charge"),
-    "no noise": (exact_answers, "auto", "a row more", "exact"),
+    "half the noise": (noise_of_half_the_scale, "dropped rows", "a row more", "charge"),
+    "no noise": (exact_answers, "dropped rows", "a row more", "exact"),
 }
 
 

@@ -258,7 +258,7 @@ def _only(number: int, chosen: Configuration) -> Configuration:
 
 CONFIGURATIONS: Mapping[str, Configuration] = {
     "auto": _city(),
-    "pmw": _city(mechanism=PMW, hard=0.15),
+    "pmw": _only(6, _city(mechanism=PMW, hard=0.15)),
     "refused when spent": _only(4, _city(mechanism='when_spent = "refuse"\nhard_rounds = 3\n', hard=0.5)),
     "replace-one": _city(replaced=True),
     "replace-one, pmw": _city(mechanism=PMW, replaced=True, hard=0.15),
