@@ -112,6 +112,8 @@ def test_parquet_needs_a_file_and_writes_one_per_statement(dpsql: CommandLine, s
     assert dpsql("run", script, "--format", "parquet", "-o", str(out)).exit_code == 0
     parts = sorted(p.name for p in tmp_path.glob("out-*.parquet"))
     assert parts == ["out-001.parquet", "out-002.parquet", "out-003.parquet"]
+    assert not list(tmp_path.glob("out.parquet*"))
+    assert dpsql("run", script, "--format", "parquet", "-o", str(out), "--resume").exit_code == 0
     assert parquet.read_table(tmp_path / parts[2]).column("n").to_pylist() == [10]
 
 

@@ -192,8 +192,27 @@ def test_read_a_file(shell: Shell, session: FakeSession, tmp_path: Path, capsys:
     assert "goes too deep" in capsys.readouterr().err
 
 
+def test_read_tells_nothing_of_files_that_are_no_sql(shell: Shell, tmp_path: Path, capsys: Captured) -> None:
+    said = []
+    for name in ("passwd", "missing"):
+        if name == "passwd":
+            (tmp_path / name).write_text("root:x:0:0:secret;")
+        shell.handle(f".read {tmp_path / name}")
+        said.append(capsys.readouterr().err.replace(name, ""))
+    assert said[0] == said[1] and "secret" not in said[0]
+
+
 @pytest.mark.parametrize(
-    "text", ["\\nonsense", ".read", ".read /no/such/file", "\\d nothing", "\\explain ;", "\\o yaml"]
+    "text",
+    [
+        "\\nonsense",
+        ".read",
+        ".read /no/such/file",
+        ".read ~nobody-at-all/x.sql",
+        "\\d nothing",
+        "\\explain ;",
+        "\\o yaml",
+    ],
 )
 def test_refused_commands_have_a_hint(shell: Shell, text: str, capsys: Captured) -> None:
     shell.handle(text)

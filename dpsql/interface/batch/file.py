@@ -29,11 +29,15 @@ def batch_digest(text: str, parameters: object, form: Format) -> str:
 
 
 class BatchFile:
-    """The file of ``-o`` and, beside it, ``OUT.progress`` while the batch is not finished."""
+    """The file of ``-o`` and, beside it, ``OUT.progress`` while the batch is not finished.
 
-    def __init__(self, path: Path, batch: str) -> None:
+    ``parts``: each statement has a file of its own, and ``OUT`` itself is left alone.
+    """
+
+    def __init__(self, path: Path, batch: str, *, parts: bool = False) -> None:
         self._path = path
         self._batch = batch
+        self._parts = parts
         self._file: BinaryIO | None = None
 
     @property
@@ -48,11 +52,13 @@ class BatchFile:
         progress = self._read() if resume else None
         if progress is None:
             self._beside.unlink(missing_ok=True)
-            self._file = self._path.open("wb")
+            self._file = None if self._parts else self._path.open("wb")
             return 0
         again = "run without --resume to start again: answers already given are free"
         if progress.batch != self._batch:
             raise OperationalError(f"{self._beside.name} is of another file, format or parameters", hint=again)
+        if self._parts:
+            return progress.done
         if not self._path.is_file() or self._path.stat().st_size < progress.size:
             raise OperationalError(f"{self._path.name} is shorter than {self._beside.name} says", hint=again)
         self._file = self._path.open("r+b")
@@ -67,11 +73,12 @@ class BatchFile:
 
     def done(self, count: int) -> None:
         """Note that ``count`` statements are written."""
-        if self._file is None:
-            return
-        self._file.flush()
+        size = 0
+        if self._file is not None:
+            self._file.flush()
+            size = self._file.tell()
         fresh = self._beside.with_name(self._beside.name + ".new")
-        fresh.write_text(json.dumps({"batch": self._batch, "done": count, "size": self._file.tell()}))
+        fresh.write_text(json.dumps({"batch": self._batch, "done": count, "size": size}))
         fresh.replace(self._beside)
 
     def close(self, *, finished: bool) -> None:

@@ -59,7 +59,9 @@ def run(
         from dpsql.interface.batch.file import BatchFile, batch_digest
         from dpsql.interface.batch.output import BatchOutput
 
-        target = None if output is None else BatchFile(output, batch_digest(text, sorted(values.items()), form))
+        digest = batch_digest(text, sorted(values.items()), form)
+        parts = form == "parquet" and len(pieces) > 1
+        target = None if output is None else BatchFile(output, digest, parts=parts)
         done = 0 if target is None else target.open(resume=resume)
         style = console.out if output is None else PLAIN
         write = console.text if target is None else target.write

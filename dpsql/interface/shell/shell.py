@@ -144,9 +144,12 @@ class Shell:
             raise ProgrammingError(".read needs a file", hint="write .read queries.sql")
         if self._depth >= _DEEPEST_READ:
             raise ProgrammingError(".read goes too deep", hint="does the file read itself?")
+        path = Path(name.strip("'\""))
+        if path.suffix.lower() != ".sql":  # a syntax error quotes the text that it is about
+            raise ProgrammingError(".read takes files of SQL, which end in .sql", hint="write .read queries.sql")
         try:
-            text = Path(name.strip("'\"")).expanduser().read_text(encoding="utf-8-sig")
-        except (OSError, ValueError):
+            text = path.expanduser().read_text(encoding="utf-8-sig")
+        except (OSError, ValueError, RuntimeError):  # the last: ~ of a user that there is not
             text = None
         if text is None:
             raise OperationalError(f"cannot read {name[:200]} as UTF-8 text", hint="check the path")
