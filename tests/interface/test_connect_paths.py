@@ -20,6 +20,12 @@ POLICY = 'version = 1\nprivacy = { epsilon = 1, delta = 1e-6 }\n[tables.t.column
 class Opened:
     """Stands for the session and records how it was opened."""
 
+    cautions = ()
+
+    @property
+    def session(self) -> "Opened":
+        return self
+
     def __init__(self) -> None:
         self.calls: list[tuple[object, dpsql.Policy, Path | None, bool]] = []
 
@@ -178,7 +184,7 @@ def test_the_ledger_is_bound_to_policy_data_and_plan(monkeypatch: pytest.MonkeyP
     con = dpsql.connect(database, ledger=":memory:")
     policy = dpsql.load_policy(POLICY)
     bound = {"policy": policy.digest, "data": "data", "tables": "first second", "plan": "plan"}
-    bound |= {"engine": "engine", "fingerprint": "1", "unit_rows": "2"}
+    bound |= {"engine": "engine", "fingerprint": "1", "unit_rows": "2", "numbers": "2"}
     assert headers == [{**bound, "row_counts": "declared", "rules": dump_policy(policy)}]
     assert log == ["open engine", "open plan", "open ledger", "open session"]
     con.close()

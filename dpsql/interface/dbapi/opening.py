@@ -43,8 +43,7 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
     from dpsql.session import open_session
 
     with ExitStack() as opened:
-        policies = (policy.digest, *policy.former_digests)
-        stored = {} if ledger is None else stored_header(ledger, policies)
+        stored = {} if ledger is None else stored_header(ledger)
         rules = Rules.of(stored)  # those of the ledger, before any private question
         read = rules.read(policy)
         engine = open_engine(database, read, rules)

@@ -26,6 +26,7 @@ from dpsql.ledger.sqlite.glance import is_unspent, known_by_itself
 from dpsql.ledger.sqlite.schema import FORMAT, check_file, companions, create, read_header, rebind
 
 Step = Callable[[str], None]
+_RULES = ("fingerprint", "unit_rows", "numbers")
 
 
 @dataclass
@@ -104,7 +105,7 @@ def _opened(path: Path, make: _Making, registry: Registry | None) -> Opening:
     file = SqliteFile(path, synchronous="FULL", busy_timeout=make.busy_timeout)
     try:
         found = read_header(file, path)
-        if is_unspent(file) and _mismatch(path, found, make, file) is not None:
+        if is_unspent(file) and any(found.get(key) != make.wanted[key] for key in make.wanted.keys() - {"ledger"}):
             found = _rebound(path, file, found, make, registry, notices)
         mismatch = _mismatch(path, found, make, file)
         if mismatch is not None:
@@ -147,7 +148,7 @@ def _rebound(
     registry: Registry | None,
     notices: list[str],
 ) -> dict[str, str]:
-    """The header of a ledger without events, which may begin anew for another policy or other data.
+    """The header of a ledger without events, which may begin anew for another policy, other data or newer rules.
 
     To everybody else it is a new ledger: where one of the same people is known, the owner must decide.
     """
@@ -192,13 +193,11 @@ def _check_stranger(
     notices += told(earlier, make.epsilon) if make.new_budget else ()
 
 
-def stored_header(
-    path: Path, policies: Collection[str] | None = None, busy_timeout: float = BUSY_SECONDS
-) -> dict[str, str]:
-    """The header of the ledger at ``path``, empty where there is no file: its versions say by which rules it is kept.
+def stored_header(path: Path, busy_timeout: float = BUSY_SECONDS) -> dict[str, str]:
+    """The header of the ledger at ``path``: its versions say by which rules it is kept. Empty where there is no file,
+    or where nothing is spent: such a ledger begins anew, by the newest rules.
 
-    ``policies``: digests; a ledger of none of them, under which nothing was spent, will be begun anew by the newest
-    rules, so that its header counts for nothing. The same refusals as ``prepare`` for a file that is no ledger.
+    The same refusals as ``prepare`` for a file that is no ledger.
     """
     try:
         path = path.expanduser().resolve()
@@ -208,8 +207,7 @@ def stored_header(
         file = SqliteFile(path, synchronous="FULL", busy_timeout=busy_timeout)
         try:
             header = read_header(file, path)
-            anew = policies is not None and header.get("policy") not in policies and is_unspent(file)
-            return {} if anew else header
+            return {} if is_unspent(file) else header
         finally:
             file.close()
     except (sqlite3.Error, OSError) as error:
@@ -285,7 +283,7 @@ def _clear_remnants(path: Path) -> None:
 def _mismatch(path: Path, found: Mapping[str, str], make: _Making, file: SqliteFile) -> LedgerError | None:
     """Why the ledger is not this policy's, or not these data's; ``None`` where it is both."""
     wanted = make.wanted
-    if any(found.get(key, "1") != wanted.get(key, "1") for key in ("fingerprint", "unit_rows")):
+    if any(found.get(key, "1") != wanted.get(key, "1") for key in _RULES):
         return LedgerError(  # the header was read once before: by its rules the engine counts
             f"the ledger {path} was created by another version of dpsql just now", hint="open it again, or remove it"
         )
