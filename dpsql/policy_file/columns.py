@@ -29,6 +29,7 @@ from dpsql.domain import (
 from dpsql.domain.column import MAX_COLUMN_CELLS
 from dpsql.errors import PolicyError
 from dpsql.policy_file.schema import ColumnSchema
+from dpsql.policy_file.spread import bins_of
 from dpsql.policy_file.toml_table import TomlTable, kind, quoted, quoted_key, quoted_list
 
 MAX_FLOAT = Fraction(sys.float_info.max)
@@ -39,7 +40,6 @@ LOG_BINS = 50
 """Bins of a number column that says nothing of them, with widths that grow with the number's size."""
 LINEAR_PART = 1e-3
 """Below this share of the larger end the widths of such bins grow no more."""
-_BINS = 20  # that a draft proposes
 _BINS_EXAMPLE = 'bins = 20, or bins = { count = 50, scale = "log" }'
 _LONGEST_LIST = 1000
 _LONGEST_RANGE = 100_000
@@ -254,7 +254,7 @@ def _draft_integer(column: ColumnSchema) -> Drafted:
     if isinstance(low, int) and isinstance(high, int) and -EXACT_BELOW < low <= high < EXACT_BELOW:
         if high - low < _LONGEST_RANGE:
             return Drafted(f'type = "integer", min = {low}, max = {high}', f"CHECK: {_FROM_DATA}")
-        return Drafted(f'type = "number", min = {low}, max = {high}, bins = {_BINS}', f"CHECK: {_FROM_DATA}")
+        return Drafted(f'type = "number", min = {low}, max = {high}, bins = {bins_of(column)}', f"CHECK: {_FROM_DATA}")
     return Drafted('type = "integer", min = 0, max = 100', "CHECK: the range that is publicly known")
 
 
@@ -266,9 +266,11 @@ def _draft_number(column: ColumnSchema) -> Drafted:
         and -EXACT_BELOW < low < high < EXACT_BELOW  # false for NaN too
     ):
         return Drafted(
-            f'type = "number", min = {floor(low)}, max = {ceil(high)}, bins = {_BINS}', f"CHECK: {_FROM_DATA}"
+            f'type = "number", min = {floor(low)}, max = {ceil(high)}, bins = {bins_of(column)}', f"CHECK: {_FROM_DATA}"
         )
-    return Drafted(f'type = "number", min = 0, max = 100, bins = {_BINS}', "CHECK: the range and the number of bins")
+    bins = bins_of(column)
+    high = 100 if bins.isdigit() else 10_000
+    return Drafted(f'type = "number", min = 0, max = {high}, bins = {bins}', "CHECK: the range and the bins")
 
 
 def _draft_date(column: ColumnSchema) -> Drafted:
