@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dpsql.errors import BudgetExhausted
 from dpsql.first.bench import Bench
 from dpsql.first.payload import ROW_COUNT, encode_measurement
-from dpsql.first.touch import Columns, FirstTouch
+from dpsql.first.touch import Columns, FirstTouch, Released
 from dpsql.first.turns import Step, Turns
-from dpsql.hypothesis import Measurement
 from dpsql.ledger import interrupts_held
 from dpsql.planning import TablePlan
 
@@ -53,8 +52,9 @@ class RowCount(FirstTouch):
     def _is_done(self, columns: Columns) -> bool:
         return self._measured
 
-    def _learn(self, measurements: Sequence[Measurement]) -> None:
+    def _learn(self, reservation: int, released: Sequence[Released]) -> None:
         self._measured = True
+        self._complete += released
 
     def _lose(self, columns: frozenset[Columns]) -> None:
         """It is to be begun again."""

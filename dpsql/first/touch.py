@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from dpsql.hypothesis import Measurement
+from dpsql.ledger.event import Payload
 
 Columns = tuple[str, ...]
+Released = tuple[str, Measurement]
+"""A measurement with the kind that its release gives it."""
 
 
 class FirstTouch(ABC):
@@ -26,11 +29,13 @@ class FirstTouch(ABC):
     def __init__(self) -> None:
         self.charged_units = 0
         self._open: dict[int, tuple[int, frozenset[Columns]]] = {}
+        self._complete: list[Released] = []
 
     # --- the fold ----------------------------------------------------------------------------------------------
 
-    def reserved(self, reservation: int, cost: int, columns: Sequence[Sequence[str]]) -> None:
-        self._open[reservation] = cost, frozenset(tuple(c) for c in columns)
+    def reserved(self, reservation: int, cost: int, payload: Payload) -> None:
+        """``payload["columns"]``: what is measured under it; no columns where it names none."""
+        self._open[reservation] = cost, frozenset(tuple(c) for c in payload.get("columns", [()]))
         self.charged_units += cost
 
     def freed(self, reservation: int) -> None:
@@ -42,10 +47,15 @@ class FirstTouch(ABC):
         _, columns = self._open.pop(reservation)
         self._lose(columns)
 
-    def released(self, reservation: int, measurements: Sequence[Measurement]) -> None:
+    def released(self, reservation: int, released: Sequence[Released]) -> None:
         """What the release does not bring is lost."""
-        self._learn(measurements)
+        self._learn(reservation, released)
         self.burnt(reservation)
+
+    def completed(self) -> list[Released]:
+        """Measurements that the model should take in, each once: those that are complete since the last call."""
+        found, self._complete = self._complete, []
+        return found
 
     # --- what is left to do ------------------------------------------------------------------------------------
 
@@ -88,7 +98,7 @@ class FirstTouch(ABC):
         """Whether the tuple is measured, or lost and not to be measured again."""
 
     @abstractmethod
-    def _learn(self, measurements: Sequence[Measurement]) -> None:
+    def _learn(self, reservation: int, released: Sequence[Released]) -> None:
         """Take in what was measured."""
 
     @abstractmethod

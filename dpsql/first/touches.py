@@ -24,15 +24,16 @@ class Touches:
     @classmethod
     def of(cls, plan: TablePlan) -> "Touches":
         """Nothing begun."""
-        return cls(RowCount(plan), WarmStart(plan), TextStarts(plan))
+        row_count = RowCount(plan)
+        return cls(row_count, WarmStart(plan, row_count), TextStarts(plan))
 
     def __iter__(self) -> Iterator[FirstTouch]:
         return iter((self.row_count, self.warm, self.texts))
 
     def first_units(self, scopes: Iterable[Columns], text_columns: Iterable[str] = ()) -> int:
         """Units that questions about ``scopes`` and text columns spend at most on what is measured first."""
-        starts = (self.texts.unbegun(column) for column in set(text_columns))
+        texts = sum(self.texts.next_units(column) for column in set(text_columns))
         # pairs that two scopes share are counted twice: it is a bound
         warm = min(self.warm.unbegun_units(), sum(self.warm.next_units(scope) for scope in scopes))
         row_count = 0 if self.row_count.is_known else self.row_count.planned_units
-        return row_count + warm + sum(start.units for start in starts if start is not None)
+        return row_count + warm + min(self.texts.unbegun_units(), texts)

@@ -1,76 +1,75 @@
-"""The contingencies of a table's warm start: which are measured, under way or lost, and the steps that measure them.
+"""The contingencies of a table's warm start: which are measured, under way or missing, and the steps that measure them.
 
-The fold over the ledger's events comes first; below it stands what draws noise, one chunk of contingencies after
-another, each durable before the next.
+The fold over the ledger's events comes first; below it stands what draws noise, one reservation after another, each
+durable before the next.
 """
 
-from collections.abc import Callable, Sequence
-from itertools import accumulate, combinations
+from collections.abc import Callable
+from itertools import combinations
 from math import floor
 
 import numpy as np
 
 from dpsql.first.bench import Bench
 from dpsql.first.payload import CONTINGENCY, encode_measurements
-from dpsql.first.touch import Columns, FirstTouch
+from dpsql.first.portioned import Portioned
+from dpsql.first.row_count import RowCount
+from dpsql.first.touch import Columns
 from dpsql.first.turns import Step, Turns
 from dpsql.hypothesis import Axis, Measurement, atoms
+from dpsql.ledger import interrupts_held
 from dpsql.memo import Memo
 from dpsql.planning import PlannedContingency, TablePlan, planned_contingencies
-from dpsql.planning.contingencies import EAGER_COLUMNS, ONE_WAY_SHARE, first_touch_share
+from dpsql.planning.contingencies import EAGER_COLUMNS, ONE_WAY_SHARE, first_touch_share, later_shares
+from dpsql.planning.portions import Portion
 
-CHUNK = 16
-"""Contingencies that share one reservation: what a killed process loses at most."""
 _REMEMBERED = 4096
 
 Progress = Callable[[str, str, int, int], None]
 """Called with a table's name, what is being done, how much of it so far, and how much there will be."""
 
 
-class WarmStart(FirstTouch):
-    """Which contingencies are measured, under way in some session, or lost with a reservation that was burnt. Public.
+class WarmStart(Portioned):
+    """Which contingencies are measured, under way in some session, or missing. Public.
 
-    ``plan``: the table's purse, the precision that it buys, and how columns are cut. A contingency that was lost is not
-    measured again: its share is spent. Tables without a warm start have an empty one. ``touched_later``: whether pairs
-    are measured only when a question touches them.
+    ``plan``: the table's purse, the precision that it buys, and how columns are cut. What was lost with a reservation
+    is missing again. ``row_count``: what measuring it more than once has cost comes out of this purse. Tables without a
+    warm start have an empty one. ``touched_later``: whether pairs are measured only when a question touches them.
     """
 
     purpose = "warm start"
 
-    def __init__(self, plan: TablePlan) -> None:
+    def __init__(self, plan: TablePlan, row_count: RowCount | None = None) -> None:
         super().__init__()
         self.plan = plan
         self.measured: dict[Columns, Measurement] = {}
+        self.is_unpaid = False
+        """Whether this session has found that the budget does not cover what is missing."""
+        self._row_count_touch = row_count
         self._names = list(plan.measured_columns)
         self.touched_later = plan.cuts_columns and len(self._names) > EAGER_COLUMNS
-        self._gone: set[Columns] = set()
         self._planned: tuple[PlannedContingency, ...] | None = None if self._names else ()
         self._row_count = 0.0
-        self._waiting: Memo[list[tuple[PlannedContingency, int]]] = Memo(_REMEMBERED)
+        self._waiting: Memo[list[Portion]] = Memo(_REMEMBERED)
 
     # --- the fold ----------------------------------------------------------------------------------------------
 
     def know_row_count(self, rows: float) -> None:
         """The number of rows that the choice of contingencies is made for; the first one stays."""
-        self._waiting.clear()
+        self._changed()
         if self._planned is None:
             self._row_count, plan = rows, self.plan
             self._planned = planned_contingencies(plan.table, rows, plan.precision, differences=plan.differences)
+            self._give_up_if_empty()
 
-    def reserved(self, reservation: int, cost: int, columns: Sequence[Sequence[str]]) -> None:
+    def _named(self, kind: str, measurement: Measurement) -> Columns:
+        return measurement.scope
+
+    def _know(self, columns: Columns, measurement: Measurement) -> None:
+        self.measured[columns] = measurement
+
+    def _changed(self) -> None:
         self._waiting.clear()
-        super().reserved(reservation, cost, columns)
-
-    def freed(self, reservation: int) -> None:
-        self._waiting.clear()
-        super().freed(reservation)
-
-    def _learn(self, measurements: Sequence[Measurement]) -> None:
-        self.measured.update({m.scope: m for m in measurements})
-
-    def _lose(self, columns: frozenset[Columns]) -> None:
-        self._waiting.clear()
-        self._gone.update(c for c in columns if c not in self.measured)
 
     # --- what is left to do ------------------------------------------------------------------------------------
 
@@ -82,82 +81,112 @@ class WarmStart(FirstTouch):
         """Whether a contingency that the question waits for is under way elsewhere."""
         return bool(self._open) and any(self._is_under_way(p.columns) for p in self._wanted(asked))
 
+    def keeps_waiting(self, asked: Columns) -> bool:
+        """Whether a question about ``asked`` waits for what the budget may still pay."""
+        return not self.is_unpaid and bool(self.waiting_portions(asked))
+
     def is_ready(self, asked: Columns) -> bool:
-        """Whether all that a question about ``asked`` waits for is measured, or lost."""
-        return not self.waiting_contingencies(asked) and not self.others_at_work(asked)
+        """Whether all that a question about ``asked`` waits for is measured, or given up."""
+        return not self.waiting_portions(asked) and not self.others_at_work(asked)
 
-    def waiting_contingencies(self, asked: Columns) -> list[tuple[PlannedContingency, int]]:
-        """What a question about ``asked`` waits for and nobody has begun, at most CHUNK, with costs in units.
+    def waiting_portions(self, asked: Columns) -> list[Portion]:
+        """The next reservation of what a question about ``asked`` waits for and nobody has begun; none when it is all.
 
-        Columns alone come first: on them depends how the others are cut.
+        Columns alone come first: on them depends how the others are cut. Then in the plan's order.
         """
         key = asked if self.touched_later else ()
         known = self._waiting.get(key)
-        return self._waiting.put(key, self._next_chunk(asked)) if known is None else known
+        return self._waiting.put(key, self._next(asked)) if known is None else known
 
-    def _next_chunk(self, asked: Columns) -> list[tuple[PlannedContingency, int]]:
+    def _next(self, asked: Columns) -> list[Portion]:
         wanted = [p for p in self._wanted(asked) if not self._is_begun(p.columns)]
-        first = [p for p in wanted if len(p.columns) == 1] or wanted[:CHUNK]
-        return [(p, floor(self.planned_units * p.share)) for p in first]
+        first = [p for p in wanted if len(p.columns) == 1] or wanted
+        return self._next_portions(self._want(p.columns, self._units(p)) for p in first)
 
     def unbegun_units(self) -> int:
         """Units that stay set aside for what nobody has begun."""
         if self._planned is None:
-            return self.planned_units
-        left = sum(floor(self.planned_units * p.share) for p in self._planned if not self._is_begun(p.columns))
-        if self.touched_later:
-            pairs = len(self._names) * (len(self._names) - 1) // 2
-            if sum(1 for p in combinations(self._names, 2) if self._is_begun(p)) < pairs:
-                return max(left, self.planned_units - self.charged_units)
-        return left
+            return max(0, self.purse().left)
+        if self.touched_later and not self._given_up and self._pairs_begun() < self._pairs():
+            return max(0, self.purse().left)  # what pairs that come later cost depends on their order
+        return super().unbegun_units()
 
     def next_units(self, asked: Columns) -> int:
         """Units that a question about ``asked`` would spend on contingencies; 0 when it waits for none."""
         if not asked or not self.touched_later:
             return self.unbegun_units() if asked else 0
-        planned = list(self._wanted(asked))
         ones = floor(self.planned_units * ONE_WAY_SHARE) if self._planned is None else 0
-        return ones + sum(floor(self.planned_units * p.share) for p in planned if not self._is_begun(p.columns))
+        missing = sum(self._missing(p.columns, self._units(p)) for p in self._wanted(asked))
+        return self.purse().scaled(ones + missing)
 
     def count(self, asked: Columns) -> tuple[int, int]:
         """(contingencies measured, contingencies planned or wanted by the question) for a line of progress."""
         wanted = self._wanted(asked)
         return sum(p.columns in self.measured for p in wanted), len(wanted)
 
-    def _is_done(self, columns: Columns) -> bool:
-        return columns in self.measured or columns in self._gone
+    def _units(self, planned: PlannedContingency) -> int:
+        return floor(self.planned_units * planned.share)
+
+    def _needed(self) -> int:
+        if self._given_up:
+            return 0
+        planned = self.planned_units if self._planned is None else 0
+        planned += sum(self._missing(p.columns, self._units(p)) for p in self._planned or ())
+        if self.touched_later and self._planned is not None:
+            planned += floor(self.planned_units * later_shares(self._pairs_begun(), len(self._names)))
+            planned += sum(self._missing(columns, 0) for columns in self._in_part() if len(columns) > 1)
+        return planned
+
+    def _overdraft(self) -> int:
+        touch = self._row_count_touch
+        return 0 if touch is None else max(0, touch.spent - touch.planned_units)
 
     def _wanted(self, asked: Columns) -> list[PlannedContingency]:
         planned = list(self._planned or ())
         if not self.touched_later:
             return planned
         ordered = [c for c in self._names if c in set(asked)]
-        number = sum(1 for p in combinations(self._names, 2) if self._is_begun(p))
+        number = self._pairs_begun()
+        in_part = self._in_part()
         for pair in combinations(ordered, 2):
             if not self._is_begun(pair):
-                number += 1
+                number += pair not in in_part
                 planned.append(PlannedContingency(pair, first_touch_share(number, len(self._names))))
-            elif pair not in self._gone:
+            elif not self._given_up:
                 planned.append(PlannedContingency(pair, 0.0))
         return planned
 
+    def _pairs(self) -> int:
+        return len(self._names) * (len(self._names) - 1) // 2
+
+    def _pairs_begun(self) -> int:
+        in_part = self._in_part()
+        return sum(1 for p in combinations(self._names, 2) if p in in_part or self._is_begun(p))
+
     # --- the parts that are measured ---------------------------------------------------------------------------
 
-    def axes(self, planned: PlannedContingency) -> tuple[Axis, ...]:
-        """Every cell, or planned differences; in wide tables a pair's parts are atoms of the released 1-ways."""
+    def axes(self, portion: Portion) -> tuple[Axis, ...]:
+        """Every cell, or planned differences; in wide tables a pair's parts are atoms of the released 1-ways.
+
+        All portions of a contingency have the parts of the first.
+        """
+        first, columns = self._first_portion(portion.columns), portion.columns
+        if first is not None:
+            return first.axes
         table = self.plan.table
-        if not self.plan.cuts_columns or len(planned.columns) == 1:
+        if not self.plan.cuts_columns or len(columns) == 1:
+            differences = next((p.differences for p in self._planned or () if p.columns == columns), ())
             return tuple(
-                Axis.difference_of(c) if c in planned.differences else Axis.cells((c,), table.shape((c,)))
-                for c in planned.columns
+                Axis.difference_of(c) if c in differences else Axis.cells((c,), table.shape((c,))) for c in columns
             )
-        sigma = planned.sigma(self.plan.precision)
-        return tuple(self._atoms(c, sigma) for c in planned.columns)
+        share = (portion.units + portion.rest) / self.planned_units
+        sigma = PlannedContingency(columns, share).sigma(self.plan.precision)
+        return tuple(self._atoms(c, sigma) for c in columns)
 
     def _atoms(self, column: str, pair_sigma: float) -> Axis:
         domain = self.plan.table.finite_domain(column)
         one = self.measured.get((column,))
-        # without the released 1-way (it was lost), cells are taken to weigh the same
+        # without the released 1-way (it was given up), cells are taken to weigh the same
         values = np.full(domain.size, self._row_count / domain.size) if one is None else one.values.astype(np.float64)
         noise = 0.0 if one is None else one.sigma
         labels = atoms(values, noise, pair_sigma, self._row_count, ordered=domain.ordered)
@@ -172,45 +201,42 @@ def measure_contingencies(
 ) -> float:
     """Measure what a question about ``asked`` waits for; what that charged, in epsilon.
 
-    Whatever is lost on the way is done without. OperationalError when another session takes too long over the same.
+    What cannot be paid is done without. OperationalError when another session takes too long over the same.
     """
 
     def next_step() -> Step | None:
-        waiting = touch.waiting_contingencies(asked)
-        if not waiting:
-            return None
-        left = turns.affordable()
-        # after a loss not all of them may be: as many as are, or a step that waits
-        fits = sum(whole <= left for whole in accumulate(units for _, units in waiting))
-        chunk = waiting[:fits] or waiting
+        chosen = touch.waiting_portions(asked)
 
         def make() -> float:
             if on_progress is not None:
                 on_progress(touch.plan.name, "contingencies", *touch.count(asked))
-            return _measure(touch, chunk, bench, turns)
+            return _measure(touch, chosen, bench, turns)
 
-        return Step(sum(units for _, units in chunk), make)
+        return Step(sum(p.units for p in chosen), make) if chosen else None
 
-    return turns.take(touch.plan.name, next_step, lambda: touch.others_at_work(asked))
+    charged = turns.take(touch.plan.name, next_step, lambda: touch.others_at_work(asked))
+    touch.is_unpaid = bool(touch.waiting_portions(asked))
+    return charged
 
 
-def _measure(touch: WarmStart, chunk: list[tuple[PlannedContingency, int]], bench: Bench, turns: Turns) -> float:
+def _measure(touch: WarmStart, chosen: list[Portion], bench: Bench, turns: Turns) -> float:
     """One reservation and its release; what was charged, 0.0 when another session was faster."""
-    plan, name, cost = touch.plan, touch.plan.name, sum(units for _, units in chunk)
-    axes = [touch.axes(p) for p, _ in chunk]
+    plan, name, cost = touch.plan, touch.plan.name, sum(p.units for p in chosen)
+    axes = [touch.axes(p) for p in chosen]
     if not plan.cuts_columns:  # counted once; every contingency is then a sum over it
         bench.engine.contingency(name, tuple(c.name for c in plan.table.finite))
     counts = [bench.counted(name, a) for a in axes]
-    payload = {"purpose": touch.purpose, "table": name, "columns": [list(p.columns) for p, _ in chunk]}
-    reservation = turns.reserve_first(cost, payload, touch.opened_before)
-    if reservation is None:
-        return 0.0
-    with bench.ledger.drawing(reservation):
-        released = []
-        for (_, units), parts, private in zip(chunk, axes, counts, strict=True):
-            sigma = bench.plan.release_sigma(units, plan.l2_squared)
-            released.append((CONTINGENCY, bench.measured(private, sigma, name, parts)))
-        bench.ledger.release(reservation, encode_measurements(released))
-        bench.paid.units += cost
+    payload = {"purpose": touch.purpose, "table": name} | touch.portions_payload(chosen)
+    with interrupts_held():
+        reservation = turns.reserve_first(cost, payload, touch.opened_before)
+        if reservation is None:
+            return 0.0
+        with bench.ledger.drawing(reservation):
+            released = []
+            for portion, parts, private in zip(chosen, axes, counts, strict=True):
+                sigma = bench.plan.release_sigma(portion.units, plan.l2_squared)
+                released.append((CONTINGENCY, bench.measured(private, sigma, name, parts)))
+            bench.ledger.release(reservation, encode_measurements(released))
+            bench.paid.units += cost
     turns.follow()
     return bench.plan.as_epsilon(cost)

@@ -9,7 +9,7 @@ from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, le
 from dpsql.hypothesis.bars.keyed_error import keyed_error
 from dpsql.hypothesis.components import told
 from dpsql.hypothesis.local.wide import WideHypothesis
-from dpsql.hypothesis.measurement import Axis, Measurement, coarsen
+from dpsql.hypothesis.measurement import Axis, Measurement, averaged, coarsen
 from dpsql.hypothesis.model import TableModel
 from dpsql.hypothesis.partition import LEAST_CELL, atoms
 from dpsql.hypothesis.projection import split_identity
@@ -40,6 +40,7 @@ __all__ = [
     "TableModel",
     "WideHypothesis",
     "atoms",
+    "averaged",
     "coarsen",
     "error_bound",
     "keyed_error",

@@ -5,8 +5,9 @@ The choice looks at domains, the plan's precision and the released number of row
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations
-from math import inf, prod, sqrt
+from math import comb, inf, prod, sqrt
 from statistics import mean, median
 
 from dpsql.domain import TableDomain
@@ -130,9 +131,22 @@ def first_touch_share(j: int, columns: int) -> float:
     >>> round(sum(first_touch_share(j, 17) for j in range(1, pairs + 1)), 6)
     0.88
     """
-    pairs = columns * (columns - 1) // 2
-    whole = sum(1.0 / (i + FIRST_TOUCH * pairs) for i in range(1, pairs + 1))
-    return (1.0 - ONE_WAY_SHARE) / (j + FIRST_TOUCH * pairs) / whole
+    return (1.0 - ONE_WAY_SHARE) / (j + FIRST_TOUCH * comb(columns, 2)) / _harmonic(0, columns)
+
+
+def later_shares(j: int, columns: int) -> float:
+    """The shares of all pairs after the ``j``-th.
+
+    >>> round(later_shares(0, 17), 6), later_shares(136, 17)
+    (0.88, 0.0)
+    """
+    return (1.0 - ONE_WAY_SHARE) * _harmonic(j, columns) / _harmonic(0, columns)
+
+
+@lru_cache(maxsize=1 << 16)
+def _harmonic(j: int, columns: int) -> float:
+    pairs = comb(columns, 2)
+    return sum((1.0 / (i + FIRST_TOUCH * pairs) for i in range(j + 1, pairs + 1)), 0.0)
 
 
 def predicted_noise(table: TableDomain, planned: Sequence[PlannedContingency], *, pure: bool = False) -> float:

@@ -22,15 +22,26 @@ HEAVY = 6.0
 """A key is measured by a finite column when its released count is at least so many sds of these cells."""
 PREFIX_WEIGHT = Fraction(1, 2)
 """Units of a declared prefix length, relative to those of its column."""
+FIRST_TRY = Fraction(3, 4)
+"""Of a column's delta for its first selection; one that was lost is made again with this share of what is left."""
 
 
 @dataclass(frozen=True)
 class TextStart:
-    """The first touch of one text column or prefix: units in all, and noise scales and threshold in counts."""
+    """The first touch of one text column or prefix: units in all, and noise scales and threshold in counts.
+
+    ``delta``: for all tries of its selection; ``threshold``: of a selection that spends all of it at once, as earlier
+    versions did; ``sensitivity``: how much a count changes by one unit.
+    """
 
     column: str
     units: int
     delta: Fraction
+    sensitivity: int
+    select_units: int
+    distinct_units: int
+    count_units: int
+    pair_units: int
     select_sigma: Fraction
     threshold: int
     distinct_sigma: Fraction
@@ -42,7 +53,34 @@ class TextStart:
     @property
     def most_hidden(self) -> float:
         """Counts: a key that is not shown has hardly ever more rows than this (one chance in a thousand)."""
-        return self.threshold + 3.1 * float(self.select_sigma)
+        return _most_hidden(self.threshold, self.select_sigma)
+
+    def selection(self, sigma: Fraction, attempt: int) -> "Selection":
+        """The ``attempt``-th selection (1, 2, ..), with noise ``sigma``, made after those before it were lost.
+
+        All of them together spend less than ``delta``.
+        """
+        delta = self.delta * FIRST_TRY * (1 - FIRST_TRY) ** (attempt - 1)
+        threshold = selection_threshold(sigma, delta, self.sensitivity)
+        return Selection(attempt, delta, sigma, threshold, _most_hidden(threshold, sigma))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """One try to choose the keys that may be shown: its share of delta, its noise and threshold in counts. Public.
+
+    ``most_hidden``: as a ``TextStart`` has it.
+    """
+
+    attempt: int
+    delta: Fraction
+    sigma: Fraction
+    threshold: int
+    most_hidden: float
+
+
+def _most_hidden(threshold: int, sigma: Fraction) -> float:
+    return threshold + 3.1 * float(sigma)
 
 
 def text_starts(shares: Shares, table: TableDomain) -> dict[str, TextStart]:
@@ -64,15 +102,21 @@ def _start(plan: Plan, policy: Policy, table: TableDomain, column: str, units: i
     select, distinct = int(units * SELECT_SHARE), int(units * DISTINCT_SHARE)
     paired = tuple(c.name for c in table.varied)
     pair = int(units * PAIR_SHARE / len(paired)) if paired else 0
-    sigma = plan.release_sigma(select, l2_squared)
+    count = units - select - distinct - pair * len(paired)
+    sigma, sensitivity = plan.release_sigma(select, l2_squared), query_sensitivity(table)
     return TextStart(
         column,
         units,
         delta,
+        sensitivity,
+        select,
+        distinct,
+        count,
+        pair,
         sigma,
-        selection_threshold(sigma, delta, query_sensitivity(table)),
+        selection_threshold(sigma, delta, sensitivity),
         plan.release_sigma(distinct, l2_squared),
-        plan.release_sigma(units - select - distinct - pair * len(paired), l2_squared),
+        plan.release_sigma(count, l2_squared),
         paired,
         plan.release_sigma(pair, l2_squared) if paired else Fraction(0),
     )

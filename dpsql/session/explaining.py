@@ -125,7 +125,7 @@ def _first(state: TableState, scopes: Iterable[tuple[str, ...]], texts: Iterable
     count = ["its row count"] if state.model is None else []
     if any(touches.warm.next_units(scope) > 0 for scope in scopes):
         count.append("contingencies of its columns (the warm start)")
-    count += [f"the frequent strings of {column}" for column in texts if touches.texts.unbegun(column) is not None]
+    count += [f"the frequent strings of {column}" for column in texts if touches.texts.next_units(column) > 0]
     return " and ".join(filter(None, [", ".join(count[:-1]), *count[-1:]]))
 
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from dpsql.first import Touches
 from dpsql.first.payload import decode_release
-from dpsql.first.row_count import NO_COLUMNS
 from dpsql.first.touch import FirstTouch
 from dpsql.ledger.event import Event, Payload
 from dpsql.ledger.protocol import Ledger
@@ -31,7 +30,7 @@ class LedgerFold:
     def restart(self) -> None:
         """Begin again with no event taken in: after an interrupt nobody knows how far the last one had come."""
         self._seen = 0
-        self._deltas: dict[int, tuple[tuple[str, str], Fraction]] = {}
+        self._deltas: dict[int, tuple[tuple[str, str, int], Fraction]] = {}
         self._hard: set[int] = set()
         for name, plan in self._plans.items():
             before = self.states.get(name)
@@ -43,9 +42,9 @@ class LedgerFold:
     def delta_spent(self) -> Fraction:
         """Delta of all selections of keys, those under way and those that were lost included.
 
-        Each is made once: what several sessions reserve for it at the same time is freed by all but the first.
+        Each try is made once: what several sessions reserve for it at the same time is freed by all but the first.
         """
-        largest: dict[tuple[str, str], Fraction] = {}
+        largest: dict[tuple[str, str, int], Fraction] = {}
         for what, delta in self._deltas.values():
             largest[what] = max(delta, largest.get(what, delta))
         return sum(largest.values(), Fraction(0))
@@ -61,11 +60,11 @@ class LedgerFold:
             self._deltas.pop(event.reservation, None)
         if event.kind == "reserve":
             if "delta" in event.payload:
-                what = event.payload["table"], str(event.payload["columns"])
+                what = event.payload["table"], str(event.payload["columns"][0]), event.payload.get("try", 1)
                 self._deltas[event.reservation] = what, Fraction(event.payload["delta"])
             touch = self._touch_of(event.payload)
             if touch is not None:
-                touch.reserved(event.reservation, event.cost, event.payload.get("columns", [NO_COLUMNS]))
+                touch.reserved(event.reservation, event.cost, event.payload)
             return
         if event.kind == "hard":
             self._hard.add(event.reservation)
@@ -74,8 +73,8 @@ class LedgerFold:
         if event.kind == "release":
             measurements = decode_release(event.payload)
             if touch is not None:
-                touch.released(event.reservation, [m for _, m in measurements])
-            for kind, measurement in measurements:
+                touch.released(event.reservation, measurements)
+            for kind, measurement in measurements if touch is None else touch.completed():
                 self.states[measurement.table].absorb(kind, measurement)
             if event.reservation in self._hard:
                 self._hard.discard(event.reservation)
@@ -84,6 +83,8 @@ class LedgerFold:
             touch.freed(event.reservation)
         elif touch is not None and event.kind == "burn":
             touch.burnt(event.reservation)
+            for kind, measurement in touch.completed():  # what is given up now is known as far as it goes
+                self.states[measurement.table].absorb(kind, measurement)
 
     def _touch_of(self, payload: Payload) -> FirstTouch | None:
         purpose, table = payload.get("purpose"), payload.get("table")

@@ -76,7 +76,7 @@ class TableState:
             self.bars = ErrorBars(plan, row_count, growing=warm.touched_later, memory=self._memory)
             self.bars.on_step = self._learning
         waiting, self.unabsorbed = self.unabsorbed, []
-        for kind, measurement in waiting:
+        for kind, measurement in [*waiting, *warm.completed()]:
             self.absorb(kind, measurement)
         return self.model
 
@@ -91,9 +91,9 @@ class TableState:
         elif kind == POSITIONS:
             self.model.know_positions(measurement)
         elif kind == DISTINCT:
-            start = self.plan.texts.get(measurement.text_columns[0])
-            if start is not None:
-                self.model.know_distinct(measurement, start.most_hidden)
+            (column,) = measurement.text_columns
+            if column in self.plan.texts:
+                self.model.know_distinct(measurement, self.touches.texts.most_hidden(column))
         else:
             self.model.absorb(measurement, fitted=kind != ANSWER, selected=kind == KEYS)
 
@@ -147,7 +147,7 @@ class TableState:
     def error_bar(self, query: LinearQuery) -> int | None:
         """The calibrated half-width of the model's answer, in counts; ``None`` when nothing is known of it."""
         if self.model is None or (
-            query.touched and (self.bars is None or self.touches.warm.waiting_contingencies(query.touched))
+            query.touched and (self.bars is None or self.touches.warm.keeps_waiting(query.touched))
         ):
             return None
         if query.keyed is not None:
@@ -197,7 +197,7 @@ class TableState:
             if isinstance(domain, NumberDomain):
                 query = Positions.of(domain).by_cells(self.plan.table, query)
         found = self.forecast() if query.scope else None
-        if found is None or (self.model is not None and not self.touches.warm.waiting_contingencies(query.scope)):
+        if found is None or (self.model is not None and not self.touches.warm.waiting_portions(query.scope)):
             return None
         width = half_width(found.query_sd(query)) + (not query.is_indicator)
         return float(width if self.model is None else min(width, self.model.row_count))

@@ -164,8 +164,9 @@ def test_threads_share_one_warm_start(tmp_path: Path) -> None:
         events = script.ledger_of(con).events()
         freed = {event.reservation for event in events if event.kind == "free"}
         begun = [e for e in events if e.kind == "reserve" and e.payload["purpose"] == "warm start"]
-        kept = [tuple(c) for e in begun if e.sequence not in freed for c in e.payload["columns"]]
-        assert len(kept) == len(set(kept)) > 10
+        kept = [e.payload for e in begun if e.sequence not in freed]
+        portions = [(*c, before) for p in kept for c, (before, _) in zip(p["columns"], p["portions"], strict=True)]
+        assert len(portions) == len(set(portions)) > 10
 
 
 def test_threads_are_refused_when_the_budget_is_spent(tmp_path: Path) -> None:

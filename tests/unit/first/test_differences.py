@@ -183,7 +183,7 @@ def test_a_session_releases_them_with_the_noise_of_a_unit_and_replays_them() -> 
     made = [e for e in ledger.events() if e.kind == "release" and e.reservation in costs]
     for event in made:
         found = [m for _, m in decode_release(event.payload)]
-        assert any(a.difference for m in found for a in m.axes)
+        assert all(a.difference == (a.columns[0] in "ad") for m in found for a in m.axes)
         assert sum(plan.release_cost(Fraction(m.sigma), 9) for m in found) <= costs[event.reservation]
     assert made
     coins.hard = True

@@ -120,12 +120,12 @@ def test_a_session_that_takes_too_long_is_named(ledger: Recorder, monkeypatch: p
 def test_a_lost_row_count_is_begun_again() -> None:
     """A killed session's noise was never shown, but it counts; the table must not stay unanswered for that."""
     progress = RowCount(plan_tables(PLAN, RULES)["one"])
-    progress.reserved(4, UNITS, [()])
+    progress.reserved(4, UNITS, {})
     assert (progress.unbegun_units(), progress.charged_units, progress.others_at_work()) == (0, UNITS, True)
     progress.burnt(4)
     assert (progress.unbegun_units(), progress.charged_units, progress.others_at_work()) == (UNITS, UNITS, False)
-    progress.reserved(5, UNITS, [()])
-    progress.reserved(6, UNITS, [()])
+    progress.reserved(5, UNITS, {})
+    progress.reserved(6, UNITS, {})
     assert progress.under_way_units() == UNITS
     assert progress.opened_before(6)
     assert not progress.opened_before(5)

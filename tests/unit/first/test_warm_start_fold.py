@@ -1,19 +1,22 @@
 """What the warm start measures, how far it has come, what its error bars are learned from: public parts, no session."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations, count
 
 import numpy as np
 import pytest
 
 from dpsql.errors import LedgerError
 from dpsql.first.payload import ANSWER, CONTINGENCY, decode_release, encode_measurement, encode_measurements
-from dpsql.first.warm_start import CHUNK, WarmStart
-from dpsql.hypothesis import Measurement
-from dpsql.planning import make_plan, plan_tables
-from dpsql.planning.contingencies import planned_contingencies
+from dpsql.first.row_count import RowCount
+from dpsql.first.warm_start import WarmStart
+from dpsql.hypothesis import Axis, Measurement
+from dpsql.planning import Share, make_plan, plan_tables
+from dpsql.planning.contingencies import first_touch_share, planned_contingencies
 from dpsql.planning.plans import WARM_HARD_ROUNDS
+from dpsql.planning.portions import AT_STAKE, PORTIONS, Portion
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.session.error_bars import lesson
 from tests.support.simulated import measured, table_of
@@ -63,62 +66,198 @@ def progress(sizes: Sequence[int], units: int = 10**9) -> WarmStart:
     return out
 
 
-def test_chunks_cover_the_plan_once_and_stay_in_the_purse() -> None:
-    warm = progress((9,) * 10)
-    seen: list[tuple[str, ...]] = []
-    number = 0
-    while pending := warm.waiting_contingencies(("a",)):
-        number += 1
-        columns = [p.columns for p, _ in pending]
-        assert number == 1 or len(columns) <= CHUNK
-        kept, cost = warm.unbegun_units(), sum(units for _, units in pending)
-        warm.reserved(number, cost, columns)
-        assert warm.unbegun_units() == kept - cost
-        if number == 2:
-            warm.freed(number)
-            assert warm.unbegun_units() == kept
-        elif number == 3:
+def reserve(warm: WarmStart, number: int, asked: Sequence[str] = ("a",)) -> list[Portion]:
+    """Reserves what waits; no portions when that is nothing."""
+    chosen = warm.waiting_portions(tuple(asked))
+    if chosen:
+        warm.reserved(number, sum(p.units for p in chosen), warm.portions_payload(chosen))
+    return chosen
+
+
+def noise(units: float) -> float:
+    """Its square is inversely proportional to the units; so large that rounding does not matter."""
+    return 1e7 * units**-0.5
+
+
+def release(warm: WarmStart, number: int, chosen: Sequence[Portion]) -> None:
+    """Releases zeros for the portions, each with the noise that its units buy."""
+    shapes = [(p.columns, warm.plan.table.shape(p.columns)) for p in chosen]
+    axes = [tuple(Axis.cells((c,), (n,)) for c, n in zip(columns, shape, strict=True)) for columns, shape in shapes]
+    sigmas = [noise(p.units) for p in chosen]
+    values = [np.zeros(shape, dtype=np.int64) for _, shape in shapes]
+    found = [Measurement("t", *m) for m in zip(axes, values, sigmas, strict=True)]
+    warm.released(number, [(CONTINGENCY, m) for m in found])
+
+
+def measure_all(warm: WarmStart, burn: Callable[[int], bool] = lambda number: False, first: int = 1) -> list[int]:
+    """Makes all reservations, of which those that ``burn`` names are lost; what each has cost."""
+    costs = []
+    for number in count(first):
+        left = warm.purse().left
+        chosen = reserve(warm, number)
+        if not chosen:
+            return costs
+        costs.append(sum(p.units for p in chosen))
+        assert 0 < costs[-1] <= left
+        if burn(number):
             warm.burnt(number)
-            assert warm.unbegun_units() == kept - cost
         else:
-            warm.released(number, [])  # whatever it did not bring is lost
-        seen += columns if number != 2 else []
-    assert len(seen) == len(set(seen)) == 10 + 45
-    assert (warm.unbegun_units(), warm.measured) == (0, {})
-    assert 0 <= warm.planned_units - warm.charged_units < 100
+            release(warm, number, chosen)
+    return costs
+
+
+@pytest.mark.parametrize("sizes", [(9,) * 10, (16, 7, 5, 2, 2), (3, 2), (12, 8, 5, 4)])
+def test_reservations_cover_the_plan_once_and_stay_in_the_purse(sizes: tuple[int, ...]) -> None:
+    warm = progress(sizes)
+    planned = planned_contingencies(warm.plan.table, 50_000.0, 0.04)
+    costs = measure_all(warm)
+    assert set(warm.measured) == {p.columns for p in planned}
+    assert [m.scope for _, m in warm.completed()] == list(warm.measured)  # each once
+    assert 0 <= warm.planned_units - sum(costs) < 100
+    assert warm.unbegun_units() == 0
+    for p in planned:  # as precise as planned, in however many portions
+        assert warm.measured[p.columns].sigma == pytest.approx(noise(warm.planned_units * p.share), rel=1e-4)
+
+
+@pytest.mark.parametrize("sizes", [(9,) * 10, (16, 7, 5, 2, 2), (3, 2), (12, 8, 5, 4)])
+def test_a_reservation_puts_little_at_stake(sizes: tuple[int, ...]) -> None:
+    warm = progress(sizes)
+    planned = planned_contingencies(warm.plan.table, 50_000.0, 0.04)
+    largest = max(p.share for p in planned) / PORTIONS
+    most = warm.planned_units * max(1 / AT_STAKE, largest)
+    assert max(measure_all(warm)) <= most * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("sizes", [(9,) * 10, (16, 7, 5, 2, 2), (3, 2), (12, 8, 5, 4)])
+@pytest.mark.parametrize("lost", [{1}, {2, 3}, {1, 2, 3, 5, 8}])
+def test_what_was_lost_is_measured_again_from_what_is_left(sizes: tuple[int, ...], lost: set[int]) -> None:
+    undisturbed, warm = progress(sizes), progress(sizes)
+    largest = max(measure_all(undisturbed))
+    costs = measure_all(warm, lost.__contains__)
+    assert set(warm.measured) == set(undisturbed.measured)
+    assert sum(costs) <= warm.planned_units
+    assert sum(costs[n - 1] for n in lost) <= len(lost) * largest
+    left = 1.0 - sum(costs[n - 1] for n in lost) / warm.planned_units
+    for columns, m in warm.measured.items():  # what came before the loss is as precise as planned
+        least = undisturbed.measured[columns].sigma ** -2
+        assert m.sigma**-2 >= 0.99 * min(left**2, 1.0) * least
+
+
+@pytest.mark.parametrize("sizes", [(9,) * 10, (3, 2), (12, 8, 5, 4)])
+def test_the_very_last_reservation_may_be_lost(sizes: tuple[int, ...]) -> None:
+    warm = progress(sizes)
+    last = len(measure_all(progress(sizes)))
+    costs = measure_all(warm, lambda number: number == last)
+    assert set(warm.measured) == {p.columns for p in planned_contingencies(warm.plan.table, 50_000.0, 0.04)}
+    assert sum(costs) <= warm.planned_units
+    assert not warm.waiting_portions(("a",))
+    assert warm.is_ready(("a",))
+
+
+def test_whoever_loses_all_ends_with_what_there_is() -> None:
+    warm = progress((16, 7, 5, 2, 2))
+    costs = measure_all(warm, lambda number: number > 3)
+    assert len(costs) < 200
+    assert warm.is_ready(("a",))
+    assert sum(costs) <= warm.planned_units
+    assert (warm.unbegun_units(), warm.next_units(("a",))) == (0, 0)
+    assert warm.completed()  # portions of what is given up are known
+
+
+def test_a_lost_row_count_is_paid_by_the_contingencies() -> None:
+    plan = progress((9,) * 10).plan
+    row_count = RowCount(plan)
+    warm = WarmStart(plan, row_count)
+    warm.know_row_count(50_000.0)
+    cost = plan.warm_units // 20
+    row_count.share = Share(cost, Fraction(3))
+    assert warm.purse().left == plan.warm_units
+    row_count.reserved(1, cost, {})
+    row_count.burnt(1)
+    row_count.reserved(2, cost, {})
+    row_count.released(2, [])
+    assert warm.purse().left == plan.warm_units - cost
+    assert sum(measure_all(warm, first=3)) <= plan.warm_units - cost
+
+
+def test_reservations_of_earlier_versions_are_one_portion_of_each() -> None:
+    warm = progress((3, 2))
+    payload = {"columns": [["a", "b"]]}
+    warm.reserved(1, warm.planned_units, payload)
+    axes = tuple(Axis.cells((c,), (n,)) for c, n in (("a", 3), ("b", 2)))
+    warm.released(1, [(CONTINGENCY, Measurement("t", axes, np.zeros((3, 2), dtype=np.int64), 2.0))])
+    assert list(warm.measured) == [("a", "b")]
+    assert warm.is_ready(("a",))
+    lost = progress((9,) * 10)
+    columns = [p.columns for p in planned_contingencies(lost.plan.table, 50_000.0, 0.04)]
+    lost.reserved(1, lost.planned_units // 8, {"columns": [list(c) for c in columns[:10]]})
+    lost.burnt(1)
+    measure_all(lost, first=2)
+    assert set(lost.measured) == set(columns)
 
 
 def test_what_two_sessions_reserve_at_once_belongs_to_the_first() -> None:
     warm = progress((9,) * 10)
-    columns = [p.columns for p, _ in warm.waiting_contingencies(("a",))]
-    warm.reserved(5, 10, columns)
+    chosen = reserve(warm, 5)
+    payload = {"columns": [list(p.columns) for p in chosen], "portions": [[0, p.rest] for p in chosen]}
     assert warm.others_at_work(("a",))
-    warm.reserved(8, 10, columns)
+    warm.reserved(8, 10, payload)
     assert warm.opened_before(8)
     assert not warm.opened_before(5)
+
+
+def test_a_portion_that_another_session_has_released_is_not_measured_again() -> None:
+    warm = progress((3, 2))
+    chosen = warm.waiting_portions(("a",))
+    payload = warm.portions_payload(chosen)
+    assert chosen[0].rest > 0
+    for number in (1, 2):
+        warm.reserved(number, chosen[0].units, payload)
+        assert warm.opened_before(number) == (number == 2)
+        if number == 1:
+            release(warm, 1, chosen)
+    warm.freed(2)
+    assert warm.waiting_portions(("a",))
 
 
 def test_pairs_touched_first_get_most_and_all_are_paid() -> None:
     warm = progress((4,) * 18)
     assert warm.touched_later
-    warm.reserved(
-        1, sum(u for _, u in warm.waiting_contingencies(())), [p.columns for p, _ in warm.waiting_contingencies(())]
-    )
-    warm.released(1, [])
-    names = [c.name for c in warm.plan.table.finite]
+    number = len(measure_all(warm))
     costs = []
-    for i, a in enumerate(names):
-        for b in names[i + 1 :]:
-            ((planned, units),) = warm.waiting_contingencies((a, b))
-            assert units <= warm.unbegun_units()
-            assert warm.next_units((a, b)) == units
-            costs.append(units)
-            warm.reserved(len(costs) + 1, units, [planned.columns])
-            warm.released(len(costs) + 1, [])
-            assert not warm.waiting_contingencies((a, b))
+    names = [c.name for c in warm.plan.table.finite]
+    for a, b in combinations(names, 2):
+        costs.append(0)
+        whole = warm.next_units((a, b))
+        while chosen := reserve(warm, number + 1, (a, b)):  # the last pairs in portions
+            number += 1
+            release(warm, number, chosen)
+            costs[-1] += sum(p.units for p in chosen)
+        assert costs[-1] == pytest.approx(whole, abs=9)
+        assert not warm.waiting_portions((a, b))
     assert costs == sorted(costs, reverse=True)
     assert warm.charged_units <= warm.planned_units
     assert warm.unbegun_units() == 0
+
+
+def test_pairs_that_were_lost_take_from_those_that_come_later() -> None:
+    warm = progress((4,) * 18)
+    number = len(measure_all(warm))
+    names = [c.name for c in warm.plan.table.finite]
+    for a, b in combinations(names, 2):
+        while chosen := reserve(warm, number + 1, (a, b)):
+            number += 1
+            assert warm.purse().left >= 0
+            if number % 10 == 0:
+                warm.burnt(number)
+            else:
+                release(warm, number, chosen)
+    assert warm.charged_units <= warm.planned_units
+    pairs = [m.sigma for m in warm.measured.values() if len(m.axes) == 2]
+    undisturbed = [noise(warm.planned_units * first_touch_share(j + 1, 18)) for j in range(len(pairs))]
+    assert len(pairs) == 18 * 17 / 2
+    assert max(ours / theirs for ours, theirs in zip(pairs, undisturbed, strict=True)) < 2
+    assert np.mean(np.array(pairs) / undisturbed) < 1.1
 
 
 def test_lessons_grow_by_doubling() -> None:
