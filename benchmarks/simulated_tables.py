@@ -58,11 +58,11 @@ def coded(path: Path, name: str, columns: Sequence[str]) -> CodedTable:
     for c in columns:
         values = np.ma.filled(data[c], 0) if c in EDGES else np.asarray(data[c]).astype(str)
         if c in EDGES:
-            domains.append(NumberDomain(c, tuple(float(e) for e in EDGES[c]), nullable=False))
+            domains.append(NumberDomain(c, tuple(float(e) for e in EDGES[c]), nullable=False, reading="cell"))
             codes.append(np.clip(np.searchsorted(EDGES[c], values, side="right") - 1, 0, len(EDGES[c]) - 2))
         else:
             names, code = np.unique(values, return_inverse=True)
-            domains.append(CategoryDomain(c, tuple(str(v) for v in names), nullable=False))
+            domains.append(CategoryDomain(c, tuple(str(v) for v in names), nullable=False, reading="cell"))
             codes.append(code)
     return CodedTable(TableDomain(name, tuple(domains)), np.stack(codes, axis=1).astype(np.int64))
 

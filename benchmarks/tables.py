@@ -59,7 +59,7 @@ def adult6(folder: Path, chosen: str = "") -> BenchmarkTable:
         source = f"read_parquet('{ADULT}', file_row_number = true)" + (f" WHERE {chosen}" if chosen else "")
         con.execute(f"CREATE TABLE adult AS SELECT (age - age % 5)::DOUBLE AS age, {', '.join(names)} FROM {source}")
         values = {n: distinct(con, f"'{ADULT}'", n) for n in names}
-    domains: list[ColumnDomain] = [NumberDomain("age", AGE_EDGES, nullable=False)]
+    domains: list[ColumnDomain] = [NumberDomain("age", AGE_EDGES, nullable=False, reading="cell")]
     domains += [CategoryDomain(n, values[n], nullable=False) for n in names]
     columns = (Column("age", AGE_EDGES[:-1], ordered=True), *(Column(n, values[n]) for n in names))
     return BenchmarkTable(path, TableDomain("adult", tuple(domains)), columns)
@@ -94,7 +94,7 @@ def adult14(folder: Path) -> BenchmarkTable:
     for c in ADULT14:
         if c in EDGES:
             edges = tuple(float(e) for e in EDGES[c])
-            domains.append(NumberDomain(c, edges, nullable=False))
+            domains.append(NumberDomain(c, edges, nullable=False, reading="cell"))
             columns.append(Column(c, edges[:-1], ordered=True))
         else:
             domains.append(CategoryDomain(c, values[c], nullable=False))

@@ -46,7 +46,7 @@ def flights(folder: Path) -> BenchmarkTable:
         IntegerDomain("hour", 0, 23, nullable=False),
         *(CategoryDomain(c, values[c], nullable=False) for c in categories),
         TextDomain("tailnum"),
-        *(NumberDomain(c, edges, nullable=c != "distance") for c, edges in FLIGHT_EDGES.items()),
+        *(NumberDomain(c, edges, nullable=c != "distance", reading="cell") for c, edges in FLIGHT_EDGES.items()),
     ]
     columns = (
         Column("month", tuple(range(1, 13)), ordered=True),

@@ -1,0 +1,265 @@
+"""Number columns: ``python -m benchmarks.numbers [--table lognormal] [--epsilon 1] [--seeds 1]``.
+
+300 SUMs and AVGs over random groups of 500 rows or more, and 2,000 conditions with random thresholds, on columns
+declared as numbers, with the bins that a policy gets that says nothing of them. Compared with what DuckDB makes of the
+same text on clipped values: coverage of the 95 % bars, median error, and that of a Gaussian for each statement that was
+told 300, clips at the same ends and knows the number of rows of each group exactly.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import click
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+import dpsql
+from benchmarks.options import command_text
+from benchmarks.report import show
+from benchmarks.tables import ADULT
+from benchmarks.text_tables import FLIGHTS
+from dpsql.accounting import calibrate
+from dpsql.domain import NumberDomain
+from dpsql.policy_file import parse_policy
+
+Row = dict[str, object]
+LEAST = 500
+SUMS, CONDITIONS = 300, 2000
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A table, its columns as a policy declares them, and which of them are asked about."""
+
+    source: str
+    columns: str
+    numbers: tuple[str, ...]
+    groups: dict[str, tuple[object, ...]]
+
+
+def lognormal(con: duckdb.DuckDBPyConnection) -> str:
+    """50,000 amounts with mean 36.8, two columns beside them, one of which they depend on."""
+    rng = np.random.default_rng(7)
+    shop = rng.integers(0, 8, 50_000)
+    amount = np.round(rng.lognormal(3.05, 1.05, 50_000) * np.where(shop == 3, 1.4, 1.0), 2)
+    con.register("made", pa.table({"amount": amount, "shop": shop, "day": rng.integers(1, 8, 50_000)}))
+    return "made"
+
+
+MONTHS, HOURS = tuple(range(1, 13)), tuple(range(24))
+CARRIERS = ("9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV")
+ORIGINS = ("EWR", "JFK", "LGA")
+RACES = ("Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White")
+STATUSES = (
+    *("Divorced", "Married-AF-spouse", "Married-civ-spouse", "Married-spouse-absent", "Never-married"),
+    *("Separated", "Widowed"),
+)
+
+
+def _values(values: Sequence[object]) -> str:
+    return "[" + ", ".join(f'"{v}"' for v in values) + "]"
+
+
+TABLES: dict[str, tuple[Callable[[duckdb.DuckDBPyConnection], str], Numbers]] = {
+    "lognormal": (
+        lognormal,
+        Numbers(
+            "*",
+            'amount = { type = "number", min = 0, max = 808 }\nshop = { type = "integer", min = 0, max = 7 }\n'
+            'day = { type = "integer", min = 1, max = 7 }',
+            ("amount",),
+            {"shop": tuple(range(8)), "day": tuple(range(1, 8))},
+        ),
+    ),
+    "adult": (
+        lambda con: f"'{ADULT}'",
+        Numbers(
+            "age, hours_per_week, sex, race, marital_status, education_num",
+            'age = { type = "number", min = 17, max = 90 }\nhours_per_week = { type = "number", min = 1, max = 99 }\n'
+            f'sex = {{ type = "category", values = ["Female", "Male"] }}\n'
+            f'race = {{ type = "category", values = {_values(RACES)} }}\n'
+            f'marital_status = {{ type = "category", values = {_values(STATUSES)} }}\n'
+            'education_num = { type = "integer", min = 1, max = 16 }',
+            ("age", "hours_per_week"),
+            {
+                "sex": ("Female", "Male"),
+                "race": RACES,
+                "marital_status": STATUSES,
+                "education_num": tuple(range(1, 17)),
+            },
+        ),
+    ),
+    "flights": (
+        lambda con: f"'{FLIGHTS}'",
+        Numbers(
+            "distance, air_time, dep_delay, month, hour, carrier, origin",
+            'distance = { type = "number", min = 17, max = 4983 }\nair_time = { type = "number", min = 20, max = 695 }\n'
+            'dep_delay = { type = "number", min = -43, max = 1301 }\n'
+            'month = { type = "integer", min = 1, max = 12 }\nhour = { type = "integer", min = 0, max = 23 }\n'
+            f'carrier = {{ type = "category", values = {_values(CARRIERS)} }}\n'
+            f'origin = {{ type = "category", values = {_values(ORIGINS)} }}',
+            ("distance", "air_time", "dep_delay"),
+            {"month": MONTHS, "hour": HOURS, "carrier": CARRIERS, "origin": ORIGINS},
+        ),
+    ),
+}
+
+
+class Writer:
+    """Writes random statements on one table."""
+
+    def __init__(self, table: Numbers, domains: dict[str, NumberDomain], seed: int) -> None:
+        self._table, self._domains = table, domains
+        self._rng = np.random.default_rng([seed, 300])
+
+    def groups(self) -> str:
+        """One to three conditions on columns that are no numbers."""
+        names = self._rng.choice(
+            list(self._table.groups), min(len(self._table.groups), self._rng.integers(1, 4)), False
+        )
+        return " AND ".join(self._in(str(n)) for n in names)
+
+    def _in(self, name: str) -> str:
+        values = self._table.groups[name]
+        number = int(self._rng.integers(1, max(2, len(values) // 2 + 1)))
+        chosen = sorted(self._rng.choice(len(values), number, replace=False).tolist())
+        return f"{name} IN ({', '.join(repr(values[i]) for i in chosen)})"
+
+    def number(self) -> str:
+        return str(self._rng.choice(list(self._table.numbers)))
+
+    def threshold(self, name: str, values: np.ndarray) -> float:
+        """Between the ends, as often where the rows are as anywhere; half of them round numbers."""
+        domain = self._domains[name]
+        low, high = domain.edges[0], domain.edges[-1]
+        found = float(self._rng.choice(values)) if self._rng.random() < 0.7 else float(self._rng.uniform(low, high))
+        return round(found + float(self._rng.normal(0, 0.02 * (high - low))) * (self._rng.random() < 0.5), 2)
+
+    def condition(self, values: dict[str, np.ndarray]) -> str:
+        """One comparison or a range of a number column, in one of three also a group."""
+        name = self.number()
+        a, b = sorted(self.threshold(name, values[name]) for _ in range(2))
+        one = str(self._rng.choice([f"{name} >= {b}", f"{name} < {a}", f"{name} BETWEEN {a} AND {b}", f"{name} > {a}"]))
+        return one if self._rng.random() < 2 / 3 else f"{one} AND {self.groups()}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """One number: its error, its bar, whether it was called exact, and what the Gaussian is off by."""
+
+    off: float
+    bar: float
+    exact: bool
+    peer: float = 0.0
+
+
+def study(name: str, epsilon: Fraction, seed: int) -> list[Row]:
+    """The table's rows of the report."""
+    source, table = TABLES[name]
+    with tempfile.TemporaryDirectory() as folder:
+        path, policy = Path(folder) / "numbers.duckdb", Path(folder) / "numbers.dpsql.toml"
+        text = (
+            f"version = 1\n[privacy]\nepsilon = {float(epsilon)}\ndelta = 1e-6\n[tables.t.columns]\n{table.columns}\n"
+        )
+        policy.write_text(text)
+        domains = {c.name: c for c in parse_policy(text).tables[0].columns if isinstance(c, NumberDomain)}
+        with duckdb.connect(str(path)) as con:
+            con.execute(f"CREATE TABLE t AS SELECT {table.source} FROM {source(con)}")
+        with duckdb.connect(str(path), read_only=True) as con:
+            clipped = ", ".join(
+                f"least(greatest({n}, {d.edges[0]}), {d.edges[-1]})::DOUBLE AS {n}" for n, d in domains.items()
+            )
+            con.execute(f"CREATE TEMP TABLE clipped AS SELECT * REPLACE ({clipped}) FROM t")
+            values = {n: con.execute(f"SELECT {n} FROM clipped WHERE {n} IS NOT NULL").fetchnumpy()[n] for n in domains}
+            writer = Writer(table, domains, seed)
+            sums = _sums(con, writer)
+            wheres = [writer.condition(values) for _ in range(CONDITIONS)]
+            truths = _truths(con, [f"SELECT COUNT(*) FROM clipped WHERE {w}" for w in wheres])
+            rows = _truths(con, [f"SELECT COUNT({n}) FROM clipped WHERE {w}" for n, w, _, _ in sums])
+        return _asked(path, policy, domains, sums, rows, list(zip(wheres, truths, strict=True)), name, epsilon, seed)
+
+
+def _sums(con: duckdb.DuckDBPyConnection, writer: Writer) -> list[tuple[str, str, str, float]]:
+    """(column, condition, aggregate, truth) of groups with enough rows."""
+    out: list[tuple[str, str, str, float]] = []
+    while len(out) < SUMS:
+        name, where = writer.number(), writer.groups()
+        count, total = con.execute(f"SELECT COUNT({name}), SUM({name}) FROM clipped WHERE {where}").fetchall()[0]
+        if count >= LEAST:
+            out.append((name, where, "SUM", total) if len(out) % 2 else (name, where, "AVG", total / count))
+    return out
+
+
+def _truths(con: duckdb.DuckDBPyConnection, texts: Sequence[str]) -> list[float]:
+    return [float(con.execute(t).fetchall()[0][0]) for t in texts]
+
+
+def _asked(
+    path: Path,
+    policy: Path,
+    domains: dict[str, NumberDomain],
+    sums: Sequence[tuple[str, str, str, float]],
+    rows: Sequence[float],
+    conditions: Sequence[tuple[str, float]],
+    name: str,
+    epsilon: Fraction,
+    seed: int,
+) -> list[Row]:
+    plan = calibrate(epsilon, Fraction(1, 10**6), hard_rounds=0, releases=SUMS)
+    sigma = float(plan.release_sigma(plan.release_budget // SUMS))
+    rng = np.random.default_rng([seed, 1])
+    kinds: dict[str, list[Found]] = {"AVG": [], "SUM": [], "conditions": []}
+    with dpsql.connect(path, policy=policy, ledger=path.with_suffix(".ledger"), new_budget=True) as con:
+        cursor, begin = con.cursor(), time.process_time()
+        for (column, where, kind, truth), number in zip(sums, rows, strict=True):
+            found = _ask(cursor, f"SELECT {kind}({column}) FROM t WHERE {where}", truth)
+            ends = domains[column].edges
+            noise = abs(rng.normal(0.0, sigma)) * max(abs(ends[0]), abs(ends[-1])) / (1 if kind == "SUM" else number)
+            kinds[kind].append(Found(found.off, found.bar, found.exact, noise))
+        for where, truth in conditions:
+            kinds["conditions"].append(_ask(cursor, f"SELECT COUNT(*) FROM t WHERE {where}", truth))
+        seconds = time.process_time() - begin
+    return [_row(f"{name}, {kind}", found, seconds) for kind, found in kinds.items()]
+
+
+def _ask(cursor: dpsql.Cursor, text: str, truth: float) -> Found:
+    cursor.execute(text)
+    answer = cursor.answers[0]
+    value = 0.0 if answer.value is None else float(answer.value)
+    bar = np.inf if answer.error is None else float(answer.error)
+    return Found(abs(value - truth), bar, answer.error == 0.0)
+
+
+def _row(title: str, found: Sequence[Found], seconds: float) -> Row:
+    off, bar = np.array([f.off for f in found]), np.array([f.bar for f in found])
+    peer = float(np.median([f.peer for f in found]))
+    median = float(np.median(off))
+    return {
+        "asked": title,
+        "covered": f"{float((off <= bar + 1e-6 * off).mean()):.1%}",
+        "wrongly exact": sum(f.exact and f.off > 1e-6 for f in found),
+        "median error": median,
+        "Gaussian's": peer,
+        "ratio": median / peer if peer else float("nan"),
+        "median bar": float(np.median(bar)),
+        "seconds": seconds,
+    }
+
+
+@click.command()
+@click.option("--table", "names", multiple=True, type=click.Choice(list(TABLES)), default=list(TABLES))
+@click.option("--epsilon", default="1")
+@click.option("--seeds", default=1)
+def main(names: Sequence[str], epsilon: str, seeds: int) -> None:
+    rows = [row for name in names for seed in range(seeds) for row in study(name, Fraction(epsilon), seed)]
+    title = f"Number columns, epsilon {epsilon}, delta 1e-6: {SUMS} sums and averages, {CONDITIONS:,} conditions"
+    show(title, rows, "numbers", [command_text("numbers", epsilon=epsilon, seeds=seeds)])
+
+
+if __name__ == "__main__":
+    main()
