@@ -98,7 +98,8 @@ TABLES: dict[str, tuple[Callable[[duckdb.DuckDBPyConnection], str], Numbers]] = 
         lambda con: f"'{FLIGHTS}'",
         Numbers(
             "distance, air_time, dep_delay, month, hour, carrier, origin",
-            'distance = { type = "number", min = 17, max = 4983 }\nair_time = { type = "number", min = 20, max = 695 }\n'
+            'distance = { type = "number", min = 17, max = 4983 }\n'
+            'air_time = { type = "number", min = 20, max = 695 }\n'
             'dep_delay = { type = "number", min = -43, max = 1301 }\n'
             'month = { type = "integer", min = 1, max = 12 }\nhour = { type = "integer", min = 0, max = 23 }\n'
             f'carrier = {{ type = "category", values = {_values(CARRIERS)} }}\n'
@@ -172,7 +173,8 @@ def study(name: str, epsilon: Fraction, seed: int) -> list[Row]:
             con.execute(f"CREATE TABLE t AS SELECT {table.source} FROM {source(con)}")
         with duckdb.connect(str(path), read_only=True) as con:
             clipped = ", ".join(
-                f"least(greatest({n}, {d.edges[0]}), {d.edges[-1]})::DOUBLE AS {n}" for n, d in domains.items()
+                f"CASE WHEN {n} IS NOT NULL THEN least(greatest({n}, {d.edges[0]}), {d.edges[-1]})::DOUBLE END AS {n}"
+                for n, d in domains.items()
             )
             con.execute(f"CREATE TEMP TABLE clipped AS SELECT * REPLACE ({clipped}) FROM t")
             values = {n: con.execute(f"SELECT {n} FROM clipped WHERE {n} IS NOT NULL").fetchnumpy()[n] for n in domains}
@@ -242,7 +244,7 @@ def _row(title: str, found: Sequence[Found], seconds: float) -> Row:
     return {
         "asked": title,
         "covered": f"{float((off <= bar + 1e-6 * off).mean()):.1%}",
-        "wrongly exact": sum(f.exact and f.off > 1e-6 for f in found),
+        "wrongly exact": sum(bool(f.exact and f.off > 1e-6) for f in found),
         "median error": median,
         "Gaussian's": peer,
         "ratio": median / peer if peer else float("nan"),

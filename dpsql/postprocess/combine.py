@@ -54,8 +54,10 @@ def _added(error: float | None, weight: float, doubt: float, rows: float | None,
     return error + weight * of_part + doubt * (max(0.0, float(rows or 0)) + of_part)
 
 
-def divide(numerator: Answer, denominator: Answer, low: float | None = None, high: float | None = None) -> Answer:
-    """``numerator / denominator`` (AVG) within the public range [``low``, ``high``] of what is averaged.
+def divide(
+    numerator: Answer, denominator: Answer, low: float | None = None, high: float | None = None, center: float = 0.0
+) -> Answer:
+    """``center + numerator / denominator`` (AVG) within the public range [``low``, ``high``] of what is averaged.
 
     NULL when the denominator is not above 0. The error is the farther end of Fieller's interval (1954): at the true
     quotient q, top - q * bottom is a Gaussian around 0 whose sd is at most sd(top) + |q| sd(bottom), so
@@ -77,6 +79,7 @@ def divide(numerator: Answer, denominator: Answer, low: float | None = None, hig
     value = top / bottom
     error = _ratio_error(value, bottom, numerator.error, denominator.error)
     bound = _ratio_error(value, bottom, numerator.certified_bound, denominator.certified_bound)
+    value += center
     interval = _interval(value, error, nonnegative=False)
     inside = interval is not None and low is not None and high is not None and low <= interval[0] <= interval[1] <= high
     if low is not None and high is not None and not inside:

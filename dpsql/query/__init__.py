@@ -5,7 +5,7 @@ and neither needs to know where it came from.
 """
 
 from dpsql.query.canonical import linear_query, sort_key
-from dpsql.query.form import Form, Term
+from dpsql.query.form import Form, Term, centered
 from dpsql.query.key_counts import KeyCounts, key_counts
 from dpsql.query.linear import (
     COLUMNS,
@@ -32,6 +32,7 @@ __all__ = [
     "LinearQuery",
     "Term",
     "Weights",
+    "centered",
     "key_counts",
     "linear_query",
     "sort_key",

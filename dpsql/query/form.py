@@ -35,3 +35,16 @@ class Form:
     @property
     def is_public(self) -> bool:
         return not self.terms
+
+
+def centered(top: Form, bottom: Form) -> tuple[Form, float]:
+    """``top`` without what it holds of the count ``bottom``, and how often that was: the quotient loses that number.
+
+    An average is then asked for as a distance from a known value, and the count's error does not enter it twice.
+    """
+    if len(bottom.terms) != 1:
+        return top, 0.0
+    digest = bottom.terms[0].query.digest
+    same = [t for t in top.terms if t.query.digest == digest and t.doubt == 0.0]
+    rest = tuple(t for t in top.terms if t not in same)
+    return Form(top.constant, rest), sum(t.coefficient for t in same)

@@ -15,6 +15,9 @@ def statement_notes(statement: Statement, asker: Asker) -> tuple[Note, ...]:
     notes = list(notes_of(remarks)) if remarks else []
     for name in dict.fromkeys([block.table for block in statement.blocks]):
         notes += table_notes(asker.states[name].plan.table)
+    for column, cells in dict.fromkeys([cut for block in statement.blocks for cut in block.cut]):
+        text = f"a condition holds for a part of what is counted together of {column}: {cells}"
+        notes.append(Note("bins", f"{text}; bars hold wherever in it the rows are"))
     for table, column in statement.grouped:
         keys = asker.keys(table, column)
         if keys is not None:

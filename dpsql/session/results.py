@@ -63,7 +63,8 @@ def _answered(block: Block, unshown: dict[str, Answer]) -> Columns:
             answer = combine(numerator, lookup, integer=integer)
             if aggregate.denominator is not None:
                 bottom = combine(aggregate.denominator[group], lookup, integer=False)
-                answer = divide(answer, bottom, aggregate.low, aggregate.high)
+                center = aggregate.centers[group] if aggregate.centers else 0.0
+                answer = divide(answer, bottom, aggregate.low, aggregate.high, center)
             column.append(answer)
         out.append(tuple(column))
     return out

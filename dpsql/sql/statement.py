@@ -30,7 +30,8 @@ class Aggregate:
     ``column`` is its name in the released table.
     BIGINT values are rounded integers, DOUBLE values are not. A denominator at or below 0 gives NULL. ``low`` and
     ``high`` (AVG) are the least and the greatest value that the averaged expression has on declared values: public, and
-    ``None`` when it has none.
+    ``None`` when it has none. ``centers`` (AVG), where there are any, are added to each group's quotient: only
+    distances from them are averaged.
     """
 
     column: str
@@ -39,6 +40,7 @@ class Aggregate:
     denominator: tuple[Form, ...] | None = None
     low: float | None = None
     high: float | None = None
+    centers: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,7 @@ class Block:
     """An innermost SELECT block that reads the private table ``table``; it becomes the released table ``name``.
 
     ``groups`` holds one tuple of public values per output row (one empty tuple without GROUP BY), in domain order.
+    ``cut`` says which cells of which binned columns its conditions hold for a part of.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Block:
     groups: tuple[tuple[Value, ...], ...]
     aggregates: tuple[Aggregate, ...]
     needs_intervals: bool = False
+    cut: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def schema(self) -> pa.Schema:

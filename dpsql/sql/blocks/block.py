@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from dpsql.errors import Error, UnsupportedQuery
 from dpsql.memo import Memo
+from dpsql.query import centered
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
 from dpsql.sql.counting.aggregates import Aggregation, Summand, aggregation, is_aggregate
@@ -82,6 +83,7 @@ class Asked:
             lowering.groups,
             aggregates,
             self.needs_intervals,
+            lowering.cut(),
         )
 
     def _aggregate(
@@ -98,7 +100,11 @@ class Asked:
         elif a.denominator is not None:
             low, high = lowering.value_range(a.numerator[0])
         divisor = lowering.forms(denominator) if denominator else None
-        return Aggregate(f"a{number}", "BIGINT" if whole else "DOUBLE", forms, divisor, low, high)
+        centers: tuple[float, ...] = ()
+        if divisor is not None and a.numerator[0].value is not None and a.numerator[0].value.straight is not None:
+            both = [centered(top, bottom) for top, bottom in zip(forms, divisor, strict=True)]
+            forms, centers = tuple(form for form, _ in both), tuple(center for _, center in both)
+        return Aggregate(f"a{number}", "BIGINT" if whole else "DOUBLE", forms, divisor, low, high, centers)
 
 
 @dataclass(frozen=True, eq=False)

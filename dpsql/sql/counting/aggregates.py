@@ -25,6 +25,11 @@ class Summand:
     conjuncts: tuple[Bound, ...] = ()
     value: Bound | None = None
 
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """All its expressions."""
+        return self.conjuncts if self.value is None else (*self.conjuncts, self.value)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Aggregation:

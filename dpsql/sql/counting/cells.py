@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.domain import NumberDomain, TableDomain
+from dpsql.domain import DateDomain, NumberDomain, TableDomain
+from dpsql.query import LinearQuery
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces
 from dpsql.sql.expressions.steps import Straight
 
 MOST_CLASSES = 6
 """Cells that are cut in so many different ways are asked for one by one; those of more become one weighted query."""
+_TOLD = 3
 _Array = npt.NDArray[Any]
 
 
@@ -125,6 +127,28 @@ def summed_pieces(
         rest = OverCells(cut.axes, *(np.where(whole.settled, 0.0, a) for a in (cut.guess, cut.low, cut.high)))
         out += cell_pieces(table, rest)
     return tuple(out)
+
+
+def cut_words(table: TableDomain, queries: Sequence[LinearQuery]) -> tuple[tuple[str, str], ...]:
+    """(column, "22.1 to 25.7, 40.2 to 44") for the cells of binned columns that ``queries`` count."""
+    found: dict[str, set[int]] = {}
+    for f in {f.digest: f for q in queries for f in q.factors}.values():
+        for axis, name in enumerate(f.columns):
+            domain = table.finite_domain(name)
+            if isinstance(domain, NumberDomain | DateDomain) and domain.is_binned:
+                others = tuple(i for i in range(len(f.columns)) if i != axis)
+                cells = np.flatnonzero(f.weights.any(axis=others)).tolist()
+                found.setdefault(name, set()).update(i for i in cells if i < len(domain.values))  # NULL is never cut
+    return tuple((name, _cell_words(table, name, sorted(cells))) for name, cells in found.items())
+
+
+def _cell_words(table: TableDomain, name: str, cells: Sequence[int]) -> str:
+    domain = table.finite_domain(name)
+    ends: list[object] = [*domain.values, domain.end] if isinstance(domain, DateDomain) else []
+    if isinstance(domain, NumberDomain):
+        ends = [f"{edge:g}" for edge in domain.edges]
+    told = [f"{ends[i]} to {ends[i + 1]}" for i in cells[:_TOLD]]
+    return ", ".join(told) + (f" and {len(cells) - _TOLD:,} more" if len(cells) > _TOLD else "")
 
 
 def _scaled(found: Sequence[QueryPiece], by: float) -> list[QueryPiece]:

@@ -17,7 +17,7 @@ from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import Factor, Form, LinearQuery, Term
 from dpsql.sql.counting.aggregates import Summand
-from dpsql.sql.counting.cells import cell_pieces, over_cells, summed_pieces
+from dpsql.sql.counting.cells import cell_pieces, cut_words, over_cells, summed_pieces
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces
@@ -61,7 +61,7 @@ class Lowering:
         self._evaluator, self._cache = evaluator, cache
         self._condition, self._groups = tuple(condition), tuple(groups)
         candidates = self._listed(parts)
-        bounds = [*self._condition, *self._groups, *(b for p in parts for b in (*p.conjuncts, *_value(p)))]
+        bounds = [*self._condition, *self._groups, *(b for p in parts for b in p.bounds)]
         self._steps = merged(b.steps for b in bounds)
         self._has_text = any(b.outside for b in bounds)
         self._grids = Grids(table, candidates, self._steps)
@@ -138,6 +138,15 @@ class Lowering:
                 return ends[0], ends[1]
         numbers = self._evaluator.numbers(self._grids, part.value)
         return numbers.low, numbers.high
+
+    def cut(self) -> tuple[tuple[str, str], ...]:
+        """(binned column, cells of it) that conditions hold for a part of."""
+        found = (
+            [p for answers in self._answers for a in answers for here in a.values() for p in here]
+            if self._steps
+            else []
+        )
+        return cut_words(self._table, [p.query for p in found if p.low is not None])
 
     def _terms(self, split: int, coefficient: float, ranks: Ranks) -> list[Term]:
         if coefficient == 0:
@@ -389,7 +398,3 @@ def _too_many(groups: int) -> UnsupportedQuery:
         f"GROUP BY would make {groups:,} groups",
         hint=f"at most {MAX_GROUPS:,}: group by fewer or coarser expressions, or keep some groups with WHERE",
     )
-
-
-def _value(part: Summand) -> tuple[Bound, ...]:
-    return () if part.value is None else (part.value,)

@@ -1,0 +1,104 @@
+"""Number columns through a whole session: sums, averages and conditions mean what DuckDB means on clipped values."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import dpsql
+from dpsql.errors import UnsupportedQuery
+
+POLICY = """\
+version = 1
+[privacy]
+epsilon = {epsilon}
+delta = 1e-6
+planned_queries = {planned}
+[tables.sales.columns]
+amount = {{ type = "number", min = 0, max = 808{bins} }}
+shop = {{ type = "integer", min = 0, max = 3 }}
+"""
+ROWS = """\
+CREATE TABLE sales AS SELECT shop, (CASE WHEN shop = 2 THEN 1.5 ELSE 1 END) * exp(3 + 1.05 * z) AS amount
+FROM (SELECT i % 4 AS shop, sqrt(-2 * ln((hash(i) % 1000003 + 1) / 1000004)) * cos(hash(i + 7) % 628319 / 1e5) AS z
+  FROM range(20000) r(i));
+"""
+CLIPPED = "(SELECT shop, least(amount, 808) AS amount FROM sales)"
+
+
+def opened(folder: Path, epsilon: str = "20", planned: str = "100_000", bins: str = "") -> dpsql.Connection:
+    path = folder / "sales.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute(ROWS)
+    (folder / "sales.dpsql.toml").write_text(POLICY.format(epsilon=epsilon, planned=planned, bins=bins))
+    return dpsql.connect(path, new_budget=True)
+
+
+def truth(text: str) -> list[tuple[object, ...]]:
+    with duckdb.connect() as con:
+        con.execute(ROWS)
+        return con.execute(text.replace("FROM sales", f"FROM {CLIPPED}")).fetchall()
+
+
+ASKED = (
+    "SELECT AVG(amount) FROM sales",
+    "SELECT SUM(amount) FROM sales WHERE shop = 2",
+    "SELECT AVG(2 * amount - 3) FROM sales WHERE shop IN (0, 2)",
+    "SELECT COUNT(*) FROM sales WHERE amount >= 25",
+    "SELECT COUNT(*) FROM sales WHERE amount BETWEEN 41 AND 80",
+    "SELECT COUNT(*) FROM sales WHERE amount > 100 AND shop = 1",
+    "SELECT SUM(amount) FROM sales WHERE amount > 60",
+    "SELECT COUNT(*) FROM sales WHERE amount = 20",
+    "SELECT AVG(amount) FROM sales WHERE amount > 10 OR shop = 2",
+)
+
+
+@pytest.mark.parametrize("planned", ["100_000", "40"], ids=["model", "own noise"])
+@pytest.mark.parametrize("bins", ["", ", bins = 20"], ids=["log bins", "equal bins"])
+def test_bars_hold_for_what_duckdb_says(tmp_path: Path, planned: str, bins: str) -> None:
+    con = opened(tmp_path, planned=planned, bins=bins)
+    with con:
+        cursor = con.cursor()
+        for text in ASKED:
+            ((value,),) = cursor.execute(text).fetchall()
+            ((wanted,),) = truth(text)
+            (answer,) = cursor.answers
+            assert answer.error is not None and answer.error > 0.0, text
+            assert abs(value - wanted) <= 1.5 * answer.error, (text, value, wanted, answer.error)
+
+
+def test_the_reported_averages(tmp_path: Path) -> None:
+    """A mean of 36 was answered with 18.93 ± 0.29: the sum of lower edges."""
+    con = opened(tmp_path)
+    with con:
+        for text in ("SELECT AVG(amount) FROM sales", "SELECT AVG(amount) FROM sales WHERE shop = 2"):
+            ((value,),) = con.cursor().execute(text).fetchall()
+            assert value == pytest.approx(truth(text)[0][0], rel=0.05)
+
+
+def test_a_cut_bin_is_named_and_never_exact(tmp_path: Path) -> None:
+    con = opened(tmp_path, bins=", edges = [0, 40, 80, 808]".replace(", edges", ", bins"))
+    with con:
+        plan = con.explain("SELECT COUNT(*) FROM sales WHERE amount >= 50")
+        assert any(note.kind == "bins" and "amount: 40 to 80" in note.text for note in plan.notes)
+        whole = con.explain("SELECT COUNT(*) FROM sales WHERE amount >= 40")
+        assert not any(note.kind == "bins" for note in whole.notes)
+        cursor = con.cursor()
+        cursor.execute("SELECT COUNT(*) FROM sales WHERE amount BETWEEN 41 AND 42")
+        assert cursor.answers[0].error and cursor.answers[0].source != "public"
+
+
+def test_values_are_no_groups(tmp_path: Path) -> None:
+    con = opened(tmp_path)
+    with con, pytest.raises(UnsupportedQuery, match="more values than can be groups") as caught:
+        con.cursor().execute("SELECT amount, COUNT(*) FROM sales GROUP BY amount")
+    assert "floor(amount / 10)" in caught.value.hint
+
+
+def test_a_sum_is_asked_once(tmp_path: Path) -> None:
+    con = opened(tmp_path)
+    with con:
+        cursor = con.cursor()
+        first = cursor.execute("SELECT AVG(amount) FROM sales WHERE shop = 1").fetchall()
+        assert cursor.execute("SELECT AVG(amount) FROM sales WHERE shop = 1").fetchall() == first
+        assert all(a.charged == 0.0 for a in cursor.answers)
