@@ -33,7 +33,7 @@ def test_the_next_session_goes_on_where_the_killed_one_stopped(tmp_path: Path, s
             assert before.reserved == 0
             answers = con.execute(QUESTION).answers
             assert len(answers) == 33
-            assert not [note for note in con.explain(OTHER).notes if "also measures" in note]  # all is begun
+            assert not [note for note in con.explain(OTHER).notes if "also measures" in note.text]  # all is begun
             after, plan = script.ledger_of(con).totals(), script.plan_of(con)
             assert before.spent <= after.spent <= plan.total_units
             events = script.ledger_of(con).events()
