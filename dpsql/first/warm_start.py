@@ -11,7 +11,7 @@ from math import floor
 import numpy as np
 
 from dpsql.first.bench import Bench
-from dpsql.first.payload import CONTINGENCY, encode_measurements
+from dpsql.first.payload import CONTINGENCY, POSITIONS, encode_measurements
 from dpsql.first.portioned import Portioned
 from dpsql.first.row_count import RowCount
 from dpsql.first.touch import Columns
@@ -20,8 +20,17 @@ from dpsql.hypothesis import Axis, Measurement, atoms
 from dpsql.ledger import interrupts_held
 from dpsql.memo import Memo
 from dpsql.planning import PlannedContingency, TablePlan, planned_contingencies
-from dpsql.planning.contingencies import EAGER_COLUMNS, ONE_WAY_SHARE, first_touch_share, later_shares
+from dpsql.planning.contingencies import (
+    EAGER_COLUMNS,
+    INSIDE,
+    ONE_WAY_SHARE,
+    first_touch_share,
+    later_shares,
+    planned_positions,
+)
 from dpsql.planning.portions import Portion
+from dpsql.private import Private
+from dpsql.query import Counts
 
 _REMEMBERED = 4096
 
@@ -48,6 +57,8 @@ class WarmStart(Portioned):
         self._row_count_touch = row_count
         self._names = list(plan.measured_columns)
         self.touched_later = plan.cuts_columns and len(self._names) > EAGER_COLUMNS
+        self._positions = planned_positions(plan.table) if self._names else ()
+        self._for_pairs = 1.0 - sum(p.share for p in self._positions)
         self._planned: tuple[PlannedContingency, ...] | None = None if self._names else ()
         self._row_count = 0.0
         self._waiting: Memo[list[Portion]] = Memo(_REMEMBERED)
@@ -59,14 +70,17 @@ class WarmStart(Portioned):
         self._changed()
         if self._planned is None:
             self._row_count, plan = rows, self.plan
-            self._planned = planned_contingencies(plan.table, rows, plan.precision, differences=plan.differences)
+            chosen = planned_contingencies(plan.table, rows, plan.precision, differences=plan.differences)
+            ones = [p for p in chosen if len(p.columns) == 1]
+            self._planned = (*ones, *self._positions, *(p for p in chosen if len(p.columns) > 1))
             self._give_up_if_empty()
 
     def _named(self, kind: str, measurement: Measurement) -> Columns:
-        return measurement.scope
+        return (*measurement.scope, INSIDE) if kind == POSITIONS else measurement.scope
 
     def _know(self, columns: Columns, measurement: Measurement) -> None:
-        self.measured[columns] = measurement
+        if INSIDE not in columns:
+            self.measured[columns] = measurement
 
     def _changed(self) -> None:
         self._waiting.clear()
@@ -122,7 +136,7 @@ class WarmStart(Portioned):
     def count(self, asked: Columns) -> tuple[int, int]:
         """(contingencies measured, contingencies planned or wanted by the question) for a line of progress."""
         wanted = self._wanted(asked)
-        return sum(p.columns in self.measured for p in wanted), len(wanted)
+        return sum(self._is_done(p.columns) for p in wanted), len(wanted)
 
     def _units(self, planned: PlannedContingency) -> int:
         return floor(self.planned_units * planned.share)
@@ -133,8 +147,10 @@ class WarmStart(Portioned):
         planned = self.planned_units if self._planned is None else 0
         planned += sum(self._missing(p.columns, self._units(p)) for p in self._planned or ())
         if self.touched_later and self._planned is not None:
-            planned += floor(self.planned_units * later_shares(self._pairs_begun(), len(self._names)))
-            planned += sum(self._missing(columns, 0) for columns in self._in_part() if len(columns) > 1)
+            later = later_shares(self._pairs_begun(), len(self._names)) * self._for_pairs
+            planned += floor(self.planned_units * later)
+            pairs = (c for c in self._in_part() if len(c) > 1 and INSIDE not in c)
+            planned += sum(self._missing(columns, 0) for columns in pairs)
         return planned
 
     def _overdraft(self) -> int:
@@ -151,7 +167,8 @@ class WarmStart(Portioned):
         for pair in combinations(ordered, 2):
             if not self._is_begun(pair):
                 number += pair not in in_part
-                planned.append(PlannedContingency(pair, first_touch_share(number, len(self._names))))
+                share = first_touch_share(number, len(self._names)) * self._for_pairs
+                planned.append(PlannedContingency(pair, share))
             elif not self._given_up:
                 planned.append(PlannedContingency(pair, 0.0))
         return planned
@@ -174,6 +191,8 @@ class WarmStart(Portioned):
         if first is not None:
             return first.axes
         table = self.plan.table
+        if INSIDE in columns:
+            return (Axis.cells(columns[:1], table.shape(columns[:1])),)
         if not self.plan.cuts_columns or len(columns) == 1:
             differences = next((p.differences for p in self._planned or () if p.columns == columns), ())
             return tuple(
@@ -225,7 +244,7 @@ def _measure(touch: WarmStart, chosen: list[Portion], bench: Bench, turns: Turns
     axes = [touch.axes(p) for p in chosen]
     if not plan.cuts_columns:  # counted once; every contingency is then a sum over it
         bench.engine.contingency(name, tuple(c.name for c in plan.table.finite))
-    counts = [bench.counted(name, a) for a in axes]
+    counts = [_counts(bench, name, p, a) for p, a in zip(chosen, axes, strict=True)]
     payload = {"purpose": touch.purpose, "table": name} | touch.portions_payload(chosen)
     with interrupts_held():
         reservation = turns.reserve_first(cost, payload, touch.opened_before)
@@ -235,8 +254,16 @@ def _measure(touch: WarmStart, chosen: list[Portion], bench: Bench, turns: Turns
             released = []
             for portion, parts, private in zip(chosen, axes, counts, strict=True):
                 sigma = bench.plan.release_sigma(portion.units, plan.l2_squared)
-                released.append((CONTINGENCY, bench.measured(private, sigma, name, parts)))
+                value = portion.columns[0] if INSIDE in portion.columns else None
+                kind = CONTINGENCY if value is None else POSITIONS
+                released.append((kind, bench.measured(private, sigma, name, parts, value=value)))
             bench.ledger.release(reservation, encode_measurements(released))
             bench.paid.units += cost
     turns.follow()
     return bench.plan.as_epsilon(cost)
+
+
+def _counts(bench: Bench, table: str, portion: Portion, axes: tuple[Axis, ...]) -> Private[Counts]:
+    if INSIDE in portion.columns:
+        return bench.summed(table, axes, portion.columns[0], positions=True)
+    return bench.counted(table, axes)

@@ -10,7 +10,7 @@ from itertools import combinations
 from math import comb, inf, prod, sqrt
 from statistics import mean, median
 
-from dpsql.domain import TableDomain
+from dpsql.domain import NumberDomain, TableDomain
 from dpsql.hypothesis import told
 
 ONE_WAY_SHARE = 0.12
@@ -24,6 +24,12 @@ NARROW_CELLS = 1 << 18
 """Universes up to this size are fitted as one tensor, which 3-way contingencies improve."""
 WORTH = 0.03
 """3-way contingencies are measured when their noise, over a whole table, stays below this share of the rows."""
+POSITION_SHARE = 0.02
+"""For the positions of one number column's rows inside its bins."""
+POSITION_SHARES = 0.1
+"""For those of all number columns together, at most."""
+INSIDE = "\0inside"
+"""Stands for a second column in the name of such a vector; no column is called so."""
 EAGER_COLUMNS = 16
 """Up to so many columns all pairs are measured at once, above it when first touched."""
 FIRST_TOUCH = 0.1
@@ -62,13 +68,25 @@ def planned_contingencies(
     >>> [p.columns for p in planned_contingencies(TableDomain("t", two), 1000.0, 0.05)]
     [('a', 'b')]
     """
-    parts = warm_start(table, row_count, precision, differences=differences)
+    chosen = warm_start(table, row_count, precision, differences=differences)
     names = tuple(c.name for c in table.varied)
-    if len(names) > _WHOLE_COLUMNS or not is_narrow(table):
-        return parts
-    whole = (PlannedContingency(names, 1.0),)
-    pure = any(p.differences for p in parts)
-    return whole if predicted_noise(table, whole, pure=pure) <= predicted_noise(table, parts, pure=pure) else parts
+    if len(names) <= _WHOLE_COLUMNS and is_narrow(table):
+        whole = (PlannedContingency(names, 1.0),)
+        pure = any(p.differences for p in chosen)
+        if predicted_noise(table, whole, pure=pure) <= predicted_noise(table, chosen, pure=pure):
+            chosen = whole
+    left = 1.0 - sum(p.share for p in planned_positions(table))
+    return chosen if left == 1.0 else tuple(replace(p, share=p.share * left) for p in chosen)
+
+
+def planned_positions(table: TableDomain) -> tuple[PlannedContingency, ...]:
+    """The vectors that say where rows stand inside the bins of number columns, by the names (column, INSIDE).
+
+    They come after the columns alone and before pairs, and take their shares from all others.
+    """
+    names = [c.name for c in table.varied if isinstance(c, NumberDomain) and c.is_binned]
+    share = min(POSITION_SHARE, POSITION_SHARES / max(len(names), 1))
+    return tuple(PlannedContingency((n, INSIDE), share) for n in names)
 
 
 def is_narrow(table: TableDomain) -> bool:
