@@ -13,8 +13,10 @@ Lookup = Callable[[LinearQuery], Answer]
 _LEAST_CERTAIN_FIRST: tuple[Source, ...] = ("hypothesis", "measurement", "cache", "public")
 
 
-def combine(form: Form, lookup: Lookup, *, integer: bool) -> Answer:
+def combine(form: Form, lookup: Lookup, *, integer: bool, nonnegative: bool = True) -> Answer:
     """The value of an affine form, in the aggregate's own unit; public and exact when it has no terms.
+
+    ``nonnegative``: no row adds less than 0, so that the interval of a whole number ends at 0.
 
     The error is the sum of |coefficient| * error. Parts whose errors are (discrete) Gaussians keep their 95 %, however
     they depend on each other, because the sd of a sum is at most the sum of the sds. A certified part fails with
@@ -43,7 +45,7 @@ def combine(form: Form, lookup: Lookup, *, integer: bool) -> Answer:
         sources.add(part.source)
     value = form.constant + total
     value = round(value) if integer else value
-    interval = _interval(float(value), error, nonnegative=integer and _is_count(form))
+    interval = _interval(float(value), error, nonnegative=integer and nonnegative and _is_count(form))
     return Answer(value, error, interval, kind, merged_source(sources), certified, bound, charged)
 
 

@@ -60,7 +60,7 @@ def _answered(block: Block, unshown: dict[str, Answer]) -> Columns:
         column = []
         integer = aggregate.sql_type == "BIGINT" and aggregate.denominator is None
         for group, numerator in enumerate(aggregate.numerator):
-            answer = combine(numerator, lookup, integer=integer)
+            answer = combine(numerator, lookup, integer=integer, nonnegative=aggregate.nonnegative)
             if aggregate.denominator is not None:
                 bottom = combine(aggregate.denominator[group], lookup, integer=False)
                 center = aggregate.centers[group] if aggregate.centers else 0.0

@@ -32,6 +32,7 @@ class Aggregate:
     ``high`` (AVG) are the least and the greatest value that the averaged expression has on declared values: public, and
     ``None`` when it has none. ``centers`` (AVG), where there are any, are added to each group's quotient: only
     distances from them are averaged.
+    ``nonnegative``: no row adds less than 0.
     """
 
     column: str
@@ -41,6 +42,7 @@ class Aggregate:
     low: float | None = None
     high: float | None = None
     centers: tuple[float, ...] = ()
+    nonnegative: bool = True
 
 
 @dataclass(frozen=True, eq=False)

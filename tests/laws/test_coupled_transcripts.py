@@ -233,6 +233,19 @@ def exact_answers() -> Any:
     return patch.object(bench, "measure", lambda counts, sigma, entropy: np.asarray(counts.reveal(), dtype=np.int64))
 
 
+@contextmanager
+def sums_beyond_a_row() -> Broken:
+    """A row adds more than one row to a sum of values."""
+    with ExitStack() as stack:
+        for name in ("sums", "positions"):
+            stack.enter_context(patch.object(DuckDbEngine, name, tripled(getattr(DuckDbEngine, name))))
+        yield
+
+
+def tripled(question: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *given: question(*given).map(lambda sums: np.asarray(3 * sums, dtype=np.int64))
+
+
 BROKEN: dict[str, tuple[Callable[[], Any], str, str, str]] = {
     "two rows too many": (two_rows_too_many, "wide, units", "a unit with four rows less", "charge"),
     "two rows too many, own noise": (two_rows_too_many, "own noise, units", "a unit with four rows less", "charge"),
@@ -252,6 +265,7 @@ BROKEN: dict[str, tuple[Callable[[], Any], str, str, str]] = {
     "an order": (order_of_counts, "wide", "a row more", "order"),
     "a refusal": (refusals_by_counts, "pmw", "a row more", "shown"),
     "half the noise": (noise_of_half_the_scale, "dropped rows", "a row more", "charge"),
+    "sums beyond a row": (sums_beyond_a_row, "dropped rows", "a row more", "charge"),
     "no noise": (exact_answers, "dropped rows", "a row more", "exact"),
 }
 

@@ -14,7 +14,7 @@ from tests.support.coupled import Script, compared, coupled, told
 from tests.support.grammar import statement, statements
 from tests.support.grammar.cost import Meter
 from tests.support.grammar.functions import named
-from tests.support.grammar.oracle import exact_session, wrong
+from tests.support.grammar.oracle import exact_session, outside, wrong
 from tests.support.grammar.world import NEIGHBOURS, POLICY, SCHEMA
 from tests.support.lessons import learned_briefly
 
@@ -45,6 +45,17 @@ def test_numbers_are_those_of_duckdb(begin: int) -> None:
             if difference is not None:
                 found.append((SEED, made.number, made.text, made.parameters, difference))
     assert found == []
+
+
+@pytest.mark.parametrize(
+    "aggregate",
+    ["SUM(-age)", "SUM(age - 1)", "SUM(-1)", "SUM(CASE WHEN member THEN -1 ELSE 0 END)", "SUM(age)", "COUNT(*)"],
+)
+def test_an_interval_holds_its_number_below_0_too(aggregate: str) -> None:
+    with exact_session() as (con, _):
+        cursor = con.execute(f"SELECT sex, {aggregate} FROM people GROUP BY sex")
+        assert outside(cursor) is None
+        assert any(answer.value != 0 for answer in cursor.answers)
 
 
 def test_wrong_numbers_would_be_seen() -> None:

@@ -104,7 +104,14 @@ class Asked:
         if divisor is not None and a.numerator[0].value is not None and a.numerator[0].value.straight is not None:
             both = [centered(top, bottom) for top, bottom in zip(forms, divisor, strict=True)]
             forms, centers = tuple(form for form, _ in both), tuple(center for _, center in both)
-        return Aggregate(f"a{number}", "BIGINT" if whole else "DOUBLE", forms, divisor, low, high, centers)
+        nonnegative = all(self._adds(s, lowering) for s in a.numerator)
+        return Aggregate(f"a{number}", "BIGINT" if whole else "DOUBLE", forms, divisor, low, high, centers, nonnegative)
+
+    @staticmethod
+    def _adds(summand: Summand, lowering: Lowering) -> bool:
+        """Whether no row makes the sum smaller."""
+        least = 1.0 if summand.value is None else lowering.value_range(summand)[0]
+        return summand.coefficient >= 0 and (least is None or least >= 0)
 
 
 @dataclass(frozen=True, eq=False)

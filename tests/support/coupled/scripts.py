@@ -169,6 +169,7 @@ hours = { type = "number", min = 0, max = 80, bins = 4 }
 FILLED_TEXTS = (
     "SELECT COUNT(*) FROM filled",
     "SELECT member, COUNT(*), AVG(age) FROM filled GROUP BY member",
+    "SELECT SUM(hours) FROM filled",
     "SELECT SUM(hours) FROM filled WHERE age > 2",
     "SELECT COUNT(*) FROM filled WHERE age IS NULL",
 )

@@ -17,6 +17,7 @@ import duckdb
 import pyarrow as pa
 
 import dpsql
+from dpsql.domain.column import FIXED_POINT
 from dpsql.engine.duckdb import DuckDbEngine
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
@@ -60,12 +61,14 @@ def exact_session(off_by: int = 0) -> Iterator[tuple[dpsql.Connection, duckdb.Du
 
 
 def _exactly(engine: DuckDbEngine, query: LinearQuery, off_by: int) -> Answer:
-    keyed = query.keyed
-    if keyed is None:
+    keyed, unit = query.keyed, query.unit
+    if query.value is not None:
+        counts, unit = engine.sums(query.table, query.value, query.scope), FIXED_POINT
+    elif keyed is None:
         counts = engine.contingency(query.table, query.scope)
     else:
         counts = engine.keyed_counts(query.table, keyed.text_columns, keyed.strings, query.scope)
-    value = counts.map(lambda cells: Fraction(query.numerator(cells), query.unit)).reveal() + off_by
+    value = counts.map(lambda cells: Fraction(query.numerator(cells), unit)).reveal() + off_by
     number = int(value) if value.denominator == 1 else float(value)
     return Answer(number, 0.0, (float(value), float(value)), "exact", "measurement", True, 0.0)
 
@@ -76,11 +79,13 @@ def wrong(con: dpsql.Connection, rows: duckdb.DuckDBPyConnection, statement: Sta
     DuckDB may fail where dpsql does not: on what dpsql never evaluates. Raises what is no error of dpsql's.
     """
     try:
-        ours = con.execute(statement.text, statement.parameters).fetchall()
+        cursor = con.execute(statement.text, statement.parameters)
+        ours = cursor.fetchall()
     except dpsql.Error:
         return None
-    if statement.theirs is None:
-        return None
+    missed = outside(cursor)
+    if missed is not None or statement.theirs is None:
+        return missed
     found = None
     for text in dict.fromkeys((statement.theirs, statement.text)):  # where no row is possible, a SUM is NULL
         try:
@@ -91,6 +96,21 @@ def wrong(con: dpsql.Connection, rows: duckdb.DuckDBPyConnection, statement: Sta
         if found is None:
             return None
     return found
+
+
+def outside(cursor: dpsql.Cursor) -> str | None:
+    """A number that its own interval does not hold, in words."""
+    columns = cursor.to_arrow_table().columns
+    for position, answers in cursor.result.column_answers.items():
+        for value, answer in zip(columns[position].to_pylist(), answers, strict=True):
+            match value, answer.interval:
+                case (bool(), _) | (_, None):
+                    continue
+                case (int() | float() | Decimal()) as number, (low, high):
+                    near = 1e-6 * max(1.0, abs(float(number)))
+                    if not isnan(number) and not low - near <= number <= high + near:
+                        return f"{number} has the interval [{low}, {high}]"
+    return None
 
 
 def disagreement(ours: Rows, others: Rows, *, ordered: bool) -> str | None:

@@ -8,7 +8,7 @@ SCHEMA = (
     """CREATE TABLE people AS SELECT age, sex, member, kids, joined, hours, name, pet FROM
     (VALUES (0), (1), (2), (NULL)) a(age), (VALUES ('Female'), ('Male'), (NULL)) b(sex),
     (VALUES (TRUE), (FALSE), (NULL)) c(member), (VALUES (0), (1)) d(kids),
-    (VALUES (DATE '2020-01-01'), (DATE '2020-02-01')) e(joined), (VALUES (0.0), (10.0), (20.0), (NULL)) f(hours),
+    (VALUES (DATE '2020-01-31'), (DATE '2020-02-01')) e(joined), (VALUES (0.0), (10.0), (20.0), (NULL)) f(hours),
     (VALUES ('Mia'), ('Max'), ('Ann'), (NULL)) g(name), (VALUES ('Rex'), ('Bo')) h(pet)""",
     "INSERT INTO people FROM people WHERE hash(age, sex, kids, name) % 3 = 1",
     "INSERT INTO people FROM people WHERE hash(member, joined, pet, age) % 5 = 2",
@@ -24,7 +24,7 @@ age = { type = "integer", min = 0, max = 2 }
 sex = { type = "category", values = ["Female", "Male"] }
 member = { type = "boolean" }
 kids = { type = "integer", min = 0, max = 1, nullable = false }
-joined = { type = "date", min = 2020-01-01, max = 2020-02-29, unit = "month", nullable = false }
+joined = { type = "date", min = 2020-01-31, max = 2020-02-01, nullable = false }
 hours = { type = "number", bins = [0, 10, 20, 30] }
 name = { type = "text", prefixes = [1, 2] }
 pet = { type = "text", nullable = false }

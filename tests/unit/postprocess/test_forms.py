@@ -94,6 +94,12 @@ def test_counts_are_not_negative(
     assert free.interval == (float(free.value or 0) - found.error, float(free.value or 0) + found.error)
 
 
+def test_a_sum_that_may_be_negative_has_an_interval_below_0() -> None:
+    found = combine(Form(0.0, (Term(-1, B),)), ANSWERS.__getitem__, integer=True, nonnegative=False)
+    assert found.interval is not None and found.value is not None
+    assert found.interval[0] <= found.value <= found.interval[1]
+
+
 def test_an_unknown_part_makes_the_error_unknown() -> None:
     first = combined((1, B), (1, A), error=None, interval=None)
     last = combined((1, A), (1, B), error=None, interval=None)
