@@ -22,9 +22,11 @@ import numpy as np
 import dpsql
 from benchmarks.catalog import TABLES
 from benchmarks.options import command_text
+from benchmarks.question import Condition
 from benchmarks.report import show
 from benchmarks.tables import BenchmarkTable
 from benchmarks.workload import questions
+from dpsql.domain import NumberDomain
 from dpsql.interface.render.result import render_result
 from dpsql.interface.render.style import PLAIN
 
@@ -49,9 +51,19 @@ class Writer:
     def __init__(self, table: BenchmarkTable, seed: int) -> None:
         self._table = table.domain.name
         self._rng = np.random.default_rng(seed)
-        self._small = [c for c in table.columns if len(c.values) <= LARGEST_GROUPS]
+        self._edges = {d.name: d.edges for d in table.domain.columns if isinstance(d, NumberDomain)}
+        self._small = [c for c in table.columns if c.name not in self._edges and len(c.values) <= LARGEST_GROUPS]
         asked = questions(self._table, table.columns, 4000, CONDITIONS_SEED + seed)
-        self._conditions = iter([[c.sql for c in q.conditions] for q in dict.fromkeys(asked) if q.conditions])
+        self._conditions = iter([list(map(self._sql, q.conditions)) for q in dict.fromkeys(asked) if q.conditions])
+
+    def _sql(self, condition: Condition) -> str:
+        """The condition; of a number column a range between edges, which holds every row of its bins."""
+        edges = self._edges.get(condition.column)
+        if edges is None:
+            return condition.sql
+        values = [float(str(v)) for v in condition.values]
+        above = next(e for e in edges if e > max(values))
+        return f"{condition.column} >= {min(values)} AND {condition.column} < {above}"
 
     def percentage(self) -> str:
         """The share of rows with a property, among all rows, among those of a condition, or in each group."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dpsql.confidence import DEVIATIONS
+from dpsql.query import LinearQuery, union
 from dpsql.result import Answer
 
 Floats = npt.NDArray[np.float64]
@@ -25,12 +26,23 @@ _LARGEST = 2.0**62
 class ReleasedColumn:
     """One aggregate column of a released table: an answer per row, and what each asks; equal keys are one number.
 
-    ``integer``: it holds whole numbers.
+    ``integer``: it holds whole numbers. ``queries``: for each row the query that it counts, ``None`` for what is more
+    than a count. ``bounds``: whether its error is a bound, which many numbers may all reach together, rather than a
+    spread.
     """
 
     answers: tuple[Answer, ...]
     keys: tuple[Hashable, ...]
     integer: bool
+    queries: tuple[LinearQuery | None, ...]
+    bounds: tuple[bool, ...]
+
+    @cached_property
+    def whole(self) -> LinearQuery | None:
+        """What all rows that are not exact count together; ``None`` for one row, or where that is no query."""
+        uncertain = [q for q, a in zip(self.queries, self.answers, strict=True) if a.error != 0]
+        queries = [q for q in uncertain if q is not None]
+        return union(queries) if 1 < len(queries) == len(uncertain) else None
 
     @cached_property
     def values(self) -> Floats:
@@ -50,6 +62,11 @@ class ReleasedColumn:
         return np.array([0.0 if a.error is None else a.error / DEVIATIONS for a in self.answers], dtype=np.float64)
 
 
+def count_key(query: LinearQuery) -> Hashable:
+    """The key of a number that is the count of a query."""
+    return ((0.0, (1.0, query.digest)),)
+
+
 def standard_draws(draws: int, numbers: int, seed: int) -> Floats:
     """Standard Gaussians, one row per draw, one column per number; ``draws`` is even.
 
@@ -65,6 +82,27 @@ def standard_draws(draws: int, numbers: int, seed: int) -> Floats:
         half = np.linalg.qr(half)[0]
     half = half * np.sqrt(draws // 2 / np.maximum((half**2).sum(axis=0), np.finfo(float).tiny))
     return np.concatenate([half, -half])
+
+
+def given_whole(noise: Floats, sds: Floats, whole: Floats, whole_sd: float) -> Floats:
+    """Standard noise of the parts of a whole, given the noise of the whole: their errors add up to its error.
+
+    ``noise``: independent, shape (draws, parts), with sds ``sds``; ``whole``: shape (draws,), with sd ``whole_sd``.
+    Each part gets what is missing in proportion to its variance, which is the law of Gaussians given their sum, and
+    then its own sd back.
+
+    >>> z = standard_draws(8, 3, 1)
+    >>> known = given_whole(z[:, :2], np.ones(2), z[:, 2], 0.0)
+    >>> bool(np.allclose(known.sum(axis=1), 0) and np.allclose((known**2).mean(axis=0), 1))
+    True
+    """
+    total = float((sds**2).sum())
+    share = sds**2 / total
+    off = noise * sds
+    off = off + np.outer(whole_sd * whole - off.sum(axis=1), share)
+    variances = sds**2 * (1 - share) + (share * whole_sd) ** 2
+    out: Floats = off / np.sqrt(np.maximum(variances, np.finfo(float).tiny))
+    return out
 
 
 def at_corners(column: ReleasedColumn, sides: Sequence[int]) -> Floats:

@@ -18,6 +18,7 @@ from dpsql.query.linear import (
     LinearQuery,
     Weights,
 )
+from dpsql.query.parts import is_part, union
 
 __all__ = [
     "COLUMNS",
@@ -33,7 +34,9 @@ __all__ = [
     "Term",
     "Weights",
     "centered",
+    "is_part",
     "key_counts",
     "linear_query",
     "sort_key",
+    "union",
 ]

@@ -5,7 +5,7 @@ What one row's arithmetic makes of its inputs is followed to the ends of their i
 together. One run of the outer statement over all variants serves both.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
@@ -14,15 +14,26 @@ from math import isfinite, isnan, sqrt
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dpsql.confidence import DEVIATIONS
 from dpsql.dialect.types import is_number
 from dpsql.errors import Error
 from dpsql.postprocess import merged_source
 from dpsql.postprocess.matching import matched
 from dpsql.postprocess.spread import DEPENDENT, Cells, Floats, Spread, Unknown, spread
-from dpsql.postprocess.variants import ReleasedColumn, at_corners, drawn, standard_draws, variants_table
+from dpsql.postprocess.variants import (
+    ReleasedColumn,
+    at_corners,
+    count_key,
+    drawn,
+    given_whole,
+    standard_draws,
+    variants_table,
+)
+from dpsql.query import LinearQuery, is_part
 from dpsql.result import Answer, Note
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import DRAW, DRAWS, HIGH, LOW, Dependence, Redraw, Statement
@@ -48,10 +59,14 @@ _BECAUSE = {
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """A statement's released tables, as Arrow tables by name and as columns of answers."""
+    """A statement's released tables, as Arrow tables by name and as columns of answers.
+
+    ``error_of``: the 95 % half-width that a count would have that was not asked; ``None`` when nothing is known.
+    """
 
     tables: Mapping[str, pa.Table]
     columns: Mapping[Column, ReleasedColumn]
+    error_of: Callable[[LinearQuery], float | None]
 
 
 class Computed(NamedTuple):
@@ -97,13 +112,14 @@ class _Variants:
     """Which variants there are: 0 is as released, then corners, then draws; and which of them a column looks at.
 
     ``corners``: columns with the sides that they go to. ``looks_at``: by position of an output column; one that is not
-    there gets no bar. ``factors``: see :func:`spread`.
+    there gets no bar. ``factors``: see :func:`spread`. ``wholes``: see :func:`_whole`.
     """
 
     corners: tuple[tuple[tuple[Column, ...], tuple[int, ...]], ...]
     draws: int
     looks_at: Mapping[int, slice]
     factors: Mapping[int, float | None]
+    wholes: Mapping[Column, tuple[LinearQuery, float] | None]
 
     @property
     def number(self) -> int:
@@ -124,6 +140,7 @@ def _planned(redraw: Redraw, numbers: Sequence[int], inputs: Inputs) -> _Variant
     draws = min(NUMBER_OF_DRAWS, room) // 2 * 2
     looks_at: dict[int, slice] = {}
     factors: dict[int, float | None] = {}
+    wholes: dict[Column, tuple[LinearQuery, float] | None] = {}
     for i in numbers:
         sources = tuple(sorted(redraw.outputs[i].sources))
         start = first.get(sources) if redraw.outputs[i].local else None
@@ -131,26 +148,29 @@ def _planned(redraw: Redraw, numbers: Sequence[int], inputs: Inputs) -> _Variant
             looks_at[i], factors[i] = slice(start, start + 2 ** len(sources)), None
         elif start is None and draws >= FEWEST_DRAWS:
             looks_at[i] = slice(1 + len(corners), 1 + len(corners) + draws)
-            factors[i] = _factor([inputs.columns[s] for s in sources])
+            wholes |= {s: _whole(inputs.columns[s], inputs) for s in sources if s not in wholes}
+            known = all(wholes[s] is not None for s in sources)
+            factors[i] = _factor([inputs.columns[s] for s in sources], known=known)
     drawn_from = any(f is not None for f in factors.values())
-    return _Variants(tuple(corners), draws if drawn_from else 0, looks_at, factors)
+    return _Variants(tuple(corners), draws if drawn_from else 0, looks_at, factors, wholes)
 
 
-def _factor(sources: Sequence[ReleasedColumn]) -> float:
-    """What the spread of independent draws is multiplied by, for numbers whose errors may depend on each other.
+def _factor(sources: Sequence[ReleasedColumn], *, known: bool) -> float:
+    """What the spread of draws is multiplied by, for numbers whose errors may depend on each other.
 
     The sd of a sum of m numbers is at most sqrt(m) times what it is for independent ones (Cauchy and Schwarz), which is
-    the factor for two, and for the bounds of passed tests, which may all be off in the same direction. The parts of a
-    whole that is known better than they are have errors that add up to nearly nothing: between m such parts a
-    difference has up to m / (m - 1) times the variance. Above three this is kept at 3 / 2, since wholes lie in wholes.
+    the factor for two, and for errors that are bounds, which may all be off in the same direction. The parts of a whole
+    that is known better than they are have errors that add up to nearly nothing: between m such parts a difference has
+    up to m / (m - 1) times the variance. Where the whole is ``known``, draws have that already; else 3 / 2 is kept for
+    three and more.
     """
-    tested: dict[object, bool] = {}
+    bounds: dict[object, bool] = {}
     for column in sources:
-        for key, answer in zip(column.keys, column.answers, strict=True):
+        for key, answer, bound in zip(column.keys, column.answers, column.bounds, strict=True):
             if answer.error:
-                tested[key] = answer.error_kind == "exact" and answer.source == "hypothesis"
-    together, noisy = sum(tested.values()), len(tested) - sum(tested.values())
-    variance = noisy if noisy <= 2 else DEPENDENT
+                bounds[key] = bound
+    together, noisy = sum(bounds.values()), len(bounds) - sum(bounds.values())
+    variance = 1.0 if known else noisy if noisy <= 2 else DEPENDENT
     return sqrt(max(1.0, variance + together))
 
 
@@ -178,8 +198,22 @@ def _cells(
         values[variant, row] = _floats(found.column(i + 1 + first))[inside]
         looked = np.r_[0, chosen]
         cells = Cells(values[looked], present[looked])
-        out[i] = spread(_floats(result.column(i + first)), cells, plan.factors[i])
+        nested = None
+        if plan.factors[i] is None:
+            sources = [inputs.columns[s] for s in sorted(redraw.outputs[i].sources)]
+            rows = result.column(0).to_pylist() if statement.outer_columns else [0] * result.num_rows
+            one_row = all(len(c.queries) == 1 for c in sources)
+            nested = _nested(sources, rows) if statement.outer_columns or one_row else None
+        out[i] = spread(_floats(result.column(i + first)), cells, plan.factors[i], nested)
     return out
+
+
+def _nested(sources: Sequence[ReleasedColumn], rows: Sequence[int]) -> npt.NDArray[np.bool_] | None:
+    """In which rows one of two counts is a part of the other; ``rows`` are those of the released tables."""
+    if len(sources) != 2 or max(rows) >= min(len(c.queries) for c in sources):
+        return None
+    pairs = [(sources[0].queries[row], sources[1].queries[row]) for row in rows]
+    return np.array([a is not None and b is not None and (is_part(a, b) or is_part(b, a)) for a, b in pairs])
 
 
 def _run(statement: Statement, redraw: Redraw, plan: _Variants, inputs: Inputs, public: PublicSql) -> pa.Table | None:
@@ -212,16 +246,34 @@ def _variants(redraw: Redraw, plan: _Variants, inputs: Inputs, *, positive: bool
 
 
 def _noise(redraw: Redraw, plan: _Variants, inputs: Inputs) -> dict[Column, Floats]:
-    """Standard noise for each column, equal for equal numbers; a function of the statement's own text and questions."""
+    """Standard noise for each column, equal for equal numbers; a function of the statement's own text and questions.
+
+    Where the counts of a column make up a count of which the error is known, theirs add up to that.
+    """
     numbers: dict[object, int] = {}
-    digest = sha256(redraw.sql.encode())
     for released in inputs.columns.values():
         for key in released.keys:
-            if key not in numbers:
-                numbers[key] = len(numbers)
-                digest.update(repr(key).encode())
+            numbers.setdefault(key, len(numbers))
+    for whole in plan.wholes.values():
+        if whole is not None:
+            numbers.setdefault(count_key(whole[0]), len(numbers))
+    digest = sha256("\n".join([redraw.sql, *map(repr, numbers)]).encode())
     noise = standard_draws(plan.draws, len(numbers), int.from_bytes(digest.digest()[:8], "big"))
-    return {c: noise[:, [numbers[k] for k in released.keys]] for c, released in inputs.columns.items()}
+    out = {}
+    for column, released in inputs.columns.items():
+        own, whole = noise[:, [numbers[k] for k in released.keys]], plan.wholes.get(column)
+        if whole is not None:
+            own = given_whole(own, released.sds, noise[:, numbers[count_key(whole[0])]], whole[1])
+        out[column] = own
+    return out
+
+
+def _whole(released: ReleasedColumn, inputs: Inputs) -> tuple[LinearQuery, float] | None:
+    """What the rows of a column count together, and its sd; ``None`` where that is no count of a known error."""
+    if not released.sds.any() or any(a.error is None for a in released.answers) or released.whole is None:
+        return None
+    error = inputs.error_of(released.whole)
+    return None if error is None else (released.whole, error / DEVIATIONS)
 
 
 def _answers(

@@ -3,7 +3,7 @@
 Everything after the answers is post-processing, and free; that is why it is a function of them and holds no session.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from dpsql.dialect.types import released_type, type_name
 from dpsql.domain import Value
 from dpsql.postprocess import combine, divide, released_array, released_table
 from dpsql.postprocess.variants import ReleasedColumn
-from dpsql.query import LinearQuery
+from dpsql.query import Form, LinearQuery, Term
 from dpsql.result import Answer, Note, Result
 from dpsql.session.computed import NOTHING, Inputs, computed_answers
 from dpsql.sql.public_sql import PublicSql
@@ -22,15 +22,27 @@ Columns = list[tuple[Answer, ...]]
 """A block's answers: for each aggregate one per group."""
 
 
+def _not_known(query: LinearQuery) -> float | None:
+    return None
+
+
 def result(
-    statement: Statement, answers: Mapping[str, Answer], public: PublicSql, notes: tuple[Note, ...] = ()
+    statement: Statement,
+    answers: Mapping[str, Answer],
+    public: PublicSql,
+    notes: tuple[Note, ...] = (),
+    error_of: Callable[[LinearQuery], float | None] = _not_known,
 ) -> Result:
-    """What the analyst sees: ``answers`` by query key, combined and taken through the outer statement."""
+    """What the analyst sees: ``answers`` by query key, combined and taken through the outer statement.
+
+    ``error_of``: the error that the count of a query would have that was not asked, from public numbers.
+    """
     unshown = dict(answers)
     if statement.direct is not None:
         (block,) = statement.blocks
         return _direct(statement.direct, block, _answered(block, unshown), notes)
-    return _through_outer(statement, [_answered(block, unshown) for block in statement.blocks], public, notes)
+    blocks = [_answered(block, unshown) for block in statement.blocks]
+    return _through_outer(statement, blocks, public, notes, error_of)
 
 
 def queries_of(statement: Statement) -> list[LinearQuery]:
@@ -71,7 +83,11 @@ def _answered(block: Block, unshown: dict[str, Answer]) -> Columns:
 
 
 def _through_outer(
-    statement: Statement, blocks: Sequence[Columns], public: PublicSql, notes: tuple[Note, ...]
+    statement: Statement,
+    blocks: Sequence[Columns],
+    public: PublicSql,
+    notes: tuple[Note, ...],
+    error_of: Callable[[LinearQuery], float | None],
 ) -> Result:
     """The outer statement over the released tables; answers are lined up with its rows where they can be."""
     tables = {
@@ -81,7 +97,7 @@ def _through_outer(
     table = public.run(statement.outer_sql or "", tables, statement.public_tables)
     computed = NOTHING
     if statement.redraw is not None:
-        inputs = Inputs(tables, _released_columns(statement.blocks, blocks))
+        inputs = Inputs(tables, _released_columns(statement.blocks, blocks), error_of)
         computed = computed_answers(statement, inputs, table, public)
     notes = (*notes, *computed.notes)
     rows = table.column(0).to_pylist() if statement.outer_columns else None
@@ -113,9 +129,28 @@ def _released_columns(blocks: Sequence[Block], answers: Sequence[Columns]) -> di
                 )
                 for group, n in enumerate(aggregate.numerator)
             ]
-            integer = aggregate.sql_type == "BIGINT" and aggregate.denominator is None
-            out[block.name, aggregate.column] = ReleasedColumn(found, tuple(keys), integer)
+            counted = aggregate.denominator is None
+            queries = [_counted(form) if counted else None for form in aggregate.numerator]
+            integer = aggregate.sql_type == "BIGINT" and counted
+            forms = zip(aggregate.numerator, aggregate.denominator or aggregate.numerator, found, strict=True)
+            bounds = [_is_bound(top, bottom, answer) for top, bottom, answer in forms]
+            released = ReleasedColumn(found, tuple(keys), integer, tuple(queries), tuple(bounds))
+            out[block.name, aggregate.column] = released
     return out
+
+
+def _is_bound(top: Form, bottom: Form, answer: Answer) -> bool:
+    """Whether an error is a bound rather than a spread: of a passed test, or of where rows stand in a bin."""
+    doubted = any(term.doubt for form in (top, bottom) for term in form.terms)
+    return doubted or (answer.error_kind == "exact" and answer.source == "hypothesis")
+
+
+def _counted(form: Form) -> LinearQuery | None:
+    """The query whose count a form is; ``None`` for what is more than a count."""
+    match form.terms:
+        case (Term(1.0, query, 0),) if form.constant == 0 and query.value is None:
+            return query
+    return None
 
 
 def _charged(

@@ -85,7 +85,9 @@ class Session:
         if charged > 0 and answers:
             first = next(iter(answers))
             answers[first] = replace(answers[first], charged=answers[first].charged + charged)
-        return result(statement, answers, self._public, statement_notes(statement, self._asker))
+        states = self._asker.states
+        notes = statement_notes(statement, self._asker)
+        return result(statement, answers, self._public, notes, lambda query: states[query.table].error_of(query))
 
     def explain(self, text: str, parameters: Parameters = None) -> Explanation:
         """The statement's public plan; charges nothing, touches no data."""

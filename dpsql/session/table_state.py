@@ -173,6 +173,14 @@ class TableState:
         sd, shift = positions.error(widths, squares, share, rows)
         return ceil(hypot(counted, DEVIATIONS * sd) + shift)
 
+    def error_of(self, query: LinearQuery) -> float | None:
+        """The 95 % half-width that an answer would have now, in counts; draws nothing, charges nothing."""
+        found = self.measured(query)
+        if found is not None:
+            return float(error_bound(found[1], not query.is_indicator))
+        bar = self.error_bar(query)
+        return None if bar is None else float(bar)
+
     def _finite_limit(self, query: LinearQuery) -> float:
         """The most rows that the query's finite factors alone may have; infinite when nothing is known of them."""
         finite = LinearQuery(query.table, query.factors)

@@ -65,16 +65,23 @@ def test_every_way_out_carries_the_bar(con: dpsql.Connection, text: str) -> None
     assert len(cur.answers) == sum(len(a) for a in result.column_answers.values())
 
 
-def test_a_percentage_has_fiellers_interval(con: dpsql.Connection) -> None:
-    parts = con.execute("SELECT COUNT(*) FILTER (WHERE member), COUNT(*) FROM people WHERE region = 'north'").answers
-    (answer,) = con.execute(
-        "SELECT COUNT(*) FILTER (WHERE member) * 1.0 / COUNT(*) AS p FROM people WHERE region = 'north'"
-    ).answers
-    top, bottom = parts
-    assert top.value and top.error and bottom.value and bottom.error
+OTHERS = "COUNT(*) FILTER (WHERE NOT member)"
+
+
+@pytest.mark.parametrize(("below", "alone"), [(OTHERS, False), ("COUNT(*)", True)])
+def test_a_quotient_has_fiellers_interval(con: dpsql.Connection, below: str, alone: bool) -> None:
+    """The sum of the parts' errors for any two counts, the root sum of squares for a part and its whole."""
+    counts = f"COUNT(*) FILTER (WHERE member) AS top, {below} AS bottom"
+    top, bottom = con.execute(f"SELECT {counts} FROM people WHERE region = 'north'").answers
+    text = f"SELECT top * 1.0 / bottom AS p FROM (SELECT {counts} FROM people WHERE region = 'north')"
+    (answer,) = con.execute(text).answers
+    assert top.value is not None and bottom.value is not None
+    assert top.error is not None and bottom.error is not None
     q = top.value / bottom.value
     assert answer.value == pytest.approx(q)
-    assert answer.error == pytest.approx((top.error + q * bottom.error) / (bottom.value - bottom.error))
+    together = (top.error + q * bottom.error) / (bottom.value - bottom.error)
+    apart = (top.error**2 + (q * bottom.error) ** 2) ** 0.5 / bottom.value
+    assert answer.error == pytest.approx(apart, rel=0.1) if alone else answer.error == pytest.approx(together)
 
 
 def test_arithmetic_of_one_number_is_exact_about_its_bar(con: dpsql.Connection) -> None:

@@ -39,6 +39,7 @@ def test_draws_give_their_spread_times_a_factor() -> None:
         (5, [5.01, 4, 6], (), None, Unknown.ROW),
         (5, [5, 4, 6], (0,), None, Unknown.ROW),
         (NAN, [NAN, 4, 6], (), None, Unknown.NULL),
+        (INF, [INF, 4, INF], (), None, Unknown.DENOMINATOR),
     ],
 )
 def test_why_an_error_is_not_known(
@@ -50,3 +51,16 @@ def test_why_an_error_is_not_known(
 def test_lost_draws_are_not_counted() -> None:
     few = spread(np.array([5.0]), cells([5, *[4, 6] * 30, INF]), 1.0)
     assert few.errors[0] == pytest.approx(1.96)
+
+
+@pytest.mark.parametrize(
+    ("corners", "nested", "error"),
+    [
+        ([-1, -7, 7, 1], False, 7),  # a pulls by 4, b by 3 the other way: the sum
+        ([-1, -7, 7, 1], True, 5),  # the root of the sum of squares
+        ([-7, -1, 1, 7], True, 7),  # both pull in one direction: errors that are shared add up
+    ],
+)
+def test_a_part_and_its_whole(corners: list[float], nested: bool, error: float) -> None:
+    found = spread(np.array([0.0]), cells([0, *corners]), None, np.array([nested]))
+    assert found.errors[0] == pytest.approx(error)

@@ -18,6 +18,8 @@ COLUMN = ReleasedColumn(
     (measured(100, 19.6), measured(5, 9.8), EXACT_ZERO, Answer(None, None, None, "exact", "public", False)),
     ("a", "b", "c", "d"),
     integer=True,
+    queries=(None,) * 4,
+    bounds=(False,) * 4,
 )
 
 
