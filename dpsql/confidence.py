@@ -4,7 +4,7 @@ It stands at the bottom because bars are made in many rooms (releases, models, f
 two of them must not compare two confidences.
 """
 
-from math import ceil
+from math import ceil, log, sqrt
 
 CONFIDENCE = 0.95
 """The share of error bars that hold the truth, at least."""
@@ -12,6 +12,18 @@ OUTSIDE = 0.05
 """The share of those that do not, at most; written out because 1 - .95 is another float than .05."""
 DEVIATIONS = 1.96
 """The half-width of a Gaussian's 95 % interval, in its standard deviations."""
+
+
+def deviations_at_once(number: int) -> float:
+    """Sds that none of ``number`` sums of released cells exceeds, with 95 % for all of them together.
+
+    Discrete Gaussians, and sums of them, have P(|X| >= t sd) <= 2 exp(-t^2 / 2) (Canonne, Kamath and Steinke 2020: they
+    are sub-Gaussian), and number times that is .05.
+
+    >>> round(deviations_at_once(100_000), 2)
+    5.51
+    """
+    return sqrt(2.0 * log(2.0 * number / OUTSIDE))
 
 
 def error_bound(sd: float, fractional: bool = False) -> int:

@@ -1,4 +1,4 @@
-"""By which rules a table is modelled: which numbers a ledger's answers depend on. Public.
+"""By which rules a table is modelled and its numbers shown: what a ledger's answers depend on. Public.
 
 A model is a function of what was released, and of these rules. A ledger keeps those that it was begun with (its plan
 names their version), so that a session of a later dpsql answers what one of an earlier dpsql would have answered, and
@@ -21,6 +21,10 @@ class ModelRules:
     a cell by more than ``moved`` of its sd, after at most ``rounds``. Where ``close`` says 1, single columns are fitted
     again and again until none is off by more than ``settled`` of its sd, at most ``rakes`` times.
 
+    Of what is shown: ``cut_counts``: whether a count that is shown as it was released is shown as 0 where noise took it
+    below. ``at_once``: whether the certified bound of a measured number holds for all planned questions at once, as
+    that of a tested one does, or for this number alone.
+
     Of local models: ``floor``: a step never takes a part of a pair below this fraction of what it was. ``sweeps``: how
     often all pairs are fitted at most; they are done when none is off by more than ``settled`` of its sd.
     """
@@ -34,6 +38,8 @@ class ModelRules:
     floor: float = 0.001
     sweeps: int = 20
     settled: float = 0.1
+    cut_counts: bool = True
+    at_once: bool = True
 
 
 _FIRST = ModelRules(
@@ -46,6 +52,8 @@ _FIRST = ModelRules(
     floor=0.05,
     sweeps=5,
     settled=0.0,
+    cut_counts=False,
+    at_once=False,
 )
 MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType({1: _FIRST, 2: ModelRules()})
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from dpsql.accounting import Net, Plan
+from dpsql.confidence import DEVIATIONS, deviations_at_once
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import MakeHypothesis, ModelRules, Strategy, strategy_named
 from dpsql.planning.plans import WARM_FALSE_ALARMS
@@ -50,6 +51,7 @@ class TablePlan:
     it buys; ``differences``: whether columns of two values are measured as differences. ``texts``: first touches of
     text columns and declared prefixes by name. ``question``: noise for each question. ``accurate``: counts; after a
     warm start a measurement with at most this sd answers without a test. ``rules``: by which the table is modelled.
+    ``certain``: the certified bound of a measured number, in its sds.
     """
 
     table: TableDomain
@@ -69,6 +71,7 @@ class TablePlan:
     question: Share
     accurate: float
     error_factor: float
+    certain: float
 
     @property
     def name(self) -> str:
@@ -154,6 +157,7 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
         question=_share(plan, shares.question, l2_squared) if shares.question else Share(),
         accurate=ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared)),
         error_factor=float(policy.mechanism.error_factor),
+        certain=deviations_at_once(planned) if shares.rules.at_once else DEVIATIONS,
     )
 
 

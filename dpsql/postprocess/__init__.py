@@ -4,7 +4,7 @@ What is done to released numbers costs nothing and needs no proof; keeping it ou
 steps countable.
 """
 
-from dpsql.postprocess.combine import combine, divide, merged_source
+from dpsql.postprocess.combine import combine, divide, merged_source, shown_count
 from dpsql.postprocess.released import released_array, released_table
 
-__all__ = ["combine", "divide", "merged_source", "released_array", "released_table"]
+__all__ = ["combine", "divide", "merged_source", "released_array", "released_table", "shown_count"]

@@ -5,6 +5,7 @@ aggregate are still known, and travel with the value.
 """
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from dpsql.query import Form, LinearQuery, Term
 from dpsql.result import Answer, ErrorKind, Source
@@ -54,6 +55,17 @@ def _added(error: float | None, weight: float, doubt: float, rows: float | None,
     if error is None or of_part is None:
         return None
     return error + weight * of_part + doubt * (max(0.0, float(rows or 0)) + of_part)
+
+
+def shown_count(answer: Answer) -> Answer:
+    """A released count as it is shown: 0 where noise took it below. Its interval is cut at 0 as it is.
+
+    What is computed from counts takes them as they were released: sums of many that were cut would be too large.
+
+    >>> shown_count(Answer(-3, 10.0, (0.0, 7.0), "exact", "measurement", True)).value
+    0
+    """
+    return answer if answer.value is None or answer.value >= 0 else replace(answer, value=0)
 
 
 def divide(
@@ -133,4 +145,4 @@ def _interval(value: float, error: float | None, *, nonnegative: bool) -> tuple[
     return (max(0.0, low), max(0.0, high)) if nonnegative else (low, high)
 
 
-__all__ = ["Lookup", "combine", "divide", "merged_source"]
+__all__ = ["Lookup", "combine", "divide", "merged_source", "shown_count"]

@@ -20,6 +20,11 @@ class Term:
     query: LinearQuery
     doubt: float = 0.0
 
+    @property
+    def counts(self) -> bool:
+        """Whether the query counts rows, those of a bin that a condition cuts in part."""
+        return self.query.is_indicator or (self.doubt > 0 and self.query.value is None and self.coefficient == 1)
+
 
 @dataclass(frozen=True, eq=False)
 class Form:
@@ -35,6 +40,21 @@ class Form:
     @property
     def is_public(self) -> bool:
         return not self.terms
+
+    @property
+    def is_count(self) -> bool:
+        """Whether the true value counts rows, and so is never below 0: counts added up, or a part taken off a whole."""
+        if self.constant < 0 or not all(t.counts for t in self.terms):
+            return False
+        taken = [t for t in self.terms if t.coefficient < 0]
+        if not taken:
+            return all(float(t.coefficient).is_integer() for t in self.terms)
+        match self.terms:
+            case (Term(1, whole), Term(-1, part)) | (Term(-1, part), Term(1, whole)):
+                factors = {f.digest for f in part.factors}
+                return whole.keyed is None and all(f.digest in factors for f in whole.factors)
+            case _:
+                return False
 
 
 def centered(top: Form, bottom: Form) -> tuple[Form, float]:

@@ -6,6 +6,7 @@ is decided nowhere else.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import ceil
 
 from dpsql.confidence import error_bound
 from dpsql.query import LinearQuery
@@ -33,9 +34,14 @@ def exact(value: int, bound: int, source: Source) -> Answer:
     return Answer(value, float(bound), interval, "exact", source, True, float(bound))
 
 
-def from_measurement(query: LinearQuery, value: int, sd: float) -> Answer:
-    """An answer read from a measurement with noise of that sd (counts): its bound holds on any data."""
-    return exact(value, error_bound(sd, not query.is_indicator), "measurement")
+def from_measurement(query: LinearQuery, value: int, sd: float, certain: float) -> Answer:
+    """An answer read from a measurement with noise of that sd (counts): its error holds on any data with 95 %.
+
+    ``certain``: sds of the certified bound, to hold for all planned questions at once, as a passed test's does.
+    """
+    fractional = not query.is_indicator
+    answer = exact(value, error_bound(sd, fractional), "measurement")
+    return replace(answer, certified_bound=float(ceil(certain * sd) + fractional))
 
 
 def from_model(estimate: int, error: int | None, certified: int | None) -> Answer:
@@ -52,10 +58,10 @@ def from_model(estimate: int, error: int | None, certified: int | None) -> Answe
     return Answer(estimate, float(error), interval, "calibrated", "hypothesis", bound is not None, bound)
 
 
-def untested(query: LinearQuery, estimate: int, found: tuple[int, float] | None, bound: int) -> Answer:
+def untested(query: LinearQuery, estimate: int, found: tuple[int, float] | None, bound: int, certain: float) -> Answer:
     """No test is left: the measurement if its noise is below what a test would certify, else the bare model."""
     if found is not None and error_bound(found[1], not query.is_indicator) <= bound:
-        return from_measurement(query, *found)
+        return from_measurement(query, *found, certain)
     return from_model(estimate, None, None)
 
 

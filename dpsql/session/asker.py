@@ -223,7 +223,7 @@ class Asker:
                 return with_charge(way.answers, charged)
             case Measured():
                 both = zip(way.queries, way.found, strict=True)
-                return with_charge([from_measurement(q, *f) for q, f in both], charged)
+                return with_charge([from_measurement(q, *f, state.plan.certain) for q, f in both], charged)
             case OwnRelease():
                 return self._paid(state, model, way.queries, charged)
             case Tested():
@@ -283,7 +283,7 @@ class Asker:
         self, state: TableState, model: TableModel, queries: Iterable[LinearQuery], estimates: Iterable[int]
     ) -> list[Answer]:
         """Answers that no test guards: the model's with their error bars, or what a noisy measurement says."""
-        both = list(zip(queries, estimates, strict=True))
+        both, certain = list(zip(queries, estimates, strict=True)), state.plan.certain
         if not both:
             return []
         match state.plan.basis(both[0][0]):
@@ -291,9 +291,9 @@ class Asker:
                 return [from_model(estimate, state.error_bar(query), None) for query, estimate in both]
             case Basis.NET:
                 limit, bound = state.plan.bound / DEVIATIONS, state.plan.bound
-                return [untested(q, estimate, model.measured(q, limit), bound) for q, estimate in both]
+                return [untested(q, estimate, model.measured(q, limit), bound, certain) for q, estimate in both]
             case Basis.OWN:
-                return [untested(q, estimate, model.measured(q), ceil(model.row_count)) for q, estimate in both]
+                return [untested(q, e, model.measured(q), ceil(model.row_count), certain) for q, e in both]
 
     # --- a hard round ------------------------------------------------------------------------------------------
 
@@ -326,7 +326,7 @@ class Asker:
             found = find(q)
             if found is None:
                 raise InternalError("a hard round measured parts that do not determine its own query")
-            answers.append(from_measurement(q, *found))
+            answers.append(from_measurement(q, *found, state.plan.certain))
         answers = with_charge(answers, charged + self.plan.as_epsilon(self.plan.hard_cost))
         self._ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
         self._bench.paid.units += self.plan.hard_cost

@@ -42,7 +42,9 @@ def release_own(
             return None
         with ledger.drawing(reservation):
             measurement = bench.measured(counts, share.sigma, table, axes, value=value)
-            answers = with_charge(_answers(measurement, queries), charged + bench.plan.as_epsilon(share.units))
+            answers = with_charge(
+                _answers(measurement, queries, state.plan.certain), charged + bench.plan.as_epsilon(share.units)
+            )
             payload = encode_measurement(CONTINGENCY, measurement)
             ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
             bench.paid.units += share.units
@@ -50,11 +52,11 @@ def release_own(
     return answers
 
 
-def _answers(measurement: Measurement, queries: Sequence[LinearQuery]) -> list[Answer]:
+def _answers(measurement: Measurement, queries: Sequence[LinearQuery], certain: float) -> list[Answer]:
     answers = []
     for query in queries:
         found = measurement.answer(query)
         if found is None:
             raise InternalError("a release that does not determine its own query")
-        answers.append(from_measurement(query, *found))
+        answers.append(from_measurement(query, *found, certain))
     return answers

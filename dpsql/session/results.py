@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from dpsql.dialect.types import released_type, type_name
 from dpsql.domain import Value
-from dpsql.postprocess import combine, divide, released_array, released_table
+from dpsql.postprocess import combine, divide, released_array, released_table, shown_count
 from dpsql.postprocess.variants import ReleasedColumn
 from dpsql.query import Form, LinearQuery, Term
 from dpsql.result import Answer, Note, Result
 from dpsql.session.computed import NOTHING, Inputs, computed_answers
 from dpsql.sql.public_sql import PublicSql
-from dpsql.sql.statement import Block, DirectColumn, Statement
+from dpsql.sql.statement import Aggregate, Block, DirectColumn, Statement
 
 Columns = list[tuple[Answer, ...]]
 """A block's answers: for each aggregate one per group."""
@@ -32,17 +32,31 @@ def result(
     public: PublicSql,
     notes: tuple[Note, ...] = (),
     error_of: Callable[[LinearQuery], float | None] = _not_known,
+    *,
+    cut_counts: bool = True,
 ) -> Result:
     """What the analyst sees: ``answers`` by query key, combined and taken through the outer statement.
 
     ``error_of``: the error that the count of a query would have that was not asked, from public numbers.
+    ``cut_counts``: counts that are shown as they were released are shown as 0 where noise took them below. The outer
+    statement computes with what was released.
     """
     unshown = dict(answers)
-    if statement.direct is not None:
-        (block,) = statement.blocks
-        return _direct(statement.direct, block, _answered(block, unshown), notes)
-    blocks = [_answered(block, unshown) for block in statement.blocks]
-    return _through_outer(statement, blocks, public, notes, error_of)
+    if statement.direct is None:
+        blocks = [_answered(block, unshown) for block in statement.blocks]
+        return _through_outer(statement, blocks, public, notes, error_of, cut_counts)
+    (block,) = statement.blocks
+    columns = _answered(block, unshown)
+    if cut_counts:
+        columns = [_shown(a, found) for a, found in zip(block.aggregates, columns, strict=True)]
+    return _direct(statement.direct, block, columns, notes)
+
+
+def _shown(aggregate: Aggregate, answers: Sequence[Answer]) -> tuple[Answer, ...]:
+    """An aggregate's answers, one per group, counts as they are shown."""
+    if aggregate.denominator is not None:
+        return tuple(answers)
+    return tuple([shown_count(a) if f.is_count else a for a, f in zip(answers, aggregate.numerator, strict=True)])
 
 
 def queries_of(statement: Statement) -> list[LinearQuery]:
@@ -88,6 +102,7 @@ def _through_outer(
     public: PublicSql,
     notes: tuple[Note, ...],
     error_of: Callable[[LinearQuery], float | None],
+    cut_counts: bool,
 ) -> Result:
     """The outer statement over the released tables; answers are lined up with its rows where they can be."""
     tables = {
@@ -103,7 +118,7 @@ def _through_outer(
     rows = table.column(0).to_pylist() if statement.outer_columns else None
     table = table if statement.row_column is None else table.drop_columns([table.column_names[0]])
     left = {
-        (b.name, a.column): list(found)
+        (b.name, a.column): list(_shown(a, found) if cut_counts else found)
         for b, columns in zip(statement.blocks, blocks, strict=True)
         for a, found in zip(b.aggregates, columns, strict=True)
     }
@@ -112,6 +127,8 @@ def _through_outer(
         for i, source in enumerate(statement.outer_columns)
         if source is not None
     }
+    for i, found in columns.items():
+        table = _with_values(table, i, found)
     columns |= _charged(computed.answers, list(left.values()), rows)
     released = tuple(a for columns in blocks for row in zip(*columns, strict=True) for a in row)
     return _with_late(statement, Result(table, _types(table), columns, () if columns else released, notes))
@@ -187,6 +204,15 @@ def _with_late(statement: Statement, found: Result) -> Result:
             ends = [None if a.interval is None else a.interval[late.end] for a in answers]
         table = table.set_column(late.column, table.schema.names[late.column], pa.array(ends, pa.float64()))
     return replace(found, table=table) if statement.late else found
+
+
+def _with_values(table: pa.Table, column: int, answers: Sequence[Answer]) -> pa.Table:
+    """The table with a column's values as the answers show them, where these differ."""
+    shown = [a.value for a in answers]
+    field, values = table.schema.field(column), table.column(column)
+    if not pa.types.is_integer(field.type) or values.to_pylist() == shown:
+        return table
+    return table.set_column(column, field, pa.array(shown, field.type))
 
 
 def _once(answers: list[Answer], row: int) -> Answer:

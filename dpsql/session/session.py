@@ -12,6 +12,7 @@ from dpsql.accounting import Plan
 from dpsql.domain import Parameters, TableDomain
 from dpsql.engine.protocol import Engine
 from dpsql.errors import Error, InternalError
+from dpsql.hypothesis import MODEL_RULES
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy
 from dpsql.planning import outlook
@@ -85,9 +86,16 @@ class Session:
         if charged > 0 and answers:
             first = next(iter(answers))
             answers[first] = replace(answers[first], charged=answers[first].charged + charged)
-        states = self._asker.states
+        states, rules = self._asker.states, MODEL_RULES[self._plan.models]
         notes = statement_notes(statement, self._asker)
-        return result(statement, answers, self._public, notes, lambda query: states[query.table].error_of(query))
+        return result(
+            statement,
+            answers,
+            self._public,
+            notes,
+            lambda query: states[query.table].error_of(query),
+            cut_counts=rules.cut_counts,
+        )
 
     def explain(self, text: str, parameters: Parameters = None) -> Explanation:
         """The statement's public plan; charges nothing, touches no data."""

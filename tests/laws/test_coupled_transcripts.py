@@ -183,8 +183,8 @@ def note_of_counts() -> Any:
     made = session.result
 
     def use(counted: list[int]) -> Any:
-        def noted(*given: Any) -> Any:
-            found = made(*given)
+        def noted(*given: Any, **named: Any) -> Any:
+            found = made(*given, **named)
             return replace(found, notes=(*found.notes, f"about {counted[-1]} rows" if counted else ""))
 
         return patch.object(session, "result", noted)
