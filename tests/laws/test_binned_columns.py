@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dpsql.domain import CategoryDomain, DateDomain, NumberDomain, TableDomain
+from dpsql.domain import CategoryDomain, DateDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.policy import Policy, Privacy
 from dpsql.public import DuckDbPublicSql
 from dpsql.sql import FrontEnd
@@ -160,3 +160,25 @@ def test_a_condition_that_cuts_a_bin_is_never_exact(front: FrontEnd, counted: Co
     for where in ("x > 3", "x > 2.5", "x = 7", "x <= -1", "sin(x) > 0.5", "d > DATE '2020-01-01'", "day(w) = 9"):
         sql = f"SELECT COUNT(*) FROM t WHERE {where}"
         assert _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql) > 0.0, where
+
+
+def test_sums_beside_strings_and_shares_of_rows() -> None:
+    """The same sum with and without a list of strings: one is asked by value, the other by cells."""
+    table = TableDomain("t", (*TABLE.columns, TextDomain("s")))
+    front = FrontEnd(Policy(PRIVACY, (table,)), DuckDbPublicSql(dict[str, Any]().__getitem__))
+    counted = Counted(table, [(*row, "ab"[i % 2]) for i, row in enumerate(_rows(3, 800))])
+    for where in (
+        "g = 'a'",
+        "g = 'a' AND s = 'b'",
+        "s = 'b' OR x > 3",
+        "sin(y) > 0.3 AND x > 7",
+        "x * y > 2",
+        "s = 'a'",
+    ):
+        sql = f"SELECT SUM(x), AVG(x), COUNT(*) FROM t WHERE {where}"
+        (block,) = front.lower(sql).blocks
+        assert all(
+            t.query.value is None or t.query.keyed is None for a in block.aggregates for t in a.numerator[0].terms
+        )
+        sums = f"SELECT SUM(x), COUNT(*) FROM t WHERE {where}"
+        _check(front.lower(sums), counted, counted.connection.execute(sums).fetchall(), sums)

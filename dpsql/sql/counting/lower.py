@@ -5,7 +5,6 @@ the product over components is the query.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
@@ -18,6 +17,7 @@ from dpsql.memo import Memo
 from dpsql.query import Factor, Form, LinearQuery, Term
 from dpsql.sql.counting.aggregates import Summand
 from dpsql.sql.counting.cells import cell_pieces, cut_words, over_cells, summed_pieces
+from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces
@@ -31,16 +31,6 @@ from dpsql.sql.text.limits import LARGEST_VALUE, MAX_CELLS, MAX_GROUP_CELLS, MAX
 Ranks = tuple[int, ...]
 Answer = dict[Ranks, tuple[QueryPiece, ...]]
 """For each present combination of the component's group values: the pieces of its weights."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Cluster:
-    """Conditions, group expressions (by position) and perhaps a number that are tied together by shared columns."""
-
-    columns: frozenset[str]
-    conjuncts: tuple[Bound, ...]
-    groups: tuple[int, ...]
-    value: Bound | None
 
 
 class Lowering:
@@ -63,7 +53,6 @@ class Lowering:
         candidates = self._listed(parts)
         bounds = [*self._condition, *self._groups, *(b for p in parts for b in p.bounds)]
         self._steps = merged(b.steps for b in bounds)
-        self._has_text = any(b.outside for b in bounds)
         self._grids = Grids(table, candidates, self._steps)
         self._codes: dict[int, Codes] = {}
         self._released: dict[int, tuple[str | None, ...]] = {}
@@ -78,7 +67,7 @@ class Lowering:
         for split in self._splits:
             for c in split:
                 self._check_text(c)
-        self._answers = [[self._answer(c) for c in split] for split in self._splits]
+        self._answers = [self._split_answers(split) for split in self._splits]
         self.groups: tuple[tuple[Value, ...], ...] = ()
         self._ranks: list[Ranks] = [()]
         if awaits:
@@ -191,34 +180,7 @@ class Lowering:
         return terms
 
     def _components(self, part: Summand) -> list[Cluster]:
-        """Connected components of conditions, groups and value; everything on text columns is one component."""
-        conjuncts = self._condition + part.conjuncts if part.conjuncts else self._condition
-        merged: list[tuple[frozenset[str], list[Bound], list[int], Bound | None]] = []
-        items: list[tuple[Bound, int | None, bool]] = [(b, None, False) for b in conjuncts]
-        items += [(b, i, False) for i, b in enumerate(self._groups)]
-        if part.value is not None:
-            items.append((part.value, None, True))
-        for bound, group, is_value in items:
-            columns, own = bound.columns, ([] if group is not None or is_value else [bound])
-            numbers = [] if group is None else [group]
-            value = bound if is_value else None
-            rest = []
-            for other in merged:
-                if not columns.isdisjoint(other[0]) or (bound.outside and self._on_text(other)):
-                    columns |= other[0]
-                    own = other[1] + own
-                    numbers = other[2] + numbers
-                    value = other[3] or value
-                else:
-                    rest.append(other)
-            merged = [*rest, (columns, own, numbers, value)]
-        return [Cluster(c, tuple(b), tuple(sorted(g)), v) for c, b, g, v in merged]
-
-    def _on_text(self, item: tuple[frozenset[str], list[Bound], list[int], Bound | None]) -> bool:
-        bounds = [*item[1], *(self._groups[g] for g in item[2])]
-        if item[3] is not None:
-            bounds.append(item[3])
-        return any(b.outside for b in bounds)
+        return clusters(self._condition + part.conjuncts, self._groups, part.value)
 
     def _prefetch(self) -> None:
         """Asks for every missing condition of the statement at once."""
@@ -301,8 +263,17 @@ class Lowering:
                 column = next(t for t in sorted(b.outside) if Outside.UNKNOWN in (b.outside[t], b.inside(t)))
                 raise text_refusal(self._text, b, column, self._table)
 
-    def _answer(self, c: Cluster) -> Answer:
+    def _split_answers(self, split: Sequence[Cluster]) -> list[Answer]:
+        """Sums of values, or, beside listed strings and shares of rows, sums over cells with a value for each."""
+        found = [self._answer(c) for c in split]
+        beside = [p.query for c, a in zip(split, found, strict=True) if c.value is None for h in a.values() for p in h]
+        if any(c.value is not None for c in split) and any(q.unit > 1 or q.keyed is not None for q in beside):
+            return [self._answer(c, by_cells=True) for c in split]
+        return found
+
+    def _answer(self, c: Cluster, *, by_cells: bool = False) -> Answer:
         key = (
+            by_cells and c.value is not None,
             self._table.name,
             tuple([self._grids.key(b) for b in c.conjuncts]),
             tuple([self._grids.key(self._groups[g]) for g in c.groups]),
@@ -311,19 +282,19 @@ class Lowering:
         )
         answer = self._cache.get(key)
         if answer is None:
-            answer = self._evaluate(c)
+            answer = self._evaluate(c, by_cells=by_cells)
             weight = sum(p.query.cells + 64 for found in answer.values() for p in found)
             self._cache.put(key, answer, weight + 64)
         return answer
 
-    def _evaluate(self, c: Cluster) -> Answer:
+    def _evaluate(self, c: Cluster, *, by_cells: bool) -> Answer:
         axes = self._grids.check(c.columns)
         shape = tuple(a.size for a in axes)
         base: Signed = np.ones(shape, dtype=np.int64)
         for bound, truth in zip(c.conjuncts, self._evaluator.truths(self._grids, c.conjuncts), strict=True):
             base = base * spread(truth, self._grids.ordered(bound.columns), axes)
         if not c.groups:
-            return {(): self._pieces(c, axes, base)}
+            return {(): self._pieces(c, axes, base, by_cells=by_cells)}
         flat: Signed = np.zeros(shape, dtype=np.int64)
         sizes = []
         for g in c.groups:
@@ -337,18 +308,23 @@ class Lowering:
         if len(present) * prod(shape) > MAX_GROUP_CELLS or len(present) > MAX_GROUPS:
             raise _too_many(len(present))
         return {
-            tuple(int(r) for r in np.unravel_index(code, sizes)): self._pieces(c, axes, np.where(flat == code, base, 0))
+            tuple(int(r) for r in np.unravel_index(code, sizes)): self._pieces(
+                c, axes, np.where(flat == code, base, 0), by_cells=by_cells
+            )
             for code in present
         }
 
-    def _pieces(self, c: Cluster, axes: tuple[GridAxis, ...], base: Signed) -> tuple[QueryPiece, ...]:
+    def _pieces(
+        self, c: Cluster, axes: tuple[GridAxis, ...], base: Signed, *, by_cells: bool
+    ) -> tuple[QueryPiece, ...]:
         """The queries of the cluster's value, or of 1, over the rows where ``base`` is 1."""
         value = c.value
         decided = [*c.conjuncts, *(self._groups[g] for g in c.groups)]
         unknown = {
             x for b in decided for x, breaks in b.steps.items() if is_unknown(self._grids.axis(x).points, breaks)
         }
-        if value is not None and value.straight is not None and not self._has_text:
+        by_cells = by_cells or any(a.text is not None for a in axes)
+        if value is not None and value.straight is not None and not by_cells:
             return summed_pieces(self._table, axes, base, value.straight, unknown)
         if value is not None:
             numbers = self._evaluator.numbers(self._grids, value).numbers
