@@ -62,7 +62,7 @@ def coded(path: Path, name: str, columns: Sequence[str]) -> CodedTable:
             codes.append(np.clip(np.searchsorted(EDGES[c], values, side="right") - 1, 0, len(EDGES[c]) - 2))
         else:
             names, code = np.unique(values, return_inverse=True)
-            domains.append(CategoryDomain(c, tuple(str(v) for v in names), nullable=False, reading="cell"))
+            domains.append(CategoryDomain(c, tuple(str(v) for v in names), nullable=False))
             codes.append(code)
     return CodedTable(TableDomain(name, tuple(domains)), np.stack(codes, axis=1).astype(np.int64))
 

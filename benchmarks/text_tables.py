@@ -60,7 +60,7 @@ def flights(folder: Path) -> BenchmarkTable:
 def pets(folder: Path) -> BenchmarkTable:
     """Seattle's pet licences, 52,519 rows, 5 columns: animal_name as text (13,929 strings), issued by month."""
     path = folder / "pets.duckdb"
-    months = DateDomain("issued", date(2014, 1, 1), date(2018, 12, 31), "month")
+    months = DateDomain("issued", date(2014, 1, 1), date(2018, 12, 31), "month", reading="cell")
     inside = "issued BETWEEN DATE '2014-01-01' AND DATE '2018-12-31'"
     with duckdb.connect(str(path)) as con:
         con.execute(

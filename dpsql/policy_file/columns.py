@@ -182,12 +182,20 @@ _READERS: dict[str, tuple[tuple[str, ...], Callable[[str, TomlTable, bool], Colu
 }
 
 
-def column_line(column: ColumnDomain) -> str:
+def column_line(column: ColumnDomain, path: str = "") -> str:
     """One column's line: ``name = { type = ..., ... }``.
+
+    PolicyError at ``path`` for a column that is read by its cells: a file cannot say that.
 
     >>> column_line(NumberDomain("hours", (0.0, 20.0, 100.0), nullable=False))
     'hours = { type = "number", edges = [0.0, 20.0, 100.0], nullable = false }'
     """
+    if isinstance(column, NumberDomain | DateDomain) and column.reading == "cell":
+        raise PolicyError(
+            "a policy file cannot say that a row holds the first value of its cell",
+            path=path or column.name,
+            hint='leave reading="cell" out, or pass the Policy itself to connect',
+        )
     keys = [f"type = {quoted(column.kind)}", *_keys(column)]
     if not column.nullable:
         keys.append("nullable = false")

@@ -17,7 +17,8 @@ from dpsql.policy_file.toml_table import quoted, quoted_key, quoted_list
 def dump_policy(policy: Policy) -> str:
     """TOML text with ``parse_policy(dump_policy(p)) == p``.
 
-    Raises PolicyError when epsilon or delta is no finite decimal, such as 1/3: TOML cannot hold it exactly.
+    Raises PolicyError for what a file cannot hold exactly: an epsilon or delta that is no finite decimal, such as 1/3,
+    and columns that are read by their cells.
 
     >>> from dpsql.policy_file import parse_policy
     >>> policy = parse_policy('''
@@ -82,7 +83,11 @@ def _table(table: TableDomain) -> list[str]:
         lines += [f"unit = {quoted(table.unit)}", f"max_rows_per_unit = {table.max_rows_per_unit}"]
     if table.row_count == "public":
         lines.append('row_count = "public"')
-    return [*lines, f"[tables.{name}.columns]", *(column_line(c) for c in table.columns)]
+    return [
+        *lines,
+        f"[tables.{name}.columns]",
+        *(column_line(c, f"tables.{table.name}.columns.{c.name}") for c in table.columns),
+    ]
 
 
 def _exact(value: Fraction, path: str) -> str:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql.domain import (
+    Beyond,
     BooleanDomain,
     CategoryDomain,
     ColumnDomain,
@@ -33,7 +34,7 @@ decimals = st.builds(lambda n, p: Fraction(n, 10**p), st.integers(1, 999), st.in
 
 def column(name: str) -> st.SearchStrategy[ColumnDomain]:
     integers = st.builds(lambda a, n, u: IntegerDomain(name, a, a + n, u), whole, st.integers(0, 99), nullable)
-    numbers = st.builds(lambda e, u: NumberDomain(name, tuple(sorted(e)), u), edges, nullable)
+    numbers = st.builds(lambda e, u, o: NumberDomain(name, tuple(sorted(e)), u, o), edges, nullable, beyond)
     categories = st.builds(lambda v, u: CategoryDomain(name, tuple(v), u), values, nullable)
     dates = st.builds(lambda a, n, t, u: DateDomain(name, a, a + timedelta(n), t, u), days, spans, units, nullable)
     texts = st.builds(lambda p, u: TextDomain(name, tuple(sorted(p)), u), st.sets(st.integers(1, 64)), nullable)
@@ -45,6 +46,7 @@ whole = st.integers(-(2**53) + 1, 2**53 - 200)
 edges = st.sets(st.floats(allow_nan=False, allow_infinity=False).map(lambda x: x + 0.0), min_size=2, max_size=5)
 values = st.lists(strings, min_size=1, max_size=4, unique=True)
 units = st.sampled_from(get_args(DateUnit))
+beyond = st.sampled_from(get_args(Beyond))
 
 
 def unique(items: st.SearchStrategy[str], most: int) -> st.SearchStrategy[list[str]]:
@@ -98,6 +100,20 @@ def test_epsilon_is_written_exactly_or_not_at_all(numerator: int, fives: int, th
         with pytest.raises(PolicyError) as caught:
             dump_policy(policy)
         assert caught.value.path == "privacy.epsilon"
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        NumberDomain("c", (0.0, 1.0, 2.0), reading="cell"),
+        DateDomain("c", date(2019, 1, 1), date(2019, 9, 9), "month", reading="cell"),
+    ],
+)
+def test_a_column_that_is_read_by_its_cells_is_not_written_as_one_of_values(column: ColumnDomain) -> None:
+    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (TableDomain("t", (column,)),))
+    with pytest.raises(PolicyError, match="first value of its cell") as caught:
+        dump_policy(policy)
+    assert caught.value.path == "tables.t.columns.c"
 
 
 @settings(deadline=None)
