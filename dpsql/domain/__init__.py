@@ -27,6 +27,7 @@ from dpsql.domain.identifier import looks_like_identifier
 from dpsql.domain.parameters import Parameters
 from dpsql.domain.prefix import LONGEST_PREFIX, Prefix
 from dpsql.domain.row_count import row_count_obstacle
+from dpsql.domain.scales import log_edges
 from dpsql.domain.table import RowCount, TableDomain
 from dpsql.domain.undeclared import Fate, undeclared_become
 
@@ -53,6 +54,7 @@ __all__ = [
     "as_text",
     "cell_values",
     "code_of",
+    "log_edges",
     "looks_like_identifier",
     "row_count_obstacle",
     "truncate",

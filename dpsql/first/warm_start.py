@@ -10,6 +10,8 @@ from math import floor
 
 import numpy as np
 
+from dpsql.domain import IntegerDomain, TableDomain
+from dpsql.errors import InternalError
 from dpsql.first.bench import Bench
 from dpsql.first.payload import CONTINGENCY, POSITIONS, encode_measurements
 from dpsql.first.portioned import Portioned
@@ -24,9 +26,11 @@ from dpsql.planning.contingencies import (
     EAGER_COLUMNS,
     INSIDE,
     ONE_WAY_SHARE,
+    PARTS,
     first_touch_share,
     later_shares,
-    planned_positions,
+    planned_alone,
+    range_parts,
 )
 from dpsql.planning.portions import Portion
 from dpsql.private import Private
@@ -57,8 +61,8 @@ class WarmStart(Portioned):
         self._row_count_touch = row_count
         self._names = list(plan.measured_columns)
         self.touched_later = plan.cuts_columns and len(self._names) > EAGER_COLUMNS
-        self._positions = planned_positions(plan.table) if self._names else ()
-        self._for_pairs = 1.0 - sum(p.share for p in self._positions)
+        self._alone = planned_alone(plan.table, long_ranges=plan.rules.parts_first) if self._names else ()
+        self._for_pairs = 1.0 - sum(p.share for p in self._alone)
         self._planned: tuple[PlannedContingency, ...] | None = None if self._names else ()
         self._row_count = 0.0
         self._waiting: Memo[list[Portion]] = Memo(_REMEMBERED)
@@ -70,13 +74,20 @@ class WarmStart(Portioned):
         self._changed()
         if self._planned is None:
             self._row_count, plan = rows, self.plan
-            chosen = planned_contingencies(plan.table, rows, plan.precision, differences=plan.differences)
+            long_ranges = plan.rules.parts_first
+            chosen = planned_contingencies(
+                plan.table, rows, plan.precision, differences=plan.differences, long_ranges=long_ranges
+            )
             ones = [p for p in chosen if len(p.columns) == 1]
-            self._planned = (*ones, *self._positions, *(p for p in chosen if len(p.columns) > 1))
+            self._planned = (*ones, *self._alone, *(p for p in chosen if len(p.columns) > 1))
             self._give_up_if_empty()
 
     def _named(self, kind: str, measurement: Measurement) -> Columns:
-        return (*measurement.scope, INSIDE) if kind == POSITIONS else measurement.scope
+        if kind == POSITIONS:
+            return *measurement.scope, INSIDE
+        axis = measurement.axes[0]
+        parts = len(measurement.axes) == 1 and not axis.is_identity and not axis.difference and self.plan.cuts_columns
+        return (*measurement.scope, PARTS) if parts else measurement.scope
 
     def _know(self, columns: Columns, measurement: Measurement) -> None:
         if INSIDE not in columns:
@@ -149,7 +160,7 @@ class WarmStart(Portioned):
         if self.touched_later and self._planned is not None:
             later = later_shares(self._pairs_begun(), len(self._names)) * self._for_pairs
             planned += floor(self.planned_units * later)
-            pairs = (c for c in self._in_part() if len(c) > 1 and INSIDE not in c)
+            pairs = (c for c in self._in_part() if len(c) > 1 and INSIDE not in c and PARTS not in c)
             planned += sum(self._missing(columns, 0) for columns in pairs)
         return planned
 
@@ -193,6 +204,8 @@ class WarmStart(Portioned):
         table = self.plan.table
         if INSIDE in columns:
             return (Axis.cells(columns[:1], table.shape(columns[:1])),)
+        if PARTS in columns:
+            return (_range_axis(table, columns[0]),)
         if not self.plan.cuts_columns or len(columns) == 1:
             differences = next((p.differences for p in self._planned or () if p.columns == columns), ())
             return tuple(
@@ -267,3 +280,11 @@ def _counts(bench: Bench, table: str, portion: Portion, axes: tuple[Axis, ...]) 
     if INSIDE in portion.columns:
         return bench.summed(table, axes, portion.columns[0], positions=True)
     return bench.counted(table, axes)
+
+
+def _range_axis(table: TableDomain, column: str) -> Axis:
+    domain = table.finite_domain(column)
+    if not isinstance(domain, IntegerDomain):
+        raise InternalError("only ranges of whole numbers are measured in parts")
+    labels = range_parts(domain)
+    return Axis((column,), labels, int(labels.max()) + 1)

@@ -27,6 +27,8 @@ class ModelRules:
 
     Of local models: ``floor``: a step never takes a part of a pair below this fraction of what it was. ``sweeps``: how
     often all pairs are fitted at most; they are done when none is off by more than ``settled`` of its sd.
+    ``parts_first``: whether a column's parts are made possible counts before the cells in them are, so that the noise
+    of empty cells stays where it is; long ranges of whole numbers are then also measured in parts.
     """
 
     lone_columns: bool = True
@@ -40,6 +42,7 @@ class ModelRules:
     settled: float = 0.1
     cut_counts: bool = True
     at_once: bool = True
+    parts_first: bool = True
 
 
 _FIRST = ModelRules(
@@ -54,6 +57,7 @@ _FIRST = ModelRules(
     settled=0.0,
     cut_counts=False,
     at_once=False,
+    parts_first=False,
 )
 MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType({1: _FIRST, 2: ModelRules()})
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

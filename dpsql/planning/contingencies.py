@@ -10,8 +10,12 @@ from itertools import combinations
 from math import comb, inf, prod, sqrt
 from statistics import mean, median
 
-from dpsql.domain import NumberDomain, TableDomain
+import numpy as np
+
+from dpsql.domain import IntegerDomain, NumberDomain, TableDomain, log_edges
 from dpsql.hypothesis import told
+from dpsql.hypothesis.measurement import Labels
+from dpsql.hypothesis.partition import compact
 
 ONE_WAY_SHARE = 0.12
 """Of the releases' squared precision, in tables too wide for one tensor; the pairs get the rest."""
@@ -24,12 +28,15 @@ NARROW_CELLS = 1 << 18
 """Universes up to this size are fitted as one tensor, which 3-way contingencies improve."""
 WORTH = 0.03
 """3-way contingencies are measured when their noise, over a whole table, stays below this share of the rows."""
-POSITION_SHARE = 0.02
-"""For the positions of one number column's rows inside its bins."""
-POSITION_SHARES = 0.1
-"""For those of all number columns together, at most."""
-INSIDE = "\0inside"
-"""Stands for a second column in the name of such a vector; no column is called so."""
+ALONE_SHARE = 0.02
+"""For one vector of a single column beside its cells: positions inside its bins, or parts of its range."""
+ALONE_SHARES = 0.1
+"""For all of them together, at most."""
+INSIDE, PARTS = "\0inside", "\0parts"
+"""Stand for a second column in the name of such a vector; no column is called so."""
+LONG_RANGE = 128
+"""Whole numbers with more values are also measured in RANGE_PARTS parts."""
+RANGE_PARTS = 32
 EAGER_COLUMNS = 16
 """Up to so many columns all pairs are measured at once, above it when first touched."""
 FIRST_TOUCH = 0.1
@@ -56,12 +63,12 @@ class PlannedContingency:
 
 
 def planned_contingencies(
-    table: TableDomain, row_count: float, precision: float, *, differences: bool = False
+    table: TableDomain, row_count: float, precision: float, *, differences: bool = False, long_ranges: bool = True
 ) -> tuple[PlannedContingency, ...]:
     """What is measured first: contingencies of few columns, or one of all columns where its noise is smaller.
 
     ``row_count``: released or public rows; ``precision``: the sum of 1/sigma^2 that the warm start may spend;
-    ``differences``: as in ``warm_start``.
+    ``differences``: as in ``warm_start``; ``long_ranges``: as in ``planned_alone``.
 
     >>> from dpsql.domain import BooleanDomain
     >>> two = tuple(BooleanDomain(c, nullable=False) for c in "ab")
@@ -75,18 +82,35 @@ def planned_contingencies(
         pure = any(p.differences for p in chosen)
         if predicted_noise(table, whole, pure=pure) <= predicted_noise(table, chosen, pure=pure):
             chosen = whole
-    left = 1.0 - sum(p.share for p in planned_positions(table))
+    left = 1.0 - sum(p.share for p in planned_alone(table, long_ranges=long_ranges))
     return chosen if left == 1.0 else tuple(replace(p, share=p.share * left) for p in chosen)
 
 
-def planned_positions(table: TableDomain) -> tuple[PlannedContingency, ...]:
-    """The vectors that say where rows stand inside the bins of number columns, by the names (column, INSIDE).
+def planned_alone(table: TableDomain, *, long_ranges: bool = True) -> tuple[PlannedContingency, ...]:
+    """What is measured of single columns beside their cells, by names that no contingency has.
 
-    They come after the columns alone and before pairs, and take their shares from all others.
+    (column, INSIDE): the positions of a number column's rows inside its bins. (column, PARTS): the rows in few parts of
+    a long range of whole numbers, in tables too wide for one tensor: without them the noise of a thousand empty cells
+    reads as rows far out. They come after the columns' cells, and take their shares from all else.
+    ``long_ranges``: whether there are any of the second kind; ledgers of earlier rules have none.
     """
-    names = [c.name for c in table.varied if isinstance(c, NumberDomain) and c.is_binned]
-    share = min(POSITION_SHARE, POSITION_SHARES / max(len(names), 1))
-    return tuple(PlannedContingency((n, INSIDE), share) for n in names)
+    names = [(c.name, INSIDE) for c in table.varied if isinstance(c, NumberDomain) and c.is_binned]
+    if long_ranges and not is_narrow(table):
+        names += [(c.name, PARTS) for c in table.varied if isinstance(c, IntegerDomain) and c.size > LONG_RANGE]
+    share = min(ALONE_SHARE, ALONE_SHARES / max(len(names), 1))
+    return tuple(PlannedContingency(n, share) for n in names)
+
+
+def range_parts(domain: IntegerDomain) -> Labels:
+    """The part of each cell of a long range, which grow with the number's size; NULL is one of its own.
+
+    >>> range_parts(IntegerDomain("delay", 0, 1000)).max() <= RANGE_PARTS
+    True
+    """
+    edges = log_edges(float(domain.low), float(domain.high) + 1.0, RANGE_PARTS)
+    values = np.arange(domain.low, domain.high + 1, dtype=np.float64)
+    labels = compact(np.searchsorted(np.array(edges), values, side="right"))
+    return np.append(labels, labels.max() + 1) if domain.nullable else labels
 
 
 def is_narrow(table: TableDomain) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from math import asinh, ceil, floor, isfinite, sinh
+from math import ceil, floor
 from typing import cast, get_args
 
 from dpsql.domain import (
@@ -25,6 +25,7 @@ from dpsql.domain import (
     IntegerDomain,
     NumberDomain,
     TextDomain,
+    log_edges,
 )
 from dpsql.domain.column import MAX_COLUMN_CELLS
 from dpsql.errors import PolicyError
@@ -38,8 +39,6 @@ _INTEGERS = frozenset(["SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "USMALLINT", 
 _NUMBERS = frozenset(["FLOAT", "REAL", "DOUBLE", "DECIMAL", "NUMERIC"])
 LOG_BINS = 50
 """Bins of a number column that says nothing of them, with widths that grow with the number's size."""
-LINEAR_PART = 1e-3
-"""Below this share of the larger end the widths of such bins grow no more."""
 _BINS_EXAMPLE = 'bins = 20, or bins = { count = 50, scale = "log" }'
 _LONGEST_LIST = 1000
 _LONGEST_RANGE = 100_000
@@ -110,25 +109,6 @@ def _bins(keys: TomlTable) -> tuple[int, str]:
             "bins", f"must be a whole number, a table or a list of edges, not {kind(bins)}", f"write {_BINS_EXAMPLE}"
         )
     return keys.integer("bins", 1, MAX_COLUMN_CELLS, example=_BINS_EXAMPLE), "linear"
-
-
-def log_edges(low: float, high: float, count: int) -> tuple[float, ...]:
-    """``count`` bins from ``low`` to ``high`` (finite, low < high) whose width grows with the number's size.
-
-    Equal steps of asinh(x / s), which is a logarithm beyond s and a straight line inside, with s a thousandth of the
-    larger end, or the smaller end where 0 is not between them: from 10 to 1,000 each bin is the one before times a
-    constant. Rounded to six digits, so that every machine writes the same; fewer bins where that makes two equal.
-
-    >>> log_edges(1.0, 10_000.0, 4)
-    (1.0, 9.09939, 96.0951, 1014.84, 10000.0)
-    """
-    near = min(abs(low), abs(high)) if low * high > 0 else 0.0
-    if not isfinite(high - low):  # no table holds both ends: equal bins will do
-        return (*[low + (high / count - low / count) * i for i in range(count)], high)
-    scale = max(near, max(abs(low), abs(high)) * LINEAR_PART)
-    first, last = asinh(low / scale), asinh(high / scale)
-    inner = [float(f"{scale * sinh(first + (last - first) * i / count):.6g}") for i in range(1, count)]
-    return (low, *sorted({edge for edge in inner if low < edge < high}), high)
 
 
 def _category(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:

@@ -31,11 +31,12 @@ class PartCounts:
         return len(self.values) == len(self.labels)
 
 
-def clean_one_way(size: int, counts: Sequence[PartCounts], total: float) -> Estimates:
+def clean_one_way(size: int, counts: Sequence[PartCounts], total: float, *, parts_first: bool = True) -> Estimates:
     """Counts (float64, > 0, sum ``total``) of a column's ``size`` cells that fit all ``counts`` best.
 
     Least squares with exact covariances. Cells that no measurement tells apart share their part evenly, so it is
-    enough to solve for the common refinement of the coarse partitions; then the projection on what a table can be.
+    enough to solve for the common refinement of the coarse partitions; then the projection on what a table can be, with
+    ``parts_first`` of the parts' sums before their cells (rules of the ledger).
 
     >>> halves = PartCounts(np.array([0, 0, 1, 1]), np.array([60.0, 40.0]), 1.0)
     >>> clean_one_way(4, [halves], 100.0).round(3)
@@ -60,8 +61,18 @@ def clean_one_way(size: int, counts: Sequence[PartCounts], total: float) -> Esti
     exact = float(np.trace(precision))  # the total is known: a measurement far more precise than all others
     precision += exact * _EXACT
     right += exact * _EXACT * total
-    solved = np.linalg.solve(precision, right)
-    return _projected(cells + ((solved - sums) / width)[parts], total)
+    solved: Estimates = np.linalg.solve(precision, right).astype(np.float64)
+    moved = cells + ((solved - sums) / width)[parts]
+    return _by_parts(moved, parts, _projected(solved, total)) if parts_first else _projected(moved, total)
+
+
+def _by_parts(cells: Estimates, parts: Labels, of_part: Estimates) -> Estimates:
+    """In each part the nearest possible counts: the noise of a part's empty cells cannot leave it."""
+    out = np.empty_like(cells)
+    for part, rows in enumerate(of_part.tolist()):
+        inside = parts == part
+        out[inside] = _projected(cells[inside], rows)
+    return out
 
 
 def _fine(size: int, counts: Sequence[PartCounts], total: float) -> tuple[Estimates, float]:

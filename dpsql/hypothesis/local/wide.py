@@ -154,7 +154,7 @@ class WideHypothesis:
         known = self._ones.get(column)
         if known is None:
             counts = [_part_counts(m, column) for s, found in self._tables.items() if column in s for m in found]
-            known = clean_one_way(self._size(column), counts, self.row_count)
+            known = clean_one_way(self._size(column), counts, self.row_count, parts_first=self._rules.parts_first)
             self._ones[column] = known
         return known
 

@@ -1,8 +1,21 @@
 """Which contingencies are measured first: shares, and when 3-way ones are worth it."""
 
+import numpy as np
 import pytest
 
-from dpsql.planning.contingencies import ONE_WAY_SHARE, first_touch_share, warm_start
+from dpsql.domain import BooleanDomain, IntegerDomain, NumberDomain, TableDomain
+from dpsql.planning.contingencies import (
+    ALONE_SHARES,
+    INSIDE,
+    ONE_WAY_SHARE,
+    PARTS,
+    RANGE_PARTS,
+    first_touch_share,
+    planned_alone,
+    planned_contingencies,
+    range_parts,
+    warm_start,
+)
 from tests.support.simulated import table_of
 
 ADULT = table_of((17, 9, 16, 7, 2, 2), (True,))
@@ -52,3 +65,25 @@ def test_few_columns() -> None:
     assert warm_start(table_of((5,)), 100.0, 0.04)[0].share == 1.0
     assert [p.columns for p in warm_start(table_of((5, 1)), 100.0, 0.04)] == [("a",)]
     assert {len(p.columns) for p in warm_start(table_of((5, 4)), 100.0, 0.04)} == {1, 2}
+
+
+def test_long_ranges_of_wide_tables_are_also_measured_in_parts() -> None:
+    long = IntegerDomain("delay", -43, 1301)
+    others = tuple(IntegerDomain(c, 0, 30) for c in "abc")
+    wide, narrow = TableDomain("t", (long, *others)), TableDomain("t", (long, others[0]))
+    assert [p.columns for p in planned_alone(wide)] == [("delay", PARTS)]
+    assert planned_alone(wide, long_ranges=False) == () == planned_alone(narrow)
+    planned = planned_contingencies(wide, 1e5, 0.04)
+    assert sum(p.share for p in (*planned, *planned_alone(wide))) == pytest.approx(1.0)
+    labels = range_parts(long)
+    assert labels.shape == (long.size,) and (np.diff(labels) >= 0).all() and labels.max() <= RANGE_PARTS
+    assert (labels == labels[-1]).sum() == 1  # NULL
+
+
+def test_number_columns_have_their_positions_measured() -> None:
+    table = TableDomain("t", (NumberDomain("x", (0.0, 1.0, 2.0)), BooleanDomain("b")))
+    assert [p.columns for p in planned_alone(table)] == [("x", INSIDE)]
+    cells = TableDomain("t", (NumberDomain("x", (0.0, 1.0, 2.0), reading="cell"), BooleanDomain("b")))
+    assert planned_alone(cells) == ()
+    many = TableDomain("t", tuple(NumberDomain(f"x{i}", (0.0, 1.0, 2.0)) for i in range(20)))
+    assert sum(p.share for p in planned_alone(many)) == pytest.approx(ALONE_SHARES)
