@@ -5,6 +5,7 @@ new ones. Prints speed, memory, file sizes and budget after every tenth of the w
 nine tenths grows by more than 10 %, when the budget is exceeded, or when a statement is not answered.
 """
 
+import os
 import sys
 import tempfile
 import time
@@ -62,6 +63,7 @@ def megabytes(ledger: Path) -> float:
 def main(statements: int, new: float) -> None:
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as name:
+        os.environ["DPSQL_STATE_HOME"] = str(Path(name) / "state")  # others shall not hear of this budget
         table = adult6(Path(name))
         ledger = Path(name) / "adult6.dpsql.ledger"
         policy = table.policy(planned=statements, strategy="auto")

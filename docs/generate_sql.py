@@ -30,6 +30,14 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   about the data: they are public and free.
 * **Conditions** may use any expression below over declared columns, with DuckDB's semantics. Conditions joined by `AND`
   that share no column are evaluated apart; columns that one condition ties together must span at most 2^24 cells.
+* **Numbers and dates** are compared as DuckDB compares them, numbers after clipping to [min, max]. A condition
+  that cuts a bin of a number column, or a unit of a date column by week, month, quarter or year, gets an
+  estimate whose error covers every place in the bin where its rows may stand, with a note that names the bins;
+  `explain` names them at no cost. Where nothing is known of where an expression changes (`sin(x)`, `x * y`)
+  that may be every bin of the column. `GROUP BY` takes steps of such a column, as in `floor(hours / 10) * 10`
+  or `date_trunc('month', joined)`: its own values are no list.
+* **Sums of numbers**: `SUM` and `AVG` of a straight line of a number column (`x`, `2 * x + 1`) sum the values
+  themselves.
 * **Text columns** have no declared list of values, so the answer must be settled by the strings that the statement
   lists: `=`, `<>`, `IN`, `NOT IN`, `IS NULL` and their combinations. `AND` with such a condition admits any other.
 * **Prefixes** of the lengths that the policy declares can be listed like strings: `LIKE 'ab%'`, `starts_with`, `^@`,
