@@ -148,7 +148,8 @@ def python_values(column: pa.ChunkedArray, released: pa.DataType) -> tuple[Any, 
     if fits:
         return tuple(values)
     raise DataError(
-        "a group's value cannot be shown, such as a date after the year 9999 or a whole number beyond 64 bits",
+        "a group's value cannot be shown, such as a date after the year 9999, a whole number beyond 64 bits or "
+        "a decimal of more digits than a float has",
         hint="cast the expression to VARCHAR, or round it",
     )
 

@@ -26,6 +26,7 @@ class Unknown(IntEnum):
     ROW = 4
     KEY = 5
     WORK = 6
+    LARGE = 7
 
 
 class Cells(NamedTuple):
@@ -65,23 +66,39 @@ def spread(shown: Floats, variants: Cells, factor: float | None, nested: npt.NDA
     values, present = variants.values[1:], variants.present[1:]
     usable = present & np.isfinite(values)
     known = np.where(np.isfinite(shown), shown, 0.0)
-    off = np.where(usable, values, known) - known
-    if factor is None:
-        errors, most_missing, most_lost = np.abs(off).max(axis=0, initial=0.0), 0.0, 0.0
-        if nested is not None and len(off) == 4:
-            low, low_high, high_low, high = np.abs(off)
-            opposed, together = (low_high + high_low) / 2, (low + high) / 2
-            both = np.sqrt((opposed**2 + together**2) / 2)
-            errors = np.where(nested & (opposed >= together), both, errors)
-    else:
-        errors = factor * DEVIATIONS * np.sqrt((off**2).sum(axis=0) / np.maximum(usable.sum(axis=0), 1))
-        most_missing, most_lost = 1 - PRESENT, OUTSIDE / 2
     released = np.where(variants.present[0], variants.values[0], np.nan)
+    with np.errstate(over="ignore"):  # what is beyond the largest float is not known
+        off = np.where(usable, values, known) - known
+        apart = np.where(np.isfinite(released), np.abs(np.where(np.isfinite(released), released, 0.0) - known), np.inf)
+        if factor is None:
+            errors, most_missing, most_lost = _at_corners(off, nested), 0.0, 0.0
+        else:
+            errors = factor * DEVIATIONS * _root_mean_square(off, usable.sum(axis=0))
+            most_missing, most_lost = 1 - PRESENT, OUTSIDE / 2
+        large = ~np.isfinite(np.abs(known) + errors)
     there = present.sum(axis=0)
     unknown = np.zeros(len(shown), dtype=np.int8)
+    unknown[large] = Unknown.LARGE
     unknown[there < (1 - most_missing) * len(values)] = Unknown.ROW
     unknown[there - usable.sum(axis=0) > most_lost * there] = Unknown.DENOMINATOR
-    unknown[~(np.abs(released - known) <= _SAME * np.maximum(np.abs(known), 1.0))] = Unknown.ROW
+    unknown[~(apart <= _SAME * np.maximum(np.abs(known), 1.0))] = Unknown.ROW
     unknown[(~np.isfinite(released) & variants.present[0]) | np.isinf(shown)] = Unknown.DENOMINATOR
     unknown[np.isnan(shown)] = Unknown.NULL
     return Spread(errors, unknown, np.all(~usable | (values >= 0), axis=0))
+
+
+def _at_corners(off: Floats, nested: npt.NDArray[np.bool_] | None) -> Floats:
+    errors: Floats = np.abs(off).max(axis=0, initial=0.0)
+    if nested is None or len(off) != 4:
+        return errors
+    low, low_high, high_low, high = np.abs(off)
+    opposed, together = low_high / 2 + high_low / 2, low / 2 + high / 2
+    return np.where(nested & (opposed >= together), np.hypot(opposed, together) / np.sqrt(2.0), errors)
+
+
+def _root_mean_square(off: Floats, usable: npt.NDArray[np.int_]) -> Floats:
+    """Of each column, over the ``usable`` variants; scaled, as squares of large numbers are beyond all floats."""
+    most = np.abs(off).max(axis=0, initial=0.0)
+    scale = np.where((most > 0) & np.isfinite(most), most, 1.0)
+    found: Floats = scale * np.sqrt(((off / scale) ** 2).sum(axis=0) / np.maximum(usable, 1))
+    return found

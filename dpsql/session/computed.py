@@ -53,6 +53,7 @@ _BECAUSE = {
     Unknown.INPUT: "it is computed from a number whose own error is not known",
     Unknown.ROW: "released numbers within their errors would drop the row",
     Unknown.KEY: "rows look alike: select what tells them apart",
+    Unknown.LARGE: "it is too large a number within the errors of what it is computed from",
     Unknown.WORK: "computing it many times over is not possible",
 }
 

@@ -106,6 +106,7 @@ def _check(statement: Statement, counted: Counted, truth: Sequence[tuple[Any, ..
         expected = wanted.get(group, (0,) * len(block.aggregates))
         for aggregate, value in zip(block.aggregates, expected, strict=True):
             form = aggregate.numerator[i]
+            assert all(type(t.coefficient) is type(t.doubt) is float for t in form.terms), text
             found, doubt = counted.exact(form), counted.doubt(form)
             slack = 1e-6 * (1 + abs(found)) + 45 * len(form.terms) * 1500 / (1 << 24)
             assert abs(found - float(value or 0)) <= doubt + slack, (text, group, found, value, doubt)

@@ -176,7 +176,7 @@ class Lowering:
                     f"the statement touches {cells:,} cells at once, more than {MAX_CELLS:,}",
                     hint="use fewer columns in one statement",
                 )
-            terms.append(Term(scale, query, max(ends[1] - scale, scale - ends[0])))
+            terms.append(Term(float(scale), query, float(max(ends[1] - scale, scale - ends[0]))))
         return terms
 
     def _components(self, part: Summand) -> list[Cluster]:

@@ -89,7 +89,7 @@ ODD = (
     "<m>::TIMESTAMPTZ",
     "TIMESTAMPTZ '2020-01-01 00:00:00+05'", "<v> * 3", "<t> - <t>", "<m> - <m>", "chr(1114111)", "chr(0)", "chr(-<k>)",
     "CAST(<s> AS DATE)", "<i>::UBIGINT", "to_base(<i>, 36)", "1e-320 * <d>",
-
+    "make_date(20000 + <k>, 1, 1)", "make_date(<k> - 5000, 1, 1)", "DATE '5881580-07-10'", "DATE '4000-01-01 (BC)'",
 )  # fmt: skip
 """Values that few look at: types without a Python form, ends of ranges, failures."""
 HEAVY = (

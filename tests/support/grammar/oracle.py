@@ -1,7 +1,8 @@
 """A session without privacy beside DuckDB on the same rows: what is shown must be DuckDB's own numbers.
 
 Of the session only the answers to linear queries are exchanged, for the engine's own counts, and the noise for none;
-so everything else that a statement goes through is the package's.
+so everything else that a statement goes through is the package's. Where a condition cuts a bin, DuckDB's number must
+lie within the interval that is shown, whose width is then the doubt alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -92,17 +93,22 @@ def wrong(con: dpsql.Connection, rows: duckdb.DuckDBPyConnection, statement: Sta
             others = rows.execute(text, statement.parameters).fetchall()
         except (duckdb.Error, ValueError, OverflowError):
             return None
-        found = disagreement(ours, others, ordered=statement.ordered)
+        if any(note.kind == "bins" for note in cursor.result.notes):
+            found = _beyond_doubt(cursor, ours, others)
+        else:
+            found = disagreement(ours, others, ordered=statement.ordered)
         if found is None:
             return None
     return found
 
 
 def outside(cursor: dpsql.Cursor) -> str | None:
-    """A number that its own interval does not hold, in words."""
+    """A number that its own interval does not hold, or an interval of other than plain floats, in words."""
     columns = cursor.to_arrow_table().columns
     for position, answers in cursor.result.column_answers.items():
         for value, answer in zip(columns[position].to_pylist(), answers, strict=True):
+            if any(type(end) is not float for end in answer.interval or ()):
+                return f"{answer.interval!r} are no plain floats"
             match value, answer.interval:
                 case (bool(), _) | (_, None):
                     continue
@@ -111,6 +117,34 @@ def outside(cursor: dpsql.Cursor) -> str | None:
                     if not isnan(number) and not low - near <= number <= high + near:
                         return f"{number} has the interval [{low}, {high}]"
     return None
+
+
+def _beyond_doubt(cursor: dpsql.Cursor, ours: Rows, others: Rows) -> str | None:
+    """A row that none of DuckDB's agrees with, number by number within its interval, in words.
+
+    Where doubt changed which rows there are, or a number has no interval, nothing is known.
+    """
+    if len(ours) != len(others) or any(note.kind == "computed" for note in cursor.result.notes):
+        return None
+    answers, left = cursor.result.column_answers, [[_plain(v) for v in row] for row in others]
+    for at, row in enumerate(ours):
+        found = [answers[i][at] if i in answers else None for i in range(len(row))]
+        mine = [_plain(v) for v in row]
+        same = next((r for r in left if all(map(_possible, mine, r, found))), None)
+        if same is None:
+            return f"{mine} within {[a and a.interval for a in found]}, DuckDB has {left}"
+        left.remove(same)
+    return None
+
+
+def _possible(mine: Any, its: Any, answer: Answer | None) -> bool:
+    if answer is None:
+        return _equal(mine, its)
+    if answer.interval is None:
+        return True
+    span = answer.interval
+    near = 1e-6 * max(1.0, abs(float(mine or 0))) + 1e-3 * (span[1] - span[0])  # draws of counts are rounded
+    return its is not None and span[0] - near <= its <= span[1] + near
 
 
 def disagreement(ours: Rows, others: Rows, *, ordered: bool) -> str | None:

@@ -40,12 +40,25 @@ def test_draws_give_their_spread_times_a_factor() -> None:
         (5, [5, 4, 6], (0,), None, Unknown.ROW),
         (NAN, [NAN, 4, 6], (), None, Unknown.NULL),
         (INF, [INF, 4, INF], (), None, Unknown.DENOMINATOR),
+        (1e308, [1e308, -1e308, 1e308], (), None, Unknown.LARGE),
+        (1e308, [1e308, 0, 1.7e308], (), None, Unknown.LARGE),  # its interval would end beyond all floats
+        (-1e308, [-1e308, 1e308, -1e308], (), 1.0, Unknown.LARGE),
+        (1e308, [-1e308, 1e308, 1e308], (), None, Unknown.ROW),
+        (-INF, [-INF, -INF, 1e308], (), 1.0, Unknown.DENOMINATOR),
     ],
 )
 def test_why_an_error_is_not_known(
     shown: float, values: list[float], missing: tuple[int, ...], factor: float | None, why: Unknown
 ) -> None:
     assert spread(np.array([shown]), cells(values, missing), factor).unknown[0] == why
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_errors_grow_with_the_numbers(scale: float) -> None:
+    """Their squares are beyond the floats; a warning is an error in this suite."""
+    column = cells([5 * scale, *(v * scale for v in (4, 6, 8, 2))])
+    assert spread(np.array([5 * scale]), column, 2.0).errors[0] / scale == pytest.approx(2 * 1.96 * np.sqrt(5))
+    assert spread(np.array([5 * scale]), column, None, nested=np.array([True])).errors[0] / scale == pytest.approx(2)
 
 
 def test_lost_draws_are_not_counted() -> None:
