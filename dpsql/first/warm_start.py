@@ -188,8 +188,7 @@ class WarmStart(Portioned):
         return len(self._names) * (len(self._names) - 1) // 2
 
     def _pairs_begun(self) -> int:
-        in_part = self._in_part()
-        return sum(1 for p in combinations(self._names, 2) if p in in_part or self._is_begun(p))
+        return sum(len(columns) > 1 for columns in self._done | self._in_part())
 
     # --- the parts that are measured ---------------------------------------------------------------------------
 
