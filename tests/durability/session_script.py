@@ -25,8 +25,8 @@ HARD_SHARE = PLAN.as_epsilon(PLAN.hard_cost)
 QUESTIONS = (
     "SELECT age, member, COUNT(*) FROM people GROUP BY ALL",
     "SELECT region, COUNT(*) FROM people GROUP BY region",
-    "SELECT joined, COUNT(*) FROM people WHERE member GROUP BY joined",
-    "SELECT hours, region, COUNT(*) FROM people GROUP BY ALL",
+    "SELECT date_trunc('month', joined), COUNT(*) FROM people WHERE member GROUP BY ALL",
+    "SELECT hours >= 20, region, COUNT(*) FROM people GROUP BY ALL",
     "SELECT day, kind, COUNT(*) FROM visits GROUP BY ALL",
     "SELECT age % 2, SUM(hours) FROM people GROUP BY ALL",
     *(f"SELECT COUNT(*) FROM people WHERE name = 'name{i}'" for i in (0, 2, 4, 26, 38, 52, 74)),

@@ -38,7 +38,17 @@ _CONDITIONS = (
 )
 _VISITS = ("day < 3", "kind = 'walk'", "place = 'place7'", "kind IS NULL", "day = 7 OR kind = 'talk'", "place IS NULL")
 _AGGREGATES = ("COUNT(*)", "COUNT(age)", "SUM(age)", "AVG(age)", "SUM(hours)", "COUNT(*) FILTER (WHERE member)")
-_GROUPS = ("member", "region", "age", "age % 2", "joined", "hours", "year(joined)", "region, member", "age > 4, region")
+_GROUPS = (
+    "member",
+    "region",
+    "age",
+    "age % 2",
+    "date_trunc('month', joined)",
+    "hours >= 20",
+    "year(joined)",
+    "region, member",
+    "age > 4, region",
+)
 
 COUNTS = (
     *(f"SELECT COUNT(*) AS n FROM people WHERE {c}" for c in _CONDITIONS),
