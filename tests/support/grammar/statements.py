@@ -256,7 +256,8 @@ def statement(seed: int, number: int) -> Statement:
         names = re.findall(r"\$(p\d+)\b", text)
         text, theirs = (re.sub(r"\$p\d+\b", "?", t) for t in (text, theirs))
         given = [given[name] for name in names]
-    return Statement(text, theirs if maker.compared else None, given, maker.ordered, number)
+    slow = all(re.search(p, text) for p in (r"\b(9999|10000)\b", r"\b(people|visits)\b"))  # DuckDB: for every row
+    return Statement(text, theirs if maker.compared and not slow else None, given, maker.ordered, number)
 
 
 def statements(seed: int, begin: int, end: int) -> Iterator[Statement]:
