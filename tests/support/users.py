@@ -7,8 +7,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from dpsql.public import DuckDbPublicSql
+from dpsql.sql.public_sql import GridColumn
 
 NOBODY = 65534
 
@@ -22,6 +26,13 @@ def _reached_by_all() -> Path | None:
     return None
 
 
+def _start_public_work() -> None:
+    """A process for public work that waits for the next connection: the superuser's Python may be closed to others."""
+    public = DuckDbPublicSql(dict[str, Any]().__getitem__)
+    public.truth([GridColumn("x", "BIGINT", (1,))], ["x = 1"])
+    public.close()
+
+
 @contextmanager
 def ordinary_user() -> Iterator[Path]:
     """A folder of an ordinary user, as whom the process goes on in the block, if it is the superuser's."""
@@ -31,6 +42,7 @@ def ordinary_user() -> Iterator[Path]:
         pytest.skip("the superuser runs the tests, and no folder for temporary files is open to another user")
     folder = Path(tempfile.mkdtemp(dir=above))
     if superuser:
+        _start_public_work()
         os.chown(folder, NOBODY, NOBODY)
         os.seteuid(NOBODY)
     try:

@@ -12,7 +12,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Cost:
-    """``cpu`` in seconds; ``memory`` in bytes, the highest of all processes together; 0 where nothing tells."""
+    """``cpu`` in seconds; ``memory`` in bytes: by how much all processes together grew; 0 where nothing tells."""
 
     text: str
     cpu: float
@@ -30,12 +30,14 @@ class Meter:
         for process in _processes():
             with suppress(OSError):
                 Path(f"/proc/{process}/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
+        held = {process: _bytes(process, "VmRSS:") for process in _processes()}
         begin = time.process_time() + _children_seconds()
         try:
             yield
         finally:
             cpu = time.process_time() + _children_seconds() - begin
-            self.costs.append(Cost(text, cpu, sum(_peak(process) for process in _processes())))
+            grown = sum(max(0, _bytes(p, "VmHWM:") - held.get(p, 0)) for p in _processes())
+            self.costs.append(Cost(text, cpu, grown))
 
     def above(self, cpu: float, memory: int) -> list[Cost]:
         """Statements that cost more."""
@@ -65,10 +67,10 @@ def _children_seconds() -> float:
     return ended.children_user + ended.children_system + living
 
 
-def _peak(process: str) -> int:
-    """Bytes."""
+def _bytes(process: str, what: str) -> int:
+    """A line of a process' status: "VmHWM:" is the highest, "VmRSS:" what it holds now."""
     with suppress(OSError):
         for line in Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines():
-            if line.startswith("VmHWM:"):
+            if line.startswith(what):
                 return int(line.split()[1]) * 1024
     return 0

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql.domain import IntegerDomain, NumberDomain, cell_values
@@ -34,6 +34,7 @@ def check(domain: IntegerDomain | NumberDomain, compared: Compared, predicate: s
 
 
 @pytest.mark.parametrize("domain", [WHOLE, FAR, BINS], ids=["whole", "far", "bins"])
+@settings(deadline=None)
 @given(st.lists(literals, min_size=2, max_size=20), st.booleans())
 def test_the_truth_is_duckdbs(domain: IntegerDomain | NumberDomain, texts: list[str], negative: bool) -> None:
     sign = "- " if negative else ""
