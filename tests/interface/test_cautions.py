@@ -5,10 +5,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from click.testing import CliRunner
 
 import dpsql
 from dpsql.interface.cli import cli
+from tests.support.command_line import runner
 
 POLICY = """version = 1
 [privacy]
@@ -71,12 +71,12 @@ def test_the_command_line_says_it_once_and_names_nothing_undeclared(database: Pa
     rules(database, 40)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        shown = CliRunner().invoke(cli, [command[0], str(database), *command[1:]], input="", catch_exceptions=False)
+        shown = runner().invoke(cli, [command[0], str(database), *command[1:]], input="", catch_exceptions=False)
     assert shown.exit_code == 0 and shown.stderr.count(f"notice: {LARGE}\n") == 1
     assert shown.stderr.count("each row of visits is protected by itself") == 1 and "patient" not in shown.output
 
 
 def test_the_owner_is_told_the_name(database: Path) -> None:
     rules(database)
-    shown = CliRunner().invoke(cli, ["check", str(database)], catch_exceptions=False)
+    shown = runner().invoke(cli, ["check", str(database)], catch_exceptions=False)
     assert 'if rows can share a patient_id, name it in the policy, as unit = "patient_id"' in shown.stderr
