@@ -6,7 +6,6 @@ Only here are a reservation, a coin and a release brought together; what is deci
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import ceil
-from operator import attrgetter
 
 import numpy as np
 
@@ -41,7 +40,6 @@ from dpsql.session.route import Known, Measured, Modelled, OwnRelease, Route, Te
 from dpsql.session.table_state import TableState
 
 _RECENT = 8192
-TABLE = attrgetter("table")
 
 
 class Asker:
@@ -77,6 +75,7 @@ class Asker:
         """Absorb what other processes have released since."""
         self._reservation = self._ledger.settle(self._reservation)  # what an interrupt left open
         if self._half_followed or self._ledger.changed():
+            self._recent.clear()  # of equal questions paid for elsewhere too, the ledger says which answer holds
             self._follow()
 
     def _settle(self) -> None:
@@ -130,7 +129,7 @@ class Asker:
 
         A statement that cannot be paid in full is never answered in part. Draws nothing and charges nothing.
         """
-        for name in dict.fromkeys(map(TABLE, missing)):
+        for name in dict.fromkeys(q.table for q in missing):
             check_row_count(self.states[name].touches.row_count, self._bench, self._turns)
         if self.policy.mechanism.when_spent == "refuse":
             worst = sum(r.payments for r in self.routes(missing))
@@ -175,15 +174,14 @@ class Asker:
         return out
 
     def ask(self, queries: Sequence[LinearQuery]) -> dict[str, Answer]:
-        """Answers in counts by digest, all or none of them: what was known is free.
-
-        BudgetExhausted, before anything is charged, when the statement cannot be paid. Queries of one outline are
+        """Answers in counts by digest, all or none of them: what was known is free. Queries of one outline are
         answered together, in the order in which outlines occur.
+
+        BudgetExhausted, before anything is charged, when the statement cannot be paid.
         """
         answers, missing = {}, []
         for query in queries:
-            known = self.known(query)
-            if known is None:
+            if (known := self.known(query)) is None:
                 missing.append(query)
             else:
                 answers[query.digest] = known
@@ -211,9 +209,11 @@ class Asker:
             given += zip(way.queries, self._perform(state, model, way, charged), strict=True)
             charged = 0.0  # shown once, and so in the first answer that a release makes durable
         kept = [(q.digest, a) for q, a in given]
+        self._ledger.remember(kept)
+        if any(a.charged for _, a in kept):  # another session may have paid for the same at the same moment
+            kept = [(key, replace(self._ledger.lookup(key) or a, charged=a.charged)) for key, a in kept]
         for key, answer in kept:
             self._recent.put(key, answer)
-        self._ledger.remember(kept)
         return kept
 
     def _perform(self, state: TableState, model: TableModel, way: Route, charged: float) -> Sequence[Answer]:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,8 @@ def test_arithmetic_of_one_number_is_exact_about_its_bar(con: dpsql.Connection) 
 
 @pytest.mark.parametrize("text", [SHARE, f"SELECT region, n / SUM(n) OVER () AS p FROM {G}"])
 def test_equal_questions_have_equal_bars(con: dpsql.Connection, text: str) -> None:
-    assert con.execute(text).answers == con.execute(text).answers
+    once, again = con.execute(text).answers, con.execute(text).answers
+    assert [replace(answer, charged=0.0) for answer in once] == list(again)  # the first may have been paid for
 
 
 def test_intervals_of_computed_numbers_as_columns(con: dpsql.Connection) -> None:

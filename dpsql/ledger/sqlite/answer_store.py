@@ -1,5 +1,8 @@
 """Answers once given, by canonical question: a file beside the ledger that may be lost without any loss of budget.
 
+Sessions that ask the same at the same moment may each be given an answer of their own. From then on there is one: that
+of the ledger's earliest event, else the free one that was written first.
+
 Nothing here is synced. Whatever is wrong with the file, it is moved aside and begun anew from the answers that the
 ledger's own events hold; the ledger's spending is never read from it.
 """
@@ -11,6 +14,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from dpsql.ledger.answer_text import decode_answer, encode_answer
 from dpsql.ledger.sqlite.file import LOCKED, SqliteFile, code
@@ -19,6 +23,7 @@ from dpsql.ledger.sqlite.schema import companions
 from dpsql.result import Answer
 
 BATCH = 256
+_FREE = 2**62  # in place of an event's sequence number, for answers that no event holds
 _PATIENCE = 64  # batches kept in memory while another process holds the file's lock
 _TIMEOUT = 2.0  # seconds
 _KEPT = "kept: "
@@ -28,8 +33,10 @@ Pairs = Iterable[tuple[str, Answer]]
 Released = Callable[[int], Iterator[tuple[int, list[tuple[str, Answer]]]]]
 """Answers held by the ledger's events after a sequence number, in order: (sequence, answers)."""
 
+_EVENTS = "ALTER TABLE answers ADD COLUMN event INTEGER NOT NULL DEFAULT 0"  # 0: written before there was the column
 _TABLES = (
     "CREATE TABLE answers (question BLOB PRIMARY KEY, answer TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    _EVENTS,
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
     "CREATE TABLE counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID",
 )
@@ -41,6 +48,12 @@ def answer_files(ledger: Path) -> tuple[Path, ...]:
     return (path, *companions(path))
 
 
+class _Given(NamedTuple):
+    answer: Answer
+    text: str  # as it will be written
+    event: int
+
+
 class AnswerStore:
     """Not thread-safe: the ledger calls it under its own lock. No method raises for a bad file."""
 
@@ -49,7 +62,7 @@ class AnswerStore:
         self._ledger = ledger
         self._released = released
         self._step = on_step
-        self._buffer: dict[str, tuple[Answer, str]] = {}  # with the text that will be written
+        self._buffer: dict[str, _Given] = {}
         self._applied = 0
         self.written: tuple[int, str | None] | None = None
         """The last event of the ledger, and the chain's head, that the file knew of when it was opened."""
@@ -57,32 +70,28 @@ class AnswerStore:
         self._file = self._open()
 
     def lookup(self, key: str) -> Answer | None:
-        """The first answer given to ``key``, buffered ones included."""
-        buffered = self._buffer.get(key)
-        if buffered is not None:
-            return buffered[0]
+        """The one answer given to ``key``, buffered ones included."""
         try:
-            return self._read(key)
+            return self._one(key)
         except (sqlite3.Error, ValueError, TypeError) as error:
-            if code(error) in LOCKED:
-                return None
-        self._begin_anew()
-        try:
-            return self._buffer[key][0] if key in self._buffer else self._read(key)
-        except (sqlite3.Error, ValueError, TypeError):
-            return None
+            if code(error) not in LOCKED:
+                self._begin_anew()
+        with suppress(sqlite3.Error, ValueError, TypeError):
+            return self._one(key)
+        buffered = self._buffer.get(key)
+        return None if buffered is None else buffered.answer
 
     def remember(self, answers: Pairs) -> None:
         """Keep answers; every ``BATCH`` of them is written out."""
         for key, answer in answers:
-            self._keep(key, answer)
+            self._keep(key, answer, _FREE)
             if len(self._buffer) >= BATCH:
                 self.flush()
 
     def absorb(self, sequence: int, answers: Pairs) -> None:
         """Take over the answers that the ledger's event ``sequence`` holds; events come in order."""
         for key, answer in answers:
-            self._keep(key, answer)
+            self._keep(key, answer, sequence)
         self._applied = max(self._applied, sequence)
         if len(self._buffer) >= BATCH:
             self.flush()
@@ -116,7 +125,7 @@ class AnswerStore:
     def counts(self) -> tuple[int, int]:
         """(questions answered, of these free); approximate after a crash."""
         self.flush()  # only the file knows which of the buffered ones are new
-        free = sum(1 for answer, _ in self._buffer.values() if answer.charged == 0)
+        free = sum(1 for given in self._buffer.values() if given.answer.charged == 0)
         try:
             stored = dict(self._file.execute("SELECT name, value FROM counts").fetchall())
         except sqlite3.Error:
@@ -151,12 +160,15 @@ class AnswerStore:
         with suppress(sqlite3.Error):
             self._file.close()
 
-    def _keep(self, key: str, answer: Answer) -> None:
-        if key not in self._buffer:
-            self._buffer[key] = (answer, encode_answer(answer))
+    def _keep(self, key: str, answer: Answer, event: int) -> None:
+        if key not in self._buffer or event < self._buffer[key].event:
+            self._buffer[key] = _Given(answer, encode_answer(answer), event)
 
-    def _read(self, key: str) -> Answer | None:
-        row = self._file.execute("SELECT answer FROM answers WHERE question = ?", (_question(key),)).fetchone()
+    def _one(self, key: str) -> Answer | None:
+        sql = "SELECT answer, event FROM answers WHERE question = ?"
+        row, buffered = self._file.execute(sql, (_question(key),)).fetchone(), self._buffer.get(key)
+        if buffered is not None and (row is None or buffered.event < row[1]):
+            return buffered.answer
         return None if row is None else decode_answer(row[0])
 
     def _write(self) -> None:
@@ -165,11 +177,15 @@ class AnswerStore:
         for name, free in (("free", True), ("paid", False)):
             before = self._file.total_changes
             self._file.executemany(
-                "INSERT OR IGNORE INTO answers VALUES (?, ?)",
-                [(_question(k), text) for k, (a, text) in self._buffer.items() if (a.charged == 0) is free],
+                "INSERT OR IGNORE INTO answers VALUES (?, ?, ?)",
+                [(_question(k), g.text, g.event) for k, g in self._buffer.items() if (g.answer.charged == 0) is free],
             )
             new = self._file.total_changes - before
             self._file.execute("UPDATE counts SET value = value + ? WHERE name IN ('answered', ?)", (new, name))
+        self._file.executemany(
+            "UPDATE answers SET answer = ?, event = ? WHERE question = ? AND event > ?",
+            [(g.text, g.event, _question(k), g.event) for k, g in self._buffer.items() if g.event < _FREE],
+        )
         self._file.execute(
             "UPDATE facts SET value = ? WHERE name = 'applied' AND CAST(value AS INTEGER) < ?",
             (str(self._applied), self._applied),
@@ -208,6 +224,8 @@ class AnswerStore:
             facts = (("ledger", self._ledger), ("applied", "0"), ("boot", boot))
             file.executemany("INSERT INTO facts VALUES (?, ?)", facts)
             file.executemany("INSERT INTO counts VALUES (?, 0)", (("answered",), ("free",), ("paid",)))
+        elif "event" not in {row[1] for row in file.execute("PRAGMA table_info(answers)").fetchall()}:
+            file.execute(_EVENTS)
         known = dict(file.execute("SELECT name, value FROM facts").fetchall())
         if known.get("ledger") != self._ledger:
             raise ValueError("another ledger's answers")
@@ -221,7 +239,7 @@ class AnswerStore:
         self._applied = int(known.get("applied", "0"))
         for sequence, answers in self._released(self._applied):
             for key, answer in answers:
-                self._keep(key, answer)
+                self._keep(key, answer, sequence)
             self._applied = sequence
 
     def _begin_anew(self) -> None:

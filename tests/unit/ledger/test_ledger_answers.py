@@ -2,12 +2,16 @@
 
 import sqlite3
 import tracemalloc
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from dpsql.ledger import SqliteLedger, Totals
 from dpsql.ledger.sqlite import answer_store
+from dpsql.ledger.sqlite.answer_store import AnswerStore
 from dpsql.result import Answer
 from tests.contracts.ledger_contract import EASY, HEADER, PAID, any_cost
 
@@ -152,3 +156,56 @@ def test_memory_stays_flat(path: Path) -> None:
             tracemalloc.stop()
         assert grown < 500_000  # bytes; keeping the answers would take some ten million
         assert ledger.lookup("q17") == number(17)
+
+
+def test_sessions_that_paid_for_one_question_agree_on_the_first_event(path: Path) -> None:
+    """Whatever is written first: each has its own answer in memory, or the other's in the file."""
+    first, second = replace(PAID, value=1), replace(PAID, value=2)
+    with SqliteLedger.open(path, HEADER) as one, SqliteLedger.open(path, HEADER) as two:
+        reservations = [ledger.reserve(10, any_cost, {}) for ledger in (one, two)]
+        one.release(reservations[0], {}, [("q", first)])
+        two.release(reservations[1], {}, [("q", second)])
+        assert (one.lookup("q"), two.lookup("q")) == (first, first)
+        one.totals()
+        assert one.lookup("q") == first
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.lookup("q") == first
+
+
+@pytest.mark.parametrize("late", ["the first event", "the second event"])
+def test_the_first_event_holds_where_the_file_is_written_late(path: Path, late: str) -> None:
+    first, second = replace(PAID, value=1), replace(PAID, value=2)
+    with SqliteLedger.open(path, HEADER) as one, SqliteLedger.open(path, HEADER) as two:
+        for ledger, answer, kept in ((one, first, "the first event"), (two, second, "the second event")):
+            reservation = ledger.reserve(10, any_cost, {})
+            with patch.object(AnswerStore, "flush") if late == kept else nullcontext():
+                ledger.release(reservation, {}, [("q", answer)])
+        two.remember([("other", EASY)])
+        assert two.lookup("q") == first
+        one.totals()
+        assert one.lookup("q") == first
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.lookup("q") == first
+
+
+def test_an_event_holds_against_a_free_answer_of_the_same_moment(path: Path) -> None:
+    with SqliteLedger.open(path, HEADER) as one, SqliteLedger.open(path, HEADER) as two:
+        one.remember([("q", EASY)])
+        reservation = two.reserve(10, any_cost, {})
+        two.release(reservation, {}, [("q", PAID)])
+        assert two.lookup("q") == PAID
+        one.totals()
+        assert one.lookup("q") == PAID
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.lookup("q") == PAID
+        assert ledger.count_answers() == (3, 1)
+
+
+def test_a_file_of_before_events_were_told_apart_is_kept(path: Path) -> None:
+    with sqlite3.connect(answers_file(path)) as file:
+        file.execute("ALTER TABLE answers DROP COLUMN event")
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert (ledger.lookup("paid"), ledger.lookup("free")) == (PAID, EASY)
+        assert not ledger.notices
+        ledger.release(ledger.reserve(10, any_cost, {}), {}, [("free", PAID)])
+        assert ledger.lookup("free") == EASY
