@@ -87,6 +87,18 @@ def spread(shown: Floats, variants: Cells, factor: float | None, nested: npt.NDA
     return Spread(errors, unknown, np.all(~usable | (values >= 0), axis=0))
 
 
+def widened(drawn: Spread, extreme: Spread) -> Spread:
+    """A spread learned from draws that is at least what the ends of bounds give: they may all be reached together.
+
+    A row that is not there at some end keeps what the draws say.
+    """
+    known = extreme.unknown == Unknown.NO
+    errors = np.where(known, np.maximum(drawn.errors, extreme.errors), drawn.errors)
+    infinite = (drawn.unknown == Unknown.NO) & (extreme.unknown == Unknown.DENOMINATOR)
+    unknown = np.where(infinite, extreme.unknown, drawn.unknown)
+    return Spread(errors, unknown, drawn.nonnegative & (extreme.nonnegative | ~known))
+
+
 def _at_corners(off: Floats, nested: npt.NDArray[np.bool_] | None) -> Floats:
     errors: Floats = np.abs(off).max(axis=0, initial=0.0)
     if nested is None or len(off) != 4:

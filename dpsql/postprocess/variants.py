@@ -8,6 +8,7 @@ and a seed made from the statement, so that equal questions have equal bars.
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from dpsql.result import Answer
 
 Floats = npt.NDArray[np.float64]
 _LARGEST = 2.0**62
+_ALL_CORNERS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +112,35 @@ def at_corners(column: ReleasedColumn, sides: Sequence[int]) -> Floats:
     low, high = column.ends
     choice = (low, column.values, high)
     return np.array([choice[side + 1] for side in sides]).reshape(len(sides), len(column.values))
+
+
+def number_of_extremes(bounds: int) -> int:
+    return int(2 ** min(bounds, _ALL_CORNERS))
+
+
+def extreme_signs(bounds: npt.NDArray[np.bool_], seed: int) -> Floats:
+    """Which ends bounds go to together, -1, 1 or, where there is none, 0: all corners of a few, all low and all high
+    and 30 random ones of many.
+
+    >>> extreme_signs(np.array([True, False, True]), 1).tolist()
+    [[-1.0, 0.0, -1.0], [-1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [1.0, 0.0, 1.0]]
+    """
+    number = int(bounds.sum())
+    if number <= _ALL_CORNERS:
+        chosen = np.array(list(product((-1.0, 1.0), repeat=number))).reshape(2**number, number)
+    else:
+        random = np.random.default_rng(seed).choice((-1.0, 1.0), (2**_ALL_CORNERS - 2, number))
+        chosen = np.concatenate([-np.ones((1, number)), np.ones((1, number)), random])
+    signs = np.zeros((len(chosen), len(bounds)))
+    signs[:, bounds] = chosen
+    return signs
+
+
+def at_extremes(column: ReleasedColumn, signs: Floats) -> Floats:
+    """One row per variant; ``signs``: one column per row of the table, as :func:`extreme_signs` gives them."""
+    low, high = column.ends
+    out: Floats = np.where(signs < 0, low, np.where(signs > 0, high, column.values))
+    return out
 
 
 def drawn(column: ReleasedColumn, noise: Floats, *, positive: bool) -> Floats:

@@ -5,7 +5,7 @@ What one row's arithmetic makes of its inputs is followed to the ends of their i
 together. One run of the outer statement over all variants serves both.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
@@ -23,13 +23,16 @@ from dpsql.dialect.types import is_number
 from dpsql.errors import Error
 from dpsql.postprocess import merged_source
 from dpsql.postprocess.matching import matched
-from dpsql.postprocess.spread import DEPENDENT, Cells, Floats, Spread, Unknown, spread
+from dpsql.postprocess.spread import DEPENDENT, Cells, Floats, Spread, Unknown, spread, widened
 from dpsql.postprocess.variants import (
     ReleasedColumn,
     at_corners,
+    at_extremes,
     count_key,
     drawn,
+    extreme_signs,
     given_whole,
+    number_of_extremes,
     standard_draws,
     variants_table,
 )
@@ -110,10 +113,12 @@ def computed_answers(statement: Statement, inputs: Inputs, result: pa.Table, pub
 
 @dataclass(frozen=True)
 class _Variants:
-    """Which variants there are: 0 is as released, then corners, then draws; and which of them a column looks at.
+    """Which variants there are: 0 is as released, then corners, draws, extremes; and which of them a column looks at.
 
     ``corners``: columns with the sides that they go to. ``looks_at``: by position of an output column; one that is not
     there gets no bar. ``factors``: see :func:`spread`. ``wholes``: see :func:`_whole`.
+
+    ``bounds``: the keys of numbers that draws are made of and that may all be off by their whole error together.
     """
 
     corners: tuple[tuple[tuple[Column, ...], tuple[int, ...]], ...]
@@ -121,10 +126,12 @@ class _Variants:
     looks_at: Mapping[int, slice]
     factors: Mapping[int, float | None]
     wholes: Mapping[Column, tuple[LinearQuery, float] | None]
+    bounds: frozenset[Hashable]
 
     @property
     def number(self) -> int:
-        return 1 + len(self.corners) + self.draws
+        extremes = number_of_extremes(len(self.bounds)) if self.bounds else 0
+        return 1 + len(self.corners) + self.draws + extremes
 
 
 def _planned(redraw: Redraw, numbers: Sequence[int], inputs: Inputs) -> _Variants:
@@ -142,6 +149,7 @@ def _planned(redraw: Redraw, numbers: Sequence[int], inputs: Inputs) -> _Variant
     looks_at: dict[int, slice] = {}
     factors: dict[int, float | None] = {}
     wholes: dict[Column, tuple[LinearQuery, float] | None] = {}
+    bounds: set[Hashable] = set()
     for i in numbers:
         sources = tuple(sorted(redraw.outputs[i].sources))
         start = first.get(sources) if redraw.outputs[i].local else None
@@ -151,12 +159,20 @@ def _planned(redraw: Redraw, numbers: Sequence[int], inputs: Inputs) -> _Variant
             looks_at[i] = slice(1 + len(corners), 1 + len(corners) + draws)
             wholes |= {s: _whole(inputs.columns[s], inputs) for s in sources if s not in wholes}
             known = all(wholes[s] is not None for s in sources)
-            factors[i] = _factor([inputs.columns[s] for s in sources], known=known)
+            uncertain = _uncertain([inputs.columns[s] for s in sources])
+            factors[i] = _factor(uncertain, known=known)
+            bounds |= {key for key, is_bound in uncertain.items() if is_bound}
     drawn_from = any(f is not None for f in factors.values())
-    return _Variants(tuple(corners), draws if drawn_from else 0, looks_at, factors, wholes)
+    return _Variants(tuple(corners), draws if drawn_from else 0, looks_at, factors, wholes, frozenset(bounds))
 
 
-def _factor(sources: Sequence[ReleasedColumn], *, known: bool) -> float:
+def _uncertain(sources: Sequence[ReleasedColumn]) -> dict[Hashable, bool]:
+    """The numbers that are not exact, by key: whether the error is a bound."""
+    all_rows = (row for column in sources for row in zip(column.keys, column.answers, column.bounds, strict=True))
+    return {key: bound for key, answer, bound in all_rows if answer.error}
+
+
+def _factor(uncertain: Mapping[Hashable, bool], *, known: bool) -> float:
     """What the spread of draws is multiplied by, for numbers whose errors may depend on each other.
 
     The sd of a sum of m numbers is at most sqrt(m) times what it is for independent ones (Cauchy and Schwarz), which is
@@ -165,12 +181,8 @@ def _factor(sources: Sequence[ReleasedColumn], *, known: bool) -> float:
     up to m / (m - 1) times the variance. Where the whole is ``known``, draws have that already; else 3 / 2 is kept for
     three and more.
     """
-    bounds: dict[object, bool] = {}
-    for column in sources:
-        for key, answer, bound in zip(column.keys, column.answers, column.bounds, strict=True):
-            if answer.error:
-                bounds[key] = bound
-    together, noisy = sum(bounds.values()), len(bounds) - sum(bounds.values())
+    together = sum(uncertain.values())
+    noisy = len(uncertain) - together
     variance = 1.0 if known else noisy if noisy <= 2 else DEPENDENT
     return sqrt(max(1.0, variance + together))
 
@@ -205,7 +217,11 @@ def _cells(
             rows = result.column(0).to_pylist() if statement.outer_columns else [0] * result.num_rows
             one_row = all(len(c.queries) == 1 for c in sources)
             nested = _nested(sources, rows) if statement.outer_columns or one_row else None
-        out[i] = spread(_floats(result.column(i + first)), cells, plan.factors[i], nested)
+        own = _floats(result.column(i + first))
+        out[i] = found_spread = spread(own, cells, plan.factors[i], nested)
+        if plan.factors[i] is not None and plan.bounds:
+            looked = np.r_[0, 1 + len(plan.corners) + plan.draws : plan.number]
+            out[i] = widened(found_spread, spread(own, Cells(values[looked], present[looked]), None))
     return out
 
 
@@ -231,13 +247,15 @@ def _run(statement: Statement, redraw: Redraw, plan: _Variants, inputs: Inputs, 
 
 def _variants(redraw: Redraw, plan: _Variants, inputs: Inputs, *, positive: bool) -> dict[str, pa.Table]:
     """The released tables, each once per variant."""
-    noise = _noise(redraw, plan, inputs) if plan.draws else {}
+    noise, signs = _noise(redraw, plan, inputs) if plan.draws else ({}, {})
     replaced: dict[str, dict[str, Floats]] = {name: {} for name in inputs.tables}
     for (name, column), released in inputs.columns.items():
         sides = [side for s, c in plan.corners for side in [dict(zip(s, c, strict=True)).get((name, column), 0)]]
         parts = [released.values[np.newaxis], at_corners(released, sides)]
         if plan.draws:
             parts.append(drawn(released, noise[name, column], positive=positive))
+        if plan.bounds:
+            parts.append(at_extremes(released, signs[name, column]))
         values = np.concatenate(parts)
         replaced[name][column] = values
         for end, ends in zip((LOW, HIGH), released.ends, strict=True):
@@ -246,8 +264,9 @@ def _variants(redraw: Redraw, plan: _Variants, inputs: Inputs, *, positive: bool
     return {name: variants_table(table, DRAW, replaced[name]) for name, table in inputs.tables.items()}
 
 
-def _noise(redraw: Redraw, plan: _Variants, inputs: Inputs) -> dict[Column, Floats]:
-    """Standard noise for each column, equal for equal numbers; a function of the statement's own text and questions.
+def _noise(redraw: Redraw, plan: _Variants, inputs: Inputs) -> tuple[dict[Column, Floats], dict[Column, Floats]]:
+    """Standard noise for each column, and the ends that bounds go to, equal for equal numbers; functions of the
+    statement's own text and questions.
 
     Where the counts of a column make up a count of which the error is known, theirs add up to that.
     """
@@ -259,14 +278,17 @@ def _noise(redraw: Redraw, plan: _Variants, inputs: Inputs) -> dict[Column, Floa
         if whole is not None:
             numbers.setdefault(count_key(whole[0]), len(numbers))
     digest = sha256("\n".join([redraw.sql, *map(repr, numbers)]).encode())
-    noise = standard_draws(plan.draws, len(numbers), int.from_bytes(digest.digest()[:8], "big"))
-    out = {}
+    seed = int.from_bytes(digest.digest()[:8], "big")
+    noise = standard_draws(plan.draws, len(numbers), seed)
+    signs = extreme_signs(np.array([key in plan.bounds for key in numbers]), seed)
+    out, ends = {}, {}
     for column, released in inputs.columns.items():
         own, whole = noise[:, [numbers[k] for k in released.keys]], plan.wholes.get(column)
         if whole is not None:
             own = given_whole(own, released.sds, noise[:, numbers[count_key(whole[0])]], whole[1])
         out[column] = own
-    return out
+        ends[column] = signs[:, [numbers[k] for k in released.keys]]
+    return out, ends
 
 
 def _whole(released: ReleasedColumn, inputs: Inputs) -> tuple[LinearQuery, float] | None:

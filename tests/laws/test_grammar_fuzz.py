@@ -15,6 +15,7 @@ from tests.support.grammar import statement, statements
 from tests.support.grammar.cost import Meter
 from tests.support.grammar.functions import named
 from tests.support.grammar.oracle import exact_session, outside, wrong
+from tests.support.grammar.statements import Statement
 from tests.support.grammar.world import NEIGHBOURS, POLICY, SCHEMA
 from tests.support.lessons import learned_briefly
 
@@ -56,6 +57,20 @@ def test_an_interval_holds_its_number_below_0_too(aggregate: str) -> None:
         cursor = con.execute(f"SELECT sex, {aggregate} FROM people GROUP BY sex")
         assert outside(cursor) is None
         assert any(answer.value != 0 for answer in cursor.answers)
+
+
+@pytest.mark.parametrize(
+    "computed",
+    [
+        "regr_sxy(m, m), stddev_samp(n), regr_intercept(n + m, n)",
+        "SUM(n * m), SUM(n) / (1 + SUM(m))",
+    ],
+)
+def test_doubts_that_all_are_off_together_are_in_the_interval(computed: str) -> None:
+    block = "SELECT kids, COUNT(*) AS n, SUM(kids) AS m FROM people WHERE hours / 3 < 4 GROUP BY kids"
+    text = f"WITH g AS ({block}) SELECT {computed} FROM g"
+    with exact_session() as (con, rows):
+        assert wrong(con, rows, Statement(text, text)) is None
 
 
 def test_wrong_numbers_would_be_seen() -> None:

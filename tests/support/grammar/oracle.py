@@ -127,6 +127,10 @@ def _beyond_doubt(cursor: dpsql.Cursor, ours: Rows, others: Rows) -> str | None:
     if len(ours) != len(others) or any(note.kind == "computed" for note in cursor.result.notes):
         return None
     answers, left = cursor.result.column_answers, [[_plain(v) for v in row] for row in others]
+    public = [i for i in range(len(cursor.description or ())) if i not in answers]
+    same_rows = [sorted(repr([_plain(row[i]) for i in public]) for row in side) for side in (ours, others)]
+    if same_rows[0] != same_rows[1]:
+        return None
     for at, row in enumerate(ours):
         found = [answers[i][at] if i in answers else None for i in range(len(row))]
         mine = [_plain(v) for v in row]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpsql.postprocess.spread import Cells, Unknown, spread
+from dpsql.postprocess.spread import Cells, Unknown, spread, widened
 
 INF, NAN = float("inf"), float("nan")
 
@@ -77,3 +77,21 @@ def test_lost_draws_are_not_counted() -> None:
 def test_a_part_and_its_whole(corners: list[float], nested: bool, error: float) -> None:
     found = spread(np.array([0.0]), cells([0, *corners]), None, np.array([nested]))
     assert found.errors[0] == pytest.approx(error)
+
+
+@pytest.mark.parametrize(
+    ("ends", "missing", "error", "why"),
+    [
+        ([5, 1, 25], (), 20.0, Unknown.NO),  # what draws of a spread hardly reach, bounds may
+        ([5, 4, 6], (), 1.96, Unknown.NO),
+        ([5, 1, 25], (2,), 1.96, Unknown.NO),
+        ([5, 1, INF], (), None, Unknown.DENOMINATOR),
+    ],
+)
+def test_bounds_widen_what_draws_say(
+    ends: list[float], missing: tuple[int, ...], error: float | None, why: Unknown
+) -> None:
+    shown = np.array([5.0])
+    found = widened(spread(shown, cells([5, 4, 6]), 1.0), spread(shown, cells(ends, missing), None))
+    assert found.unknown[0] == why
+    assert error is None or found.errors[0] == pytest.approx(error)
