@@ -5,14 +5,15 @@ changed, a plan that spends more than (epsilon, delta) cannot exist.
 """
 
 import json
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpsql.accounting.curve import UNITS, budget_units, gaussian_cost, hard_round_cost, units
+from dpsql.accounting.curve import UNITS, budget_units, gaussian_cost, hard_round_cost, pure_cost, units
 from dpsql.accounting.grid import sigma_from_variance
 from dpsql.accounting.net import TABLE_MARGIN, Net
-from dpsql.accounting.profile import SMOOTHING, covers, noise_cost
+from dpsql.accounting.profile import SMOOTHING, covers, noise_cost, pure_precision
 from dpsql.confidence import OUTSIDE
 from dpsql.errors import InternalError, LedgerError
 
@@ -115,6 +116,12 @@ class Plan:
         if self.alpha is None:
             return units(noise_cost(Fraction(l2_squared), sigma))
         return units(gaussian_cost(self.alpha, Fraction(l2_squared), sigma))
+
+    def pure_cost(self, epsilon: Fraction) -> int:
+        """Units of a release that is ``epsilon``-DP by itself, rounded up (docs/privacy.md, pure releases)."""
+        if self.alpha is None:
+            return units(Fraction(math.nextafter(pure_precision(float(epsilon)), math.inf)) / 2)
+        return units(pure_cost(self.alpha, epsilon))
 
     def release_sigma(self, cost: int, l2_squared: int = 1) -> Fraction:
         """The least noise (counts, an exact double) that ``cost`` > 0 units buy at D2^2 = ``l2_squared``."""

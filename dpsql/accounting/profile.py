@@ -7,6 +7,7 @@ independent J = (r - 1) E - (1 - 1/r) E' with r = exp(v) and standard exponentia
 
 import math
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ LEAST = 1e-14
 DISCRETE_MARGIN = 1e-12
 """Margin on epsilon, and relative on delta, for discrete noise: 2^64 changed cells at 1e-33 each (docs/privacy.md)."""
 _TAIL = 80.0
+_LARGEST_PURE = 20.0
 _FINEST = 8
 
 Masses = NDArray[np.float64]
@@ -76,6 +78,21 @@ def gaussian_profile(epsilon: float, precision: float) -> float:
         return max(0.0, -math.expm1(epsilon))
     m = math.sqrt(precision)
     return max(0.0, _tail(epsilon / m - m / 2) - math.exp(min(epsilon, 700.0)) * _tail(epsilon / m + m / 2))
+
+
+def pure_precision(epsilon: float) -> float:
+    """The precision of Gaussian noise that loses at least what one pure ``epsilon``-DP release loses, from above.
+
+    (2 z)^2 with z the normal quantile of e^eps / (1 + e^eps): the trade-off curve of an eps-DP release lies above the
+    two chords through its kink, and the Gaussian's convex curve that meets the kink lies below them (Dong, Roth and
+    Su 2022; docs/privacy.md, pure releases).
+
+    >>> round(pure_precision(1.0), 4), round(pure_precision(0.01) / 0.01**2, 4)
+    (1.5033, 1.5708)
+    """
+    if not 0 < epsilon <= _LARGEST_PURE:
+        raise InternalError("a pure release needs an epsilon in (0, 20]")
+    return (1 + MARGIN) * (2 * NormalDist().inv_cdf(1 / (1 + math.exp(-epsilon)))) ** 2
 
 
 def hard_round_losses(hard_rounds: int, step: float) -> tuple[Masses, Masses, float]:

@@ -3,6 +3,7 @@
 It is small so that it can be read as a whole: a test searches the package for ``reveal`` and allows it here alone.
 """
 
+from dpsql.mechanism.choice import choose
 from dpsql.mechanism.entropy import Entropy, SystemEntropy
 from dpsql.mechanism.key_selection import select_keys
 from dpsql.mechanism.measure import measure
@@ -15,6 +16,7 @@ __all__ = [
     "Outcome",
     "SystemEntropy",
     "ThresholdTest",
+    "choose",
     "measure",
     "public_row_count",
     "select_keys",

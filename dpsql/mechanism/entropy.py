@@ -30,6 +30,13 @@ class Entropy(Protocol):
         """
         ...
 
+    def noisy_max(self, scores: list[int], scale: Fraction) -> int:
+        """The position of a largest score after independent exponential noise of ``scale`` on each.
+
+        A source may draw at a slightly larger scale, never at a smaller one.
+        """
+        ...
+
 
 class SystemEntropy:
     """The operating system's entropy: ``secrets`` for coins, OpenDP's exact sampler for discrete Gaussians.
@@ -56,6 +63,25 @@ class SystemEntropy:
         if len(noise) != size:
             raise OperationalError("the noise sampler failed", hint="reinstall opendp")
         return [int(draw) for draw in noise]
+
+    def noisy_max(self, scores: list[int], scale: Fraction) -> int:
+        """Report noisy max on i64; the scale is rounded up to a double when it is not one."""
+        double = float(scale)
+        if Fraction(double) < scale:
+            double = math.nextafter(double, math.inf)
+        return int(_chooser(double)(scores))
+
+
+@lru_cache(maxsize=64)
+def _chooser(scale: float) -> Any:
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_noisy_max
+    from opendp.measures import max_divergence
+    from opendp.metrics import linf_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return make_noisy_max(vector_domain(atom_domain(T="i64")), linf_distance(T="i64"), max_divergence(), scale=scale)
 
 
 @lru_cache(maxsize=64)

@@ -13,12 +13,14 @@ from dpsql.ledger.event import Event, Payload
 from dpsql.ledger.protocol import Ledger
 from dpsql.planning import TablePlan
 from dpsql.session.table_state import TableState
+from dpsql.synthesis import Runs
+from dpsql.synthesis.runs import PURPOSE
 
 
 class LedgerFold:
     """One ``TableState`` for each private table, kept up with the ledger in the ledger's order.
 
-    ``touches``: the same states' first touches, by table.
+    ``touches``: the same states' first touches, by table. ``runs``: the recorded steps of synthetic tables.
     """
 
     def __init__(self, plans: Mapping[str, TablePlan], ledger: Ledger) -> None:
@@ -32,6 +34,7 @@ class LedgerFold:
         self._seen = 0
         self._deltas: dict[int, tuple[tuple[str, str, int], Fraction]] = {}
         self._hard: set[int] = set()
+        self.runs = Runs()
         for name, plan in self._plans.items():
             before = self.states.get(name)
             state = self.states[name] = TableState(plan, self._ledger)
@@ -70,7 +73,9 @@ class LedgerFold:
             self._hard.add(event.reservation)
             return
         touch = self._touch_under(event.reservation)
-        if event.kind == "release":
+        if event.kind == "release" and event.payload.get("kind") == PURPOSE:
+            self.runs.released(event.payload)
+        elif event.kind == "release":
             measurements = decode_release(event.payload)
             if touch is not None:
                 touch.released(event.reservation, measurements)
