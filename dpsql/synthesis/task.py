@@ -35,5 +35,8 @@ class Method(Protocol):
     """A way to make a synthetic table. Same task and same recorded steps, same rows: they seed its own coins."""
 
     def __call__(self, task: Task, bench: Bench, steps: Steps) -> Synthetic:
-        """``bench`` counts and draws, inside ``Steps.pay`` alone. What cannot be done raises a dpsql error that says what to change."""
+        """``bench`` counts and draws, inside ``Steps.pay`` alone.
+
+        What cannot be done raises an error of dpsql's that says what to change.
+        """
         ...
