@@ -45,7 +45,9 @@ def combine(form: Form, lookup: Lookup, *, integer: bool, nonnegative: bool = Tr
         charged += part.charged
         sources.add(part.source)
     value = form.constant + total
-    value = round(value) if integer else value
+    if integer:  # parts of rows are guessed where a condition cuts a bin
+        value, off = round(value), abs(value - round(value))
+        error, bound = (None if known is None else known + off for known in (error, bound))
     interval = _interval(float(value), error, nonnegative=integer and nonnegative and _is_count(form))
     return Answer(value, error, interval, kind, merged_source(sources), certified, bound, charged)
 

@@ -67,9 +67,9 @@ def test_one_part_of_a_double_is_a_double() -> None:
     assert (answer.value, type(answer.value)) == (100.0, float)
 
 
-def test_whole_numbers_are_rounded_and_their_interval_with_them() -> None:
-    answer = combined((0.5, C), constant=-2.0, integer=True)
-    assert (answer.value, answer.error, answer.interval) == (2, 0.5, (1.5, 2.5))
+def test_the_interval_of_a_rounded_number_holds_that_of_the_number() -> None:
+    answer = combined((0.5, C), constant=-2.0, integer=True)  # 1.5 give or take .5
+    assert (answer.value, answer.error, answer.interval) == (2, 1.0, (1.0, 3.0))
     assert combined((0.5, C)).value == 3.5
 
 
@@ -222,3 +222,13 @@ def test_the_interval_of_a_count_below_zero_is_zero() -> None:
     below = replace(ANSWERS[A], value=-30)
     answer = combine(Form(0.0, (Term(1, A), Term(1, C))), {**ANSWERS, A: below}.__getitem__, integer=True)
     assert (answer.value, answer.error, answer.interval) == (-23, 11.0, (0.0, 0.0))
+
+
+def test_a_whole_number_keeps_the_interval_of_the_guess_that_it_is_rounded_from() -> None:
+    """.6 of 374 rows that are known exactly, give or take .4 of each: all of them are possible."""
+    known = replace(ANSWERS[A], value=374, error=0.0, interval=(374.0, 374.0), certified_bound=0.0)
+    form = Form(0.0, (Term(0.6, A, doubt=0.4),))
+    answer = combine(form, {A: known}.__getitem__, integer=True)
+    assert answer.value == 224
+    assert answer.interval is not None and answer.interval[1] == pytest.approx(374)
+    assert answer.error == answer.certified_bound == pytest.approx(150)
