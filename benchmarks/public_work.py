@@ -1,6 +1,7 @@
 """What public work may cost: every allowed function, and statements made to be dear, at the largest input let through.
 
-``python -m benchmarks.public_work`` prints, for each, seconds, memory and what became of it. About ten minutes.
+``python -m benchmarks.public_work`` prints, for each, CPU seconds, by how much memory grew, and what became of it.
+About half an hour.
 """
 
 import argparse
@@ -8,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import product
-from time import monotonic
 
 import pyarrow as pa
 
@@ -18,6 +18,7 @@ from dpsql.public.process import MEMORY
 from dpsql.sql.expressions.expansion import MAX_PADDING
 from dpsql.sql.expressions.functions import SCALAR
 from dpsql.sql.public_sql import GridColumn
+from tests.support.grammar.cost import Cost, Meter
 
 LARGEST, FEW = 4096, 16
 ARGUMENTS = {
@@ -45,16 +46,17 @@ def grid(size: int) -> list[GridColumn]:
     return [GridColumn(name, "BIGINT", tuple(range(1, size + 1))) for name in ("a", "b")]
 
 
-def timed(sql: DuckDbPublicSql, work: Callable[[], object]) -> tuple[float, str]:
-    """Seconds on the clock, and what became of the work."""
-    began = monotonic()
-    try:
-        with sql.statement():
-            work()
-        outcome = "answered"
-    except Error as error:
-        outcome = error.message
-    return monotonic() - began, outcome
+def measured(sql: DuckDbPublicSql, work: Callable[[], object]) -> tuple[Cost, str]:
+    """What the work cost this process and its children, and what became of it."""
+    meter = Meter()
+    with meter.around(""):
+        try:
+            with sql.statement():
+                work()
+            outcome = "answered"
+        except Error as error:
+            outcome = error.message
+    return meter.costs[0], outcome
 
 
 def calls(sql: DuckDbPublicSql, name: str) -> Iterator[str]:
@@ -69,12 +71,15 @@ def calls(sql: DuckDbPublicSql, name: str) -> Iterator[str]:
 
 def dearest(sql: DuckDbPublicSql, name: str) -> str | None:
     """The accepted call that takes longest on few cells."""
-    found = [(timed(sql, lambda c=c: sql.truth(grid(FEW), [f"{c} IS NULL"]))[0], c) for c in calls(sql, name)]
+    found = [(measured(sql, lambda c=c: sql.truth(grid(FEW), [f"{c} IS NULL"]))[0].cpu, c) for c in calls(sql, name)]
     return max(found)[1] if found else None
 
 
-def show(name: str, seconds: float, outcome: str) -> None:
-    print(f"{name:28} {seconds:7.2f} s  {outcome[:70]}", flush=True)
+def largest(sql: DuckDbPublicSql, name: str, predicate: str) -> Cost:
+    """The cost of a predicate over as many cells as one may span, which is printed."""
+    cost, outcome = measured(sql, lambda: sql.truth(grid(LARGEST), [predicate]))
+    print(f"{name:28} {cost.cpu:7.2f} s {cost.memory >> 20:5} MB  {outcome[:70]}", flush=True)
+    return cost
 
 
 def main() -> None:
@@ -82,20 +87,16 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="functions; all without any")
     names = sorted(parser.parse_args().names or SCALAR)
     sql = DuckDbPublicSql(lambda _: pa.table({}))
-    worst = 0.0
+    costs = []
     for name in names:
         call = dearest(sql, name)
         if call is None:
             print(f"{name:28} has no accepted call", file=sys.stderr)
             continue
-        seconds, outcome = timed(sql, lambda c=call: sql.truth(grid(LARGEST), [f"{c} IS NULL"]))
-        worst = max(worst, seconds)
-        show(name, seconds, outcome)
-    for name, predicate in STATEMENTS.items():
-        seconds, outcome = timed(sql, lambda p=predicate: sql.truth(grid(LARGEST), [p]))
-        worst = max(worst, seconds)
-        show(name, seconds, outcome)
-    print(f"the longest took {worst:.2f} s; the process has {MEMORY >> 20} MB")
+        costs.append(largest(sql, name, f"{call} IS NULL"))
+    costs += [largest(sql, name, predicate) for name, predicate in STATEMENTS.items()]
+    seconds, memory = max(c.cpu for c in costs), max(c.memory for c in costs)
+    print(f"at most {seconds:.2f} s CPU and {memory >> 20} MB more; the process has {MEMORY >> 20} MB")
 
 
 if __name__ == "__main__":

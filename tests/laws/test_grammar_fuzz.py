@@ -5,6 +5,9 @@ names the seed and the number that make its statement again (``tests.support.gra
 """
 
 import os
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -71,6 +74,16 @@ def test_doubts_that_all_are_off_together_are_in_the_interval(computed: str) -> 
     text = f"WITH g AS ({block}) SELECT {computed} FROM g"
     with exact_session() as (con, rows):
         assert wrong(con, rows, Statement(text, text)) is None
+
+
+def test_the_memory_of_a_child_that_is_killed_is_seen() -> None:
+    meter, code = Meter(), "import os, time; kept = bytearray(os.urandom(1)) * (200 << 20); time.sleep(60)"
+    with meter.around("a child"):
+        child = subprocess.Popen([sys.executable, "-c", code])
+        time.sleep(1.5)
+        child.kill()
+        child.wait()
+    assert meter.above(60.0, 100 << 20) == meter.costs
 
 
 def test_wrong_numbers_would_be_seen() -> None:

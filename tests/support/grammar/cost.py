@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event, Thread
 
+_EVERY_SECONDS = 0.02
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -32,16 +34,29 @@ class Meter:
                 Path(f"/proc/{process}/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
         held = {process: _bytes(process, "VmRSS:") for process in _processes()}
         begin = time.process_time() + _children_seconds()
+        peaks, ended = dict[str, int](), Event()
+        watch = Thread(target=_watch, args=(peaks, ended), daemon=True)
+        watch.start()
         try:
             yield
         finally:
+            ended.set()
+            watch.join()
             cpu = time.process_time() + _children_seconds() - begin
-            grown = sum(max(0, _bytes(p, "VmHWM:") - held.get(p, 0)) for p in _processes())
-            self.costs.append(Cost(text, cpu, grown))
+            self.costs.append(Cost(text, cpu, sum(max(0, peaks[p] - held.get(p, 0)) for p in peaks)))
 
     def above(self, cpu: float, memory: int) -> list[Cost]:
         """Statements that cost more."""
         return [cost for cost in self.costs if cost.cpu > cpu or cost.memory > memory]
+
+
+def _watch(peaks: dict[str, int], ended: Event) -> None:
+    """The highest memory of each process, looked at again and again: one that is killed tells nothing afterwards."""
+    last = False
+    while not last:
+        last = ended.wait(_EVERY_SECONDS)
+        for process in _processes():
+            peaks[process] = max(peaks.get(process, 0), _bytes(process, "VmHWM:"))
 
 
 def _processes() -> list[str]:
