@@ -4,13 +4,14 @@ Under add-remove neighbours the number of rows is as private as any other count,
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from dpsql.errors import BudgetExhausted
 from dpsql.first.bench import Bench
 from dpsql.first.payload import ROW_COUNT, encode_measurement
+from dpsql.first.release import release_first
 from dpsql.first.touch import Columns, FirstTouch, Released
 from dpsql.first.turns import Step, Turns
-from dpsql.ledger import interrupts_held
 from dpsql.planning import TablePlan
 
 NO_COLUMNS: Columns = ()
@@ -85,17 +86,12 @@ def measure_row_count(touch: RowCount, bench: Bench, turns: Turns) -> float:
 def _measure(touch: RowCount, bench: Bench, turns: Turns) -> float:
     """One reservation and its release; what was charged, 0.0 when another session was faster."""
     name, share = touch.table, touch.share
-    rows = bench.engine.contingency(name, ())  # an engine that fails charges nothing
-    with interrupts_held():
-        reservation = turns.reserve_first(share.units, {"purpose": touch.purpose, "table": name}, touch.opened_before)
-        if reservation is None:
-            return 0.0
-        with bench.ledger.drawing(reservation):
-            measurement = bench.measured(rows, share.sigma, name)
-            bench.ledger.release(reservation, encode_measurement(ROW_COUNT, measurement))
-            bench.paid.units += share.units
-    turns.follow()
-    return bench.plan.as_epsilon(share.units)
+    rows = bench.engine.contingency(name, ())
+
+    def draw() -> dict[str, Any]:
+        return encode_measurement(ROW_COUNT, bench.measured(rows, share.sigma, name))
+
+    return release_first(touch, name, share.units, draw, bench, turns)
 
 
 def _exhausted(touch: RowCount, bench: Bench, turns: Turns) -> BudgetExhausted:

@@ -7,6 +7,7 @@ lost is made again with a part of what is left of the column's delta, and it nev
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from dpsql.errors import InternalError
 from dpsql.first.bench import Bench
 from dpsql.first.payload import CONTINGENCY, DISTINCT, KEYS, encode_measurements
 from dpsql.first.portioned import Portioned
+from dpsql.first.release import release_first
 from dpsql.first.touch import Columns, Released
 from dpsql.first.turns import Step, Turns
 from dpsql.hypothesis import Axis, Measurement
@@ -274,18 +276,13 @@ def _measure(
     touch: TextStarts, chosen: list[Portion], counted: Sequence[_Counted], bench: Bench, turns: Turns
 ) -> float:
     """One reservation and its release; what was charged, 0.0 when another session was faster."""
-    table, cost = touch.plan.name, sum(p.units for p in chosen)
-    payload = {"purpose": touch.purpose, "table": table} | touch.portions_payload(chosen)
-    with interrupts_held():
-        reservation = turns.reserve_first(cost, payload, touch.opened_before)
-        if reservation is None:
-            return 0.0
-        with bench.ledger.drawing(reservation):
-            released = []
-            for portion, c in zip(chosen, counted, strict=True):
-                sigma = bench.plan.release_sigma(portion.units, touch.plan.l2_squared)
-                released.append((c.kind, bench.measured(c.counts, sigma, table, c.axes, c.text, c.keys)))
-            bench.ledger.release(reservation, encode_measurements(released))
-            bench.paid.units += cost
-    turns.follow()
-    return bench.plan.as_epsilon(cost)
+    table, l2_squared = touch.plan.name, touch.plan.l2_squared
+
+    def draw() -> dict[str, Any]:
+        sigmas = [bench.plan.release_sigma(portion.units, l2_squared) for portion in chosen]
+        both = zip(counted, sigmas, strict=True)
+        return encode_measurements(
+            [(c.kind, bench.measured(c.counts, sigma, table, c.axes, c.text, c.keys)) for c, sigma in both]
+        )
+
+    return release_first(touch, table, sum(p.units for p in chosen), draw, bench, turns, touch.portions_payload(chosen))

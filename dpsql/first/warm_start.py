@@ -7,6 +7,7 @@ durable before the next.
 from collections.abc import Callable
 from itertools import combinations
 from math import floor
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +16,11 @@ from dpsql.errors import InternalError
 from dpsql.first.bench import Bench
 from dpsql.first.payload import CONTINGENCY, POSITIONS, encode_measurements
 from dpsql.first.portioned import Portioned
+from dpsql.first.release import release_first
 from dpsql.first.row_count import RowCount
 from dpsql.first.touch import Columns
 from dpsql.first.turns import Step, Turns
 from dpsql.hypothesis import Axis, Measurement, atoms
-from dpsql.ledger import interrupts_held
 from dpsql.memo import Memo
 from dpsql.planning import PlannedContingency, TablePlan, planned_contingencies
 from dpsql.planning.contingencies import (
@@ -252,27 +253,22 @@ def measure_contingencies(
 
 def _measure(touch: WarmStart, chosen: list[Portion], bench: Bench, turns: Turns) -> float:
     """One reservation and its release; what was charged, 0.0 when another session was faster."""
-    plan, name, cost = touch.plan, touch.plan.name, sum(p.units for p in chosen)
+    plan, name = touch.plan, touch.plan.name
     axes = [touch.axes(p) for p in chosen]
     if not plan.cuts_columns:  # counted once; every contingency is then a sum over it
         bench.engine.contingency(name, tuple(c.name for c in plan.table.finite))
     counts = [_counts(bench, name, p, a) for p, a in zip(chosen, axes, strict=True)]
-    payload = {"purpose": touch.purpose, "table": name} | touch.portions_payload(chosen)
-    with interrupts_held():
-        reservation = turns.reserve_first(cost, payload, touch.opened_before)
-        if reservation is None:
-            return 0.0
-        with bench.ledger.drawing(reservation):
-            released = []
-            for portion, parts, private in zip(chosen, axes, counts, strict=True):
-                sigma = bench.plan.release_sigma(portion.units, plan.l2_squared)
-                value = portion.columns[0] if INSIDE in portion.columns else None
-                kind = CONTINGENCY if value is None else POSITIONS
-                released.append((kind, bench.measured(private, sigma, name, parts, value=value)))
-            bench.ledger.release(reservation, encode_measurements(released))
-            bench.paid.units += cost
-    turns.follow()
-    return bench.plan.as_epsilon(cost)
+
+    def draw() -> dict[str, Any]:
+        released = []
+        for portion, parts, private in zip(chosen, axes, counts, strict=True):
+            sigma = bench.plan.release_sigma(portion.units, plan.l2_squared)
+            value = portion.columns[0] if INSIDE in portion.columns else None
+            kind = CONTINGENCY if value is None else POSITIONS
+            released.append((kind, bench.measured(private, sigma, name, parts, value=value)))
+        return encode_measurements(released)
+
+    return release_first(touch, name, sum(p.units for p in chosen), draw, bench, turns, touch.portions_payload(chosen))
 
 
 def _counts(bench: Bench, table: str, portion: Portion, axes: tuple[Axis, ...]) -> Private[Counts]:
