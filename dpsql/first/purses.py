@@ -3,7 +3,7 @@
 Every reservation is checked here, under the ledger's write lock: the one place that compares a cost with what is left.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from dpsql.accounting import Accountant, Plan
@@ -17,17 +17,24 @@ from dpsql.planning import Payment
 class Purses:
     """Units and shares of one session; ``own``, 0 or 1, are hard rounds that the session itself keeps in reserve.
 
-    ``touches``: the first touches of each table; ``payment``: what buys an answer that no model gives.
+    ``touches``: the first touches of each table; ``payment``: what buys an answer that no model gives; ``on_tables``:
+    units that synthetic tables have spent.
     """
 
     def __init__(
-        self, plan: Plan, ledger: Ledger, touches: Mapping[str, Iterable[FirstTouch]], payment: Payment
+        self,
+        plan: Plan,
+        ledger: Ledger,
+        touches: Mapping[str, Iterable[FirstTouch]],
+        payment: Payment,
+        on_tables: Callable[[], int] = lambda: 0,
     ) -> None:
         self.payment = payment
         self._plan = plan
         self._accountant = Accountant.of(plan)
         self._ledger = ledger
         self._touches = touches
+        self._on_tables = on_tables
 
     # --- the check that every reservation passes ---------------------------------------------------------------
 
@@ -53,13 +60,14 @@ class Purses:
         """Units that are left for noise beside what the ledger holds."""
         return self._accountant.noise_left(totals.spent + totals.reserved, totals.tested + totals.testing)
 
-    def unbegun(self) -> int:
-        """Units kept back for row counts and first measurements that nobody has begun."""
-        return sum(touch.unbegun_units() for touch in self._all())
+    def unbegun(self, *, only_row_counts: bool = False) -> int:
+        """Units kept back for row counts, and first measurements, that nobody has begun."""
+        return sum(t.unbegun_units() for t in self._all() if not only_row_counts or t.purpose == _ROW_COUNT)
 
-    def unmeasured(self) -> int:
-        """Units for row counts and first measurements that are not made, those under way included."""
-        return self.unbegun() + sum(touch.under_way_units() for touch in self._all())
+    def unmeasured(self, *, only_row_counts: bool = False) -> int:
+        """Units for row counts, and first measurements, that are not made, those under way included."""
+        under_way = sum(touch.under_way_units() for touch in self._all())
+        return self.unbegun(only_row_counts=only_row_counts) + under_way
 
     def payments_left(self, own: int) -> int:
         """How many hard rounds or planned questions the budget still covers, the one held in reserve included."""
@@ -92,17 +100,20 @@ class Purses:
         return self._plan.as_epsilon(max(0, self._plan.total_units - totals.spent - totals.reserved))
 
     def shares(self) -> tuple[tuple[str, float, float], ...]:
-        """(name, spent, planned) of each purse, both in epsilon."""
+        """(name, spent, planned) of each purse, both in epsilon; for synthetic tables, which no plan foresees, 0."""
         share, plan = self._plan.as_epsilon, self._plan
         spent = {p: sum(t.spent for t in self._all() if t.purpose == p) for p in _NAMES}
         planned = {p: sum(t.planned_units for t in self._all() if t.purpose == p) for p in _NAMES}
         payment = self.payment
-        paid = max(0, self._ledger.totals().spent - sum(spent.values()))
+        tables = self._on_tables()
+        paid = max(0, self._ledger.totals().spent - sum(spent.values()) - tables)
         # what rounding leaves counts with the row counts
         planned[_ROW_COUNT] += plan.total_units - payment.number * payment.units - sum(planned.values())
         rows = {name: (share(spent[p]), share(planned[p])) for p, name in _NAMES.items() if planned[p]}
         last = rows.pop(_NAMES[_ROW_COUNT], (share(spent[_ROW_COUNT]), 0.0))
         rows[payment.purse] = (share(paid), share(payment.number * payment.units))
+        if tables:
+            rows["synthetic tables"] = (share(tables), 0.0)
         rows[_NAMES[_ROW_COUNT]] = last
         return tuple((name, *both) for name, both in rows.items())
 

@@ -77,7 +77,7 @@ def measure_row_count(touch: RowCount, bench: Bench, turns: Turns) -> float:
         units = touch.unbegun_units()
         return Step(units, lambda: _measure(touch, bench, turns)) if units else None
 
-    charged = turns.take(touch.table, next_step, touch.others_at_work)
+    charged = turns.take(f"{touch.table} for the first time", next_step, touch.others_at_work)
     if touch.unbegun_units():
         raise _exhausted(touch, bench, turns)
     return charged

@@ -208,7 +208,7 @@ def measure_strings(
 
         return Step(sum(p.units for p in chosen), make) if chosen else None
 
-    return turns.take(touch.plan.name, next_step, lambda: touch.others_at_work(column))
+    return turns.take(f"{touch.plan.name} for the first time", next_step, lambda: touch.others_at_work(column))
 
 
 def _select(

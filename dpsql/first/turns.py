@@ -46,20 +46,20 @@ class Turns:
         self._purses = purses
         self._settle = settle
 
-    def take(self, table: str, next_step: Callable[[], Step | None], others_at_work: Callable[[], bool]) -> float:
+    def take(self, what: str, next_step: Callable[[], Step | None], others_at_work: Callable[[], bool]) -> float:
         """Make every step that is left and affordable; what that charged, in epsilon.
 
         Waits while another session is measuring the same: an answer now would be needlessly bad for good. Whatever is
         lost on the way is done without. OperationalError when another session takes too long.
         """
         try:
-            return self._take(table, next_step, others_at_work)
+            return self._take(what, next_step, others_at_work)
         except BaseException:
             with suppress(Error):  # a reservation left open would keep others waiting, and this very session
                 self._settle()
             raise
 
-    def _take(self, table: str, next_step: Callable[[], Step | None], others_at_work: Callable[[], bool]) -> float:
+    def _take(self, what: str, next_step: Callable[[], Step | None], others_at_work: Callable[[], bool]) -> float:
         charged, begin = 0.0, monotonic()
         while True:
             step = next_step()
@@ -72,9 +72,7 @@ class Turns:
             if not others_at_work() and not crowded:
                 return charged  # measured, or burnt reservations have taken its share: the net has to do without
             if monotonic() > begin + WAIT_SECONDS:
-                raise OperationalError(
-                    f"another session is measuring {table} for the first time", hint="ask again in a moment"
-                )
+                raise OperationalError(f"another session is measuring {what}", hint="ask again in a moment")
             sleep(_PAUSE_SECONDS)
             self._settle()
 
@@ -94,15 +92,17 @@ class Turns:
             return None
         return reservation
 
-    def reserve_beside(self, cost: int, payload: dict[str, Any], tests: int = 0) -> int | None:
+    def reserve_beside(
+        self, cost: int, payload: dict[str, Any], tests: int = 0, *, only_row_counts: bool = False
+    ) -> int | None:
         """A reservation beside what is kept for first measurements; ``None`` when the budget does not cover it.
 
-        ``tests``: 1 for a hard round.
+        ``tests``: 1 for a hard round. ``only_row_counts``: what is kept for other first measurements may be spent.
         """
         begin = monotonic()
         while True:
             self.follow()  # what was kept may be reserved by now, or given back
-            kept = self._purses.unbegun()
+            kept = self._purses.unbegun(only_row_counts=only_row_counts)
 
             def check(totals: Totals, kept: int = kept) -> None:
                 self._purses.check(totals, cost, kept=kept, tests=tests)
@@ -111,7 +111,8 @@ class Turns:
                 return self._ledger.reserve(cost, check, payload)
             except BudgetExhausted:
                 self.follow()
-            if not self._is_crowded(cost, begin, kept=self._purses.unmeasured(), tests=tests):
+            unmeasured = self._purses.unmeasured(only_row_counts=only_row_counts)
+            if not self._is_crowded(cost, begin, kept=unmeasured, tests=tests):
                 return None
             sleep(_PAUSE_SECONDS)
             self._settle()
@@ -140,6 +141,10 @@ class Turns:
     def affordable(self) -> int:
         """Units that are left for noise beside what is spent and reserved."""
         return self._purses.noise_left(self._ledger.totals())
+
+    def affordable_beside(self, *, only_row_counts: bool = False) -> int:
+        """The same beside what is kept for first measurements that nobody has begun, as in ``reserve_beside``."""
+        return max(0, self.affordable() - self._purses.unbegun(only_row_counts=only_row_counts))
 
     def _is_crowded(self, cost: int, begin: float, *, kept: int = 0, tests: int = 0) -> bool:
         """Whether it is worth waiting: all that is in the way are reservations for first measurements and questions."""

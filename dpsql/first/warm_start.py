@@ -246,7 +246,7 @@ def measure_contingencies(
 
         return Step(sum(p.units for p in chosen), make) if chosen else None
 
-    charged = turns.take(touch.plan.name, next_step, lambda: touch.others_at_work(asked))
+    charged = turns.take(f"{touch.plan.name} for the first time", next_step, lambda: touch.others_at_work(asked))
     touch.is_unpaid = bool(touch.waiting_portions(asked))
     return charged
 

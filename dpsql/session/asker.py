@@ -43,9 +43,10 @@ _RECENT = 8192
 
 
 class Asker:
-    """Answers linear queries of one session. Not thread-safe: the session holds a lock.
+    """Answers linear queries of one session, whose other releases share ``bench``, ``turns`` and ``fold``.
 
-    ``selects_keys``: whether the plan releases frequent keys of text columns: then they can be groups.
+    Not thread-safe: the session holds a lock. ``selects_keys``: whether frequent keys of text columns are released:
+    then they can be groups.
     """
 
     def __init__(self, policy: Policy, plan: Plan, engine: Engine, ledger: Ledger, entropy: Entropy) -> None:
@@ -53,16 +54,16 @@ class Asker:
         self.plan = plan
         self.on_progress: Progress | None = None
         plans = plan_tables(plan, policy)
-        self._fold = LedgerFold(plans, ledger)
-        self.states = self._fold.states
+        self.fold = LedgerFold(plans, ledger)
+        self.states = self.fold.states
         self.payment = Shares(plan, policy).payment
-        self.purses = Purses(plan, ledger, self._fold.touches, self.payment)
-        self._bench = Bench(plan, engine, ledger, entropy)
-        self.paid = self._bench.paid
+        self.purses = Purses(plan, ledger, self.fold.touches, self.payment, lambda: self.fold.runs.spent)
+        self.bench = Bench(plan, engine, ledger, entropy)
+        self.paid = self.bench.paid
         self.selects_keys = any(p.texts for p in plans.values())
-        self._turns = Turns(plan, ledger, self.purses, self._follow, self._settle)
+        self.turns = Turns(plan, ledger, self.purses, self._follow, self._settle)
         self._ledger = ledger
-        self._hard_round = HardRound(self._bench)
+        self._hard_round = HardRound(self.bench)
         self._reservation: int | None = None
         self._exhausted = False
         self._half_followed = False
@@ -89,10 +90,10 @@ class Asker:
         All anew if that was interrupted the last time.
         """
         if self._half_followed:
-            self._fold.restart()
+            self.fold.restart()
         self._exhausted = False
         self._half_followed = True  # an event that is missed could let a selection of keys be made twice
-        self._fold.follow()
+        self.fold.follow()
         for state in self.states.values():
             if state.unabsorbed and state.plan.row_count_is_public:
                 self._know_row_count(state)  # a public count is in no event, and without it measurements answer nothing
@@ -130,11 +131,11 @@ class Asker:
         A statement that cannot be paid in full is never answered in part. Draws nothing and charges nothing.
         """
         for name in dict.fromkeys(q.table for q in missing):
-            check_row_count(self.states[name].touches.row_count, self._bench, self._turns)
+            check_row_count(self.states[name].touches.row_count, self.bench, self.turns)
         if self.policy.mechanism.when_spent == "refuse":
             worst = sum(r.payments for r in self.routes(missing))
             cost, tests = worst * self.payment.units, worst * self.payment.tests
-            if not self._turns.can_pay_beside(lambda: worst <= self.payments_left(), cost, tests):
+            if not self.turns.can_pay_beside(lambda: worst <= self.payments_left(), cost, tests):
                 share, left = self.payment_epsilon(), self.payments_left()
                 raise BudgetExhausted(
                     f"this statement may need {worst} {self.payment.name}s, {left} are left",
@@ -154,7 +155,7 @@ class Asker:
         """The reservation that pays for one hard round, standing until it is used; ``None`` when none is left."""
         if self._reservation is None and not self._exhausted:
             payload = {"purpose": "hard round", "burn": self.plan.test_cost, "tests": 1}
-            self._reservation = self._turns.reserve_beside(self.plan.hard_cost, payload, tests=1)
+            self._reservation = self.turns.reserve_beside(self.plan.hard_cost, payload, tests=1)
             self._exhausted = self._reservation is None  # until another process changes the ledger
         return self._reservation
 
@@ -238,7 +239,7 @@ class Asker:
         self, state: TableState, model: TableModel, queries: tuple[LinearQuery, ...], charged: float
     ) -> Sequence[Answer]:
         """One release for all; when no question is left, what earlier ones say, or the model, not certified."""
-        answers = release_own(state, queries, self._bench, self._turns, charged)
+        answers = release_own(state, queries, self.bench, self.turns, charged)
         if answers is not None:
             return answers
         (way,) = route(state, queries, spent=True)
@@ -301,7 +302,7 @@ class Asker:
         """The test, its hard outcome durable before anything else happens."""
         self._reservation = None  # an interrupt may lose a hard outcome: then nothing is tested under it again
         with self._ledger.drawing(number):
-            outcome = two_sided(value, estimate, state.plan.theta, state.test, self._bench.entropy)
+            outcome = two_sided(value, estimate, state.plan.theta, state.test, self.bench.entropy)
             hard = outcome.hard
             if hard:
                 record = {"query": query.digest, "table": query.table, "estimate": estimate, "side": outcome.value}
@@ -329,7 +330,7 @@ class Asker:
             answers.append(from_measurement(q, *found, state.plan.certain))
         answers = with_charge(answers, charged + self.plan.as_epsilon(self.plan.hard_cost))
         self._ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
-        self._bench.paid.units += self.plan.hard_cost
+        self.bench.paid.units += self.plan.hard_cost
         self._follow()
         return answers
 
@@ -346,19 +347,19 @@ class Asker:
             charged = self._know_row_count(state)
         if scope and not state.touches.warm.is_ready(scope):
             warm = state.touches.warm
-            charged += measure_contingencies(warm, scope, self._bench, self._turns, self.on_progress)
+            charged += measure_contingencies(warm, scope, self.bench, self.turns, self.on_progress)
         if text_columns:
-            texts, delta_spent = state.touches.texts, self._fold.delta_spent
-            charged += measure_strings(texts, text_columns, self._bench, self._turns, delta_spent)
+            texts, delta_spent = state.touches.texts, self.fold.delta_spent
+            charged += measure_strings(texts, text_columns, self.bench, self.turns, delta_spent)
         return charged
 
     def _know_row_count(self, state: TableState) -> float:
         """Make the table's number of rows known, which starts its model; what that charged, in epsilon."""
         if not state.plan.row_count_is_public:
-            return measure_row_count(state.touches.row_count, self._bench, self._turns)
+            return measure_row_count(state.touches.row_count, self.bench, self.turns)
         table = state.plan.table
-        rows = self._bench.engine.contingency(table.name, ())
-        stored = self._bench.engine.is_base_table(table.name)
+        rows = self.bench.engine.contingency(table.name, ())
+        stored = self.bench.engine.is_base_table(table.name)
         exact = np.array(public_row_count(rows, self.policy.privacy.neighbors, table, is_base_table=stored))
         following, self._half_followed = self._half_followed, True  # until the state knows it whole
         state.know_row_count(Measurement(table.name, (), exact, 0.0))

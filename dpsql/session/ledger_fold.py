@@ -65,6 +65,8 @@ class LedgerFold:
             if "delta" in event.payload:
                 what = event.payload["table"], str(event.payload["columns"][0]), event.payload.get("try", 1)
                 self._deltas[event.reservation] = what, Fraction(event.payload["delta"])
+            if event.payload.get("purpose") == PURPOSE:
+                self.runs.reserved(event)
             touch = self._touch_of(event.payload)
             if touch is not None:
                 touch.reserved(event.reservation, event.cost, event.payload)
@@ -72,10 +74,11 @@ class LedgerFold:
         if event.kind == "hard":
             self._hard.add(event.reservation)
             return
+        if self.runs.is_open(event.reservation):
+            self.runs.ended(event)
+            return
         touch = self._touch_under(event.reservation)
-        if event.kind == "release" and event.payload.get("kind") == PURPOSE:
-            self.runs.released(event.payload)
-        elif event.kind == "release":
+        if event.kind == "release":
             measurements = decode_release(event.payload)
             if touch is not None:
                 touch.released(event.reservation, measurements)

@@ -22,9 +22,12 @@ from dpsql.session.asker import Asker
 from dpsql.session.explaining import explanation
 from dpsql.session.notes import statement_notes
 from dpsql.session.results import queries_of, result
+from dpsql.session.synthesizing import Synthesizing
 from dpsql.sql import FrontEnd
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Statement
+from dpsql.synthesis.released import SyntheticTable
+from dpsql.synthesis.wanted import Forecast, Wanted
 
 T = TypeVar("T")
 
@@ -105,6 +108,18 @@ class Session:
         self._asker.catch_up()
         statement = self._lower(text, parameters)
         return explanation(statement, queries_of(statement), self._asker)
+
+    def foresee(self, wanted: Wanted) -> Forecast:
+        """What making a synthetic table would do and charge; charges nothing, touches no data."""
+        return self._guarded(lambda: self._synthesizing(wanted).forecast())
+
+    def synthesize(self, wanted: Wanted) -> SyntheticTable:
+        """A synthetic table; charged as it says. The same again, after an interrupt too, is free as far as it came."""
+        return self._guarded(lambda: self._synthesizing(wanted).make())
+
+    def _synthesizing(self, wanted: Wanted) -> Synthesizing:
+        self._asker.catch_up()
+        return Synthesizing(self._asker, lambda text: self._lower(text, None), wanted)
 
     def budget(self) -> Budget:
         """What has been spent, over all processes that share the ledger."""

@@ -62,7 +62,7 @@ SIGNATURES = {
     "BudgetExhausted": "(message, *, requested, remaining, hint=None)",
 }
 MEMBERS = {
-    "Connection": "budget close closed commit cursor execute explain notices rollback session tables",
+    "Connection": "budget close closed commit cursor execute explain notices rollback session synthesize tables",
     "Cursor": "answers arraysize close connection description df execute executemany explanation fetchall fetchmany"
     " fetchone messages notes pl result rowcount rownumber setinputsizes setoutputsize to_arrow_table",
 }
@@ -83,6 +83,8 @@ COMMANDS = {
     "run": f"{SESSION} FILE -p/--param --format -o/--output --resume --keep-going",
     "query": f"{SESSION} SQL -p/--param --format -o/--output",
     "explain": f"{SESSION} SQL -p/--param",
+    "synth": f"{SESSION} --table --method --workload --epsilon --instead-of-first-look --rows --option --seed"
+    " -o/--output --json",
     "budget": f"{SESSION} --json",
     "check": "DATABASE --policy --json",
 }

@@ -11,6 +11,7 @@ from dpsql.interface.cli.ask import budget, explain, query, shell
 from dpsql.interface.cli.demo import demo
 from dpsql.interface.cli.owner import check, init
 from dpsql.interface.cli.run import run
+from dpsql.interface.cli.synth import synth
 from dpsql.interface.console import INTERRUPTED, QUERY_ERROR, Console, exit_code
 
 
@@ -62,7 +63,7 @@ def cli() -> None:
     """
 
 
-for _command in (demo, init, shell, run, query, explain, budget, check):
+for _command in (demo, init, shell, run, query, explain, synth, budget, check):
     cli.add_command(_command)
 
 

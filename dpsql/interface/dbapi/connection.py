@@ -13,7 +13,9 @@ from dpsql import errors
 from dpsql.domain import Parameters, TableDomain
 from dpsql.interface.dbapi.cursor import Cursor
 from dpsql.interface.dbapi.session_view import SessionView
+from dpsql.interface.wanted import Epsilon, Workload, wanted
 from dpsql.result import Budget, Explanation
+from dpsql.synthesis.released import SyntheticTable
 
 
 class Connection:
@@ -67,6 +69,29 @@ class Connection:
     def explain(self, operation: str, parameters: Parameters = None) -> Explanation:
         """The public plan of a statement: scope, cells, expected source and error, worst-case charge. Free."""
         return self.session.explain(operation, parameters)
+
+    def synthesize(
+        self,
+        table: str,
+        method: str = "session",
+        *,
+        workload: Workload = None,
+        epsilon: Epsilon = None,
+        rows: int | None = None,
+        seed: int = 1,
+        keeps_first_look: bool = True,
+        **options: object,
+    ) -> SyntheticTable:
+        """A synthetic table to take away: ``.to_arrow()``, ``.report``, ``.charged`` (docs/synthetic-tables.md).
+
+        ``workload``: what it should answer well: words such as ``"marginals:2"``, statements, files of statements.
+        ``epsilon``: what a method that asks the private rows may spend of the budget. ``seed``: of random queries and
+        values inside bins, never of noise. ``keeps_first_look``: whether what is kept for first looks at tables stays
+        kept. ``options``: the method's own. The same call again is free as far as it
+        came before. DataError for what cannot be done, BudgetExhausted where it cannot be paid: nothing is charged.
+        """
+        asked = wanted(table, method, workload, epsilon, rows, seed, options, keeps_first_look=keeps_first_look)
+        return self.session.synthesize(asked)
 
     def tables(self) -> tuple[TableDomain, ...]:
         """The private tables: columns, domains, privacy unit."""

@@ -8,6 +8,8 @@ from typing import Protocol
 
 from dpsql.domain import Parameters, TableDomain
 from dpsql.result import Budget, Explanation, Result
+from dpsql.synthesis.released import SyntheticTable
+from dpsql.synthesis.wanted import Forecast, Wanted
 
 
 class SessionView(Protocol):
@@ -24,6 +26,14 @@ class SessionView(Protocol):
 
     def explain(self, text: str, parameters: Parameters = None) -> Explanation:
         """The statement's public plan; charges nothing, touches no data."""
+        ...
+
+    def foresee(self, wanted: Wanted) -> Forecast:
+        """What making a synthetic table would do and charge; charges nothing, touches no data."""
+        ...
+
+    def synthesize(self, wanted: Wanted) -> SyntheticTable:
+        """A synthetic table; charged as it says."""
         ...
 
     def budget(self) -> Budget:

@@ -1,0 +1,122 @@
+"""``dpsql synth``: a synthetic table, to take away and query with any tool.
+
+Making one may take minutes and may spend budget. What was paid is recorded step by step, so that the same command goes
+on where it was broken off, and a command that was finished is free the second time.
+"""
+
+from pathlib import Path
+from shlex import quote
+
+import click
+
+from dpsql.errors import DataError
+from dpsql.interface.cli.common import opened, session_options
+from dpsql.interface.console import INTERRUPTED, Console
+from dpsql.interface.dbapi.session_view import SessionView
+from dpsql.interface.render.style import escape
+
+ENDINGS = (".parquet", ".csv")
+
+
+@click.command()
+@session_options
+@click.option("--table", help="The private table. Default: the only one.")
+@click.option("--method", default="session", show_default=True, help="How it is made: docs/synthetic-tables.md.")
+@click.option(
+    "--workload",
+    "workloads",
+    multiple=True,
+    metavar="FILE.sql|WORD",
+    help="What the table should answer well: statements, marginals:2, prefixes:COLUMN, cuts:random:1000; repeatable.",
+)
+@click.option("--epsilon", metavar="E", help="What the run may spend of the budget; for methods that pay.")
+@click.option(
+    "--instead-of-first-look",
+    is_flag=True,
+    help="The run may also spend what is kept for first looks; questions that come later do without.",
+)
+@click.option("--rows", type=int, help="Rows to make. Default: as many as the private table has.")
+@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="One of the method's own; repeatable.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of random queries and values inside bins.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="OUT.parquet or OUT.csv; needed.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table and a picture.")
+def synth(
+    database: Path,
+    policy: Path | None,
+    ledger: str | None,
+    new_budget: bool,
+    table: str | None,
+    method: str,
+    workloads: tuple[str, ...],
+    epsilon: str | None,
+    instead_of_first_look: bool,
+    rows: int | None,
+    options: tuple[str, ...],
+    seed: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Make a synthetic table, from what was released or with a share of the budget."""
+    console = Console()
+    path = _checked(output)
+    chosen = dict(_option(text) for text in options)
+    from dpsql.interface.render.quality import render_quality, synthetic_object
+    from dpsql.interface.render.structured import to_json
+    from dpsql.interface.table_file import write_table
+    from dpsql.interface.wanted import wanted
+
+    try:
+        with opened(console, database, policy, ledger, new_budget) as session:
+            session.on_progress(lambda name, what, done, of: console.progress(f"{escape(name)}: {done} of {of} {what}"))
+            asked = wanted(
+                table or _only_table(session),
+                method,
+                list(workloads) or None,
+                epsilon,
+                rows,
+                seed,
+                chosen,
+                keeps_first_look=not instead_of_first_look,
+            )
+            for sentence in session.foresee(asked).sentences:
+                console.notice(sentence)
+            made = session.synthesize(asked)
+            write_table(made.to_arrow(), path)
+            left = session.budget().remaining_epsilon
+    except KeyboardInterrupt:
+        console.notice("interrupted; what was paid is recorded, and the same command goes on from there")
+        click.get_current_context().exit(INTERRUPTED)
+    if as_json:
+        console.text(to_json(synthetic_object(made, str(path)), indent=2) + "\n")
+    else:
+        console.lines([f"{escape(str(path))}: {made.rows:,} rows, made by {method}", ""])
+        console.lines(render_quality(made.report, console.out))
+    for note in made.notes:
+        console.notice(note)
+    free = "free" if made.charged == 0 else f"charged epsilon {made.charged:.3g}"
+    console.notice(f"{free}; epsilon {left:.3g} is left")
+
+
+def _checked(output: Path | None) -> Path:
+    """Where the rows go; said before anything is charged."""
+    if output is None:
+        raise click.UsageError("say where the rows go: add -o OUT.parquet")
+    if output.suffix.lower() not in ENDINGS:
+        raise click.UsageError(f"{output} ends in neither {' nor '.join(ENDINGS)}")
+    if not output.absolute().parent.is_dir():
+        raise click.UsageError(f"there is no folder {quote(str(output.absolute().parent))}")
+    return output
+
+
+def _option(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise click.UsageError(f"--option {text}: write NAME=VALUE")
+    return name.strip(), value
+
+
+def _only_table(session: SessionView) -> str:
+    names = [t.name for t in session.tables()]
+    if len(names) != 1:
+        raise DataError("the policy has several tables", hint="add --table; there are: " + ", ".join(names))
+    return names[0]

@@ -1,0 +1,42 @@
+"""Which methods of synthesis there are: what each word of ``dpsql synth --method`` stands for. Public.
+
+Another method is a file with a function that keeps ``dpsql.synthesis.task.Method`` and one line here: from then on the
+command, ``Connection.synthesize`` and the comparison know it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from dpsql.errors import DataError
+from dpsql.synthesis.from_session import from_session
+from dpsql.synthesis.task import Method
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method and one line of what it is; ``pays``: whether it asks the private rows, and so spends budget."""
+
+    make: Method
+    words: str
+    pays: bool
+
+
+METHODS: Mapping[str, Entry] = MappingProxyType(
+    {
+        "session": Entry(from_session, "rows of what the session has released already; free", pays=False),
+    }
+)
+"""By the word that is written."""
+
+
+def method_named(word: str) -> Entry:
+    """What ``word`` stands for. DataError with the list of those that exist.
+
+    >>> method_named("session").pays
+    False
+    """
+    known = METHODS.get(word)
+    if known is None:
+        raise DataError(f"there is no method {word!r}", hint="methods: " + ", ".join(METHODS))
+    return known
