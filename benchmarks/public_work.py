@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import product
 
+import duckdb
 import pyarrow as pa
 
 from dpsql.errors import Error
@@ -59,9 +60,18 @@ def measured(sql: DuckDbPublicSql, work: Callable[[], object]) -> tuple[Cost, st
     return meter.costs[0], outcome
 
 
+def arities(name: str) -> list[int]:
+    """How many arguments a function may have, up to 4; all where DuckDB takes it for syntax."""
+    text = "SELECT DISTINCT len(parameters), varargs IS NOT NULL FROM duckdb_functions() WHERE function_name = ?"
+    found = duckdb.execute(text, [name]).fetchall()
+    if not found or any(more for _, more in found):
+        return [1, 2, 3]
+    return sorted(count for count, _ in found if count <= 4)
+
+
 def calls(sql: DuckDbPublicSql, name: str) -> Iterator[str]:
     """Calls of a function that DuckDB accepts on one cell."""
-    for count in range(5):
+    for count in arities(name):
         for chosen in product(ARGUMENTS.values(), repeat=count):
             call = f"{name}({', '.join(chosen)})"
             with suppress(Error):

@@ -220,3 +220,9 @@ def test_importing_dpsql_loads_no_engine() -> None:
     script = f"import dpsql, sys; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_text_of_a_policy_is_no_path(database: Path) -> None:
+    with pytest.raises(dpsql.InterfaceError, match="not its text") as caught:
+        dpsql.connect(database, policy=POLICY)
+    assert caught.value.hint == "pass policy=dpsql.load_policy(text)"

@@ -7,7 +7,7 @@ import polars
 import pyarrow as pa
 import pytest
 
-from dpsql import Connection, InterfaceError
+from dpsql import Connection, InterfaceError, Result
 from tests.support.fake_session import FakeSession
 
 SQL = "SELECT g, COUNT(*) AS n FROM t GROUP BY g"
@@ -78,3 +78,16 @@ def test_a_missing_package_is_named(package: str, method: str, monkeypatch: pyte
     with pytest.raises(InterfaceError, match=package) as caught:
         getattr(cur, method)()
     assert package in caught.value.hint and caught.value.__context__ is None
+
+
+INTERVAL = pa.scalar((1, 2, 3), pa.month_day_nano_interval())
+
+
+@pytest.mark.parametrize("table", [pa.table([[1], [2]], names=["n", "n"]), pa.table({"i": [INTERVAL]})])
+def test_what_polars_cannot_hold_is_said(table: pa.Table) -> None:
+    result = Result(table, ("BIGINT",) * table.num_columns, {})
+    cursor = Connection(FakeSession(default=result)).execute(SQL)
+    with pytest.raises(InterfaceError, match="polars cannot hold this result") as caught:
+        cursor.pl()
+    assert caught.value.hint == "use to_arrow_table()"
+    assert cursor.to_arrow_table().num_columns == table.num_columns

@@ -69,6 +69,8 @@ def _database_path(database: object) -> Path | None:
 
 
 def _policy_path(database: Path | None, policy: object) -> Path:
+    if isinstance(policy, str) and "\n" in policy:
+        raise InterfaceError("a policy is a path or a Policy, not its text", hint="pass policy=dpsql.load_policy(text)")
     if isinstance(policy, str | PathLike):
         return _path(policy, "policy", "census.dpsql.toml")
     if policy is not None:

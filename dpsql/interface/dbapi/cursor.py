@@ -4,7 +4,8 @@ Rows must be the plain values that such libraries expect, so the answers behind 
 beside them in ``answers``.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 from dpsql import errors
 from dpsql.dialect.types import NO_PYTHON_FORM
 from dpsql.domain import Parameters
-from dpsql.errors import DataError, InterfaceError, ProgrammingError
+from dpsql.errors import DataError, Error, InterfaceError, ProgrammingError
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.result import Answer, Explanation, Note, Result
 
@@ -144,30 +145,13 @@ class Cursor:
         return self.result.table
 
     def df(self) -> "pandas.DataFrame":
-        """The whole result as a pandas DataFrame."""
-        table = self.result.table
-        try:
-            import pandas
-        except ImportError:
-            missing = True
-        else:
-            missing = False
-        if missing:
-            _need("pandas")
-        frame: pandas.DataFrame = table.to_pandas()
+        """The whole result as a pandas DataFrame. InterfaceError when pandas is missing or cannot hold it."""
+        frame: pandas.DataFrame = _framed("pandas", lambda: self.result.table.to_pandas())
         return frame
 
     def pl(self) -> "polars.DataFrame":
-        """The whole result as a polars DataFrame."""
-        table = self.result.table
-        try:
-            from polars import DataFrame
-        except ImportError:
-            frame = None
-        else:
-            frame = DataFrame(table)
-        if frame is None:
-            _need("polars")
+        """The whole result as a polars DataFrame. InterfaceError when polars is missing or cannot hold it."""
+        frame: polars.DataFrame = _framed("polars", lambda: import_module("polars").DataFrame(self.result.table))
         return frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -272,5 +256,16 @@ def _check_statement(operation: object, parameters: object) -> None:
     )
 
 
-def _need(package: str) -> NoReturn:
-    raise InterfaceError(f"{package} is not installed", hint=f"pip install {package}, or use fetchall()")
+def _framed(package: str, make: Callable[[], Any]) -> Any:
+    """What ``make`` makes; names that occur twice and types of intervals are more than some packages hold."""
+    hint = f"pip install {package}, or use fetchall()"
+    try:
+        import_module(package)
+        return make()
+    except Error:
+        raise
+    except ImportError:
+        message = f"{package} is not installed"
+    except Exception as error:  # noqa: BLE001 - packages have failures of their own; the result is public
+        message, hint = f"{package} cannot hold this result: {str(error).partition(chr(10))[0]}", "use to_arrow_table()"
+    raise InterfaceError(message, hint=hint)
