@@ -23,6 +23,7 @@ LEAST = 1e-14
 DISCRETE_MARGIN = 1e-12
 """Margin on epsilon, and relative on delta, for discrete noise: 2^64 changed cells at 1e-33 each (docs/privacy.md)."""
 _TAIL = 80.0
+_LEAST_PURE = 1e-6
 _LARGEST_PURE = 20.0
 _FINEST = 8
 
@@ -83,15 +84,15 @@ def gaussian_profile(epsilon: float, precision: float) -> float:
 def pure_precision(epsilon: float) -> float:
     """The precision of Gaussian noise that loses at least what one pure ``epsilon``-DP release loses, from above.
 
-    (2 z)^2 with z the normal quantile of e^eps / (1 + e^eps): the trade-off curve of an eps-DP release lies above the
-    two chords through its kink, and the Gaussian's convex curve that meets the kink lies below them (Dong, Roth and
-    Su 2022; docs/privacy.md, pure releases).
+    (2 z)^2 with z the normal quantile of e^eps / (1 + e^eps): the sign of N(+-z, 1) is randomised response, of which
+    every eps-DP release is a post-processing (Kairouz, Oh and Viswanath 2015; docs/privacy.md, pure releases). Below
+    1e-6 the rounding of e^eps would not be small beside the margin.
 
     >>> round(pure_precision(1.0), 4), round(pure_precision(0.01) / 0.01**2, 4)
     (1.5033, 1.5708)
     """
-    if not 0 < epsilon <= _LARGEST_PURE:
-        raise InternalError("a pure release needs an epsilon in (0, 20]")
+    if not _LEAST_PURE <= epsilon <= _LARGEST_PURE:
+        raise InternalError("a pure release needs an epsilon from 1e-6 to 20")
     return (1 + MARGIN) * (2 * NormalDist().inv_cdf(1 / (1 + math.exp(-epsilon)))) ** 2
 
 

@@ -33,6 +33,13 @@ class EntropyContract(ABC):
     def test_draws_are_discrete_gaussian(self, sigma: Fraction) -> None:
         assert fits(self.make().discrete_gaussian(sigma, 4000), gaussian_law(float(sigma)))
 
+    def test_a_choice_is_a_position_and_mostly_the_best(self) -> None:
+        entropy = self.make()
+        found = [entropy.noisy_max([0, 30, 20], Fraction(5)) for _ in range(300)]
+        assert all(type(i) is int and 0 <= i < 3 for i in found)
+        assert 200 < found.count(1) < 300
+        assert entropy.noisy_max([-7], Fraction(1, 3)) == 0
+
     def test_calls_are_independent(self) -> None:
         entropy = self.make()
         wide = Fraction(10**9)

@@ -1,5 +1,6 @@
 """Seeded entropy for tests: reproducible, exact, and not importable from the package."""
 
+import itertools
 import math
 import random
 from fractions import Fraction
@@ -19,6 +20,15 @@ class SeededEntropy:
             raise ValueError("sigma must be positive")
         sigma = Fraction(sigma)
         return [self._gaussian(sigma.numerator, sigma.denominator) for _ in range(size)]
+
+    def noisy_max(self, scores: list[int], scale: Fraction) -> int:
+        """Permute-and-flip, which has the law of noisy max with exponential noise (Ding, Kifer and others 2021)."""
+        order = list(range(len(scores)))
+        self._random.shuffle(order)
+        for i in itertools.cycle(order):
+            if self._bernoulli_exp((max(scores) - scores[i]) * scale.denominator, scale.numerator):
+                return i
+        raise ValueError("a choice among no scores")
 
     def _bernoulli(self, numerator: int, denominator: int) -> bool:
         return self._random.randrange(denominator) < numerator
