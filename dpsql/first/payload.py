@@ -11,7 +11,8 @@ from zlib import compress, decompress
 
 import numpy as np
 
-from dpsql.errors import LedgerError
+from dpsql.errors import InternalError, LedgerError
+from dpsql.first.query_payload import decode_query, encode_query
 from dpsql.hypothesis import Axis, Measurement
 from dpsql.ledger.event import Payload
 
@@ -21,6 +22,8 @@ ANSWER = "answer"
 """A measurement that answers what it determines, and that no model is fitted to."""
 ONE_COUNT = "one count"
 """The answer to the question of a hard round, as one number: it is kept with the answers."""
+UPDATE = "update"
+"""The answer to one query, with the query itself: what an iterative construction is updated with."""
 KEYS = "keys"
 """Counts of the selected keys of a text column."""
 POSITIONS = "positions"
@@ -56,6 +59,7 @@ def encode_measurement(kind: str, measurement: Measurement) -> dict[str, Any]:
         "text": list(measurement.text_columns),
         "keys": [list(k) for k in measurement.keys],
         **({} if measurement.value is None else {"value": measurement.value}),
+        **({} if measurement.query is None else {"query": encode_query(measurement.query)}),
     }
 
 
@@ -71,8 +75,9 @@ def decode_measurement(payload: Payload) -> Measurement:
             tuple(payload["text"]),
             tuple(tuple(k) for k in payload["keys"]),
             str(payload["value"]) if "value" in payload else None,
+            decode_query(str(payload["table"]), payload["query"]) if "query" in payload else None,
         )
-    except (KeyError, TypeError, ValueError, OverflowError):
+    except (KeyError, TypeError, ValueError, OverflowError, InternalError):
         pass
     raise LedgerError("a release in the ledger cannot be read")
 

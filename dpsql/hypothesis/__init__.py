@@ -13,8 +13,8 @@ from dpsql.hypothesis.measurement import Axis, Measurement, averaged, coarsen
 from dpsql.hypothesis.model import TableModel
 from dpsql.hypothesis.partition import LEAST_CELL, atoms
 from dpsql.hypothesis.projection import split_identity
-from dpsql.hypothesis.protocol import Hypothesis, MakeByRules, MakeHypothesis
-from dpsql.hypothesis.registry import STRATEGIES, TENSOR_CELLS, Strategy, strategy_named
+from dpsql.hypothesis.protocol import Hypothesis, IterativeConstruction, MakeByRules, MakeHypothesis
+from dpsql.hypothesis.registry import STRATEGIES, TENSOR_CELLS, Construction, Strategy, strategy_named
 from dpsql.hypothesis.rules import MODEL_RULES, NEWEST, ModelRules
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
 from dpsql.hypothesis.tensor.dense import DenseHypothesis
@@ -28,8 +28,10 @@ __all__ = [
     "TENSOR_CELLS",
     "Axis",
     "Calibration",
+    "Construction",
     "DenseHypothesis",
     "Hypothesis",
+    "IterativeConstruction",
     "MakeByRules",
     "MakeHypothesis",
     "Measurement",

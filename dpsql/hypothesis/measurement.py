@@ -86,7 +86,8 @@ class Measurement:
     """Noisy counts: ``values`` int64 of shape ``([keys,] *axis sizes)``, in rows, each with noise of sd ``sigma``.
 
     Without text columns ``keys`` is empty and ``values`` has no key axis. With ``value``, a number column, each row
-    counts by where it stands between that column's min and max.
+    counts by where it stands between that column's min and max. With ``query`` the one number is that query's answer,
+    and says nothing of any other.
     """
 
     table: str
@@ -96,6 +97,7 @@ class Measurement:
     text_columns: tuple[str, ...] = ()
     keys: tuple[Key, ...] = ()
     value: str | None = None
+    query: LinearQuery | None = None
 
     @cached_property
     def scope(self) -> tuple[str, ...]:
@@ -152,7 +154,7 @@ class Measurement:
             return None
         if self.text_columns != (keyed.text_columns if keyed else ()):
             return None
-        if self.has_differences:
+        if self.has_differences or self.query is not None:
             return None
         lead = 0 if keyed is None else 1
         out: Weights = np.ones((1,) * (lead + len(self.axes)), dtype=np.int64)

@@ -3,13 +3,14 @@
 It is the one place that both share, and where a question learns whether a measurement alone determines it.
 """
 
+from collections.abc import Callable
 from math import inf
 
 from dpsql.domain import NumberDomain, TableDomain
 from dpsql.errors import InternalError
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.positions import Positions
-from dpsql.hypothesis.protocol import MakeHypothesis
+from dpsql.hypothesis.protocol import Hypothesis, IterativeConstruction, MakeHypothesis
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
 from dpsql.memo import Memo
 from dpsql.query import DIGEST, Key, LinearQuery
@@ -23,13 +24,21 @@ class TableModel:
 
     ``row_count``: a 0-d measurement (sigma 0 where it is public). ``alpha``: the accuracy, in counts, at which the test
     lets answers pass. ``hypothesis`` makes that of the finite columns (``dpsql.hypothesis.registry`` has those that
-    there are). ``version`` grows with every measurement.
+    there are), or ``construct`` an iterative construction of all columns. ``version`` grows with every measurement.
     """
 
-    def __init__(self, table: TableDomain, row_count: Measurement, alpha: float, hypothesis: MakeHypothesis) -> None:
+    def __init__(
+        self,
+        table: TableDomain,
+        row_count: Measurement,
+        alpha: float,
+        hypothesis: MakeHypothesis,
+        construct: Callable[[TableDomain, float], IterativeConstruction] | None = None,
+    ) -> None:
         self.table = table
         self.row_count = max(float(row_count.values), 1.0)
-        self.hypothesis = hypothesis(table, self.row_count)
+        self.construction = None if construct is None else construct(table, self.row_count)
+        self.hypothesis: Hypothesis = self.construction or hypothesis(table, self.row_count)
         self.version = 0
         self._alpha = alpha
         self._answers: Memo[float] = Memo()
@@ -45,6 +54,10 @@ class TableModel:
         ``selected``: its keys were shown because they are frequent.
         """
         self.version += 1
+        if measurement.query is not None:
+            self.hypothesis.absorb(measurement)
+            self._answers.clear()
+            return
         entry = (frozenset(measurement.scope), measurement)
         if measurement.value is not None:
             self._of_finite.append(entry)
@@ -94,6 +107,8 @@ class TableModel:
     def estimate(self, query: LinearQuery) -> float:
         """The hypothesis' answer in counts: any linear query, free of charge."""
         query = self.by_cells(query)
+        if self.construction is not None:
+            return self.construction.answer(query)
         if query.keyed is None:
             key = tuple(map(DIGEST, query.factors))
             known = self._answers.get(key)

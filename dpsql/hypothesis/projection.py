@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
+import numpy as np
+
 from dpsql.hypothesis.measurement import Axis, Measurement
+from dpsql.query import Estimates
 
 
 def projected(measurement: Measurement, columns: set[str]) -> Measurement | None:
@@ -36,3 +39,15 @@ def split_identity(axes: Sequence[Axis]) -> tuple[Axis, ...]:
         else:
             out.append(a)
     return tuple(out)
+
+
+def marginal(tensor: Estimates, names: tuple[str, ...], columns: tuple[str, ...]) -> Estimates:
+    """Sums of ``tensor`` (one axis for each of ``names``) over the cells of ``columns``, in the order asked for.
+
+    >>> marginal(np.arange(6.0).reshape(2, 3), ("a", "b"), ("b",))
+    array([3., 5., 7.])
+    """
+    kept = [names.index(c) for c in columns]
+    summed = tuple(i for i in range(len(names)) if i not in set(kept))
+    turned = tensor.sum(axis=summed).transpose(np.argsort(np.argsort(kept)))
+    return np.ascontiguousarray(turned).reshape(turned.shape)  # of no columns: a number, not a row of one

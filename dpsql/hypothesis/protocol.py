@@ -1,12 +1,12 @@
 """The interface that every hypothesis keeps: what the session may ask of a public estimate, whatever makes it.
 
 It is the iterative database construction of Gupta, Roth and Ullman 2011 (Iterative constructions and private data
-release, Definition 2), read as an object: the database D^t is the state, a query is answered from it, and an update
-(D^t, q, released answer) -> D^(t+1) is ``absorb`` of a measurement. Two things differ from the paper. What is absorbed
-is a whole noisy contingency with its sigma, not one number, so an update carries more; and a hypothesis is a function
-of all measurements, not of the last state, so that replaying a ledger gives it again bit by bit. The paper's bound
-B(alpha) on the number of updates is no part of the interface: the plan fixes the number of hard rounds before any data
-are seen, privacy rests on that number alone, and a fit that shrinks what may be noise has no such theorem.
+release, Definition 3.2), read as an object: the database D^t is the state, a query is answered from it, and an update
+(D^t, q, released answer) -> D^(t+1) is ``absorb`` of a measurement. A ``Hypothesis`` differs from the paper in two
+things. What it absorbs is a whole noisy contingency with its sigma, not one number, so an update carries more; and it
+is a function of all measurements, not of the last state. ``IterativeConstruction`` is the paper's own: one released
+answer at a time, and the bound B(alpha) on the number of updates, which a fit that shrinks what may be noise has not.
+Privacy rests on neither: the plan fixes the number of hard rounds before any data are seen.
 
 It stands below every hypothesis and sees none of them; ``dpsql.hypothesis.registry`` lists those that there are, and
 tests/contracts/hypothesis_contract.py says in tests what is asked of each.
@@ -57,6 +57,43 @@ class Hypothesis(Protocol):
         ``sigma``: the noise sd of each part's count. ``None`` where it learns from whatever answers the question: then
         one measurement does both.
         """
+
+
+class IterativeConstruction(Hypothesis, Protocol):
+    """The paper's construction: one update per released answer, and a theorem that bounds how many there can be.
+
+    ``absorb`` of a measurement that is the answer to one query (``Measurement.query``) is ``update``; all others, such
+    as a second row count, it only keeps. State is the fold of ``measurements`` in their order. ``answer`` takes queries
+    with text columns where the construction is made for them. ``contingency`` is an estimate of each cell alone: where
+    the state is no distribution (sparse weights, sums of cuts, a median) cells need not add up to ``row_count``.
+    """
+
+    @property
+    def alpha(self) -> float:
+        """The accuracy that updates are made for, in counts: each assumes that the answer was at least so far off."""
+
+    def update(self, query: LinearQuery, released: float) -> None:
+        """(D^t, q, released answer) -> D^(t+1): ``released`` in counts; only whether it is below matters to most."""
+
+    def update_bound(self, alpha: float) -> float:
+        """B(alpha): the length of any update sequence of accuracy ``alpha`` (counts, above 0), Definition 3.2."""
+
+
+class MakeConstruction(Protocol):
+    """(table, row_count, alpha, planned) to a construction before its first update.
+
+    ``alpha``: counts; ``planned``: k, the number of queries that accuracy is to hold for.
+    """
+
+    def __call__(
+        self, table: TableDomain, row_count: float, alpha: float, planned: int, /
+    ) -> IterativeConstruction: ...
+
+
+class UpdateBound(Protocol):
+    """B(alpha) in public numbers: (table, row_count, alpha, planned), all but the table above 0, to updates."""
+
+    def __call__(self, table: TableDomain, row_count: float, alpha: float, planned: int, /) -> float: ...
 
 
 class MakeByRules(Protocol):

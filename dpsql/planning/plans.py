@@ -5,16 +5,17 @@ Which of them is decided here once, before any data is touched, and frozen with 
 
 from dataclasses import replace
 from fractions import Fraction
-from math import comb, sqrt
+from math import comb, floor, sqrt
 
 from dpsql.accounting import Plan, calibrate
 from dpsql.domain import TableDomain
-from dpsql.hypothesis import strategy_named
+from dpsql.errors import PolicyError
 from dpsql.planning.contingencies import ONE_WAY_SHARE
 from dpsql.planning.forecast import Forecast, own_noise_is_better
+from dpsql.planning.paper import solved_updates
 from dpsql.planning.sensitivity import contingency_l2_squared, measures_differences, query_sensitivity
 from dpsql.planning.shares import ROW_COUNT_SHARE, Shares, private_row_counts, tables_with_start
-from dpsql.planning.ways import Way, model_way
+from dpsql.planning.ways import Way, model_way, strategy_of
 from dpsql.policy import Policy
 
 HARD_ROUNDS = 20
@@ -25,6 +26,8 @@ WARM_FALSE_ALARMS = 0.1
 WARM_HARD_ROUNDS = (6, 10, 30, 100)
 """After a warm start: the fewest whose threshold is at least THRESHOLD times the noise of a wide table's pairs."""
 THRESHOLD = 5.0
+MOST_UPDATES = 1000
+"""Hard rounds of a plan with the papers' constants at most."""
 DELTA_SHARE = Fraction(1, 4)
 """Of delta for the selections of keys, split evenly between text columns and declared prefix lengths."""
 
@@ -32,13 +35,26 @@ DELTA_SHARE = Fraction(1, 4)
 def make_plan(policy: Policy) -> Plan:
     """The plan of a new ledger: noise for each question alone where few are planned, else models of whole tables.
 
-    PolicyError when epsilon is too small for it.
+    PolicyError when epsilon is too small for it, or the strategy cannot model a table.
     """
+    _check_tables(policy)
     own, models = _own_noise_plan(policy), _model_plan(policy)
     if own is None:
         return models
     better = all(own_noise_is_better(_own_sd(own, policy, t), _model_sd(models, policy, t)) for t in policy.tables)
     return own if better else models
+
+
+def _check_tables(policy: Policy) -> None:
+    construction = strategy_of(policy).construction
+    for table in policy.tables:
+        obstacle = None if construction is None else construction.obstacle(table)
+        if obstacle is not None:
+            raise PolicyError(
+                f'{table.name} cannot be modelled by "{policy.mechanism.strategy}": {obstacle}',
+                path=f"tables.{table.name}",
+                hint='declare fewer or coarser columns, or write strategy = "auto"',
+            )
 
 
 def _own_sd(plan: Plan, policy: Policy, table: TableDomain) -> float:
@@ -52,7 +68,7 @@ def _own_noise_plan(policy: Policy) -> Plan | None:
     Neither with text columns: which of their strings may be shown is a release of another kind.
     """
     privacy, mechanism = policy.privacy, policy.mechanism
-    possible = strategy_named(mechanism.strategy).own_noise and not any(t.text for t in policy.tables)
+    possible = strategy_of(policy).own_noise and not any(t.text for t in policy.tables)
     if not possible or mechanism.hard_rounds is not None:
         return None
     number = privacy.planned_queries
@@ -77,10 +93,19 @@ def _model_plan(policy: Policy) -> Plan:
     return calibrate(
         privacy.epsilon,
         privacy.delta,
-        hard_rounds=HARD_ROUNDS if mechanism.hard_rounds is None else mechanism.hard_rounds,
+        hard_rounds=_hard_rounds(policy) if mechanism.hard_rounds is None else mechanism.hard_rounds,
         measure_share=MEASURE_SHARE,
         release_share=float(ROW_COUNT_SHARE) if private_row_counts(policy) else 0.0,
     )
+
+
+def _hard_rounds(policy: Policy) -> int:
+    """Of plans that measure nothing first: HARD_ROUNDS, or the papers' B at the planned number of rows."""
+    construction, mechanism = strategy_of(policy).construction, policy.mechanism
+    if mechanism.calibration == "tight" or construction is None:
+        return HARD_ROUNDS
+    found = [solved_updates(policy.privacy, t, construction, mechanism.planned_rows) for t in policy.tables]
+    return min(max(1, floor(sum(found))), MOST_UPDATES)
 
 
 def _warm_plan(policy: Policy) -> Plan:

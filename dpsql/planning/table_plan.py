@@ -4,15 +4,17 @@ Everything that asks, measures or explains reads this value and nothing else of 
 ledger or mechanism (an import contract): a plan that cannot look at data does not leak it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from math import ceil, sqrt
 
 from dpsql.accounting import Net, Plan
 from dpsql.confidence import DEVIATIONS, deviations_at_once
 from dpsql.domain import TableDomain
-from dpsql.hypothesis import MakeHypothesis, ModelRules, Strategy, strategy_named
+from dpsql.hypothesis import IterativeConstruction, MakeHypothesis, ModelRules, Strategy
+from dpsql.planning.paper import PaperConstants, paper_constants
 from dpsql.planning.plans import WARM_FALSE_ALARMS
 from dpsql.planning.sensitivity import (
     contingency_l2_squared,
@@ -22,13 +24,15 @@ from dpsql.planning.sensitivity import (
 )
 from dpsql.planning.shares import Shares
 from dpsql.planning.strings import TextStart, text_starts
-from dpsql.planning.ways import Basis, Way
+from dpsql.planning.ways import Basis, Way, strategy_of
 from dpsql.policy import Policy
 from dpsql.query import LinearQuery
 
 FALSE_ALARMS = 0.5
 """Share of the hard rounds that a perfect hypothesis may lose where nothing is measured first: lower thresholds repair
 the model sooner."""
+UPDATED = 0.75
+"""Of the threshold T: the alpha for which a construction's updates are made (Gupta-Roth-Ullman 2011, equation 3)."""
 ACCURATE = 2.0
 """After a warm start: a measurement answers when its noise is at most twice that of one count for the whole budget."""
 
@@ -51,7 +55,8 @@ class TablePlan:
     it buys; ``differences``: whether columns of two values are measured as differences. ``texts``: first touches of
     text columns and declared prefixes by name. ``question``: noise for each question. ``accurate``: counts; after a
     warm start a measurement with at most this sd answers without a test. ``rules``: by which the table is modelled.
-    ``certain``: the certified bound of a measured number, in its sds.
+    ``certain``: the certified bound of a measured number, in its sds. ``planned``: queries that accuracy is to hold
+    for. ``paper``: the papers' constants, where the policy takes them.
     """
 
     table: TableDomain
@@ -72,6 +77,8 @@ class TablePlan:
     accurate: float
     error_factor: float
     certain: float
+    planned: int
+    paper: PaperConstants | None = None
 
     @property
     def name(self) -> str:
@@ -106,6 +113,15 @@ class TablePlan:
                 make = self.strategy.narrow
         return lambda table, row_count: make(table, row_count, self.rules)
 
+    @property
+    def construct(self) -> Callable[[TableDomain, float], IterativeConstruction] | None:
+        """What makes the table's iterative construction from its row count; ``None`` for other strategies."""
+        construction = self.strategy.construction
+        if construction is None:
+            return None
+        alpha = UPDATED * self.theta
+        return lambda table, row_count: construction.make(table, row_count, alpha, self.planned)
+
     def basis(self, query: LinearQuery) -> Basis:
         """What an answer to the query rests on."""
         match self.way:
@@ -136,12 +152,12 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
     plan, policy = shares.plan, shares.policy
     l2_squared, planned = contingency_l2_squared(policy, table), policy.privacy.planned_queries
     way = shares.way(table)
-    net = plan.for_sensitivity(query_sensitivity(table), l2_squared)
+    paper = paper_constants(policy.privacy, plan.hard_rounds) if policy.mechanism.calibration == "paper" else None
+    net, theta = _net(plan, policy, table, way, paper)
     public = row_count_is_public(policy, table)
-    theta = net.threshold(planned, _false_alarms(way)) if net.hard_rounds else 0
     return TablePlan(
         table,
-        strategy_named(policy.mechanism.strategy),
+        strategy_of(policy),
         shares.rules,
         way,
         net,
@@ -158,7 +174,27 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
         accurate=ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared)),
         error_factor=float(policy.mechanism.error_factor),
         certain=deviations_at_once(planned) if shares.rules.at_once else DEVIATIONS,
+        planned=planned,
+        paper=paper,
     )
+
+
+def _net(plan: Plan, policy: Policy, table: TableDomain, way: Way, paper: PaperConstants | None) -> tuple[Net, int]:
+    """The table's hard round and its threshold: the plan's, or one with as much noise as the papers take.
+
+    A test of scale sigma is the plan's own test for values that change by slope * sigma or more: it costs what the plan
+    charges, and a value that changes by less loses less (docs/privacy.md, theorems 1 and 2, e Delta <= v). Noise with
+    the variance of Lap(sigma) is charged as the plan's, which is never more.
+    """
+    changes, l2_squared = query_sensitivity(table), contingency_l2_squared(policy, table)
+    net = plan.for_sensitivity(changes, l2_squared)
+    if paper is None:
+        theta = net.threshold(policy.privacy.planned_queries, _false_alarms(way)) if net.hard_rounds else 0
+        return net, theta
+    scale = Fraction(paper.noise) * changes
+    blurred = plan.for_sensitivity(max(changes, ceil(plan.slope * scale)), l2_squared)
+    sigma = max(net.sigma, Fraction(sqrt(2.0) * float(scale)))
+    return replace(blurred, sigma=sigma), ceil(paper.threshold * changes)
 
 
 def _false_alarms(way: Way) -> float:

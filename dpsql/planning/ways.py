@@ -6,7 +6,7 @@ A member more is found by the type checker at every ``match`` that must say some
 from enum import Enum
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis import NEWEST, ModelRules, strategy_named
+from dpsql.hypothesis import NEWEST, ModelRules, Strategy, strategy_named
 from dpsql.planning.contingencies import is_narrow
 from dpsql.policy import Policy
 
@@ -44,6 +44,12 @@ class Basis(Enum):
     NET = "the test alone"
 
 
+def strategy_of(policy: Policy) -> Strategy:
+    """The strategy that the policy names, under its calibration. PolicyError for words without a meaning."""
+    mechanism = policy.mechanism
+    return strategy_named(mechanism.strategy, paper=mechanism.calibration == "paper")
+
+
 def model_way(policy: Policy, table: TableDomain, *, keys: bool = True, rules: ModelRules = NEWEST) -> Way:
     """The table's way in a plan with models, from the policy alone.
 
@@ -57,7 +63,7 @@ def model_way(policy: Policy, table: TableDomain, *, keys: bool = True, rules: M
     >>> model_way(Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (table,)), table).name
     'CONTINGENCIES'
     """
-    if not strategy_named(policy.mechanism.strategy).starts:
+    if not strategy_of(policy).starts:
         return Way.NET
     match len(table.varied):
         case 0:

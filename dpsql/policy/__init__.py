@@ -5,6 +5,6 @@ same.
 """
 
 from dpsql.policy.cautions import cautions
-from dpsql.policy.policy import RETIRED_STRATEGIES, Mechanism, Neighbors, Policy, Privacy, WhenSpent
+from dpsql.policy.policy import RETIRED_STRATEGIES, Calibration, Mechanism, Neighbors, Policy, Privacy, WhenSpent
 
-__all__ = ["RETIRED_STRATEGIES", "Mechanism", "Neighbors", "Policy", "Privacy", "WhenSpent", "cautions"]
+__all__ = ["RETIRED_STRATEGIES", "Calibration", "Mechanism", "Neighbors", "Policy", "Privacy", "WhenSpent", "cautions"]

@@ -17,11 +17,15 @@ from dpsql.errors import PolicyError
 
 Neighbors = Literal["add-remove", "replace-one"]
 WhenSpent = Literal["uncertified", "refuse"]
+Calibration = Literal["tight", "paper"]
 
 RETIRED_STRATEGIES: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(("sparse-pmw", "median", "frieze-kannan"), "pmw")
 )
-"""Words that policies could write before there was a registry of strategies, and the strategy that they all ran."""
+"""Words that policies could write before there was a registry of strategies, and the strategy that they all ran then.
+
+They have come back with a meaning of their own: a policy that writes one has another digest than it had then.
+"""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class Mechanism:
     ``strategy``: a word of ``dpsql.hypothesis.STRATEGIES``.
     ``warm_start``: share of the squared precision, in (0, 1), for what strategy ``auto`` measures before any question,
     row counts included. ``error_factor``: multiplies the predicted part of calibrated error bars, above 0.
+    ``calibration``: "paper" takes thresholds, noise and number of updates from the papers, where they are no less than
+    the plan's; n is ``planned_rows`` for them.
     """
 
     strategy: str = "auto"
@@ -48,6 +54,8 @@ class Mechanism:
     when_spent: WhenSpent = "uncertified"
     warm_start: Fraction = Fraction(96, 100)
     error_factor: Fraction = Fraction(115, 100)
+    calibration: Calibration = field(default="tight", repr=False)
+    planned_rows: int = field(default=100_000, repr=False)
 
 
 @dataclass(frozen=True)
@@ -81,6 +89,16 @@ class Policy:
     def digest(self) -> str:
         """SHA-256 over the policy's canonical form: equal policies, equal digest, whatever the file looks like."""
         digest = self.digest_without_row_counts
+        mechanism = self.mechanism
+        if mechanism.strategy in RETIRED_STRATEGIES:
+            digest = sha256(repr((digest, "strategy", "as in its source")).encode()).hexdigest()
+        if mechanism.calibration != "tight":
+            digest = sha256(
+                repr((digest, "calibration", mechanism.calibration, mechanism.planned_rows)).encode()
+            ).hexdigest()
+        return self._with_tables(digest)
+
+    def _with_tables(self, digest: str) -> str:
         public = tuple(table.name for table in self.tables if table.row_count == "public")
         if public:
             digest = sha256(repr((digest, "row_count", public)).encode()).hexdigest()
@@ -96,9 +114,22 @@ class Policy:
 
     @cached_property
     def former_digests(self) -> frozenset[str]:
-        """Digests of the same rules in words that are gone: a ledger that has one of them is this policy's too."""
-        words = [word for word, ran in RETIRED_STRATEGIES.items() if ran == self.mechanism.strategy]
-        return frozenset(replace(self, mechanism=replace(self.mechanism, strategy=word)).digest for word in words)
+        """Digests of the same rules in words that meant this then: a ledger that has one is this policy's too."""
+        mechanism = self.mechanism
+        if mechanism.calibration != "tight":
+            return frozenset()
+        words = [word for word, ran in RETIRED_STRATEGIES.items() if ran == mechanism.strategy]
+        return frozenset(self._then(word) for word in words)
+
+    @cached_property
+    def retired_digest(self) -> str | None:
+        """What the digest was while the strategy's word ran another strategy; ``None`` for words that never did."""
+        word, tight = self.mechanism.strategy, self.mechanism.calibration == "tight"
+        return self._then(word) if word in RETIRED_STRATEGIES and tight else None
+
+    def _then(self, word: str) -> str:
+        then = replace(self, mechanism=replace(self.mechanism, strategy=word))
+        return then._with_tables(then.digest_without_row_counts)
 
 
 def _is_null_outside(column: ColumnDomain) -> bool:

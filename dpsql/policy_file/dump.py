@@ -66,6 +66,10 @@ def _privacy(privacy: Privacy) -> list[str]:
 
 def _mechanism(mechanism: Mechanism) -> list[str]:
     rounds = [] if mechanism.hard_rounds is None else [f"hard_rounds = {mechanism.hard_rounds}"]
+    calibration = [
+        f"calibration = {quoted(mechanism.calibration)}",
+        f"planned_rows = {mechanism.planned_rows}",
+    ]
     return [
         "[mechanism]",
         f"strategy = {quoted(mechanism.strategy)}",
@@ -73,6 +77,7 @@ def _mechanism(mechanism: Mechanism) -> list[str]:
         f"when_spent = {quoted(mechanism.when_spent)}",
         f"warm_start = {_exact(mechanism.warm_start, 'mechanism.warm_start')}",
         f"error_factor = {_exact(mechanism.error_factor, 'mechanism.error_factor')}",
+        *(calibration if mechanism.calibration != "tight" else ()),  # texts in earlier ledgers have no such line
     ]
 
 

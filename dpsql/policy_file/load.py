@@ -13,7 +13,7 @@ from typing import Any, cast, get_args
 from dpsql.domain import RowCount, TableDomain
 from dpsql.errors import PolicyError
 from dpsql.hypothesis import STRATEGIES
-from dpsql.policy import RETIRED_STRATEGIES, Mechanism, Neighbors, Policy, Privacy, WhenSpent
+from dpsql.policy import RETIRED_STRATEGIES, Calibration, Mechanism, Neighbors, Policy, Privacy, WhenSpent
 from dpsql.policy_file.columns import read_column
 from dpsql.policy_file.toml_table import TomlTable
 
@@ -25,6 +25,16 @@ DELTA_RANGE = (Fraction(1, 10**100), Fraction(1, 10))
 MAX_ROWS_PER_UNIT = 10**6
 MAX_HARD_ROUNDS = 1000
 MAX_PLANNED_QUERIES = 10**12
+MAX_PLANNED_ROWS = 10**12
+MECHANISM_KEYS = (
+    "strategy",
+    "hard_rounds",
+    "when_spent",
+    "warm_start",
+    "error_factor",
+    "calibration",
+    "planned_rows",
+)
 WARM_START_RANGE = (Fraction(1, 10), Fraction(99, 100))
 """Below, there is nothing to warm with; above, nothing is left for the test."""
 ERROR_FACTOR_RANGE = (Fraction(1, 10), Fraction(100))
@@ -86,7 +96,7 @@ def _privacy(keys: TomlTable) -> Privacy:
 
 
 def _mechanism(keys: TomlTable) -> Mechanism:
-    keys.only(("strategy", "hard_rounds", "when_spent", "warm_start", "error_factor"), "[mechanism]")
+    keys.only(MECHANISM_KEYS, "[mechanism]")
     options: dict[str, Any] = {}
     if "strategy" in keys:
         options["strategy"] = _strategy(keys)
@@ -102,13 +112,24 @@ def _mechanism(keys: TomlTable) -> Mechanism:
             options[name] = keys.number(name, example)
             if not low <= options[name] <= high:
                 keys.refuse(name, f"must be from {float(low)} to {float(high)}", f"write {example}")
-    return Mechanism(**options)
+    return Mechanism(**options, **_calibration(keys))
+
+
+def _calibration(keys: TomlTable) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if "calibration" in keys:
+        found["calibration"] = cast(Calibration, keys.choice("calibration", get_args(Calibration)))
+    if "planned_rows" in keys:
+        if found.get("calibration") != "paper":
+            keys.refuse("planned_rows", 'needs calibration = "paper"', "leave it out: the plan knows no number of rows")
+        found["planned_rows"] = keys.integer("planned_rows", 1, MAX_PLANNED_ROWS, example="planned_rows = 100_000")
+    return found
 
 
 def _strategy(keys: TomlTable) -> str:
     """A word of the registry; one that was a name without a thing is refused with what it ran."""
     word = keys.string("strategy", 'strategy = "auto"')
-    ran = RETIRED_STRATEGIES.get(word)
+    ran = None if word in STRATEGIES else RETIRED_STRATEGIES.get(word)
     if ran is not None:
         listing = " and ".join(f'"{name}"' for name in STRATEGIES)
         keys.refuse(

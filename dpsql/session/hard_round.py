@@ -4,13 +4,14 @@ A whole contingency costs what one count costs, so the round that a wrong answer
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from dpsql.first import Bench
-from dpsql.first.payload import ANSWER, CONTINGENCY, ONE_COUNT, encode_measurement, encode_measurements
+from dpsql.first.payload import ANSWER, CONTINGENCY, ONE_COUNT, UPDATE, encode_measurement, encode_measurements
 from dpsql.hypothesis import Axis, Measurement, TableModel
 from dpsql.planning.measured_axes import hard_round_axes
 from dpsql.private import Private
@@ -40,7 +41,7 @@ class HardRound:
     def note(self, model: TableModel, query: LinearQuery) -> None:
         """Remember the keys of a question that no measurement knows yet."""
         keyed = query.keyed
-        if keyed is None:
+        if keyed is None or model.construction is not None:
             return
         waiting = self._waiting.setdefault((query.table, keyed.text_columns), {})
         sparse = model.sparse(keyed.text_columns)
@@ -54,6 +55,8 @@ class HardRound:
         self, state: TableState, model: TableModel, query: LinearQuery, same: Sequence[LinearQuery]
     ) -> tuple[dict[str, Any], Found]:
         """A release's payload, and what in it determines ``query`` and ``same`` (of equal shape)."""
+        if model.construction is not None:
+            return self._update(state, model, query)
         if query.value is not None:
             summed = self._sums(query, same, state.plan.net.sigma)
             return encode_measurement(ANSWER, summed), summed.answer
@@ -68,6 +71,14 @@ class HardRound:
             return self._many_keys(state, model, query)
         measurement = self._scope(state, model, query, same, state.plan.net.sigma)
         return encode_measurement(CONTINGENCY, measurement), measurement.answer
+
+    def _update(self, state: TableState, model: TableModel, query: LinearQuery) -> tuple[dict[str, Any], Found]:
+        """The answer to the one query, as in the papers: it answers, and the construction is updated with it."""
+        sigma = state.plan.net.sigma
+        value = self.counts(query).map(lambda counts: np.array(query.floor(counts), dtype=np.int64))
+        released = replace(self._bench.measured(value, sigma, query.table), query=model.by_cells(query))
+        found = int(released.values), float(sigma)
+        return encode_measurement(UPDATE, released), lambda q: found if q is query else None
 
     def _many_keys(self, state: TableState, model: TableModel, query: LinearQuery) -> tuple[dict[str, Any], Found]:
         """Half of the precision answers the query as one count, half measures its keys."""

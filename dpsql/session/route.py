@@ -75,7 +75,8 @@ def route(state: TableState, queries: Queries, *, spent: bool) -> tuple[Route, .
 
     ``spent``: whether no hard round, or planned question, is left. All of the queries come from measurements or all
     from one release or one model, so that the cells of a GROUP BY add up; only where nothing is measured first may a
-    measurement of some of them stand beside the model of the others.
+    measurement of some of them stand beside the model of the others. Strategies that learn from single answers test
+    each query by itself.
     """
     found = [state.measured(q) for q in queries]
     read = tuple([f for f in found if f is not None])
@@ -89,8 +90,10 @@ def route(state: TableState, queries: Queries, *, spent: bool) -> tuple[Route, .
         case Basis.NET:
             rest = tuple(q for q, f in zip(queries, found, strict=True) if f is None)
             measured = tuple(q for q, f in zip(queries, found, strict=True) if f is not None)
-            model = _from_model(state, rest, spent=spent)
-            return (Measured(measured, read), model) if measured else (model,)
+            # a construction learns from one answer at a time: each query has a test, and perhaps a release, of its own
+            alone = state.plan.strategy.construction is not None
+            models = [_from_model(state, same, spent=spent) for same in ([(q,) for q in rest] if alone else [rest])]
+            return (Measured(measured, read), *models) if measured else tuple(models)
 
 
 def _from_model(state: TableState, queries: Queries, *, spent: bool) -> Route:

@@ -8,8 +8,7 @@ tells how many strings were not shown: they share what the shown ones leave of t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from math import inf, log, sqrt
+from math import inf, sqrt
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.hypothesis.projection import projected
 from dpsql.hypothesis.protocol import Hypothesis
 from dpsql.hypothesis.strings.hidden_keys import HiddenKey, drawn_by_row, hidden_key
+from dpsql.hypothesis.structure_size import structure_size
 from dpsql.query import Estimates, Key
 
 GARROTE = 2.0
@@ -27,29 +27,6 @@ LEAST_MEAN = 1.5
 _SURE = 1.64
 _TINY = 1e-9
 _MOST_TIMES = 1e12  # one step may raise a cell
-
-
-@lru_cache(maxsize=64)
-def structure_size(sparsity: int, alpha: float) -> int:
-    """The smallest s with s / (ln s + 1) >= 4 m / alpha^2 (Blum-Roth, lecture 13, Alg. 1).
-
-    ``sparsity`` m: keys in one query; ``alpha``: accuracy as a fraction of n.
-
-    >>> s = structure_size(10, 0.1)
-    >>> s / (log(s) + 1) >= 4000 > (s - 1) / (log(s - 1) + 1)
-    True
-    """
-    need = 4 * sparsity / alpha**2
-    low, high = 1, 2
-    while high / (log(high) + 1) < need:
-        low, high = high, high * 2
-    while low + 1 < high:
-        middle = (low + high) // 2
-        if middle / (log(middle) + 1) < need:
-            low = middle
-        else:
-            high = middle
-    return high
 
 
 @dataclass

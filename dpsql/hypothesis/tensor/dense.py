@@ -10,6 +10,7 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.measurement import Axis, Measurement
+from dpsql.hypothesis.projection import marginal
 from dpsql.hypothesis.protocol import check_finite
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.tensor.fit import fit_tensor
@@ -67,11 +68,7 @@ class DenseHypothesis:
     def _cells(self, columns: tuple[str, ...]) -> Estimates:
         if self._tensor is None:
             self._tensor = fitted(self.table, self.row_count, self._columns, self.measurements, self.rules)
-        kept = [self._columns.index(c) for c in columns]
-        summed = tuple(i for i in range(len(self._columns)) if i not in set(kept))
-        marginal = self._tensor.sum(axis=summed)
-        turned = marginal.transpose(np.argsort(np.argsort(kept)))
-        return np.ascontiguousarray(turned).reshape(turned.shape)  # of no columns: a number, not a row of one
+        return marginal(self._tensor, self._columns, columns)
 
 
 def fitted(

@@ -11,7 +11,7 @@ from dpsql.accounting import Plan
 from dpsql.engine.protocol import Engine
 from dpsql.errors import LedgerError, PolicyError
 from dpsql.ledger.known import Known, budget_of, price
-from dpsql.policy import Policy
+from dpsql.policy import RETIRED_STRATEGIES, Policy
 from dpsql.policy_file import dump_policy
 
 _LONGEST_RULES = 100_000  # characters; beyond that a ledger keeps only the digest
@@ -36,6 +36,7 @@ def _policy_digest(policy: Policy, stored: Mapping[str, str]) -> str:
 
     Nothing is set aside in its plan for measuring them, so it goes on only where its owner declares each of them.
     """
+    _check_word(policy, stored)
     measured = replace(policy, tables=tuple(replace(table, row_count="measured") for table in policy.tables))
     if "row_counts" in stored or stored.get("policy") not in {measured.digest, *measured.former_digests}:
         return policy.digest
@@ -49,6 +50,18 @@ def _policy_digest(policy: Policy, stored: Mapping[str, str]) -> str:
             + _price(policy, stored),
         )
     return stored["policy"]
+
+
+def _check_word(policy: Policy, stored: Mapping[str, str]) -> None:
+    """LedgerError for a ledger that was begun while the policy's word for its strategy ran another one."""
+    word = policy.mechanism.strategy
+    if policy.retired_digest is not None and stored.get("policy") == policy.retired_digest:
+        ran = RETIRED_STRATEGIES[word]
+        raise LedgerError(
+            f'this ledger was begun by a version in which strategy = "{word}" ran "{ran}"; it is what it says now',
+            hint=f'write strategy = "{ran}" to go on with it; else begin a second budget with --ledger PATH '
+            f"--new-budget: {_price(policy, stored)}",
+        )
 
 
 def _price(policy: Policy, stored: Mapping[str, str]) -> str:

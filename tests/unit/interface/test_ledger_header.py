@@ -67,10 +67,23 @@ def test_under_add_remove_nothing_was_published() -> None:
 
 def test_a_ledger_with_a_strategy_that_is_gone_is_told_the_same() -> None:
     word, ran = next((word, ran) for word, ran in RETIRED_STRATEGIES.items())
-    stored = {"policy": policy(ROWS, strategy=word).digest}
+    then = policy(ROWS, strategy=word).retired_digest
+    assert then is not None
+    stored = {"policy": then}
     assert header(policy(public(ROWS), strategy=ran), stored)["policy"] == stored["policy"]
     with pytest.raises(LedgerError, match="exact number of rows"):
         header(policy(ROWS, strategy=ran), stored)
+
+
+@pytest.mark.parametrize("word", RETIRED_STRATEGIES)
+def test_a_ledger_whose_word_meant_something_else_is_refused_with_what_it_ran(word: str) -> None:
+    then = policy(UNITS, strategy=word).retired_digest
+    assert then is not None
+    with pytest.raises(LedgerError, match='ran "pmw"') as caught:
+        header(policy(UNITS, strategy=word), {"policy": then})
+    assert 'strategy = "pmw"' in caught.value.hint and "--new-budget" in caught.value.hint
+    now = policy(UNITS, strategy=word).digest
+    assert header(policy(UNITS, strategy=word), {"policy": now})["policy"] == now
 
 
 def test_a_later_ledger_is_bound_to_the_declaration_itself() -> None:

@@ -288,7 +288,7 @@ def test_did_you_mean(text: str, hint: str) -> None:
     assert hint in caught.value.hint
 
 
-@pytest.mark.parametrize("word", sorted(RETIRED_STRATEGIES))
+@pytest.mark.parametrize("word", sorted(set(RETIRED_STRATEGIES) - set(STRATEGIES)))
 def test_a_strategy_that_was_only_a_word_is_refused_with_what_it_ran(word: str) -> None:
     with pytest.raises(PolicyError) as caught:
         parse_policy(minimal(rest=f'[mechanism]\nstrategy = "{word}"'))
@@ -299,9 +299,29 @@ def test_a_strategy_that_was_only_a_word_is_refused_with_what_it_ran(word: str) 
 
 def test_rules_in_words_of_today_know_the_digests_of_former_ones() -> None:
     pmw, auto = (parse_policy(minimal(rest=f'[mechanism]\nstrategy = "{word}"')) for word in ("pmw", "auto"))
-    former = {replace(pmw, mechanism=replace(pmw.mechanism, strategy=word)).digest for word in RETIRED_STRATEGIES}
+    others = [replace(pmw, mechanism=replace(pmw.mechanism, strategy=word)) for word in RETIRED_STRATEGIES]
+    former = {other.retired_digest for other in others}
     assert pmw.former_digests == former and pmw.digest not in former
-    assert auto.former_digests == set()
+    assert auto.former_digests == set() and auto.retired_digest is None
+    assert former.isdisjoint(other.digest for other in others)  # the words mean something else now
+
+
+def test_the_papers_constants_are_another_policy_and_know_no_former_one() -> None:
+    rules = [
+        parse_policy(minimal(rest=f'[mechanism]\nstrategy = "{word}"\n{more}'))
+        for word in ("pmw", "median")
+        for more in ("", 'calibration = "tight"', 'calibration = "paper"', 'calibration = "paper"\nplanned_rows = 7')
+    ]
+    digests = [r.digest for r in rules]
+    assert digests[0] == digests[1] and digests[4] == digests[5]
+    assert len(set(digests)) == 6
+    assert all(r.former_digests == set() and r.retired_digest is None for r in (*rules[2:4], *rules[6:]))
+
+
+def test_planned_rows_are_for_the_papers_constants() -> None:
+    with pytest.raises(PolicyError, match="planned_rows") as caught:
+        parse_policy(minimal(rest="[mechanism]\nplanned_rows = 5"))
+    assert 'calibration = "paper"' in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,50 @@
+"""What all constructions have in common: a fold of released answers. Public.
+
+Replaying a ledger absorbs the same answers in the same order, so that live and replayed state are equal bit by bit.
+"""
+
+from abc import ABC, abstractmethod
+
+from dpsql.domain import TableDomain
+from dpsql.hypothesis.measurement import Axis, Measurement
+from dpsql.query import Estimates, LinearQuery
+
+
+class Updated(ABC):
+    """An iterative database construction before its first update (``protocol.IterativeConstruction``).
+
+    ``row_count``: n, at least 1; ``alpha``: counts, cut to (0, n], for no answer is off by more; ``planned``: k >= 1.
+    """
+
+    def __init__(self, table: TableDomain, row_count: float, alpha: float, planned: int) -> None:
+        self.table = table
+        self.row_count = max(float(row_count), 1.0)
+        self.alpha = min(max(alpha, 1.0), self.row_count)
+        self.planned = max(planned, 1)
+        self.measurements: list[Measurement] = []
+
+    def absorb(self, measurement: Measurement) -> None:
+        """Update with the answer to one query; keep anything else, which says nothing of a query."""
+        self.measurements.append(measurement)
+        if measurement.query is not None:
+            self.update(measurement.query, float(measurement.values))
+
+    def coarse_axes(self, columns: tuple[str, ...], sigma: float) -> tuple[Axis, ...] | None:
+        """``None``: it learns from the answer alone."""
+        return None
+
+    @abstractmethod
+    def answer(self, query: LinearQuery) -> float:
+        """q(D^t) in counts."""
+
+    @abstractmethod
+    def update(self, query: LinearQuery, released: float) -> None:
+        """D^(t+1) from D^t, the query and its released answer (counts)."""
+
+    @abstractmethod
+    def update_bound(self, alpha: float) -> float:
+        """B(alpha), ``alpha`` in counts."""
+
+    @abstractmethod
+    def contingency(self, columns: tuple[str, ...]) -> Estimates:
+        """Estimated counts over the cells of ``columns``, read-only."""
