@@ -32,6 +32,8 @@ DISTINCT = "distinct"
 """The number of strings in a text column."""
 SEVERAL = "several"
 """Several measurements under one reservation."""
+KINDS = frozenset({ROW_COUNT, CONTINGENCY, ANSWER, ONE_COUNT, KEYS, POSITIONS, DISTINCT})
+"""What a measurement in a ledger can be."""
 
 
 def encode_measurements(measurements: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
@@ -44,6 +46,12 @@ def decode_release(payload: Payload) -> list[tuple[str, Measurement]]:
     parts = payload.get("measurements") if payload.get("kind") == SEVERAL else [payload]
     if not isinstance(parts, list) or not all(isinstance(p, Mapping) for p in parts):
         raise LedgerError("a release in the ledger cannot be read")
+    unknown = sorted({str(p.get("kind")) for p in parts} - KINDS)
+    if unknown:
+        raise LedgerError(
+            f"the ledger holds a release of a kind that this dpsql does not know: {unknown[0]}",
+            hint="open it with the dpsql version that wrote it",
+        )
     return [(str(p.get("kind")), decode_measurement(p)) for p in parts]
 
 

@@ -50,13 +50,14 @@ class Synthesizing:
         """What the run would do. BudgetExhausted when the ledger does not cover what it may still spend."""
         plan, runs = self._asker.plan, self._asker.fold.runs
         charged = dict(runs.spent_on(self._table.name))
-        mine = charged.pop(self.run, 0)
+        mine, lost = charged.pop(self.run, 0), runs.lost(self.run)
         left = self._left()
-        if self._units - mine > left:
+        wanted = self._units - (mine - lost)
+        if wanted > left:
             raise BudgetExhausted(
-                f"the run may spend epsilon {plan.as_epsilon(self._units - mine):.3g}, and "
+                f"the run may spend epsilon {plan.as_epsilon(wanted):.3g}, and "
                 f"{plan.as_epsilon(left):.3g} is left for synthetic tables",
-                requested=plan.as_epsilon(self._units - mine),
+                requested=plan.as_epsilon(wanted),
                 remaining=plan.as_epsilon(left),
                 hint=self._spare(plan.as_epsilon(left)),
             )
@@ -68,6 +69,7 @@ class Synthesizing:
             plan.as_epsilon(left),
             tuple((run, plan.as_epsilon(units)) for run, units in charged.items()),
             plan.as_epsilon(self._first_units()),
+            plan.as_epsilon(lost),
         )
 
     def _allowed(self) -> int:

@@ -35,7 +35,7 @@ class StepName(NamedTuple):
 class Runs:
     """Recorded steps by run and number; of several releases for one step the earliest holds.
 
-    ``spent``: units that steps have charged, lost ones included. ``spent_on``: the same of one table, by run.
+    ``spent``: units that steps have charged, lost ones included: those of a process that was killed inside a step.
     """
 
     def __init__(self) -> None:
@@ -43,6 +43,7 @@ class Runs:
         self._steps: dict[str, dict[int, Payload]] = {}
         self._open: dict[int, tuple[StepName, str]] = {}
         self._charged: dict[str, dict[str, int]] = {}
+        self._lost: dict[str, int] = {}
 
     # --- the fold ----------------------------------------------------------------------------------------------
 
@@ -61,6 +62,8 @@ class Runs:
             charged = self._charged.setdefault(table, {})
             charged[name.run] = charged.get(name.run, 0) + event.cost
             self.spent += event.cost
+        if event.kind == "burn":
+            self._lost[name.run] = self._lost.get(name.run, 0) + event.cost
         if event.kind == "release":
             drawn = event.payload.get(DRAWN)
             if event.payload.get("kind") != PURPOSE or StepName.of(event.payload) != name:
@@ -79,6 +82,10 @@ class Runs:
         """Whether the step is reserved somewhere; with ``before`` by an earlier reservation than that one."""
         name = StepName(run, step)
         return any(n == name and (before is None or number < before) for number, (n, _) in self._open.items())
+
+    def lost(self, run: str) -> int:
+        """Units of ``run`` that were charged for steps whose results nobody has: those are drawn again."""
+        return self._lost.get(run, 0)
 
     def spent_on(self, table: str) -> Mapping[str, int]:
         """Units charged for synthetic tables of ``table``, by run in the order of their first charge."""

@@ -45,7 +45,7 @@ class Forecast:
     ``run``: its name in the ledger. ``allowed``: epsilon that it may spend; ``charged`` and ``steps``: what it has
     spent and recorded before. ``left``: epsilon that the ledger has for synthetic tables. ``earlier``: other runs on
     the same table, with what they charged. ``first_look``: epsilon, at most, of what is measured first, as for any
-    question.
+    question. ``lost``: of ``charged``, for steps of a process that was killed: drawn again, beside ``allowed``.
     """
 
     run: str
@@ -55,6 +55,7 @@ class Forecast:
     left: float
     earlier: tuple[tuple[str, float], ...] = ()
     first_look: float = 0.0
+    lost: float = 0.0
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -66,10 +67,11 @@ class Forecast:
                 f"epsilon {self.first_look:.3g}"
             )
         if self.steps:
-            out.append(
-                f"{self.steps} steps of this run were recorded before, for epsilon {self.charged:.3g}: they are free"
-            )
-        elif self.earlier and self.allowed > 0:
+            paid = self.charged - self.lost
+            out.append(f"{self.steps} steps of this run were recorded before, for epsilon {paid:.3g}: they are free")
+        if self.lost > 0:
+            out.append(f"epsilon {self.lost:.3g} was lost when this run was killed inside a step, which is drawn again")
+        if not self.charged and self.earlier and self.allowed > 0:
             told = ", ".join(f"{run.partition(':')[0]} {charged:.3g}" for run, charged in self.earlier)
             out.append(f"earlier runs on this table have charged epsilon {told}; this one is new and pays for itself")
         return tuple(out)
