@@ -2,6 +2,7 @@
 
 import multiprocessing
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.durability import session_script as script
@@ -15,7 +16,16 @@ _processes.set_forkserver_preload(["tests.durability.ledger_script", "tests.dura
 
 def kill_while_asking(directory: Path, question: str, step: str, occurrence: int) -> None:
     """Ask in another process, which dies when it comes to the step for the ``occurrence``-th time."""
-    process = _processes.Process(target=script.ask_until_step, args=(directory, question, step, occurrence))
+    _kill(script.ask_until_step, directory, question, step, occurrence)
+
+
+def kill_while_synthesizing(directory: Path, question: str, step: str, occurrence: int) -> None:
+    """The same, with a synthetic table of four steps after the question."""
+    _kill(script.synthesize_until_step, directory, question, step, occurrence)
+
+
+def _kill(work: Callable[[Path, str, str, int], None], *arguments: object) -> None:
+    process = _processes.Process(target=work, args=arguments)
     process.start()
     process.join(60)
     assert process.exitcode == -signal.SIGKILL

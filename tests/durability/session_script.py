@@ -13,11 +13,13 @@ from unittest.mock import patch
 import dpsql
 import dpsql.mechanism
 import dpsql.public.locked_duckdb  # loaded once, before the processes are forked
+import dpsql.synthesis.methods
 from dpsql.accounting import Plan
 from dpsql.ledger import SqliteLedger
 from dpsql.ledger.protocol import Ledger
 from dpsql.planning import make_plan
-from tests.support import city, inside, statements
+from dpsql.synthesis.released import SyntheticTable
+from tests.support import city, inside, statements, walk
 
 POLICY = city.policy_text("epsilon = 8.0\ndelta = 1e-6\n", 'strategy = "pmw"\nhard_rounds = 60\n')
 PLAN = make_plan(dpsql.load_policy(POLICY))
@@ -117,6 +119,19 @@ def ask_until_step(directory: Path, text: str, step: str, occurrence: int) -> No
     """Asks one question, and dies by SIGKILL when the ledger reaches ``step`` for the ``occurrence``-th time."""
     with connect(directory, dies_at(step, occurrence)) as con:
         con.execute(text)
+
+
+def synthesize(con: dpsql.Connection, epsilon: float = 2.0) -> SyntheticTable:
+    """A paid synthetic table of four steps."""
+    with patch.object(dpsql.synthesis.methods, "METHODS", walk.methods()):
+        return con.synthesize("people", walk.NAME, epsilon=epsilon)
+
+
+def synthesize_until_step(directory: Path, text: str, step: str, occurrence: int) -> None:
+    """As ``ask_until_step``, after a question, with a synthetic table."""
+    with connect(directory, dies_at(step, occurrence)) as con:
+        con.execute(text)
+        synthesize(con)
 
 
 def run_for_good(directory: Path, run: int, count: int = len(QUESTIONS)) -> None:
