@@ -165,6 +165,7 @@ class Synthesizing:
             self._report(synthetic),
             self._facts(),
             self._notes(synthetic),
+            self._workload,
             wanted.seed,
             {name: model.positions(name).mean for name in numbers},
         )

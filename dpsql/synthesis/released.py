@@ -6,7 +6,7 @@ as they should and equal tables stay equal.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
 from typing import Any
@@ -21,6 +21,7 @@ from dpsql.query import Estimates
 from dpsql.synthesis.coins import Coins, coins
 from dpsql.synthesis.quality import Quality
 from dpsql.synthesis.synthetic import Synthetic
+from dpsql.synthesis.workload import Workload
 
 SENTENCE = "synthetic rows, made from released numbers alone: none of them is anybody's"
 
@@ -30,7 +31,8 @@ class SyntheticTable:
     """Rows to take away, and what there is to say of them.
 
     ``charged``: epsilon that making it has charged now; ``report``: its errors; ``facts``: method, run, workload and
-    versions by name, which a file keeps as metadata; ``notes``: what a reader must know, one sentence each.
+    versions by name, which a file keeps as metadata; ``notes``: what a reader must know, one sentence each;
+    ``workload``: the queries it was made for, and those held out.
     ``positions``: for number columns, the mean position of each bin's rows in it, from 0 to 1.
     """
 
@@ -39,6 +41,7 @@ class SyntheticTable:
     report: Quality
     facts: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    workload: Workload = field(default_factory=lambda: Workload(()))
     seed: int = 1
     positions: Mapping[str, Estimates] | None = None
 

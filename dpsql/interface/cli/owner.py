@@ -4,20 +4,14 @@ These look at private rows or write rules, so they stand apart from the analyst'
 """
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
 
 import click
 
 from dpsql.errors import OperationalError, PolicyError
 from dpsql.interface.cli.common import database_argument
 from dpsql.interface.console import Console
-
-if TYPE_CHECKING:
-    from dpsql.engine.duckdb import ColumnDescription
-    from dpsql.policy_file import TableSchema
 
 
 @click.command()
@@ -33,6 +27,7 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
     console = Console()
     from dpsql.engine.duckdb import count_rows, database_of, describe, is_file_of_rows
     from dpsql.interface.dbapi.paths import default_policy_path
+    from dpsql.interface.schemas import described, looked_at
     from dpsql.policy_file import draft_policy
 
     rows_of = database if is_file_of_rows(database) else None
@@ -42,7 +37,7 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
         raise _exists(path)
     if rows_of is not None:
         _import(rows_of, console)
-    schemas = [_described(database, name, columns) for name, columns in describe(database)]
+    schemas = [described(database, name, columns) for name, columns in describe(database)]
     wanted = {t.lower() for t in tables}
     missing = wanted - {s.name.lower() for s in schemas}
     if missing:
@@ -50,7 +45,7 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
         raise OperationalError(f"there is no table {min(missing)}", hint=f"tables: {names}")
     schemas = [s for s in schemas if not wanted or s.name.lower() in wanted]
     if look_at_data:
-        schemas = [_looked_at(database, s) for s in schemas]
+        schemas = [looked_at(database, s) for s in schemas]
     rows = {s.name: count_rows(database, s.name) for s in schemas} if look_at_data else None
     text = _advised(draft_policy(schemas), rows)
     try:  # exclusive: a policy that somebody is writing is not lost
@@ -109,14 +104,6 @@ def _import(rows: Path, console: Console) -> None:
         console.notices(["the policy shows its columns to analysts: see that they are names, not a first row of data"])
 
 
-def _described(database: Path, name: str, columns: Iterable["ColumnDescription"]) -> "TableSchema":
-    from dpsql.engine.duckdb import declared_keys
-    from dpsql.policy_file import ColumnSchema, TableSchema
-
-    keys = declared_keys(database, name)
-    return TableSchema(name, tuple(ColumnSchema(*c)._replace(is_key=c.name in keys) for c in columns))
-
-
 def _advised(draft: str, rows: dict[str, int] | None) -> str:
     """The draft with its advice on epsilon; as it is where a name in it must be corrected before it loads."""
     from dpsql.planning.advice import advice
@@ -127,24 +114,3 @@ def _advised(draft: str, rows: dict[str, int] | None) -> str:
     except PolicyError:
         return draft
     return with_advice(draft, advice(rules, rows))
-
-
-def _looked_at(database: Path, schema: "TableSchema") -> "TableSchema":
-    from dpsql.engine.duckdb import look_at, rows_each
-    from dpsql.policy_file import RowsEach, TableSchema, may_tell_people
-
-    columns = []
-    for column in schema.columns:
-        seen = look_at(database, schema.name, column.name)
-        strings = None if seen.values is None else tuple(v for v in seen.values if isinstance(v, str))
-        each = rows_each(database, schema.name, column.name) if may_tell_people(column) else None
-        columns.append(
-            column._replace(
-                low=seen.low,
-                high=seen.high,
-                middle=seen.middle,
-                values=strings or None,
-                rows_each=None if each is None else RowsEach(*each),
-            )
-        )
-    return TableSchema(schema.name, tuple(columns))

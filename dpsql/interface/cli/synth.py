@@ -39,6 +39,8 @@ ENDINGS = (".parquet", ".csv")
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="One of the method's own; repeatable.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of random queries and values inside bins.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="OUT.parquet or OUT.csv; needed.")
+@click.option("--compare", is_flag=True, help="Run every method on a public table; -o FILE.png draws the errors.")
+@click.option("--public", is_flag=True, help="With --compare: these rows are public, and may be compared with.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table and a picture.")
 def synth(
     database: Path,
@@ -54,12 +56,21 @@ def synth(
     options: tuple[str, ...],
     seed: int,
     output: Path | None,
+    compare: bool,
+    public: bool,
     as_json: bool,
 ) -> None:
     """Make a synthetic table, from what was released or with a share of the budget."""
     console = Console()
-    path = _checked(output)
     chosen = dict(_option(text) for text in options)
+    if compare or public:
+        if not (compare and public):
+            raise click.UsageError("--compare tells true errors: it needs --public, the owner's word that all rows are")
+        from dpsql.interface.cli.comparing import run_comparison
+
+        run_comparison(console, database, policy, table, workloads, epsilon, rows, chosen, seed, output, as_json)
+        return
+    path = _checked(output)
     from dpsql.interface.render.quality import render_quality, synthetic_object
     from dpsql.interface.render.structured import to_json
     from dpsql.interface.table_file import write_table
