@@ -21,7 +21,7 @@ from dpsql.domain.column import code_of
 from dpsql.errors import Error, OperationalError
 from dpsql.interface.dbapi.connect import connect
 from dpsql.policy import Policy
-from dpsql.synthesis.methods import METHODS
+from dpsql.synthesis import methods as registry
 from dpsql.synthesis.quality import Errors, answers, errors
 from dpsql.synthesis.synthetic import Synthetic
 from dpsql.synthesis.wanted import Wanted
@@ -59,10 +59,10 @@ def compare(
         raise OperationalError(f"there is no table {wanted.table}", hint="name one with --table")
     truth = public_rows(database, found)
     out = []
-    for method in methods or METHODS:
+    for method in methods or registry.METHODS:
         on_progress(method)
         try:
-            out.append(_one(database, rules, replace(wanted, method=method), truth))
+            out.append(_one(database, rules, replace(wanted, method=method, epsilon=None), truth))
         except Error as error:
             out.append(Compared(method, failed=error.message))
     return out
@@ -71,7 +71,7 @@ def compare(
 def _one(database: Any, policy: Policy, wanted: Wanted, truth: Synthetic) -> Compared:
     with connect(database, policy, ":memory:", new_budget=True) as con:
         session, start = con.session, time.perf_counter()
-        if METHODS[wanted.method].pays:
+        if registry.method_named(wanted.method).pays:
             con.execute(f"SELECT COUNT(*) FROM {identifier(truth.table.name)}")  # the row count is charged beside
             taste = replace(wanted, epsilon=_TASTE, keeps_first_look=False)
             left = Fraction(session.foresee(taste).left) * Fraction(999_999, 1_000_000)

@@ -84,7 +84,7 @@ COMMANDS = {
     "query": f"{SESSION} SQL -p/--param --format -o/--output",
     "explain": f"{SESSION} SQL -p/--param",
     "synth": f"{SESSION} --table --method --workload --epsilon --instead-of-first-look --rows --option --seed"
-    " -o/--output --json",
+    " -o/--output --compare --public --json",
     "budget": f"{SESSION} --json",
     "check": "DATABASE --policy --json",
 }
