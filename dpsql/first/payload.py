@@ -8,6 +8,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 from zlib import compress, decompress
+from zlib import error as ZlibError  # noqa: N812 - a class named as a module's function
 
 import numpy as np
 
@@ -85,7 +86,7 @@ def decode_measurement(payload: Payload) -> Measurement:
             str(payload["value"]) if "value" in payload else None,
             decode_query(str(payload["table"]), payload["query"]) if "query" in payload else None,
         )
-    except (KeyError, TypeError, ValueError, OverflowError, InternalError):
+    except (KeyError, TypeError, ValueError, OverflowError, InternalError, ZlibError):
         pass
     raise LedgerError("a release in the ledger cannot be read")
 

@@ -30,8 +30,8 @@ def encode_query(query: LinearQuery) -> dict[str, Any]:
 
 
 def decode_query(table: str, fields: dict[str, Any]) -> LinearQuery:
-    """Inverse of ``encode_query``. KeyError, TypeError, ValueError or InternalError when it is none, or counts a row
-    other than between 0 and 1.
+    """Inverse of ``encode_query``. KeyError, TypeError, ValueError, zlib's error or InternalError when it is none, or
+    counts a row other than between 0 and 1.
     """
     factors = tuple(Factor(tuple(f["columns"]), _unpacked(f), int(f["unit"])) for f in fields["factors"])
     keyed = None

@@ -72,6 +72,10 @@ class IterativeConstruction(Hypothesis, Protocol):
     def alpha(self) -> float:
         """The accuracy that updates are made for, in counts: each assumes that the answer was at least so far off."""
 
+    @property
+    def remark(self) -> str | None:
+        """What a reader of its answers must know, in words; ``None`` for most."""
+
     def update(self, query: LinearQuery, released: float) -> None:
         """(D^t, q, released answer) -> D^(t+1): ``released`` in counts; only whether it is below matters to most."""
 

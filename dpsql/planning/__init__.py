@@ -2,7 +2,7 @@
 
 from dpsql.planning.contingencies import PlannedContingency, planned_contingencies
 from dpsql.planning.forecast import Forecast
-from dpsql.planning.outlook import forecast, outlook
+from dpsql.planning.outlook import distance_words, forecast, outlook, paper_notices
 from dpsql.planning.plans import make_plan
 from dpsql.planning.shares import Payment, Shares
 from dpsql.planning.strings import TextStart
@@ -19,9 +19,11 @@ __all__ = [
     "TablePlan",
     "TextStart",
     "Way",
+    "distance_words",
     "forecast",
     "make_plan",
     "outlook",
+    "paper_notices",
     "plan_tables",
     "planned_contingencies",
 ]

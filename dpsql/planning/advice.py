@@ -9,7 +9,9 @@ from fractions import Fraction
 
 from dpsql.domain import TableDomain
 from dpsql.errors import PolicyError
+from dpsql.hypothesis import strategy_named
 from dpsql.planning.outlook import forecast, outlook
+from dpsql.planning.paper import rows_needed
 from dpsql.planning.plans import make_plan
 from dpsql.planning.table_plan import plan_tables
 from dpsql.policy import Policy
@@ -30,6 +32,7 @@ def advice(policy: Policy, rows: Mapping[str, int] | None = None) -> list[str]:
     lines = ["What epsilon buys with these domains: the 95 % error of a typical count, foreseen from noise alone."]
     for table in policy.tables:
         lines += _table_lines(policy, table, known.get(table.name))
+    lines += [line for table in policy.tables if (line := _paper_line(policy, table))]
     number = len(policy.tables)
     if number > 1:
         lines.append(f"The {number} tables share epsilon evenly, whatever is asked: leave out what nobody asks about.")
@@ -69,6 +72,17 @@ def _table_lines(policy: Policy, table: TableDomain, rows: int | None) -> list[s
         _row("error", ["-" if e is None else f"±{e:,.0f}" for e in errors]),
         _row("", [_per_cent(e, number) for e in errors]) + f"  {whose}",
     ]
+
+
+def _paper_line(policy: Policy, table: TableDomain) -> str:
+    """How many rows the papers' own constants would need; empty where none of their constructions holds the table."""
+    for word in ("pmw", "sparse-pmw"):
+        construction = strategy_named(word, paper=True).construction
+        if construction is not None and construction.obstacle(table) is None:
+            needed = rows_needed(policy.privacy, table, construction)
+            name = _printable(table.name)
+            return f'calibration = "paper", strategy = "{word}": {name} would need {needed:.2g} rows.'
+    return ""
 
 
 def _outlook(policy: Policy, table: TableDomain, epsilon: Fraction) -> TableOutlook | None:

@@ -100,6 +100,21 @@ def rows_needed(privacy: Privacy, table: TableDomain, construction: Construction
     return high
 
 
+def distance(
+    privacy: Privacy, table: TableDomain, construction: Construction, constants: PaperConstants, rows: str | None
+) -> str:
+    """How far the papers' constants are from usable for a table of so many ``rows`` (``None``: unknown), in words."""
+    needed = rows_needed(privacy, table, construction)
+    number = "more rows than there can be" if needed == inf else f"n >= {needed:.2g} rows"
+    against = "" if rows is None else f", against {rows}"
+    times = "once" if constants.updates == 1 else f"{constants.updates:,} times"
+    return (
+        f"{table.name}, the papers' constants: {construction.words} may be updated {times}, with noise of "
+        f"{constants.noise:,.0f} and a threshold of {constants.threshold:,.0f}, and answers are within "
+        f"{constants.accuracy:,.0f}{against}; for answers within a tenth of the rows they need {number}"
+    )
+
+
 def sparse_vector_accuracy(
     epsilon: float, above: int, queries: int, beta: float, rows: float, delta: float | None = None
 ) -> float:

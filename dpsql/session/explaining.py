@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from dpsql.confidence import error_bound
-from dpsql.planning import outlook
+from dpsql.planning import distance_words, outlook
 from dpsql.planning.measured_axes import own_sd
 from dpsql.query import LinearQuery
 from dpsql.result import Explanation, Note, QueryPlan
@@ -43,6 +43,7 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
         name: asker.plan.as_epsilon(asker.states[name].touches.first_units(asked[name], texts[name])) for name in tables
     }
     plan = [f"{name} is answered by: {outlook(s.plan, s.forecast()).strategy}" for name, s in _states(asker, tables)]
+    plan += [words for _, s in _states(asker, tables) for words in _of_construction(s, asker)]
     plan += [
         f"the first question to {name} also measures {_first(state, asked[name], texts[name])}: "
         f"{_share(first_charges[name])}"
@@ -61,6 +62,16 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
     outer = None if statement.direct is not None else statement.outer_sql
     notes = (*(Note("plan", text) for text in plan), *statement_notes(statement, asker))
     return Explanation(tuple(plans), outer, worst, asker.remaining_epsilon(), notes, times)
+
+
+def _of_construction(state: TableState, asker: Asker) -> list[str]:
+    """What is to be known of a construction of the papers, and of the papers' constants."""
+    model = state.model
+    remark = model.construction.remark if model is not None and model.construction is not None else None
+    found = [] if remark is None else [f"{state.plan.name}: {remark}"]
+    rows = None if model is None else f"{model.row_count:,.0f} rows"
+    words = distance_words(state.plan, asker.policy, rows)
+    return found if words is None else [*found, words]
 
 
 def _states(asker: Asker, tables: Iterable[str]) -> list[tuple[str, TableState]]:

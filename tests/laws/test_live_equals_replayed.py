@@ -19,6 +19,7 @@ POLICIES = {
     "many rounds": city.policy_text(PRIVACY, 'strategy = "pmw"\nhard_rounds = 30\n'),
     "refuse": city.policy_text(PRIVACY, 'strategy = "pmw"\nhard_rounds = 4\nwhen_spent = "refuse"\n'),
     "replace-one": city.policy_text(PRIVACY + 'neighbors = "replace-one"\n', 'strategy = "pmw"\nhard_rounds = 12\n'),
+    "sparse": city.policy_text(PRIVACY, 'strategy = "sparse-pmw"\nhard_rounds = 30\n'),
     "warm": city.policy_text(PRIVACY, "hard_rounds = 3\n"),
     "warm replace-one": city.policy_text(PRIVACY + 'neighbors = "replace-one"\n', 'when_spent = "refuse"\n'),
 }

@@ -58,6 +58,13 @@ class Median(Updated):
         self.candidates = _evenly(table.cells) if self.sampled else _compositions(rows, table.cells) / rows
         self._walls: list[tuple[Estimates, float]] = []
 
+    @property
+    def remark(self) -> str | None:
+        """Whether candidates are listed or sampled."""
+        if self.sampled:
+            return f"its candidate tables are too many to list: each answer is the median of {CHAINS} sampled ones"
+        return f"{len(self.candidates):,} candidate tables are left"
+
     def absorb(self, measurement: Measurement) -> None:
         """As all constructions; InternalError for text columns, which have no cells."""
         check_finite(measurement)

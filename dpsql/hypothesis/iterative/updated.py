@@ -29,6 +29,11 @@ class Updated(ABC):
         if measurement.query is not None:
             self.update(measurement.query, float(measurement.values))
 
+    @property
+    def remark(self) -> str | None:
+        """What a reader of its answers must know; ``None`` where it is what its source says."""
+        return None
+
     def coarse_axes(self, columns: tuple[str, ...], sigma: float) -> tuple[Axis, ...] | None:
         """``None``: it learns from the answer alone."""
         return None

@@ -38,7 +38,7 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
     from dpsql.interface.dbapi.ledger_header import ledger_header
     from dpsql.ledger import MemoryLedger, SqliteLedger, stored_header
     from dpsql.mechanism import SystemEntropy
-    from dpsql.planning import make_plan
+    from dpsql.planning import make_plan, paper_notices
     from dpsql.public.locked_duckdb import DuckDbPublicSql
     from dpsql.session import open_session
 
@@ -48,9 +48,10 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
         read = rules.read(policy)
         engine = open_engine(database, read, rules)
         opened.callback(engine.close)
-        doubts = cautions(policy, engine.tables_read())
+        plan = make_plan(policy)
+        doubts = cautions(policy, engine.tables_read()) + paper_notices(plan, policy)
         public = DuckDbPublicSql(engine.public_table)
-        header = ledger_header(policy, engine, make_plan(policy), stored)
+        header = ledger_header(policy, engine, plan, stored)
         record: MemoryLedger | SqliteLedger
         if ledger is None:
             _check_unrecorded(header, engine, new_budget=new_budget)

@@ -1,6 +1,6 @@
 """The configurations in which coupled sessions are compared, and the neighbours of each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tests.support import city
@@ -203,9 +203,11 @@ COLLATED_ADDED = {
 }
 
 
-def _filled(neighbours: Mapping[str, tuple[str, ...]], privacy: str, table: str, nullable: str) -> Configuration:
+def _filled(
+    neighbours: Mapping[str, tuple[str, ...]], privacy: str, table: str, nullable: str, mechanism: str = ""
+) -> Configuration:
     columns = FILLED_COLUMNS.replace("NULLABLE", nullable)
-    policy = f"version = 1\n[privacy]\n{city.PRIVACY}{privacy}{table}{columns}"
+    policy = f"version = 1\n[privacy]\n{city.PRIVACY}{privacy}[mechanism]\n{mechanism}{table}{columns}"
     return Configuration(Script(policy, FILLED_SCHEMA, FILLED_TEXTS), neighbours, FILLED_UNSEEN)
 
 
@@ -247,6 +249,8 @@ def _views(mechanism: str = "", privacy: str = "") -> Configuration:
 
 FEW = "planned_queries = 3\n"
 PMW = 'strategy = "pmw"\n'
+TEXTBOOK, SPARSE, MEDIAN = (f'strategy = "{word}"\n' for word in ("textbook-pmw", "sparse-pmw", "median"))
+PAPER = 'calibration = "paper"\nhard_rounds = 9\n'
 EXCHANGED = 'neighbors = "replace-one"\n'
 IN_UNITS = f'unit = "u"\nmax_rows_per_unit = {UNIT_ROWS}\n'
 PUBLIC = '[tables.filled]\nrow_count = "public"\n'
@@ -255,6 +259,11 @@ PUBLIC = '[tables.filled]\nrow_count = "public"\n'
 def _only(number: int, chosen: Configuration) -> Configuration:
     """With its first neighbours alone."""
     return replace(chosen, neighbours=dict(list(chosen.neighbours.items())[:number]))
+
+
+def _these(names: Sequence[str], chosen: Configuration) -> Configuration:
+    """With these of its neighbours alone."""
+    return replace(chosen, neighbours={name: chosen.neighbours[name] for name in names})
 
 
 CONFIGURATIONS: Mapping[str, Configuration] = {
@@ -278,4 +287,11 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
     "a public row count": _filled(FILLED_REPLACED, EXCHANGED, PUBLIC, "true"),
     "views": _views(),
     "views, pmw": _views(PMW),
+    "textbook-pmw": _filled(FILLED_ADDED, "", "", "false", TEXTBOOK),
+    "textbook-pmw, replace-one": _only(1, _views(TEXTBOOK)),
+    "sparse-pmw": _these(("a row more", "a unit with two rows alike less"), _city(mechanism=SPARSE, hard=0.15)),
+    "sparse-pmw, replace-one": _these(("in both tables",), _city(mechanism=SPARSE, replaced=True, hard=0.15)),
+    "median": _filled(FILLED_ADDED, "", "", "false", MEDIAN),
+    "the papers' constants, strings": _only(1, _city(mechanism=SPARSE + PAPER, hard=0.15)),
+    "the papers' constants": _filled(FILLED_ADDED, "", "", "false", PMW + PAPER),
 }
