@@ -33,7 +33,7 @@ DISTINCT = "distinct"
 """The number of strings in a text column."""
 SEVERAL = "several"
 """Several measurements under one reservation."""
-KINDS = frozenset({ROW_COUNT, CONTINGENCY, ANSWER, ONE_COUNT, KEYS, POSITIONS, DISTINCT})
+KINDS = frozenset({ROW_COUNT, CONTINGENCY, ANSWER, ONE_COUNT, UPDATE, KEYS, POSITIONS, DISTINCT})
 """What a measurement in a ledger can be."""
 
 
