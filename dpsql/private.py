@@ -4,7 +4,7 @@ Code between the engine and the mechanism must hand private values on without lo
 can be transformed, but not printed, iterated or pickled; what opens them is one word, which a test looks for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Generic, NoReturn, TypeVar
 
 T = TypeVar("T")
@@ -64,3 +64,12 @@ class Private(Generic[T]):
 
     def __iter__(self) -> NoReturn:
         self._refuse("iterated")
+
+
+def together(values: Iterable[Private[T]]) -> Private[tuple[T, ...]]:
+    """Several private values as one: what depends on all of them is as private as they are.
+
+    >>> together([Private(1), Private(2)]).map(sum)
+    <private>
+    """
+    return Private(tuple(v.reveal() for v in values))

@@ -10,6 +10,8 @@ from types import MappingProxyType
 
 from dpsql.errors import DataError
 from dpsql.synthesis.from_session import from_session
+from dpsql.synthesis.iterative import iterative
+from dpsql.synthesis.mwem import mwem
 from dpsql.synthesis.task import Method
 
 
@@ -25,6 +27,8 @@ class Entry:
 METHODS: Mapping[str, Entry] = MappingProxyType(
     {
         "session": Entry(from_session, "rows of what the session has released already; free", pays=False),
+        "iterative": Entry(iterative, "queries found wrong are measured and the weights fitted to them", pays=True),
+        "mwem": Entry(mwem, "private multiplicative weights: the worst query of each round is measured", pays=True),
     }
 )
 """By the word that is written."""
