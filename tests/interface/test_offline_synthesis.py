@@ -62,6 +62,6 @@ def test_what_cannot_be_paid_or_read_charges_nothing(connection: dpsql.Connectio
     with pytest.raises(BudgetExhausted):
         connection.synthesize("t", "mwem", epsilon="1e-12")
     with pytest.raises(DataError, match="no option iterate"):
-        connection.synthesize("t", "iterative", epsilon="0.1", iterate="last")
+        connection.synthesize("t", "iterative", epsilon="0.01", iterate="last")
     after = connection.budget.spent_epsilon
     assert after == before
