@@ -110,8 +110,10 @@ def three_way(table: CodedTable, synthetic: Synthetic) -> float:
 
 
 def line(
-    table: CodedTable, workload: Workload, name: str, method: str, word: str, epsilon: Fraction, **options: str
+    table: CodedTable, workload: Workload, names: tuple[str, str, str], epsilon: Fraction, options: Mapping[str, str]
 ) -> str:
+    """A row of the table, or the words in which the method refuses; ``names``: table, method, workload."""
+    name, method, word = names
     begin = time.perf_counter()
     try:
         synthetic, charged = made(table, method, word, epsilon, options)
