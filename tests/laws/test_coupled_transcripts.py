@@ -21,8 +21,10 @@ from dpsql.engine.duckdb.engine import DuckDbEngine
 from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.errors import DataError
 from dpsql.first import bench, warm_start
+from dpsql.mechanism.choice import choose
 from dpsql.result import Answer
 from dpsql.session import asker, session
+from tests.support import walk
 from tests.support.coupled import compared, coupled, told
 from tests.support.coupled.compare import differ
 from tests.support.coupled.run import Run
@@ -239,6 +241,15 @@ def exact_answers() -> Any:
     return patch.object(bench, "measure", lambda counts, sigma, entropy: np.asarray(counts.reveal(), dtype=np.int64))
 
 
+def choices_that_cost_more() -> Any:
+    """A choice that tells more than it is charged for."""
+
+    def chooses(scores: Any, epsilon: Any, sensitivity: int, entropy: Any) -> int:
+        return choose(scores, 2 * epsilon, sensitivity, entropy)
+
+    return patch.object(walk, "choose", chooses)
+
+
 @contextmanager
 def sums_beyond_a_row() -> Broken:
     """A row adds more than one row to a sum of values."""
@@ -276,6 +287,7 @@ BROKEN: dict[str, tuple[Callable[[], Any], str, str, str]] = {
     "no noise, an update": (exact_answers, "textbook-pmw", "a row more", "exact"),
     "half the noise, the papers'": (noise_below_the_plans, "the papers' constants", "a row more", "charge"),
     "sums beyond a row": (sums_beyond_a_row, "dropped rows", "a row more", "charge"),
+    "a choice too sharp": (choices_that_cost_more, "synthetic tables", "a row more", "charge"),
     "no noise": (exact_answers, "dropped rows", "a row more", "exact"),
 }
 

@@ -1,12 +1,17 @@
-"""A method of synthesis for tests: each step measures the rows by one column; the rows follow the last one measured."""
+"""A method of synthesis for tests: each step measures the rows by one column, its rows are even, seeded by the steps.
+
+It charges for rows that come or go one by one: on units of several rows it is wrong, as tests show.
+"""
 
 import signal
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from dpsql.first import Bench
+from dpsql.mechanism.choice import choose
 from dpsql.synthesis import Steps, Synthetic, Task
 from dpsql.synthesis.coins import coins
 from dpsql.synthesis.methods import METHODS, Entry
@@ -21,7 +26,9 @@ def walk(before: Before = lambda number: None) -> Entry:
 
     def make(task: Task, bench: Bench, steps: Steps) -> Synthetic:
         number = int(task.options.get("steps", "4"))
-        cost, columns = task.units // number, task.table.finite
+        columns = task.table.finite
+        kept = bench.plan.pure_cost(Fraction(task.options["choice"])) if "choice" in task.options else 0
+        cost = (task.units - kept) // number
         seen: list[list[int]] = []
         for i in range(number):
             column = columns[i % len(columns)]
@@ -34,6 +41,14 @@ def walk(before: Before = lambda number: None) -> Entry:
 
             seen.append(list(steps.pay(cost, draw)["values"]))
             task.on_progress("steps", i + 1, number)
+        if "choice" in task.options:  # of the largest cell of the first column, epsilon-DP
+            epsilon = Fraction(task.options["choice"])
+
+            def pick() -> dict[str, Any]:
+                counts = bench.engine.contingency(task.table.name, (columns[0].name,))
+                return {"chosen": choose(counts, epsilon, 1, bench.entropy)}
+
+            seen.append([int(steps.pay(bench.plan.pure_cost(epsilon), pick)["chosen"])])
         rng = coins(NAME, seen)
         rows = task.rows or 100
         codes = np.stack([rng.integers(c.size, size=rows) for c in columns], axis=1)

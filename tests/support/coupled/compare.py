@@ -37,7 +37,7 @@ def _outlines(one: Run, other: Run) -> Iterator[str]:
     for number, (here, there) in enumerate(zip(one.tape.opened, other.tape.opened, strict=False)):
         if here.outline != there.outline:
             yield f"order: value {number} is opened as {here.outline}, on the neighbour as {there.outline}"
-        if not here.draws and not here.coins and here.vector != there.vector:
+        if not here.draws and not here.coins and not here.chosen and here.vector != there.vector:
             yield f"exact: {here.vector}, on the neighbour {there.vector}"
     if [(p.cost, p.payload, p.opened) for p in one.tape.paid] != [
         (p.cost, p.payload, p.opened) for p in other.tape.paid
@@ -63,6 +63,9 @@ def _noise(paid: Paid, pairs: list[tuple[Opened, Opened]], plan: Plan) -> Iterat
         distance = _distance(here, there)
         if here.draws and distance:
             owed += plan.release_cost(min(d.sigma for d in (*here.draws, *there.draws)), distance)
+        for _, scale in here.chosen:  # noise of this scale is 2 d / scale - DP where scores move by d
+            moved = max((abs(a - b) for a, b in zip(here.vector, there.vector, strict=False)), default=0)
+            owed += plan.pure_cost(2 * moved / scale) if moved else 0
         yield from _strings(here, there, Fraction(paid.payload.get("delta", 0)))
     units = paid.cost - plan.test_cost * int(paid.payload.get("tests", 0))
     if owed > units:

@@ -26,6 +26,11 @@ class Telling:
         opened.draws.append(Draw(sigma, tuple(noise), begin_of(opened.draws)))
         return noise
 
+    def noisy_max(self, scores: list[int], scale: Fraction) -> int:
+        chosen = self._random.randrange(len(scores))
+        self._tape.opened[-1].chosen.append((chosen, scale))
+        return chosen
+
 
 class Retelling:
     """Feeds the outcomes of ``told``: noise is what leads from the neighbour's numbers to the released ones."""
@@ -55,6 +60,16 @@ class Retelling:
             noise = self._cells(here, there, size)
         here.draws.append(Draw(sigma, tuple(noise), begin_of(here.draws)))
         return noise
+
+    def noisy_max(self, scores: list[int], scale: Fraction) -> int:
+        here, there = self._pair()
+        chosen = 0
+        if there is None or len(here.chosen) >= len(there.chosen):
+            self._tape.odd.append("a choice that the other session does not make")
+        else:
+            chosen = there.chosen[len(here.chosen)][0]
+        here.chosen.append((chosen, scale))
+        return chosen
 
     def _pair(self) -> tuple[Opened, Opened | None]:
         here, number = self._tape.opened[-1], len(self._tape.opened) - 1

@@ -2,7 +2,7 @@
 
 import dataclasses
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from dpsql.ledger.event import Totals
 from dpsql.mechanism import ThresholdTest
 from dpsql.planning import make_plan
 from dpsql.private import Private
+from tests.support import walk
 from tests.support.coupled.entropy import Retelling, Telling
 from tests.support.coupled.tape import Tape
 
@@ -32,7 +33,7 @@ Around = Callable[[str], AbstractContextManager[None]]
 class Script:
     """``schema`` builds the database, ``policy`` is the policy file's text, ``texts`` are asked in order.
 
-    A text may stand beside its parameters.
+    A text may stand beside its parameters. ``synthetic``: arguments of the synthetic tables that are made first.
     """
 
     policy: str
@@ -40,6 +41,7 @@ class Script:
     texts: tuple[Asked, ...]
     hard: float = 0.3
     seed: int = 1
+    synthetic: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +99,8 @@ def _run(script: Script, changes: Sequence[str], tape: Tape, entropy: Any, folde
             database.execute(statement)
         for texts in (script.texts,) if folder is None else (script.texts, script.texts[::-1]):
             with dpsql.connect(database, policy=policy, ledger=ledger) as con:
+                for arguments in script.synthetic:
+                    shown += [(f"synthetic table {arguments}", entry) for entry in synthesized(con, arguments)]
                 shown += _session(con, texts, refused, around)
     shown += [("ledger", entry) for entry in tape.written]
     shown += [] if folder is None else in_files(ledger)
@@ -213,6 +217,17 @@ def executed(con: dpsql.Connection, text: str, parameters: Any = None) -> list[A
     except dpsql.Error as error:
         return error
     return [cursor.description, cursor.rowcount, rows, repr(cursor.answers), *told_of(cursor.result)]
+
+
+def synthesized(con: dpsql.Connection, arguments: Mapping[str, Any]) -> list[Any]:
+    """All of a synthetic table, or how it is refused."""
+    with patch("dpsql.synthesis.methods.METHODS", walk.methods()):
+        try:
+            made = con.synthesize(**arguments)
+        except dpsql.Error as error:
+            return list(chain(error))
+    rows = made.to_arrow()
+    return [rows.schema.to_string(show_schema_metadata=True), repr(rows.to_pylist()), repr(made.report), made.charged]
 
 
 def told_of(value: Any) -> Iterator[Any]:

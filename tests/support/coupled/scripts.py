@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tests.support import city
+from tests.support import city, walk
 from tests.support.coupled.run import Script
 
 ROWS = 600
@@ -256,6 +256,14 @@ IN_UNITS = f'unit = "u"\nmax_rows_per_unit = {UNIT_ROWS}\n'
 PUBLIC = '[tables.filled]\nrow_count = "public"\n'
 
 
+def _synthetic(table: str) -> Configuration:
+    """Synthetic tables before the questions: what the session knows as rows, and noise and a choice that are paid."""
+    chosen = _only(4, _city(mechanism=PMW, hard=0.15))
+    paid = {"table": table, "method": walk.NAME, "epsilon": "0.5", "rows": 40, "choice": "1/20"}
+    free = {"table": table, "rows": 40, "workload": "marginals:1"}
+    return replace(chosen, script=replace(chosen.script, texts=TEXTS[:6], synthetic=(paid, free, paid)))
+
+
 def _only(number: int, chosen: Configuration) -> Configuration:
     """With its first neighbours alone."""
     return replace(chosen, neighbours=dict(list(chosen.neighbours.items())[:number]))
@@ -270,6 +278,7 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
     "auto": _city(),
     "pmw": _only(6, _city(mechanism=PMW, hard=0.15)),
     "refused when spent": _only(4, _city(mechanism='when_spent = "refuse"\nhard_rounds = 3\n', hard=0.5)),
+    "synthetic tables": _synthetic("people"),
     "replace-one": _city(replaced=True),
     "replace-one, pmw": _city(mechanism=PMW, replaced=True, hard=0.15),
     "wide": _wide(WIDE_ADDED),

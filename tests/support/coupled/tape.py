@@ -24,7 +24,8 @@ class Opened:
     """One private value that the mechanism opened, and what was drawn before the next was opened.
 
     ``slope``, ``step``: of a test, what a change by one count is charged for, and how many counts are one step.
-    ``compared``: of a selection of keys, what a count plus noise must exceed.
+    ``compared``: of a selection of keys, what a count plus noise must exceed. ``chosen``: the position that a choice
+    told, and the scale of its noise.
     """
 
     raw: Any
@@ -33,6 +34,7 @@ class Opened:
     slope: Fraction | None = None
     step: int = 1
     compared: int | None = None
+    chosen: list[tuple[int, Fraction]] = field(default_factory=list)
 
     @property
     def vector(self) -> list[int]:
@@ -45,7 +47,7 @@ class Opened:
         if isinstance(self.raw, KeyCounts):
             return ("keys", *sorted({d.sigma for d in self.draws}), self.compared)
         drawn = [(d.sigma, len(d.noise), d.begin) for d in self.draws]
-        return (np.shape(self.raw), drawn, self.coins, self.slope, self.step)
+        return (np.shape(self.raw), drawn, self.coins, self.slope, self.step, self.chosen)
 
 
 @dataclass(frozen=True)
