@@ -39,7 +39,7 @@ def _row(part: Errors) -> str:
 def _bar(tenth: int, error: float, longest: float, style: Style) -> str:
     on = "█" if style.unicode else "#"
     length = 0 if longest <= 0 else round(WIDEST * log1p(error) / log1p(longest))
-    return f"{tenth * 100 // DECILES:>4} %{_number(error):>9}  {style.cyan(on * length)}"
+    return f"{tenth * 100 // DECILES:>4} %{_number(error):>9}  {style.cyan(on * length)}".rstrip()
 
 
 def _number(value: float) -> str:
