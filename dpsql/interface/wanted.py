@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dpsql.errors import DataError, OperationalError
 from dpsql.interface.splitter import split
+from dpsql.synthesis.methods import method_named
 from dpsql.synthesis.wanted import Part, Wanted
 from dpsql.synthesis.workload import is_word
 
@@ -36,6 +37,7 @@ def wanted(
     """
     if not isinstance(table, str) or not isinstance(method, str):
         raise DataError("table and method are names", hint='write table="adult", method="session"')
+    method_named(method)
     if (rows is not None and type(rows) is not int) or type(seed) is not int:
         raise DataError("rows and seed are whole numbers", hint="leave them out for the usual ones")
     listed = () if workload is None else [workload] if isinstance(workload, str | PathLike) else list(workload)

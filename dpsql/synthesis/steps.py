@@ -4,6 +4,7 @@ Only here does a method of synthesis meet the ledger. The steps come in an order
 so the number of a step says what it is.
 """
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -86,7 +87,8 @@ class Steps:
                 cost = 0
             else:
                 with ledger.drawing(reservation):
-                    ledger.release(reservation, {"kind": PURPOSE, **named, DRAWN: draw()})
+                    drawn = json.loads(json.dumps(draw()))  # what a ledger in memory holds is what a file would
+                    ledger.release(reservation, {"kind": PURPOSE, **named, DRAWN: drawn})
                     self._bench.paid.units += cost
         self._turns.follow()
         return self._bench.plan.as_epsilon(cost)

@@ -4,8 +4,10 @@ Making one may take minutes and may spend budget. What was paid is recorded step
 on where it was broken off, and a command that was finished is free the second time.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +16,10 @@ from dpsql.interface.cli.common import opened, session_options
 from dpsql.interface.console import INTERRUPTED, Console
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render.style import escape
+
+if TYPE_CHECKING:
+    from dpsql.synthesis.released import SyntheticTable
+    from dpsql.synthesis.wanted import Wanted
 
 ENDINGS = (".parquet", ".csv")
 
@@ -71,41 +77,43 @@ def synth(
         run_comparison(console, database, policy, table, workloads, epsilon, rows, chosen, seed, output, as_json)
         return
     path = _checked(output)
-    from dpsql.interface.render.quality import render_quality, synthetic_object
-    from dpsql.interface.render.structured import to_json
     from dpsql.interface.table_file import write_table
     from dpsql.interface.wanted import wanted
 
+    keeps = not instead_of_first_look
+    asked = wanted(table or "", method, list(workloads) or None, epsilon, rows, seed, chosen, keeps_first_look=keeps)
     try:
         with opened(console, database, policy, ledger, new_budget) as session:
-            session.on_progress(lambda name, what, done, of: console.progress(f"{escape(name)}: {done} of {of} {what}"))
-            asked = wanted(
-                table or _only_table(session),
-                method,
-                list(workloads) or None,
-                epsilon,
-                rows,
-                seed,
-                chosen,
-                keeps_first_look=not instead_of_first_look,
-            )
-            for sentence in session.foresee(asked).sentences:
-                console.notice(sentence)
-            made = session.synthesize(asked)
+            made = _make(console, session, replace(asked, table=table or _only_table(session)))
             write_table(made.to_arrow(), path)
             left = session.budget().remaining_epsilon
     except KeyboardInterrupt:
         console.notice("interrupted; what was paid is recorded, and the same command goes on from there")
         click.get_current_context().exit(INTERRUPTED)
+    _show(console, made, path, as_json)
+    free = "free" if made.charged == 0 else f"charged epsilon {made.charged:.3g}"
+    console.notice(f"{free}; epsilon {left:.3g} is left")
+
+
+def _make(console: Console, session: SessionView, asked: "Wanted") -> "SyntheticTable":
+    """The table, after what there is to know before it is begun."""
+    session.on_progress(lambda name, what, done, of: console.progress(f"{escape(name)}: {done} of {of} {what}"))
+    for sentence in session.foresee(asked).sentences:
+        console.notice(sentence)
+    return session.synthesize(asked)
+
+
+def _show(console: Console, made: "SyntheticTable", path: Path, as_json: bool) -> None:
+    from dpsql.interface.render.quality import render_quality, synthetic_object
+    from dpsql.interface.render.structured import to_json
+
     if as_json:
         console.text(to_json(synthetic_object(made, str(path)), indent=2) + "\n")
     else:
-        console.lines([f"{escape(str(path))}: {made.rows:,} rows, made by {method}", ""])
+        console.lines([f"{escape(str(path))}: {made.rows:,} rows, made by {made.facts['method']}", ""])
         console.lines(render_quality(made.report, console.out))
     for note in made.notes:
         console.notice(note)
-    free = "free" if made.charged == 0 else f"charged epsilon {made.charged:.3g}"
-    console.notice(f"{free}; epsilon {left:.3g} is left")
 
 
 def _checked(output: Path | None) -> Path:
