@@ -102,9 +102,8 @@ def _marginals(table: TableDomain, k: int, seed: int) -> tuple[list[LinearQuery]
         size = prod(c.size for c in chosen)
         picked = range(size) if size <= each else sorted(set(rng.integers(size, size=each).tolist()))
         out += _cells(table, chosen, picked)
-    note = (
-        f"marginals:{k} has {cells:,} cells: {len(out):,} of them are drawn, evenly over {len(sets):,} sets of columns"
-    )
+    number = "the one set of columns" if len(sets) == 1 else f"{len(sets):,} sets of columns"
+    note = f"marginals:{k} has {cells:,} cells: {len(out):,} of them are drawn, evenly over {number}"
     return out, (note,)
 
 

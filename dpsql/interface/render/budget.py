@@ -50,7 +50,7 @@ def _left(budget: Budget) -> tuple[str, str]:
 
 def _purse(spent: float, planned: float, style: Style) -> str:
     if planned <= 0:
-        return f"{bar(1.0, style, PURSE_BAR)}  {epsilon(spent)}, of what no other purse needs"
+        return f"{bar(1.0, style, PURSE_BAR)}  {epsilon(spent)}, which no purse foresaw"
     share = spent / planned
     share = 1.0 if share > WHOLE else share
     return f"{bar(share, style, PURSE_BAR)}  {epsilon(spent)} of {epsilon(planned)} planned"
