@@ -4,7 +4,7 @@ They stand apart from the plan's shares because a wrong one is a wrong privacy c
 """
 
 from dpsql.domain import TableDomain, row_count_obstacle
-from dpsql.policy import Policy
+from dpsql.policy import Neighbors, Policy
 
 
 def query_sensitivity(table: TableDomain) -> int:
@@ -16,6 +16,14 @@ def contingency_l2_squared(policy: Policy, table: TableDomain) -> int:
     """Squared L2 sensitivity of a contingency: c^2 for add-remove (c rows may share a cell), 2 c^2 for replace-one."""
     c = query_sensitivity(table)
     return c * c * (2 if policy.privacy.neighbors == "replace-one" else 1)
+
+
+def indicators_changed(neighbors: Neighbors, table: TableDomain) -> int:
+    """How many entries of "is there a row in this cell" one unit changes, each by 1: for c rows that go, and that come.
+
+    A row is in one cell, whatever cells are joined. It is the L1 and the squared L2 sensitivity of such a vector.
+    """
+    return query_sensitivity(table) * (2 if neighbors == "replace-one" else 1)
 
 
 def measures_differences(policy: Policy) -> bool:

@@ -40,6 +40,7 @@ class Synthesizing:
         self._wanted = wanted
         self._entry: Entry = method_named(wanted.method)
         self._state = _state(asker, wanted.table)
+        self._entry.check(self._state.plan.table, wanted)
         self._workload = _workload(self._state.plan.table, wanted, lower)
         self._units = self._allowed()
         self.run = self._name()
@@ -147,7 +148,16 @@ class Synthesizing:
             if heard is not None:
                 heard(table.name, what, done, of)
 
-        task = Task(table, model, self._workload.told, self._units, wanted.rows, wanted.options, hear)
+        task = Task(
+            table,
+            model,
+            self._workload.told,
+            self._units,
+            wanted.rows,
+            wanted.options,
+            hear,
+            asker.policy.privacy.neighbors,
+        )
         steps = Steps(
             self.run,
             table.name,

@@ -4,24 +4,31 @@ Another method is a file with a function that keeps ``dpsql.synthesis.task.Metho
 command, ``Connection.synthesize`` and the comparison know it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from dpsql.domain import TableDomain
 from dpsql.errors import DataError
 from dpsql.synthesis.from_session import from_session
+from dpsql.synthesis.graph import check_graph, graph
 from dpsql.synthesis.iterative import iterative
 from dpsql.synthesis.mwem import mwem
 from dpsql.synthesis.task import Method
+from dpsql.synthesis.wanted import Wanted
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A method and one line of what it is; ``pays``: whether it asks the private rows, and so spends budget."""
+    """A method and one line of what it is; ``pays``: whether it asks the private rows, and so spends budget.
+
+    ``check`` says what the method refuses, before anything is charged.
+    """
 
     make: Method
     words: str
     pays: bool
+    check: Callable[[TableDomain, Wanted], None] = lambda table, wanted: None
 
 
 METHODS: Mapping[str, Entry] = MappingProxyType(
@@ -29,6 +36,12 @@ METHODS: Mapping[str, Entry] = MappingProxyType(
         "session": Entry(from_session, "rows of what the session has released already; free", pays=False),
         "iterative": Entry(iterative, "queries found wrong are measured and the weights fitted to them", pays=True),
         "mwem": Entry(mwem, "private multiplicative weights: the worst query of each round is measured", pays=True),
+        "graph": Entry(
+            graph,
+            "for tables of edges: a simple graph that keeps all cuts, from noise on every pair",
+            True,
+            check_graph,
+        ),
     }
 )
 """By the word that is written."""

@@ -11,7 +11,7 @@ import pytest
 
 from dpsql.domain import BooleanDomain, IntegerDomain, TableDomain, TextDomain
 from dpsql.planning import TextStart, make_plan, plan_tables
-from dpsql.planning.sensitivity import contingency_l2_squared, query_sensitivity
+from dpsql.planning.sensitivity import contingency_l2_squared, indicators_changed, query_sensitivity
 from dpsql.policy import Mechanism, Policy, Privacy
 
 CELLS = 3
@@ -46,6 +46,22 @@ def test_sensitivities_are_the_largest_changes_between_neighbours(neighbors: str
     queries = [np.array(weights) for weights in product((0, 1), repeat=CELLS)]
     assert max(int(d @ d) for d in changes(neighbors, c)) == contingency_l2_squared(rules, rules.tables[0])
     assert max(abs(int(q @ d)) for d in changes(neighbors, c) for q in queries) == query_sensitivity(rules.tables[0])
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("c", [1, 2])
+def test_indicators_change_by_as_many_entries_as_rows_at_most(neighbors: Any, c: int) -> None:
+    """Whether there is a row, for all tables with others' rows in any of the cells; here there are enough cells."""
+    cells, most = 4, 0
+    units = [np.array(u) for n in range(c + 1) for u in combinations_with_replacement(range(cells), n)]
+    nothing = [np.array([], dtype=np.int64)]
+    for others in product((0, 1), repeat=cells):
+        for one, other in product(units, nothing if neighbors == "add-remove" else units):
+            with_one, with_other = (
+                np.array(others) + np.bincount(u.astype(np.int64), minlength=cells) > 0 for u in (one, other)
+            )
+            most = max(most, int((with_one != with_other).sum()))
+    assert most == indicators_changed(neighbors, policy(neighbors, c).tables[0])
 
 
 def scales(start: TextStart) -> list[Fraction]:
