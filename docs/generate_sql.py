@@ -36,6 +36,9 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   `explain` names them at no cost. Where nothing is known of where an expression changes (`sin(x)`, `x * y`)
   that may be every bin of the column. `GROUP BY` takes steps of such a column, as in `floor(hours / 10) * 10`
   or `date_trunc('month', joined)`: its own values are no list.
+* **Cuts of a graph** are two conditions, each on one vertex column of an edge table, joined by `AND`. They are answered
+  from their two lists, whatever the number of pairs ([graphs](../examples/facebook/README.md)): 2^24 pairs by most
+  strategies, 2^40 by `frieze-kannan`.
 * **Sums of numbers**: `SUM` and `AVG` of a straight line of a number column (`x`, `2 * x + 1`) sum the values
   themselves.
 * **Text columns** have no declared list of values, so the answer must be settled by the strings that the statement

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from dpsql.domain import FiniteDomain, NumberDomain, TableDomain, as_text, code_of
 from dpsql.engine.first_digest import first_digest
+from dpsql.engine.partition import Partition, shape_of
 from dpsql.engine.rules import Rules
 from dpsql.engine.scope import check_row_counts, number_of, private_table, scope_of, text_columns_of
 from dpsql.engine.tally import RowTally
@@ -76,6 +77,15 @@ class MemoryEngine:
         out = np.zeros(domain.shape(columns), dtype=np.int64)
         for codes, _, _ in self._kept[domain.name]:
             out[tuple(codes[c] for c in columns)] += 1
+        out.setflags(write=False)
+        return Private(out)
+
+    def part_counts(self, table: str, partitions: tuple[Partition, ...]) -> Private[Counts]:
+        """Counts over the parts of ``partitions``, int64; see the protocol."""
+        domain = self._table(table)
+        out = np.zeros(shape_of(domain, partitions), dtype=np.int64)
+        for codes, _, _ in self._kept[domain.name]:
+            out[tuple(int(p.labels[tuple(codes[c] for c in p.columns)]) for p in partitions)] += 1
         out.setflags(write=False)
         return Private(out)
 

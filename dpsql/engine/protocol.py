@@ -8,6 +8,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from dpsql.engine.partition import Partition
 from dpsql.engine.rules import Rules
 from dpsql.engine.tally import RowTally
 from dpsql.private import Private
@@ -31,6 +32,13 @@ class Engine(Protocol):
         """Counts over the cells of finite ``columns`` (any order), int64, shape = the columns' sizes, in rows.
 
         ``columns = ()`` gives a 0-d array: the number of counted rows. The array must not be written to.
+        """
+        ...
+
+    def part_counts(self, table: str, partitions: tuple[Partition, ...]) -> Private[Counts]:
+        """Counts over the parts of disjoint finite columns, int64, shape = the partitions' sizes, in rows.
+
+        As sums over ``contingency``, without its grid: time and memory follow the rows, the labels and the parts.
         """
         ...
 

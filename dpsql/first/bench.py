@@ -5,17 +5,23 @@ One value in place of five arguments; whoever holds it can draw noise, so it goe
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
 from dpsql.accounting import Plan
 from dpsql.domain import FIXED_POINT
+from dpsql.engine.partition import Partition
 from dpsql.engine.protocol import Engine
 from dpsql.hypothesis import Axis, Measurement, coarsen
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure
 from dpsql.private import Private
 from dpsql.query import Counts, Key
+
+GRID_CELLS = 1 << 20
+"""Counts over parts of a larger grid are made without it, if each part has PART_CELLS cells or more on average."""
+PART_CELLS = 16
 
 
 @dataclass
@@ -44,6 +50,8 @@ class Bench:
         """
         scope = tuple(c for a in axes for c in a.columns)
         engine = self.engine
+        if not text and _is_large(axes):
+            return engine.part_counts(table, tuple(Partition(a.columns, a.labels, a.size) for a in axes))
         counts = engine.keyed_counts(table, text, keys, scope) if text else engine.contingency(table, scope)
         return counts.map(lambda cells: np.asarray(coarsen(cells, axes, bool(text)), dtype=np.int64))
 
@@ -74,3 +82,8 @@ class Bench:
         Only under a reservation that pays for it, inside ``Ledger.drawing`` or after a durable hard outcome.
         """
         return Measurement(table, axes, measure(counts, sigma, self.entropy), float(sigma), text, keys, value)
+
+
+def _is_large(axes: tuple[Axis, ...]) -> bool:
+    cells, parts = prod(a.labels.size for a in axes), prod(a.size for a in axes)
+    return cells > GRID_CELLS and cells >= PART_CELLS * parts and not any(a.difference for a in axes)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from dpsql.domain import TableDomain
 from dpsql.errors import PolicyError
-from dpsql.hypothesis.iterative import median, sparse_weights, weights
+from dpsql.hypothesis.iterative import frieze_kannan, median, sparse_weights, weights
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.protocol import Hypothesis, MakeByRules, MakeConstruction, UpdateBound
 from dpsql.hypothesis.rules import NEWEST, ModelRules
@@ -33,13 +33,15 @@ class Construction:
     """An iterative database construction: ``make`` it, its ``update_bound``, and what it is called in ``words``.
 
     ``most_cells``: of a table's universe at most, ``None`` where the universe does not matter; then strings, which have
-    none, are no obstacle either.
+    none, are no obstacle either. ``products``: a product of conditions on different columns is answered from its
+    factors, however large the grid of their columns is.
     """
 
     words: str
     make: MakeConstruction
     update_bound: UpdateBound
     most_cells: int | None = None
+    products: bool = False
 
     def obstacle(self, table: TableDomain) -> str | None:
         """Why the table cannot be modelled by it, or ``None``."""
@@ -77,6 +79,8 @@ def constructed(construction: Construction) -> Strategy:
     return Strategy(narrow=tensor, wide=tensor, starts=False, construction=construction)
 
 
+MOST_PRODUCT_CELLS = 1 << 40
+"""Of sums of products, which no question spreads out: a step adds alpha / |X| to each cell, in double precision."""
 TEXTBOOK = "textbook-pmw"
 """What ``pmw`` is under the papers' constants: their bound speaks of single updates, not of a fit."""
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
@@ -90,6 +94,15 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
         ),
         "sparse-pmw": constructed(
             Construction("sparse multiplicative weights", sparse_weights.SparseWeights, sparse_weights.update_bound)
+        ),
+        "frieze-kannan": constructed(
+            Construction(
+                "sums of products",
+                frieze_kannan.FriezeKannan,
+                frieze_kannan.update_bound,
+                MOST_PRODUCT_CELLS,
+                products=True,
+            )
         ),
         "median": constructed(
             Construction("medians of candidate tables", median.Median, median.update_bound, median.MOST_CELLS)

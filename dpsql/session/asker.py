@@ -257,7 +257,7 @@ class Asker:
                 self._check_untested()
                 break
             self._hard_round.note(model, query)
-            value = self._hard_round.counts(query).map(query.floor)
+            value = self._hard_round.value(query)
             with interrupts_held():
                 if self._is_hard(state, query, value, estimate, reservation):
                     return self._measure(state, model, query, queries, reservation, charged)

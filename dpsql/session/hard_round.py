@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from dpsql.errors import InternalError
 from dpsql.first import Bench
+from dpsql.first.bench import GRID_CELLS
 from dpsql.first.payload import ANSWER, CONTINGENCY, ONE_COUNT, UPDATE, encode_measurement, encode_measurements
 from dpsql.hypothesis import Axis, Measurement, TableModel
-from dpsql.planning.measured_axes import hard_round_axes
+from dpsql.planning.measured_axes import hard_round_axes, own_axes
 from dpsql.private import Private
 from dpsql.query import Counts, Key, LinearQuery, sort_key
 from dpsql.session.table_state import TableState
@@ -75,7 +77,7 @@ class HardRound:
     def _update(self, state: TableState, model: TableModel, query: LinearQuery) -> tuple[dict[str, Any], Found]:
         """The answer to the one query, as in the papers: it answers, and the construction is updated with it."""
         sigma = state.plan.net.sigma
-        value = self.counts(query).map(lambda counts: np.array(query.floor(counts), dtype=np.int64))
+        value = self.value(query).map(lambda n: np.array(n, dtype=np.int64))
         released = replace(self._bench.measured(value, sigma, query.table), query=model.by_cells(query))
         found = int(released.values), float(sigma)
         return encode_measurement(UPDATE, released), lambda q: found if q is query else None
@@ -83,7 +85,7 @@ class HardRound:
     def _many_keys(self, state: TableState, model: TableModel, query: LinearQuery) -> tuple[dict[str, Any], Found]:
         """Half of the precision answers the query as one count, half measures its keys."""
         sigma = self._half(state)
-        value = self.counts(query).map(lambda counts: np.array(query.floor(counts), dtype=np.int64))
+        value = self.value(query).map(lambda n: np.array(n, dtype=np.int64))
         answering = self._bench.measured(value, sigma, query.table)
         kept = self._scope(state, model, query, (), sigma)
         payload = encode_measurements([(ONE_COUNT, answering), (CONTINGENCY, kept)])
@@ -96,7 +98,19 @@ class HardRound:
         plan = self._bench.plan
         return plan.release_sigma(plan.measure_cost // 2, state.plan.l2_squared)
 
-    def counts(self, query: LinearQuery) -> Private[Counts]:
+    def value(self, query: LinearQuery) -> Private[int]:
+        """``floor(q(D))``, in counts: what a test or one count is about. Not released."""
+        if query.keyed is not None or query.value is not None or query.cells <= GRID_CELLS:
+            return self._counts(query).map(query.floor)
+        axes = own_axes([query])
+        weights = Measurement(query.table, axes, np.zeros([a.size for a in axes], dtype=np.int64), 0.0).weights_of(
+            query
+        )
+        if weights is None:
+            raise InternalError("parts on which their own query is not constant")
+        return self._bench.counted(query.table, axes).map(lambda rows: int((weights * rows).sum()) // query.unit)
+
+    def _counts(self, query: LinearQuery) -> Private[Counts]:
         """What the query is a weighted sum of: rows by listed key and cell of its scope. Not released."""
         engine = self._bench.engine
         if query.value is not None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from dpsql.domain import Parameters
 from dpsql.errors import UnsupportedQuery
+from dpsql.hypothesis import strategy_named
 from dpsql.memo import Memo
 from dpsql.policy import Policy
 from dpsql.sql.blocks.block import Services
@@ -18,7 +19,7 @@ from dpsql.sql.counting.key_source import AskedKeys, KeyLookup, ReleasedKeys
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.shapes import Shapes
 from dpsql.sql.statement import Statement
-from dpsql.sql.text.limits import check_text
+from dpsql.sql.text.limits import MAX_CELLS, check_text
 
 STATEMENTS = 1024
 HEAVY_CELLS = 1 << 22
@@ -29,7 +30,7 @@ class FrontEnd:
     """Lowers statements of one policy; equal texts and parameters are looked up. Everything it holds is public."""
 
     def __init__(self, policy: Policy, public: PublicSql) -> None:
-        services = Services(Evaluator(public), Namer(public))
+        services = Services(Evaluator(public), Namer(public), most_cells=_most_cells(policy))
         self._reader = Reader(policy, public, services)
         self._shapes = Shapes(self._reader, services)
         self._statements: Memo[_Lowered] = Memo(STATEMENTS)
@@ -74,6 +75,14 @@ class _Lowered(NamedTuple):
 def lower(text: str, parameters: Parameters, policy: Policy, public: PublicSql) -> Statement:
     """One statement without a front end's caches; see :meth:`FrontEnd.lower`."""
     return FrontEnd(policy, public).lower(text, parameters)
+
+
+def _most_cells(policy: Policy) -> int:
+    """Of the grid of a product's columns: the model of a strategy for products never makes it."""
+    construction = strategy_named(policy.mechanism.strategy).construction
+    if construction is None or not construction.products or construction.most_cells is None:
+        return MAX_CELLS
+    return construction.most_cells
 
 
 def _key(text: object, parameters: Parameters) -> Hashable | None:

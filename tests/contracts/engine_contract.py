@@ -22,9 +22,10 @@ from dpsql.domain import (
     TextDomain,
 )
 from dpsql.engine import MemoryEngine
+from dpsql.engine.partition import Partition
 from dpsql.engine.protocol import OwnersEngine
 from dpsql.engine.tally import RowTally
-from dpsql.errors import EngineError, PolicyError, UnknownName
+from dpsql.errors import EngineError, InternalError, PolicyError, UnknownName
 from dpsql.policy import Policy, Privacy
 
 PETS = TableDomain(
@@ -152,6 +153,41 @@ class EngineContract(ABC):
         first = self.count(pets, "species", "age")
         self.count(pets, "weight")
         assert self.count(pets, "species", "age") == first
+
+    def test_parts_are_sums_over_cells(self, pets: OwnersEngine) -> None:
+        rng = np.random.default_rng(4)
+        for scopes in ((), (("age",),), (("born",), ("species",)), (("weight", "age"), ("chipped",))):
+            sizes = [3, 2][: len(scopes)]
+            shapes = [PETS.shape(columns) for columns in scopes]
+            labels = [rng.integers(0, n, shape) for n, shape in zip(sizes, shapes, strict=True)]
+            each = tuple(Partition(c, own, n) for c, own, n in zip(scopes, labels, sizes, strict=True))
+            cells = pets.contingency("pets", tuple(c for columns in scopes for c in columns)).reveal()
+            expected = np.zeros(sizes, dtype=np.int64)
+            for at in np.ndindex(*cells.shape):
+                part, rest = [], list(at)
+                for own in labels:
+                    part.append(int(own[tuple(rest[: own.ndim])]))
+                    rest = rest[own.ndim :]
+                expected[tuple(part)] += cells[at]
+            found = pets.part_counts("pets", each).reveal()
+            assert found.dtype == np.int64
+            assert found.shape == expected.shape
+            assert not found.flags.writeable
+            assert found.tolist() == expected.tolist()
+
+    def test_parts_that_do_not_fit_are_refused(self, pets: OwnersEngine) -> None:
+        labels = np.zeros(3, dtype=np.int64)
+        chipped = Partition(("chipped",), labels, 1)
+        with pytest.raises(UnknownName):
+            pets.part_counts("pets", (replace(chipped, columns=("name",)),))
+        for wrong in (
+            (replace(chipped, labels=labels[:2]),),
+            (replace(chipped, labels=labels + 1),),
+            (replace(chipped, labels=labels - 1),),
+            (chipped, chipped),
+        ):
+            with pytest.raises(InternalError):
+                pets.part_counts("pets", wrong)
 
     def test_strings_match_byte_by_byte(self, pets: OwnersEngine) -> None:
         keys = (("Rex",), ("rex",), ("Re\0x",), ("Re",), ("",), (None,), ("\ud800",), ("Rex",))

@@ -4,7 +4,7 @@ Held inside the engine alone; what leaves it are ``Private`` counts. No message 
 codes are inside their domain by construction, so counting cannot fail on a row's value.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dpsql.domain import TableDomain
 from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader
+from dpsql.engine.partition import Partition
 from dpsql.query import Counts
 
 CODED_BYTES = 256 << 20
@@ -51,6 +52,21 @@ class CodedRows:
         for start in range(step, self._rows, step):
             counts += self._count(scope, slice(start, start + step), size)
         return counts.reshape(shape)
+
+    def count_parts(self, partitions: Sequence[Partition]) -> Counts:
+        """Counts over the parts of at least one partition, row-major, int64, in rows; the grid is never made."""
+        size = prod(p.size for p in partitions)
+        counts = np.zeros(size, dtype=np.int64)
+        for start in range(0, self._rows, _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            part = np.zeros(min(_CHUNK, self._rows - start), dtype=np.int64)
+            for p in partitions:
+                cell = np.zeros(len(part), dtype=np.int64)
+                for name in p.columns:
+                    cell = cell * self._table.finite_domain(name).size + self._codes[name][chunk]
+                part = part * p.size + p.flat[cell]
+            counts += np.bincount(part, minlength=size)
+        return counts
 
     def _count(self, scope: tuple[str, ...], chunk: slice, size: int) -> Counts:
         cells: npt.NDArray[np.int32] = self._codes[scope[0]][chunk].astype(np.int32)  # a grid has < 2^31 cells

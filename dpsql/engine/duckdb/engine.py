@@ -21,6 +21,7 @@ from dpsql.engine.duckdb.fingerprint import content_fingerprint
 from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader, open_read_only
 from dpsql.engine.duckdb.text_index import TextIndex
+from dpsql.engine.partition import Partition, shape_of
 from dpsql.engine.rules import Rules
 from dpsql.engine.scope import check_row_counts, number_of, private_table, scope_of, text_columns_of
 from dpsql.engine.tally import RowTally
@@ -98,6 +99,34 @@ class DuckDbEngine:
             counts = np.ascontiguousarray(counts.transpose([scope.index(c) for c in columns]))
             counts.setflags(write=False)
         return Private(counts)
+
+    def part_counts(self, table: str, partitions: tuple[Partition, ...]) -> Private[Counts]:
+        """Counts over the parts of ``partitions``; see the protocol. Not kept: every question has its own."""
+        domain = private_table(self._policy, table)
+        shape = shape_of(domain, partitions)
+        with self._lock:
+            coded = self._coded_rows(domain) if partitions else None
+            counts = self._scanned_parts(domain, partitions) if coded is None else coded.count_parts(partitions)
+        counts = counts.reshape(shape)
+        counts.setflags(write=False)
+        return Private(counts)
+
+    def _scanned_parts(self, domain: TableDomain, partitions: tuple[Partition, ...]) -> Counts:
+        """One scan; the labels go to DuckDB as lists of numbers."""
+        rows, part, stride = self._rows[domain.name], ["0::BIGINT"], 1
+        for i, p in reversed(list(enumerate(partitions))):
+            part.append(f"{stride}::BIGINT * list_extract($p{i}::BIGINT[], 1 + ({rows.cell(p.columns)}))")
+            stride *= p.size
+        source = rows.from_where(tuple(c for p in partitions for c in p.columns))
+        found = self._reader.rows(
+            f"counting rows of {domain.name}",
+            f"SELECT part, count(*) FROM (SELECT {' + '.join(part)} AS part {source}) GROUP BY part",
+            {f"p{i}": p.flat.tolist() for i, p in enumerate(partitions)},
+        )
+        counts = np.zeros(stride, dtype=np.int64)
+        for number, n in found:
+            counts[number] = n
+        return counts
 
     def _counted(self, domain: TableDomain, scope: Scope) -> Counts:
         """Counts that are kept, else those of a table's coded rows, else a scan or the sum over a larger scope."""

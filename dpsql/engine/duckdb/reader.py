@@ -81,7 +81,9 @@ class Reader:
         failure = EngineError(f"DuckDB failed while {what}", hint="ask the owner to check the database file")
         return without_cause(lambda: work(con), lambda _: failure)
 
-    def rows(self, what: str, sql: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
+    def rows(
+        self, what: str, sql: str, parameters: Sequence[object] | dict[str, object] | None = None
+    ) -> list[tuple[Any, ...]]:
         """All rows; also for commands, whose result must be fetched before the connection is used again."""
         return self._run(what, lambda con: con.execute(sql, parameters).fetchall())
 

@@ -24,7 +24,7 @@ from dpsql.sql.expressions.names import Scope, check_usable, quoted
 from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.expressions.remarks import clip_remarks, null_remark
 from dpsql.sql.statement import Aggregate, Block, DirectColumn, Remark
-from dpsql.sql.text.limits import LARGEST_BIGINT
+from dpsql.sql.text.limits import LARGEST_BIGINT, MAX_CELLS
 from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import place, refusal
 
@@ -49,6 +49,8 @@ class Services:
     evaluator: Evaluator
     namer: Namer
     answers: Memo[Answer] = field(default_factory=lambda: Memo(ANSWERED_CELLS))
+    most_cells: int = MAX_CELLS
+    """Of the grid of a product's columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +70,17 @@ class Asked:
     def lowering(self, text: str, condition: Sequence[Bound], services: Services, keys: KeyLookup) -> Lowering:
         """The lowering for the rows that fulfil every conjunct of ``condition``. Raises UnsupportedQuery."""
         table, summands = self.scope.table, self._summands
-        return Lowering(text, table, services.evaluator, services.answers, condition, self.groups, summands, keys)
+        return Lowering(
+            text,
+            table,
+            services.evaluator,
+            services.answers,
+            condition,
+            self.groups,
+            summands,
+            keys,
+            services.most_cells,
+        )
 
     def block(self, lowering: Lowering) -> Block:
         """The block. Raises UnsupportedQuery for numbers that are too large, DataError for what is no number."""

@@ -46,8 +46,10 @@ class Lowering:
         groups: Sequence[Bound],
         parts: Sequence[Summand],
         keys: KeyLookup,
+        most_cells: int = MAX_CELLS,
     ) -> None:
         self._text, self._table = text, table
+        self._most_cells = most_cells
         self._evaluator, self._cache = evaluator, cache
         self._condition, self._groups = tuple(condition), tuple(groups)
         candidates = self._listed(parts)
@@ -171,10 +173,10 @@ class Lowering:
                 factors.sort(key=lambda f: [order[c] for c in f.columns])
             query = LinearQuery(table.name, tuple(factors), keyed, value)
             cells = query.cells * (len(keyed.strings) if keyed is not None else 1)
-            if cells > MAX_CELLS:
+            if cells > self._most_cells:
                 raise UnsupportedQuery(
-                    f"the statement touches {cells:,} cells at once, more than {MAX_CELLS:,}",
-                    hint="use fewer columns in one statement",
+                    f"the statement touches {cells:,} cells at once, more than {self._most_cells:,}",
+                    hint='use fewer columns in one statement, or strategy = "frieze-kannan" for products of conditions',
                 )
             terms.append(Term(float(scale), query, float(max(ends[1] - scale, scale - ends[0]))))
         return terms

@@ -17,7 +17,6 @@ from dpsql.sql.shapes.conditions import Condition, Conditions, weighed
 from dpsql.sql.shapes.cut import cut, given, parameter_values, places
 from dpsql.sql.shapes.frames import Frame, read_frame
 from dpsql.sql.statement import Aggregate, Block, Statement
-from dpsql.sql.text.limits import MAX_CELLS
 
 FRAMES = 512
 PLACES = 2048
@@ -117,7 +116,7 @@ class Shapes:
         table = frame.scope.table
         name = frame.asked.name
         if frame.group is None:
-            form = _form(table, by_column.values())
+            form = self._form(table, by_column.values())
             if form is None:
                 return None
             counted = (Aggregate("a0", "BIGINT", (form,)),)
@@ -142,11 +141,21 @@ class Shapes:
         left = range(group.size) if own is None or own.weights is None else np.flatnonzero(own.weights).tolist()
         out = {}
         for code in left:
-            form = _form(table, [*others, self._conditions.cell(table, group.name, code)])
+            form = self._form(table, [*others, self._conditions.cell(table, group.name, code)])
             if form is None:
                 return None
             out[code] = form
         return out
+
+    def _form(self, table: TableDomain, conditions: Iterable[Condition]) -> Form | None:
+        """The product of conditions on different columns; ``None`` when it touches too many cells."""
+        chosen: list[Factor] = []
+        for condition in sorted(conditions, key=_POSITION):
+            if condition.factors is None:
+                return Form(0.0)
+            chosen += condition.factors
+        query = LinearQuery(table.name, tuple(chosen))
+        return None if query.cells > self._services.most_cells else Form(0.0, (Term(1.0, query),))
 
 
 def _by_column(table: TableDomain, conditions: Sequence[Condition]) -> dict[str, Condition] | None:
@@ -160,14 +169,3 @@ def _by_column(table: TableDomain, conditions: Sequence[Condition]) -> dict[str,
             condition = weighed(table, (), condition.column, before.weights * condition.weights)
         out[condition.column] = condition
     return out
-
-
-def _form(table: TableDomain, conditions: Iterable[Condition]) -> Form | None:
-    """The product of conditions on different columns; ``None`` when it touches too many cells."""
-    chosen: list[Factor] = []
-    for condition in sorted(conditions, key=_POSITION):
-        if condition.factors is None:
-            return Form(0.0)
-        chosen += condition.factors
-    query = LinearQuery(table.name, tuple(chosen))
-    return None if query.cells > MAX_CELLS else Form(0.0, (Term(1.0, query),))

@@ -247,6 +247,31 @@ def _views(mechanism: str = "", privacy: str = "") -> Configuration:
     return Configuration(Script(policy, VIEWS_SCHEMA, VIEWS_TEXTS), VIEWS_NEIGHBOURS)
 
 
+# --- cuts of a graph, whose grid of vertices is not counted cell by cell ---------------------------------------------
+
+GRAPH_SCHEMA = (
+    "CREATE TABLE ways AS SELECT least(i, j) AS edge, i * 11 % 1100 AS src, j * 7 % 1100 AS dst "
+    f"FROM (SELECT r AS i, r * 13 % 900 AS j FROM range({ROWS}) t(r))",
+    "INSERT INTO ways SELECT 990, 5, 7 FROM range(2)",
+)
+GRAPH_POLICY = (
+    f'version = 1\n[privacy]\n{city.PRIVACY}[mechanism]\nstrategy = "frieze-kannan"\n'
+    '[tables.ways]\nunit = "edge"\nmax_rows_per_unit = 2\n[tables.ways.columns]\n'
+    'src = { type = "integer", min = 0, max = 1099 }\ndst = { type = "integer", min = 0, max = 1099 }\n'
+)
+GRAPH_TEXTS = (
+    "SELECT COUNT(*) FROM ways",
+    "SELECT COUNT(*) FROM ways WHERE src < 500 AND dst >= 300",
+    "SELECT COUNT(*) FROM ways WHERE src IN (1, 5, 6, 7) AND dst % 2 = 1",
+    "SELECT COUNT(*) FILTER (WHERE src < 9 AND dst > 5) + COUNT(*) FILTER (WHERE src > 5 AND dst < 9) FROM ways",
+    "SELECT dst, COUNT(*) FROM ways WHERE src < 8 AND dst IN (3, 7, 11) GROUP BY dst",
+    "SELECT SUM(src) FROM ways WHERE dst < 40",
+)
+GRAPH_NEIGHBOURS = {
+    "an edge in both orders more": ("INSERT INTO ways VALUES (4242, 5, 7), (4242, 7, 5)",),
+    "an edge with two rows alike less": ("DELETE FROM ways WHERE edge = 990",),
+}
+
 FEW = "planned_queries = 3\n"
 PMW = 'strategy = "pmw"\n'
 TEXTBOOK, SPARSE, MEDIAN = (f'strategy = "{word}"\n' for word in ("textbook-pmw", "sparse-pmw", "median"))
@@ -300,6 +325,7 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
     "textbook-pmw, replace-one": _only(1, _views(TEXTBOOK)),
     "sparse-pmw": _these(("a row more", "a unit with two rows alike less"), _city(mechanism=SPARSE, hard=0.15)),
     "sparse-pmw, replace-one": _these(("in both tables",), _city(mechanism=SPARSE, replaced=True, hard=0.15)),
+    "frieze-kannan": Configuration(Script(GRAPH_POLICY, GRAPH_SCHEMA, GRAPH_TEXTS, 0.3), GRAPH_NEIGHBOURS),
     "median": _filled(FILLED_ADDED, "", "", "false", MEDIAN),
     "the papers' constants, strings": _only(1, _city(mechanism=SPARSE + PAPER, hard=0.15)),
     "the papers' constants": _filled(FILLED_ADDED, "", "", "false", PMW + PAPER),

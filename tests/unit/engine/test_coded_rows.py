@@ -4,12 +4,14 @@ from itertools import combinations
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 
 from dpsql.domain import BooleanDomain, CategoryDomain, IntegerDomain, NumberDomain, TableDomain
 from dpsql.engine.duckdb import DuckDbEngine, coded_rows
 from dpsql.engine.duckdb import engine as duckdb_engine
 from dpsql.engine.duckdb.coded_rows import CodedRows
+from dpsql.engine.partition import Partition
 from dpsql.errors import EngineError
 from tests.contracts.engine_contract import policy_of
 
@@ -69,3 +71,20 @@ def test_nothing_is_kept_after_close(database: Path) -> None:
     for scope in (("member",), ("age", "member")):
         with pytest.raises(EngineError, match="closed"):
             engine.contingency("people", scope)
+
+
+@pytest.mark.parametrize("unit", [None, "owner"])
+def test_parts_of_coded_rows_are_those_of_a_scan(
+    database: Path, monkeypatch: pytest.MonkeyPatch, unit: str | None
+) -> None:
+    table = TableDomain("people", COLUMNS, unit=unit, max_rows_per_unit=20)
+    coded, scanned = DuckDbEngine(database, policy_of(table)), DuckDbEngine(database, policy_of(table))
+    monkeypatch.setattr(coded_rows, "_CHUNK", 7)
+    monkeypatch.setattr(scanned, "_coded_rows", lambda domain: None)
+    rng = np.random.default_rng(1)
+    for scopes in ((("kind",),), (("member", "age"), ("kind",)), (("kind",), ("size",), ("member",))):
+        labels = [rng.integers(0, 4, table.shape(columns)) for columns in scopes]
+        partitions = tuple(Partition(columns, own, 4) for columns, own in zip(scopes, labels, strict=True))
+        one, other = (e.part_counts("people", partitions).reveal() for e in (coded, scanned))
+        assert (one == other).all() and one.dtype == other.dtype == np.int64
+        assert one.sum() == coded.contingency("people", ()).reveal()
