@@ -13,8 +13,6 @@ from tests.support.lessons import learned_briefly
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "examples" / "synthetic" / "expected.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```console\n\$ dpsql ([^\n]*)\n(.*?)```", PAGE, re.DOTALL)
-QUICK = 1
-"""The first command runs in the fast suite: the others do the same to larger tables."""
 
 
 def masked(text: str) -> str:
@@ -22,18 +20,25 @@ def masked(text: str) -> str:
     return "\n".join(re.sub(r"[█#░\s]+", " ", line).strip() for line in numbers.strip().splitlines())
 
 
-def check(number: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("DPSQL_STATE_HOME", str(folder / "state"))
-    learned_briefly(monkeypatch)
-    (folder / "examples").symlink_to(ROOT / "examples")
+def check(number: int, folder: Path) -> None:
+    """Run an example after those before it, in one folder."""
     arguments, expected = EXAMPLES[number]
     (database,) = re.findall(r"data/(\w+)\.duckdb", arguments)
-    (folder / "data").mkdir()
-    build(database, folder / "data")
+    if not (folder / "data" / f"{database}.duckdb").exists():
+        build(database, folder / "data")
     shown = runner().invoke(cli, arguments.split(), catch_exceptions=False)
     assert shown.exit_code == 0, shown.stderr
     assert masked(shown.stdout) == masked(expected)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    learned_briefly(monkeypatch)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "data").mkdir()
+    return tmp_path
 
 
 def test_the_mask_keeps_what_is_said() -> None:
@@ -41,12 +46,11 @@ def test_the_mask_keeps_what_is_said() -> None:
     assert masked("a: rows") != masked("b: rows")
 
 
-@pytest.mark.parametrize("number", range(QUICK))
-def test_an_example_prints_what_its_page_says(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(number, tmp_path, monkeypatch)
+def test_the_first_example_prints_what_its_page_says(folder: Path) -> None:
+    check(0, folder)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(QUICK, len(EXAMPLES)))
-def test_longer_examples_too(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(number, tmp_path, monkeypatch)
+def test_all_examples_print_what_their_page_says(folder: Path) -> None:
+    for number in range(len(EXAMPLES)):
+        check(number, folder)
