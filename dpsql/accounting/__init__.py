@@ -14,6 +14,7 @@ from dpsql.accounting.curve import (
     hard_round_cost,
     hard_round_curve,
     pure_cost,
+    range_cost,
     units,
 )
 from dpsql.accounting.net import TABLE_MARGIN, TABLE_RANGE, Net
@@ -38,6 +39,7 @@ __all__ = [
     "hard_round_curve",
     "noise_cost",
     "pure_cost",
+    "range_cost",
     "selection_threshold",
     "units",
 ]

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpsql.accounting.curve import UNITS, budget_units, gaussian_cost, hard_round_cost, pure_cost, units
+from dpsql.accounting.curve import UNITS, budget_units, gaussian_cost, hard_round_cost, pure_cost, range_cost, units
 from dpsql.accounting.grid import sigma_from_variance
 from dpsql.accounting.net import TABLE_MARGIN, Net
-from dpsql.accounting.profile import SMOOTHING, covers, noise_cost, pure_precision
+from dpsql.accounting.profile import LEAST_PURE, SMOOTHING, covers, noise_cost, pure_precision
 from dpsql.confidence import OUTSIDE
 from dpsql.errors import InternalError, LedgerError
 
@@ -122,6 +122,13 @@ class Plan:
         if self.alpha is None:
             return units(Fraction(math.nextafter(pure_precision(float(epsilon)), math.inf)) / 2)
         return units(pure_cost(self.alpha, epsilon))
+
+    def range_cost(self, width: Fraction) -> int:
+        """Units of one weighted draw of bounded range ``width`` > 0, rounded up (docs/privacy.md, weighted draws)."""
+        if self.alpha is None:
+            half = max(float(width / 2), LEAST_PURE)
+            return units(Fraction(math.nextafter(pure_precision(half), math.inf)) / 2)
+        return units(range_cost(self.alpha, width))
 
     def release_sigma(self, cost: int, l2_squared: int = 1) -> Fraction:
         """The least noise (counts, an exact double) that ``cost`` > 0 units buy at D2^2 = ``l2_squared``."""

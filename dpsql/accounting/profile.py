@@ -23,7 +23,7 @@ LEAST = 1e-14
 DISCRETE_MARGIN = 1e-12
 """Margin on epsilon, and relative on delta, for discrete noise: 2^64 changed cells at 1e-33 each (docs/privacy.md)."""
 _TAIL = 80.0
-_LEAST_PURE = 1e-6
+LEAST_PURE = 1e-6
 _LARGEST_PURE = 20.0
 _FINEST = 8
 
@@ -91,7 +91,7 @@ def pure_precision(epsilon: float) -> float:
     >>> round(pure_precision(1.0), 4), round(pure_precision(0.01) / 0.01**2, 4)
     (1.5033, 1.5708)
     """
-    if not _LEAST_PURE <= epsilon <= _LARGEST_PURE:
+    if not LEAST_PURE <= epsilon <= _LARGEST_PURE:
         raise InternalError("a pure release needs an epsilon from 1e-6 to 20")
     return (1 + MARGIN) * (2 * NormalDist().inv_cdf(1 / (1 + math.exp(-epsilon)))) ** 2
 

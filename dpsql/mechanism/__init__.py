@@ -3,7 +3,7 @@
 It is small so that it can be read as a whole: a test searches the package for ``reveal`` and allows it here alone.
 """
 
-from dpsql.mechanism.choice import choose
+from dpsql.mechanism.choice import choose, draw_weighted
 from dpsql.mechanism.entropy import Entropy, SystemEntropy
 from dpsql.mechanism.key_selection import select_keys
 from dpsql.mechanism.measure import measure
@@ -17,6 +17,7 @@ __all__ = [
     "SystemEntropy",
     "ThresholdTest",
     "choose",
+    "draw_weighted",
     "measure",
     "public_row_count",
     "select_keys",

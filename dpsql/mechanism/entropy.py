@@ -37,6 +37,13 @@ class Entropy(Protocol):
         """
         ...
 
+    def gumbel_max(self, scores: list[int], scale: Fraction, size: int) -> list[int]:
+        """``size`` independent positions, each i with probability proportional to exp(scores[i] / scale).
+
+        A source may draw at a slightly larger scale, never at a smaller one.
+        """
+        ...
+
 
 class SystemEntropy:
     """The operating system's entropy: ``secrets`` for coins, OpenDP's exact sampler for discrete Gaussians.
@@ -66,22 +73,42 @@ class SystemEntropy:
 
     def noisy_max(self, scores: list[int], scale: Fraction) -> int:
         """Report noisy max on i64; the scale is rounded up to a double when it is not one."""
-        double = float(scale)
-        if Fraction(double) < scale:
-            double = math.nextafter(double, math.inf)
-        return int(_chooser(double)(scores))
+        return int(_chooser(_at_least(scale))(scores))
+
+    def gumbel_max(self, scores: list[int], scale: Fraction, size: int) -> list[int]:
+        """Report noisy max with Gumbel noise on i64; the scale is rounded up to a double when it is not one."""
+        draw = _gumbel_chooser(_at_least(scale))
+        return [int(draw(scores)) for _ in range(size)]
+
+
+def _at_least(scale: Fraction) -> float:
+    double = float(scale)
+    return math.nextafter(double, math.inf) if Fraction(double) < scale else double
 
 
 @lru_cache(maxsize=64)
 def _chooser(scale: float) -> Any:
+    from opendp.measures import max_divergence
+
+    return _noisy_max(max_divergence(), scale)
+
+
+@lru_cache(maxsize=64)
+def _gumbel_chooser(scale: float) -> Any:
+    from opendp.measures import zero_concentrated_divergence
+
+    return _noisy_max(zero_concentrated_divergence(), scale)
+
+
+def _noisy_max(measure: Any, scale: float) -> Any:
+    """Exponential noise for the max divergence, Gumbel noise for the concentrated one; both exact."""
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_noisy_max
-    from opendp.measures import max_divergence
     from opendp.metrics import linf_distance
     from opendp.mod import enable_features
 
     enable_features("contrib")
-    return make_noisy_max(vector_domain(atom_domain(T="i64")), linf_distance(T="i64"), max_divergence(), scale=scale)
+    return make_noisy_max(vector_domain(atom_domain(T="i64")), linf_distance(T="i64"), measure, scale=scale)
 
 
 @lru_cache(maxsize=64)

@@ -30,6 +30,11 @@ class SeededEntropy:
                 return i
         raise ValueError("a choice among no scores")
 
+    def gumbel_max(self, scores: list[int], scale: Fraction, size: int) -> list[int]:
+        """The exponential mechanism, in floats: a multinomial draw by inverse cumulated weights."""
+        exponents = [(score - max(scores)) / float(scale) for score in scores]
+        return self._random.choices(range(len(scores)), [math.exp(x) for x in exponents], k=size)
+
     def _bernoulli(self, numerator: int, denominator: int) -> bool:
         return self._random.randrange(denominator) < numerator
 
