@@ -21,7 +21,8 @@ def draw(name: str, kept: Mapping[str, Any], folder: Path) -> bool:
     return True
 
 
-def _figure(height: float, title: str) -> tuple[Any, Any]:
+def figure_of(height: float, title: str) -> tuple[Any, Any]:
+    """An empty figure of that height in inches, and its axes."""
     import matplotlib  # type: ignore[import-not-found]
 
     matplotlib.use("svg")
@@ -37,7 +38,7 @@ def _figure(height: float, title: str) -> tuple[Any, Any]:
 
 def _errors(rows: Sequence[Mapping[str, Any]], title: str) -> Any:
     """Mean error of each method as a bar, 95th percentile as a mark; logarithmic."""
-    figure, axes = _figure(0.9 + 0.3 * len(rows), title)
+    figure, axes = figure_of(0.9 + 0.3 * len(rows), title)
     ordered = sorted(rows, key=lambda r: -float(r["mean"]))
     names = [str(r["method"]) for r in ordered]
     means = [max(float(r["mean"]), 0.1) for r in ordered]
@@ -54,7 +55,7 @@ def _errors(rows: Sequence[Mapping[str, Any]], title: str) -> Any:
 def _coverage(rows: Sequence[Mapping[str, Any]], title: str) -> Any:
     """Coverage by class, with the promised 95 %."""
     known = [r for r in rows if "coverage" in r][::-1]
-    figure, axes = _figure(0.9 + 0.22 * len(known), title)
+    figure, axes = figure_of(0.9 + 0.22 * len(known), title)
     axes.plot([float(r["coverage"]) for r in known], [str(r["class"]) for r in known], "o", color=OURS)
     axes.axvline(0.95, color="black", linewidth=0.8)
     axes.set_xlim(min(0.85, *(float(r["coverage"]) for r in known)) - 0.01, 1.005)

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from dpsql.domain import TableDomain
 from dpsql.errors import DataError
+from dpsql.synthesis.dual_query import dual_query
 from dpsql.synthesis.from_session import from_session
 from dpsql.synthesis.graph import check_graph, graph
 from dpsql.synthesis.iterative import iterative
@@ -33,6 +34,9 @@ class Entry:
 
 METHODS: Mapping[str, Entry] = MappingProxyType(
     {
+        "dual-query": Entry(
+            dual_query, "records that answer, one by one, the queries that the others miss; for many columns", pays=True
+        ),
         "session": Entry(from_session, "rows of what the session has released already; free", pays=False),
         "iterative": Entry(iterative, "queries found wrong are measured and the weights fitted to them", pays=True),
         "mwem": Entry(mwem, "private multiplicative weights: the worst query of each round is measured", pays=True),

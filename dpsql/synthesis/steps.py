@@ -65,6 +65,11 @@ class Steps:
             raise self._exhausted(cost)
         return known
 
+    @property
+    def is_next_recorded(self) -> bool:
+        """Whether the next step was drawn before: what would be worked out for it is in its result."""
+        return self._known(self._next) is not None
+
     def _known(self, number: int) -> Payload | None:
         return self._runs().recorded(self._run).get(number)
 

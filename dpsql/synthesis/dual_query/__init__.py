@@ -1,0 +1,8 @@
+"""DualQuery: a synthetic table of records that answer, one after another, the queries that the others miss.
+
+For many columns: the weights are kept over the queries of the workload, not over the universe.
+"""
+
+from dpsql.synthesis.dual_query.method import dual_query
+
+__all__ = ["dual_query"]
