@@ -116,6 +116,11 @@ class TableModel:
         sparse = self.sparse(query.keyed.text_columns)
         return query.estimate(sparse.keyed_contingency(query.keyed.strings, query.scope))
 
+    @property
+    def contingencies(self) -> tuple[Measurement, ...]:
+        """What was released of finite columns, in its order: counts, and sums of values."""
+        return tuple(m for _, m in self._of_finite)
+
     def measured(self, query: LinearQuery, limit: float = inf) -> tuple[int, float] | None:
         """``(value, sd)`` in counts from the least noisy measurement that determines the query, or ``None``.
 

@@ -1,44 +1,53 @@
 """A synthetic table from what the session knows already: its hypothesis, as rows. Free, as all of it was released."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from dpsql.errors import NotSupportedError
 from dpsql.first import Bench
-from dpsql.hypothesis.registry import TENSOR_CELLS
-from dpsql.query import Estimates
 from dpsql.synthesis.coins import Coins, coins
+from dpsql.synthesis.rows.drawing import branch, cells_of, grow, tree
+from dpsql.synthesis.rows.fitting import fit_rows
+from dpsql.synthesis.rows.known import Known
+from dpsql.synthesis.rows.target import Codes
 from dpsql.synthesis.steps import Steps
-from dpsql.synthesis.synthetic import Codes, Synthetic
+from dpsql.synthesis.synthetic import Synthetic
 from dpsql.synthesis.task import Task
 
 
 def from_session(task: Task, bench: Bench, steps: Steps) -> Synthetic:
-    """Rows of the table's hypothesis; asks nothing of the private rows and pays nothing. Public.
+    """Rows that answer as the session does; asks nothing of the private rows and pays nothing. Public.
 
-    NotSupportedError for a table whose cells do not fit in memory.
+    First rows are drawn from the hypothesis, then moved towards its tables of one, two and three columns. Same
+    measurements, same rows.
     """
-    table, hypothesis = task.table, task.model.hypothesis
-    if table.cells > TENSOR_CELLS:
-        raise NotSupportedError(
-            f"the cells of {table.name} do not fit in memory", hint="declare fewer columns, or coarser bins"
-        )
-    rows = max(1, round(task.model.row_count)) if task.rows is None else task.rows
-    counts = np.asarray(hypothesis.contingency(tuple(c.name for c in table.finite)), dtype=np.float64)
-    rng = coins("from_session", table.name, rows, [m.values.tolist() for m in hypothesis.measurements])
-    codes = rows_of(counts, rows, rng)
-    return Synthetic(table, codes, scale=task.model.row_count / rows)
+    model = task.model
+    count = max(1, round(model.row_count)) if task.rows is None else task.rows
+    rng = coins("from_session", task.table.name, count, [m.values.tolist() for m in model.contingencies])
+    known = Known(model, count)
+    rows = first_rows(known, rng)
+    fit_rows(rows, known.sizes, known.targets(), rng, lambda done, of: task.on_progress("rounds of fitting", done, of))
+    mixed = rng.permutation(count)
+    codes = np.stack([r[mixed] for r in rows[: known.finite]], axis=1) if known.finite else np.zeros((count, 0), np.int64)
+    return Synthetic(task.table, codes, _strings(known, rows, mixed), scale=model.row_count / count)
 
 
-def rows_of(counts: Estimates, rows: int, rng: Coins) -> Codes:
-    """``rows`` cells drawn systematically: each cell's number differs by less than 1 from its share of ``counts``.
+def first_rows(known: Known, rng: Coins) -> list[Codes]:
+    """One array of cells for each column of ``known``: from its tensor, else along a tree of pairs."""
+    finite, bonds = list(range(known.finite)), known.dependences
+    rows: list[Codes] = [np.zeros(known.rows, dtype=np.int64) for _ in known.sizes]
+    if known.is_tensor and finite:
+        rows[: known.finite] = cells_of(known.tensor, known.rows, rng)
+    else:
+        grow(rows, tree(bonds[: known.finite, : known.finite]), known.rows, known.counts, rng)
+    text = [branch(bonds, c, finite) for c in range(known.finite, len(known.sizes))]
+    grow(rows, text, known.rows, known.counts, rng)
+    return rows
 
-    int64 of shape (rows, axes of ``counts``), in random order.
 
-    >>> rows_of(np.array([[3.0, 1.0]]), 4, coins("an example"))[:, 1].sum()
-    np.int64(1)
-    """
-    sums = np.cumsum(counts.reshape(-1))
-    points = (np.arange(rows) + rng.random()) * (sums[-1] / rows)
-    cells = np.minimum(np.searchsorted(sums, points, side="right"), sums.size - 1)
-    codes = np.stack(np.unravel_index(rng.permutation(cells), counts.shape), axis=1)
-    return np.ascontiguousarray(codes, dtype=np.int64)
+def _strings(known: Known, rows: list[Codes], mixed: Codes) -> Mapping[str, tuple[str | None, ...]]:
+    out = {}
+    for i, (name, keys) in enumerate(known.keys.items()):
+        values = [*(key[0] for key in keys), None]
+        out[name] = tuple(values[cell] for cell in rows[known.finite + i][mixed].tolist())
+    return out

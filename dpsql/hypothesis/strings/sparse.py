@@ -18,7 +18,7 @@ from dpsql.hypothesis.projection import projected
 from dpsql.hypothesis.protocol import Hypothesis
 from dpsql.hypothesis.strings.hidden_keys import HiddenKey, drawn_by_row, hidden_key
 from dpsql.hypothesis.structure_size import structure_size
-from dpsql.query import Estimates, Key
+from dpsql.query import Estimates, Key, sort_key
 
 GARROTE = 2.0
 """Shrinkage of a key's estimate y with variance v to y (1 - 2 v / y^2)+: the non-negative garrote (Breiman 1995)."""
@@ -156,6 +156,16 @@ class SparseHypothesis:
     def knows(self, key: Key) -> bool:
         """Whether the key was ever measured."""
         return key in self._weights
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """Every key that was ever measured, in order."""
+        return tuple(sorted(self._weights, key=sort_key))
+
+    @property
+    def split_by(self) -> frozenset[str]:
+        """The finite columns by which keys were measured."""
+        return frozenset(c for m in self._with_axes for c in m.scope)
 
     def weight(self, key: Key) -> float:
         """Estimated number of rows with this key, in counts."""

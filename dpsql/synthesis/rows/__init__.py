@@ -1,0 +1,1 @@
+"""From a session's public estimate to whole rows: what they should add up to, first rows, and moves that fit them."""
