@@ -28,7 +28,9 @@ def from_session(task: Task, bench: Bench, steps: Steps) -> Synthetic:
     rows = first_rows(known, rng)
     fit_rows(rows, known.sizes, known.targets(), rng, lambda done, of: task.on_progress("rounds of fitting", done, of))
     mixed = rng.permutation(count)
-    codes = np.stack([r[mixed] for r in rows[: known.finite]], axis=1) if known.finite else np.zeros((count, 0), np.int64)
+    codes = (
+        np.stack([r[mixed] for r in rows[: known.finite]], axis=1) if known.finite else np.zeros((count, 0), np.int64)
+    )
     return Synthetic(task.table, codes, _strings(known, rows, mixed), scale=model.row_count / count)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpsql.query import Estimates
-from dpsql.synthesis.coins import Coins, coins
+from dpsql.synthesis.coins import Coins
 from dpsql.synthesis.rows.target import Codes
 
 _TINY = 1e-12
@@ -21,6 +21,7 @@ def cells_of(counts: Estimates, rows: int, rng: Coins) -> list[Codes]:
 
     Each cell has its share of the rows, rounded down or up; so has each cell of the first axes alone.
 
+    >>> from dpsql.synthesis.coins import coins
     >>> [axis.tolist() for axis in cells_of(np.array([[2.0, 0.0], [1.0, 1.0]]), 4, coins("an example"))]
     [[0, 0, 1, 1], [0, 0, 0, 1]]
     """
@@ -46,7 +47,7 @@ def tree(dependences: Estimates) -> list[Branch]:
     second parent is the next strongest (k = 2 of PrivBayes, Zhang, Cormode, Procopiuc, Srivastava, Xiao 2014).
 
     >>> tree(np.array([[0, 3, 1], [3, 0, 2], [1, 2, 0.0]]))
-    [Branch(column=0, parents=()), Branch(column=1, parents=(0,)), Branch(column=2, parents=(1, 0))]
+    [Branch(column=1, parents=()), Branch(column=0, parents=(1,)), Branch(column=2, parents=(1, 0))]
     """
     bonds = dependences - np.diag(np.diag(dependences))
     count = len(bonds)
@@ -102,4 +103,4 @@ def _within(table: Estimates, place: Codes, rng: Coins) -> Codes:
     for line, first, many in zip(lines.tolist(), start.tolist(), number.tolist(), strict=True):
         points = (np.arange(many) + rng.random()) / many
         out[order[first : first + many]] = np.searchsorted(sums[line], points, side="right")
-    return np.minimum(out, table.shape[1] - 1)
+    return np.asarray(np.minimum(out, table.shape[1] - 1), dtype=np.int64)

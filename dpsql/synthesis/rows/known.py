@@ -20,8 +20,8 @@ TABLE_CELLS = 1 << 17
 """Tables of three columns or more, and of keys by a column, are looked at up to this size."""
 PAIR_CELLS = 1 << 20
 """Tables of two columns are looked at cell by cell up to this size, or up to that of the whole universe's tensor."""
-WORK = 2_000_000_000
-"""Tables of three columns are taken, the strongest first, while one sweep over them weighs no more changes than this."""
+WORK = 200_000_000
+"""Tables of three columns are taken, the strongest first, while a sweep over them weighs at most so many changes."""
 _TINY = 1e-9
 
 
