@@ -158,9 +158,9 @@ class _Column:
                 change += np.take(sight.lines, place, axis=0, out=line, mode="clip")
                 fixed += 1.0 - sight.lines[place, old]
             else:
-                new = sight.labels[values]
-                gain = sight.lines[place[:, None], new[None, :]] - sight.lines[place, old][:, None] + 1.0
-                change += np.where(new[None, :] == old[:, None], 0.0, gain)
+                parts = sight.lines[place] + (1.0 - sight.lines[place, old])[:, None]
+                parts[np.arange(len(now)), old] = 0.0
+                change += np.take(parts, sight.labels[values], axis=1)
         return change + fixed[:, None]
 
     def _cells(self, places: Sequence[Codes], cells: Codes, moves: Codes) -> Codes:

@@ -100,11 +100,11 @@ class Known:
 
     @cached_property
     def pairs(self) -> dict[tuple[int, int], Target]:
-        """Every two columns, as far as their tables are small enough."""
+        """Every two columns of which something is known together, as far as their tables are small enough."""
         found = {}
         for a, b in combinations(range(len(self.names)), 2):
             target = self._pair(a, b)
-            if target is not None:
+            if target is not None and min(target.counts.shape) > 1:  # a pair without a measurement is one part
                 found[a, b] = target
         return found
 
