@@ -45,8 +45,8 @@ def fit_rows(
 ) -> list[Estimates]:
     """Change ``rows`` in place; what is left of each target, rows minus counts.
 
-    ``rows``: for each column int64 cells below its size, one per row. The sum of the squares of what is left is never
-    more than before.
+    ``rows``: for each column int64 cells below its size, one per row. The sum of the squares of what is left, times the
+    targets' weights, is never more than before.
     """
     gaps = [_Gap(t, t.found(rows) - t.counts) for t in targets]
     before = _squares(gaps)
@@ -63,11 +63,11 @@ def fit_rows(
 
 
 def _squares(gaps: Sequence[_Gap]) -> float:
-    return sum(float((g.error**2).sum()) for g in gaps)
+    return sum(g.target.weight * float((g.error**2).sum()) for g in gaps)
 
 
 class _Sight:
-    """One target as a column sees it: a line of errors for each place of the other columns."""
+    """One target as a column sees it: a line of errors, times its weight, for each place of the other columns."""
 
     def __init__(self, gap: _Gap, column: int) -> None:
         target = gap.target
@@ -76,7 +76,8 @@ class _Sight:
         self.gap = gap
         turned = np.moveaxis(gap.error, self.axis, -1)
         self.shape = turned.shape
-        self.lines = np.ascontiguousarray(turned).reshape(-1, turned.shape[-1])
+        self.weight = target.weight
+        self.lines = np.ascontiguousarray(turned).reshape(-1, turned.shape[-1]) * self.weight
         self.is_cells = len(self.labels) == self.shape[-1] and bool((np.diff(self.labels) == 1).all())
 
     def places(self, rows: Sequence[Codes], order: Codes) -> Codes:
@@ -89,7 +90,8 @@ class _Sight:
 
     def keep(self) -> None:
         """The errors back into their target's order."""
-        self.gap.error = np.ascontiguousarray(np.moveaxis(self.lines.reshape(self.shape), -1, self.axis))
+        error = self.lines.reshape(self.shape) / self.weight
+        self.gap.error = np.ascontiguousarray(np.moveaxis(error, -1, self.axis))
 
 
 class _Column:
@@ -103,6 +105,7 @@ class _Column:
         lines = [s.lines.reshape(-1) for s in self._sights]
         self._errors = np.concatenate(lines) if lines else np.zeros(0)
         self._moved = np.zeros(len(self._errors))
+        self._weights = np.array([s.weight for s in self._sights])
         self._starts = np.cumsum([0, *(len(line) for line in lines)])[:-1]
         for sight, start, line in zip(self._sights, self._starts.tolist(), lines, strict=True):
             sight.lines = self._errors[start : start + len(line)].reshape(sight.lines.shape)
@@ -143,8 +146,9 @@ class _Column:
             kept = rng.random(len(moves)) < share
             moves, old, new = moves[kept], old[:, kept], new[:, kept]
         if sum(self._together(old, new)) < 0.0:
-            np.add.at(self._errors, new.reshape(-1), 1.0)
-            np.subtract.at(self._errors, old.reshape(-1), 1.0)
+            weights = np.repeat(self._weights, len(moves))
+            np.add.at(self._errors, new.reshape(-1), weights)
+            np.subtract.at(self._errors, old.reshape(-1), weights)
             self._own[block[moves]] = chosen[moves]
 
     def _changes(self, places: Sequence[Codes], now: Codes, values: Codes) -> Estimates:
@@ -156,11 +160,12 @@ class _Column:
             old = sight.labels[now]
             if sight.is_cells and len(values) == self._size:
                 change += np.take(sight.lines, place, axis=0, out=line, mode="clip")
-                fixed += 1.0 - sight.lines[place, old]
+                fixed += sight.weight - sight.lines[place, old]
             else:
-                parts = sight.lines[place] + (1.0 - sight.lines[place, old])[:, None]
-                parts[np.arange(len(now)), old] = 0.0
-                change += np.take(parts, sight.labels[values], axis=1)
+                new = sight.labels[values]
+                gain = sight.lines[place[:, None], new[None, :]] + (sight.weight - sight.lines[place, old])[:, None]
+                gain[new[None, :] == old[:, None]] = 0.0
+                change += gain
         return change + fixed[:, None]
 
     def _cells(self, places: Sequence[Codes], cells: Codes, moves: Codes) -> Codes:
@@ -172,8 +177,9 @@ class _Column:
     def _together(self, old: Codes, new: Codes) -> tuple[float, float]:
         """What moves together change the sum of squares by: 2 e d and d^2, d what they change the errors by."""
         come, go, moved = new.reshape(-1), old.reshape(-1), self._moved
-        np.add.at(moved, come, 1.0)
-        np.subtract.at(moved, go, 1.0)
+        weights = np.repeat(self._weights, new.shape[1])
+        np.add.at(moved, come, weights)
+        np.subtract.at(moved, go, weights)
         quadratic = float(moved[come].sum() - moved[go].sum())  # each row counts d where it comes and where it goes
         moved[come] = moved[go] = 0.0
         return 2.0 * float(self._errors[come].sum() - self._errors[go].sum()), quadratic

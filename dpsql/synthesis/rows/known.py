@@ -22,6 +22,8 @@ PAIR_CELLS = 1 << 20
 """Tables of two columns are looked at cell by cell up to this size, or up to that of the whole universe's tensor."""
 WORK = 200_000_000
 """Tables of three columns are taken, the strongest first, while a sweep over them weighs at most so many changes."""
+ALONE = 16.0
+"""Weight of a single column's squares beside those of larger tables: sums over many cells are read off it."""
 _TINY = 1e-9
 
 
@@ -90,7 +92,7 @@ class Known:
 
     def targets(self) -> list[Target]:
         """Single columns, pairs, answers of hard rounds, and tables of three columns as far as they are few enough."""
-        alone = [Target.cells((c,), self._sure((c,))) for c in range(len(self.names))]
+        alone = [Target.cells((c,), self._sure((c,)), ALONE) for c in range(len(self.names))]
         pairs = [t for t in self.pairs.values() if t.columns[1] < self.finite or self._split(t.columns)]
         return [*alone, *pairs, *self._answers(), *self._threes()]
 

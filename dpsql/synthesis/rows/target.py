@@ -5,13 +5,14 @@ keys that were released, and one more for all others.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
 from dpsql.query import Estimates
+from dpsql.synthesis.coins import Coins
 
 Labels = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int64]
@@ -22,17 +23,26 @@ _TINY = 1e-12
 class Target:
     """``counts`` over the parts of ``columns`` (positions), float64, one axis each, in rows to be made.
 
-    ``labels``: for each column the part that a cell belongs to, int64, (cells,).
+    ``labels``: for each column the part that a cell belongs to, int64, (cells,). ``weight``: of a square of its errors.
     """
 
     columns: tuple[int, ...]
     labels: tuple[Labels, ...]
     counts: Estimates
+    weight: float = 1.0
 
     @classmethod
-    def cells(cls, columns: tuple[int, ...], counts: Estimates) -> "Target":
+    def cells(cls, columns: tuple[int, ...], counts: Estimates, weight: float = 1.0) -> "Target":
         """Every cell is its own part."""
-        return cls(columns, tuple(np.arange(n, dtype=np.int64) for n in counts.shape), counts)
+        return cls(columns, tuple(np.arange(n, dtype=np.int64) for n in counts.shape), counts, weight)
+
+    def whole(self, rng: Coins) -> "Target":
+        """The same in whole numbers, each rounded down or up by a systematic draw, so that sums stay what they are.
+
+        Where most cells expect less than half a row, the nearest rows to the expectations would leave them all empty.
+        """
+        sums = np.floor(np.cumsum(self.counts.reshape(-1)) + rng.random())
+        return replace(self, counts=np.diff(sums, prepend=0.0).reshape(self.counts.shape))
 
     def found(self, rows: Sequence[Codes]) -> Estimates:
         """What ``rows`` (one array of cells per column of the table) have: float64, shape of ``counts``.

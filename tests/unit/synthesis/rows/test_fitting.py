@@ -102,3 +102,10 @@ def test_rounds_are_told_and_equal_coins_move_equally() -> None:
     fit_rows(second, SIZES, targets, coins("same"))
     assert all((a == b).all() for a, b in zip(first, second, strict=True))
     assert heard[0] == (0, fitting.SWEEPS) and heard[-1] == (fitting.SWEEPS, fitting.SWEEPS)
+
+
+def test_heavier_targets_are_followed_first() -> None:
+    rows = [np.zeros(100, dtype=np.int64)]
+    light, heavy = Target.cells((0,), np.array([90.0, 10.0])), Target.cells((0,), np.array([10.0, 90.0]), 9.0)
+    left = fit_rows(rows, (2,), [light, heavy], coins("weights"))
+    assert [e.tolist() for e in left] == [[-72.0, 72.0], [8.0, -8.0]]  # the mean of the targets, weighted 1 : 9

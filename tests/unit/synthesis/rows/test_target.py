@@ -28,3 +28,14 @@ def test_dependence_is_entropy_that_one_column_takes_from_the_other() -> None:
     expected = entropy(p.sum(axis=0)) + entropy(p.sum(axis=1)) - entropy(p)
     assert dependence(counts) == pytest.approx(expected)
     assert dependence(np.outer([1.0, 2.0], [3.0, 1.0])) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_whole_targets_keep_sums_where_nearest_numbers_would_not() -> None:
+    target = Target.cells((0, 1), coins("sparse").random((40, 50)) * 0.4)
+    whole = [target.whole(coins("whole", n)).counts for n in range(200)]
+    for counts in whole:
+        assert (np.abs(counts - target.counts) < 1.0).all() and (counts == np.rint(counts)).all()
+        assert abs(float(counts.sum() - target.counts.sum())) < 1.0
+        assert float(np.abs(counts.sum(axis=1) - target.counts.sum(axis=1)).max()) < 1.0
+    assert float(np.abs(np.mean(whole, axis=0) - target.counts).max()) < 0.2  # none is rounded one way more often
+    assert float(np.rint(target.counts).sum()) == 0.0
