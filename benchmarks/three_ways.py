@@ -60,7 +60,7 @@ def of_session(table: BenchmarkTable, rows: Rows, epsilon: Fraction, queries: in
     """The distance of the rows of a session that answered ``queries`` statements before."""
     policy = table.policy(epsilon, 10_000, strategy="auto")
     with dpsql.connect(table.path, policy=policy, ledger=":memory:") as con:
-        for sql in dense_statements(table.domain.name, table.columns, queries, seed):
+        for sql in dense_statements(table.domain.name, table.columns, queries, seed) if queries else ():
             con.execute(sql).fetchall()
         made = con.synthesize(table.domain.name).synthetic
     own = Rows(rows.domain, made.codes, None)

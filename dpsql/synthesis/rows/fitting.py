@@ -19,12 +19,12 @@ from dpsql.synthesis.rows.target import Codes, Labels, Target
 SWEEPS = 6
 """Rounds over all columns, at most."""
 BLOCKS = 128
-"""Parts of the rows that are moved at once: none of them may fill a gap alone that others see too."""
-LEAST_BLOCK = 32
-"""Rows of a part, at least."""
+"""Parts of the rows that are moved at once, at least: none of them may fill a gap alone that others see too."""
+LEAST_BLOCK, MOST_BLOCK = 32, 1024
+"""Rows of a part, before there are so many parts."""
 CANDIDATES = 32
 """Values that a row of a longer column may take in one round; they are drawn anew for each part of the rows."""
-ENOUGH = 0.01
+ENOUGH = 0.0005
 """A round that takes away less than this share of the error is the last."""
 
 
@@ -115,7 +115,7 @@ class _Column:
             return
         order = rng.permutation(len(self._own))
         places = [s.places(self._rows, order) for s in self._sights]  # no sweep over this column changes them
-        blocks = max(1, min(BLOCKS, len(order) // LEAST_BLOCK))
+        blocks = max(1, len(order) // MOST_BLOCK, min(BLOCKS, len(order) // LEAST_BLOCK))
         for part in np.array_split(np.arange(len(order)), blocks):
             within = slice(int(part[0]), int(part[-1]) + 1)
             self._move(order[within], [p[within] for p in places], self._values(rng), rng)

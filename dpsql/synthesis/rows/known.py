@@ -22,8 +22,10 @@ PAIR_CELLS = 1 << 20
 """Tables of two columns are looked at cell by cell up to this size, or up to that of the whole universe's tensor."""
 WORK = 200_000_000
 """Tables of three columns are taken, the strongest first, while a sweep over them weighs at most so many changes."""
-ALONE = 16.0
-"""Weight of a single column's squares beside those of larger tables: sums over many cells are read off it."""
+ALONE, PAIR = 64.0, 4.0
+"""Weights of the squares of a single column and of a pair beside those of larger tables: sums are read off them."""
+RAKES = 4
+"""Rounds in which counts of keys by cells are brought to the totals of both."""
 _TINY = 1e-9
 
 
@@ -82,11 +84,21 @@ class Known:
 
     def _of_keys(self, text: str, others: tuple[str, ...]) -> Estimates:
         """Counts over the cells of ``others`` and the keys of a text column, and what they leave for other strings."""
-        keyed = np.maximum(self.model.sparse((text,)).keyed_contingency(self.keys[text], others), 0.0)
-        keyed = np.moveaxis(keyed, 0, -1)
-        whole, shown = self._of_cells(others), keyed.sum(axis=-1) * self._scale
-        keyed = keyed * (self._scale * np.minimum(1.0, whole / np.maximum(shown, _TINY)))[..., None]
-        return np.concatenate([keyed, np.maximum(whole - shown, 0.0)[..., None]], axis=-1)
+        sparse = self.model.sparse((text,))
+        keyed = np.maximum(sparse.keyed_contingency(self.keys[text], others), _TINY) * self._scale
+        whole = self._of_cells(others)
+        alone = np.maximum(sparse.keyed_contingency(self.keys[text], ()), 0.0) * self._scale
+        alone *= min(1.0, self.rows / max(float(alone.sum()), _TINY))
+        alone = np.append(alone, max(self.rows - float(alone.sum()), 0.0))
+        if not others:
+            return np.asarray(alone)
+        cells = keyed.reshape(len(keyed), -1)
+        left = np.maximum(whole.reshape(-1) - cells.sum(axis=0), _TINY)
+        cells = np.concatenate([cells, left[None, :]])
+        for _ in range(RAKES):  # cells of keys are shrunken one by one: their sums are known better
+            cells *= (alone / np.maximum(cells.sum(axis=1), _TINY))[:, None]
+            cells *= (whole.reshape(-1) / np.maximum(cells.sum(axis=0), _TINY))[None, :]
+        return np.moveaxis(cells.reshape(-1, *whole.shape), 0, -1)
 
     # --- targets -----------------------------------------------------------------------------------------------
 
@@ -115,9 +127,9 @@ class Known:
         if b < self.finite and isinstance(hypothesis, WideHypothesis):
             left, right = sorted((a, b))
             table = hypothesis.pair(self.names[left], self.names[right])
-            return Target((a, b), (table.left, table.right), table.counts * self._scale)
+            return Target((a, b), (table.left, table.right), table.counts * self._scale, PAIR)
         counts = self.counts((a, b)) if a < self.finite else None
-        return None if counts is None else Target.cells((a, b), counts)
+        return None if counts is None else Target.cells((a, b), counts, PAIR if b < self.finite else 1.0)
 
     def _split(self, columns: tuple[int, ...]) -> bool:
         """Whether keys of the last column were measured by the first: else they are taken to be independent of it."""
