@@ -194,7 +194,7 @@ class Synthesizing:
 
     def _notes(self, synthetic: Synthetic) -> tuple[str, ...]:
         empty = [c.name for c in self._table.text if c.name not in synthetic.keys]
-        notes = list(self._workload.notes)
+        notes = [*self._workload.notes, *synthetic.notes]
         if not self._entry.pays and not self._scope():
             notes.append(f"{self._table.name} is never looked at first: its rows are made from what was asked so far")
         if empty:

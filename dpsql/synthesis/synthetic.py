@@ -18,13 +18,14 @@ class Synthetic:
 
     ``codes``: int64 of shape (rows, finite columns in the table's order), each a cell of its column. ``keys``: for each
     text column that is filled, one key per row, ``None`` for NULL. ``scale``: how many rows of the private table a row
-    here stands for.
+    here stands for. ``notes``: what a reader must know of how they were made, one sentence each.
     """
 
     table: TableDomain
     codes: Codes
     keys: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     scale: float = 1.0
+    notes: tuple[str, ...] = ()
 
     def count(self, query: LinearQuery) -> float:
         """The query on these rows, in counts of the private table. Not for queries of strings or sums of values."""

@@ -2,6 +2,7 @@
 
 import math
 
+from dpsql.confidence import OUTSIDE
 from dpsql.domain import TableDomain
 from dpsql.errors import DataError
 from dpsql.first import Bench
@@ -9,8 +10,9 @@ from dpsql.hypothesis import TableModel
 from dpsql.planning.sensitivity import indicators_changed
 from dpsql.query import LinearQuery
 from dpsql.synthesis.coins import Coins, coins
+from dpsql.synthesis.graph.bounds import noise_bound
 from dpsql.synthesis.graph.linear_program import check_solver, program_weights
-from dpsql.synthesis.graph.noise import Noisy, check_kind, least_noise, read
+from dpsql.synthesis.graph.noise import Noise, Noisy, check_kind, least_noise, read
 from dpsql.synthesis.graph.pairs import Matrix, Vertices, vertices_of
 from dpsql.synthesis.graph.simple import simple_graph
 from dpsql.synthesis.graph.spectral import logits, spectral_weights, with_total
@@ -59,7 +61,8 @@ def graph(task: Task, bench: Bench, steps: Steps) -> Synthetic:
         lambda: noise.released(bench.engine.contingency(task.table.name, scope).map(vertices.adjacency), bench.entropy),
     )
     noisy = read(payload, vertices.pairs)
-    edges = number_of_edges(task.model, noisy)
+    edges, notes = number_of_edges(task.model, noisy)
+    notes = (_told(noise, vertices), *notes)
     generator = coins("graph", payload["pairs"], form)
     if form == "program":
         weights = program_weights(
@@ -69,28 +72,47 @@ def graph(task: Task, bench: Bench, steps: Steps) -> Synthetic:
         weights = spectral_weights(
             vertices, noisy, edges, generator, lambda done, of: task.on_progress("projections", done, of)
         )
-    return _sampled(task, vertices, weights, edges, generator)
+    return _sampled(task, vertices, weights, edges, generator, notes)
 
 
-def number_of_edges(model: TableModel, noisy: Noisy) -> float:
+def number_of_edges(model: TableModel, noisy: Noisy) -> tuple[float, tuple[str, ...]]:
     """The released number of rows and the noisy number of edges as one estimate, by their precisions.
 
-    Far apart they count different things (rows that repeat a pair, or are no edge), and the second holds.
+    Far apart they count different things (rows that repeat a pair, or are no edge): the second holds, with a note.
     """
     total, variance = float(noisy.values.sum()), noisy.sd**2 * noisy.values.size
+    notes: tuple[str, ...] = ()
     rows = model.measured(LinearQuery(model.table.name, ()))
     if rows is not None:
         value, sd = rows
         if abs(value - total) <= FARTHEST_TOTALS * math.sqrt(sd**2 + variance):
             share = variance / (variance + sd**2) if variance + sd**2 > 0 else 0.5
             total += share * (value - total)
-    return min(max(total, 0.0), float(noisy.values.size))
+        else:
+            notes = (
+                f"about {value:,} rows are about {total:,.0f} edges: a pair of vertices counts once, a loop never",
+            )
+    return min(max(total, 0.0), float(noisy.values.size)), notes
 
 
-def _sampled(task: Task, vertices: Vertices, weights: Matrix, edges: float, generator: Coins) -> Synthetic:
+def _told(noise: Noise, vertices: Vertices) -> str:
+    """How far cuts of the noisy graph are off: half of all vertices to half of them, and all cuts at once."""
+    typical = math.sqrt(noise.variance * vertices.pairs / 4)
+    most = noise_bound(noise, vertices.pairs, vertices.number * math.log(4), OUTSIDE)
+    return (
+        f"what was told of each pair of vertices has noise of sd {math.sqrt(noise.variance):.3g}: by that alone a random cut "
+        f"is off by about {typical:,.0f} edges, and with 95 % none by more than {most:,.0f}"
+    )
+
+
+def _sampled(
+    task: Task, vertices: Vertices, weights: Matrix, edges: float, generator: Coins, notes: tuple[str, ...]
+) -> Synthetic:
     """The wanted number of edges, by default as many as there are; of others each stands for so many."""
     rows = round(edges) if task.rows is None else task.rows
     if rows > edges:
         weights = with_total(logits(weights), rows)
     positions = simple_graph(weights, rows, generator)
-    return Synthetic(task.table, vertices.ends(positions), scale=1.0 if task.rows is None else edges / rows)
+    return Synthetic(
+        task.table, vertices.ends(positions), scale=1.0 if task.rows is None else edges / rows, notes=notes
+    )

@@ -152,12 +152,14 @@ def model(rows: float, sd: float) -> TableModel:
 
 def test_the_number_of_edges_takes_both_counts_by_their_precision() -> None:
     noisy = Noisy(np.full(100, 0.3), np.zeros(100), 2.0)  # 30 edges, sd 20
-    assert number_of_edges(model(40, 1e-6), noisy) == pytest.approx(40)
-    assert number_of_edges(model(40, 20.0), noisy) == pytest.approx(35)
-    assert number_of_edges(model(40, 1e6), noisy) == pytest.approx(30)
+    assert number_of_edges(model(40, 1e-6), noisy)[0] == pytest.approx(40)
+    assert number_of_edges(model(40, 20.0), noisy)[0] == pytest.approx(35)
+    assert number_of_edges(model(40, 1e6), noisy) == (pytest.approx(30), ())
 
 
 def test_rows_that_are_not_edges_do_not_count() -> None:
     noisy = Noisy(np.full(100, 0.3), np.zeros(100), 2.0)
-    assert number_of_edges(model(109, 1e-6), noisy) == pytest.approx(100)  # within 4 sd, and no more than all pairs
-    assert number_of_edges(model(111, 1e-6), noisy) == pytest.approx(30)
+    assert number_of_edges(model(109, 1e-6), noisy)[0] == pytest.approx(100)  # within 4 sd, no more than all pairs
+    edges, (note,) = number_of_edges(model(111, 1e-6), noisy)
+    assert edges == pytest.approx(30)
+    assert "111 rows are about 30 edges" in note
