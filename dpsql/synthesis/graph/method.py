@@ -100,8 +100,8 @@ def _told(noise: Noise, vertices: Vertices) -> str:
     typical = math.sqrt(noise.variance * vertices.pairs / 4)
     most = noise_bound(noise, vertices.pairs, vertices.number * math.log(4), OUTSIDE)
     return (
-        f"what was told of each pair of vertices has noise of sd {math.sqrt(noise.variance):.3g}: by that alone a random cut "
-        f"is off by about {typical:,.0f} edges, and with 95 % none by more than {most:,.0f}"
+        f"what was told of each pair of vertices has noise of sd {math.sqrt(noise.variance):.3g}: by that alone a "
+        f"random cut is off by about {typical:,.0f} edges, and with 95 % none by more than {most:,.0f}"
     )
 
 

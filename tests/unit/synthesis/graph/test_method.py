@@ -75,6 +75,7 @@ def test_a_simple_graph_in_the_order_of_its_vertices() -> None:
     assert len(set(zip(*ends.tolist(), strict=True))) == found.rows
     assert abs(found.rows - len(ENDS)) < 60
     assert found.charged > 0
+    assert "random cut is off by about" in " ".join(found.notes)
 
 
 def test_one_step_is_paid_once_and_the_record_makes_the_rows() -> None:
