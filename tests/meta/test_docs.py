@@ -23,7 +23,15 @@ _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _KEYS = {
     "": ["version", "privacy", "mechanism", "tables", "public"],
     "privacy": ["epsilon", "delta", "neighbors", "planned_queries"],
-    "mechanism": ["strategy", "hard_rounds", "when_spent", "warm_start", "error_factor"],
+    "mechanism": [
+        "strategy",
+        "hard_rounds",
+        "when_spent",
+        "warm_start",
+        "error_factor",
+        "calibration",
+        "planned_rows",
+    ],
     "table": ["unit", "max_rows_per_unit", "columns"],
     "column": ["type", "nullable", "min", "max", "bins", "values", "unit", "prefixes"],
 }

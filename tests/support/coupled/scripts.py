@@ -326,7 +326,7 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
     "sparse-pmw": _these(("a row more", "a unit with two rows alike less"), _city(mechanism=SPARSE, hard=0.15)),
     "sparse-pmw, replace-one": _these(("in both tables",), _city(mechanism=SPARSE, replaced=True, hard=0.15)),
     "frieze-kannan": Configuration(Script(GRAPH_POLICY, GRAPH_SCHEMA, GRAPH_TEXTS, 0.3), GRAPH_NEIGHBOURS),
-    "median": _filled(FILLED_ADDED, "", "", "false", MEDIAN),
+    "median": _only(1, _filled(FILLED_ADDED, "", "", "false", MEDIAN)),
     "the papers' constants, strings": _only(1, _city(mechanism=SPARSE + PAPER, hard=0.15)),
-    "the papers' constants": _filled(FILLED_ADDED, "", "", "false", PMW + PAPER),
+    "the papers' constants": _only(1, _filled(FILLED_ADDED, "", "", "false", PMW + PAPER)),
 }
