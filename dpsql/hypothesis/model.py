@@ -108,7 +108,8 @@ class TableModel:
         """The hypothesis' answer in counts: any linear query, free of charge."""
         query = self.by_cells(query)
         if self.construction is not None:
-            return self.construction.answer(query)
+            asked = self._answers.get(query.digest)
+            return self._answers.put(query.digest, self.construction.answer(query)) if asked is None else asked
         if query.keyed is None:
             key = tuple(map(DIGEST, query.factors))
             known = self._answers.get(key)

@@ -1,5 +1,6 @@
 """Writing a policy and reading it back changes nothing, whatever the policy."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 from fractions import Fraction
 from typing import get_args
@@ -75,6 +76,8 @@ def policies(draw: st.DrawFn) -> Policy:
         draw(st.integers(10, 99)) * Fraction(1, 100),
         draw(st.integers(1, 1000)) * Fraction(1, 10),
     )
+    if draw(st.booleans()):
+        mechanism = replace(mechanism, calibration="paper", planned_rows=draw(st.integers(1, 10**12)))
     return Policy(privacy, tuple(tables), mechanism, tuple(everything[len(private) :]))
 
 

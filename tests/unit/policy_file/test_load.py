@@ -20,7 +20,7 @@ from dpsql.domain import (
 from dpsql.errors import PolicyError
 from dpsql.hypothesis import STRATEGIES
 from dpsql.policy import RETIRED_STRATEGIES, Mechanism, Privacy
-from dpsql.policy_file import load_policy, parse_policy
+from dpsql.policy_file import dump_policy, load_policy, parse_policy
 
 FULL = """\
 version = 1
@@ -312,6 +312,7 @@ def test_the_papers_constants_are_another_policy_and_know_no_former_one() -> Non
         for word in ("pmw", "median")
         for more in ("", 'calibration = "tight"', 'calibration = "paper"', 'calibration = "paper"\nplanned_rows = 7')
     ]
+    assert [parse_policy(dump_policy(r)) for r in rules] == rules
     digests = [r.digest for r in rules]
     assert digests[0] == digests[1] and digests[4] == digests[5]
     assert len(set(digests)) == 6
