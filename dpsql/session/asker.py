@@ -43,10 +43,9 @@ _RECENT = 8192
 
 
 class Asker:
-    """Answers linear queries of one session, whose other releases share ``bench``, ``turns`` and ``fold``.
+    """Answers linear queries of one session; its other releases share ``bench``, ``turns`` and ``fold``. No locks.
 
-    Not thread-safe: the session holds a lock. ``selects_keys``: whether frequent keys of text columns are released:
-    then they can be groups.
+    ``selects_keys``: whether frequent keys of text columns are released: then they can be groups.
     """
 
     def __init__(self, policy: Policy, plan: Plan, engine: Engine, ledger: Ledger, entropy: Entropy) -> None:
