@@ -99,9 +99,10 @@ class Synthesizing:
 
     def _spare(self, left: float) -> str:
         more = self._asker.plan.as_epsilon(self._asker.turns.affordable_beside(only_row_counts=True))
+        said = [f"give at most epsilon {floor_to(left)}"] if left > 0 else []
         if more > left:
-            return f"give at most epsilon {floor_to(left)}, or {floor_to(more)} instead of a first look at tables"
-        return f"give at most epsilon {floor_to(left)}"
+            said.append(f"epsilon {floor_to(more)} is left with --instead-of-first-look (keeps_first_look=False)")
+        return "; ".join(said) or "nothing is left for synthetic tables: ask the owner for a new budget"
 
     def _name(self) -> str:
         wanted, table = self._wanted, self._table

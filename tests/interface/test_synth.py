@@ -71,9 +71,13 @@ def test_rows_of_the_session_are_free_after_a_first_look(database: Path, tmp_pat
 def test_a_paid_method_says_what_is_left_and_goes_on_for_nothing(database: Path, tmp_path: Path) -> None:
     out = ("-o", str(tmp_path / "out.csv"))
     refused = synth(database, "--method", walk.NAME, *out)
-    assert refused.exit_code == 1 and "say what it may spend" in refused.stderr and "first look" in refused.stderr
+    assert (
+        refused.exit_code == 1
+        and "say what it may spend" in refused.stderr
+        and "--instead-of-first-look" in refused.stderr
+    )
     much = synth(database, "--method", walk.NAME, "--epsilon", "2", *out)
-    assert much.exit_code == 3 and "instead of a first look" in much.stderr
+    assert much.exit_code == 3 and "--instead-of-first-look" in much.stderr
     paid = ("--method", walk.NAME, "--epsilon", "1.5", "--instead-of-first-look", *out)
     shown = json.loads(synth(database, *paid, "--json").stdout)
     assert shown["method"] == walk.NAME and 1.5 < shown["charged"] < 1.8 and shown["run_epsilon"] == "1.5"
@@ -144,6 +148,11 @@ def test_what_is_written_wrongly_is_told_before_anything_is_opened(
 def test_python_is_told_what_does_not_fit(database: Path, wrong: dict[str, object]) -> None:
     with package.connect(database) as con, pytest.raises(package.DataError):
         con.synthesize("flights", **{"method": "session", **wrong})  # type: ignore[arg-type]
+
+
+def test_help_lists_the_methods() -> None:
+    shown = runner().invoke(cli, ["synth", "--help"], catch_exceptions=False).stdout
+    assert "Methods:" in shown and all(word in shown for word in walk.methods())
 
 
 def test_python_makes_the_same_table(database: Path) -> None:

@@ -24,10 +24,20 @@ if TYPE_CHECKING:
 ENDINGS = (".parquet", ".csv")
 
 
-@click.command()
+class _WithMethods(click.Command):
+    """Its help lists the methods that there are."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from dpsql.synthesis.methods import METHODS
+
+        with formatter.section("Methods"):
+            formatter.write_dl([(word, entry.words) for word, entry in METHODS.items()])
+
+
+@click.command(cls=_WithMethods)
 @session_options
 @click.option("--table", help="The private table. Default: the only one.")
-@click.option("--method", default="session", show_default=True, help="How it is made: docs/synthetic-tables.md.")
+@click.option("--method", default="session", show_default=True, help="How it is made: one of those below.")
 @click.option(
     "--workload",
     "workloads",

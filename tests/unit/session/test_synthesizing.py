@@ -277,7 +277,7 @@ def test_what_is_kept_for_a_first_look_is_spent_only_when_that_is_said() -> None
     asker = begun()
     with pytest.raises(BudgetExhausted) as refused:
         made(asker, WANTED)
-    assert "instead of a first look" in refused.value.hint
+    assert "--instead-of-first-look" in refused.value.hint
     wanted = Wanted(NARROW.name, walk.NAME, epsilon=Fraction(3, 2), keeps_first_look=False)
     charged = made(asker, wanted).charged
     assert charged == pytest.approx(1.5 + {n: s for n, s, _ in asker.purses.shares()}["row counts"], rel=1e-6)
