@@ -34,9 +34,6 @@ class Entry:
 
 METHODS: Mapping[str, Entry] = MappingProxyType(
     {
-        "dual-query": Entry(
-            dual_query, "records that answer, one by one, the queries that the others miss; for many columns", pays=True
-        ),
         "session": Entry(from_session, "rows of what the session has released already; free", pays=False),
         "iterative": Entry(iterative, "queries found wrong are measured and the weights fitted to them", pays=True),
         "mwem": Entry(mwem, "private multiplicative weights: the worst query of each round is measured", pays=True),
@@ -45,6 +42,9 @@ METHODS: Mapping[str, Entry] = MappingProxyType(
             "for tables of edges: a simple graph that keeps all cuts, from noise on every pair",
             True,
             check_graph,
+        ),
+        "dual-query": Entry(
+            dual_query, "records that answer, one by one, the queries that the others miss; for many columns", pays=True
         ),
     }
 )

@@ -23,13 +23,14 @@ def test_help_lists_the_commands_in_the_order_of_a_first_hour(dpsql: CommandLine
     shown = dpsql.plain(["--help"])
     assert shown.exit_code == 0
     commands = [line.split()[0] for line in shown.stdout.split("Commands:\n")[1].splitlines() if line.startswith("  ")]
-    assert [c for c in commands if c.isalpha()][:8] == [
+    assert [c for c in commands if c.isalpha()][:9] == [
         "demo",
         "init",
         "shell",
         "run",
         "query",
         "explain",
+        "synth",
         "budget",
         "check",
     ]

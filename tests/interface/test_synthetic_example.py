@@ -52,5 +52,6 @@ def test_the_first_example_prints_what_its_page_says(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_all_examples_print_what_their_page_says(folder: Path) -> None:
+    pytest.importorskip("highspy")  # the comparison runs every method
     for number in range(len(EXAMPLES)):
         check(number, folder)
