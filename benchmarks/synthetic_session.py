@@ -68,26 +68,32 @@ def made(table: BenchmarkTable, queries: int, epsilon: Fraction, seed: int) -> M
         return Made(said, rows, answered - begin, time.process_time() - answered)
 
 
-def distances(table: BenchmarkTable, found: Made) -> list[tuple[float, float | None]]:
-    """For each released number its distance from the rows' own answer, in counts, and its printed error."""
+def distances(table: BenchmarkTable, found: Made, *, strings: bool) -> list[tuple[float, float | None]]:
+    """For each released number its distance from the rows' own answer, in counts, and its printed error.
+
+    ``strings``: of statements that list strings of the text column, else of all others.
+    """
     out: list[tuple[float, float | None]] = []
     scale = found.table.synthetic.scale
     with duckdb.connect() as con:
         con.register("made", found.table.to_arrow())
         con.execute(f"CREATE TABLE {table.domain.name} AS SELECT * FROM made")
         for sql, (rows, answers) in found.said.items():
+            if (table.text is not None and f"{table.text.name} " in sql) != strings:
+                continue
             counts = {r[:-1]: r[-1] for r in con.execute(sql).fetchall()}
             for row, answer in zip(rows, answers, strict=True):
                 out.append((abs(counts.get(row[:-1], 0) * scale - float(answer.value)), answer.error))
     return out
 
 
-def row_of(table: BenchmarkTable, found: Made) -> Row:
+def row_of(table: BenchmarkTable, found: Made, *, strings: bool) -> Row:
     """One line of the report."""
-    off = distances(table, found)
+    off = distances(table, found, strings=strings)
     known = [(d, e) for d, e in off if e is not None]
     errors = np.array([d for d, _ in off])
     return {
+        "statements": "that list strings" if strings else "of columns with a list of values",
         "numbers": len(off),
         "mean distance": float(errors.mean()),
         "p95": float(np.quantile(errors, 0.95)),
@@ -111,7 +117,9 @@ def main(name: str, queries: int, epsilon: str, seeds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         table = BUILDERS[name](Path(folder))
         for seed in range(1, seeds + 1):
-            out.append({"seed": seed, **row_of(table, made(table, queries, Fraction(epsilon), seed))})
+            found = made(table, queries, Fraction(epsilon), seed)
+            for strings in (False, True) if table.text is not None else (False,):
+                out.append({"seed": seed, **row_of(table, found, strings=strings)})
     show(
         f"Synthetic table of a session: {name}, epsilon {epsilon}, delta 1e-6, {queries:,} statements",
         out,

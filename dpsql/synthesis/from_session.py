@@ -26,7 +26,7 @@ def from_session(task: Task, bench: Bench, steps: Steps) -> Synthetic:
     rng = coins("from_session", task.table.name, count, [m.values.tolist() for m in model.contingencies])
     known = Known(model, count)
     rows = first_rows(known, rng)
-    targets = [t.whole(rng) if len(t.columns) > 1 else t for t in known.targets()]
+    targets = [t if known.is_fine(t) else t.whole(rng) for t in known.targets()]
     fit_rows(rows, known.sizes, targets, rng, lambda done, of: task.on_progress("rounds of fitting", done, of))
     mixed = rng.permutation(count)
     codes = (

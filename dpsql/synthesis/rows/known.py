@@ -108,6 +108,13 @@ class Known:
         pairs = [t for t in self.pairs.values() if t.columns[1] < self.finite or self._split(t.columns)]
         return [*alone, *pairs, *self._answers(), *self._threes()]
 
+    def is_fine(self, target: Target) -> bool:
+        """Whether rows can meet the target's fractions as they are: of one column, or of a tensor they were drawn from.
+
+        First rows of a tensor have every cell rounded down or up already; others would empty cells below one half.
+        """
+        return len(target.columns) == 1 or (self.is_tensor and target.columns[-1] < self.finite)
+
     def _sure(self, columns: tuple[int, ...]) -> Estimates:
         found = self.counts(columns)
         return np.zeros(0) if found is None else found
