@@ -8,6 +8,7 @@ import pytest
 from dpsql.interface.cli import cli
 from dpsql.interface.demo.databases import build
 from tests.support.command_line import runner
+from tests.support.dual import NEEDS_SOLVER
 from tests.support.lessons import learned_briefly
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +51,7 @@ def test_the_first_example_prints_what_its_page_says(folder: Path) -> None:
     check(0, folder)
 
 
+@NEEDS_SOLVER
 @pytest.mark.slow
 def test_all_examples_print_what_their_page_says(folder: Path) -> None:
     pytest.importorskip("highspy")  # the comparison runs every method

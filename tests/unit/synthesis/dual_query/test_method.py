@@ -2,11 +2,14 @@
 
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
+from pathlib import Path
 from typing import Any, cast
 
+import duckdb
 import numpy as np
 import pytest
 
+import dpsql
 from dpsql.domain import BooleanDomain, TableDomain, TextDomain
 from dpsql.errors import DataError
 from dpsql.first import Bench
@@ -222,3 +225,22 @@ def test_what_cannot_be_made_is_refused() -> None:
     for table, workload, units, words in cases:
         with pytest.raises(DataError, match=words):
             run(task_of(table, 10, workload, units), np.zeros((10, len(table.finite)), dtype=np.int64))
+
+
+@NEEDS_SOLVER
+def test_a_session_pays_once_within_what_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as con:
+        con.execute("CREATE TABLE t AS SELECT i % 3 = 0 AS a, i % 5 < 2 AS b, i % 7 < 3 AS c FROM range(3000) r(i)")
+    policy = "version = 1\n[privacy]\nepsilon = 1.0\ndelta = 1e-6\n[tables.t.columns]\n"
+    policy += "".join(f'{name} = {{ type = "boolean", nullable = false }}\n' for name in "abc")
+    (tmp_path / "t.dpsql.toml").write_text(policy)
+    asked: dict[str, Any] = {"method": "dual-query", "epsilon": 0.2, "keeps_first_look": False, "rounds": 4}
+    with dpsql.connect(tmp_path / "t.duckdb") as session:
+        first = session.synthesize("t", **asked, samples=5)
+        row_count = 0.05
+        assert 0 < first.charged <= 0.2 + row_count
+    with dpsql.connect(tmp_path / "t.duckdb") as session:
+        again = session.synthesize("t", **asked, samples=5)
+    assert again.charged == 0
+    assert again.to_arrow().equals(first.to_arrow())
