@@ -34,6 +34,7 @@ from dpsql.synthesis.wanted import Part, Wanted
 from dpsql.synthesis.workload import Workload, generated, split
 
 DATA = Path(__file__).parent / "data"
+GRAPH = DATA.parents[1] / "examples" / "facebook" / "facebook.parquet"
 WORKLOADS: Mapping[str, str] = {"facebook": "cuts:random:200"}
 """By table, where it is not the cells of all pairs of columns."""
 TRIPLES, TRIPLE_CELLS = 100, 1 << 18
@@ -59,7 +60,7 @@ def tables(names: Sequence[str]) -> dict[str, CodedTable]:
         if name in ("adult6", "adult14"):
             out[name] = adult(ADULT6 if name == "adult6" else ADULT14)
         elif name == "facebook":
-            found = coded(DATA / "facebook.parquet", "facebook", ("src", "dst"))
+            found = coded(GRAPH, "facebook", ("src", "dst"))
             ends = [np.array(d.values, dtype=np.int64) for d in found.domain.finite]  # type: ignore[union-attr]
             vertices = 1 + max(int(e.max()) for e in ends)
             columns = tuple(IntegerDomain(c, 0, vertices - 1, nullable=False) for c in ("src", "dst"))
