@@ -43,8 +43,10 @@ def test_a_scale_twenty_percent_off_is_rejected(factor: Fraction) -> None:
 
 def test_the_largest_after_exponential_noise_is_another_law() -> None:
     """Permute-and-flip has no bounded range; only a choice that is charged by its epsilon may use it."""
-    entropy = SystemEntropy()
-    assert not fits([choose(private(SCORES), Fraction(2, 50), 1, entropy) for _ in range(DRAWS // 4)])
+    entropy, scores = SystemEntropy(), [0, 50]
+    found = [choose(private(scores), Fraction(2, 50), 1, entropy) for _ in range(DRAWS // 4)]
+    assert chi_square(found, law(scores, 50.0)) < ALPHA
+    assert chi_square(draw_weighted(private(scores), SCALE, DRAWS // 4, entropy), law(scores, 50.0)) >= ALPHA
 
 
 def test_equal_scores_are_drawn_evenly() -> None:

@@ -5,7 +5,7 @@ The only place that knows the solver: it is an extra of dpsql's, loaded when it 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from dpsql.synthesis.coins import Coins
 
 Shares = npt.NDArray[np.float64]
 _PAUSE_SECONDS = 0.05
-_PATIENCE_SECONDS = 2.0
+_PATIENCE_SECONDS = 20.0
 _NEAR = 0.49
 """Whole values this close below the bound reach it, also where the tilt that decides between equals is as large."""
 _EQUAL = 1e-6
@@ -122,15 +122,26 @@ def solved(program: Program, seconds: float, coins: Coins, *, whole: bool) -> Fo
 
 def _run(solver: Any) -> None:
     """In a thread of its own: Python hears an interrupt only between two of its own steps."""
-    worker = Thread(target=solver.run, daemon=True)
+    ended = Event()
+
+    def work() -> None:
+        try:
+            solver.run()
+        finally:
+            ended.set()
+
+    worker = Thread(target=work, daemon=True)
     worker.start()
     try:
-        while worker.is_alive():
-            worker.join(_PAUSE_SECONDS)
+        while not ended.wait(_PAUSE_SECONDS):
+            pass
     except BaseException:
         solver.cancelSolve()
-        worker.join(_PATIENCE_SECONDS)
+        ended.wait(_PATIENCE_SECONDS)  # not join: an interrupted join takes a running thread for a stopped one
         raise
+    finally:
+        if ended.is_set():
+            worker.join()
 
 
 def _model(highspy: Any, program: Program, coins: Coins, tilt: float) -> Any:

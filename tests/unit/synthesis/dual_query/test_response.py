@@ -122,17 +122,23 @@ def test_a_time_limit_leaves_the_best_that_was_found_and_says_how_far_it_may_be(
     responder, weights = hard(0.3)
     begin = time.monotonic()
     found = responder.respond(weights, coins(1))
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - begin < 25
     assert found.bound > found.value
     assert len(found.codes) == 40
+
+
+def threads() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if thread.daemon}
 
 
 @NEEDS_SOLVER
 def test_an_interrupt_stops_the_solver() -> None:
     responder, weights = hard(60.0)
+    before = threads()
     timer = threading.Timer(0.5, signal.raise_signal, (signal.SIGINT,))
     begin = time.monotonic()
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         responder.respond(weights, coins(1))
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - begin < 25
+    assert threads() <= before  # one left behind aborts Python at its end
