@@ -70,8 +70,8 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch
     monkeypatch.setattr(memo.Memo.__init__, "__defaults__", (32,))
     made = Services.__init__
 
-    def services(self: Services, *given: object) -> None:
-        made(self, *given)  # type: ignore[arg-type]
+    def services(self: Services, *given: object, **named: object) -> None:
+        made(self, *given, **named)  # type: ignore[arg-type]
         self.answers = Memo(4096)
 
     monkeypatch.setattr(Services, "__init__", services)

@@ -175,7 +175,7 @@ def with_parts(monkeypatch: pytest.MonkeyPatch, broken: str) -> tuple[list[str],
     module("dpsql.ledger", MemoryLedger=ledger, **modules)
     module("dpsql.mechanism", SystemEntropy=object)
     module("dpsql.session", open_session=lambda *parts: part("session"))
-    module("dpsql.planning", make_plan=lambda policy: part("plan"))
+    module("dpsql.planning", make_plan=lambda policy: part("plan"), paper_notices=lambda plan, policy: ())
     return log, headers
 
 

@@ -21,6 +21,7 @@ EXTRA_SWEEPS = 5
 their noise."""
 RAKE_SWEEPS = 2
 _MOST_SETS = 10
+_LOST = 1e-6
 _TINY = 1e-9
 
 
@@ -63,6 +64,9 @@ def maximum_entropy(
         off = max((_rake(tensor, i, j, wanted) for (i, j), wanted in pairs.items()), default=0.0)
         if off < rules.settled * sigma and (not extras or sweep + 1 >= EXTRA_SWEEPS):
             break
+    found = float(tensor.sum())
+    if extras and abs(found - total) > _LOST * total:  # noisy extras took all cells of some part of a pair
+        tensor *= total / max(found, _TINY)
     return tensor
 
 

@@ -7,15 +7,17 @@ not know (budget, explanations) are further methods.
 import os
 import weakref
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from dpsql import errors
 from dpsql.domain import Parameters, TableDomain
 from dpsql.interface.dbapi.cursor import Cursor
 from dpsql.interface.dbapi.session_view import SessionView
-from dpsql.interface.wanted import Epsilon, Workload, wanted
 from dpsql.result import Budget, Explanation
-from dpsql.synthesis.released import SyntheticTable
+
+if TYPE_CHECKING:
+    from dpsql.interface.wanted import Epsilon, Workload
+    from dpsql.synthesis.released import SyntheticTable
 
 
 class Connection:
@@ -75,13 +77,13 @@ class Connection:
         table: str,
         method: str = "session",
         *,
-        workload: Workload = None,
-        epsilon: Epsilon = None,
+        workload: "Workload" = None,
+        epsilon: "Epsilon" = None,
         rows: int | None = None,
         seed: int = 1,
         keeps_first_look: bool = True,
         **options: object,
-    ) -> SyntheticTable:
+    ) -> "SyntheticTable":
         """A synthetic table to take away: ``.to_arrow()``, ``.report``, ``.charged`` (docs/synthetic-tables.md).
 
         ``workload``: what it should answer well: words such as ``"marginals:2"``, statements, files of statements.
@@ -90,6 +92,8 @@ class Connection:
         kept. ``options``: the method's own. The same call again is free as far as it
         came before. DataError for what cannot be done, BudgetExhausted where it cannot be paid: nothing is charged.
         """
+        from dpsql.interface.wanted import wanted  # methods load what a session has loaded already
+
         asked = wanted(table, method, workload, epsilon, rows, seed, options, keeps_first_look=keeps_first_look)
         return self.session.synthesize(asked)
 

@@ -4,12 +4,14 @@ Interfaces are tested against a stand-in; this is all that they may ask of a ses
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from dpsql.domain import Parameters, TableDomain
 from dpsql.result import Budget, Explanation, Result
-from dpsql.synthesis.released import SyntheticTable
-from dpsql.synthesis.wanted import Forecast, Wanted
+
+if TYPE_CHECKING:
+    from dpsql.synthesis.released import SyntheticTable
+    from dpsql.synthesis.wanted import Forecast, Wanted
 
 
 class SessionView(Protocol):
@@ -28,11 +30,11 @@ class SessionView(Protocol):
         """The statement's public plan; charges nothing, touches no data."""
         ...
 
-    def foresee(self, wanted: Wanted) -> Forecast:
+    def foresee(self, wanted: "Wanted") -> "Forecast":
         """What making a synthetic table would do and charge; charges nothing, touches no data."""
         ...
 
-    def synthesize(self, wanted: Wanted) -> SyntheticTable:
+    def synthesize(self, wanted: "Wanted") -> "SyntheticTable":
         """A synthetic table; charged as it says."""
         ...
 
