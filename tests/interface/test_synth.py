@@ -37,7 +37,9 @@ FLIGHTS = (
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     learned_briefly(monkeypatch)
-    monkeypatch.setattr("dpsql.synthesis.methods.METHODS", walk.methods())
+    # the oldest sampler takes minutes for the draws of dual-query, which has tests of its own
+    quick = {word: entry for word, entry in walk.methods().items() if word != "dual-query"}
+    monkeypatch.setattr("dpsql.synthesis.methods.METHODS", quick)
 
 
 @pytest.fixture
@@ -152,7 +154,7 @@ def test_python_is_told_what_does_not_fit(database: Path, wrong: dict[str, objec
 
 def test_help_lists_the_methods() -> None:
     shown = runner().invoke(cli, ["synth", "--help"], catch_exceptions=False).stdout
-    assert "Methods:" in shown and all(word in shown for word in walk.methods())
+    assert "Methods:" in shown and all(word in shown for word in walk.methods() if word != "dual-query")
 
 
 def test_python_makes_the_same_table(database: Path) -> None:
