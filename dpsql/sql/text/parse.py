@@ -80,16 +80,22 @@ def parse(text: str) -> exp.Query | exp.Values:
 def with_zeros(text: str) -> str:
     """A text that parses, with 0 for every parameter, each character at its place: for a parser without parameters.
 
+    After IN there is a name in its place: DuckDB before 2 knows no ``IN 0``.
+
     >>> with_zeros("select interval ? day, 'a?' where a > $low")
     "select interval 0 day, 'a?' where a > 0   "
+    >>> with_zeros("a in ? and b not in $low")
+    'a in x and b not in x   '
     """
     if "?" not in text and "$" not in text and ":" not in text:
         return text
     out, tokens = text, _DIALECT.tokenize(text)
+    before = None
     for token, after in pairwise([*tokens, None]):
         if token is None:
             break
-        end = token.end
+        end, stand_in = token.end, "x" if before is TokenType.IN else "0"
+        before = token.token_type
         if token.token_type in (TokenType.PARAMETER, TokenType.COLON):
             if (
                 after is None
@@ -100,7 +106,7 @@ def with_zeros(text: str) -> str:
             end = after.end
         elif token.token_type != TokenType.PLACEHOLDER:
             continue
-        out = out[: token.start] + "0".ljust(end + 1 - token.start) + out[end + 1 :]
+        out = out[: token.start] + stand_in.ljust(end + 1 - token.start) + out[end + 1 :]
     return out
 
 
