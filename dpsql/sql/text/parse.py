@@ -68,7 +68,7 @@ def parse(text: str) -> exp.Query | exp.Values:
         raise UnsupportedQuery("the statement is nested too deeply", hint="split it into simpler ones") from None
     except SqlglotError as error:
         raise _syntax_error(error) from None
-    except TypeError:  # of the compiled parser, where an operator has no operand and the other one raises the above
+    except (TypeError, ValueError, ArithmeticError):  # compiled: an operator without operand; up to 30.25: slices
         raise SqlSyntaxError("syntax error") from None
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, (exp.Query, exp.Values)):
