@@ -75,7 +75,6 @@ class Asker:
         """Absorb what other processes have released since."""
         self._reservation = self._ledger.settle(self._reservation)  # what an interrupt left open
         if self._half_followed or self._ledger.changed():
-            self._recent.clear()  # of equal questions paid for elsewhere too, the ledger says which answer holds
             self._follow()
 
     def _settle(self) -> None:

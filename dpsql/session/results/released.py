@@ -14,7 +14,7 @@ from dpsql.postprocess import combine, divide, released_array, released_table, s
 from dpsql.postprocess.variants import ReleasedColumn
 from dpsql.query import Form, LinearQuery, Term
 from dpsql.result import Answer, Note, Result
-from dpsql.session.computed import NOTHING, Inputs, computed_answers
+from dpsql.session.results.computed import NOTHING, Inputs, computed_answers
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Aggregate, Block, DirectColumn, Statement
 
