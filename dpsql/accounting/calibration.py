@@ -117,8 +117,9 @@ def _by_order(s: _Setting) -> tuple[Plan, float]:
     while s.hard_rounds > 0:
         slope = s.slope(net)
         if slope < _LEAST_SLOPE:
+            fewer = f", or write hard_rounds below {s.hard_rounds}" if s.hard_rounds > 1 else ""
             raise PolicyError(
-                "epsilon is too small for so many hard rounds", path="privacy.epsilon", hint="lower hard_rounds"
+                "epsilon is too small for so many hard rounds", path="privacy.epsilon", hint=f"raise it{fewer}"
             )
         sigma = sigma_from_variance(Fraction(s.hard_rounds / (s.share * net)))
         test_cost = units(hard_round_cost(slope + TABLE_MARGIN, alpha))

@@ -256,14 +256,13 @@ class Asker:
                 break
             self._hard_round.note(model, query)
             value = self._hard_round.value(query)
+            state.test.ready()  # which takes a minute at a small epsilon, and may be interrupted here
             with interrupts_held():
                 if self._is_hard(state, query, value, estimate, reservation):
                     return self._measure(state, model, query, queries, reservation, charged)
             passed += 1
-        tested = [
-            from_model(estimate, state.error_bar(query), state.certificate(query))
-            for query, estimate in zip(queries[:passed], estimates[:passed], strict=True)
-        ]
+        both = zip(queries[:passed], estimates[:passed], strict=True)
+        tested = [from_model(e, state.error_bar(q), state.certificate(q)) for q, e in both]
         return with_charge(tested + self._untested(state, model, queries[passed:], estimates[passed:]), charged)
 
     def _modelled(self, state: TableState, model: TableModel, queries: tuple[LinearQuery, ...]) -> list[Answer]:

@@ -280,7 +280,7 @@ def _noise(redraw: Redraw, plan: _Variants, inputs: Inputs) -> tuple[dict[Column
     digest = sha256("\n".join([redraw.sql, *map(repr, numbers)]).encode())
     seed = int.from_bytes(digest.digest()[:8], "big")
     noise = standard_draws(plan.draws, len(numbers), seed)
-    signs = extreme_signs(np.array([key in plan.bounds for key in numbers]), seed)
+    signs = extreme_signs(np.array([key in plan.bounds for key in numbers], dtype=np.bool_), seed)
     out, ends = {}, {}
     for column, released in inputs.columns.items():
         own, whole = noise[:, [numbers[k] for k in released.keys]], plan.wholes.get(column)

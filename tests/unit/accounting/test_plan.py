@@ -213,6 +213,14 @@ def test_calibrate_refuses_with_the_keys_path(path: str, keys: dict[str, object]
     assert caught.value.hint
 
 
+@pytest.mark.parametrize(("rounds", "told"), [(6, "raise it, or write hard_rounds below 6"), (1, "raise it")])
+def test_too_small_an_epsilon_is_told_what_helps(rounds: int, told: str) -> None:
+    """With one round left, fewer of them are no way out."""
+    with pytest.raises(PolicyError, match="epsilon is too small") as caught:
+        calibrate(Fraction(1, 10**6), DELTA, hard_rounds=rounds)
+    assert caught.value.hint == told
+
+
 def test_a_plan_that_spends_its_delta_purse_twice_is_refused() -> None:
     with pytest.raises(InternalError):
         replace(PLANS[0], delta_purse=DELTA / 10)

@@ -1,5 +1,6 @@
 """Ctrl-C between two statements' steps: the next statement finds a state as if it were replayed."""
 
+import signal
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from dpsql.domain import TableDomain
 from dpsql.ledger import MemoryLedger, SqliteLedger
+from dpsql.mechanism import threshold_test
 from dpsql.planning import make_plan
 from dpsql.planning.sensitivity import row_count_is_public
 from dpsql.policy import Mechanism, Policy, Privacy
@@ -76,3 +78,32 @@ def test_a_session_whose_hard_round_has_an_unknown_outcome_closes(tmp_path: Path
     assert ledger.totals().reserved == 0
     assert ledger.totals().spent == spent + plan.test_cost
     ledger.close()
+
+
+def test_an_interrupt_ends_the_making_of_the_test_s_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a small epsilon it takes a minute: nothing is drawn yet, and nothing is lost."""
+
+    class Coins(SeededEntropy):
+        tossed = 0
+
+        def bits(self, number: int) -> int:
+            self.tossed += 1
+            return super().bits(number)
+
+    def pressed(step: Fraction) -> threshold_test.Table:
+        signal.raise_signal(signal.SIGINT)
+        return made(step)
+
+    rules = Policy(Privacy(Fraction(1), Fraction(1, 10**6), planned_queries=1000), (NARROW,), Mechanism("pmw"))
+    plan, made, coins = make_plan(rules), threshold_test.build_table, Coins(5)
+    ledger = MemoryLedger({"plan": plan.to_json()})
+    asker = Asker(rules, plan, Counted(rules, {"t": DATA[NARROW]}), ledger, coins)
+    with monkeypatch.context() as patch:
+        patch.setattr(threshold_test, "build_table", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            ask(asker, one_of(NARROW, "a"))
+    assert coins.tossed == 0
+    spent = ledger.totals().spent
+    asker.catch_up()
+    assert ask(asker, one_of(NARROW, "a")).certified and coins.tossed > 0
+    assert ledger.totals().spent in (spent, spent + plan.hard_cost)
