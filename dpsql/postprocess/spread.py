@@ -99,6 +99,27 @@ def widened(drawn: Spread, extreme: Spread) -> Spread:
     return Spread(errors, unknown, drawn.nonnegative & (extreme.nonnegative | ~known))
 
 
+def turning(found: Spread, shown: Floats, corners: Cells, inside: Cells) -> Spread:
+    """What corners gave, and no less than the distance of what lies beyond all corners inside: ``n % 7`` may be equal
+    at both ends, and at the value, and take any value between them.
+
+    Where arithmetic rises or falls all the way nothing lies beyond, and the error is that of the corners.
+    """
+    known = np.where(np.isfinite(shown), shown, 0.0)
+    ends = np.where(corners.present & np.isfinite(corners.values), corners.values, known)
+    low, high = np.minimum(ends.min(axis=0), known), np.maximum(ends.max(axis=0), known)
+    usable = inside.present & np.isfinite(inside.values)
+    values, same = np.where(usable, inside.values, known), _SAME * np.maximum(np.abs(low), np.abs(high))
+    with np.errstate(over="ignore"):
+        beyond = (values < low - same) | (values > high + same)
+        errors = np.maximum(found.errors, np.where(beyond, np.abs(values - known), 0.0).max(axis=0, initial=0.0))
+        large = ~np.isfinite(np.abs(known) + errors)
+    lost, gone = (inside.present & ~usable).any(axis=0), ~inside.present.all(axis=0)
+    why = np.select([lost, gone, large], [Unknown.DENOMINATOR, Unknown.ROW, Unknown.LARGE], Unknown.NO)
+    unknown = np.where(found.unknown == Unknown.NO, why, found.unknown).astype(np.int8)
+    return Spread(errors, unknown, found.nonnegative & np.all(~usable | (values >= 0), axis=0))
+
+
 def _at_corners(off: Floats, nested: npt.NDArray[np.bool_] | None) -> Floats:
     errors: Floats = np.abs(off).max(axis=0, initial=0.0)
     if nested is None or len(off) != 4:

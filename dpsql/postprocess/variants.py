@@ -114,6 +114,17 @@ def at_corners(column: ReleasedColumn, sides: Sequence[int]) -> Floats:
     return np.array([choice[side + 1] for side in sides]).reshape(len(sides), len(column.values))
 
 
+def between(column: ReleasedColumn, variants: int, seed: int) -> Floats:
+    """One row per variant: the column inside its intervals, one point in each of ``variants`` equal parts of them.
+
+    Their order is random, so that points of columns with other seeds are met in all combinations.
+    """
+    rng, (low, high) = np.random.default_rng(seed), column.ends
+    part = (rng.permutation(variants) + rng.random(variants)) / max(variants, 1)
+    out: Floats = low + np.outer(part, high - low)
+    return out
+
+
 def number_of_extremes(bounds: int) -> int:
     return int(2 ** min(bounds, _ALL_CORNERS))
 

@@ -23,11 +23,12 @@ from dpsql.dialect.types import is_number
 from dpsql.errors import Error
 from dpsql.postprocess import merged_source
 from dpsql.postprocess.matching import matched
-from dpsql.postprocess.spread import DEPENDENT, Cells, Floats, Spread, Unknown, spread, widened
+from dpsql.postprocess.spread import DEPENDENT, Cells, Floats, Spread, Unknown, spread, turning, widened
 from dpsql.postprocess.variants import (
     ReleasedColumn,
     at_corners,
     at_extremes,
+    between,
     count_key,
     drawn,
     extreme_signs,
@@ -48,6 +49,8 @@ MOST_NUMBERS = 1 << 22
 """Room for the released numbers of all variants together."""
 MOST_AT_CORNERS = 4
 """Inputs of one row's arithmetic that go to the ends of their intervals together; for more there are draws."""
+INSIDE = 32
+"""Variants with all inputs inside their intervals, for arithmetic of one row that turns or jumps between the ends."""
 
 Column = tuple[str, str]
 """A released table and its aggregate column."""
@@ -113,7 +116,8 @@ def computed_answers(statement: Statement, inputs: Inputs, result: pa.Table, pub
 
 @dataclass(frozen=True)
 class _Variants:
-    """Which variants there are: 0 is as released, then corners, draws, extremes; and which of them a column looks at.
+    """Which variants there are: 0 is as released, then corners, draws, extremes, ``inside``; and which of them a column
+    looks at.
 
     ``corners``: columns with the sides that they go to. ``looks_at``: by position of an output column; one that is not
     there gets no bar. ``factors``: see :func:`spread`. ``wholes``: see :func:`_whole`.
@@ -123,6 +127,7 @@ class _Variants:
 
     corners: tuple[tuple[tuple[Column, ...], tuple[int, ...]], ...]
     draws: int
+    inside: int
     looks_at: Mapping[int, slice]
     factors: Mapping[int, float | None]
     wholes: Mapping[Column, tuple[LinearQuery, float] | None]
@@ -131,7 +136,7 @@ class _Variants:
     @property
     def number(self) -> int:
         extremes = number_of_extremes(len(self.bounds)) if self.bounds else 0
-        return 1 + len(self.corners) + self.draws + extremes
+        return 1 + len(self.corners) + self.draws + extremes + self.inside
 
 
 def _planned(redraw: Redraw, numbers: Sequence[int], inputs: Inputs) -> _Variants:
@@ -145,6 +150,8 @@ def _planned(redraw: Redraw, numbers: Sequence[int], inputs: Inputs) -> _Variant
             corners += [(sources, sides) for sides in product((-1, 1), repeat=len(sources))]
     each = sum(t.num_rows * t.num_columns for t in inputs.tables.values())
     room = MOST_NUMBERS // max(each, 1) - 1 - len(corners)
+    inside = INSIDE if corners and room >= INSIDE else 0
+    room -= inside
     draws = min(NUMBER_OF_DRAWS, room) // 2 * 2
     looks_at: dict[int, slice] = {}
     factors: dict[int, float | None] = {}
@@ -163,7 +170,8 @@ def _planned(redraw: Redraw, numbers: Sequence[int], inputs: Inputs) -> _Variant
             factors[i] = _factor(uncertain, known=known)
             bounds |= {key for key, is_bound in uncertain.items() if is_bound}
     drawn_from = any(f is not None for f in factors.values())
-    return _Variants(tuple(corners), draws if drawn_from else 0, looks_at, factors, wholes, frozenset(bounds))
+    draws = draws if drawn_from else 0
+    return _Variants(tuple(corners), draws, inside, looks_at, factors, wholes, frozenset(bounds))
 
 
 def _uncertain(sources: Sequence[ReleasedColumn]) -> dict[Hashable, bool]:
@@ -219,8 +227,11 @@ def _cells(
             nested = _nested(sources, rows) if statement.outer_columns or one_row else None
         own = _floats(result.column(i + first))
         out[i] = found_spread = spread(own, cells, plan.factors[i], nested)
-        if plan.factors[i] is not None and plan.bounds:
-            looked = np.r_[0, 1 + len(plan.corners) + plan.draws : plan.number]
+        last = plan.number - plan.inside
+        if plan.factors[i] is None:
+            out[i] = turning(found_spread, own, cells, Cells(values[last:], present[last:]))
+        elif plan.bounds:
+            looked = np.r_[0, 1 + len(plan.corners) + plan.draws : last]
             out[i] = widened(found_spread, spread(own, Cells(values[looked], present[looked]), None))
     return out
 
@@ -249,13 +260,14 @@ def _variants(redraw: Redraw, plan: _Variants, inputs: Inputs, *, positive: bool
     """The released tables, each once per variant."""
     noise, signs = _noise(redraw, plan, inputs) if plan.draws else ({}, {})
     replaced: dict[str, dict[str, Floats]] = {name: {} for name in inputs.tables}
-    for (name, column), released in inputs.columns.items():
+    for number, ((name, column), released) in enumerate(inputs.columns.items()):
         sides = [side for s, c in plan.corners for side in [dict(zip(s, c, strict=True)).get((name, column), 0)]]
         parts = [released.values[np.newaxis], at_corners(released, sides)]
         if plan.draws:
             parts.append(drawn(released, noise[name, column], positive=positive))
         if plan.bounds:
             parts.append(at_extremes(released, signs[name, column]))
+        parts.append(between(released, plan.inside, number))
         values = np.concatenate(parts)
         replaced[name][column] = values
         for end, ends in zip((LOW, HIGH), released.ends, strict=True):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpsql.postprocess.spread import Cells, Unknown, spread, widened
+from dpsql.postprocess.spread import Cells, Unknown, spread, turning, widened
 
 INF, NAN = float("inf"), float("nan")
 
@@ -95,3 +95,33 @@ def test_bounds_widen_what_draws_say(
     found = widened(spread(shown, cells([5, 4, 6]), 1.0), spread(shown, cells(ends, missing), None))
     assert found.unknown[0] == why
     assert error is None or found.errors[0] == pytest.approx(error)
+
+
+@pytest.mark.parametrize(
+    ("corners", "inside", "missing", "error", "why"),
+    [
+        ([5, 4, 6], [4, 4.5, 6], (), 1.0, Unknown.NO),  # what only rises or falls
+        ([4, 4, 4], [4, 0, 6], (), 4.0, Unknown.NO),  # n % 7: equal at both ends, and at the value
+        ([5, 4, 9], [3, 9, 5], (), 4.0, Unknown.NO),  # nothing inside is farther than an end
+        ([0, 0, 0], [0, 1, 0], (), 1.0, Unknown.NO),  # CASE WHEN n BETWEEN ..
+        ([5, 4, 6], [5, INF, 5], (), None, Unknown.DENOMINATOR),
+        ([5, 4, 6], [5, 5, 5], (1,), None, Unknown.ROW),
+        ([5, 4, INF], [5, 5, 5], (), None, Unknown.DENOMINATOR),
+        ([4, 4, 4], [4, 1.7e308, -1.7e308], (), None, Unknown.NO),
+        ([-1.7e308, -1.7e308, -1.7e308], [0, 1.7e308, 0], (), None, Unknown.LARGE),
+    ],
+)
+def test_arithmetic_may_turn_between_the_ends(
+    corners: list[float], inside: list[float], missing: tuple[int, ...], error: float | None, why: Unknown
+) -> None:
+    shown = np.array([float(corners[0])])
+    ends = cells(corners)
+    found = turning(spread(shown, ends, None), shown, ends, cells(inside, missing))
+    assert found.unknown[0] == why
+    assert error is None or found.errors[0] == error
+
+
+def test_a_part_of_a_whole_keeps_its_narrow_bar_where_nothing_turns() -> None:
+    shown, ends = np.array([0.0]), cells([0, -1, -7, 7, 1])
+    narrow = spread(shown, ends, None, np.array([True]))
+    assert turning(narrow, shown, ends, cells([-6.9, 6.9])).errors == narrow.errors
