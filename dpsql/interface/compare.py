@@ -18,7 +18,7 @@ import numpy as np
 from dpsql.dialect.quoting import identifier
 from dpsql.domain import TableDomain
 from dpsql.domain.column import code_of
-from dpsql.errors import Error, OperationalError
+from dpsql.errors import DataError, Error, OperationalError
 from dpsql.interface.dbapi.connect import connect
 from dpsql.policy import Policy
 from dpsql.synthesis import methods as registry
@@ -51,18 +51,26 @@ def compare(
     """Every method of ``methods``, by default all, on a table of an open DuckDB connection that is **public**.
 
     ``policy``: of which the tables count; its budget becomes ``epsilon``, and each method may spend all of it.
-    ``wanted``: table, workload, rows, options and seed.
+    ``wanted``: table, workload, rows, options and seed; each method is told those options that it has. DataError for
+    one that none has.
     """
+    chosen = tuple(methods or registry.METHODS)
+    has = {method: registry.method_named(method).options for method in chosen}
+    for name in wanted.options:
+        if not any(name in known for known in has.values()):
+            known = "; ".join(f"{method}: {', '.join(names)}" for method, names in has.items() if names)
+            raise DataError(f"none of the methods has an option {name}", hint=f"options of {known}")
     rules = replace(policy, privacy=replace(policy.privacy, epsilon=epsilon))
     found = next((t for t in rules.tables if t.name.lower() == wanted.table.lower()), None)
     if found is None:
         raise OperationalError(f"there is no table {wanted.table}", hint="name one with --table")
     truth = public_rows(database, found)
     out = []
-    for method in methods or registry.METHODS:
+    for method in chosen:
         on_progress(method)
+        options = {name: value for name, value in wanted.options.items() if name in has[method]}
         try:
-            out.append(_one(database, rules, replace(wanted, method=method, epsilon=None), truth))
+            out.append(_one(database, rules, replace(wanted, method=method, epsilon=None, options=options), truth))
         except Error as error:
             out.append(Compared(method, failed=error.message))
     return out

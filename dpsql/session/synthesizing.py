@@ -18,7 +18,7 @@ from dpsql.session.results import queries_of
 from dpsql.session.table_state import TableState
 from dpsql.sql.statement import Statement
 from dpsql.synthesis.coins import digest
-from dpsql.synthesis.methods import Entry, method_named
+from dpsql.synthesis.methods import Entry, check_options, method_named
 from dpsql.synthesis.quality import Errors, Quality, errors
 from dpsql.synthesis.released import SENTENCE, SyntheticTable
 from dpsql.synthesis.steps import Steps
@@ -39,6 +39,7 @@ class Synthesizing:
         self._asker = asker
         self._wanted = wanted
         self._entry: Entry = method_named(wanted.method)
+        check_options(wanted.method, wanted.options)
         self._state = _state(asker, wanted.table)
         self._entry.check(self._state.plan.table, wanted)
         self._workload = _workload(self._state.plan.table, wanted, lower)

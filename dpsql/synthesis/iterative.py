@@ -12,7 +12,7 @@ from dpsql.first import Bench
 from dpsql.ledger.event import Payload
 from dpsql.planning.sensitivity import query_sensitivity
 from dpsql.synthesis.offline.distinguisher import Distinguisher
-from dpsql.synthesis.offline.options import check_names, whole, word
+from dpsql.synthesis.offline.options import whole, word
 from dpsql.synthesis.offline.parts import asked
 from dpsql.synthesis.offline.rounds import CHOSEN, MOST_ROUNDS, Rounds, balanced_rounds, plan_rounds, usual_rounds
 from dpsql.synthesis.offline.table import rows_from
@@ -27,7 +27,7 @@ REFITS = 1
 """How often a fit goes through all measurements so far."""
 BETA = 0.05
 """Probability that Theorem 7.3 fails, where its alpha is taken."""
-_OPTIONS = ("alpha", "hypothesis", "rounds")
+OPTIONS = ("alpha", "hypothesis", "rounds")
 
 
 def iterative(task: Task, bench: Bench, steps: Steps) -> Synthetic:
@@ -39,7 +39,6 @@ def iterative(task: Task, bench: Bench, steps: Steps) -> Synthetic:
     workload that joins more cells than fit in memory; BudgetExhausted where the budget buys no round.
     """
     options = task.options
-    check_names(options, "iterative", _OPTIONS)
     fitted = word(options, "hypothesis", ("fitted", "mw")) == "fitted"
     queries = asked([task.model.by_cells(q) for q in task.workload])
     weights, known = Weights(task.table, queries), task.model.row_count

@@ -10,10 +10,14 @@ from types import MappingProxyType
 
 from dpsql.domain import TableDomain
 from dpsql.errors import DataError
+from dpsql.synthesis.dual_query import OPTIONS as OF_DUAL_QUERY
 from dpsql.synthesis.dual_query import dual_query
 from dpsql.synthesis.from_session import from_session
+from dpsql.synthesis.graph import OPTIONS as OF_GRAPH
 from dpsql.synthesis.graph import check_graph, graph
+from dpsql.synthesis.iterative import OPTIONS as OF_ITERATIVE
 from dpsql.synthesis.iterative import iterative
+from dpsql.synthesis.mwem import OPTIONS as OF_MWEM
 from dpsql.synthesis.mwem import mwem
 from dpsql.synthesis.task import Method
 from dpsql.synthesis.wanted import Wanted
@@ -23,28 +27,36 @@ from dpsql.synthesis.wanted import Wanted
 class Entry:
     """A method and one line of what it is; ``pays``: whether it asks the private rows, and so spends budget.
 
-    ``check`` says what the method refuses, before anything is charged.
+    ``options``: the names of what else it may be told. ``check`` says what the method refuses, before anything is
+    charged.
     """
 
     make: Method
     words: str
     pays: bool
+    options: tuple[str, ...] = ()
     check: Callable[[TableDomain, Wanted], None] = lambda table, wanted: None
 
 
 METHODS: Mapping[str, Entry] = MappingProxyType(
     {
         "session": Entry(from_session, "rows of what the session has released already; free", pays=False),
-        "iterative": Entry(iterative, "queries found wrong are measured and the weights fitted to them", pays=True),
-        "mwem": Entry(mwem, "private multiplicative weights: the worst query of each round is measured", pays=True),
+        "iterative": Entry(
+            iterative, "queries found wrong are measured and the weights fitted to them", True, OF_ITERATIVE
+        ),
+        "mwem": Entry(mwem, "private multiplicative weights: the worst query of each round is measured", True, OF_MWEM),
         "graph": Entry(
             graph,
             "for tables of edges: a simple graph that keeps all cuts, from noise on every pair",
             True,
+            OF_GRAPH,
             check_graph,
         ),
         "dual-query": Entry(
-            dual_query, "records that answer, one by one, the queries that the others miss; for many columns", pays=True
+            dual_query,
+            "records that answer, one by one, the queries that the others miss; for many columns",
+            True,
+            OF_DUAL_QUERY,
         ),
     }
 )
@@ -61,3 +73,12 @@ def method_named(word: str) -> Entry:
     if known is None:
         raise DataError(f"there is no method {word!r}", hint="methods: " + ", ".join(METHODS))
     return known
+
+
+def check_options(method: str, options: Mapping[str, str]) -> None:
+    """DataError for an option that the method does not have, with those that it has; nothing is charged yet."""
+    known = method_named(method).options
+    for name in options:
+        if name not in known:
+            listing = f"the options of {method}: {', '.join(known)}" if known else "leave --option out"
+            raise DataError(f"{method} has no option {name}" if known else f"{method} has no options", hint=listing)

@@ -14,7 +14,7 @@ from dpsql.ledger.event import Payload
 from dpsql.planning.sensitivity import query_sensitivity
 from dpsql.query import Estimates
 from dpsql.synthesis.offline.distinguisher import Distinguisher
-from dpsql.synthesis.offline.options import check_names, whole, word
+from dpsql.synthesis.offline.options import whole, word
 from dpsql.synthesis.offline.parts import asked
 from dpsql.synthesis.offline.rounds import CHOSEN, MOST_ROUNDS, Rounds, balanced_rounds, plan_rounds, usual_rounds
 from dpsql.synthesis.offline.table import rows_from
@@ -27,7 +27,7 @@ DENSITY = 4.0
 """Rounds, in square roots of the number at which the two terms of the worst-case bound are equal."""
 REPLAYS = 1
 """How often each round goes through all measurements so far."""
-_OPTIONS = ("iterate", "replays", "rounds", "update")
+OPTIONS = ("iterate", "replays", "rounds", "update")
 
 
 def mwem(task: Task, bench: Bench, steps: Steps) -> Synthetic:
@@ -37,7 +37,6 @@ def mwem(task: Task, bench: Bench, steps: Steps) -> Synthetic:
     no round. Charges one choice and one measurement for each round (``Rounds``).
     """
     options = task.options
-    check_names(options, "mwem", _OPTIONS)
     measured = word(options, "update", ("measured", "sign")) == "measured"
     average = word(options, "iterate", ("last", "average")) == "average"
     queries = asked([task.model.by_cells(q) for q in task.workload])

@@ -169,7 +169,8 @@ def test_python_makes_the_same_table(database: Path) -> None:
 
 
 def test_methods_are_compared_with_the_true_rows(database: Path) -> None:
-    shown = synth(database, "--compare", "--public", "--epsilon", "6", "--workload", "marginals:2", "--json")
+    told = ("--option", "steps=2")  # one method has it; the others are not told
+    shown = synth(database, "--compare", "--public", "--epsilon", "6", "--workload", "marginals:2", *told, "--json")
     assert shown.exit_code == 0, shown.stderr
     found = {one["method"]: one for one in json.loads(shown.stdout)}
     assert set(found) >= {"session", walk.NAME}
@@ -187,6 +188,14 @@ def test_a_file_of_rows_is_compared_by_a_policy_of_its_own(tmp_path: Path, monke
     assert shown.exit_code == 0, shown.stderr
     assert "mean error on the workload" in shown.stdout and walk.NAME in shown.stdout
     assert sorted(p.name for p in tmp_path.iterdir() if p.name != "state") == ["flights.parquet"]
+
+
+def test_an_option_that_no_method_has_is_refused_with_those_that_there_are(database: Path) -> None:
+    shown = synth(database, "--compare", "--public", "--option", "nonsense=1")
+    assert shown.exit_code == 1 and "no" in shown.stderr and "mwem: iterate" in shown.stderr
+    alone = synth(database, "--method", "session", "--option", "nonsense=1", "-o", "out.csv")
+    assert alone.exit_code == 1 and "session has no options" in alone.stderr and "leave --option out" in alone.stderr
+    assert json.loads(runner().invoke(cli, ["budget", str(database), "--json"]).stdout)["spent_epsilon"] == 0
 
 
 def test_a_picture_is_refused_before_anything_is_compared(database: Path) -> None:

@@ -54,7 +54,7 @@ def walk(before: Before = lambda number: None) -> Entry:
         codes = np.stack([rng.integers(c.size, size=rows) for c in columns], axis=1)
         return Synthetic(task.table, codes, scale=task.model.row_count / rows)
 
-    return Entry(make, "a walk through the columns", pays=True)
+    return Entry(make, "a walk through the columns", True, ("choice", "steps"))
 
 
 def methods(before: Before = lambda number: None) -> dict[str, Entry]:

@@ -4,5 +4,6 @@ For many columns: the weights are kept over the queries of the workload, not ove
 """
 
 from dpsql.synthesis.dual_query.method import dual_query
+from dpsql.synthesis.dual_query.options import OPTIONS
 
-__all__ = ["dual_query"]
+__all__ = ["OPTIONS", "dual_query"]

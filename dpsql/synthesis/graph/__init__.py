@@ -4,6 +4,6 @@ Noise goes on every pair of vertices once (``noise``); what is left is post-proc
 one (``spectral``, or ``linear_program`` with the oracle of ``cut_norm``) and a simple graph drawn from it (``simple``).
 """
 
-from dpsql.synthesis.graph.method import check_graph, graph
+from dpsql.synthesis.graph.method import OPTIONS, check_graph, graph
 
-__all__ = ["check_graph", "graph"]
+__all__ = ["OPTIONS", "check_graph", "graph"]

@@ -22,6 +22,7 @@ from dpsql.synthesis.task import Task
 from dpsql.synthesis.wanted import Wanted
 
 FORMS = ("spectral", "program")
+OPTIONS = ("form", "noise")
 FARTHEST_TOTALS = 4.0
 """Standard deviations: a row count farther than this from the noisy number of edges counts something else."""
 
@@ -34,9 +35,6 @@ def check_graph(table: TableDomain, wanted: Wanted) -> None:
     if wanted.options.get("form") == "program":
         check_solver(vertices)
     check_kind(wanted.options.get("noise", "auto"), vertices.pairs)
-    unknown = sorted(set(wanted.options) - {"form", "noise"})
-    if unknown:
-        raise DataError(f"a graph has no option {unknown[0]!r}", hint="options: form, noise")
     if wanted.rows is not None and not 0 < wanted.rows <= vertices.pairs:
         raise DataError(
             f"{wanted.rows:,} edges between {vertices.number:,} vertices",

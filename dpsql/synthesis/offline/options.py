@@ -5,14 +5,6 @@ from collections.abc import Mapping
 from dpsql.errors import DataError
 
 
-def check_names(options: Mapping[str, str], method: str, known: tuple[str, ...]) -> None:
-    """DataError for an option that the method does not have."""
-    for name in options:
-        if name not in known:
-            listing = ", ".join(known)
-            raise DataError(f"{method} has no option {name}", hint=f"the options of {method}: {listing}")
-
-
 def word(options: Mapping[str, str], name: str, words: tuple[str, ...]) -> str:
     """One of ``words``, the first where nothing is said.
 

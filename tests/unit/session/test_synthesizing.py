@@ -241,6 +241,12 @@ def told(word: str) -> tuple[Part, ...]:
         (Wanted("nobody"), UnknownName, "no private table"),
         (Wanted(NARROW.name, rows=0), DataError, "rows are"),
         (Wanted(NARROW.name, rows=10**8), DataError, "rows are"),
+        (Wanted(NARROW.name, options={"nonsense": "1"}), DataError, "session has no options"),
+        (
+            Wanted(NARROW.name, walk.NAME, epsilon=Fraction(1), options={"step": "1"}),
+            DataError,
+            "walk has no option step",
+        ),
         (Wanted(NARROW.name, workload=told("marginals:9")), DataError, "columns with more than one value"),
     ],
 )

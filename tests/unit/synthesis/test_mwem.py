@@ -122,8 +122,6 @@ def test_independent_parts_are_made_one_beside_the_other() -> None:
 
 def test_what_cannot_be_done_is_refused_before_anything_is_paid() -> None:
     steps, bench = PlainSteps(), bench_of(TABLE, CELLS, Exactly())
-    with pytest.raises(DataError, match="no option turns"):
-        mwem(task_of(TABLE, CELLS, WORKLOAD, UNITS, turns="3"), bench, steps)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="option iterate"):
         mwem(task_of(TABLE, CELLS, WORKLOAD, UNITS, iterate="best"), bench, steps)  # type: ignore[arg-type]
     with pytest.raises(BudgetExhausted):

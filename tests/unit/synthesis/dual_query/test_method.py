@@ -167,7 +167,6 @@ def test_the_width_is_of_the_neighbours_and_rows_of_a_unit(neighbors: str, c: in
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"round": 3}, "no option 'round'"),
         ({"rounds": "x"}, "not a whole number"),
         ({"rounds": -1}, "above 0"),
         ({"samples": "1.5"}, "whole"),

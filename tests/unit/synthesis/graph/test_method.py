@@ -131,7 +131,7 @@ def test_fewer_rows_stand_for_more_edges() -> None:
         (table(more=(IntegerDomain("who", 0, 9),)), {}, "two columns"),
         (table(), {"form": "round"}, "no form 'round'"),
         (table(), {"noise": "loud"}, "no noise 'loud'"),
-        (table(), {"colour": "red"}, "no option 'colour'"),
+        (table(), {"colour": "red"}, "graph has no option colour"),
         (table(), {"rows": VERTICES.pairs + 1}, "277 edges between 24 vertices"),
     ],
 )

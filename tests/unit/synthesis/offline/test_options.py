@@ -3,14 +3,7 @@
 import pytest
 
 from dpsql.errors import DataError
-from dpsql.synthesis.offline.options import check_names, whole, word
-
-
-def test_an_option_that_does_not_exist_is_refused_with_those_that_do() -> None:
-    check_names({"rounds": "3"}, "mwem", ("rounds", "replays"))
-    with pytest.raises(DataError, match="mwem has no option round") as refused:
-        check_names({"round": "3"}, "mwem", ("rounds", "replays"))
-    assert "rounds, replays" in refused.value.hint
+from dpsql.synthesis.offline.options import whole, word
 
 
 def test_words() -> None:
