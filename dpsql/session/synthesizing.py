@@ -19,7 +19,7 @@ from dpsql.session.table_state import TableState
 from dpsql.sql.statement import Statement
 from dpsql.synthesis.coins import digest
 from dpsql.synthesis.methods import Entry, check_options, method_named
-from dpsql.synthesis.quality import Errors, Quality, errors
+from dpsql.synthesis.quality import Quality, report
 from dpsql.synthesis.released import SENTENCE, SyntheticTable
 from dpsql.synthesis.steps import Steps
 from dpsql.synthesis.synthetic import Synthetic
@@ -204,9 +204,8 @@ class Synthesizing:
         return tuple(notes)
 
     def _report(self, synthetic: Synthetic) -> Quality:
-        parts = (("workload", self._workload.told), ("held out", self._workload.held_out))
-        found: list[Errors | None] = [errors(name, synthetic, queries, self._public) for name, queries in parts]
-        return Quality(tuple(e for e in found if e is not None))
+        parts = {"workload": self._workload.told, "held out": self._workload.held_out}
+        return report(synthetic, parts, self._public)
 
     def _public(self, query: LinearQuery) -> tuple[float, float] | None:
         """What the session knows of a query: a measurement that determines it, or the model's answer with its bar."""

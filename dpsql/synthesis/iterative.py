@@ -15,7 +15,7 @@ from dpsql.synthesis.offline.distinguisher import Distinguisher
 from dpsql.synthesis.offline.options import whole, word
 from dpsql.synthesis.offline.parts import asked
 from dpsql.synthesis.offline.rounds import CHOSEN, MOST_ROUNDS, Rounds, balanced_rounds, plan_rounds, usual_rounds
-from dpsql.synthesis.offline.table import rows_from
+from dpsql.synthesis.offline.table import rows_from, with_answers
 from dpsql.synthesis.offline.weights import Weights
 from dpsql.synthesis.steps import Steps
 from dpsql.synthesis.synthetic import Synthetic
@@ -62,7 +62,7 @@ def iterative(task: Task, bench: Bench, steps: Steps) -> Synthetic:
         else:
             weights.textbook_step(found["query"], found["answer"] / known, rate)
     task.on_progress("rounds", count, count)
-    return rows_from(task, weights.parts, weights.tensors, made)
+    return with_answers(rows_from(task, weights, weights.tensors, made), weights, made, float(rounds.sigma))
 
 
 def _alpha(said: str, rounds: Rounds, queries: int) -> float:

@@ -17,7 +17,7 @@ from dpsql.synthesis.offline.distinguisher import Distinguisher
 from dpsql.synthesis.offline.options import whole, word
 from dpsql.synthesis.offline.parts import asked
 from dpsql.synthesis.offline.rounds import CHOSEN, MOST_ROUNDS, Rounds, balanced_rounds, plan_rounds, usual_rounds
-from dpsql.synthesis.offline.table import rows_from
+from dpsql.synthesis.offline.table import rows_from, with_answers
 from dpsql.synthesis.offline.weights import Weights
 from dpsql.synthesis.steps import Steps
 from dpsql.synthesis.synthetic import Synthetic
@@ -62,7 +62,8 @@ def mwem(task: Task, bench: Bench, steps: Steps) -> Synthetic:
             _turn(weights, made[-1], rounds)
     task.on_progress("rounds", count, count)
     tensors = [s / s.sum() for s in sums] if average else weights.tensors
-    return rows_from(task, weights.parts, tensors, made)
+    rows = rows_from(task, weights, tensors, made)
+    return with_answers(rows, weights, made, float(rounds.sigma)) if measured else rows
 
 
 def error_bound(log_cells: float, rounds: Rounds, queries: int, row_count: float, beta: float) -> float:

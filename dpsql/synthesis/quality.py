@@ -4,15 +4,16 @@ Nobody can say how far a synthetic table is from the private rows without asking
 release. What is free is to compare it with what was released already, and with how sure that is.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import prod, sqrt
 
 import numpy as np
 
+from dpsql.confidence import error_bound
 from dpsql.query import Estimates, LinearQuery
 from dpsql.synthesis.coins import coins
-from dpsql.synthesis.synthetic import Synthetic
+from dpsql.synthesis.synthetic import Noisy, Synthetic
 
 COMPARED = 1000
 """Queries of each part that are compared; of more so many are drawn."""
@@ -25,6 +26,13 @@ Reference = Callable[[LinearQuery], tuple[float, float] | None]
 WORDS = (
     "errors are distances from answers that were released before, which have errors of their own; "
     "no private row was asked"
+)
+OWN_WORDS = (
+    "no answer to the workload was released before this run: errors are distances from the noisy answers that the run "
+    "itself paid for and fitted its rows to, which have errors of their own; of other queries nothing public is known"
+)
+NOTHING = (
+    "nothing public to compare with: no answer to a query of the workload was released, by the session or by this run"
 )
 
 
@@ -52,7 +60,10 @@ class Errors:
 
 @dataclass(frozen=True)
 class Quality:
-    """One entry for each part of a workload of which something public is known; ``compared``: with what, in words."""
+    """One entry for each part of a workload of which something public is known; ``compared``: with what, in words.
+
+    Where the session knows nothing, one entry of the answers that the run itself released; else none.
+    """
 
     parts: tuple[Errors, ...]
     compared: str = WORDS
@@ -80,6 +91,30 @@ def errors(name: str, synthetic: Synthetic, queries: Sequence[LinearQuery], refe
         within,
         len(queries) - len(known),
     )
+
+
+def report(synthetic: Synthetic, parts: Mapping[str, Sequence[LinearQuery]], reference: Reference) -> Quality:
+    """``parts`` of a workload by their names, beside ``reference``; the run's own answers where it knows none."""
+    found = [errors(name, synthetic, queries, reference) for name, queries in parts.items()]
+    known = tuple(e for e in found if e is not None)
+    if known:
+        return Quality(known)
+    own = own_answers(synthetic)
+    measured = errors("measured", synthetic, [query for query, _ in own.values()], lambda q: own[q.digest][1])
+    return Quality((), NOTHING) if measured is None else Quality((measured,), OWN_WORDS)
+
+
+def own_answers(synthetic: Synthetic) -> dict[str, tuple[LinearQuery, tuple[float, float]]]:
+    """What the run measured, by digest: the mean of a query's answers and its 95 % error."""
+    by_query: dict[str, list[Noisy]] = {}
+    for one in synthetic.answers:
+        by_query.setdefault(one.query.digest, []).append(one)
+    out = {}
+    for digest, told in by_query.items():
+        mean, sd = sum(one.answer for one in told) / len(told), sqrt(sum(one.sd**2 for one in told)) / len(told)
+        query = told[0].query
+        out[digest] = query, (mean, float(error_bound(sd, not query.is_indicator)))
+    return out
 
 
 def answers(synthetic: Synthetic, queries: Sequence[LinearQuery]) -> Estimates:

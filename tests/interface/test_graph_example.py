@@ -7,17 +7,12 @@ import duckdb
 import pytest
 
 from dpsql.interface.cli import cli
-from tests.interface.test_synthetic_example import masked
+from tests.interface.test_synthetic_example import lines
 from tests.support.command_line import runner
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "examples" / "graph" / "expected.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"```console\n\$ dpsql ([^\n]*)\n(.*?)```", PAGE, re.DOTALL)
-
-
-def lines(text: str) -> list[str]:
-    """Standard output and error come apart here, and together on the page."""
-    return sorted(line for line in masked(text).split("\n") if line)
 
 
 def test_the_commands_print_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

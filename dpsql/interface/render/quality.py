@@ -16,9 +16,9 @@ WIDEST = 40
 
 
 def render_quality(report: Quality, style: Style) -> list[str]:
-    """Nothing for a report of nothing; the widths of all bars are on one scale."""
+    """A sentence for a report of nothing; the widths of all bars are on one scale."""
     if not report.parts:
-        return ["nothing public to compare with: the session has not looked at this table"]
+        return [report.compared]
     head = (
         f"{'':<10}{'queries':>9}{'mean':>10}{'median':>10}{'9 in 10':>10}{'largest':>10}{'public bar':>12}{'inside':>9}"
     )

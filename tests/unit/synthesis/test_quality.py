@@ -1,12 +1,25 @@
 """Errors beside public answers: counted another way, and only where something public is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dpsql.domain import BooleanDomain, IntegerDomain, TableDomain
 from dpsql.query import LinearQuery
 from dpsql.synthesis import Synthetic
-from dpsql.synthesis.quality import COMPARED, answers, contingency, errors
+from dpsql.synthesis.quality import (
+    COMPARED,
+    NOTHING,
+    OWN_WORDS,
+    WORDS,
+    Quality,
+    answers,
+    contingency,
+    errors,
+    report,
+)
+from dpsql.synthesis.synthetic import Noisy
 from dpsql.synthesis.workload import generated
 
 TABLE = TableDomain("t", (IntegerDomain("a", 0, 4, nullable=False), BooleanDomain("b")))
@@ -42,3 +55,18 @@ def test_many_queries_are_sampled() -> None:
     rows = Synthetic(wide, np.zeros((1, 1), dtype=np.int64))
     found = errors("w", rows, generated(wide, "prefixes:a", 1)[0], lambda q: (1.0, 0.0))
     assert found is not None and found.queries == COMPARED
+
+
+def test_a_run_on_a_table_that_nobody_looked_at_is_compared_with_its_own_answers() -> None:
+    first, second, *others = generated(TABLE, "prefixes:a", 1)[0]  # 4 rows each
+    told = (Noisy(first, 9.0, 3.0), Noisy(first, 5.0, 4.0), Noisy(second, 4.0, 1.0))
+    found = report(replace(ROWS, answers=told), {"workload": [first, second, *others]}, lambda q: None)
+    assert found.compared == OWN_WORDS
+    (part,) = found.parts
+    assert (part.name, part.queries, part.unknown) == ("measured", 2, 0)
+    assert part.mean == pytest.approx((abs(7.0 - 4.0) + 0.0) / 2)
+    assert part.bar == pytest.approx((np.ceil(1.96 * 2.5) + np.ceil(1.96)) / 2)
+    # what was known before goes first, and where nothing is known that is said
+    known = report(replace(ROWS, answers=told), {"workload": [second]}, lambda q: (4.0, 1.0))
+    assert known.compared == WORDS and [p.name for p in known.parts] == ["workload"]
+    assert report(ROWS, {"workload": [second]}, lambda q: None) == Quality((), NOTHING)
