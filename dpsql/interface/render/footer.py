@@ -54,7 +54,8 @@ def bounds(answers: list[Answer], style: Style) -> str:
     sign = style.plus_minus
     known = [a.error for a in answers if a.error is not None and isfinite(a.error)]
     if known:
-        low, high = _bound(min(known), answers), _bound(max(known), answers)
+        least = min((e for e in known if e > 0), default=0.0)  # its digits are those of all, as in the table's column
+        low, high = _bound(min(known), answers, least), _bound(max(known), answers, least)
         size = f"{sign}{high}" if low == high else f"{sign}{low} to {sign}{high}"
         notes = list(_KINDS[answers[0].error_kind])
     else:
@@ -64,7 +65,7 @@ def bounds(answers: list[Answer], style: Style) -> str:
     if not answers[0].certified:
         text += "; not certified"
     elif certified and answers[0].error_kind == "calibrated":
-        text += f"; certified <= {_bound(max(certified), answers)}"
+        text += f"; certified <= {_bound(max(certified), answers, max(certified))}"
     return f"{size} ({text})"
 
 
@@ -92,9 +93,10 @@ def _label(alike: list[Answer], of: int) -> str:
     return mark + count + _WORDS[alike[0].source]
 
 
-def _bound(value: float, answers: list[Answer]) -> str:
+def _bound(value: float, answers: list[Answer], shown: float) -> str:
+    """``value`` with the digits that make sense beside a bound of ``shown``."""
     whole = all(isinstance(a.value, int) or a.value is None for a in answers)
-    digits = 0 if whole or value <= 0 else max(0, 1 - floor(log10(value)))
+    digits = 0 if whole or shown <= 0 else max(0, 1 - floor(log10(shown)))
     return error(value, digits)
 
 

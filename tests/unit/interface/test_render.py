@@ -25,6 +25,7 @@ from dpsql.engine.tally import RowTally
 from dpsql.interface.render.budget import bar, budget_object, prompt_budget, render_budget
 from dpsql.interface.render.domain_check import TableCheck, render_domain_check
 from dpsql.interface.render.explanation import render_explanation
+from dpsql.interface.render.footer import bounds
 from dpsql.interface.render.listing import domain_text, render_columns, render_tables
 from dpsql.interface.render.number import answer_cell, epsilon
 from dpsql.interface.render.structured import (
@@ -118,14 +119,16 @@ def test_points_align_and_bounds_of_different_columns_are_not_mixed() -> None:
     table = pa.table({"n": [10, 20], "years": [38.64358, 41.2]})
     answers = {
         0: (measured(10, 3.0, 0.0), measured(20, 3.0, 0.0)),
-        1: (modelled(38.64358, 0.2134), modelled(41.2, 1.3)),
+        1: (modelled(38.64358, 0.2134), modelled(41.2, 1.02)),
     }
     lines = render_table(Result(table, ("BIGINT", "DOUBLE"), answers), PLAIN)
-    assert lines[2:4] == ["10 ± 3  38.64 ± 0.22", "20 ± 3  41.20 ± 1.30"]
+    assert lines[2:4] == ["10 ± 3  38.64 ± 0.22", "20 ± 3  41.20 ± 1.02"]
     assert lines[5:7] == [
         "n: 2 measured: ±3 (95 %)",
-        "years: 2 from the model: ±0.22 to ±1.3 (about 95 %, model estimate; certified <= 752)",
+        "years: 2 from the model: ±0.22 to ±1.02 (about 95 %, model estimate; certified <= 752)",
     ]
+    certain = [modelled(41.2, bound) for bound in (0.0, 1.02)]
+    assert bounds(certain, PLAIN).startswith("±0.0 to ±1.1 ")
 
 
 def test_numbers_without_rows_of_their_own_are_summed_up_below() -> None:
