@@ -3,6 +3,7 @@
 One value in place of five arguments; whoever holds it can draw noise, so it goes only where something is released.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
@@ -13,11 +14,13 @@ from dpsql.accounting import Plan
 from dpsql.domain import FIXED_POINT
 from dpsql.engine.partition import Partition
 from dpsql.engine.protocol import Engine
+from dpsql.errors import InternalError
 from dpsql.hypothesis import Axis, Measurement, coarsen
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure
-from dpsql.private import Private
-from dpsql.query import Counts, Key
+from dpsql.planning.measured_axes import own_axes
+from dpsql.private import Private, together
+from dpsql.query import Counts, Key, LinearQuery
 
 GRID_CELLS = 1 << 20
 """Counts over parts of a larger grid are made without it, if each part has PART_CELLS cells or more on average."""
@@ -54,6 +57,25 @@ class Bench:
             return engine.part_counts(table, tuple(Partition(a.columns, a.labels, a.size) for a in axes))
         counts = engine.keyed_counts(table, text, keys, scope) if text else engine.contingency(table, scope)
         return counts.map(lambda cells: np.asarray(coarsen(cells, axes, bool(text)), dtype=np.int64))
+
+    def floors(self, queries: Sequence[LinearQuery]) -> Private[Counts]:
+        """``floor(q(D))`` of counts of finite columns, all of one scope; int64, shape (queries,), in rows. Private.
+
+        A grid that is too large is never made: each query is then counted over its own parts. Raises EngineError.
+        """
+        first = queries[0]
+        if first.cells > GRID_CELLS:
+            return together([self._by_parts(query) for query in queries]).map(np.array)
+        counts = self.engine.contingency(first.table, first.scope)
+        return counts.map(lambda cells: np.array([query.floor(cells) for query in queries], dtype=np.int64))
+
+    def _by_parts(self, query: LinearQuery) -> Private[int]:
+        axes = own_axes([query])
+        silent = Measurement(query.table, axes, np.zeros([a.size for a in axes], dtype=np.int64), 0.0)
+        weights = silent.weights_of(query)
+        if weights is None:
+            raise InternalError("parts on which their own query is not constant")
+        return self.counted(query.table, axes).map(lambda rows: int((weights * rows).sum()) // query.unit)
 
     def summed(self, table: str, axes: tuple[Axis, ...], number: str, *, positions: bool = False) -> Private[Counts]:
         """Where each row's ``number`` stands between min and max, summed over the parts of ``axes``; int64, in rows.

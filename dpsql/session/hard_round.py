@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dpsql.errors import InternalError
 from dpsql.first import Bench
-from dpsql.first.bench import GRID_CELLS
 from dpsql.first.payload import ANSWER, CONTINGENCY, ONE_COUNT, UPDATE, encode_measurement, encode_measurements
 from dpsql.hypothesis import Axis, Measurement, TableModel
-from dpsql.planning.measured_axes import hard_round_axes, own_axes
+from dpsql.planning.measured_axes import hard_round_axes
 from dpsql.private import Private
-from dpsql.query import Counts, Key, LinearQuery, sort_key
+from dpsql.query import Key, LinearQuery, sort_key
 from dpsql.session.table_state import TableState
 
 MOST_WAITING = 2048
@@ -100,24 +98,12 @@ class HardRound:
 
     def value(self, query: LinearQuery) -> Private[int]:
         """``floor(q(D))``, in counts: what a test or one count is about. Not released."""
-        if query.keyed is not None or query.value is not None or query.cells <= GRID_CELLS:
-            return self._counts(query).map(query.floor)
-        axes = own_axes([query])
-        weights = Measurement(query.table, axes, np.zeros([a.size for a in axes], dtype=np.int64), 0.0).weights_of(
-            query
-        )
-        if weights is None:
-            raise InternalError("parts on which their own query is not constant")
-        return self._bench.counted(query.table, axes).map(lambda rows: int((weights * rows).sum()) // query.unit)
-
-    def _counts(self, query: LinearQuery) -> Private[Counts]:
-        """What the query is a weighted sum of: rows by listed key and cell of its scope. Not released."""
-        engine = self._bench.engine
+        engine, keyed = self._bench.engine, query.keyed
         if query.value is not None:
-            return engine.sums(query.table, query.value, query.scope)
-        if query.keyed is None:
-            return engine.contingency(query.table, query.scope)
-        return engine.keyed_counts(query.table, query.keyed.text_columns, query.keyed.strings, query.scope)
+            return engine.sums(query.table, query.value, query.scope).map(query.floor)
+        if keyed is not None:
+            return engine.keyed_counts(query.table, keyed.text_columns, keyed.strings, query.scope).map(query.floor)
+        return self._bench.floors([query]).map(lambda floors: int(floors[0]))
 
     def _scope(
         self, state: TableState, model: TableModel, query: LinearQuery, same: Sequence[LinearQuery], sigma: Fraction

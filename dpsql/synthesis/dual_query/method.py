@@ -115,17 +115,18 @@ def counted(bench: Bench, table: str, queries: tuple[LinearQuery, ...]) -> Priva
     When rows come and go, a query changes by no less than minus those that go and no more than those that come, and so
     does its complement: all changes lie in an interval as wide as both together (docs/privacy.md, weighted draws).
     """
-    scopes = list(dict.fromkeys(query.scope for query in queries))
-    place = {scope: i for i, scope in enumerate(scopes)}
-    contingencies = [bench.engine.contingency(table, scope) for scope in scopes]
-    everybody = bench.engine.contingency(table, ())
+    of_scope: dict[tuple[str, ...], list[int]] = {}
+    for i, query in enumerate(queries):
+        of_scope.setdefault(query.scope, []).append(i)
+    floors = [bench.floors([queries[i] for i in of]) for of in of_scope.values()]
+    order = np.argsort(np.concatenate(list(of_scope.values())))
 
     def count(found: tuple[Counts, ...]) -> Counts:
-        *counts, rows = found
-        below = np.array([query.floor(counts[place[query.scope]]) for query in queries], dtype=np.int64)
+        *parts, rows = found
+        below = np.concatenate(parts)[order]
         return np.concatenate([below, int(rows) - below])
 
-    return together([*contingencies, everybody]).map(count)
+    return together([*floors, bench.engine.contingency(table, ())]).map(count)
 
 
 def _table(task: Task, records: list[Record], setting: Setting) -> Synthetic:

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import dpsql
-from dpsql.domain import BooleanDomain, TableDomain, TextDomain
+from dpsql.domain import BooleanDomain, IntegerDomain, TableDomain, TextDomain
+from dpsql.engine.memory import MemoryEngine
 from dpsql.errors import DataError
 from dpsql.first import Bench
+from dpsql.policy import Policy, Privacy
 from dpsql.query import Factor, LinearQuery
 from dpsql.query.canonical import linear_query
 from dpsql.synthesis.dual_query.method import counted
@@ -153,6 +155,26 @@ def test_a_query_and_its_complement_are_all_rows() -> None:
     found = released([(0, 1), (1, 1), (1, 0), (1, 1)])
     assert (found[: len(QUERIES)] + found[len(QUERIES) :] == 4).all()
     assert found[len(QUERIES) - 1] == (1 + 2 + 0 + 2) // 3
+
+
+def test_conditions_on_many_columns_are_counted_without_their_grid() -> None:
+    """Of 60^6 cells there are more than fit anywhere; queries of other scopes stand between them."""
+    columns = tuple(IntegerDomain(f"c{i}", 0, 59, nullable=False) for i in range(6))
+    table = TableDomain("t", columns)
+    codes = np.random.default_rng(3).integers(0, 60, (500, 6))
+    below = [{c.name: 5 + 9 * i for c in columns[: 6 if i % 2 else 1]} for i in range(6)]
+    ends = [{name: np.arange(60) < end for name, end in q.items()} for q in below]
+    queries = tuple(
+        LinearQuery("t", tuple(Factor((name,), w.astype(np.int64)) for name, w in query.items())) for query in ends
+    )
+    engine = MemoryEngine(
+        Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (table,)),
+        {"t": {c.name: codes[:, i].tolist() for i, c in enumerate(columns)}},
+    )
+    found = counted(Bench(ORDERED, engine, cast(Any, None), SeededEntropy(1)), "t", queries).reveal()
+    true = [sum(all(row[int(name[1])] < end for name, end in q.items()) for row in codes) for q in below]
+    assert found.tolist() == [*true, *(500 - n for n in true)]
+    assert max(true[1::2]) > 0
 
 
 @pytest.mark.parametrize(("neighbors", "c", "width"), [("add-remove", 3, 3), ("replace-one", 3, 6)])
