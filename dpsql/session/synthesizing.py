@@ -41,8 +41,8 @@ class Synthesizing:
         self._entry: Entry = method_named(wanted.method)
         check_options(wanted.method, wanted.options)
         self._state = _state(asker, wanted.table)
-        self._entry.check(self._state.plan.table, wanted)
         self._workload = _workload(self._state.plan.table, wanted, lower)
+        self._entry.check(self._state.plan.table, wanted, self._workload.told, asker.plan)
         self._units = self._allowed()
         self.run = self._name()
 

@@ -4,22 +4,27 @@ Gupta, Roth, Ullman 2011, Algorithm 3. It ends as soon as the query that was fou
 """
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from dpsql.accounting import Plan
+from dpsql.domain import TableDomain
 from dpsql.errors import DataError
 from dpsql.first import Bench
 from dpsql.ledger.event import Payload
 from dpsql.planning.sensitivity import query_sensitivity
+from dpsql.query import LinearQuery
 from dpsql.synthesis.offline.distinguisher import Distinguisher
 from dpsql.synthesis.offline.options import whole, word
-from dpsql.synthesis.offline.parts import asked
+from dpsql.synthesis.offline.parts import asked, independent_parts
 from dpsql.synthesis.offline.rounds import CHOSEN, MOST_ROUNDS, Rounds, balanced_rounds, plan_rounds, usual_rounds
 from dpsql.synthesis.offline.table import rows_from, with_answers
 from dpsql.synthesis.offline.weights import Weights
 from dpsql.synthesis.steps import Steps
 from dpsql.synthesis.synthetic import Synthetic
 from dpsql.synthesis.task import Task
+from dpsql.synthesis.wanted import Wanted
 
 DENSITY = 2.0
 """Rounds, in square roots of the number at which the two terms of the worst-case bound are equal."""
@@ -38,15 +43,14 @@ def iterative(task: Task, bench: Bench, steps: Steps) -> Synthetic:
     Without it all rounds are made: a choice that was poor by chance would end it early. NotSupportedError for a
     workload that joins more cells than fit in memory; BudgetExhausted where the budget buys no round.
     """
-    options = task.options
-    fitted = word(options, "hypothesis", ("fitted", "mw")) == "fitted"
+    fitted, told, said = _read(task.options)
     queries = asked([task.model.by_cells(q) for q in task.workload])
     weights, known = Weights(task.table, queries), task.model.row_count
     sensitivity = query_sensitivity(task.table)
     balanced = balanced_rounds(bench.plan, task.units, CHOSEN, sensitivity, known, weights.log_cells, len(queries))
-    count = whole(options, "rounds", usual_rounds(balanced, DENSITY), 1, MOST_ROUNDS)
+    count = told or usual_rounds(balanced, DENSITY)
     rounds = plan_rounds(bench.plan, task.units, count, CHOSEN, sensitivity)
-    alpha = _alpha(options.get("alpha", "none"), rounds, len(queries))
+    alpha = _alpha(said, rounds, len(queries))
     rate = update_rate(alpha or theorem_alpha(rounds, len(queries), BETA), known)
     private = Distinguisher(task.table.name, weights, rounds, bench)
     made: list[Payload] = []
@@ -65,14 +69,27 @@ def iterative(task: Task, bench: Bench, steps: Steps) -> Synthetic:
     return with_answers(rows_from(task, weights, weights.tensors, made), weights, made, float(rounds.sigma))
 
 
+def check_iterative(table: TableDomain, wanted: Wanted, told: Sequence[LinearQuery], plan: Plan) -> None:
+    """What ``iterative`` refuses of its options and its workload, said before anything is charged."""
+    _read(wanted.options)
+    independent_parts(table, asked(told))
+
+
+def _read(options: Mapping[str, str]) -> tuple[bool, int, str]:
+    """Whether the weights are fitted; rounds, 0 where nothing is said; what is said of alpha."""
+    fitted = word(options, "hypothesis", ("fitted", "mw")) == "fitted"
+    said = options.get("alpha", "none")
+    if said not in ("none", "paper") and not (said.isascii() and said.isdigit() and len(said) < 13 and int(said) > 0):
+        raise DataError(f"option alpha is {said!r}", hint="write alpha=none, alpha=paper, or a whole number of rows")
+    return fitted, whole(options, "rounds", 0, 1, MOST_ROUNDS), said
+
+
 def _alpha(said: str, rounds: Rounds, queries: int) -> float:
     """The accuracy (counts) at which to stop; 0 for never."""
     if said == "none":
         return 0.0
     if said == "paper":
         return theorem_alpha(rounds, queries, BETA)
-    if not (said.isascii() and said.isdigit() and 0 < len(said) < 13 and int(said) > 0):
-        raise DataError(f"option alpha is {said!r}", hint="write alpha=none, alpha=paper, or a whole number of rows")
     return float(said)
 
 

@@ -4,47 +4,61 @@ Another method is a file with a function that keeps ``dpsql.synthesis.task.Metho
 command, ``Connection.synthesize`` and the comparison know it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from dpsql.accounting import Plan
 from dpsql.domain import TableDomain
 from dpsql.errors import DataError
+from dpsql.query import LinearQuery
 from dpsql.synthesis.dual_query import OPTIONS as OF_DUAL_QUERY
-from dpsql.synthesis.dual_query import dual_query
+from dpsql.synthesis.dual_query import check_dual_query, dual_query
 from dpsql.synthesis.from_session import from_session
 from dpsql.synthesis.graph import OPTIONS as OF_GRAPH
 from dpsql.synthesis.graph import check_graph, graph
 from dpsql.synthesis.iterative import OPTIONS as OF_ITERATIVE
-from dpsql.synthesis.iterative import iterative
+from dpsql.synthesis.iterative import check_iterative, iterative
 from dpsql.synthesis.mwem import OPTIONS as OF_MWEM
-from dpsql.synthesis.mwem import mwem
+from dpsql.synthesis.mwem import check_mwem, mwem
 from dpsql.synthesis.task import Method
 from dpsql.synthesis.wanted import Wanted
+
+Check = Callable[[TableDomain, Wanted, Sequence[LinearQuery], Plan], None]
 
 
 @dataclass(frozen=True)
 class Entry:
     """A method and one line of what it is; ``pays``: whether it asks the private rows, and so spends budget.
 
-    ``options``: the names of what else it may be told. ``check`` says what the method refuses, before anything is
-    charged.
+    ``options``: the names of what else it may be told. ``check`` says what the method refuses of a table, of what is
+    wanted, of the queries it is told and of the ledger's plan, before anything is charged.
     """
 
     make: Method
     words: str
     pays: bool
     options: tuple[str, ...] = ()
-    check: Callable[[TableDomain, Wanted], None] = lambda table, wanted: None
+    check: Check = lambda table, wanted, told, plan: None
 
 
 METHODS: Mapping[str, Entry] = MappingProxyType(
     {
         "session": Entry(from_session, "rows of what the session has released already; free", pays=False),
         "iterative": Entry(
-            iterative, "queries found wrong are measured and the weights fitted to them", True, OF_ITERATIVE
+            iterative,
+            "queries found wrong are measured and the weights fitted to them",
+            True,
+            OF_ITERATIVE,
+            check_iterative,
         ),
-        "mwem": Entry(mwem, "private multiplicative weights: the worst query of each round is measured", True, OF_MWEM),
+        "mwem": Entry(
+            mwem,
+            "private multiplicative weights: the worst query of each round is measured",
+            True,
+            OF_MWEM,
+            check_mwem,
+        ),
         "graph": Entry(
             graph,
             "for tables of edges: a simple graph that keeps all cuts, from noise on every pair",
@@ -57,6 +71,7 @@ METHODS: Mapping[str, Entry] = MappingProxyType(
             "records that answer, one by one, the queries that the others miss; for many columns",
             True,
             OF_DUAL_QUERY,
+            check_dual_query,
         ),
     }
 )

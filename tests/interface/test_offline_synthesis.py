@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 import dpsql
-from dpsql.errors import BudgetExhausted, DataError
+from dpsql.errors import BudgetExhausted, DataError, NotSupportedError
 from dpsql.synthesis.released import SyntheticTable
 
 POLICY = """
@@ -65,3 +65,32 @@ def test_what_cannot_be_paid_or_read_charges_nothing(connection: dpsql.Connectio
         connection.synthesize("t", "iterative", epsilon="0.01", iterate="last")
     after = connection.budget.spent_epsilon
     assert after == before
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("mwem", {"rounds": "x"}),
+        ("mwem", {"iterate": "first"}),
+        ("iterative", {"iterate": "last"}),
+        ("iterative", {"alpha": "0"}),
+        ("dual-query", {"rate": "x"}),
+        ("dual-query", {"accounting": "subsampled"}),
+    ],
+)
+def test_wrong_options_are_refused_before_a_table_is_looked_at(
+    connection: dpsql.Connection, method: str, options: dict[str, str]
+) -> None:
+    with pytest.raises(DataError):
+        connection.synthesize("t", method, epsilon="0.01", **options)
+    assert connection.budget.spent_epsilon == 0.0
+
+
+def test_a_workload_that_is_too_wide_is_refused_before_a_table_is_looked_at(
+    connection: dpsql.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpsql.synthesis.offline.parts.TENSOR_CELLS", 5)
+    for method in ("mwem", "iterative"):
+        with pytest.raises(NotSupportedError, match="joins 2 columns"):
+            connection.synthesize("t", method, epsilon="0.01")
+    assert connection.budget.spent_epsilon == 0.0

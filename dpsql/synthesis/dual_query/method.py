@@ -6,24 +6,27 @@ records so far count too low come often. The next record is one that most of the
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dpsql.accounting import Plan
+from dpsql.domain import TableDomain
 from dpsql.first import Bench
 from dpsql.ledger.event import Payload
 from dpsql.mechanism import draw_weighted
 from dpsql.private import Private, together
 from dpsql.query import Counts, LinearQuery
 from dpsql.synthesis.coins import coins
-from dpsql.synthesis.dual_query.options import settled
-from dpsql.synthesis.dual_query.response import Responder, on_records
+from dpsql.synthesis.dual_query.options import read, settled
+from dpsql.synthesis.dual_query.response import Responder, check_queries, on_records
 from dpsql.synthesis.dual_query.setting import Setting, round_cost
 from dpsql.synthesis.steps import Steps
 from dpsql.synthesis.synthetic import Synthetic
 from dpsql.synthesis.task import Task
+from dpsql.synthesis.wanted import Wanted
 
 Record = list[int]
 
@@ -45,6 +48,12 @@ def dual_query(task: Task, bench: Bench, steps: Steps) -> Synthetic:
     _play(game, responder, steps, 1, dict)
     task.on_progress(game.words, setting.rounds, setting.rounds)
     return _table(task, game.records, setting)
+
+
+def check_dual_query(table: TableDomain, wanted: Wanted, told: Sequence[LinearQuery], plan: Plan) -> None:
+    """What ``dual_query`` refuses of its options and its workload, said before anything is charged."""
+    read(wanted.options, plan)
+    check_queries(told)
 
 
 class _Game:

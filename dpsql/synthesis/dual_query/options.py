@@ -1,5 +1,6 @@
 """What a run of dual-query is told: its options read and checked, before anything is charged. Public."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -24,27 +25,47 @@ class Options:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Told:
+    """What is said, or usual; ``rounds`` and ``rate`` are 0 where nothing is said: the budget decides."""
+
+    charge: str
+    samples: int
+    rounds: int
+    rate: Fraction
+    seconds: float
+
+
 def settled(task: Task, plan: Plan) -> Options:
     """The options of ``task``, the rest chosen from public numbers. DataError, before any charge, for what is wrong."""
+    options = read(task.options, plan)
     if not task.workload:
         raise DataError("dual-query needs a workload", hint="write a file of statements, or marginals:3")
     if not task.table.finite:
         raise DataError(f"{task.table.name} has no finite columns", hint="dual-query fills no text columns")
     if task.units < 1:
         raise DataError("dual-query spends budget, and none was given", hint="give it a share of epsilon")
-    charge = _charge(task.options.get("accounting", CHARGES[0]), plan)
-    samples = int(_number(task, "samples", SAMPLES, whole=True))
+    charge, samples = options.charge, options.samples
     rows, width = max(1, round(task.model.row_count)), _width(task)
     shape = Setting(2, samples, Fraction(1), rows, width)
-    told = task.options.get("rounds")
-    rounds = int(_number(task, "rounds", 0, whole=True)) if told else rounds_for(plan, task.units, shape, charge)
-    shape = replace(shape, rounds=rounds)
-    if task.options.get("rate"):
-        setting = replace(shape, rate=Fraction(_number(task, "rate", 1.0)))
+    shape = replace(shape, rounds=options.rounds or rounds_for(plan, task.units, shape, charge))
+    if options.rate:
+        setting = replace(shape, rate=options.rate)
         _check_total(plan, setting, charge, task.units)
     else:
         setting = bought(plan, task.units, shape, charge)
-    return Options(setting, charge, float(_number(task, "seconds", SECONDS)))
+    return Options(setting, charge, options.seconds)
+
+
+def read(options: Mapping[str, str], plan: Plan) -> Told:
+    """The options by themselves, as far as they do not depend on the table. DataError for what is wrong."""
+    return Told(
+        _charge(options.get("accounting", CHARGES[0]), plan),
+        int(_number(options, "samples", SAMPLES, whole=True)),
+        int(_number(options, "rounds", 0, whole=True)),
+        Fraction(_number(options, "rate", 0.0)),
+        float(_number(options, "seconds", SECONDS)),
+    )
 
 
 def _width(task: Task) -> int:
@@ -78,8 +99,8 @@ def _check_total(plan: Plan, setting: Setting, charge: str, units: int) -> None:
         )
 
 
-def _number(task: Task, name: str, default: float, *, whole: bool = False) -> float:
-    text = task.options.get(name)
+def _number(options: Mapping[str, str], name: str, default: float, *, whole: bool = False) -> float:
+    text = options.get(name)
     if text is None:
         return default
     try:

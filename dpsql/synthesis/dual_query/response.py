@@ -6,7 +6,7 @@ time is up is a response too: privacy never depends on it, accuracy does by the 
 section 2).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, prod
@@ -71,6 +71,13 @@ class Responder:
         value = sum(w * float(on_records(self._table, self._queries[i], record)) for i, w in weights.items())
         bound = min(found.bound if found else inf, sum(max(0.0, w) for w in chosen.values()))
         return Response(tuple(codes), value, max(value, constant + bound))
+
+
+def check_queries(queries: Sequence[LinearQuery]) -> None:
+    """DataError for queries that no program can hold."""
+    for query in queries:
+        query.check_sensitivity()
+        conditions(query)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
 """``--method graph``: one paid step, then post-processing (Gupta, Roth, Ullman 2011, section 6)."""
 
 import math
+from collections.abc import Sequence
 
+from dpsql.accounting import Plan
 from dpsql.confidence import OUTSIDE
 from dpsql.domain import TableDomain
 from dpsql.errors import DataError
@@ -27,7 +29,7 @@ FARTHEST_TOTALS = 4.0
 """Standard deviations: a row count farther than this from the noisy number of edges counts something else."""
 
 
-def check_graph(table: TableDomain, wanted: Wanted) -> None:
+def check_graph(table: TableDomain, wanted: Wanted, told: Sequence[LinearQuery], plan: Plan) -> None:
     """What ``graph`` refuses of a table and of what is wanted, said before anything is charged."""
     vertices = vertices_of(table)
     if wanted.options.get("form", FORMS[0]) not in FORMS:
