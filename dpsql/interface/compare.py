@@ -21,6 +21,7 @@ from dpsql.domain.column import code_of
 from dpsql.errors import DataError, Error, OperationalError
 from dpsql.interface.dbapi.connect import connect
 from dpsql.policy import Policy
+from dpsql.policy_file.load import EPSILON_RANGE
 from dpsql.synthesis import methods as registry
 from dpsql.synthesis.quality import Errors, answers, errors
 from dpsql.synthesis.synthetic import Synthetic
@@ -60,6 +61,8 @@ def compare(
         if not any(name in known for known in has.values()):
             known = "; ".join(f"{method}: {', '.join(names)}" for method, names in has.items() if names)
             raise DataError(f"none of the methods has an option {name}", hint=f"options of {known}")
+    if not EPSILON_RANGE[0] <= epsilon <= EPSILON_RANGE[1]:
+        raise DataError("epsilon is from 1e-6 to 100", hint="leave --epsilon out for the policy's")
     rules = replace(policy, privacy=replace(policy.privacy, epsilon=epsilon))
     found = next((t for t in rules.tables if t.name.lower() == wanted.table.lower()), None)
     if found is None:
@@ -116,9 +119,7 @@ def public_database(file: Path, policy: Path | None) -> Iterator[tuple[Any, Poli
 
     The policy is the file ``policy``, the one beside the database, or a draft made by looking at the rows.
     """
-    import duckdb
-
-    from dpsql.engine.duckdb import describe, import_rows, is_file_of_rows
+    from dpsql.engine.duckdb import describe, import_rows, is_file_of_rows, open_read_only
     from dpsql.interface.dbapi.paths import default_policy_path
     from dpsql.interface.schemas import described, looked_at
     from dpsql.policy_file import draft_policy, load_policy
@@ -129,7 +130,7 @@ def public_database(file: Path, policy: Path | None) -> Iterator[tuple[Any, Poli
             copy = Path(folder) / file.name
             copy.symlink_to(file.resolve())
             file = import_rows(copy)
-        with duckdb.connect(str(file), read_only=True) as database:
+        with open_read_only(file) as database:
             if policy is not None or beside.exists():
                 yield database, load_policy(beside if policy is None else policy)
             else:

@@ -4,6 +4,7 @@ A workload may be a word, statements, or a file of statements; which it is, is d
 """
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
@@ -17,6 +18,7 @@ from dpsql.synthesis.workload import is_word
 Workload = str | PathLike[str] | Sequence["str | PathLike[str]"] | None
 """Words such as ``marginals:2``, statements, or files of them whose names end in .sql."""
 Epsilon = int | float | str | Fraction | None
+_MOST_DIGITS = 300
 
 
 def wanted(
@@ -51,9 +53,12 @@ def wanted(
 def _fraction(epsilon: Epsilon) -> Fraction | None:
     if epsilon is None:
         return None
+    text = str(epsilon)
     try:
-        return Fraction(str(epsilon))
-    except (ValueError, ZeroDivisionError):
+        if "/" not in text and abs(Decimal(text).adjusted()) > _MOST_DIGITS:
+            raise ValueError("its fraction would fill the memory")
+        return Fraction(text)
+    except (ValueError, ArithmeticError):
         raise DataError("epsilon is not a number", hint="write epsilon as a number, such as 0.5") from None
 
 

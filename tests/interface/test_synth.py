@@ -145,7 +145,16 @@ def test_what_is_written_wrongly_is_told_before_anything_is_opened(
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"epsilon": "much"}, {"rows": 1.5}, {"seed": None}, {"workload": [7]}, {"method": 3}]
+    "wrong",
+    [
+        {"epsilon": "much"},
+        {"epsilon": "1e999999999"},
+        {"epsilon": "1e-999999999"},
+        {"rows": 1.5},
+        {"seed": None},
+        {"workload": [7]},
+        {"method": 3},
+    ],
 )
 def test_python_is_told_what_does_not_fit(database: Path, wrong: dict[str, object]) -> None:
     with package.connect(database) as con, pytest.raises(package.DataError):
@@ -196,6 +205,18 @@ def test_an_option_that_no_method_has_is_refused_with_those_that_there_are(datab
     alone = synth(database, "--method", "session", "--option", "nonsense=1", "-o", "out.csv")
     assert alone.exit_code == 1 and "session has no options" in alone.stderr and "leave --option out" in alone.stderr
     assert json.loads(runner().invoke(cli, ["budget", str(database), "--json"]).stdout)["spent_epsilon"] == 0
+
+
+def test_what_is_no_database_is_not_compared(tmp_path: Path) -> None:
+    (tmp_path / "notes.duckdb").write_text("no database")
+    shown = synth(tmp_path / "notes.duckdb", "--compare", "--public")
+    assert shown.exit_code == 1 and "is not a DuckDB database" in shown.stderr
+
+
+@pytest.mark.parametrize("epsilon", ["0", "1e9"])
+def test_no_methods_are_compared_at_an_epsilon_that_no_policy_has(database: Path, epsilon: str) -> None:
+    shown = synth(database, "--compare", "--public", "--epsilon", epsilon)
+    assert shown.exit_code == 1 and "1e-6 to 100" in shown.stderr
 
 
 def test_a_picture_is_refused_before_anything_is_compared(database: Path) -> None:

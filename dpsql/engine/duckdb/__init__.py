@@ -12,6 +12,7 @@ from dpsql.engine.duckdb.drafting import (
 )
 from dpsql.engine.duckdb.engine import DuckDbEngine
 from dpsql.engine.duckdb.importing import database_of, import_rows, is_file_of_rows, is_parquet, table_of
+from dpsql.engine.duckdb.reader import open_read_only
 
 __all__ = [
     "ColumnContent",
@@ -26,6 +27,7 @@ __all__ = [
     "is_file_of_rows",
     "is_parquet",
     "look_at",
+    "open_read_only",
     "rows_each",
     "table_of",
 ]
