@@ -7,6 +7,7 @@ from math import ceil
 from scipy import stats
 
 from dpsql.accounting import Plan
+from dpsql.mechanism.randomized_response import response_epsilon
 from dpsql.query import KeyCounts
 from tests.support.coupled.run import Run
 from tests.support.coupled.tape import Opened, Paid, by_key
@@ -37,7 +38,7 @@ def _outlines(one: Run, other: Run) -> Iterator[str]:
     for number, (here, there) in enumerate(zip(one.tape.opened, other.tape.opened, strict=False)):
         if here.outline != there.outline:
             yield f"order: value {number} is opened as {here.outline}, on the neighbour as {there.outline}"
-        if not here.draws and not here.coins and not here.chosen and here.vector != there.vector:
+        if here.is_exact and here.vector != there.vector:
             yield f"exact: {here.vector}, on the neighbour {there.vector}"
     if [(p.cost, p.payload, p.opened) for p in one.tape.paid] != [
         (p.cost, p.payload, p.opened) for p in other.tape.paid
@@ -66,6 +67,12 @@ def _noise(paid: Paid, pairs: list[tuple[Opened, Opened]], plan: Plan) -> Iterat
         for _, scale in here.chosen:  # noise of this scale is 2 d / scale - DP where scores move by d
             moved = max((abs(a - b) for a, b in zip(here.vector, there.vector, strict=False)), default=0)
             owed += plan.pure_cost(2 * moved / scale) if moved else 0
+        for positions, scale in here.weighted:
+            moved = [0, *(b - a for a, b in zip(here.vector, there.vector, strict=False))]
+            width = max(moved) - min(moved)
+            owed += len(positions) * plan.range_cost(width / scale) if width else 0
+        if here.flips and distance:  # so many bits differ, each a response of its own
+            owed += distance * plan.pure_cost(response_epsilon(min(here.flips, there.flips)))
         yield from _strings(here, there, Fraction(paid.payload.get("delta", 0)))
     units = paid.cost - plan.test_cost * int(paid.payload.get("tests", 0))
     if owed > units:

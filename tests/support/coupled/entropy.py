@@ -16,6 +16,8 @@ class Telling:
         self._hard = hard
 
     def bits(self, n: int) -> int:
+        if self._tape.flips:
+            return self._random.getrandbits(n)
         opened = self._tape.opened[-1]
         opened.coins.append((1 << n) - 1 if self._random.random() < self._hard else 0)
         return opened.coins[-1]
@@ -31,6 +33,11 @@ class Telling:
         self._tape.opened[-1].chosen.append((chosen, scale))
         return chosen
 
+    def gumbel_max(self, scores: list[int], scale: Fraction, size: int) -> list[int]:
+        positions = [self._random.randrange(len(scores)) for _ in range(size)]
+        self._tape.opened[-1].weighted.append((tuple(positions), scale))
+        return positions
+
 
 class Retelling:
     """Feeds the outcomes of ``told``: noise is what leads from the neighbour's numbers to the released ones."""
@@ -41,6 +48,8 @@ class Retelling:
 
     def bits(self, n: int) -> int:
         here, there = self._pair()
+        if self._tape.flips:
+            return self._response(here, there)
         number = len(here.coins)
         if there is None or number >= len(there.coins):
             self._tape.odd.append("a test that the other session does not make")
@@ -70,6 +79,24 @@ class Retelling:
             chosen = there.chosen[len(here.chosen)][0]
         here.chosen.append((chosen, scale))
         return chosen
+
+    def gumbel_max(self, scores: list[int], scale: Fraction, size: int) -> list[int]:
+        here, there = self._pair()
+        positions: tuple[int, ...] = (0,) * size
+        if there is None or len(here.weighted) >= len(there.weighted):
+            self._tape.odd.append("weighted draws that the other session does not make")
+        else:
+            positions = there.weighted[len(here.weighted)][0]
+        here.weighted.append((positions, scale))
+        return list(positions)
+
+    def _response(self, here: Opened, there: Opened | None) -> int:
+        """Coins of 32 bits, little ones first: 0 flips a bit, the largest number does not."""
+        if there is None or len(there.told) != len(here.vector):
+            self._tape.odd.append("a response that the other session does not make")
+            return 0
+        flipped = [bool(bit) != told for bit, told in zip(here.vector, there.told, strict=True)]
+        return sum(0 if flip else 0xFFFFFFFF << 32 * i for i, flip in enumerate(flipped))
 
     def _pair(self) -> tuple[Opened, Opened | None]:
         here, number = self._tape.opened[-1], len(self._tape.opened) - 1

@@ -13,12 +13,15 @@ import pyarrow as pa
 
 import dpsql
 from dpsql.accounting import Plan
-from dpsql.first import text_start
+from dpsql.first import bench, text_start
 from dpsql.ledger import MemoryLedger, SqliteLedger
 from dpsql.ledger.event import Totals
 from dpsql.mechanism import ThresholdTest
+from dpsql.mechanism.randomized_response import randomized_response
 from dpsql.planning import make_plan
 from dpsql.private import Private
+from dpsql.synthesis.dual_query import method
+from dpsql.synthesis.graph import noise
 from tests.support import walk
 from tests.support.coupled.entropy import Retelling, Telling
 from tests.support.coupled.tape import Tape
@@ -178,6 +181,7 @@ def _written(kind: Any, tape: Tape) -> Iterator[None]:
 def _listening(tape: Tape) -> Iterator[None]:
     """Every value that is opened goes on the tape, and with it how a test or a selection is charged."""
     reveal, easy, select = Private.reveal, ThresholdTest.easy, text_start.select_keys
+    respond = randomized_response
 
     def opens(private: Private[Any]) -> Any:
         tape.reveal(reveal(private))
@@ -193,8 +197,21 @@ def _listening(tape: Tape) -> Iterator[None]:
         tape.opened[-1].compared = threshold
         return keys
 
+    def joins(values: Any) -> Private[Any]:
+        """What is private stays so: nothing is opened."""
+        return Private(tuple(reveal(value) for value in values))
+
+    def responds(bits: Private[Any], flips: int, entropy: Any) -> Any:
+        tape.flips = flips
+        out = respond(bits, flips, entropy)
+        tape.opened[-1].flips, tape.opened[-1].told, tape.flips = flips, tuple(out.tolist()), 0
+        return out
+
     with (
         patch.object(Private, "reveal", opens),
+        patch.object(bench, "together", joins),
+        patch.object(method, "together", joins),
+        patch.object(noise, "randomized_response", responds),
         patch.object(ThresholdTest, "easy", tests),
         patch.object(text_start, "select_keys", selects),
     ):

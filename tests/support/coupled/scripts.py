@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Any
 
 from tests.support import city, walk
 from tests.support.coupled.run import Script
@@ -272,6 +274,23 @@ GRAPH_NEIGHBOURS = {
     "an edge with two rows alike less": ("DELETE FROM ways WHERE edge = 990",),
 }
 
+VERTICES = 8
+PATHS_SCHEMA = (
+    f"CREATE TABLE paths AS SELECT i AS who, i % {VERTICES} AS src, i * 3 % {VERTICES} AS dst FROM range(40) t(i)",
+    "INSERT INTO paths VALUES (990, 0, 1), (990, 5, 2)",
+)
+PATHS = '[tables.paths]\nunit = "who"\nmax_rows_per_unit = 2\n[tables.paths.columns]\n' + "".join(
+    f'{c} = {{ type = "integer", min = 0, max = {VERTICES - 1}, nullable = false }}\n' for c in ("src", "dst")
+)
+PATHS_ADDED = {
+    "two edges more": ("INSERT INTO paths VALUES (4242, 1, 4), (4242, 7, 6)",),
+    "an edge in both orders more": ("INSERT INTO paths VALUES (4242, 1, 4), (4242, 4, 1)",),
+    "two edges less": ("DELETE FROM paths WHERE who = 990",),
+}
+PATHS_REPLACED = {
+    "two edges for others": ("UPDATE paths SET src = src + 1, dst = (dst + 3) % 8 WHERE who = 990",),
+}
+
 FEW = "planned_queries = 3\n"
 PMW = 'strategy = "pmw"\n'
 TEXTBOOK, SPARSE, MEDIAN = (f'strategy = "{word}"\n' for word in ("textbook-pmw", "sparse-pmw", "median"))
@@ -289,6 +308,14 @@ def _synthetic(table: str) -> Configuration:
     return replace(chosen, script=replace(chosen.script, texts=TEXTS[:6], synthetic=(paid, free, paid)))
 
 
+def _by_method(replaced: bool, **asked: Any) -> Configuration:
+    """A synthetic table of a small graph, whose units have two edges."""
+    policy = f"version = 1\n[privacy]\n{city.PRIVACY}{EXCHANGED if replaced else ''}{PATHS}"
+    made = {"table": "paths", "epsilon": "0.3", "keeps_first_look": False, **asked}
+    script = Script(policy, PATHS_SCHEMA, ("SELECT COUNT(*) FROM paths WHERE src < 4",), 0.9, synthetic=(made,))
+    return Configuration(script, PATHS_REPLACED if replaced else PATHS_ADDED)
+
+
 def _only(number: int, chosen: Configuration) -> Configuration:
     """With its first neighbours alone."""
     return replace(chosen, neighbours=dict(list(chosen.neighbours.items())[:number]))
@@ -299,6 +326,11 @@ def _these(names: Sequence[str], chosen: Configuration) -> Configuration:
     return replace(chosen, neighbours={name: chosen.neighbours[name] for name in names})
 
 
+DUAL = {"method": "dual-query", "workload": "marginals:1", "rounds": 3, "samples": 4}
+WITH_SOLVER: Mapping[str, Configuration] = {
+    "dual-query": _by_method(False, **DUAL),
+    "dual-query, replace-one": _by_method(True, **DUAL),
+}
 CONFIGURATIONS: Mapping[str, Configuration] = {
     "auto": _city(),
     "pmw": _only(6, _city(mechanism=PMW, hard=0.15)),
@@ -325,6 +357,10 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
     "textbook-pmw, replace-one": _only(1, _views(TEXTBOOK)),
     "sparse-pmw": _these(("a row more", "a unit with two rows alike less"), _city(mechanism=SPARSE, hard=0.15)),
     "sparse-pmw, replace-one": _these(("in both tables",), _city(mechanism=SPARSE, replaced=True, hard=0.15)),
+    "graph, response": _by_method(False, method="graph", noise="randomised-response"),
+    "graph, response, replace-one": _by_method(True, method="graph", noise="randomised-response"),
+    "graph, gaussian": _only(1, _by_method(False, method="graph", noise="gaussian")),
+    **(WITH_SOLVER if find_spec("highspy") else {}),
     "frieze-kannan": Configuration(Script(GRAPH_POLICY, GRAPH_SCHEMA, GRAPH_TEXTS, 0.3), GRAPH_NEIGHBOURS),
     "median": _only(1, _filled(FILLED_ADDED, "", "", "false", MEDIAN)),
     "the papers' constants, strings": _only(1, _city(mechanism=SPARSE + PAPER, hard=0.15)),

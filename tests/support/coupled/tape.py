@@ -25,7 +25,8 @@ class Opened:
 
     ``slope``, ``step``: of a test, what a change by one count is charged for, and how many counts are one step.
     ``compared``: of a selection of keys, what a count plus noise must exceed. ``chosen``: the position that a choice
-    told, and the scale of its noise.
+    told, and the scale of its noise. ``weighted``: the positions of weighted draws, and their scale. ``flips``: of a
+    randomised response, of 2^32, and ``told`` what it told.
     """
 
     raw: Any
@@ -35,6 +36,9 @@ class Opened:
     step: int = 1
     compared: int | None = None
     chosen: list[tuple[int, Fraction]] = field(default_factory=list)
+    weighted: list[tuple[tuple[int, ...], Fraction]] = field(default_factory=list)
+    flips: int = 0
+    told: tuple[bool, ...] = ()
 
     @property
     def vector(self) -> list[int]:
@@ -47,7 +51,13 @@ class Opened:
         if isinstance(self.raw, KeyCounts):
             return ("keys", *sorted({d.sigma for d in self.draws}), self.compared)
         drawn = [(d.sigma, len(d.noise), d.begin) for d in self.draws]
-        return (np.shape(self.raw), drawn, self.coins, self.slope, self.step, self.chosen)
+        by_choice = (self.chosen, self.weighted, self.flips, self.told)
+        return (np.shape(self.raw), drawn, self.coins, self.slope, self.step, *by_choice)
+
+    @property
+    def is_exact(self) -> bool:
+        """Nothing was drawn for it."""
+        return not (self.draws or self.coins or self.chosen or self.weighted or self.flips)
 
 
 @dataclass(frozen=True)
@@ -61,13 +71,14 @@ class Paid:
 
 @dataclass
 class Tape:
-    """Of one session. ``odd``: what could not be coupled, in words."""
+    """Of one session. ``odd``: what could not be coupled, in words. ``flips``: of the response that is being drawn."""
 
     opened: list[Opened] = field(default_factory=list)
     paid: list[Paid] = field(default_factory=list)
     reserved: dict[int, tuple[int, Mapping[str, Any]]] = field(default_factory=dict)
     written: list[Any] = field(default_factory=list)
     odd: list[str] = field(default_factory=list)
+    flips: int = 0
     _accounted: int = 0
 
     def reveal(self, raw: Any) -> None:
