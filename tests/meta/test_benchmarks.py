@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import comparison, report, write_docs
+from benchmarks import comparison, cuts, report, write_docs
 from benchmarks.comparison import PEERS, Run, Setting, compare, tasks, with_ratio
 from benchmarks.error_bars import Bar, certified, coverage
 from benchmarks.options import chosen_peers
@@ -21,6 +21,10 @@ from benchmarks.peers.external import External, exported
 from benchmarks.peers.peer import Given
 from benchmarks.question import Condition, Question
 from benchmarks.task import Task
+from dpsql.domain import IntegerDomain, TableDomain
+from dpsql.hypothesis.iterative.frieze_kannan import FriezeKannan
+from dpsql.hypothesis.iterative.weights import MultiplicativeWeights
+from dpsql.query import Factor, LinearQuery
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = sorted(
@@ -164,3 +168,23 @@ def test_the_page_is_made_from_results(tmp_path: Path, monkeypatch: pytest.Monke
     assert "| AIM |  |  |  |  | not installed |" in made
     assert "| x | 1 | 100 | Gaussian 6 (dpsql 12) |  |  |" in made
     assert "| x | 1 | 100 | 1 | 12 | 6 | 0.50 | **Gaussian**, 6 |" in made
+
+
+def test_the_reach_of_constructions_is_what_their_updates_do() -> None:
+    rng = np.random.default_rng(4)
+    graph = cuts.found(cuts.block(12, 2, 12, rng))
+    asked, n, rounds, alpha = list(cuts.cuts(12, 60, 5)), len(graph.edges), 60, 3.0
+    uniform = np.array([len(s) * len(t) for s, t in asked]) * n / graph.pairs
+    off = cuts.truths(graph, asked) - uniform
+    ids = tuple(IntegerDomain(c, 0, 11, nullable=False) for c in ("src", "dst"))
+    sums, weights = (make(TableDomain("edges", ids), n, alpha, 60) for make in (FriezeKannan, MultiplicativeWeights))
+    for (left, right), sign in zip(asked, np.sign(off), strict=True):
+        sides = [np.isin(np.arange(12), side).astype(np.int64) for side in (left, right)]
+        query = LinearQuery("edges", (Factor(("src",), sides[0]), Factor(("dst",), sides[1])))
+        for made in (sums, weights):
+            made.update(query, 1e9 * sign)  # as if nothing were learned before the last
+    on = tuple(graph.edges.T)
+    reach = cuts.Reach.of(graph, alpha, rounds, float(np.abs(off).mean()))
+    dense, logs = sums.contingency(("src", "dst")), np.log(weights.contingency(("src", "dst")))
+    assert dense[on].mean() - dense.mean() == pytest.approx(reach.added)
+    assert np.exp(logs[on].mean() - logs.mean()) == pytest.approx(reach.times)
