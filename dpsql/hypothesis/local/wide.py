@@ -92,6 +92,10 @@ class WideHypothesis:
                 self._scopes.popitem(last=False)
         return known
 
+    def local(self, columns: Columns) -> LocalTable:
+        """The model that answers questions of these columns (table order, at most LOCAL_COLUMNS): counts over parts."""
+        return self._model(columns)
+
     def _cells(self, columns: Columns) -> Estimates:
         if not columns:
             return np.asarray(self.row_count)

@@ -24,6 +24,8 @@ LEAST_BLOCK, MOST_BLOCK = 32, 1024
 """Rows of a part, before there are so many parts."""
 CANDIDATES = 32
 """Values that a row of a longer column may take in one round; they are drawn anew for each part of the rows."""
+PARTS, FALL = 4, 4
+"""Moves of one block that gain most are made before the others, in so many parts, each so many times the one before."""
 ENOUGH = 0.0005
 """A round that takes away less than this share of the error is the last."""
 
@@ -139,17 +141,27 @@ class _Column:
         moves = np.flatnonzero((gains < 0.0) & (values[best] != now))
         if not moves.size:
             return
+        moves = moves[np.argsort(gains[moves], kind="stable")]
         chosen = values[best]
         old, new = self._cells(places, now, moves), self._cells(places, chosen, moves)
-        share = self._share(old, new, float(gains[moves].sum()))
+        for part in _parts(len(moves)):
+            kept = self._kept(old[:, part], new[:, part], rng)
+            if kept.size:
+                self._own[block[moves[part][kept]]] = chosen[moves[part][kept]]
+
+    def _kept(self, old: Codes, new: Codes, rng: Coins) -> Codes:
+        """Which of these moves are made: a random share, and none where they would lose together; counted in."""
+        kept = np.arange(old.shape[1], dtype=np.int64)
+        share = self._share(old, new)
         if share < 1.0:
-            kept = rng.random(len(moves)) < share
-            moves, old, new = moves[kept], old[:, kept], new[:, kept]
-        if sum(self._together(old, new)) < 0.0:
-            weights = np.repeat(self._weights, len(moves))
-            np.add.at(self._errors, new.reshape(-1), weights)
-            np.subtract.at(self._errors, old.reshape(-1), weights)
-            self._own[block[moves]] = chosen[moves]
+            kept = np.flatnonzero(rng.random(len(kept)) < share)
+            old, new = old[:, kept], new[:, kept]
+        if sum(self._together(old, new)) >= 0.0:
+            return kept[:0]
+        weights = np.repeat(self._weights, len(kept))
+        np.add.at(self._errors, new.reshape(-1), weights)
+        np.subtract.at(self._errors, old.reshape(-1), weights)
+        return kept
 
     def _changes(self, places: Sequence[Codes], now: Codes, values: Codes) -> Estimates:
         """For each row of a block and each value, by how much the sum of squares would change; halved."""
@@ -184,14 +196,24 @@ class _Column:
         moved[come] = moved[go] = 0.0
         return 2.0 * float(self._errors[come].sum() - self._errors[go].sum()), quadratic
 
-    def _share(self, old: Codes, new: Codes, gains: float) -> float:
+    def _share(self, old: Codes, new: Codes) -> float:
         """The share of the moves, drawn at random, that is expected to take most away.
 
         A share x of them changes the sum by x linear + x^2 quadratic + x (1 - x) alone, where ``alone`` is what d^2
         would be if no two rows shared a part.
         """
         linear, quadratic = self._together(old, new)
-        alone = 2.0 * gains - linear
+        alone = 2.0 * float(((old != new) * self._weights[:, None]).sum())
         if quadratic <= alone:
             return 1.0
         return max(0.0, -(linear + alone) / (2.0 * (quadratic - alone)))
+
+
+def _parts(moves: int) -> list[slice]:
+    """Moves in falling order of what they gain, in parts that are moved one after another, each FALL times the last.
+
+    >>> _parts(100)
+    [slice(0, 2, None), slice(2, 7, None), slice(7, 25, None), slice(25, 100, None)]
+    """
+    ends = [-(-moves // FALL**i) for i in range(PARTS - 1, -1, -1)]
+    return [slice(a, b) for a, b in zip([0, *ends], ends, strict=False) if a < b]

@@ -165,8 +165,17 @@ class Known:
             work += self.rows * sum(self.sizes[i] for i in columns)
             if work > WORK:
                 break
-            found.append(Target.cells(columns, self._sure(columns)))
+            found.append(self._three(columns))
         return found
+
+    def _three(self, columns: tuple[int, ...]) -> Target:
+        """On the parts on which a local model knows them: cells within parts are not what it answers from."""
+        hypothesis = self.model.hypothesis
+        if not isinstance(hypothesis, WideHypothesis):
+            return Target.cells(columns, self._sure(columns))
+        table = hypothesis.local(tuple(self.names[c] for c in columns))
+        labels = tuple(side.labels for side in table.sides)
+        return Target(columns, labels, np.maximum(table.tensor, 0.0) * (self.rows / float(table.tensor.sum())))
 
     def _answers(self) -> list[Target]:
         """Contingencies that answered hard rounds and that the hypothesis did not take in, where noise lets them."""
