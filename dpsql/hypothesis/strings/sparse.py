@@ -68,6 +68,7 @@ class SparseHypothesis:
         self._unassigned: HiddenKey | None = None
         self._weights: dict[Key, _Weight] = {}
         self.listed = _Listed()
+        self._by_list: set[Key] = set()
         self._with_axes: list[Measurement] = []
         self._by_column: dict[str, dict[Key, float]] = {}
 
@@ -83,6 +84,7 @@ class SparseHypothesis:
         precision = 1.0 / (measurement.sigma**2 * parts)
         for key, y in zip(measurement.keys, totals.tolist(), strict=True):
             if key not in self._weights and not selected and self._distinct is not None:
+                self._by_list.add(key)
                 self.listed.strings += 1
                 self.listed.rows += y
                 self.listed.noise += 1.0 / precision
@@ -171,6 +173,21 @@ class SparseHypothesis:
         """Estimated number of rows with this key, in counts."""
         known = self._weights.get(key)
         return self.unassigned if known is None else known.estimate()
+
+    def expected(self, key: Key) -> float:
+        """Rows of the key, in counts, >= 0, drawn to what was expected of it before it was measured.
+
+        ``weight`` takes a measurement that its noise may have made for none, so that sums over many keys, each measured
+        with much noise, come out too small. Here a string that somebody listed has what is known of those that were not
+        shown, mean and variance, as its prior, and its measurement weighs as its noise lets it (Hartigan 1969).
+        """
+        known = self._weights.get(key)
+        if known is None or self._distinct is None or key not in self._by_list:
+            return self.weight(key)
+        hidden, precision = self._hidden, known.precision
+        if hidden.variance <= 0.0:
+            return hidden.estimate
+        return max(0.0, (hidden.estimate / hidden.variance + known.weighted) / (1.0 / hidden.variance + precision))
 
     def keyed_contingency(self, keys: Sequence[Key], columns: tuple[str, ...]) -> Estimates:
         """Estimated counts, float64 of shape ``(len(keys), *sizes of columns)``: mirrors ``Engine.keyed_counts``.

@@ -87,12 +87,14 @@ class Known:
         sparse = self.model.sparse((text,))
         keyed = np.maximum(sparse.keyed_contingency(self.keys[text], others), _TINY) * self._scale
         whole = self._of_cells(others)
-        alone = np.maximum(sparse.keyed_contingency(self.keys[text], ()), 0.0) * self._scale
+        alone = np.array([sparse.expected(k) for k in self.keys[text]]) * self._scale
         alone *= min(1.0, self.rows / max(float(alone.sum()), _TINY))
         alone = np.append(alone, max(self.rows - float(alone.sum()), 0.0))
         if not others:
             return np.asarray(alone)
         cells = keyed.reshape(len(keyed), -1)
+        empty = cells.sum(axis=1) <= 2.0 * _TINY * self._scale * cells.shape[1]
+        cells[empty] = alone[:-1][empty, None] * whole.reshape(-1) / self.rows  # no rows to split: as the table's
         left = np.maximum(whole.reshape(-1) - cells.sum(axis=0), _TINY)
         cells = np.concatenate([cells, left[None, :]])
         for _ in range(RAKES):  # cells of keys are shrunken one by one: their sums are known better

@@ -17,6 +17,7 @@ from dpsql.hypothesis import (
     TableModel,
     WideHypothesis,
 )
+from dpsql.hypothesis.local import wide
 from dpsql.query import Estimates
 from dpsql.synthesis import Synthetic, Task
 from dpsql.synthesis.coins import coins
@@ -170,7 +171,7 @@ def test_large_tables_of_three_columns_are_left_out(monkeypatch: pytest.MonkeyPa
     known = knowledge.Known(model(WideHypothesis), N)
     assert {len(t.columns) for t in known.targets()} == {1, 2}
     assert known.counts((0, 1, 2)) is None and known.counts((0, 1)) is not None
-    assert farthest(made(model(WideHypothesis)), model(WideHypothesis), 2) <= 4.0
+    assert farthest(made(model(WideHypothesis)), model(WideHypothesis), 2) <= 8.0  # of 20 seeds: 4.2, at most 7.1
 
 
 def test_work_is_bounded_and_the_strongest_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,3 +179,30 @@ def test_work_is_bounded_and_the_strongest_come_first(monkeypatch: pytest.Monkey
     monkeypatch.setattr(knowledge, "WORK", N * 12)
     known = knowledge.Known(model(WideHypothesis, table), N)
     assert [t.columns for t in known.targets() if len(t.columns) == 3] == [(0, 1, 2)]  # nothing is known of d
+
+
+def test_tables_of_three_columns_have_the_parts_of_the_local_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wide, "LOCAL_CELLS", 30)  # of 54 cells: the model has coarser parts
+    known = model(WideHypothesis)
+    (three,) = (t for t in knowledge.Known(known, N).targets() if len(t.columns) == 3)
+    assert three.counts.size <= 30
+    for axis, (column, size) in enumerate(SIZES.items()):
+        parts = np.bincount(three.labels[axis], weights=known.hypothesis.contingency((column,)))
+        assert len(three.labels[axis]) == size
+        assert np.abs(three.counts.sum(axis=tuple({0, 1, 2} - {axis})) - parts).max() < 1.0
+    assert farthest(made(known), known, 2) <= 9.0  # of 20 seeds: 6.3, at most 8.0
+
+
+def test_keys_under_strong_noise_sum_up_to_what_is_expected_of_them() -> None:
+    known = model(table=STRINGS)
+    known.know_distinct(Measurement("t", (), np.array(101), 1.0, ("s",)), 60.0)
+    known.absorb(Measurement("t", (), np.array([1000]), 1.0, ("s",), (("u",),)), selected=True)
+    keys = tuple((f"k{i:02}",) for i in range(20))
+    counts = 10 + coins("strings").normal(0.0, 30.0, len(keys)).round().astype(np.int64)
+    known.absorb(Measurement("t", (), counts, 30.0, ("s",), keys))
+    rows, sparse = made(known), known.sparse(("s",))
+    listed = np.array([s is not None and s.startswith("k") for s in rows.keys["s"]])
+    expected, weight = (sum(map(f, keys)) for f in (sparse.expected, sparse.weight))
+    assert abs(int(listed.sum()) - expected) < 20 < abs(weight - expected)
+    shares = np.bincount(rows.codes[listed, 0], minlength=6) / listed.sum()
+    assert np.abs(shares - known.hypothesis.contingency(("a",)) / N).max() < 0.05

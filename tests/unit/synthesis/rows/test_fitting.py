@@ -109,3 +109,22 @@ def test_heavier_targets_are_followed_first() -> None:
     light, heavy = Target.cells((0,), np.array([90.0, 10.0])), Target.cells((0,), np.array([10.0, 90.0]), 9.0)
     left = fit_rows(rows, (2,), [light, heavy], coins("weights"))
     assert [e.tolist() for e in left] == [[-72.0, 72.0], [8.0, -8.0]]  # the mean of the targets, weighted 1 : 9
+
+
+def crowded() -> float:
+    """Rows too many of a rare value that are left, where all other rows would be moved by their noise as well."""
+    rng = coins("crowded")
+    sizes, rows = (24, 24, 24), [rng.integers(23, size=20_000) for _ in range(3)]
+    rows[0][:1500] = 23  # should be none
+    truth = [rng.integers(23, size=20_000) for _ in range(3)]
+    alone = Target.cells((0,), Target.cells((0,), np.zeros(24)).found(truth), 4.0)
+    empty = np.zeros((24, 24))
+    both = [Target.cells(c, Target.cells(c, empty).found(truth)) for c in combinations(range(3), 2)]
+    return float(fit_rows(rows, sizes, [alone, *both], coins("fit"))[0][23])
+
+
+def test_moves_that_gain_most_are_not_held_up_by_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "SWEEPS", 1)
+    first = crowded()
+    monkeypatch.setattr(fitting, "PARTS", 1)
+    assert first < crowded() / 3
