@@ -1,0 +1,170 @@
+"""Kinds of questions, each from a seed: what analysts ask who do not know how the answers are made.
+
+``ad hoc``: 1 to 4 columns; ``narrow``: short ranges or single values, one on the finest column; ``five or six``: that
+many columns; ``selective``: 1 to 19 rows; ``crosstabs``: 40 to 600 cells; ``drill-downs``: each question refines the
+last, up to six columns; ``or, not``: boolean combinations of three to five columns; ``three columns``: all questions of
+a session on the same three; ``strings``: lists of a text column's strings, absent ones among them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+
+import numpy as np
+
+from benchmarks.question import Condition, Question
+from benchmarks.tables import BenchmarkTable
+from benchmarks.workload import Column, questions
+
+CROSSTAB_CELLS = (40, 600)
+SELECTIVE_ROWS = (1, 19)
+DEPTH = 6
+_TRIES = 400
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A statement of counts: the first ``groups`` columns of its rows name the group, the last is the count."""
+
+    kind: str
+    sql: str
+    groups: int = 0
+
+
+Count = Callable[[str], int]
+Stream = Iterator[Asked]
+
+
+class Stranger:
+    """One analyst's questions on a table. ``count`` tells how many rows a statement counts: for selective questions."""
+
+    def __init__(self, table: BenchmarkTable, count: Count, seed: int) -> None:
+        self.table = table
+        self.rng = np.random.default_rng([seed, 11])
+        self.columns = table.columns
+        self._name = table.domain.name
+        self._count = count
+
+    def _some(self, number: int) -> list[Column]:
+        chosen = self.rng.choice(len(self.columns), size=min(number, len(self.columns)), replace=False)
+        return [self.columns[i] for i in chosen.tolist()]
+
+    def _values(self, column: Column, most: int) -> Condition:
+        """A range where there is an order, else a list; at most ``most`` values."""
+        size = len(column.values)
+        number = int(self.rng.integers(1, min(most, max(1, size - 1)) + 1))
+        if column.ordered:
+            low = int(self.rng.integers(size - number + 1))
+            return Condition(column.name, column.values[low : low + number], ranged=number > 1)
+        chosen = sorted(self.rng.choice(size, size=number, replace=False).tolist())
+        return Condition(column.name, tuple(column.values[i] for i in chosen))
+
+    def _broad(self, column: Column) -> Condition:
+        return self._values(column, max(1, (2 * len(column.values)) // 3))
+
+    def _whole(self, kind: str, conditions: Sequence[Condition]) -> Asked:
+        return Asked(kind, Question(self._name, tuple(conditions)).sql)
+
+    # --- the kinds -----------------------------------------------------------------------------------------------
+
+    def ad_hoc(self) -> Stream:
+        while True:
+            seed = int(self.rng.integers(1 << 30))
+            for q in questions(self._name, self.columns, 50, seed):
+                yield Asked("ad hoc", q.sql, int(q.group is not None))
+
+    def narrow(self) -> Stream:
+        fine = sorted(self.columns, key=lambda c: (not c.ordered, -len(c.values)))[: max(1, len(self.columns) // 3)]
+        while True:
+            first = fine[int(self.rng.integers(len(fine)))]
+            others = [c for c in self._some(int(self.rng.integers(0, 3))) if c is not first]
+            yield self._whole("narrow", [self._values(first, 3), *(self._values(c, 2) for c in others)])
+
+    def many(self) -> Stream:
+        while True:
+            chosen = self._some(int(self.rng.integers(5, 7)))
+            yield self._whole("five or six", [self._broad(c) for c in chosen])
+
+    def selective(self) -> Stream:
+        low, high = SELECTIVE_ROWS
+        while True:
+            asked = self._whole("selective", [self._values(c, 2) for c in self._some(2)])
+            for _ in range(_TRIES):
+                number = int(self.rng.integers(2, 5))
+                asked = self._whole("selective", [self._values(c, 2) for c in self._some(number)])
+                if low <= self._count(asked.sql) <= high:
+                    break
+            yield asked
+
+    def crosstabs(self) -> Stream:
+        low, high = CROSSTAB_CELLS
+        sets = [g for n in (2, 3) for g in combinations(self.columns, n)]
+        sets = [g for g in sets if low <= prod(len(c.values) for c in g) <= high]
+        while sets:
+            group = sets[int(self.rng.integers(len(sets)))]
+            names = ", ".join(c.name for c in group)
+            where = [self._broad(c) for c in self._some(1) if c not in group and self.rng.random() < 0.5]
+            text = f" WHERE {where[0].sql}" if where else ""
+            sql = f"SELECT {names}, COUNT(*) FROM {self._name}{text} GROUP BY {names}"
+            yield Asked("crosstabs", sql, len(group))
+
+    def drill_downs(self) -> Stream:
+        while True:
+            where: list[Condition] = []
+            for column in self._some(DEPTH):
+                where.append(self._broad(column))
+                yield self._whole("drill-downs", where)
+
+    def or_not(self) -> Stream:
+        while True:
+            parts = [self._broad(c).sql for c in self._some(int(self.rng.integers(3, 6)))]
+            text = parts[0]
+            for part in parts[1:]:
+                other = f"NOT {part}" if self.rng.random() < 0.3 else part
+                text = f"({text}) {'OR' if self.rng.random() < 0.6 else 'AND'} {other}"
+            if self.rng.random() < 0.2:
+                text = f"NOT ({text})"
+            yield Asked("or, not", f"SELECT COUNT(*) FROM {self._name} WHERE {text}")
+
+    def three(self) -> Stream:
+        chosen = self._some(3)
+        while True:
+            number = int(self.rng.integers(2, 4))
+            picked = [chosen[i] for i in sorted(self.rng.choice(3, size=number, replace=False).tolist())]
+            yield self._whole("three columns", [self._broad(c) for c in picked])
+
+    def strings(self) -> Stream:
+        text = self.table.text
+        while text is not None:
+            seed = int(self.rng.integers(1 << 30))
+            for q in questions(self._name, self.columns, 200, seed, text):
+                if any(c.column == text.name for c in q.conditions):
+                    yield Asked("strings", q.sql, int(q.group is not None))
+
+
+KINDS: Mapping[str, Callable[[Stranger], Stream]] = {
+    "ad hoc": Stranger.ad_hoc,
+    "narrow": Stranger.narrow,
+    "five or six": Stranger.many,
+    "selective": Stranger.selective,
+    "crosstabs": Stranger.crosstabs,
+    "drill-downs": Stranger.drill_downs,
+    "or, not": Stranger.or_not,
+    "three columns": Stranger.three,
+    "strings": Stranger.strings,
+}
+
+
+def stream(stranger: Stranger, kinds: Sequence[str], number: int) -> list[Asked]:
+    """``number`` statements, the kinds in turn; those that the table has nothing for are left out."""
+    streams = [KINDS[k](stranger) for k in kinds]
+    out: list[Asked] = []
+    while streams and len(out) < number:
+        for one in list(streams):
+            asked = next(one, None)
+            if asked is None:
+                streams.remove(one)
+            elif len(out) < number:
+                out.append(asked)
+    return out
