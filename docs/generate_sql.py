@@ -37,8 +37,8 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   that may be every bin of the column. `GROUP BY` takes steps of such a column, as in `floor(hours / 10) * 10`
   or `date_trunc('month', joined)`: its own values are no list.
 * **Cuts of a graph** are two conditions, each on one vertex column of an edge table, joined by `AND`. They are answered
-  from their two lists, whatever the number of pairs ([graphs](../examples/facebook/README.md)): 2^24 pairs by most
-  strategies, 2^40 by `frieze-kannan`.
+  from their two lists, whatever the number of pairs ([graphs](../examples/facebook/README.md)): 2^40 pairs by
+  `frieze-kannan`, any by `auto`, 2^24 by others.
 * **Sums of numbers**: `SUM` and `AVG` of a straight line of a number column (`x`, `2 * x + 1`) sum the values
   themselves.
 * **Text columns** have no declared list of values, so the answer must be settled by the strings that the statement
@@ -63,7 +63,8 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
 * **Free**: statements that ask nothing of private rows, such as `SELECT 1`, `LIMIT 0` and `WHERE FALSE`, and questions
   that were answered before. Every refusal is free.
 
-Limits: 64 KiB of text, nesting 64, 10,000 items in a list, 10,000 groups in a block, 2^24 cells in a scope.
+Limits: 64 KiB of text, nesting 64, 10,000 items in a list, 10,000 groups in a block, 2^24 cells in a scope
+(more for conditions on single columns, which need no grid).
 
 The examples use a private table `people` with the columns `age`, `sex`, `city`, `hours`, `joined`, `member`, `kids`
 (all with declared values) and `name`, `pet` (text), a private table `pets` with `species` and `animal_name` (text,

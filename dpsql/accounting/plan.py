@@ -18,9 +18,11 @@ from dpsql.confidence import OUTSIDE
 from dpsql.errors import InternalError, LedgerError
 
 _FRACTIONS = ("epsilon", "delta", "delta_purse", "alpha", "slope", "sigma")
-NEWEST_MODELS = 2
+NEWEST_MODELS = 3
 """The version of the rules by which new ledgers are modelled: the last of ``dpsql.hypothesis.rules``."""
 _FIRST_MODELS = 1  # of plans that do not say
+_LATER = ("questions", "spares", "spare_units")
+"""Written where they are not 0: plans that do not know them have none."""
 _INTEGERS = ("hard_rounds", "test_cost", "measure_cost", "total_units")
 
 
@@ -34,8 +36,10 @@ class Plan:
     (per count, 0 when T = 0) and ``sigma`` (counts, 0 when T = 0): the test and the measurement at sensitivity 1.
     ``test_cost``, ``measure_cost``, ``total_units``: integer units, ``1 / UNITS`` of Renyi divergence each, or of half
     the precision. ``questions``: above 0, so many questions get noise of their own and share the release budget evenly;
-    there is no test then (T = 0). ``models``: the version of the rules by which tables are modelled; no
-    matter of privacy, but frozen with the ledger, and versions of dpsql that do not know it refuse the plan.
+    there is no test then (T = 0). ``spares``: so many questions may get noise of their own beside models, for
+    ``spare_units`` each, where a model's answer could be far off. ``models``: the version of the rules by which tables
+    are modelled; no matter of privacy, but frozen with the ledger, and versions of dpsql that do not know it refuse the
+    plan.
 
     See ``calibrate`` for an example; ``from_json(plan.to_json()) == plan``.
     """
@@ -51,6 +55,8 @@ class Plan:
     measure_cost: int
     total_units: int
     questions: int = 0
+    spares: int = 0
+    spare_units: int = 0
     models: int = NEWEST_MODELS
 
     def __post_init__(self) -> None:
@@ -60,6 +66,8 @@ class Plan:
             raise self._unsound("a share is negative")
         if self.questions < 0 or (self.questions > 0 and self.hard_rounds > 0):
             raise self._unsound("questions with noise of their own need no hard rounds")
+        if min(self.spares, self.spare_units) < 0 or self.spares * self.spare_units > self.release_budget:
+            raise self._unsound("spare releases exceed the release budget")
         if self.hard_rounds > 0 and (self.slope <= 0 or self.sigma <= 0):
             raise self._unsound("a hard round needs a slope and a sigma")
         if self.hard_rounds > 0 and self.measure_cost < self.release_cost(self.sigma):
@@ -167,8 +175,7 @@ class Plan:
         numbers = {name: getattr(self, name) for name in _FRACTIONS}
         fields: dict[str, str | int | None] = {name: n if n is None else str(n) for name, n in numbers.items()}
         fields |= {name: getattr(self, name) for name in _INTEGERS}
-        if self.questions:
-            fields["questions"] = self.questions
+        fields |= {name: getattr(self, name) for name in _LATER if getattr(self, name)}
         if self.models != _FIRST_MODELS:
             fields["models"] = self.models
         return json.dumps(fields | {"units": UNITS}, sort_keys=True)
@@ -178,11 +185,11 @@ class Plan:
         """The plan written by ``to_json``, checked again. ``LedgerError`` when it is not one, or is unsound."""
         try:
             fields = json.loads(text)
-            scale, questions = fields.pop("units"), fields.pop("questions", 0)
-            models = fields.pop("models", _FIRST_MODELS)
+            scale, models = fields.pop("units"), fields.pop("models", _FIRST_MODELS)
+            later = {name: fields.pop(name, 0) for name in _LATER}
             if set(fields) != {*_FRACTIONS, *_INTEGERS} or scale != UNITS:
                 raise LedgerError("the ledger's plan has other fields")
-            if not all(type(n) is int for n in (questions, models, *(fields[name] for name in _INTEGERS))):
+            if not all(type(n) is int for n in (models, *later.values(), *(fields[name] for name in _INTEGERS))):
                 raise LedgerError("the ledger's plan has costs that are not integers")
             numbers = {name: fields[name] for name in _FRACTIONS if name != "alpha" or fields[name] is not None}
             if not all(type(n) is str for n in numbers.values()):
@@ -193,6 +200,6 @@ class Plan:
                     hint="open it with the dpsql version that wrote it",
                 )
             values: dict[str, Any] = {"alpha": None} | {name: Fraction(n) for name, n in numbers.items()}
-            return cls(**values, **{name: fields[name] for name in _INTEGERS}, questions=questions, models=models)
+            return cls(**values, **{name: fields[name] for name in _INTEGERS}, **later, models=models)
         except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, InternalError) as error:
             raise LedgerError("the ledger's plan cannot be read") from error

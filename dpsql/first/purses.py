@@ -18,7 +18,7 @@ class Purses:
     """Units and shares of one session; ``own``, 0 or 1, are hard rounds that the session itself keeps in reserve.
 
     ``touches``: the first touches of each table; ``payment``: what buys an answer that no model gives; ``on_tables``:
-    units that synthetic tables have spent.
+    units that synthetic tables have spent; ``on_spares``: spare releases that were made.
     """
 
     def __init__(
@@ -28,6 +28,7 @@ class Purses:
         touches: Mapping[str, Iterable[FirstTouch]],
         payment: Payment,
         on_tables: Callable[[], int] = lambda: 0,
+        on_spares: Callable[[], int] = lambda: 0,
     ) -> None:
         self.payment = payment
         self._plan = plan
@@ -35,6 +36,7 @@ class Purses:
         self._ledger = ledger
         self._touches = touches
         self._on_tables = on_tables
+        self._on_spares = on_spares
 
     # --- the check that every reservation passes ---------------------------------------------------------------
 
@@ -105,13 +107,16 @@ class Purses:
         spent = {p: sum(t.spent for t in self._all() if t.purpose == p) for p in _NAMES}
         planned = {p: sum(t.planned_units for t in self._all() if t.purpose == p) for p in _NAMES}
         payment = self.payment
-        tables = self._on_tables()
-        paid = max(0, self._ledger.totals().spent - sum(spent.values()) - tables)
+        tables, spares = self._on_tables(), self._on_spares() * plan.spare_units
+        all_spares = plan.spares * plan.spare_units
+        paid = max(0, self._ledger.totals().spent - sum(spent.values()) - tables - spares)
         # what rounding leaves counts with the row counts
-        planned[_ROW_COUNT] += plan.total_units - payment.number * payment.units - sum(planned.values())
+        planned[_ROW_COUNT] += plan.total_units - payment.number * payment.units - sum(planned.values()) - all_spares
         rows = {name: (share(spent[p]), share(planned[p])) for p, name in _NAMES.items() if planned[p]}
         last = rows.pop(_NAMES[_ROW_COUNT], (share(spent[_ROW_COUNT]), 0.0))
         rows[payment.purse] = (share(paid), share(payment.number * payment.units))
+        if all_spares:
+            rows["spare releases"] = (share(spares), share(all_spares))
         if tables:
             rows["synthetic tables"] = (share(tables), 0.0)
         rows[_NAMES[_ROW_COUNT]] = last

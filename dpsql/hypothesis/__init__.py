@@ -14,11 +14,11 @@ from dpsql.hypothesis.model import TableModel
 from dpsql.hypothesis.partition import LEAST_CELL, atoms
 from dpsql.hypothesis.projection import split_identity
 from dpsql.hypothesis.protocol import Hypothesis, IterativeConstruction, MakeByRules, MakeHypothesis
-from dpsql.hypothesis.registry import STRATEGIES, TENSOR_CELLS, Construction, Strategy, strategy_named
+from dpsql.hypothesis.registry import STRATEGIES, Construction, Strategy, strategy_named
 from dpsql.hypothesis.rules import MODEL_RULES, NEWEST, ModelRules
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
 from dpsql.hypothesis.tensor.dense import DenseHypothesis
-from dpsql.hypothesis.tensor.scoped import ScopedHypothesis
+from dpsql.hypothesis.tensor.scoped import TENSOR_CELLS, ScopedHypothesis
 
 __all__ = [
     "LEAST_CELL",

@@ -16,10 +16,7 @@ from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.protocol import Hypothesis, MakeByRules, MakeConstruction, UpdateBound
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.tensor.dense import DenseHypothesis
-from dpsql.hypothesis.tensor.scoped import ScopedHypothesis
-
-TENSOR_CELLS = 1 << 24
-"""Universes up to this size are one tensor: 128 MB of float64."""
+from dpsql.hypothesis.tensor.scoped import TENSOR_CELLS, ScopedHypothesis
 
 
 def tensor(table: TableDomain, row_count: float, rules: ModelRules = NEWEST) -> Hypothesis:
@@ -60,14 +57,16 @@ class Strategy:
 
     ``narrow``: the hypothesis of a table without a warm start, or whose universe is small; ``wide``: of others.
     ``starts``: whether contingencies and frequent strings are measured before the first answer. ``own_noise``: whether
-    there may be no hypothesis at all, where so few questions are planned that noise for each is less. With a
-    ``construction`` it models every table, learns from single answers, and the two others are not made.
+    there may be no hypothesis at all, where so few questions are planned that noise for each is less. ``products``:
+    whether conditions on so many columns are answered that their grid fits in no memory. With a ``construction`` it
+    models every table, learns from single answers, and the two others are not made.
     """
 
     narrow: MakeByRules
     wide: MakeByRules
     starts: bool = True
     own_noise: bool = False
+    products: bool = False
     construction: Construction | None = None
 
     def hypothesis(self, *, wide: bool) -> MakeByRules:
@@ -85,7 +84,7 @@ TEXTBOOK = "textbook-pmw"
 """What ``pmw`` is under the papers' constants: their bound speaks of single updates, not of a fit."""
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
     {
-        "auto": Strategy(narrow=tensor, wide=WideHypothesis, own_noise=True),
+        "auto": Strategy(narrow=tensor, wide=WideHypothesis, own_noise=True, products=True),
         "pmw": Strategy(narrow=tensor, wide=tensor, starts=False),
         TEXTBOOK: constructed(
             Construction(

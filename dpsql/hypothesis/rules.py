@@ -28,7 +28,9 @@ class ModelRules:
     Of local models: ``floor``: a step never takes a part of a pair below this fraction of what it was. ``sweeps``: how
     often all pairs are fitted at most; they are done when none is off by more than ``settled`` of its sd.
     ``parts_first``: whether a column's parts are made possible counts before the cells in them are, so that the noise
-    of empty cells stays where it is; long ranges of whole numbers are then also measured in parts.
+    of empty cells stays where it is; long ranges of whole numbers are then also measured in parts. ``classes``: whether
+    a condition that ties columns together (OR, NOT, CASE) is answered from the classes of values that it tells apart,
+    as a conjunction is.
     """
 
     lone_columns: bool = True
@@ -43,6 +45,7 @@ class ModelRules:
     cut_counts: bool = True
     at_once: bool = True
     parts_first: bool = True
+    classes: bool = True
 
 
 _FIRST = ModelRules(
@@ -58,8 +61,10 @@ _FIRST = ModelRules(
     cut_counts=False,
     at_once=False,
     parts_first=False,
+    classes=False,
 )
-MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType({1: _FIRST, 2: ModelRules()})
+_SECOND = ModelRules(classes=False)
+MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType({1: _FIRST, 2: _SECOND, 3: ModelRules()})
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that
 ledgers were written with is never changed, a better one is added."""
 NEWEST = MODEL_RULES[max(MODEL_RULES)]

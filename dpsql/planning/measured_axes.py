@@ -53,8 +53,13 @@ def own_axes(queries: Sequence[LinearQuery]) -> tuple[Axis, ...]:
 
 
 def own_sd(queries: Sequence[LinearQuery], sigma: float) -> float:
-    """The largest sd (counts) among queries of one outline that one release with noise ``sigma`` answers."""
+    """The largest of ``own_sds``."""
+    return max(own_sds(queries, sigma))
+
+
+def own_sds(queries: Sequence[LinearQuery], sigma: float) -> list[float]:
+    """The sds (counts) of queries of one outline that one release with noise ``sigma`` answers."""
     axes = own_axes(queries)
     zeros = np.zeros([a.size for a in axes], dtype=np.int64)
     silent = Measurement(queries[0].table, axes, zeros, sigma, value=queries[0].value)
-    return max(found[1] for q in queries if (found := silent.answer(q)) is not None)
+    return [found[1] for q in queries if (found := silent.answer(q)) is not None]

@@ -28,6 +28,9 @@ WARM_HARD_ROUNDS = (6, 10, 30, 100)
 THRESHOLD = 5.0
 MOST_UPDATES = 1000
 """Hard rounds of a plan with the papers' constants at most."""
+SPARE_QUESTIONS = 0.35
+"""Of the planned questions: so many may get noise of their own where a local model's answer could be far off."""
+MOST_SPARES = 1000
 DELTA_SHARE = Fraction(1, 4)
 """Of delta for the selections of keys, split evenly between text columns and declared prefix lengths."""
 
@@ -123,12 +126,28 @@ def _warm_plan(policy: Policy) -> Plan:
         )
         if plan.hard_rounds == 0 or all(_threshold_is_high(plan, policy, table) for table in policy.tables):
             break
-    return plan
+    return _with_spares(plan, policy)
+
+
+def _with_spares(plan: Plan, policy: Policy) -> Plan:
+    """The plan with a part of its releases kept for questions that local models could answer badly.
+
+    Each gets the noise that every planned question would have alone, so no kind of question is answered much worse.
+    """
+    units = Shares(plan, policy).local_models // max(1, policy.privacy.planned_queries)
+    number = _spares(policy)
+    return replace(plan, spares=number, spare_units=units) if min(number, units) > 0 else plan
+
+
+def _spares(policy: Policy) -> int:
+    if all(model_way(policy, table) is not Way.LOCAL for table in policy.tables):
+        return 0
+    return min(MOST_SPARES, int(SPARE_QUESTIONS * policy.privacy.planned_queries))
 
 
 def _releases(policy: Policy) -> int:
     """About how many releases the starts of all tables will make: row counts, columns, pairs, and three for a text."""
-    number = 0
+    number = _spares(policy)
     for table in policy.tables:
         columns = len(table.varied)
         number += 1 + columns + comb(columns, 2) + 3 * len(table.text)

@@ -106,10 +106,19 @@ class Shares:
     def contingencies(self, table: TableDomain) -> int:
         """Units for the contingencies of the table's warm start."""
         match self.way(table):
-            case Way.CONTINGENCIES | Way.LOCAL:
+            case Way.CONTINGENCIES:
                 return self._start - self.texts(table)
+            case Way.LOCAL:
+                whole = self._start - self.texts(table)
+                return whole - self.plan.spares * self.plan.spare_units * whole // max(1, self.local_models)
             case Way.OWN | Way.KEYS | Way.NET:
                 return 0
+
+    @cached_property
+    def local_models(self) -> int:
+        """Units for all starts of tables with local models, of which spare releases take their part."""
+        found = [table for table in self.policy.tables if self.way(table) is Way.LOCAL]
+        return sum(self._start - self.texts(table) for table in found)
 
     def precision(self, table: TableDomain) -> float:
         """Sum of 1/sigma^2 (sigma in counts) over the contingencies of the table's warm start."""

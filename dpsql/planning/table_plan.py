@@ -53,10 +53,11 @@ class TablePlan:
     queries at once, 95 %); both in counts, 0 without hard rounds. ``row_count``: for its measurement if it is private.
     ``warm_units``, ``precision``: what the warm start's contingencies may spend, and the sum of 1/sigma^2 (counts) that
     it buys; ``differences``: whether columns of two values are measured as differences. ``texts``: first touches of
-    text columns and declared prefixes by name. ``question``: noise for each question. ``accurate``: counts; after a
-    warm start a measurement with at most this sd answers without a test. ``rules``: by which the table is modelled.
-    ``certain``: the certified bound of a measured number, in its sds. ``planned``: queries that accuracy is to hold
-    for. ``paper``: the papers' constants, where the policy takes them.
+    text columns and declared prefixes by name. ``question``: noise for each question; ``spare``: of the ``spares`` for
+    questions whose answers from the model could be far off. ``accurate``: counts; after a warm start a measurement with
+    at most this sd answers without a test. ``rules``: by which the table is modelled. ``certain``: the certified bound
+    of a measured number, in its sds. ``planned``: queries that accuracy is to hold for. ``paper``: the papers'
+    constants, where the policy takes them.
     """
 
     table: TableDomain
@@ -74,6 +75,8 @@ class TablePlan:
     differences: bool
     texts: Mapping[str, TextStart]
     question: Share
+    spare: Share
+    spares: int
     accurate: float
     error_factor: float
     certain: float
@@ -171,6 +174,8 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
         differences=measures_differences(policy),
         texts=text_starts(shares, table),
         question=_share(plan, shares.question, l2_squared) if shares.question else Share(),
+        spares=plan.spares,
+        spare=_share(plan, plan.spare_units, l2_squared) if plan.spares and way is Way.LOCAL else Share(),
         accurate=ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared)),
         error_factor=float(policy.mechanism.error_factor),
         certain=deviations_at_once(planned) if shares.rules.at_once else DEVIATIONS,

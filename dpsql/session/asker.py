@@ -3,14 +3,12 @@
 Only here are a reservation, a coin and a release brought together; what is decided before is decided in ``route``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from math import ceil
 
 import numpy as np
 
 from dpsql.accounting import Plan
-from dpsql.confidence import DEVIATIONS
 from dpsql.engine.protocol import Engine
 from dpsql.errors import BudgetExhausted, InternalError
 from dpsql.first import (
@@ -27,16 +25,28 @@ from dpsql.hypothesis import Measurement, TableModel
 from dpsql.ledger import Ledger, interrupts_held
 from dpsql.mechanism import Entropy, public_row_count, two_sided
 from dpsql.memo import Memo
-from dpsql.planning import Basis, Shares, plan_tables
+from dpsql.planning import Shares, plan_tables
 from dpsql.policy import Policy
 from dpsql.private import Private
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
-from dpsql.session.answers import from_measurement, from_model, rounded_together, untested, with_charge
+from dpsql.session.answers import from_measurement, from_model, with_charge
 from dpsql.session.hard_round import HardRound
 from dpsql.session.ledger_fold import LedgerFold
+from dpsql.session.modelled import estimates_of, modelled, unguarded
 from dpsql.session.own_release import release_own
-from dpsql.session.route import Known, Measured, Modelled, OwnRelease, Route, Tested, Untested, by_outline, route
+from dpsql.session.route import (
+    Known,
+    Measured,
+    Modelled,
+    OwnRelease,
+    Route,
+    SpareRelease,
+    Tested,
+    Untested,
+    by_outline,
+    route,
+)
 from dpsql.session.table_state import TableState
 
 _RECENT = 8192
@@ -56,7 +66,9 @@ class Asker:
         self.fold = LedgerFold(plans, ledger)
         self.states = self.fold.states
         self.payment = Shares(plan, policy).payment
-        self.purses = Purses(plan, ledger, self.fold.touches, self.payment, lambda: self.fold.runs.spent)
+        self.purses = Purses(
+            plan, ledger, self.fold.touches, self.payment, lambda: self.fold.runs.spent, self.fold.spares_used
+        )
         self.bench = Bench(plan, engine, ledger, entropy)
         self.paid = self.bench.paid
         self.selects_keys = any(p.texts for p in plans.values())
@@ -161,7 +173,7 @@ class Asker:
 
     def routes(self, queries: Sequence[LinearQuery]) -> list[Route]:
         """How the queries would be answered now, in their order of outlines; draws nothing and charges nothing."""
-        spent = self.payments_left() == 0
+        spent, spares = self.payments_left() == 0, self._spares_left
         out: list[Route] = []
         for group in by_outline(queries):
             known = [(q, a) for q in group if (a := self.known(q)) is not None]
@@ -169,8 +181,14 @@ class Asker:
                 out.append(Known(tuple(q for q, _ in known), tuple(a for _, a in known)))
             found = {q.digest for q, _ in known}
             missing = tuple(q for q in group if q.digest not in found)
-            out += route(self.states[group[0].table], missing, spent=spent) if missing else ()
+            ways = route(self.states[group[0].table], missing, spent=spent, spares=spares) if missing else ()
+            spares -= sum(isinstance(way, SpareRelease) for way in ways)
+            out += ways
         return out
+
+    @property
+    def _spares_left(self) -> int:
+        return self.plan.spares - self.fold.spares_used()
 
     def ask(self, queries: Sequence[LinearQuery]) -> dict[str, Answer]:
         """Answers in counts by digest, all or none of them: what was known is free. Queries of one outline are
@@ -204,7 +222,7 @@ class Asker:
         charged = self.first_touches(query.table, query.touched, query.keyed.text_columns if query.keyed else ())
         model = _known(state)
         given: list[tuple[LinearQuery, Answer]] = []
-        for way in route(state, group, spent=self._exhausted):
+        for way in route(state, group, spent=self._exhausted, spares=self._spares_left):
             given += zip(way.queries, self._perform(state, model, way, charged), strict=True)
             charged = 0.0  # shown once, and so in the first answer that a release makes durable
         kept = [(q.digest, a) for q, a in given]
@@ -225,13 +243,15 @@ class Asker:
                 return with_charge([from_measurement(q, *f, state.plan.certain) for q, f in both], charged)
             case OwnRelease():
                 return self._paid(state, model, way.queries, charged)
+            case SpareRelease():
+                return self._spared(state, model, way.queries, charged)
             case Tested():
                 return self._tested(state, model, way.queries, charged)
             case Modelled():
-                return with_charge(self._modelled(state, model, way.queries), charged)
+                return with_charge(modelled(state, model, way.queries), charged)
             case Untested():
                 self._check_untested()
-                return with_charge(self._modelled(state, model, way.queries), charged)
+                return with_charge(modelled(state, model, way.queries), charged)
 
     def _paid(
         self, state: TableState, model: TableModel, queries: tuple[LinearQuery, ...], charged: float
@@ -240,14 +260,24 @@ class Asker:
         answers = release_own(state, queries, self.bench, self.turns, charged)
         if answers is not None:
             return answers
-        (way,) = route(state, queries, spent=True)
+        (way,) = route(state, queries, spent=True, spares=0)
+        return self._perform(state, model, way, charged)
+
+    def _spared(
+        self, state: TableState, model: TableModel, queries: tuple[LinearQuery, ...], charged: float
+    ) -> Sequence[Answer]:
+        """One release for all; when others were faster, what they released, or the model."""
+        answers = release_own(state, queries, self.bench, self.turns, charged, spare=True)
+        if answers is not None:
+            return answers
+        (way,) = route(state, queries, spent=self._exhausted, spares=0)
         return self._perform(state, model, way, charged)
 
     def _tested(
         self, state: TableState, model: TableModel, queries: tuple[LinearQuery, ...], charged: float
     ) -> Sequence[Answer]:
         """The model's answers if all pass the test; else the measurement of a hard round."""
-        estimates, passed = self._estimates(state, model, queries), 0
+        estimates, passed = estimates_of(state, model, queries), 0
         for query, estimate in zip(queries, estimates, strict=True):
             query.check_sensitivity()
             reservation = self._reserve_hard_round()
@@ -263,35 +293,7 @@ class Asker:
             passed += 1
         both = zip(queries[:passed], estimates[:passed], strict=True)
         tested = [from_model(e, state.error_bar(q), state.certificate(q)) for q, e in both]
-        return with_charge(tested + self._untested(state, model, queries[passed:], estimates[passed:]), charged)
-
-    def _modelled(self, state: TableState, model: TableModel, queries: tuple[LinearQuery, ...]) -> list[Answer]:
-        return self._untested(state, model, queries, self._estimates(state, model, queries))
-
-    def _estimates(self, state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[int]:
-        """The model's answers as whole numbers, which add up where a model of the whole table is measured first."""
-        estimates = [model.estimate(q) for q in queries]
-        match state.plan.basis(queries[0]):
-            case Basis.START | Basis.OWN:
-                return rounded_together(estimates)
-            case Basis.NET:  # one by one, as ledgers of this kind have always shown them
-                return [round(e) for e in estimates]
-
-    def _untested(
-        self, state: TableState, model: TableModel, queries: Iterable[LinearQuery], estimates: Iterable[int]
-    ) -> list[Answer]:
-        """Answers that no test guards: the model's with their error bars, or what a noisy measurement says."""
-        both, certain = list(zip(queries, estimates, strict=True)), state.plan.certain
-        if not both:
-            return []
-        match state.plan.basis(both[0][0]):
-            case Basis.START:
-                return [from_model(estimate, state.error_bar(query), None) for query, estimate in both]
-            case Basis.NET:
-                limit, bound = state.plan.bound / DEVIATIONS, state.plan.bound
-                return [untested(q, estimate, model.measured(q, limit), bound, certain) for q, estimate in both]
-            case Basis.OWN:
-                return [untested(q, e, model.measured(q), ceil(model.row_count), certain) for q, e in both]
+        return with_charge(tested + unguarded(state, model, queries[passed:], estimates[passed:]), charged)
 
     # --- a hard round ------------------------------------------------------------------------------------------
 

@@ -61,7 +61,7 @@ class ErrorBars:
         coverage, bars = self._bars(model, warm)
         if not coverage.covers(query.scope):
             return None
-        found = bars.bound(query, self._plan.error_factor)
+        found = bars.bound(query, self._plan.error_factor, classes=self._plan.rules.classes)
         if found is None:  # too few tables to learn from: the noise of those that cover the query
             found = max(1, ceil(DEVIATIONS * bars.noise(query)))
         # the row count is known to the simulations: its own noise reaches an answer in proportion

@@ -13,12 +13,13 @@ from dpsql.query import LinearQuery
 from dpsql.result import Explanation, Note, QueryPlan
 from dpsql.session.asker import Asker
 from dpsql.session.notes import statement_notes
-from dpsql.session.route import Known, Measured, Modelled, OwnRelease, Route, Tested, Untested
+from dpsql.session.route import Known, Measured, Modelled, OwnRelease, Route, SpareRelease, Tested, Untested
 from dpsql.session.table_state import TableState
 from dpsql.sql.statement import Statement
 
 _SOURCES: tuple[tuple[type[Route], str], ...] = (
     (OwnRelease, "a measurement of its own"),
+    (SpareRelease, "a measurement of its own, for the model could be far off"),
     (Tested, "hypothesis if the test passes, else a measurement"),
     (Untested, "hypothesis, not certified: no test left"),
     (Modelled, "hypothesis"),
@@ -30,10 +31,10 @@ _SOURCES: tuple[tuple[type[Route], str], ...] = (
 
 def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Asker) -> Explanation:
     """One plan per scope, in asking order."""
-    left, share = asker.payments_left(), asker.payment_epsilon()
+    left = asker.payments_left()
     routes = asker.routes(queries)
     scopes = [list(same) for _, same in groupby(routes, key=lambda r: r.queries[0].outline)]
-    plans = [_scope_plan(asker.states[same[0].queries[0].table], same, share) for same in scopes]
+    plans = [_scope_plan(asker.states[same[0].queries[0].table], same, asker) for same in scopes]
     tables = dict.fromkeys([*(q.table for q in queries), *(table for table, _ in statement.awaited)])
     asked = {name: {q.touched for q in queries if q.table == name} for name in tables}
     texts = {name: _lone_text(q for q in queries if q.table == name) for name in tables}
@@ -55,7 +56,7 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
     ]
     worst = sum(p.worst_charge for p in plans) + sum(first_charges.values())
     needed = sum(r.payments for r in routes)
-    times = left // needed if any(p.worst_charge > 0 for p in plans) else None
+    times = left // needed if needed and any(p.worst_charge > 0 for p in plans) else None
     if asker.policy.mechanism.when_spent == "refuse" and needed > left:
         times = 0
         plan.append(f"refused as things are: it may need {needed} {asker.payment.name}s, {left} are left")
@@ -78,7 +79,7 @@ def _states(asker: Asker, tables: Iterable[str]) -> list[tuple[str, TableState]]
     return [(name, asker.states[name]) for name in tables]
 
 
-def _scope_plan(state: TableState, routes: Sequence[Route], share: float) -> QueryPlan:
+def _scope_plan(state: TableState, routes: Sequence[Route], asker: Asker) -> QueryPlan:
     """How queries of one outline are answered, by the route that needs most, and their largest error."""
     source = next(words for kind, words in _SOURCES if any(type(r) is kind for r in routes))
     queries = [q for r in routes for q in r.queries]
@@ -95,9 +96,20 @@ def _scope_plan(state: TableState, routes: Sequence[Route], share: float) -> Que
         len(queries),
         source,
         error if foreseen is None else foreseen,
-        share if any(type(r) in (Tested, OwnRelease) for r in routes) else 0.0,
+        max(_charge(state, r, asker) for r in routes),
         foreseen is not None,
     )
+
+
+def _charge(state: TableState, way: Route, asker: Asker) -> float:
+    """What the route charges at most, in epsilon, beside first touches."""
+    match way:
+        case OwnRelease() | Tested():
+            return asker.payment_epsilon()
+        case SpareRelease():
+            return asker.plan.as_epsilon(state.plan.spare.units)
+        case Known() | Measured() | Modelled() | Untested():
+            return 0.0
 
 
 def _error(state: TableState, way: Route) -> float | None:
@@ -108,8 +120,9 @@ def _error(state: TableState, way: Route) -> float | None:
         case Measured():
             both = zip(way.queries, way.found, strict=True)
             errors = [float(error_bound(f[1], not q.is_indicator)) for q, f in both]
-        case OwnRelease():  # one for all of them: each part of it is finer
-            sd = own_sd(way.queries, float(state.plan.question.sigma))
+        case OwnRelease() | SpareRelease():  # one for all of them: each part of it is finer
+            share = state.plan.question if isinstance(way, OwnRelease) else state.plan.spare
+            sd = own_sd(way.queries, float(share.sigma))
             errors = [float(error_bound(sd, not all(q.is_indicator for q in way.queries)))]
         case Modelled() | Untested():
             errors = [state.error_bar(q) for q in way.queries]

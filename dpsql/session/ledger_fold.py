@@ -12,6 +12,7 @@ from dpsql.first.touch import FirstTouch
 from dpsql.ledger.event import Event, Payload
 from dpsql.ledger.protocol import Ledger
 from dpsql.planning import TablePlan
+from dpsql.session.own_release import SPARE
 from dpsql.session.table_state import TableState
 from dpsql.synthesis import Runs
 from dpsql.synthesis.runs import PURPOSE
@@ -34,10 +35,11 @@ class LedgerFold:
         self._seen = 0
         self._deltas: dict[int, tuple[tuple[str, str, int], Fraction]] = {}
         self._hard: set[int] = set()
+        self.spares: set[int] = set()
         self.runs = Runs()
         for name, plan in self._plans.items():
             before = self.states.get(name)
-            state = self.states[name] = TableState(plan, self._ledger)
+            state = self.states[name] = TableState(plan, self._ledger, self.spares_used)
             self.touches[name] = state.touches
             if before is not None:
                 state.on_progress = before.on_progress
@@ -52,6 +54,10 @@ class LedgerFold:
             largest[what] = max(delta, largest.get(what, delta))
         return sum(largest.values(), Fraction(0))
 
+    def spares_used(self) -> int:
+        """Spare releases of all tables that were begun and not given back, those that were lost included."""
+        return len(self.spares)
+
     def follow(self) -> None:
         """Take in the events since the last call, of this and of other sessions."""
         for event in self._ledger.events(self._seen):
@@ -61,7 +67,10 @@ class LedgerFold:
     def _take(self, event: Event) -> None:
         if event.kind == "free":
             self._deltas.pop(event.reservation, None)
+            self.spares.discard(event.reservation)
         if event.kind == "reserve":
+            if event.payload.get("purpose") == SPARE:
+                self.spares.add(event.reservation)
             if "delta" in event.payload:
                 what = event.payload["table"], str(event.payload["columns"][0]), event.payload.get("try", 1)
                 self._deltas[event.reservation] = what, Fraction(event.payload["delta"])

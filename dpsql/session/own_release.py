@@ -1,13 +1,17 @@
-"""Noise for each question alone, where the plan foresees few questions: reserve, draw, release; no test.
+"""Noise for one question alone: reserve, draw, release; no test.
 
-For some hundred questions no model is worth what it costs; each gets an equal share of the budget instead.
+Where the plan foresees few questions, each gets an equal share of the budget, for no model is worth what it costs.
+Beside local models some are kept back: spare releases, for questions that a model's pairs of columns say too little of.
 """
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from dpsql.errors import InternalError
 from dpsql.first import Bench, Turns
-from dpsql.first.payload import CONTINGENCY, encode_measurement
+from dpsql.first.payload import CONTINGENCY, ONE_COUNT, encode_measurement
 from dpsql.hypothesis import Measurement
 from dpsql.ledger import interrupts_held
 from dpsql.planning.measured_axes import own_axes
@@ -16,28 +20,38 @@ from dpsql.result import Answer
 from dpsql.session.answers import from_measurement, with_charge
 from dpsql.session.table_state import TableState
 
-PURPOSE = "question"
+KEPT_CELLS = 1 << 16
+"""The partition of a larger grid is not kept with the spare release of one question."""
+PURPOSE, SPARE = "question", "spare"
+"""Of reservations: for one of the planned questions, or for one that a model could answer badly."""
 
 
 def release_own(
-    state: TableState, queries: Sequence[LinearQuery], bench: Bench, turns: Turns, charged: float = 0.0
+    state: TableState,
+    queries: Sequence[LinearQuery],
+    bench: Bench,
+    turns: Turns,
+    charged: float = 0.0,
+    *,
+    spare: bool = False,
 ) -> list[Answer] | None:
     """Answers to queries of one outline from one new release, the first of them with its charge and ``charged``.
 
     ``None`` when nothing was released: no question is left, or another session has just released what answers them all.
     """
-    table, share, ledger = queries[0].table, state.plan.question, bench.ledger
+    table, ledger = queries[0].table, bench.ledger
+    share, purpose = (state.plan.spare, SPARE) if spare else (state.plan.question, PURPOSE)
     for q in queries:
         q.check_sensitivity()
     axes = own_axes(queries)
     value = queries[0].value
     counts = bench.counted(table, axes) if value is None else bench.summed(table, axes, value)  # a failure is free
     with interrupts_held():
-        reservation = turns.reserve_beside(share.units, {"purpose": PURPOSE, "table": table, "burn": share.units})
+        reservation = turns.reserve_beside(share.units, {"purpose": purpose, "table": table, "burn": share.units})
         if reservation is None:
             return None
         turns.follow()
-        if all(state.measured(q) is not None for q in queries):
+        if all(state.measured(q) is not None for q in queries) or (spare and state.spares_left() < 0):
             ledger.free(reservation)
             return None
         with ledger.drawing(reservation):
@@ -45,7 +59,7 @@ def release_own(
             answers = with_charge(
                 _answers(measurement, queries, state.plan.certain), charged + bench.plan.as_epsilon(share.units)
             )
-            payload = encode_measurement(CONTINGENCY, measurement)
+            payload = _of_spare(measurement, queries) if spare else encode_measurement(CONTINGENCY, measurement)
             ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
             bench.paid.units += share.units
     turns.follow()
@@ -60,3 +74,14 @@ def _answers(measurement: Measurement, queries: Sequence[LinearQuery], certain: 
             raise InternalError("a release that does not determine its own query")
         answers.append(from_measurement(query, *found, certain))
     return answers
+
+
+def _of_spare(measurement: Measurement, queries: Sequence[LinearQuery]) -> dict[str, Any]:
+    """What is kept of a spare release beside its answers. No model is fitted to it, which would have to be as fine as
+    all of them together, and it is too noisy to answer others. One question's parts of a large grid are left out.
+    """
+    found = measurement.answer(queries[0]) if len(queries) == 1 else None
+    if found is not None and sum(a.labels.size for a in measurement.axes) > KEPT_CELLS:
+        value, sd = found
+        measurement = Measurement(measurement.table, (), np.array(value, dtype=np.int64), sd)
+    return encode_measurement(ONE_COUNT, measurement)

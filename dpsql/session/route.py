@@ -43,6 +43,14 @@ class OwnRelease:
 
 
 @dataclass(frozen=True, eq=False)
+class SpareRelease:
+    """One release for these queries alone, because the model's answers could be far off."""
+
+    queries: Queries
+    payments = 0
+
+
+@dataclass(frozen=True, eq=False)
 class Tested:
     """The model's answers if all pass the test, else the measurement of one hard round."""
 
@@ -66,17 +74,17 @@ class Untested:
     payments = 1
 
 
-Route = Known | Measured | OwnRelease | Tested | Modelled | Untested
+Route = Known | Measured | OwnRelease | SpareRelease | Tested | Modelled | Untested
 """``payments``: how many hard rounds or planned questions the route may need at most."""
 
 
-def route(state: TableState, queries: Queries, *, spent: bool) -> tuple[Route, ...]:
+def route(state: TableState, queries: Queries, *, spent: bool, spares: int) -> tuple[Route, ...]:
     """Routes for one statement's queries of one outline, none of them known; each query is in exactly one route.
 
-    ``spent``: whether no hard round, or planned question, is left. All of the queries come from measurements or all
-    from one release or one model, so that the cells of a GROUP BY add up; only where nothing is measured first may a
-    measurement of some of them stand beside the model of the others. Strategies that learn from single answers test
-    each query by itself.
+    ``spent``: whether no hard round, or planned question, is left; ``spares``: how many spare releases are. All of the
+    queries come from measurements or all from one release or one model, so that the cells of a GROUP BY add up; only
+    where nothing is measured first may a measurement of some of them stand beside the model of the others. Strategies
+    that learn from single answers test each query by itself.
     """
     found = [state.measured(q) for q in queries]
     read = tuple([f for f in found if f is not None])
@@ -86,17 +94,22 @@ def route(state: TableState, queries: Queries, *, spent: bool) -> tuple[Route, .
         case Basis.OWN:
             return (Untested(queries) if spent else OwnRelease(queries),)
         case Basis.START:
-            return (_from_model(state, queries, spent=spent),)
+            return (_from_model(state, queries, spent=spent, spares=spares),)
         case Basis.NET:
             rest = tuple(q for q, f in zip(queries, found, strict=True) if f is None)
             measured = tuple(q for q, f in zip(queries, found, strict=True) if f is not None)
             # a construction learns from one answer at a time: each query has a test, and perhaps a release, of its own
             alone = state.plan.strategy.construction is not None
-            models = [_from_model(state, same, spent=spent) for same in ([(q,) for q in rest] if alone else [rest])]
+            models = [
+                _from_model(state, same, spent=spent, spares=spares)
+                for same in ([(q,) for q in rest] if alone else [rest])
+            ]
             return (Measured(measured, read), *models) if measured else tuple(models)
 
 
-def _from_model(state: TableState, queries: Queries, *, spent: bool) -> Route:
+def _from_model(state: TableState, queries: Queries, *, spent: bool, spares: int) -> Route:
+    if spares > 0 and state.wants_spare(queries):
+        return SpareRelease(queries)
     if not state.is_tested(queries[0]):
         return Modelled(queries)
     return Untested(queries) if spent or state.plan.net.hard_rounds == 0 else Tested(queries)

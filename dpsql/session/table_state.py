@@ -3,7 +3,7 @@
 A fold of the ledger's events under a frozen plan: nothing here was drawn, and replay rebuilds it bit by bit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import ceil, hypot, inf, sqrt
@@ -17,7 +17,7 @@ from dpsql.hypothesis.positions import Positions
 from dpsql.mechanism import ThresholdTest
 from dpsql.planning import Basis, Forecast, TablePlan, Way, forecast
 from dpsql.planning.forecast import half_width
-from dpsql.planning.measured_axes import own_sd
+from dpsql.planning.measured_axes import own_sd, own_sds
 from dpsql.query import LinearQuery
 from dpsql.session.error_bars import ErrorBars, Memory
 
@@ -30,6 +30,9 @@ CERTIFIED_SHARE = 0.05
 WIDENED = 0.05
 """A hard round over three or more finite columns says that the model's form misses something: bars of such answers grow
 by so much."""
+SPARE_TIMES = 2.0
+"""The cells of a GROUP BY get noise of their own where the model's error bars are so many times wider on average: bars
+of many small cells are wide for what the cells are off by."""
 TESTED_COLUMNS = 3
 """In wide tables queries over fewer columns are not tested: the measured pairs know them."""
 
@@ -41,7 +44,9 @@ class TableState:
     more finite columns so far. ``on_progress`` is told (table, what, done, of) while error bars are learned.
     """
 
-    def __init__(self, plan: TablePlan, memory: Memory | None = None) -> None:
+    def __init__(
+        self, plan: TablePlan, memory: Memory | None = None, spares_used: Callable[[], int] = lambda: 0
+    ) -> None:
         self.plan = plan
         self.touches = Touches.of(plan)
         self.model: TableModel | None = None
@@ -50,6 +55,7 @@ class TableState:
         self.unabsorbed: list[tuple[str, Measurement]] = []
         self.on_progress: Progress | None = None
         self._memory = memory
+        self._spares_used = spares_used
         self._forecast: tuple[float | None, Forecast | None] | None = None
 
     @cached_property
@@ -133,6 +139,20 @@ class TableState:
                 return query.keyed is not None or len(query.touched) >= TESTED_COLUMNS
             case Way.OWN | Way.CONTINGENCIES | Way.KEYS | Way.NET:
                 return True
+
+    def spares_left(self) -> int:
+        """Spare releases that nobody has begun, of all tables; below 0 while sessions begin more than there are."""
+        return self.plan.spares - self._spares_used()
+
+    def wants_spare(self, queries: Sequence[LinearQuery]) -> bool:
+        """Whether a spare release would be less off than the model's answers, by what is public before it is made."""
+        sigma = float(self.plan.spare.sigma)
+        if sigma == 0.0 or queries[0].keyed is not None or queries[0].value is not None or not queries[0].scope:
+            return False
+        bars = [self.error_bar(q) for q in queries]
+        known = [float(b) for b in bars if b is not None]
+        least = DEVIATIONS * (1.0 if len(queries) == 1 else SPARE_TIMES)
+        return len(known) == len(bars) and sum(known) > least * sum(own_sds(queries, sigma))
 
     def certificate(self, query: LinearQuery) -> int | None:
         """What a passed test guarantees for the query, in counts; ``None`` when that would say nothing."""

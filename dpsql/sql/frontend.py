@@ -30,7 +30,8 @@ class FrontEnd:
     """Lowers statements of one policy; equal texts and parameters are looked up. Everything it holds is public."""
 
     def __init__(self, policy: Policy, public: PublicSql) -> None:
-        services = Services(Evaluator(public), Namer(public), most_cells=_most_cells(policy))
+        products = strategy_named(policy.mechanism.strategy).products
+        services = Services(Evaluator(public), Namer(public), most_cells=_most_cells(policy), products=products)
         self._reader = Reader(policy, public, services)
         self._shapes = Shapes(self._reader, services)
         self._statements: Memo[_Lowered] = Memo(STATEMENTS)

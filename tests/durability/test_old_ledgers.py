@@ -1,4 +1,4 @@
-"""Ledgers that commit 5384e10 wrote open and answer as they did there: tests/fixtures/make.py says how they were made.
+"""Ledgers that earlier commits wrote open and answer as they did there: tests/fixtures/make.py says how they were made.
 
 What differs on purpose is said here. ``replace_one_rows``: its row count was published exactly, which only a policy
 with ``row_count = "public"`` allows now; without that line the ledger is refused, with it answers as before.

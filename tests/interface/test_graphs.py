@@ -96,7 +96,7 @@ def test_400_million_pairs_of_vertices_are_answered_without_a_grid() -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10  # a mask of bytes has 400 MB
 
 
-@pytest.mark.parametrize("strategy", ["auto", "pmw", "sparse-pmw"])
+@pytest.mark.parametrize("strategy", ["pmw", "sparse-pmw"])
 def test_other_strategies_refuse_such_a_grid_before_a_charge(strategy: str) -> None:
     con = duckdb.connect()
     con.execute("CREATE TABLE edges AS SELECT i AS src, i AS dst FROM range(100) t(i)")

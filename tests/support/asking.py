@@ -6,13 +6,14 @@ from dpsql.query import LinearQuery
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
 from dpsql.session.explaining import explanation
-from dpsql.session.route import Known, Measured, Modelled, OwnRelease, Tested, Untested
+from dpsql.session.route import Known, Measured, Modelled, OwnRelease, SpareRelease, Tested, Untested
 from dpsql.sql.statement import Statement
 
 NAMES = {
     Known: "cache",
     Measured: "measurement",
     OwnRelease: "release",
+    SpareRelease: "spare",
     Tested: "test",
     Modelled: "model",
     Untested: "uncertified",

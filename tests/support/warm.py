@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any, ClassVar
@@ -148,8 +149,14 @@ class Coins(SeededEntropy):
         return super().discrete_gaussian(sigma, size)
 
 
-def ledger_of(rules: Policy) -> Recorder:
-    return Shared({"plan": make_plan(rules).to_json()}, [])
+def ledger_of(rules: Policy, *, spares: bool = False) -> Recorder:
+    """Without ``spares`` a plan of those that make no spare releases: all is the model's, and the net's."""
+    plan = make_plan(rules)
+    return Shared({"plan": (plan if spares else without_spares(plan)).to_json()}, [])
+
+
+def without_spares(plan: Plan) -> Plan:
+    return replace(plan, spares=0, spare_units=0)
 
 
 @cache

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from math import ceil, inf, prod, sqrt
+from math import ceil, hypot, inf, prod, sqrt
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from dpsql.confidence import CONFIDENCE, DEVIATIONS
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.unseen_interactions import Contingency, UnseenInteractions
+from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.memo import Memo
 from dpsql.query import DIGEST, Estimates, Factor, LinearQuery, Weights, linear_query
@@ -32,6 +33,8 @@ QUERIES = 200
 """Random queries for each number of columns."""
 LEARNED_COLUMNS = 4
 """Bars are learned for queries over 1, 2, .. so many columns; those over more take the last."""
+MOST_CLASS_CELLS = 1 << 12
+"""Conditions that tell more combinations of values apart keep the wider bar of one joint condition."""
 _RIDGE = 1e-2
 FEATURES = 7
 _VERSION = 4  # of the lesson: a change of what is learned must change it
@@ -65,18 +68,22 @@ class Calibration:
         self._singles: Memo[float] = Memo()
         self._regressions: dict[int, _Regression] = {}
 
-    def bound(self, query: LinearQuery, factor: float) -> int | None:
+    def bound(self, query: LinearQuery, factor: float, *, classes: bool = True) -> int | None:
         """b* = ceil sqrt((factor p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + i^2)), at least 1.
 
         factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee. raw: the
         noise that covers the query, at most 10 (h + 1). h: the answer; 2 h is chance in what pairs do not fix. i: what
-        ``UnseenInteractions`` of three columns and more may add.
+        ``UnseenInteractions`` of three columns and more may add. ``classes``: as in ``ModelRules``.
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """
         number = min(len(query.scope), LEARNED_COLUMNS)
         if number == 0 or number not in self._regressions or not self._coverage.covers(query.scope):
             return None
+        if classes and not query.is_single:
+            found = self._of_conjunctions(query, factor)
+            if found is not None:
+                return found
         features, h, raw = self._describe(query)
         p = self._regressions[number].predict(features)
         kept = min(raw, RAW_TIMES * (h + 1.0))
@@ -84,6 +91,19 @@ class Calibration:
         if number >= 3:
             squares += 2.0 * h + self._interactions.squared(query, h, raw)
         return max(1, ceil(sqrt(squares)))
+
+    def _of_conjunctions(self, query: LinearQuery, factor: float) -> int | None:
+        """Of a condition that ties columns together: the bars of disjoint conjunctions, taken as independent.
+
+        Of what counts or of what does not, whichever are fewer: both have the same error, for all rows are known.
+        """
+        classes = Classes.of(query.factors, MOST_CLASS_CELLS)
+        parts = None if classes is None else classes.conjunctions(query.table)
+        if parts is None:
+            return None
+        bars = [self.bound(part, factor) if part.factors else 0 for part in parts[1]]
+        known = [bar for bar in bars if bar is not None]
+        return max(1, ceil(hypot(*known))) if len(known) == len(bars) else None
 
     def on(self, coverage: Coverage, answer: Callable[[LinearQuery], float], contingency: Contingency) -> "Calibration":
         """What was learned, applied to a later model: more measurements were absorbed since."""

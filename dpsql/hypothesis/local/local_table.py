@@ -91,6 +91,15 @@ class LocalTable:
             out = np.tensordot(out, np.stack([1.0 - inside, inside]), axes=([0], [1]))
         return out
 
+    def by_classes(self, labels: Sequence[Labels]) -> Estimates:
+        """Counts of rows of each combination of classes; ``labels``: the class of every cell of each axis."""
+        out = self.tensor
+        for side, found in zip(self.sides, labels, strict=True):
+            shares = np.zeros((int(found.max()) + 1, side.size))
+            np.add.at(shares, (found, side.labels), side.within)
+            out = np.tensordot(out, shares, axes=([0], [1]))
+        return out
+
     def contract(self, columns: Columns, factors: Sequence[Factor]) -> float:
         """Sum of the product of integer weights over the model's cells; each factor has a column of it, or more."""
         if len(factors) == len(columns):  # one column each

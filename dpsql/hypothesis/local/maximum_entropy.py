@@ -3,7 +3,7 @@
 Pairs say nothing of three columns together. Of all models that agree with them, the one that adds least is taken.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -130,10 +130,17 @@ def raked_answer(tensor: Estimates, inside: Sequence[float], both: dict[tuple[in
     total = float(tensor.sum())
     out = np.maximum(tensor, _TINY)
     pairs = _two_by_two(total, np.clip(np.array(inside), _TINY, total), both)
+    out = raked(out, pairs)
+    return float(min(out.reshape(-1)[-1], *both.values()))
+
+
+def raked(tensor: Estimates, pairs: Mapping[tuple[int, int], Estimates]) -> Estimates:
+    """``tensor`` (> 0) with its own higher interactions, moved to ``pairs`` (i < j): counts of two of its axes each."""
+    out = tensor.copy()
     for _ in range(RAKE_SWEEPS):
         for (i, j), wanted in pairs.items():
             _rake(out, i, j, wanted)
-    return float(min(out.reshape(-1)[-1], *both.values()))
+    return out
 
 
 def _two_by_two(

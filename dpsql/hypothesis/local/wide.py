@@ -12,8 +12,9 @@ from math import prod
 import numpy as np
 
 from dpsql.domain import TableDomain
+from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.local.local_table import LocalTable, Side, Sides
-from dpsql.hypothesis.local.maximum_entropy import Extra, binary_model, maximum_entropy, raked_answer
+from dpsql.hypothesis.local.maximum_entropy import Extra, binary_model, maximum_entropy, raked, raked_answer
 from dpsql.hypothesis.local.one_way import PartCounts, clean_one_way
 from dpsql.hypothesis.local.pair_table import PairCounts, PairTable, clean_pair
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
@@ -117,6 +118,10 @@ class WideHypothesis:
         columns = tuple(sorted(chain.from_iterable(map(COLUMNS, factors)), key=self._order.__getitem__))
         if not columns:
             return self.row_count
+        if len(factors) < len(columns) and self._rules.classes:
+            classes = Classes.of(factors, LOCAL_CELLS)
+            if classes is not None:
+                return self._of_classes(classes.in_order(columns))
         scale = 1.0
         for f in factors:
             scale *= 1.0 / f.unit
@@ -133,6 +138,23 @@ class WideHypothesis:
             near = len(factors[i].columns) + len(factors[j].columns) <= LOCAL_COLUMNS
             both[i, j] = self._product([factors[i], factors[j]]) if near else inside[i] * inside[j] / self.row_count
         return binary_model(self.row_count, inside, both, self._rules, self._pair_sigma)
+
+    def _of_classes(self, asked: Classes) -> float:
+        """A condition that ties columns together: from counts by class, with the pairs of classes that are known."""
+        columns, labels = asked.columns, asked.labels
+        model = self._model(columns) if len(columns) <= LOCAL_COLUMNS else None
+        if model is not None and not any(model.blurred):  # it agrees with the pairs already
+            return float((model.by_classes(labels) * asked.weights).sum())
+        pairs = {
+            (i, j): np.maximum(self._pair_on(columns[i], columns[j], labels[i], labels[j]), _TINY)
+            for i, j in combinations(range(len(columns)), 2)
+        }
+        if model is not None:
+            counts = raked(np.maximum(model.by_classes(labels), _TINY), pairs)
+        else:
+            ones = [part_sums(a, self.one_way(c)) for a, c in zip(labels, columns, strict=True)]
+            counts = maximum_entropy(ones, pairs, (), self._rules, self._pair_sigma)
+        return float((counts * asked.weights).sum())
 
     def coarse_axes(self, columns: Columns, sigma: float) -> tuple[Axis, ...]:
         """The parts on which a hard round measures these columns, so that it stays useful as a constraint.

@@ -9,7 +9,10 @@ import numpy as np
 
 from dpsql.hypothesis.projection import projected
 from dpsql.hypothesis.tensor.dense import DenseHypothesis, fitted
-from dpsql.query import Estimates
+from dpsql.query import Estimates, LinearQuery
+
+TENSOR_CELLS = 1 << 24
+"""Universes up to this size are one tensor: 128 MB of float64."""
 
 
 class ScopedHypothesis(DenseHypothesis):
@@ -17,6 +20,15 @@ class ScopedHypothesis(DenseHypothesis):
 
     Two scopes may disagree slightly about a column that they share.
     """
+
+    def answer(self, query: LinearQuery) -> float:
+        """The estimate of a query in counts; conditions whose cells fit in no memory are taken as independent."""
+        if query.cells <= TENSOR_CELLS:
+            return super().answer(query)
+        out = self.row_count
+        for f in query.factors:
+            out *= super().answer(LinearQuery(query.table, (f,))) / self.row_count
+        return out
 
     def _cells(self, columns: tuple[str, ...]) -> Estimates:
         """A maximum-entropy model of these columns alone, fitted to what the measurements say about them."""

@@ -50,7 +50,9 @@ class Services:
     namer: Namer
     answers: Memo[Answer] = field(default_factory=lambda: Memo(ANSWERED_CELLS))
     most_cells: int = MAX_CELLS
-    """Of the grid of a product's columns."""
+    """Of the grid of a query's columns."""
+    products: bool = False
+    """Whether a product of conditions may have a larger one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,7 @@ class Asked:
             summands,
             keys,
             services.most_cells,
+            products=services.products,
         )
 
     def block(self, lowering: Lowering) -> Block:

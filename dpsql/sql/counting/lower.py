@@ -6,7 +6,7 @@ the product over components is the query.
 
 from collections.abc import Sequence
 from itertools import product
-from math import prod
+from math import inf, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.steps import merged
 from dpsql.sql.expressions.string_predicates import text_refusal
 from dpsql.sql.expressions.text_classes import Candidate, Candidates, Start
-from dpsql.sql.text.limits import LARGEST_VALUE, MAX_CELLS, MAX_GROUP_CELLS, MAX_GROUPS
+from dpsql.sql.text.limits import LARGEST_VALUE, MAX_CELLS, MAX_GROUP_CELLS, MAX_GROUPS, MAX_PARTS
 
 Ranks = tuple[int, ...]
 Answer = dict[Ranks, tuple[QueryPiece, ...]]
@@ -47,9 +47,11 @@ class Lowering:
         parts: Sequence[Summand],
         keys: KeyLookup,
         most_cells: int = MAX_CELLS,
+        *,
+        products: bool = False,
     ) -> None:
         self._text, self._table = text, table
-        self._most_cells = most_cells
+        self._most_cells, self._products = most_cells, products
         self._evaluator, self._cache = evaluator, cache
         self._condition, self._groups = tuple(condition), tuple(groups)
         candidates = self._listed(parts)
@@ -173,13 +175,20 @@ class Lowering:
                 factors.sort(key=lambda f: [order[c] for c in f.columns])
             query = LinearQuery(table.name, tuple(factors), keyed, value)
             cells = query.cells * (len(keyed.strings) if keyed is not None else 1)
-            if cells > self._most_cells:
+            if cells > self._most_cells and not (self._products and self._told_apart(query) <= MAX_PARTS):
                 raise UnsupportedQuery(
                     f"the statement touches {cells:,} cells at once, more than {self._most_cells:,}",
                     hint='use fewer columns in one statement, or strategy = "frieze-kannan" for products of conditions',
                 )
             terms.append(Term(float(scale), query, float(max(ends[1] - scale, scale - ends[0]))))
         return terms
+
+    def _told_apart(self, query: LinearQuery) -> float:
+        """Parts of its columns at most that the query and its groups tell apart; infinite where that takes a grid."""
+        if query.keyed is not None or query.value is not None:
+            return inf
+        grouped = {c for g in self._groups for c in g.columns}
+        return prod(f.weights.size if f.unit > 1 or grouped & set(f.columns) else 2 for f in query.factors)
 
     def _components(self, part: Summand) -> list[Cluster]:
         return clusters(self._condition + part.conjuncts, self._groups, part.value)

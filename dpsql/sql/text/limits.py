@@ -13,6 +13,8 @@ MAX_NESTING = 64
 MAX_UNARY_CHAIN = 64
 MAX_LIST_ITEMS = 10_000
 MAX_CELLS = 1 << 24
+MAX_PARTS = 1 << 20
+"""A product of conditions on more than MAX_CELLS cells is counted by the parts that it tells apart, at most so many."""
 MAX_GROUPS = 10_000
 LARGEST_VALUE = 1e15
 """Of a summed number: beyond it released sums would leave what a DOUBLE counts in, or any type at all."""

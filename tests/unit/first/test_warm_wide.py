@@ -99,6 +99,7 @@ def test_the_purses_never_hold_more_than_the_plan(table: TableDomain, neighbors:
     plan = make_plan(rules)
     assert plan.hard_rounds in WARM_HARD_ROUNDS
     purses = Shares(plan, rules).contingencies(table) + Shares(plan, rules).row_count(table)
+    purses += plan.spares * plan.spare_units
     assert 0.999 * plan.release_budget < purses <= plan.release_budget
     assert plan.release_budget > plan.hard_rounds * plan.hard_cost
     ledger = ledger_of(rules)
@@ -140,7 +141,7 @@ def test_the_public_plan_names_the_warm_start_and_touches_no_data() -> None:
         assert 0 < share < 4
         assert ledger.log == []
     names = reduce(lambda found, row: [*found, row[0]], asker.purses.shares(), [])
-    assert names == ["warm start", "hard rounds", "row counts"]
+    assert names == ["warm start", "hard rounds", "spare releases", "row counts"]
 
 
 def test_narrow_tables_stay_one_tensor() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from dpsql.domain import IntegerDomain, TableDomain, TextDomain
 from dpsql.errors import DataError, Error, ProgrammingError, SqlSyntaxError, UnsupportedQuery
-from dpsql.policy import Policy
+from dpsql.policy import Mechanism, Policy
 from dpsql.sql import FrontEnd
 from dpsql.sql.text.limits import MAX_NESTING, MAX_TEXT_BYTES, check_text
 from tests.support.exact import POLICY, front_end, public_sql
@@ -143,8 +143,12 @@ def test_cells_and_groups() -> None:
     front = FrontEnd(Policy(POLICY.privacy, (wide,)), public_sql())
     with pytest.raises(UnsupportedQuery, match="tied together and span 1,006,012,008 cells"):
         front.lower("SELECT COUNT(*) FROM wide WHERE a + b + c > 5")
+    product = "SELECT COUNT(*) FROM wide WHERE a > 5 AND b > 5 AND c > 5"
+    assert front.lower(product).blocks  # it takes no grid where models need none
     with pytest.raises(UnsupportedQuery, match="at once"):
-        front.lower("SELECT COUNT(*) FROM wide WHERE a > 5 AND b > 5 AND c > 5")
+        FrontEnd(Policy(POLICY.privacy, (wide,), Mechanism("pmw")), public_sql()).lower(product)
+    with pytest.raises(UnsupportedQuery, match="at once"):  # nor does a sum of values, which is counted on one
+        front.lower("SELECT SUM(a * b) FROM wide WHERE c > 5")
     with pytest.raises(UnsupportedQuery, match="groups"):
         front.lower("SELECT a, b, COUNT(*) FROM wide GROUP BY a, b")
     assert len(front.lower("SELECT a, COUNT(*) FROM wide WHERE b > 5 GROUP BY a").blocks[0].groups) == 1002
