@@ -80,6 +80,11 @@ class Purses:
         left = payment.number - payment.tests * (totals.tested + totals.testing)
         return max(0, min(self._free(totals) // payment.noise_units, left))
 
+    def spares_left(self) -> int:
+        """How many spare releases the budget still covers: synthetic tables may have spent what was kept for them."""
+        left = self._plan.spares - self._on_spares()
+        return max(0, min(self._free(self._ledger.totals()) // self._plan.spare_units, left)) if left > 0 else 0
+
     def _all(self) -> Iterator[FirstTouch]:
         return (touch for touches in self._touches.values() for touch in touches)
 

@@ -10,7 +10,12 @@ import numpy as np
 
 from dpsql.confidence import error_bound
 from dpsql.hypothesis import Axis, Measurement, split_identity
-from dpsql.query import LinearQuery
+from dpsql.query import Factor, LinearQuery
+
+MOST_FINE_CELLS = 1 << 24
+"""Of a scope that is measured cell by cell, however many rows the table has."""
+MOST_PARTS = 1 << 20
+"""Of one release, where a question's grid fits in no memory."""
 
 
 def hard_round_axes(
@@ -26,6 +31,7 @@ def hard_round_axes(
     axes: list[Axis] = []
     used = prod(int(np.count_nonzero(f.weights)) for f in query.factors)
     fine = query.cells * keys * sigma <= row_count and error_bound(sigma * used**0.5) <= bound
+    fine = fine and query.cells <= MOST_FINE_CELLS
     if keyed is not None and keyed.columns:
         shape = keyed.weights.shape[1:]
         told = [weights for q in (query, *siblings) if q.keyed is not None for weights in q.keyed.weights]
@@ -34,8 +40,9 @@ def hard_round_axes(
         if fine:
             axes.append(Axis.cells(factor.columns, factor.weights.shape))
         else:
-            same = [s.factors[i].weights for s in siblings if s.factors[i].columns == factor.columns]
-            axes.append(Axis.level_sets(factor.columns, [factor.weights, *same]))
+            axes.append(
+                _level_sets([factor, *(s.factors[i] for s in siblings if s.factors[i].columns == factor.columns)])
+            )
     return split_identity(axes) if keyed is None or not keyed.columns else tuple(axes)
 
 
@@ -44,12 +51,7 @@ def own_axes(queries: Sequence[LinearQuery]) -> tuple[Axis, ...]:
 
     Without text columns, which this plan does not know.
     """
-    return split_identity(
-        [
-            Axis.level_sets(factor.columns, [q.factors[i].weights for q in queries])
-            for i, factor in enumerate(queries[0].factors)
-        ]
-    )
+    return split_identity([_level_sets([q.factors[i] for q in queries]) for i in range(len(queries[0].factors))])
 
 
 def own_sd(queries: Sequence[LinearQuery], sigma: float) -> float:
@@ -63,3 +65,23 @@ def own_sds(queries: Sequence[LinearQuery], sigma: float) -> list[float]:
     zeros = np.zeros([a.size for a in axes], dtype=np.int64)
     silent = Measurement(queries[0].table, axes, zeros, sigma, value=queries[0].value)
     return [found[1] for q in queries if (found := silent.answer(q)) is not None]
+
+
+def counted_together(queries: Sequence[LinearQuery]) -> list[tuple[LinearQuery, ...]]:
+    """Queries of one outline in groups that one release can answer: all, or each by itself.
+
+    On a grid that fits in no memory several conditions may tell more parts apart than each of them alone.
+    """
+    if len(queries) > 1 and queries[0].cells > MOST_FINE_CELLS and _parts(queries) > MOST_PARTS:
+        return [(q,) for q in queries]
+    return [tuple(queries)]
+
+
+def _parts(queries: Sequence[LinearQuery]) -> int:
+    return prod(a.size for a in own_axes(queries))
+
+
+def _level_sets(factors: Sequence[Factor]) -> Axis:
+    """The coarsest parts on which all are constant; the cells of a GROUP BY share most of their factors."""
+    distinct = {f.digest: f.weights for f in factors}
+    return Axis.level_sets(factors[0].columns, list(distinct.values()))

@@ -6,6 +6,7 @@ Everything that divides the budget stands here, so that the shares can be seen t
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import ceil
 
 from dpsql.accounting import Plan
 from dpsql.domain import TableDomain
@@ -110,7 +111,8 @@ class Shares:
                 return self._start - self.texts(table)
             case Way.LOCAL:
                 whole = self._start - self.texts(table)
-                return whole - self.plan.spares * self.plan.spare_units * whole // max(1, self.local_models)
+                spares = self.plan.spares * self.plan.spare_units
+                return whole - ceil(Fraction(spares * whole, max(1, self.local_models)))  # in all at least ``spares``
             case Way.OWN | Way.KEYS | Way.NET:
                 return 0
 

@@ -188,7 +188,7 @@ class Asker:
 
     @property
     def _spares_left(self) -> int:
-        return self.plan.spares - self.fold.spares_used()
+        return self.purses.spares_left()
 
     def ask(self, queries: Sequence[LinearQuery]) -> dict[str, Answer]:
         """Answers in counts by digest, all or none of them: what was known is free. Queries of one outline are

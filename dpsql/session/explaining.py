@@ -96,7 +96,7 @@ def _scope_plan(state: TableState, routes: Sequence[Route], asker: Asker) -> Que
         len(queries),
         source,
         error if foreseen is None else foreseen,
-        max(_charge(state, r, asker) for r in routes),
+        sum(_charge(state, r, asker) for r in routes),
         foreseen is not None,
     )
 

@@ -6,6 +6,7 @@ A whole contingency costs what one count costs, so the round that a wrong answer
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from dpsql.first import Bench
 from dpsql.first.payload import ANSWER, CONTINGENCY, ONE_COUNT, UPDATE, encode_measurement, encode_measurements
 from dpsql.hypothesis import Axis, Measurement, TableModel
-from dpsql.planning.measured_axes import hard_round_axes
+from dpsql.planning.measured_axes import MOST_PARTS, hard_round_axes
 from dpsql.private import Private
 from dpsql.query import Key, LinearQuery, sort_key
 from dpsql.session.table_state import TableState
@@ -63,6 +64,10 @@ class HardRound:
         if query.keyed is None:
             sigma = self._half(state)
             coarse = model.hypothesis.coarse_axes(query.scope, float(sigma))
+            if (
+                coarse is not None and prod(a.size for a in coarse) > MOST_PARTS
+            ):  # two parts of each column are too many
+                return self._one_answer(query, same, state.plan.net.sigma)
             if coarse is not None:
                 payload, measurement = self._in_two(query, same, coarse, sigma)
                 return payload, measurement.answer
@@ -128,11 +133,21 @@ class HardRound:
         parts = self._bench.summed(query.table, axes, value)
         return self._bench.measured(parts, sigma, query.table, axes, value=value)
 
+    def _one_answer(
+        self, query: LinearQuery, same: Sequence[LinearQuery], sigma: Fraction
+    ) -> tuple[dict[str, Any], Found]:
+        """All of the precision answers the query; nothing of it stays in the model."""
+        answering = self._told_apart(query, same, sigma)
+        return encode_measurement(ANSWER, answering), answering.answer
+
+    def _told_apart(self, query: LinearQuery, same: Sequence[LinearQuery], sigma: Fraction) -> Measurement:
+        return self._parts(query.table, hard_round_axes(query, same, 0.0, float(sigma), 0.0), sigma)
+
     def _in_two(
         self, query: LinearQuery, same: Sequence[LinearQuery], coarse: tuple[Axis, ...], sigma: Fraction
     ) -> tuple[dict[str, Any], Measurement]:
         """Half of the precision answers the query, half measures coarse parts of its scope, which stay in the model."""
-        answering = self._parts(query.table, hard_round_axes(query, same, 0.0, float(sigma), 0.0), sigma)
+        answering = self._told_apart(query, same, sigma)
         kept = self._parts(query.table, coarse, sigma)
         return encode_measurements([(ANSWER, answering), (CONTINGENCY, kept)]), answering
 

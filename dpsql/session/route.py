@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpsql.planning import Basis
+from dpsql.planning.measured_axes import counted_together
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
 from dpsql.session.table_state import TableState
@@ -84,8 +85,23 @@ def route(state: TableState, queries: Queries, *, spent: bool, spares: int) -> t
     ``spent``: whether no hard round, or planned question, is left; ``spares``: how many spare releases are. All of the
     queries come from measurements or all from one release or one model, so that the cells of a GROUP BY add up; only
     where nothing is measured first may a measurement of some of them stand beside the model of the others. Strategies
-    that learn from single answers test each query by itself.
+    that learn from single answers test each query by itself, and where a release could not hold what all of them tell
+    apart, each is answered by itself.
     """
+    out: list[Route] = []
+    for same in _together(state, queries):
+        ways = _routes(state, same, spent=spent, spares=spares)
+        spares -= sum(isinstance(way, SpareRelease) for way in ways)
+        out += ways
+    return tuple(out)
+
+
+def _together(state: TableState, queries: Queries) -> list[Queries]:
+    """Queries in groups that one release can answer; a construction tests each by itself as it is."""
+    return [queries] if state.plan.strategy.construction is not None else counted_together(queries)
+
+
+def _routes(state: TableState, queries: Queries, *, spent: bool, spares: int) -> tuple[Route, ...]:
     found = [state.measured(q) for q in queries]
     read = tuple([f for f in found if f is not None])
     if len(read) == len(queries):

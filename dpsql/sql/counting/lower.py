@@ -185,7 +185,7 @@ class Lowering:
 
     def _told_apart(self, query: LinearQuery) -> float:
         """Parts of its columns at most that the query and its groups tell apart; infinite where that takes a grid."""
-        if query.keyed is not None or query.value is not None:
+        if query.keyed is not None or query.value is not None or sum(f.weights.size for f in query.factors) > MAX_CELLS:
             return inf
         grouped = {c for g in self._groups for c in g.columns}
         return prod(f.weights.size if f.unit > 1 or grouped & set(f.columns) else 2 for f in query.factors)

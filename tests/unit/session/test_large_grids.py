@@ -1,5 +1,6 @@
 """Two columns of thousands of values: what is counted are the parts that a question tells apart, never their grid."""
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -8,14 +9,20 @@ import pytest
 from dpsql.domain import IntegerDomain, TableDomain
 from dpsql.engine.memory import MemoryEngine
 from dpsql.engine.partition import Partition
-from dpsql.first import bench
+from dpsql.first import Bench, bench
+from dpsql.first.payload import ANSWER
+from dpsql.hypothesis import Measurement
 from dpsql.ledger import MemoryLedger
-from dpsql.planning import make_plan
+from dpsql.planning import make_plan, plan_tables
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.private import Private
 from dpsql.query import Counts, Factor, LinearQuery, linear_query
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
+from dpsql.session.explaining import explanation
+from dpsql.session.hard_round import HardRound
+from dpsql.session.table_state import TableState
+from dpsql.sql.statement import Statement
 from tests.support.asking import ask
 from tests.support.entropy import SeededEntropy
 
@@ -72,3 +79,57 @@ def test_answers_from_parts_are_those_from_the_grid(
     assert max(counted.cells) == EDGES.cells
     assert from_parts == from_grid
     assert any(a.charged for a in from_parts)
+
+
+WIDE = TableDomain("wide", tuple(IntegerDomain(f"c{i}", 0, 2, nullable=False) for i in range(22)))
+
+
+class Parts(MemoryEngine):
+    """Remembers the parts of what it is asked for."""
+
+    def __init__(self, policy: Policy, rows: Mapping[str, Mapping[str, list[int]]]) -> None:
+        super().__init__(policy, rows)
+        self.parts: list[int] = []
+
+    def part_counts(self, table: str, partitions: tuple[Partition, ...]) -> Private[Counts]:
+        self.parts.append(int(np.prod([p.size for p in partitions])))
+        return super().part_counts(table, partitions)
+
+
+def test_a_hard_round_over_very_many_columns_measures_its_question_alone() -> None:
+    """Two parts of each of 22 columns would be four million numbers."""
+    policy = Policy(Privacy(Fraction(4), Fraction(1, 10**6)), (WIDE,), Mechanism(hard_rounds=2))
+    plan, engine = make_plan(policy), Parts(policy, {"wide": {c.name: [0, 1, 2] for c in WIDE.finite}})
+    state = TableState(plan_tables(plan, policy)["wide"])
+    model = state.know_row_count(Measurement("wide", (), np.array(3), 0.0))
+    either = 1 - np.outer([0, 1, 1], [0, 1, 1])
+    names = [c.name for c in WIDE.finite]
+    query = linear_query(WIDE, [Factor(tuple(names[i : i + 2]), either) for i in range(0, 22, 2)])
+    assert query is not None
+    made = Bench(plan, engine, MemoryLedger({}), SeededEntropy(1))
+    payload, find = HardRound(made).measure(state, model, query, [query])
+    assert engine.parts == [1 << 11]
+    assert payload["kind"] == ANSWER
+    found = find(query)
+    assert found is not None
+    assert found[1] == pytest.approx(float(state.plan.net.sigma))
+
+
+def test_conditions_that_tell_too_much_apart_together_are_paid_one_by_one() -> None:
+    """Twelve conditions on six columns: 13^6 parts together, 2^6 each."""
+    table = TableDomain("wide", tuple(IntegerDomain(c, 0, 31, nullable=False) for c in "abcdef"))
+    policy = Policy(Privacy(Fraction(4), Fraction(1, 10**6), planned_queries=20), (table,))
+    engine = Parts(policy, {"wide": {c: [0, 5, 9] for c in "abcdef"}})
+    asker = Asker(policy, make_plan(policy), engine, MemoryLedger({}), SeededEntropy(6))
+    queries = []
+    for end in range(1, 25, 2):
+        made = linear_query(table, [Factor((c,), (np.arange(32) < end).astype(np.int64)) for c in "abcdef"])
+        assert made is not None
+        queries.append(made)
+    explained = explanation(Statement("", (), None, None), queries, asker)
+    answers = asker.ask(queries)
+    charged = [answers[q.digest].charged for q in queries]
+    assert min(charged) > 0
+    assert explained.worst_charge == pytest.approx(sum(charged))
+    assert explained.plans[0].worst_charge == pytest.approx(12 * asker.payment_epsilon())
+    assert set(engine.parts) == {1 << 6}

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpsql.errors import BudgetExhausted
 from dpsql.planning import plan_tables
 from dpsql.planning.measured_axes import own_sds
 from dpsql.planning.plans import SPARE_QUESTIONS
@@ -157,6 +158,24 @@ def test_a_statement_is_planned_for_as_many_as_are_left(bars: dict[str, int]) ->
     two = [three(30), query(WIDE, d=unit(7, 0), e=unit(6, 0), f=unit(5, 0))]
     assert [type(r).__name__ for r in asker.routes(two)] == ["SpareRelease", "Tested"]
     assert sum(r.payments for r in asker.routes(two)) == 1
+
+
+def test_what_was_kept_for_them_may_be_spent(bars: dict[str, int]) -> None:
+    """By synthetic tables: then none is promised, and nothing is said to be charged."""
+    asker, ledger, _ = opened(rules_of(when_spent="refuse"))
+    ask(asker, query(WIDE, a=unit(40, 0)))
+    ask_all(asker, [query(WIDE, a=unit(40, 0), b=unit(9, 1))])
+    assert way_of(asker, three()) == "spare"
+    left = asker.turns.affordable_beside() - asker.plan.spare_units
+    ledger.reserve(left, lambda _: None, {"purpose": "other", "burn": left})
+    assert way_of(asker, three()) == "spare"  # it pays for one
+    rest = asker.plan.spare_units
+    ledger.reserve(rest, lambda _: None, {"purpose": "other", "burn": rest})
+    assert way_of(asker, three()) == "uncertified"
+    before = ledger.totals()
+    with pytest.raises(BudgetExhausted):
+        ask(asker, three())
+    assert ledger.totals() == before
 
 
 def test_a_kill_among_the_noise_loses_one(bars: dict[str, int]) -> None:

@@ -9,6 +9,7 @@ from dpsql.domain import IntegerDomain, TableDomain, TextDomain
 from dpsql.errors import DataError, Error, ProgrammingError, SqlSyntaxError, UnsupportedQuery
 from dpsql.policy import Mechanism, Policy
 from dpsql.sql import FrontEnd
+from dpsql.sql.counting import lower
 from dpsql.sql.text.limits import MAX_NESTING, MAX_TEXT_BYTES, check_text
 from tests.support.exact import POLICY, front_end, public_sql
 
@@ -152,3 +153,13 @@ def test_cells_and_groups() -> None:
     with pytest.raises(UnsupportedQuery, match="groups"):
         front.lower("SELECT a, b, COUNT(*) FROM wide GROUP BY a, b")
     assert len(front.lower("SELECT a, COUNT(*) FROM wide WHERE b > 5 GROUP BY a").blocks[0].groups) == 1002
+
+
+def test_conditions_of_a_product_are_small_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = [f"c{i}" for i in range(6)]
+    wide = TableDomain("wide", tuple(IntegerDomain(c, 0, 28) for c in columns))
+    text = "SELECT COUNT(*) FROM wide WHERE " + " AND ".join(f"(c{i} < 5 OR c{i + 1} < 7)" for i in (0, 2, 4))
+    assert FrontEnd(Policy(POLICY.privacy, (wide,)), public_sql()).lower(text).blocks
+    monkeypatch.setattr(lower, "MAX_CELLS", 3 * 30 * 30 - 1)
+    with pytest.raises(UnsupportedQuery, match="at once"):
+        FrontEnd(Policy(POLICY.privacy, (wide,)), public_sql()).lower(text)
