@@ -64,9 +64,7 @@ class HardRound:
         if query.keyed is None:
             sigma = self._half(state)
             coarse = model.hypothesis.coarse_axes(query.scope, float(sigma))
-            if (
-                coarse is not None and prod(a.size for a in coarse) > MOST_PARTS
-            ):  # two parts of each column are too many
+            if coarse is not None and prod(a.size for a in coarse) > MOST_PARTS:  # two of each column are too many
                 return self._one_answer(query, same, state.plan.net.sigma)
             if coarse is not None:
                 payload, measurement = self._in_two(query, same, coarse, sigma)
