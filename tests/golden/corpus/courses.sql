@@ -1,0 +1,276 @@
+-- ## Selecting and filtering
+SELECT COUNT(*) FROM students;
+-- 0 answered
+-- answered
+SELECT COUNT(*) AS total FROM students WHERE grade = 10 AND city = 'Boston';
+-- 0 answered
+-- answered
+SELECT * FROM students;
+-- 0 unanswerable: it shows rows
+-- UnsupportedQuery: line 1, column 8: this returns rows of the private table students | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT name, score FROM students WHERE score > 90 ORDER BY score DESC;
+-- 0 unanswerable: it shows rows
+-- UnsupportedQuery: line 1, column 8: this returns rows of the private table students | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT DISTINCT course FROM students;
+-- 0 answered
+-- answered
+SELECT course, COUNT(*) FROM students GROUP BY course;
+-- 0 answered
+-- answered
+SELECT course, AVG(score) FROM students GROUP BY course ORDER BY AVG(score) DESC;
+-- 0 answered
+-- answered
+SELECT course, AVG(score) AS mean FROM students WHERE passed GROUP BY course HAVING AVG(score) > 60;
+-- 0 answered
+-- answered
+SELECT gender, grade, COUNT(*) AS n FROM students GROUP BY gender, grade ORDER BY gender, grade;
+-- 0 answered
+-- answered
+SELECT COUNT(*) FROM students WHERE age BETWEEN 14 AND 16 AND course <> 'Math';
+-- 0 answered
+-- answered
+SELECT COUNT(*) FROM students WHERE name LIKE 'A%';
+-- 0 answered
+-- answered
+SELECT COUNT(*) FROM students WHERE name LIKE '%son';
+-- 7 answered
+-- UnsupportedQuery: line 1, column 37: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+SELECT COUNT(*) FROM students WHERE name LIKE '_a%';
+-- 7 answered
+-- UnsupportedQuery: line 1, column 37: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+SELECT COUNT(*) FROM students WHERE length(name) > 6;
+-- 7 answered
+-- UnsupportedQuery: line 1, column 37: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+SELECT UPPER(LEFT(name, 1)) AS initial, COUNT(*) FROM students GROUP BY initial ORDER BY initial;
+-- 7 answered
+-- UnsupportedQuery: line 1, column 1: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+SELECT length(name) AS letters, COUNT(*) FROM students GROUP BY letters ORDER BY letters;
+-- 7 answered
+-- UnsupportedQuery: line 1, column 1: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+SELECT name || '!' AS loud, COUNT(*) FROM students WHERE name LIKE '%a' GROUP BY loud;
+-- 7 answered
+-- UnsupportedQuery: line 1, column 58: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+SELECT COUNT(*) FROM students WHERE name ~ '^[A-M]';
+-- 7 answered
+-- UnsupportedQuery: line 1, column 37: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+SELECT COUNT(*) FROM students WHERE city IN ('Austin', 'Denver') OR score >= 95;
+-- 0 answered
+-- answered
+SELECT CASE WHEN score >= 90 THEN 'A' WHEN score >= 80 THEN 'B' WHEN score >= 70 THEN 'C' ELSE 'F' END AS letter, COUNT(*) FROM students GROUP BY letter ORDER BY letter;
+-- 0 answered
+-- answered
+SELECT EXTRACT(YEAR FROM enrolled) AS year, COUNT(*) FROM students GROUP BY year ORDER BY year;
+-- 0 answered
+-- answered
+SELECT MIN(score), MAX(score), AVG(score) FROM students;
+-- 1 answered
+-- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT course, MIN(score) AS lowest, MAX(score) AS highest FROM students GROUP BY course;
+-- 1 answered
+-- UnsupportedQuery: line 1, column 16: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT MAX(score) - MIN(score) AS span FROM students WHERE course = 'Math';
+-- 1 answered
+-- UnsupportedQuery: line 1, column 8: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT MIN(enrolled), MAX(enrolled) FROM students;
+-- 1 answered
+-- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT MIN(name) FROM students;
+-- 1 answered
+-- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT MAX(score) FROM students WHERE score < (SELECT MAX(score) FROM students);
+-- 8 answered
+-- UnsupportedQuery: line 1, column 55: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT COUNT(DISTINCT course) FROM students;
+-- 2 answered
+-- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+SELECT COUNT(DISTINCT name) FROM students;
+-- 2 answered
+-- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+SELECT city, COUNT(DISTINCT course) FROM students GROUP BY city HAVING COUNT(DISTINCT course) > 3;
+-- 2 answered
+-- UnsupportedQuery: line 1, column 14: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+SELECT STDDEV(score), VARIANCE(score) FROM students;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: stddev() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT course, STDDEV_SAMP(score) FROM students GROUP BY course;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 16: stddev_samp() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT MEDIAN(score) FROM students WHERE grade = 12;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: median() is not a sum over rows | GROUP BY the column and take it from the counts
+SELECT MODE(course) FROM students;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: mode() is not a sum over rows | GROUP BY the column and take it from the counts
+SELECT bool_and(passed), bool_or(passed) FROM students WHERE course = 'Art';
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: bool_and() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT arg_max(course, score) FROM students;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: arg_max() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT VAR(score) FROM students;
+-- 12 refused: var_samp
+-- UnsupportedQuery: line 1, column 8: the function var is not answered | docs/sql.md lists the functions that are answered
+SELECT COUNT(*) FROM students WHERE city = "Boston";
+-- 12 refused: quotes
+-- UnknownName: line 1, column 44: there is no column 'Boston' in students | con.tables() and \d list what exists
+SELECT TOP 5 course, COUNT(*) FROM students GROUP BY course;
+-- 12 refused: LIMIT
+-- SqlSyntaxError: line 1, column 12: syntax error near '5' | send one SELECT statement in DuckDB's dialect
+SELECT COUNT(*) FROM students WHERE enrolled >= to_date('2021-01-01', 'YYYY-MM-DD');
+-- 12 refused: strptime
+-- UnsupportedQuery: line 1, column 49: the function to_date is not answered | docs/sql.md lists the functions that are answered
+SELECT COUNT(*) FROM students WHERE (city, course) IN (('Boston', 'Math'), ('Austin', 'Art'));
+-- 12 answered
+-- UnsupportedQuery: line 1, column 38: a list in parentheses is not answered | compare one by one, joined by AND
+SELECT COUNT(*) FROM students WHERE city = ANY (['Boston', 'Denver']);
+-- 12 answered
+-- UnsupportedQuery: line 1, column 50: ANY is not answered here | docs/sql.md lists what is; simplify the expression
+SELECT COUNT(*) FROM students WHERE city = SOME (SELECT city FROM airports);
+-- 12 answered
+-- UnsupportedQuery: line 1, column 57: ANY is not answered here | docs/sql.md lists what is; simplify the expression
+SELECT COUNT(*) FROM students WHERE (grade, age) = (10, 15);
+-- 12 answered
+-- UnsupportedQuery: line 1, column 38: a list in parentheses is not answered | compare one by one, joined by AND
+SELECT IFNULL(city, 'none') AS city, COUNT(*) FROM students GROUP BY 1;
+-- 0 answered
+-- answered
+SELECT NVL(city, 'none') AS city, COUNT(*) FROM students GROUP BY 1;
+-- 12 refused: coalesce
+-- UnsupportedQuery: line 1, column 8: the function nvl is not answered | docs/sql.md lists the functions that are answered
+SELECT COUNT(*) FROM students WHERE ISNULL(city);
+-- 12 refused: IS NULL
+-- UnsupportedQuery: line 1, column 37: the function isnull is not answered | did you mean ifnull?
+SELECT COUNT(*) FROM students WHERE city == 'Boston';
+-- 0 answered
+-- answered
+SELECT COUNT(*) FROM students WHERE city != 'Boston';
+-- 0 answered
+-- answered
+SELECT COUNT(*) FROM students WHERE score > 80 && passed;
+-- 12 refused: AND
+-- UnsupportedQuery: line 1, column 45: ARRAYOVERLAPS is not answered here | docs/sql.md lists what is; simplify the expression
+SELECT CONCAT('n = ', COUNT(*)) FROM students;
+-- 0 answered
+-- answered
+SELECT DATEPART(year, enrolled) AS y, COUNT(*) FROM students GROUP BY DATEPART(year, enrolled);
+-- 12 refused: date_part
+-- UnknownName: line 1, column 80: there is no column 'year' in students | con.tables() and \d list what exists
+SELECT TO_CHAR(enrolled, 'YYYY-MM') AS m, COUNT(*) FROM students GROUP BY 1;
+-- 12 refused: strftime
+-- UnsupportedQuery: line 1, column 8: the function to_char is not answered | docs/sql.md lists the functions that are answered
+SELECT DATE_FORMAT(enrolled, '%Y-%m') AS m, COUNT(*) FROM students GROUP BY 1;
+-- 12 refused: strftime
+-- UnsupportedQuery: line 1, column 8: the function date_format is not answered | docs/sql.md lists the functions that are answered
+SELECT LEN(city) AS l, COUNT(*) FROM students GROUP BY 1;
+-- 0 answered
+-- answered
+
+-- ## Joins and subqueries
+SELECT d.dname, COUNT(*) FROM emp e JOIN dept d ON e.deptno = d.deptno GROUP BY d.dname;
+-- 4 answered
+-- UnsupportedQuery: line 1, column 42: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+SELECT d.dname, AVG(e.sal) AS pay FROM emp e, dept d WHERE e.deptno = d.deptno GROUP BY d.dname ORDER BY pay DESC;
+-- 4 answered
+-- UnsupportedQuery: line 1, column 47: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+SELECT dname, job, SUM(sal) FROM emp NATURAL JOIN dept GROUP BY dname, job;
+-- 4 answered
+-- UnsupportedQuery: line 1, column 51: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+SELECT loc, COUNT(*) FROM emp JOIN dept USING (deptno) WHERE job = 'CLERK' GROUP BY loc;
+-- 4 answered
+-- UnsupportedQuery: line 1, column 36: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+SELECT d.dname, COUNT(e.deptno) FROM dept d LEFT JOIN emp e ON d.deptno = e.deptno GROUP BY d.dname;
+-- 4 answered
+-- UnsupportedQuery: line 1, column 55: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+SELECT COUNT(*) FROM emp WHERE deptno IN (SELECT deptno FROM dept WHERE loc = 'DALLAS');
+-- 0 answered
+-- answered
+SELECT COUNT(*) FROM emp e WHERE EXISTS (SELECT 1 FROM dept d WHERE d.deptno = e.deptno AND d.loc = 'CHICAGO');
+-- 4 answered
+-- UnsupportedQuery: line 1, column 49: EXISTS over private rows is not answered | use IN (SELECT ... FROM a public table)
+SELECT dept.dname, t.n FROM dept JOIN (SELECT deptno, COUNT(*) AS n FROM emp GROUP BY deptno) t ON dept.deptno = t.deptno;
+-- 0 answered
+-- answered
+SELECT job, COUNT(*) FROM emp WHERE sal > (SELECT AVG(sal) FROM emp) GROUP BY job;
+-- 8 answered
+-- UnsupportedQuery: line 1, column 1: a condition on private rows reads a private table | use values that are public
+SELECT COUNT(*) FROM emp WHERE sal > 2 * (SELECT AVG(sal) FROM emp WHERE job = 'CLERK');
+-- 8 answered
+-- UnsupportedQuery: line 1, column 1: a condition on private rows reads a private table | use values that are public
+SELECT COUNT(*) FROM students WHERE course = (SELECT course FROM students GROUP BY course ORDER BY COUNT(*) DESC LIMIT 1);
+-- 8 answered
+-- UnsupportedQuery: line 1, column 1: a condition on private rows reads a private table | use values that are public
+SELECT AVG(score) FROM students WHERE city IN (SELECT city FROM students GROUP BY city HAVING COUNT(*) > 100);
+-- 8 answered
+-- UnsupportedQuery: line 1, column 1: a condition on private rows reads a private table | use values that are public
+WITH a AS (SELECT AVG(score) AS m FROM students) SELECT COUNT(*) FROM students, a WHERE score > a.m;
+-- 8 answered
+-- UnsupportedQuery: line 1, column 81: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+SELECT COUNT(*) FROM emp e WHERE sal > (SELECT AVG(sal) FROM emp x WHERE x.deptno = e.deptno);
+-- 8 answered
+-- UnknownName: line 1, column 85: 'e' is not the table that is counted here | only columns of x can be named here; correlated subqueries are not answered
+SELECT e.job, e.sal FROM emp e WHERE e.sal = (SELECT MAX(sal) FROM emp);
+-- 0 unanswerable: it shows rows
+-- UnsupportedQuery: line 1, column 54: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT job, SUM(sal + COALESCE(comm, 0)) AS pay FROM emp GROUP BY job;
+-- 6 answered
+-- answered
+SELECT deptno, job, COUNT(*) FROM emp GROUP BY ROLLUP (deptno, job);
+-- 11 answered
+-- UnsupportedQuery: line 1, column 56: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+SELECT deptno, job, SUM(sal) FROM emp GROUP BY CUBE (deptno, job);
+-- 11 answered
+-- UnsupportedQuery: line 1, column 54: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+SELECT city FROM students WHERE course = 'Art' INTERSECT SELECT city FROM students WHERE course = 'Music';
+-- 11 answered
+-- UnsupportedQuery: line 1, column 8: this returns rows of the private table students | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT city FROM airports EXCEPT SELECT city FROM students;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 41: this returns rows of the private table students | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT 'students' AS t, COUNT(*) FROM students UNION ALL SELECT 'emp', COUNT(*) FROM emp;
+-- 0 answered
+-- answered
+SELECT COUNT(*) FROM (SELECT score FROM students WHERE course = 'Math' UNION ALL SELECT score FROM students WHERE course = 'Art') AS t;
+-- 12 answered
+-- UnsupportedQuery: line 1, column 30: this returns rows of the private table students | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT AVG(score) FROM (SELECT score FROM students WHERE gender = 'F' UNION ALL SELECT score FROM students WHERE gender = 'M') AS t;
+-- 12 answered
+-- UnsupportedQuery: line 1, column 32: this returns rows of the private table students | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT course, COUNT(*) FROM (SELECT course FROM students WHERE grade = 9 UNION ALL SELECT course FROM students WHERE grade = 12) GROUP BY course;
+-- 12 answered
+-- UnsupportedQuery: line 1, column 38: this returns rows of the private table students | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT course, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM students GROUP BY course;
+-- 0 answered
+-- answered
+SELECT grade, course, COUNT(*) AS n, ROUND(100.0 * COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY grade), 1) AS pct FROM students GROUP BY grade, course;
+-- 0 answered
+-- answered
+SELECT name, RANK() OVER (PARTITION BY course ORDER BY score DESC) FROM students;
+-- 0 unanswerable: it shows rows
+-- UnsupportedQuery: line 1, column 8: this returns rows of the private table students | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+PIVOT (SELECT course, gender, COUNT(*) AS n FROM students GROUP BY ALL) ON gender USING SUM(n);
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: PIVOT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+PIVOT students ON gender USING COUNT(*) GROUP BY course;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: PIVOT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+DESCRIBE students;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: DESCRIBE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+SHOW TABLES;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: SHOW is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+EXPLAIN SELECT COUNT(*) FROM students;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: EXPLAIN is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+INSERT INTO students (grade) VALUES (9);
+-- 0 unanswerable: the database is only read
+-- UnsupportedQuery: line 1, column 1: INSERT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+UPDATE students SET score = 100;
+-- 0 unanswerable: the database is only read
+-- UnsupportedQuery: line 1, column 1: UPDATE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+CREATE VIEW seniors AS SELECT course, COUNT(*) AS n FROM students WHERE grade = 12 GROUP BY course;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: CREATE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+CREATE TEMP TABLE by_city AS SELECT city, AVG(score) AS m FROM students GROUP BY city;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: CREATE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings

@@ -1,0 +1,329 @@
+-- ## SELECT in DuckDB's dialect
+FROM students SELECT course, COUNT(*) GROUP BY ALL ORDER BY ALL;
+-- 0 answered
+-- answered
+SELECT course, count() AS n FROM students GROUP BY ALL ORDER BY n DESC LIMIT 3;
+-- 0 answered
+-- answered
+SELECT count(*) FILTER (score > 50), count(*) FILTER (WHERE score <= 50) FROM students;
+-- 0 answered
+-- answered
+SELECT city, sum(score) FILTER (WHERE passed) AS s, avg(score) FILTER (WHERE NOT passed) AS m FROM students GROUP BY city;
+-- 0 answered
+-- answered
+SELECT count_if(passed), count_star() FROM students;
+-- 0 answered
+-- answered
+SELECT course, count(*) AS n, n / sum(n) OVER () AS share FROM students GROUP BY course;
+-- 0 answered
+-- answered
+SELECT * EXCLUDE (n) FROM (SELECT course, city, count(*) AS n FROM students GROUP BY ALL);
+-- 0 answered
+-- answered
+SELECT * REPLACE (n * 2 AS n) FROM (SELECT course, count(*) AS n FROM students GROUP BY ALL);
+-- 0 answered
+-- answered
+SELECT COLUMNS('n.*') FROM (SELECT course, count(*) AS n1, count(*) AS n2 FROM students GROUP BY ALL);
+-- 11 answered
+-- UnsupportedQuery: line 1, column 8: the function columns is not answered | docs/sql.md lists the functions that are answered
+SELECT course, count(*) AS n FROM students GROUP BY course QUALIFY row_number() OVER (ORDER BY n DESC) <= 2;
+-- 0 answered
+-- answered
+SELECT course, count(*) FROM students GROUP BY course ORDER BY count(*) DESC NULLS LAST LIMIT 50%;
+-- 0 answered
+-- answered
+WITH t AS MATERIALIZED (SELECT grade, count(*) AS n FROM students GROUP BY grade) SELECT a.grade, a.n - b.n FROM t a JOIN t b ON a.grade = b.grade + 1;
+-- 0 answered
+-- answered
+SELECT grade, course, count(*) AS n FROM students GROUP BY GROUPING SETS ((grade, course), (grade), ());
+-- 11 answered
+-- UnsupportedQuery: line 1, column 76: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+SELECT grade, count(*) FROM students GROUP BY ROLLUP (grade);
+-- 11 answered
+-- UnsupportedQuery: line 1, column 55: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+SELECT grade, course, grouping_id(grade, course), count(*) FROM students GROUP BY CUBE (grade, course);
+-- 11 answered
+-- UnsupportedQuery: line 1, column 89: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+SELECT city, list(n) FROM (SELECT city, course, count(*) AS n FROM students GROUP BY ALL) GROUP BY city;
+-- 0 answered
+-- answered
+SELECT max(n), min(n), median(n) FROM (SELECT course, count(*) AS n FROM students GROUP BY course);
+-- 0 answered
+-- answered
+SELECT arg_max(course, n) FROM (SELECT course, count(*) AS n FROM students GROUP BY course);
+-- 0 answered
+-- answered
+SELECT lag(n) OVER (ORDER BY grade), n FROM (SELECT grade, count(*) AS n FROM students GROUP BY grade);
+-- 0 answered
+-- answered
+SELECT first_value(course) OVER (ORDER BY n DESC), course FROM (SELECT course, count(*) AS n FROM students GROUP BY course);
+-- 0 answered
+-- answered
+SELECT avg(n) OVER (ORDER BY grade ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM (SELECT grade, count(*) AS n FROM students GROUP BY grade);
+-- 0 answered
+-- answered
+SELECT count(*) FROM students USING SAMPLE 10%;
+-- 0 unanswerable: it is random
+-- UnsupportedQuery: line 1, column 8: USING SAMPLE is not answered on a private table | docs/sql.md lists what is
+SELECT count(*) FROM students TABLESAMPLE reservoir(20);
+-- 0 unanswerable: it is random
+-- UnsupportedQuery: line 1, column 22: sampling is not answered | it is random; count all rows
+SELECT count(*) FROM students WHERE city SIMILAR TO '(B|C).*';
+-- 12 answered
+-- answered
+SELECT count(*) FROM students WHERE city GLOB 'B*';
+-- 12 answered
+-- answered
+SELECT count(*) FROM students WHERE regexp_matches(city, '^[AB]');
+-- 0 answered
+-- answered
+SELECT count(*) FROM students WHERE city IS NOT DISTINCT FROM 'Boston';
+-- 0 answered
+-- answered
+SELECT count(*) FROM students WHERE list_contains(['Boston', 'Austin'], city);
+-- 12 answered
+-- UnsupportedQuery: line 1, column 37: the function list_contains is not answered | docs/sql.md lists the functions that are answered
+SELECT count(*) FROM students WHERE city IN ['Boston', 'Austin'];
+-- 12 answered
+-- answered
+SELECT count(*) FROM students WHERE contains(city, 'os');
+-- 0 answered
+-- answered
+SELECT count(*) FROM students WHERE score % 10 = 0 AND score // 10 > 5;
+-- 0 answered
+-- answered
+SELECT count(*) FROM students WHERE city[1] = 'B';
+-- 12 answered
+-- UnsupportedQuery: line 1, column 37: BRACKET is not answered here | docs/sql.md lists what is; simplify the expression
+SELECT count(*) FROM students WHERE enrolled BETWEEN DATE '2021-01-01' AND DATE '2021-12-31';
+-- 0 answered
+-- answered
+SELECT date_part('year', enrolled), count(*) FROM students GROUP BY ALL;
+-- 0 answered
+-- answered
+SELECT monthname(enrolled) AS m, count(*) FROM students GROUP BY m;
+-- 0 answered
+-- answered
+SELECT datediff('year', enrolled, DATE '2024-01-01') AS years, count(*) FROM students GROUP BY years;
+-- 0 answered
+-- answered
+SELECT count(*) FROM students WHERE age(enrolled) > INTERVAL 2 YEAR;
+-- 9 answered
+-- UnsupportedQuery: line 1, column 37: age() depends on the clock | write the date as a literal or pass it as a parameter
+SELECT count(*) FROM students WHERE enrolled > today() - INTERVAL 3 YEAR;
+-- 9 answered
+-- UnsupportedQuery: line 1, column 48: today() depends on the clock | write the date as a literal or pass it as a parameter
+SELECT hour("EventTime") AS h, count(*) FROM hits GROUP BY h;
+-- 9 refused: day
+-- answered
+SELECT dayname(enrolled) AS d, count(*) FROM students GROUP BY d;
+-- 9 answered
+-- answered
+SELECT if(passed, 'yes', 'no') AS p, count(*) FROM students GROUP BY p;
+-- 0 answered
+-- answered
+SELECT coalesce(city, '?') AS c, count(*) FROM students GROUP BY c;
+-- 0 answered
+-- answered
+SELECT substring(name, 1, 1) AS i, count(*) FROM students GROUP BY i;
+-- 0 answered
+-- answered
+SELECT substring(city FROM 1 FOR 2) AS c, count(*) FROM students GROUP BY c;
+-- 12 answered
+-- SqlSyntaxError: line 1, column 23: syntax error near 'FROM' | send one SELECT statement in DuckDB's dialect
+SELECT trim(BOTH 'B' FROM city) AS c, count(*) FROM students GROUP BY c;
+-- 12 answered
+-- SqlSyntaxError: line 1, column 18: syntax error near "'B'" | send one SELECT statement in DuckDB's dialect
+SELECT count(*) FROM students WHERE position('o' IN city) > 0;
+-- 12 answered
+-- UnsupportedQuery: line 1, column 37: position(... IN ...) is not answered | write strpos(text, part)
+SELECT overlay(city PLACING 'X' FROM 1 FOR 1) AS c, count(*) FROM students GROUP BY c;
+-- 12 refused: substr
+-- SqlSyntaxError: line 1, column 21: syntax error near 'PLACING' | send one SELECT statement in DuckDB's dialect
+
+-- ## Aggregates
+SELECT min(score), max(score) FROM students GROUP BY ALL;
+-- 1 answered
+-- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT first(score), last(score), any_value(city) FROM students;
+-- 1 unanswerable: it depends on the order of rows
+-- UnsupportedQuery: line 1, column 8: first() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT list(score ORDER BY score) FROM students;
+-- 0 unanswerable: it shows rows
+-- UnsupportedQuery: line 1, column 8: list() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT string_agg(name, ', ') FROM students;
+-- 0 unanswerable: it shows rows
+-- UnsupportedQuery: line 1, column 8: string_agg() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT histogram(score) FROM students;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: histogram() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT approx_count_distinct(city) FROM students;
+-- 2 answered
+-- UnsupportedQuery: line 1, column 8: approx_count_distinct() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT count(DISTINCT score) FILTER (WHERE passed) FROM students;
+-- 2 answered
+-- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+SELECT count(DISTINCT (city, course)) FROM students;
+-- 2 answered
+-- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+SELECT sum(DISTINCT score) FROM students;
+-- 2 answered
+-- UnsupportedQuery: line 1, column 8: sum(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+SELECT quantile_disc(score, [0.25, 0.5, 0.75]) FROM students;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: quantile_disc() is not a sum over rows | GROUP BY the column and take it from the counts
+SELECT course, quantile_cont(score, 0.5) FROM students GROUP BY course;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 16: quantile_cont() is not a sum over rows | GROUP BY the column and take it from the counts
+SELECT approx_quantile(score, 0.9) FROM students;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: approx_quantile() is not a sum over rows | GROUP BY the column and take it from the counts
+SELECT mad(score), kurtosis(score), skewness(score), entropy(course) FROM students;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: mad() is not a sum over rows | GROUP BY the column and take it from the counts
+SELECT sem(score), var_pop(score), stddev_pop(score) FROM students;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: sem() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT covar_pop(score, age), corr(score, age) FROM students;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: covar_pop() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT regr_count(score, age), regr_avgx(score, age), regr_sxx(score, age) FROM students;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: regr_count() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT mode(course), approx_top_k(course, 3) FROM students;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: mode() is not a sum over rows | GROUP BY the column and take it from the counts
+SELECT product(score) FROM students;
+-- 5 unanswerable: no bar is possible
+-- UnsupportedQuery: line 1, column 8: product() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT bit_and(score), bit_or(score) FROM students;
+-- 5 unanswerable: one row decides
+-- UnsupportedQuery: line 1, column 8: bit_and() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT max_by(course, score), min_by(course, score) FROM students GROUP BY grade;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: max_by() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT max(score, 3) FROM students;
+-- 1 answered
+-- UnsupportedQuery: line 1, column 8: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT greatest(max(score), 50) FROM students;
+-- 1 answered
+-- UnsupportedQuery: line 1, column 17: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT fsum(sales), favg(sales), kahan_sum(sales) FROM sales;
+-- 12 answered
+-- UnsupportedQuery: line 1, column 8: fsum() is not answered on private rows | write it with COUNT, SUM and AVG
+
+-- ## Meta queries
+SUMMARIZE students;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: SUMMARIZE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+DESCRIBE SELECT course, count(*) FROM students GROUP BY course;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: DESCRIBE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+SHOW ALL TABLES;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: SHOW is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+SHOW DATABASES;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: SHOW is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+DESCRIBE;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: DESCRIBE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+SHOW students;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: SHOW is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+PRAGMA table_info('students');
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: PRAGMA is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+PRAGMA show_tables;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: PRAGMA is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+SELECT * FROM duckdb_tables();
+-- 11 answered
+-- UnsupportedQuery: line 1, column 15: table functions and file readers are not answered | ask the owner to declare a public table
+SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'students';
+-- 11 answered
+-- UnsupportedQuery: line 1, column 36: table functions and file readers are not answered | ask the owner to declare a public table
+SELECT * FROM pragma_table_info('students');
+-- 11 answered
+-- UnsupportedQuery: line 1, column 15: table functions and file readers are not answered | ask the owner to declare a public table
+SELECT table_name FROM information_schema.tables;
+-- 11 answered
+-- UnknownName: line 1, column 24: there is no table 'tables' | did you mean sales?
+SELECT count(*) FROM information_schema.columns WHERE data_type = 'DATE';
+-- 11 answered
+-- UnknownName: line 1, column 22: there is no table 'columns' | con.tables() and \d list what exists
+SELECT estimated_size FROM duckdb_tables() WHERE table_name = 'students';
+-- 11 answered
+-- UnsupportedQuery: line 1, column 28: table functions and file readers are not answered | ask the owner to declare a public table
+EXPLAIN ANALYZE SELECT count(*) FROM students;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: EXPLAIN is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+SET threads = 4;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: SET is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+USE memory;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: USE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+BEGIN TRANSACTION;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: BEGIN is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+SELECT current_setting('threads');
+-- 11 unanswerable: settings are the owner's
+-- UnsupportedQuery: line 1, column 8: the function current_setting is not answered | docs/sql.md lists the functions that are answered
+SELECT version();
+-- 11 answered
+-- UnsupportedQuery: line 1, column 8: the function version is not answered | docs/sql.md lists the functions that are answered
+SELECT current_schema(), current_database();
+-- 11 answered
+-- UnsupportedQuery: line 1, column 8: the function current_schema is not answered | docs/sql.md lists the functions that are answered
+COPY (SELECT course, count(*) FROM students GROUP BY course) TO 'out.csv';
+-- 11 unanswerable: files are the shell's
+-- UnsupportedQuery: line 1, column 1: COPY is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+ATTACH 'other.db';
+-- 0 unanswerable: the owner opens databases
+-- UnsupportedQuery: line 1, column 1: ATTACH is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+INSTALL httpfs;
+-- 0 unanswerable: the owner installs
+-- UnsupportedQuery: line 1, column 1: INSTALL is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+PIVOT students ON course USING avg(score) GROUP BY city;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: PIVOT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+PIVOT students ON gender, grade USING count(*);
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: PIVOT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+UNPIVOT (SELECT count(*) AS a, count_if(passed) AS b FROM students) ON a, b INTO NAME what VALUE n;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: UNPIVOT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+SELECT course, count(*) FROM students WHERE grade = 9 GROUP BY course INTERSECT SELECT course, count(*) FROM students WHERE grade = 10 GROUP BY course;
+-- 11 answered
+-- answered
+SELECT course FROM students GROUP BY course HAVING count(*) > 10 EXCEPT SELECT course FROM students WHERE passed GROUP BY course HAVING count(*) > 100;
+-- 11 answered
+-- answered
+SELECT unnest(['a', 'b']) AS x, count(*) FROM students;
+-- 11 unanswerable: it multiplies rows
+-- UnsupportedQuery: line 1, column 8: the function unnest is not answered | docs/sql.md lists the functions that are answered
+SELECT * FROM range(3) r(i), (SELECT count(*) AS n FROM students);
+-- 11 answered
+-- UnsupportedQuery: line 1, column 15: table functions and file readers are not answered | ask the owner to declare a public table
+SELECT count(*) FROM read_csv('students.csv');
+-- 0 unanswerable: the owner declares tables
+-- UnsupportedQuery: line 1, column 22: table functions and file readers are not answered | ask the owner to declare a public table
+SELECT struct_pack(n := count(*), m := avg(score)) FROM students;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 8: the function struct_pack is not answered | docs/sql.md lists the functions that are answered
+SELECT [count(*), count_if(passed)] FROM students;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: ARRAY is not answered | docs/sql.md lists what is; simplify the statement
+SELECT {'n': count(*)} FROM students;
+-- 11 answered
+-- UnsupportedQuery: line 1, column 1: STRUCT is not answered | docs/sql.md lists what is; simplify the statement
+SELECT count(*) FROM students WHERE list_filter([1, 2], x -> x > age) = [];
+-- 12 refused: AND, OR
+-- UnsupportedQuery: line 1, column 37: the function list_filter is not answered | docs/sql.md lists the functions that are answered
+SELECT count(*) FROM students WHERE random() < 0.1;
+-- 0 unanswerable: it is random
+-- UnsupportedQuery: line 1, column 37: random() is random | an equal question must get an equal answer; remove it
+SELECT getvariable('x');
+-- 0 unanswerable: it names no variable
+-- UnsupportedQuery: line 1, column 8: the function getvariable is not answered | docs/sql.md lists the functions that are answered

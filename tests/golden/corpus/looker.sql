@@ -1,0 +1,88 @@
+-- ## Explores
+SELECT sales.region AS "sales.region", COUNT(*) AS "sales.count" FROM sales AS sales GROUP BY 1 ORDER BY 2 DESC FETCH NEXT 500 ROWS ONLY;
+-- 0 answered
+-- UnsupportedQuery: line 1, column 124: FETCH is not answered | docs/sql.md lists what is; simplify the statement
+SELECT sales.category AS "sales.category", COALESCE(SUM(sales.sales), 0) AS "sales.total_sales" FROM sales AS sales WHERE (sales.segment = 'Consumer') GROUP BY 1 ORDER BY 2 DESC LIMIT 500;
+-- 0 answered
+-- answered
+SELECT DATE_TRUNC('month', sales.order_date) AS "sales.order_month", COUNT(*) AS "sales.count" FROM sales AS sales WHERE ((sales.order_date >= DATE '2023-01-01') AND (sales.order_date < DATE '2023-07-01')) GROUP BY 1 ORDER BY 1 DESC LIMIT 500;
+-- 0 answered
+-- answered
+SELECT strftime(DATE_TRUNC('month', sales.order_date), '%Y-%m') AS "sales.order_month", SUM(sales.profit) AS "sales.profit" FROM sales AS sales GROUP BY 1 ORDER BY 1 DESC LIMIT 500;
+-- 0 answered
+-- answered
+SELECT CASE WHEN adult.age < 20 THEN '0' WHEN adult.age >= 20 AND adult.age < 40 THEN '1' ELSE '2' END AS "adult.age_tier__sort_", COUNT(*) AS "adult.count" FROM adult AS adult GROUP BY 1 ORDER BY 1 LIMIT 500;
+-- 0 answered
+-- answered
+SELECT COUNT(CASE WHEN sales.returned THEN 1 ELSE NULL END) AS "sales.returned_count", 1.0 * COUNT(CASE WHEN sales.returned THEN 1 ELSE NULL END) / NULLIF(COUNT(*), 0) AS "sales.returned_rate" FROM sales AS sales LIMIT 500;
+-- 0 answered
+-- answered
+SELECT CASE WHEN sales.returned THEN 'Yes' ELSE 'No' END AS "sales.is_returned", AVG(sales.sales) AS "sales.average_sale" FROM sales AS sales GROUP BY 1 ORDER BY 2 DESC LIMIT 500;
+-- 0 answered
+-- answered
+SELECT * FROM (SELECT *, DENSE_RANK() OVER (ORDER BY z___min_rank) AS z___pivot_row_rank, RANK() OVER (PARTITION BY z__pivot_col_rank ORDER BY z___min_rank) AS z__pivot_col_ordering FROM (SELECT *, MIN(z___rank) OVER (PARTITION BY "sales.region") AS z___min_rank FROM (SELECT *, RANK() OVER (ORDER BY "sales.region" ASC, z__pivot_col_rank) AS z___rank FROM (SELECT *, DENSE_RANK() OVER (ORDER BY "sales.category" NULLS LAST) AS z__pivot_col_rank FROM (SELECT sales.category AS "sales.category", sales.region AS "sales.region", COUNT(*) AS "sales.count" FROM sales AS sales GROUP BY 1, 2) ww) bb WHERE z__pivot_col_rank <= 16384) aa) xx) zz WHERE z___pivot_row_rank <= 500 OR z__pivot_col_ordering = 1 ORDER BY z___pivot_row_rank;
+-- 0 answered
+-- answered
+SELECT sales.region AS "sales.region", COUNT(*) AS "sales.count", COUNT(*) / SUM(COUNT(*)) OVER () AS "sales.share" FROM sales AS sales GROUP BY 1 HAVING (COUNT(*) > 5) ORDER BY 2 DESC LIMIT 500;
+-- 0 answered
+-- answered
+SELECT COUNT(*) AS "adult.count" FROM adult AS adult WHERE (adult.education IN ('Bachelors', 'Masters')) AND (adult.hours_per_week > 40) AND (adult.sex <> 'Male' OR adult.sex IS NULL) LIMIT 500;
+-- 0 answered
+-- answered
+SELECT COUNT(DISTINCT sales.customer_id) AS "sales.customer_count" FROM sales AS sales LIMIT 500;
+-- 2 answered
+-- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+SELECT sales.segment AS "sales.segment", COUNT(DISTINCT sales.customer_id) AS "customers.count", COALESCE(SUM(sales.sales), 0) / NULLIF(COUNT(DISTINCT sales.customer_id), 0) AS "sales.per_customer" FROM sales AS sales GROUP BY 1 ORDER BY 2 DESC LIMIT 500;
+-- 2 answered
+-- UnsupportedQuery: line 1, column 42: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+SELECT COUNT(DISTINCT CASE WHEN sales.returned THEN sales.customer_id ELSE NULL END) AS "customers.returning" FROM sales AS sales LIMIT 500;
+-- 2 answered
+-- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+SELECT MAX(sales.order_date) AS "sales.latest_order", MIN(sales.order_date) AS "sales.first_order" FROM sales AS sales LIMIT 500;
+-- 1 answered
+-- UnsupportedQuery: line 1, column 8: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT flights.carrier AS "flights.carrier", MAX(flights.dep_delay) AS "flights.worst_delay" FROM flights AS flights GROUP BY 1 ORDER BY 2 DESC LIMIT 500;
+-- 1 answered
+-- UnsupportedQuery: line 1, column 46: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY flights.dep_delay) AS "flights.median_delay" FROM flights AS flights LIMIT 500;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: this aggregate is not answered | use COUNT, SUM or AVG
+SELECT flights.origin AS "flights.origin", APPROX_QUANTILE(flights.dep_delay, 0.95) AS "flights.p95" FROM flights AS flights GROUP BY 1 LIMIT 500;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 44: approx_quantile() is not a sum over rows | GROUP BY the column and take it from the counts
+SELECT airlines.name AS "airlines.name", COUNT(*) AS "flights.count" FROM flights AS flights LEFT JOIN airlines AS airlines ON flights.carrier = airlines.carrier GROUP BY 1 ORDER BY 2 DESC LIMIT 500;
+-- 4 answered
+-- UnsupportedQuery: line 1, column 104: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+SELECT origin.city AS "origin.city", dest.city AS "dest.city", COUNT(*) AS "flights.count" FROM flights AS flights LEFT JOIN airports AS origin ON flights.origin = origin.faa LEFT JOIN airports AS dest ON flights.dest = dest.faa GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 500;
+-- 4 answered
+-- UnsupportedQuery: line 1, column 126: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+SELECT airports.state AS "airports.state", AVG(flights.arr_delay) AS "flights.average_delay" FROM flights AS flights LEFT JOIN airports AS airports ON flights.dest = airports.faa WHERE (airports.state = 'CA') GROUP BY 1 LIMIT 500;
+-- 4 answered
+-- UnsupportedQuery: line 1, column 128: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+WITH facts AS (SELECT customer_id, COUNT(*) AS lifetime_orders, SUM(sales) AS lifetime_sales FROM sales GROUP BY customer_id) SELECT facts.lifetime_orders AS "facts.lifetime_orders", COUNT(*) AS "facts.count" FROM facts GROUP BY 1 ORDER BY 1 LIMIT 500;
+-- 3 answered
+-- UnknownName: line 1, column 114: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+WITH facts AS (SELECT customer_id, COUNT(*) AS lifetime_orders FROM sales GROUP BY 1) SELECT COUNT(CASE WHEN facts.lifetime_orders > 1 THEN 1 END) AS "facts.repeat_customers" FROM facts LIMIT 500;
+-- 3 answered
+-- UnknownName: line 1, column 23: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+SELECT sales.category AS "sales.category", COUNT(*) AS "sales.count" FROM sales AS sales WHERE sales.region IN (SELECT region FROM (SELECT region, SUM(sales) AS s FROM sales GROUP BY 1 ORDER BY 2 DESC LIMIT 2) AS t) GROUP BY 1 LIMIT 500;
+-- 8 answered
+-- UnsupportedQuery: line 1, column 1: a condition on private rows reads a private table | use values that are public
+SELECT COUNT(*) AS "sales.count" FROM sales AS sales WHERE ((sales.order_date >= (DATE_TRUNC('day', CURRENT_DATE) - INTERVAL 29 DAY)) AND (sales.order_date < (DATE_TRUNC('day', CURRENT_DATE) + INTERVAL 1 DAY))) LIMIT 500;
+-- 9 answered
+-- UnsupportedQuery: line 1, column 83: the current date depends on the clock | write the date as a literal or a parameter
+SELECT EXTRACT(HOUR FROM hits."EventTime") AS "hits.hour_of_day", COUNT(*) AS "hits.count" FROM hits AS hits GROUP BY 1 ORDER BY 1 LIMIT 500;
+-- 9 refused: day
+-- answered
+SELECT COUNT(*) AS "sales.count" FROM sales AS sales WHERE (sales.product_name LIKE '%Chair%' OR sales.product_name LIKE '%Table%') LIMIT 500;
+-- 7 answered
+-- UnsupportedQuery: line 1, column 61: the answer depends on every possible string of the text column product_name | ask for a prefix of length 1 or 2, such as LIKE 'a%'; or list the strings with = or IN (...)
+SELECT flights.carrier AS "flights.carrier", AVG(flights.air_time) AS "flights.air_time" FROM flights AS flights WHERE (flights.month = 9) AND (flights.dest = 'LAX') GROUP BY 1 ORDER BY 2 DESC LIMIT 500;
+-- 6 answered
+-- answered
+SELECT `sales`.`region` AS `sales.region`, COUNT(*) AS `sales.count` FROM sales AS sales GROUP BY 1 LIMIT 500;
+-- 12 answered
+-- SqlSyntaxError: line 1, column 14: syntax error near '`' | send one SELECT statement in DuckDB's dialect
+SELECT sales.product_name AS "sales.product_name", sales.sales AS "sales.sales" FROM sales AS sales GROUP BY 1, 2 ORDER BY 1 LIMIT 500;
+-- 6 answered
+-- UnsupportedQuery: line 1, column 1: sales has more values than can be groups | group by steps of it, as in GROUP BY floor(sales / 10) * 10

@@ -1,0 +1,131 @@
+-- ## Summaries
+SELECT COUNT(*) AS "count" FROM "main"."sales";
+-- 0 answered
+-- answered
+SELECT "main"."sales"."region" AS "region", COUNT(*) AS "count" FROM "main"."sales" GROUP BY "main"."sales"."region" ORDER BY "main"."sales"."region" ASC;
+-- 0 answered
+-- answered
+SELECT "source"."category" AS "category", SUM("source"."sales") AS "sum" FROM (SELECT "main"."sales"."category" AS "category", "main"."sales"."sales" AS "sales" FROM "main"."sales") AS "source" GROUP BY "source"."category" ORDER BY "source"."category" ASC;
+-- 0 answered
+-- answered
+SELECT "main"."sales"."segment" AS "segment", AVG("main"."sales"."quantity") AS "avg" FROM "main"."sales" GROUP BY "main"."sales"."segment" ORDER BY "avg" DESC, "main"."sales"."segment" ASC LIMIT 2000;
+-- 0 answered
+-- answered
+SELECT DATE_TRUNC('month', "main"."sales"."order_date") AS "order_date", SUM("main"."sales"."sales") AS "sum" FROM "main"."sales" GROUP BY DATE_TRUNC('month', "main"."sales"."order_date") ORDER BY DATE_TRUNC('month', "main"."sales"."order_date") ASC;
+-- 0 answered
+-- answered
+SELECT CAST(DATE_TRUNC('week', CAST("main"."sales"."order_date" AS TIMESTAMP)) AS DATE) AS "order_date", COUNT(*) AS "count" FROM "main"."sales" GROUP BY CAST(DATE_TRUNC('week', CAST("main"."sales"."order_date" AS TIMESTAMP)) AS DATE) ORDER BY 1 ASC;
+-- 0 answered
+-- answered
+SELECT CAST("main"."sales"."order_date" AS date) AS "order_date", COUNT(*) AS "count" FROM "main"."sales" GROUP BY CAST("main"."sales"."order_date" AS date) ORDER BY CAST("main"."sales"."order_date" AS date) ASC LIMIT 1048575;
+-- 0 answered
+-- answered
+SELECT FLOOR((("main"."adult"."age" - 10.0) / 10.0)) * 10.0 + 10.0 AS "age", COUNT(*) AS "count" FROM "main"."adult" GROUP BY FLOOR((("main"."adult"."age" - 10.0) / 10.0)) * 10.0 + 10.0 ORDER BY FLOOR((("main"."adult"."age" - 10.0) / 10.0)) * 10.0 + 10.0 ASC;
+-- 0 answered
+-- answered
+SELECT EXTRACT(month FROM "main"."sales"."order_date") AS "order_date", COUNT(*) AS "count" FROM "main"."sales" GROUP BY EXTRACT(month FROM "main"."sales"."order_date") ORDER BY 1 ASC;
+-- 0 answered
+-- answered
+SELECT EXTRACT(dow FROM "main"."sales"."order_date") + 1 AS "order_date", SUM("main"."sales"."quantity") AS "sum" FROM "main"."sales" GROUP BY EXTRACT(dow FROM "main"."sales"."order_date") + 1 ORDER BY 1;
+-- 0 answered
+-- answered
+SELECT SUM(CASE WHEN "main"."sales"."returned" = TRUE THEN 1 ELSE 0.0 END) / NULLIF(CAST(COUNT(*) AS DOUBLE), 0.0) AS "share" FROM "main"."sales";
+-- 0 answered
+-- answered
+SELECT COUNT(CASE WHEN "main"."adult"."income" = '>50K' THEN 1 END) AS "count-where", SUM(CASE WHEN "main"."adult"."sex" = 'Female' THEN "main"."adult"."hours_per_week" ELSE 0.0 END) AS "sum-where" FROM "main"."adult";
+-- 0 answered
+-- answered
+SELECT "main"."adult"."education" AS "education", "main"."adult"."sex" AS "sex", COUNT(*) AS "count" FROM "main"."adult" WHERE ("main"."adult"."age" >= 30) AND ("main"."adult"."age" < 40) GROUP BY "main"."adult"."education", "main"."adult"."sex" ORDER BY "main"."adult"."education" ASC, "main"."adult"."sex" ASC;
+-- 0 answered
+-- answered
+SELECT "source"."education" AS "education", "source"."count" AS "count" FROM (SELECT "main"."adult"."education" AS "education", COUNT(*) AS "count" FROM "main"."adult" GROUP BY "main"."adult"."education" ORDER BY "main"."adult"."education" ASC) AS "source" WHERE "source"."count" > 100 LIMIT 1048575;
+-- 0 answered
+-- answered
+SELECT SUM(COUNT(*)) OVER (ORDER BY DATE_TRUNC('month', "main"."sales"."order_date") ASC ROWS UNBOUNDED PRECEDING) AS "count", DATE_TRUNC('month', "main"."sales"."order_date") AS "order_date" FROM "main"."sales" GROUP BY DATE_TRUNC('month', "main"."sales"."order_date") ORDER BY 2 ASC;
+-- 0 answered
+-- answered
+SELECT "source"."m" AS "m", LAG("source"."n", 1) OVER (ORDER BY "source"."m" ASC) AS "previous", "source"."n" AS "n" FROM (SELECT DATE_TRUNC('month', "main"."sales"."order_date") AS "m", COUNT(*) AS "n" FROM "main"."sales" GROUP BY 1) AS "source" ORDER BY 1;
+-- 0 answered
+-- answered
+
+-- ## Distinct, extremes and spread
+SELECT COUNT(DISTINCT "main"."sales"."customer_id") AS "count" FROM "main"."sales";
+-- 2 answered
+-- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+SELECT COUNT(DISTINCT "main"."sales"."category") AS "count" FROM "main"."sales" WHERE "main"."sales"."region" = 'East';
+-- 2 answered
+-- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+SELECT DATE_TRUNC('month', "main"."sales"."order_date") AS "order_date", COUNT(DISTINCT "main"."sales"."customer_id") AS "count" FROM "main"."sales" GROUP BY DATE_TRUNC('month', "main"."sales"."order_date") ORDER BY 1 ASC;
+-- 2 answered
+-- UnsupportedQuery: line 1, column 74: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+SELECT "main"."adult"."education" AS "education", COUNT(DISTINCT "main"."adult"."occupation") AS "count" FROM "main"."adult" GROUP BY "main"."adult"."education" ORDER BY 1 ASC;
+-- 2 answered
+-- UnsupportedQuery: line 1, column 51: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+SELECT MIN("main"."adult"."age") AS "min", MAX("main"."adult"."age") AS "max" FROM "main"."adult";
+-- 1 answered
+-- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT "main"."adult"."education" AS "education", MAX("main"."adult"."hours_per_week") AS "max" FROM "main"."adult" GROUP BY "main"."adult"."education" ORDER BY 1 ASC;
+-- 1 answered
+-- UnsupportedQuery: line 1, column 51: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT MIN("main"."sales"."order_date") AS "min", MAX("main"."sales"."order_date") AS "max" FROM "main"."sales";
+-- 1 answered
+-- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+SELECT STDDEV_POP("main"."adult"."age") AS "stddev", VAR_POP("main"."adult"."age") AS "var" FROM "main"."adult";
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: stddev_pop() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY "main"."adult"."hours_per_week") AS "percentile" FROM "main"."adult";
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: this aggregate is not answered | use COUNT, SUM or AVG
+SELECT "main"."sales"."region" AS "region", PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY "main"."sales"."sales") AS "median" FROM "main"."sales" GROUP BY "main"."sales"."region" ORDER BY 1 ASC;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 45: this aggregate is not answered | use COUNT, SUM or AVG
+SELECT count(distinct substring("main"."sales"."product_name", 1, 1234)) AS "distinct-count", avg(length("main"."sales"."product_name")) AS "avg" FROM "main"."sales";
+-- 2 answered
+-- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+
+-- ## Joined tables and filters
+SELECT "Airlines"."name" AS "Airlines__name", COUNT(*) AS "count" FROM "main"."flights" LEFT JOIN "main"."airlines" AS "Airlines" ON "main"."flights"."carrier" = "Airlines"."carrier" GROUP BY "Airlines"."name" ORDER BY "Airlines"."name" ASC;
+-- 4 answered
+-- UnsupportedQuery: line 1, column 106: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+SELECT "Airports"."state" AS "Airports__state", AVG("main"."flights"."dep_delay") AS "avg" FROM "main"."flights" INNER JOIN "main"."airports" AS "Airports" ON "main"."flights"."dest" = "Airports"."faa" GROUP BY "Airports"."state" ORDER BY 1 ASC;
+-- 4 answered
+-- UnsupportedQuery: line 1, column 132: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+SELECT COUNT(*) AS "count" FROM "main"."flights" LEFT JOIN "main"."airlines" AS "Airlines" ON "main"."flights"."carrier" = "Airlines"."carrier" WHERE "Airlines"."alliance" = 'Star';
+-- 4 answered
+-- UnsupportedQuery: line 1, column 67: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+SELECT "main"."sales"."category" AS "category", COUNT(*) AS "count" FROM "main"."sales" WHERE (LOWER("main"."sales"."product_name") LIKE '%desk%') GROUP BY "main"."sales"."category" ORDER BY 1;
+-- 7 answered
+-- UnsupportedQuery: line 1, column 96: the answer depends on every possible string of the text column product_name | ask for a prefix of length 1 or 2, such as LIKE 'a%'; or list the strings with = or IN (...)
+SELECT COUNT(*) AS "count" FROM "main"."sales" WHERE "main"."sales"."product_name" LIKE 'Ch%';
+-- 0 answered
+-- answered
+SELECT COUNT(*) AS "count" FROM "main"."sales" WHERE ("main"."sales"."product_name" IS NULL) OR ("main"."sales"."product_name" = '');
+-- 0 answered
+-- answered
+SELECT COUNT(*) AS "count" FROM "main"."sales" WHERE "main"."sales"."order_date" >= DATE_TRUNC('month', (NOW() + INTERVAL '-1 month')) AND "main"."sales"."order_date" < DATE_TRUNC('month', NOW());
+-- 9 answered
+-- UnsupportedQuery: line 1, column 106: now() depends on the clock | write the date as a literal or pass it as a parameter
+SELECT CAST(EXTRACT(hour FROM "main"."hits"."EventTime") AS integer) AS "EventTime", COUNT(*) AS "count" FROM "main"."hits" GROUP BY CAST(EXTRACT(hour FROM "main"."hits"."EventTime") AS integer) ORDER BY 1;
+-- 9 refused: day
+-- answered
+SELECT DATE_TRUNC('minute', "main"."hits"."EventTime") AS "EventTime", COUNT(*) AS "count" FROM "main"."hits" GROUP BY DATE_TRUNC('minute', "main"."hits"."EventTime") ORDER BY 1;
+-- 9 refused: day
+-- answered
+SELECT "main"."sales"."region" AS "region", "main"."sales"."customer_id" AS "customer_id" FROM "main"."sales" LIMIT 2000;
+-- 0 unanswerable: it shows rows
+-- UnknownName: line 1, column 45: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+SELECT "main"."adult"."age" AS "age", "main"."adult"."education" AS "education", "main"."adult"."income" AS "income" FROM "main"."adult" LIMIT 1048575;
+-- 0 unanswerable: it shows rows
+-- UnsupportedQuery: line 1, column 8: this returns rows of the private table adult | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT TRUE AS "_" FROM "main"."sales" WHERE 1 <> 1 LIMIT 0;
+-- 0 answered
+-- answered
+SELECT "main"."sales"."order_date" AS "order_date", "main"."sales"."sales" AS "sales" FROM "main"."sales" ORDER BY "main"."sales"."sales" DESC LIMIT 10;
+-- 0 unanswerable: it shows rows
+-- UnsupportedQuery: line 1, column 8: this returns rows of the private table sales | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT avg("source"."count") AS "avg" FROM (SELECT "main"."sales"."customer_id" AS "customer_id", COUNT(*) AS "count" FROM "main"."sales" GROUP BY "main"."sales"."customer_id") AS "source";
+-- 3 answered
+-- UnknownName: line 1, column 148: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+SELECT COUNT(*) AS "count" FROM (SELECT "main"."sales"."customer_id" AS "customer_id", COUNT(*) AS "count" FROM "main"."sales" GROUP BY "main"."sales"."customer_id") AS "source" WHERE "source"."count" > 1;
+-- 3 answered
+-- UnknownName: line 1, column 137: there is no column 'customer_id' in sales | con.tables() and \d list what exists
