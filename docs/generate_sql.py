@@ -30,6 +30,9 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   about the data: they are public and free.
 * **Conditions** may use any expression below over declared columns, with DuckDB's semantics. Conditions joined by `AND`
   that share no column are evaluated apart; columns that one condition ties together must span at most 2^24 cells.
+* **Spellings of other dialects** mean what DuckDB makes of them: names between back-ticks, `SUBSTRING(x FROM 1 FOR 2)`,
+  `TRIM(BOTH 'x' FROM y)`, `POSITION('x' IN y)`, `(a, b) IN ((1, 2), (3, 4))` (NULL equals NULL there), `= ANY ([...])`,
+  `list_contains([...], x)`, `FETCH FIRST 5 ROWS ONLY`.
 * **Numbers and dates** are compared as DuckDB compares them, numbers after clipping to [min, max]. A condition
   that cuts a bin of a number column, or a unit of a date column by week, month, quarter or year, gets an
   estimate whose error covers every place in the bin where its rows may stand, with a note that names the bins;

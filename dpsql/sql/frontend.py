@@ -20,6 +20,7 @@ from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.shapes import Shapes
 from dpsql.sql.statement import Statement
 from dpsql.sql.text.limits import MAX_CELLS, check_text
+from dpsql.sql.text.spellings import quoted_names
 
 STATEMENTS = 1024
 HEAVY_CELLS = 1 << 22
@@ -46,6 +47,8 @@ class FrontEnd:
         Raises SqlSyntaxError, UnknownName, UnsupportedQuery with line and column; ProgrammingError and DataError for
         parameters that do not fit and for texts that are none.
         """
+        if isinstance(text, str):
+            text = quoted_names(text)
         key = _key(text, parameters)
         known = None if key is None else self._statements.get(key)
         if known is not None and (not known.asked or KeyLookup(keys).agrees(known.asked)):

@@ -226,3 +226,23 @@ WITH unread AS (SELECT COUNT(*) AS n FROM people) SELECT 1 AS one;
 -- free
 SELECT replace(lpad('7', 3, '0'), '0', 'ab') AS padded, format('{:5d}', 7), printf('%05.1f', 7.5);
 -- free
+
+-- ## Spellings of other dialects
+SELECT `sex`, COUNT(*) AS `n` FROM `people` GROUP BY `sex`;
+-- people(sex) by 3 groups
+SELECT COUNT(*) FROM people WHERE substring(city FROM 1 FOR 2) = 'Ro' OR trim(LEADING 'B' FROM city) = 'onn';
+-- people(city)
+SELECT COUNT(*) FROM pets WHERE substring(animal_name FROM 1 FOR 2) = 'Re';
+-- pets(animal_name[:2])
+SELECT COUNT(*) FROM people WHERE position('a' IN sex) = 2;
+-- people(sex)
+SELECT COUNT(*) FROM people WHERE (sex, age) IN (('Male', 20), ('Female', NULL)) OR (city, member) = ('Rome', TRUE);
+-- people(age, city, member, sex)
+SELECT COUNT(*) FROM people WHERE (name, sex) IN (('a', 'Male'), ('b', 'Female'));
+-- people(name, sex)
+SELECT COUNT(*) FROM people WHERE city = ANY (['Rome', 'Bonn']) AND age = SOME (SELECT age FROM cities);
+-- people(age, city)
+SELECT COUNT(*) FROM people WHERE list_contains([18, 20], age) AND name = ANY (['a', 'b']);
+-- people(age, name)
+SELECT sex, COUNT(*) AS n FROM people GROUP BY sex ORDER BY n DESC FETCH FIRST 2 ROWS ONLY;
+-- people(sex) by 3 groups

@@ -340,11 +340,13 @@ class BlockLowering:
         self._intervals = rewriter.intervals
 
     def _block(self, condition: list[Bound], where: exp.Expr | None, asked: Asked) -> Block:
+        here = where if where is not None else self.select
         try:
             lowering = asked.lowering(self.text, condition, self._services, self._keys)
+            here = self.select
+            return asked.block(lowering)
         except UnsupportedQuery as error:
             if error.line is not None:
                 raise
-            line, column = place(self.text, where if where is not None else self.select)
+            line, column = place(self.text, here)
             raise UnsupportedQuery(error.reason, line=line, column=column, hint=error.hint) from None
-        return asked.block(lowering)

@@ -310,11 +310,11 @@ class Walk:
     def _lookup(self, query: exp.Expr, env: Environment) -> list[exp.Expr]:
         """The values of a query over public tables, as literals."""
         before = len(self.blocks)
+        reason = "a condition on private rows reads a private table"
+        private = refusal(self.text, query, reason, "use values that are public")  # lowering takes its place away
         scope = self.query(query, env)
         if scope is not None or len(self.blocks) > before:
-            raise refusal(
-                self.text, query, "a condition on private rows reads a private table", "use values that are public"
-            )
+            raise private
         if any(t.name.lower() in env for t in query.find_all(exp.Table)):
             raise refusal(self.text, query, "a condition on private rows reads a CTE", "write the subquery in place")
         tables = sorted(self.public_tables)

@@ -9,6 +9,8 @@ from difflib import get_close_matches
 from importlib.resources import files
 from types import MappingProxyType
 
+from dpsql.sql.expressions.node_refusals import INSTEAD
+
 
 def _names(*lines: str) -> frozenset[str]:
     return frozenset(name for line in lines for name in line.split())
@@ -71,6 +73,8 @@ def function_refusal(name: str, *, private: bool) -> tuple[str, str]:
         return f"{name}() needs the alias of an aggregate", "write COUNT(*) AS n, DP_INTERVAL_LOW(n) in one SELECT"
     if name == "position":
         return "position(... IN ...) is not answered", "write strpos(text, part)"
+    if name in INSTEAD:
+        return f"the function {name} is not answered", INSTEAD[name]
     known = sorted(SCALAR if private else RELEASED)
     close = get_close_matches(name, known, 1, cutoff=0.8)
     hint = f"did you mean {close[0]}?" if close else "docs/sql.md lists the functions that are answered"

@@ -13,6 +13,7 @@ from sqlglot import exp
 from dpsql.domain import CategoryDomain, DateDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.errors import UnknownName
 from dpsql.sql.expressions.bound import Bound, Outside, Text
+from dpsql.sql.expressions.operators import PARTS
 from dpsql.sql.expressions.steps import NO_STEPS, UNKNOWN, Straight
 from dpsql.sql.text.position import place, refusal
 
@@ -87,9 +88,18 @@ def quoted(name: str) -> str:
 
 
 def unknown(
-    text: str, node: exp.Expr, kind: str, name: str, known: Iterable[str], within: str | None = None
+    text: str,
+    node: exp.Expr,
+    kind: str,
+    name: str,
+    known: Iterable[str],
+    within: str | None = None,
+    otherwise: str | None = None,
 ) -> UnknownName:
-    """The error for a name that is not declared (``within`` a table), with the closest public names."""
+    """The error for a name that is not declared (``within`` a table), with the closest public names.
+
+    ``otherwise``: the hint where no name is close.
+    """
     line, column = place(text, node)
     by_lower = {k.lower(): k for k in known}
     close = get_close_matches(name.lower(), list(by_lower), 3)
@@ -99,11 +109,20 @@ def unknown(
         suggestions=[by_lower[c] for c in close],
         line=line,
         column=column,
+        hint=None if close else otherwise,
     )
 
 
 def unknown_column(text: str, node: exp.Column, scope: Scope) -> UnknownName:
-    return unknown(text, node, "column", node.name, [n for n, _ in scope.names.values()], scope.table.name)
+    """The error for a column that is not there; it may have been meant as a string, or as a part of a date."""
+    around, hint = node.parent, None
+    shown = "'" + node.name[:80].replace("'", "''") + "'"
+    if node.args.get("table") is None and node.this.args.get("quoted"):
+        hint = f"a string stands between single quotes: {shown}"
+    elif isinstance(around, exp.Anonymous) and around.expressions[0] is node and node.name.upper() in PARTS:
+        hint = f"write the part between quotes: {shown}"
+    known = [n for n, _ in scope.names.values()]
+    return unknown(text, node, "column", node.name, known, scope.table.name, hint)
 
 
 def check_usable(text: str, node: exp.Expr, scope: Scope) -> None:

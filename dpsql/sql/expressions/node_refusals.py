@@ -1,4 +1,7 @@
-"""Why a node of an expression over private rows is not answered, and what to write instead."""
+"""Why a node or a function over private rows is not answered, and what to write instead."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -21,6 +24,9 @@ _REASONS: dict[type, tuple[str, str]] = {
         "GROUP BY first: it runs on the released counts",
     ),
     exp.Tuple: ("a list in parentheses is not answered", "compare one by one, joined by AND"),
+    exp.Any: ("ANY of these values is not answered", "write = ANY (['a', 'b']), or IN ('a', 'b')"),
+    exp.ArrayOverlaps: ("&& is not answered", "write AND"),
+    exp.Bracket: ("a part in brackets is not answered", "write substr(text, 1, 1)"),
     exp.Dot: ("a field of a struct is not answered", "name declared columns"),
     exp.RawString: ("a string between dollar signs is not answered", "write it between single quotes"),
     exp.ByteString: ("a string with escapes is not answered", "write it between single quotes, or as a parameter"),
@@ -32,3 +38,48 @@ _REASONS: dict[type, tuple[str, str]] = {
     exp.CurrentTimestamp: ("the current time depends on the clock", "write the time as a literal or a parameter"),
     exp.CurrentTime: ("the current time depends on the clock", "write the time as a literal or a parameter"),
 }
+
+_STRFTIME = "write strftime(date, '%Y-%m')"
+_STRPTIME = "write strptime(text, '%Y-%m-%d'), or DATE '2024-01-31'"
+_CLOCK = "write the date as a literal or pass it as a parameter"
+_NO_LAMBDA = "write the condition with AND, OR and CASE"
+
+INSTEAD: Mapping[str, str] = MappingProxyType(
+    {
+        "bool": "write CAST(x AS BOOLEAN)",
+        "charindex": "write strpos(text, part)",
+        "convert": "write CAST(x AS type)",
+        "count_big": "write count(*)",
+        "curdate": _CLOCK,
+        "date_add_interval": "write date + INTERVAL 1 DAY",
+        "date_format": _STRFTIME,
+        "dateadd": "write date + INTERVAL 1 DAY",
+        "decode": "write CASE WHEN x = 1 THEN 'one' END",
+        "format_date": _STRFTIME,
+        "getdate": _CLOCK,
+        "iif": "write if(condition, one, other)",
+        "isnull": "write x IS NULL, or coalesce(x, other)",
+        "list_filter": _NO_LAMBDA,
+        "list_reduce": _NO_LAMBDA,
+        "list_transform": _NO_LAMBDA,
+        "nvl": "write coalesce(x, other)",
+        "nvl2": "write CASE WHEN x IS NULL THEN other ELSE one END",
+        "overlay": "write substr() and || of its parts",
+        "regexp_like": "write regexp_matches(text, pattern)",
+        "regexp_substr": "write regexp_extract(text, pattern)",
+        "rand": "an equal question must get an equal answer; remove it",
+        "stdev": "write stddev_samp(x) or stddev_pop(x)",
+        "stdevp": "write stddev_pop(x)",
+        "str_to_date": _STRPTIME,
+        "sysdate": _CLOCK,
+        "to_char": _STRFTIME,
+        "to_date": _STRPTIME,
+        "to_number": "write CAST(x AS DOUBLE)",
+        "to_timestamp": _STRPTIME,
+        "truncate": "write trunc(x)",
+        "var": "write var_samp(x) or var_pop(x)",
+        "varp": "write var_pop(x)",
+        "width_bucket": "write floor((x - low) / width)",
+    }
+)
+"""By the name of a function that DuckDB does not have, or that needs a lambda: what says the same."""

@@ -15,6 +15,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from dpsql.errors import SqlSyntaxError, UnsupportedQuery
 from dpsql.sql.text.position import line_column
+from dpsql.sql.text.spellings import plain, with_commas
 
 
 class Dialect(DuckDB):
@@ -62,6 +63,7 @@ def parse(text: str) -> exp.Query | exp.Values:
         raise SqlSyntaxError("there is no statement")
     _check_one_select(text, tokens)
     _check_joins(text, tokens)
+    tokens = with_commas(text, tokens)
     try:
         trees = _DIALECT.parser().parse(_disguised(tokens), text)
     except RecursionError:
@@ -74,6 +76,7 @@ def parse(text: str) -> exp.Query | exp.Values:
     if not isinstance(tree, (exp.Query, exp.Values)):
         raise UnsupportedQuery("only one SELECT statement is answered", hint="send a single SELECT")
     _show(tree)
+    plain(text, tree)
     return tree
 
 

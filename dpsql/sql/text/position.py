@@ -19,7 +19,10 @@ def line_column(text: str, offset: int) -> tuple[int, int]:
 
 
 def place(text: str, node: exp.Expr | None) -> tuple[int | None, int | None]:
-    """Line and column of the first known token of ``node``, or of what surrounds it; (None, None) for no node."""
+    """Line and column of the first known token of ``node``, or of what surrounds it; (None, None) for no node.
+
+    The statement's start where no token is known.
+    """
     if node is None:
         return None, None
     around: exp.Expr | None = node
@@ -28,7 +31,7 @@ def place(text: str, node: exp.Expr | None) -> tuple[int | None, int | None]:
         if starts:
             return line_column(text, min(starts))
         around = around.parent
-    return None, None
+    return line_column(text, len(text) - len(text.lstrip()))
 
 
 def refusal(text: str, node: exp.Expr | None, reason: str, hint: str) -> UnsupportedQuery:

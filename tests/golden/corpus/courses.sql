@@ -109,37 +109,37 @@ SELECT arg_max(course, score) FROM students;
 -- UnsupportedQuery: line 1, column 8: arg_max() shows one person's value | count rows above thresholds, or GROUP BY the column
 SELECT VAR(score) FROM students;
 -- 12 refused: var_samp
--- UnsupportedQuery: line 1, column 8: the function var is not answered | docs/sql.md lists the functions that are answered
+-- UnsupportedQuery: line 1, column 8: the function var is not answered | write var_samp(x) or var_pop(x)
 SELECT COUNT(*) FROM students WHERE city = "Boston";
 -- 12 refused: quotes
--- UnknownName: line 1, column 44: there is no column 'Boston' in students | con.tables() and \d list what exists
+-- UnknownName: line 1, column 44: there is no column 'Boston' in students | a string stands between single quotes: 'Boston'
 SELECT TOP 5 course, COUNT(*) FROM students GROUP BY course;
 -- 12 refused: LIMIT
--- SqlSyntaxError: line 1, column 12: syntax error near '5' | send one SELECT statement in DuckDB's dialect
+-- UnsupportedQuery: line 1, column 8: TOP is not answered | write LIMIT 5 at the end
 SELECT COUNT(*) FROM students WHERE enrolled >= to_date('2021-01-01', 'YYYY-MM-DD');
 -- 12 refused: strptime
--- UnsupportedQuery: line 1, column 49: the function to_date is not answered | docs/sql.md lists the functions that are answered
+-- UnsupportedQuery: line 1, column 49: the function to_date is not answered | write strptime(text, '%Y-%m-%d'), or DATE '2024-01-31'
 SELECT COUNT(*) FROM students WHERE (city, course) IN (('Boston', 'Math'), ('Austin', 'Art'));
 -- 12 answered
--- UnsupportedQuery: line 1, column 38: a list in parentheses is not answered | compare one by one, joined by AND
+-- answered
 SELECT COUNT(*) FROM students WHERE city = ANY (['Boston', 'Denver']);
 -- 12 answered
--- UnsupportedQuery: line 1, column 50: ANY is not answered here | docs/sql.md lists what is; simplify the expression
+-- answered
 SELECT COUNT(*) FROM students WHERE city = SOME (SELECT city FROM airports);
 -- 12 answered
--- UnsupportedQuery: line 1, column 57: ANY is not answered here | docs/sql.md lists what is; simplify the expression
+-- answered
 SELECT COUNT(*) FROM students WHERE (grade, age) = (10, 15);
 -- 12 answered
--- UnsupportedQuery: line 1, column 38: a list in parentheses is not answered | compare one by one, joined by AND
+-- answered
 SELECT IFNULL(city, 'none') AS city, COUNT(*) FROM students GROUP BY 1;
 -- 0 answered
 -- answered
 SELECT NVL(city, 'none') AS city, COUNT(*) FROM students GROUP BY 1;
 -- 12 refused: coalesce
--- UnsupportedQuery: line 1, column 8: the function nvl is not answered | docs/sql.md lists the functions that are answered
+-- UnsupportedQuery: line 1, column 8: the function nvl is not answered | write coalesce(x, other)
 SELECT COUNT(*) FROM students WHERE ISNULL(city);
 -- 12 refused: IS NULL
--- UnsupportedQuery: line 1, column 37: the function isnull is not answered | did you mean ifnull?
+-- UnsupportedQuery: line 1, column 37: the function isnull is not answered | write x IS NULL, or coalesce(x, other)
 SELECT COUNT(*) FROM students WHERE city == 'Boston';
 -- 0 answered
 -- answered
@@ -148,19 +148,22 @@ SELECT COUNT(*) FROM students WHERE city != 'Boston';
 -- answered
 SELECT COUNT(*) FROM students WHERE score > 80 && passed;
 -- 12 refused: AND
--- UnsupportedQuery: line 1, column 45: ARRAYOVERLAPS is not answered here | docs/sql.md lists what is; simplify the expression
+-- UnsupportedQuery: line 1, column 45: && is not answered | write AND
 SELECT CONCAT('n = ', COUNT(*)) FROM students;
 -- 0 answered
 -- answered
+SELECT course, COUNT(*) FROM students GROUP BY course LIMIT 3, 2;
+-- 12 refused: OFFSET
+-- UnsupportedQuery: line 1, column 55: LIMIT takes one number | write LIMIT 2 OFFSET 3
 SELECT DATEPART(year, enrolled) AS y, COUNT(*) FROM students GROUP BY DATEPART(year, enrolled);
--- 12 refused: date_part
--- UnknownName: line 1, column 80: there is no column 'year' in students | con.tables() and \d list what exists
+-- 12 refused: quotes
+-- UnknownName: line 1, column 80: there is no column 'year' in students | write the part between quotes: 'year'
 SELECT TO_CHAR(enrolled, 'YYYY-MM') AS m, COUNT(*) FROM students GROUP BY 1;
 -- 12 refused: strftime
--- UnsupportedQuery: line 1, column 8: the function to_char is not answered | docs/sql.md lists the functions that are answered
+-- UnsupportedQuery: line 1, column 8: the function to_char is not answered | write strftime(date, '%Y-%m')
 SELECT DATE_FORMAT(enrolled, '%Y-%m') AS m, COUNT(*) FROM students GROUP BY 1;
 -- 12 refused: strftime
--- UnsupportedQuery: line 1, column 8: the function date_format is not answered | docs/sql.md lists the functions that are answered
+-- UnsupportedQuery: line 1, column 8: the function date_format is not answered | write strftime(date, '%Y-%m')
 SELECT LEN(city) AS l, COUNT(*) FROM students GROUP BY 1;
 -- 0 answered
 -- answered
@@ -192,16 +195,16 @@ SELECT dept.dname, t.n FROM dept JOIN (SELECT deptno, COUNT(*) AS n FROM emp GRO
 -- answered
 SELECT job, COUNT(*) FROM emp WHERE sal > (SELECT AVG(sal) FROM emp) GROUP BY job;
 -- 8 answered
--- UnsupportedQuery: line 1, column 1: a condition on private rows reads a private table | use values that are public
+-- UnsupportedQuery: line 1, column 51: a condition on private rows reads a private table | use values that are public
 SELECT COUNT(*) FROM emp WHERE sal > 2 * (SELECT AVG(sal) FROM emp WHERE job = 'CLERK');
 -- 8 answered
--- UnsupportedQuery: line 1, column 1: a condition on private rows reads a private table | use values that are public
+-- UnsupportedQuery: line 1, column 50: a condition on private rows reads a private table | use values that are public
 SELECT COUNT(*) FROM students WHERE course = (SELECT course FROM students GROUP BY course ORDER BY COUNT(*) DESC LIMIT 1);
 -- 8 answered
--- UnsupportedQuery: line 1, column 1: a condition on private rows reads a private table | use values that are public
+-- UnsupportedQuery: line 1, column 54: a condition on private rows reads a private table | use values that are public
 SELECT AVG(score) FROM students WHERE city IN (SELECT city FROM students GROUP BY city HAVING COUNT(*) > 100);
 -- 8 answered
--- UnsupportedQuery: line 1, column 1: a condition on private rows reads a private table | use values that are public
+-- UnsupportedQuery: line 1, column 55: a condition on private rows reads a private table | use values that are public
 WITH a AS (SELECT AVG(score) AS m FROM students) SELECT COUNT(*) FROM students, a WHERE score > a.m;
 -- 8 answered
 -- UnsupportedQuery: line 1, column 81: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)

@@ -45,7 +45,7 @@ SELECT origin, dest, count(*) AS n, row_number() OVER (PARTITION BY origin ORDER
 -- answered
 SELECT carrier, width_bucket(dep_delay, -20, 180, 10) AS bucket, count(*) FROM flights GROUP BY 1, 2 ORDER BY 1, 2;
 -- 12 refused: floor
--- UnsupportedQuery: line 1, column 17: the function width_bucket is not answered | docs/sql.md lists the functions that are answered
+-- UnsupportedQuery: line 1, column 17: the function width_bucket is not answered | write floor((x - low) / width)
 SELECT corr(dep_delay, arr_delay) AS r, covar_samp(dep_delay, arr_delay) AS c FROM flights;
 -- 5 answered
 -- UnsupportedQuery: line 1, column 8: corr() is not answered on private rows | write it with COUNT, SUM and AVG

@@ -82,7 +82,7 @@ SELECT count(*) FROM students WHERE city IS NOT DISTINCT FROM 'Boston';
 -- answered
 SELECT count(*) FROM students WHERE list_contains(['Boston', 'Austin'], city);
 -- 12 answered
--- UnsupportedQuery: line 1, column 37: the function list_contains is not answered | docs/sql.md lists the functions that are answered
+-- answered
 SELECT count(*) FROM students WHERE city IN ['Boston', 'Austin'];
 -- 12 answered
 -- answered
@@ -94,7 +94,7 @@ SELECT count(*) FROM students WHERE score % 10 = 0 AND score // 10 > 5;
 -- answered
 SELECT count(*) FROM students WHERE city[1] = 'B';
 -- 12 answered
--- UnsupportedQuery: line 1, column 37: BRACKET is not answered here | docs/sql.md lists what is; simplify the expression
+-- UnsupportedQuery: line 1, column 37: a part in brackets is not answered | write substr(text, 1, 1)
 SELECT count(*) FROM students WHERE enrolled BETWEEN DATE '2021-01-01' AND DATE '2021-12-31';
 -- 0 answered
 -- answered
@@ -130,13 +130,13 @@ SELECT substring(name, 1, 1) AS i, count(*) FROM students GROUP BY i;
 -- answered
 SELECT substring(city FROM 1 FOR 2) AS c, count(*) FROM students GROUP BY c;
 -- 12 answered
--- SqlSyntaxError: line 1, column 23: syntax error near 'FROM' | send one SELECT statement in DuckDB's dialect
+-- answered
 SELECT trim(BOTH 'B' FROM city) AS c, count(*) FROM students GROUP BY c;
 -- 12 answered
--- SqlSyntaxError: line 1, column 18: syntax error near "'B'" | send one SELECT statement in DuckDB's dialect
+-- answered
 SELECT count(*) FROM students WHERE position('o' IN city) > 0;
 -- 12 answered
--- UnsupportedQuery: line 1, column 37: position(... IN ...) is not answered | write strpos(text, part)
+-- answered
 SELECT overlay(city PLACING 'X' FROM 1 FOR 1) AS c, count(*) FROM students GROUP BY c;
 -- 12 refused: substr
 -- SqlSyntaxError: line 1, column 21: syntax error near 'PLACING' | send one SELECT statement in DuckDB's dialect
@@ -320,7 +320,7 @@ SELECT {'n': count(*)} FROM students;
 -- UnsupportedQuery: line 1, column 1: STRUCT is not answered | docs/sql.md lists what is; simplify the statement
 SELECT count(*) FROM students WHERE list_filter([1, 2], x -> x > age) = [];
 -- 12 refused: AND, OR
--- UnsupportedQuery: line 1, column 37: the function list_filter is not answered | docs/sql.md lists the functions that are answered
+-- UnsupportedQuery: line 1, column 37: the function list_filter is not answered | write the condition with AND, OR and CASE
 SELECT count(*) FROM students WHERE random() < 0.1;
 -- 0 unanswerable: it is random
 -- UnsupportedQuery: line 1, column 37: random() is random | an equal question must get an equal answer; remove it

@@ -1,7 +1,7 @@
 -- ## Explores
 SELECT sales.region AS "sales.region", COUNT(*) AS "sales.count" FROM sales AS sales GROUP BY 1 ORDER BY 2 DESC FETCH NEXT 500 ROWS ONLY;
 -- 0 answered
--- UnsupportedQuery: line 1, column 124: FETCH is not answered | docs/sql.md lists what is; simplify the statement
+-- answered
 SELECT sales.category AS "sales.category", COALESCE(SUM(sales.sales), 0) AS "sales.total_sales" FROM sales AS sales WHERE (sales.segment = 'Consumer') GROUP BY 1 ORDER BY 2 DESC LIMIT 500;
 -- 0 answered
 -- answered
@@ -67,7 +67,7 @@ WITH facts AS (SELECT customer_id, COUNT(*) AS lifetime_orders FROM sales GROUP 
 -- UnknownName: line 1, column 23: there is no column 'customer_id' in sales | con.tables() and \d list what exists
 SELECT sales.category AS "sales.category", COUNT(*) AS "sales.count" FROM sales AS sales WHERE sales.region IN (SELECT region FROM (SELECT region, SUM(sales) AS s FROM sales GROUP BY 1 ORDER BY 2 DESC LIMIT 2) AS t) GROUP BY 1 LIMIT 500;
 -- 8 answered
--- UnsupportedQuery: line 1, column 1: a condition on private rows reads a private table | use values that are public
+-- UnsupportedQuery: line 1, column 120: a condition on private rows reads a private table | use values that are public
 SELECT COUNT(*) AS "sales.count" FROM sales AS sales WHERE ((sales.order_date >= (DATE_TRUNC('day', CURRENT_DATE) - INTERVAL 29 DAY)) AND (sales.order_date < (DATE_TRUNC('day', CURRENT_DATE) + INTERVAL 1 DAY))) LIMIT 500;
 -- 9 answered
 -- UnsupportedQuery: line 1, column 83: the current date depends on the clock | write the date as a literal or a parameter
@@ -82,7 +82,7 @@ SELECT flights.carrier AS "flights.carrier", AVG(flights.air_time) AS "flights.a
 -- answered
 SELECT `sales`.`region` AS `sales.region`, COUNT(*) AS `sales.count` FROM sales AS sales GROUP BY 1 LIMIT 500;
 -- 12 answered
--- SqlSyntaxError: line 1, column 14: syntax error near '`' | send one SELECT statement in DuckDB's dialect
+-- answered
 SELECT sales.product_name AS "sales.product_name", sales.sales AS "sales.sales" FROM sales AS sales GROUP BY 1, 2 ORDER BY 1 LIMIT 500;
 -- 6 answered
 -- UnsupportedQuery: line 1, column 1: sales has more values than can be groups | group by steps of it, as in GROUP BY floor(sales / 10) * 10

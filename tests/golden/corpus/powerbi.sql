@@ -58,13 +58,13 @@ select count(*) as "a0" from "flights" as "f" inner join "airports" as "p" on "f
 -- UnsupportedQuery: line 1, column 58: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
 SELECT TOP (1000001) * FROM (SELECT [t0].[region] AS [c1], SUM([t0].[sales]) AS [a0] FROM [sales] AS [t0] GROUP BY [t0].[region]) AS [MainTable];
 -- 12 refused: LIMIT
--- SqlSyntaxError: line 1, column 24: syntax error near 'FROM' | send one SELECT statement in DuckDB's dialect
+-- UnsupportedQuery: line 1, column 8: TOP is not answered | write LIMIT 1000001 at the end
 SELECT TOP (502) "t0"."segment" AS "c1", COUNT_BIG(*) AS "a0" FROM "sales" AS "t0" GROUP BY "t0"."segment";
 -- 12 refused: LIMIT
--- SqlSyntaxError: line 1, column 22: syntax error near '.' | send one SELECT statement in DuckDB's dialect
+-- UnsupportedQuery: line 1, column 8: TOP is not answered | write LIMIT 502 at the end
 SELECT COUNT_BIG(*) AS "a0" FROM "sales" AS "t0";
 -- 12 refused: count
--- UnsupportedQuery: line 1, column 8: the function count_big is not answered | docs/sql.md lists the functions that are answered
+-- UnsupportedQuery: line 1, column 8: the function count_big is not answered | write count(*)
 SELECT DISTINCT "t0"."region" AS "c1", "t0"."segment" AS "c2" FROM "sales" AS "t0" ORDER BY "c1", "c2" LIMIT 101;
 -- 0 answered
 -- answered

@@ -125,7 +125,7 @@ SELECT COUNT(1) AS "cnt:1:ok" FROM "main"."sales" "sales" WHERE (("sales"."regio
 -- answered
 SELECT COUNT(1) AS "cnt:1:ok" FROM "main"."sales" "sales" WHERE (POSITION('Chair' IN "sales"."product_name") > 0);
 -- 7 answered
--- UnsupportedQuery: line 1, column 66: position(... IN ...) is not answered | write strpos(text, part)
+-- UnsupportedQuery: line 1, column 75: the answer depends on every possible string of the text column product_name | ask for a prefix of length 1 or 2, such as LIKE 'a%'; or list the strings with = or IN (...)
 SELECT "sales"."category" AS "category", COUNT(1) AS "cnt:1:ok" FROM "main"."sales" "sales" WHERE (LOWER("sales"."product_name") LIKE '%paper%') GROUP BY 1;
 -- 7 answered
 -- UnsupportedQuery: line 1, column 100: the answer depends on every possible string of the text column product_name | ask for a prefix of length 1 or 2, such as LIKE 'a%'; or list the strings with = or IN (...)
@@ -184,10 +184,10 @@ SELECT "sales"."region", "sales"."segment", SUM("sales"."sales"), GROUPING("sale
 -- UnsupportedQuery: line 1, column 147: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
 SELECT TOP 10 "sales"."region" AS "region", SUM("sales"."sales") AS "sum:sales:ok" FROM "main"."sales" "sales" GROUP BY "sales"."region";
 -- 12 refused: LIMIT
--- SqlSyntaxError: line 1, column 12: syntax error near '10' | send one SELECT statement in DuckDB's dialect
+-- UnsupportedQuery: line 1, column 8: TOP is not answered | write LIMIT 10 at the end
 SELECT `sales`.`region` AS `region`, SUM(`sales`.`sales`) AS `sum:sales:ok` FROM `sales` GROUP BY 1;
 -- 12 answered
--- SqlSyntaxError: line 1, column 14: syntax error near '`' | send one SELECT statement in DuckDB's dialect
+-- answered
 CREATE LOCAL TEMPORARY TABLE "#Tableau_1_Connect" ("COL" INTEGER) ON COMMIT PRESERVE ROWS;
 -- 11 unanswerable: the database is only read
 -- UnsupportedQuery: line 1, column 1: CREATE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings

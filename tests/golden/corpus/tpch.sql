@@ -58,16 +58,16 @@ select count(*) from customer where c_nationkey in (select n_nationkey from nati
 -- answered
 select cntrycode, count(*) as numcust, sum(c_acctbal) as totacctbal from (select substring(c_phone from 1 for 2) as cntrycode, c_acctbal from customer where substring(c_phone from 1 for 2) in ('13', '31', '23', '29', '30', '18', '17')) as custsale group by cntrycode order by cntrycode;
 -- 12 answered
--- SqlSyntaxError: line 1, column 100: syntax error near 'from' | send one SELECT statement in DuckDB's dialect
+-- answered
 select count(*) as numcust from customer where substring(c_phone from 1 for 2) in ('13', '31') and c_acctbal > (select avg(c_acctbal) from customer where c_acctbal > 0.00);
 -- 8 answered
--- SqlSyntaxError: line 1, column 66: syntax error near 'from' | send one SELECT statement in DuckDB's dialect
+-- UnsupportedQuery: line 1, column 120: a condition on private rows reads a private table | use values that are public
 select count(*) from customer where c_acctbal > (select avg(c_acctbal) from customer);
 -- 8 answered
--- UnsupportedQuery: line 1, column 1: a condition on private rows reads a private table | use values that are public
+-- UnsupportedQuery: line 1, column 57: a condition on private rows reads a private table | use values that are public
 select count(*) from lineitem where l_quantity < (select 0.2 * avg(l_quantity) from lineitem);
 -- 8 answered
--- UnsupportedQuery: line 1, column 1: a condition on private rows reads a private table | use values that are public
+-- UnsupportedQuery: line 1, column 58: a condition on private rows reads a private table | use values that are public
 select l_shipmode, sum(case when l_quantity > 25 then 1 else 0 end) as high_line_count, sum(case when l_quantity <= 25 then 1 else 0 end) as low_line_count from lineitem where l_shipmode in ('MAIL', 'SHIP') and l_shipdate >= date '1994-01-01' and l_shipdate < date '1995-01-01' group by l_shipmode order by l_shipmode;
 -- 0 answered
 -- answered
