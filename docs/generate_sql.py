@@ -54,6 +54,11 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   enough when the column was first asked for. Rows with other strings are in no group, so the groups may not add up to
   the total. `WHERE` and `FILTER` may then use any expression of the column, as it is evaluated on the released keys
   alone. Strategies that release no keys refuse such a statement.
+* **The catalog** is the policy's: `SHOW TABLES`, `DESCRIBE table`, `PRAGMA table_info`, `information_schema.tables`,
+  `.columns` and `.schemata`, `duckdb_tables()`, `duckdb_columns()` and their kin show what is declared, and NULL for
+  any number of rows. `SUMMARIZE table` shows declared ranges. `DESCRIBE SELECT ...` shows types, `EXPLAIN SELECT ...`
+  the plan of `con.explain`. Tables stand in `memory.main`.
+* **`BEGIN`, `COMMIT`, `ROLLBACK`, `SET`, `RESET` and `USE`** do nothing, and a note says so.
 * **Parameters** are `?`, `$1` or `$name`; `column IN ?` takes a list. They are bound as values, never as text.
 * **Computed numbers** (percentages, shares by windows, sums over CTEs, differences) carry an error and an interval like
   counts ([accuracy](accuracy.md#numbers-that-sql-computes)).

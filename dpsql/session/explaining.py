@@ -6,11 +6,13 @@ It describes the routes that asking would take (``route``), and decides nothing 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+import pyarrow as pa
+
 from dpsql.confidence import error_bound
 from dpsql.planning import distance_words, outlook
 from dpsql.planning.measured_axes import own_sd
 from dpsql.query import LinearQuery
-from dpsql.result import Explanation, Note, QueryPlan
+from dpsql.result import Explanation, Note, QueryPlan, Result
 from dpsql.session.asker import Asker
 from dpsql.session.notes import statement_notes
 from dpsql.session.route import Known, Measured, Modelled, OwnRelease, Route, SpareRelease, Tested, Untested
@@ -155,3 +157,20 @@ def _first(state: TableState, scopes: Iterable[tuple[str, ...]], texts: Iterable
 
 def _share(epsilon: float) -> str:
     return f"epsilon {epsilon:.3g}"
+
+
+def explained(found: Explanation) -> Result:
+    """The plan as rows of text, as EXPLAIN shows it: one for each scope, the outer statement, the charge at most."""
+    rows = [("question", _words(plan)) for plan in found.plans]
+    if found.outer is not None:
+        rows.append(("then", found.outer))
+    rows.append(("charge", f"at most {_share(found.worst_charge)} of {_share(found.remaining)} that are left"))
+    columns = [pa.array([row[i] for row in rows], pa.string()) for i in (0, 1)]
+    return Result(pa.table(columns, ["explain_key", "explain_value"]), ("VARCHAR", "VARCHAR"), notes=found.notes)
+
+
+def _words(plan: QueryPlan) -> str:
+    scope = ", ".join(plan.scope) or "every row"
+    cells = f"{plan.queries:,} of {plan.cells:,} cells" if plan.queries != 1 else f"one of {plan.cells:,} cells"
+    error = "an error that is not known" if plan.error is None else f"an error of about {plan.error:,.0f}"
+    return f"{plan.table} ({scope}): {cells}, {plan.source}, {error}, at most {_share(plan.worst_charge)}"

@@ -12,7 +12,7 @@ from dpsql.sql.statement import Remark, Statement
 def statement_notes(statement: Statement, asker: Asker) -> tuple[Note, ...]:
     """One note per kind and table or column: caps and rows left out, undeclared values, released strings."""
     remarks = [r for r in statement.remarks if not r.grouped or _has_null_group(statement, r)]
-    notes = list(notes_of(remarks)) if remarks else []
+    notes = [*(Note("statement", text) for text in statement.notices), *(notes_of(remarks) if remarks else ())]
     for name in dict.fromkeys([block.table for block in statement.blocks]):
         notes += table_notes(asker.states[name].plan.table)
     for column, cells in dict.fromkeys([cut for block in statement.blocks for cut in block.cut]):

@@ -19,7 +19,7 @@ from dpsql.planning import outlook
 from dpsql.policy import Policy
 from dpsql.result import Budget, Explanation, Result
 from dpsql.session.asker import Asker
-from dpsql.session.explaining import explanation
+from dpsql.session.explaining import explained, explanation
 from dpsql.session.notes import statement_notes
 from dpsql.session.results import queries_of, result
 from dpsql.session.synthesizing import Synthesizing
@@ -81,6 +81,8 @@ class Session:
     def _execute(self, text: str, parameters: Parameters) -> Result:
         self._asker.catch_up()
         statement = self._lower(text, parameters)
+        if statement.explained:
+            return explained(self._explanation(statement))
         charged = 0.0
         if statement.awaited:
             charged = sum(self._asker.release_keys(*column) for column in statement.awaited)
@@ -106,7 +108,9 @@ class Session:
 
     def _explain(self, text: str, parameters: Parameters) -> Explanation:
         self._asker.catch_up()
-        statement = self._lower(text, parameters)
+        return self._explanation(self._lower(text, parameters))
+
+    def _explanation(self, statement: Statement) -> Explanation:
         return explanation(statement, queries_of(statement), self._asker)
 
     def foresee(self, wanted: Wanted) -> Forecast:

@@ -4,6 +4,7 @@ One door for every text: limits, parsing, binding and lowering in this order, wi
 """
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from dpsql.domain import Parameters
@@ -14,6 +15,7 @@ from dpsql.policy import Policy
 from dpsql.sql.blocks.block import Services
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.reading import Reader
+from dpsql.sql.catalog import Command, catalog_of, describing, read_command
 from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import AskedKeys, KeyLookup, ReleasedKeys
 from dpsql.sql.public_sql import PublicSql
@@ -34,6 +36,7 @@ class FrontEnd:
         products = strategy_named(policy.mechanism.strategy).products
         services = Services(Evaluator(public), Namer(public), most_cells=_most_cells(policy), products=products)
         self._reader = Reader(policy, public, services)
+        self._catalog = catalog_of(policy, public)
         self._shapes = Shapes(self._reader, services)
         self._statements: Memo[_Lowered] = Memo(STATEMENTS)
 
@@ -61,12 +64,25 @@ class FrontEnd:
         check_text(text)
         lookup = KeyLookup(keys)
         try:
-            statement = self._reader.read(text, parameters, lookup).statement
+            command = read_command(text, self._catalog)
+            if command is None:
+                statement = self._reader.read(text, parameters, lookup).statement
+            else:
+                statement = self._commanded(text, command, parameters, lookup)
         except RecursionError:
             raise UnsupportedQuery("the statement is nested too deeply", hint="split it into simpler ones") from None
         if key is not None:
             self._statements.put(key, _Lowered(statement, lookup.asked), 1 + _heaviness(statement))
         return statement
+
+    def _commanded(self, text: str, command: Command, parameters: Parameters, lookup: KeyLookup) -> Statement:
+        """The statement that answers a command."""
+        found = self._reader.read(command.sql, parameters, lookup).statement
+        if command.asks == "columns":
+            described = describing([(name, kind, True, None) for name, kind in self._reader.columns(found)])
+            found = self._reader.read(described, None, KeyLookup(None)).statement
+        notices = () if command.notice is None else (command.notice,)
+        return replace(found, text=text, notices=notices, explained=command.asks == "plan")
 
 
 class _Lowered(NamedTuple):

@@ -151,7 +151,8 @@ class Statement:
     keys are the groups of a block and are not released yet: such a block has no groups, and the statement is to be
     lowered again once they are. ``grouped`` lists all such pairs, released or not. ``remarks``: what it asks beyond the
     declared values of columns. ``redraw`` is set when an output column is computed from
-    released numbers rather than one of them; ``late`` columns are NULL in the outer statement.
+    released numbers rather than one of them; ``late`` columns are NULL in the outer statement. ``notices``: sentences
+    that belong beside its result. ``explained``: its plan is wanted, and no answer.
     """
 
     text: str
@@ -166,3 +167,5 @@ class Statement:
     remarks: tuple[Remark, ...] = ()
     redraw: Redraw | None = None
     late: tuple[LateInterval, ...] = ()
+    notices: tuple[str, ...] = ()
+    explained: bool = False

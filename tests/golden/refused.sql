@@ -61,24 +61,12 @@ INSTALL httpfs;
 -- UnsupportedQuery: line 1, column 1: INSTALL is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
 LOAD httpfs;
 -- UnsupportedQuery: line 1, column 1: LOAD is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
-SET threads = 1;
--- UnsupportedQuery: line 1, column 1: SET is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
 PRAGMA database_list;
 -- UnsupportedQuery: line 1, column 1: PRAGMA is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
 CALL pragma_version();
 -- UnsupportedQuery: line 1, column 1: CALL is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
-EXPLAIN SELECT COUNT(*) FROM people;
--- UnsupportedQuery: line 1, column 1: EXPLAIN is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
-EXPLAIN ANALYZE SELECT COUNT(*) FROM people;
--- UnsupportedQuery: line 1, column 1: EXPLAIN is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
 PREPARE q AS SELECT 1;
 -- UnsupportedQuery: line 1, column 1: PREPARE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
-DESCRIBE people;
--- UnsupportedQuery: line 1, column 1: DESCRIBE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
-SUMMARIZE people;
--- UnsupportedQuery: line 1, column 1: SUMMARIZE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
-SHOW TABLES;
--- UnsupportedQuery: line 1, column 1: SHOW is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
 SELECT 1; SELECT 2;
 -- UnsupportedQuery: line 1, column 9: more than one statement | send one statement at a time
 PIVOT people ON sex USING COUNT(*);
@@ -163,8 +151,6 @@ SELECT COUNT(*) FROM range(10);
 -- UnsupportedQuery: line 1, column 22: table functions and file readers are not answered | ask the owner to declare a public table
 SELECT * FROM duckdb_settings();
 -- UnsupportedQuery: line 1, column 15: table functions and file readers are not answered | ask the owner to declare a public table
-SELECT COUNT(*) FROM information_schema.tables;
--- UnknownName: line 1, column 22: there is no table 'tables' | con.tables() and \d list what exists
 SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM cities WHERE cities.city = people.city);
 -- UnsupportedQuery: line 1, column 50: EXISTS over private rows is not answered | use IN (SELECT ... FROM a public table)
 SELECT COUNT(*) FROM people WHERE age IN (SELECT age FROM people);
@@ -195,8 +181,6 @@ SELECT COUNT(*) FROM people POSITIONAL JOIN cities;
 -- UnsupportedQuery: line 1, column 45: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
 SELECT COUNT(*) FROM people ASOF JOIN cities USING (age);
 -- UnsupportedQuery: line 1, column 39: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
-SELECT COUNT(*) FROM memory.main.people;
--- UnknownName: line 1, column 22: there is no table 'people' | did you mean people?
 SELECT * FROM _released_1;
 -- UnknownName: line 1, column 15: there is no table '_released_1' | con.tables() and \d list what exists
 WITH _released_1 AS (SELECT 5 AS a0) SELECT COUNT(*) FROM people, _released_1;

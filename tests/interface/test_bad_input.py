@@ -249,7 +249,13 @@ def test_many_damaged_statements_raise_nothing_else(con: dpsql.Connection, seed:
 
 
 def hunt(con: dpsql.Connection, seed: int, count: int) -> None:
-    seeds = (*statements.STABLE, *statements.RELEASED, *statements.REFUSED[::4], *statements.golden())
+    seeds = (
+        *statements.STABLE,
+        *statements.RELEASED,
+        *statements.REFUSED[::4],
+        *statements.COMMANDS,
+        *statements.golden(),
+    )
     known, answered = con.execute(QUESTION).fetchall(), 0
     for text in damaged(seed, seeds, count):
         spent = con.budget.spent_epsilon

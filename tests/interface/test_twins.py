@@ -142,12 +142,19 @@ def observed(directory: Path, extra: Sequence[str], rows: int = 3000, texts: Seq
     out: Observed = [("command line", command_lines(database))]
     with dpsql.connect(database) as con:
         out += [("budget", con.budget), ("tables", repr(con.tables())), ("notices", con.notices)]
-        everything = (*statements.STABLE, *statements.RELEASED, *statements.REFUSED, *PROBES, *statements.golden())
+        everything = (
+            *statements.STABLE,
+            *statements.RELEASED,
+            *statements.REFUSED,
+            *PROBES,
+            *statements.COMMANDS,
+            *statements.golden(),
+        )
         out += [(f"plan of {text}", planned(con, text)) for text in (*everything, *texts)]
         out.append(("budget after plans", con.budget))
         out += [(text, shown(con, text, stable=False)) for text in statements.REFUSED]
         out.append(("budget after refusals", con.budget))
-        out += [(text, shown(con, text, stable=True)) for text in statements.STABLE]
+        out += [(text, shown(con, text, stable=True)) for text in (*statements.COMMANDS, *statements.STABLE)]
         out += [(text, shown(con, text, stable=False)) for text in (*statements.RELEASED, *PROBES)]
         out.append(("plan", con.session.tables()))
     files = [*directory.glob("city.dpsql*"), *(p for p in state.rglob("*") if p.is_file())]

@@ -346,7 +346,8 @@ class BlockLowering:
             here = self.select
             return asked.block(lowering)
         except UnsupportedQuery as error:
-            if error.line is not None:
-                raise
+            refused = error
+        if refused.line is None:
             line, column = place(self.text, here)
-            raise UnsupportedQuery(error.reason, line=line, column=column, hint=error.hint) from None
+            refused = UnsupportedQuery(refused.reason, line=line, column=column, hint=refused.hint)
+        raise refused

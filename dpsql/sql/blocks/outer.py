@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from dpsql.sql.expressions.functions import RELEASED, function_refusal
+from dpsql.sql.expressions.functions import OF_DUCKDB, RELEASED, function_refusal
 from dpsql.sql.expressions.names import unknown
 from dpsql.sql.expressions.types import type_name
 from dpsql.sql.text.position import refusal
@@ -74,7 +74,7 @@ def check_outer(text: str, tree: exp.Expr, tables: Collection[str]) -> None:
                 raise refusal(text, node, f"{key.strip('_').upper()} is not answered", "docs/sql.md lists what is")
         if kind is exp.Anonymous:
             name = node.name.lower()
-            if name not in RELEASED:
+            if name not in RELEASED and name not in OF_DUCKDB:
                 raise refusal(text, node, *function_refusal(name, private=False))
         elif kind is exp.Table:
             if not isinstance(node.this, exp.Identifier):

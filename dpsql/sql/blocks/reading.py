@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from dpsql.dialect.types import is_number
+from dpsql.dialect.types import is_number, type_name
 from dpsql.domain import Parameters
 from dpsql.policy import Policy
 from dpsql.sql.blocks.block import Asked, Services
@@ -92,6 +92,17 @@ class Reader:
             late=late,
         )
         return Read(statement, tuple(walk.asked))
+
+    def columns(self, statement: Statement) -> list[tuple[str, str]]:
+        """Names and DuckDB types of a lowered statement's columns: they depend on nothing private."""
+        if statement.direct is not None:
+            (block,) = statement.blocks
+            types = dict(zip(block.group_columns, block.group_types, strict=True))
+            kinds = types | {a.column: a.sql_type for a in block.aggregates}
+            return [(c.name, kinds[c.source]) for c in statement.direct]
+        dry = try_out(self._public, statement.outer_sql or "", statement.blocks, statement.public_tables)
+        shown = list(zip(dry.schema.names, dry.schema.types, strict=True))[statement.row_column is not None :]
+        return [(name, type_name(kind)) for name, kind in shown]
 
     def _public_columns(self, table: str) -> list[str]:
         """The columns of a public table, in order."""

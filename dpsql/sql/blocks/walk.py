@@ -14,6 +14,7 @@ from dpsql.errors import ProgrammingError
 from dpsql.policy import Policy
 from dpsql.sql.blocks.block import Asked, BlockLowering, Services
 from dpsql.sql.blocks.outer import check_outer
+from dpsql.sql.catalog import stand_in
 from dpsql.sql.counting.aggregates import is_aggregate
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.expressions.bind import Binder
@@ -25,6 +26,7 @@ from dpsql.sql.statement import Block, DirectColumn, Remark
 from dpsql.sql.text.parameters import literal
 from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import refusal
+from dpsql.sql.text.spellings import DATABASE, SCHEMA
 
 Environment = Mapping[str, Scope | None]
 """What a CTE's lower-cased name means: rows of a private table, or (``None``) released and public values."""
@@ -147,6 +149,8 @@ class Walk:
         raise refusal(self.text, node, f"{type(node).__name__.upper()} in FROM is not answered", "name a table")
 
     def _table(self, node: exp.Table, env: Environment) -> Scope | None:
+        if stand_in(node, self.policy, self.public):
+            return None
         if not isinstance(node.this, exp.Identifier):
             raise refusal(
                 self.text,
@@ -161,7 +165,7 @@ class Walk:
         if schema is None and name in env:
             scope = env[name]
             return None if scope is None else self._renamed(node, scope, (node.alias or name).lower())
-        if (schema is None or schema.name.lower() == "main") and node.args.get("catalog") is None:
+        if _is_main(schema, SCHEMA) and _is_main(node.args.get("catalog"), DATABASE):
             table = self.policy.by_name.get(name)
             if table is not None:
                 return self._private(node, table)
@@ -169,6 +173,7 @@ class Walk:
                 if public.lower() == name:
                     self.public_tables.add(public)
                     node.set("db", None)
+                    node.set("catalog", None)
                     return None
         known = [t.name for t in self.policy.tables] + list(self.policy.public_tables)
         raise unknown(self.text, node, "table", node.name, known)
@@ -177,7 +182,7 @@ class Walk:
         if node.args.get("sample") is not None:
             raise refusal(self.text, node, "sampling is not answered", "it is random; count all rows")
         for key, value in node.args.items():
-            if value and key not in ("this", "db", "alias"):
+            if value and key not in ("this", "db", "catalog", "alias"):
                 raise refusal(
                     self.text,
                     node,
@@ -358,6 +363,10 @@ def _used(node: exp.Expr, clause: exp.With) -> list[exp.Expr]:
             used.append(cte)
             wanted |= {t.name.lower() for t in cte.this.find_all(exp.Table)}
     return used[::-1]
+
+
+def _is_main(node: exp.Expr | None, name: str) -> bool:
+    return node is None or node.name.lower() == name
 
 
 def _is_star(node: exp.Expr) -> bool:

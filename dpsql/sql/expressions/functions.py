@@ -51,6 +51,8 @@ RELEASED_AGGREGATE = AGGREGATE
 WINDOW = _names("cume_dist dense_rank first_value lag last_value lead nth_value ntile percent_rank rank row_number")
 INTERVAL_LOW, INTERVAL_HIGH = "dp_interval_low", "dp_interval_high"
 RELEASED = SCALAR | RELEASED_AGGREGATE | WINDOW
+OF_DUCKDB = frozenset({"version"})
+"""What tells of DuckDB and of nothing else."""
 
 _CLOCK = _names(
     "now today current_date current_time current_timestamp get_current_time get_current_timestamp localtime",

@@ -16,6 +16,7 @@ from dpsql.sql.expressions.bound import Bound, Outside, Text
 from dpsql.sql.expressions.operators import PARTS
 from dpsql.sql.expressions.steps import NO_STEPS, UNKNOWN, Straight
 from dpsql.sql.text.position import place, refusal
+from dpsql.sql.text.spellings import DATABASE, SCHEMA
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +40,9 @@ class Scope:
         parts = [node.args.get("table"), node.args.get("db"), node.args.get("catalog")]
         if parts[0] is not None:
             qualifier = parts[0].name.lower()
-            schema = parts[1].name.lower() if parts[1] is not None else "main"
-            if qualifier != self.qualifier or schema != "main" or parts[2] is not None:
+            schema = parts[1].name.lower() if parts[1] is not None else SCHEMA
+            database = parts[2].name.lower() if parts[2] is not None else DATABASE
+            if qualifier != self.qualifier or schema != SCHEMA or database != DATABASE:
                 line, column = place(text, node)
                 raise UnknownName(
                     f"{parts[0].name[:80]!r} is not the table that is counted here",

@@ -13,6 +13,8 @@ from dpsql.errors import UnsupportedQuery
 from dpsql.sql.text.limits import MAX_TEXT_BYTES
 from dpsql.sql.text.position import line_column, refusal
 
+DATABASE, SCHEMA = "memory", "main"
+"""What tools are told that tables stand in, and may write in front of their names."""
 MAX_ROW_NODES = 5_000
 """Rows of a list that a row of values is looked up in, times its nodes: each becomes a condition of its own."""
 
@@ -22,6 +24,7 @@ _KEPT = re.compile(
     re.DOTALL,
 )
 _TRIMS = {"BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
+_NAMES = {"current_database": DATABASE, "current_catalog": DATABASE, "current_schema": SCHEMA}
 _LISTS = frozenset({"list_contains", "list_has", "array_contains", "array_has"})
 
 
@@ -78,9 +81,18 @@ def _plain(text: str, node: exp.Expr) -> exp.Expr | None:
         case exp.Anonymous() if node.name.lower() in _LISTS and len(node.expressions) == 2:
             items = _items(node.expressions[0])
             return None if items is None else _in(node.expressions[1], expressions=items)
+        case exp.Anonymous() if node.name.lower() in _NAMES and not node.expressions:
+            return _named(node)
         case exp.Anonymous() if node.name.lower() == "position" and len(node.expressions) == 1:
             return _position(node.expressions[0])
     return None
+
+
+def _named(node: exp.Anonymous) -> exp.Expr:
+    """The database or schema that all tables are said to stand in; in a select list under the function's name."""
+    name = exp.Literal.string(_NAMES[node.name.lower()])
+    shown = isinstance(node.parent, exp.Select) and node.arg_key == "expressions"
+    return exp.alias_(name, f"{node.name.lower()}()", quoted=True) if shown else name
 
 
 def _in(this: exp.Expr, **args: object) -> exp.Expr:

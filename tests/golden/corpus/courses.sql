@@ -258,13 +258,13 @@ PIVOT students ON gender USING COUNT(*) GROUP BY course;
 -- UnsupportedQuery: line 1, column 1: PIVOT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
 DESCRIBE students;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: DESCRIBE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 SHOW TABLES;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: SHOW is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 EXPLAIN SELECT COUNT(*) FROM students;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: EXPLAIN is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 INSERT INTO students (grade) VALUES (9);
 -- 0 unanswerable: the database is only read
 -- UnsupportedQuery: line 1, column 1: INSERT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings

@@ -1,7 +1,7 @@
 -- ## Generic tests
 select count(*) as failures, count(*) != 0 as should_warn, count(*) != 0 as should_error from (select sales from "memory"."main"."sales" where sales is null) dbt_internal_test;
 -- 12 answered
--- UnknownName: line 1, column 114: there is no table 'sales' | did you mean sales?
+-- answered
 select count(*) as failures, count(*) != 0 as should_warn, count(*) != 0 as should_error from (select region from main.sales where region is null) dbt_internal_test;
 -- 0 answered
 -- answered
@@ -81,25 +81,25 @@ select * from main.sales where sales < 0;
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table sales | count them: SELECT COUNT(*), with GROUP BY for a breakdown
 BEGIN;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: BEGIN is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 COMMIT;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: COMMIT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 ROLLBACK;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: ROLLBACK is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 begin transaction;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: BEGIN is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 create or replace view main.summary as select region, count(*) as n from main.sales group by region;
 -- 11 answered
 -- UnsupportedQuery: line 1, column 1: CREATE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
 select table_name, table_schema, table_type from information_schema.tables where table_schema = 'main';
 -- 11 answered
--- UnknownName: line 1, column 50: there is no table 'tables' | did you mean sales?
+-- answered
 select column_name, data_type, character_maximum_length, numeric_precision, numeric_scale from information_schema.columns where table_name = 'students' order by ordinal_position;
 -- 11 answered
--- UnknownName: line 1, column 96: there is no table 'columns' | con.tables() and \d list what exists
+-- answered
 select case when count(*) > 0 then 'has rows' else 'empty' end from main.emp;
 -- 0 answered
 -- answered

@@ -215,67 +215,67 @@ SELECT fsum(sales), favg(sales), kahan_sum(sales) FROM sales;
 -- ## Meta queries
 SUMMARIZE students;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: SUMMARIZE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 DESCRIBE SELECT course, count(*) FROM students GROUP BY course;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: DESCRIBE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 SHOW ALL TABLES;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: SHOW is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 SHOW DATABASES;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: SHOW is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 DESCRIBE;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: DESCRIBE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 SHOW students;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: SHOW is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 PRAGMA table_info('students');
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: PRAGMA is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 PRAGMA show_tables;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: PRAGMA is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 SELECT * FROM duckdb_tables();
 -- 11 answered
--- UnsupportedQuery: line 1, column 15: table functions and file readers are not answered | ask the owner to declare a public table
+-- answered
 SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'students';
 -- 11 answered
--- UnsupportedQuery: line 1, column 36: table functions and file readers are not answered | ask the owner to declare a public table
+-- answered
 SELECT * FROM pragma_table_info('students');
 -- 11 answered
--- UnsupportedQuery: line 1, column 15: table functions and file readers are not answered | ask the owner to declare a public table
+-- answered
 SELECT table_name FROM information_schema.tables;
 -- 11 answered
--- UnknownName: line 1, column 24: there is no table 'tables' | did you mean sales?
+-- answered
 SELECT count(*) FROM information_schema.columns WHERE data_type = 'DATE';
 -- 11 answered
--- UnknownName: line 1, column 22: there is no table 'columns' | con.tables() and \d list what exists
+-- answered
 SELECT estimated_size FROM duckdb_tables() WHERE table_name = 'students';
 -- 11 answered
--- UnsupportedQuery: line 1, column 28: table functions and file readers are not answered | ask the owner to declare a public table
+-- answered
 EXPLAIN ANALYZE SELECT count(*) FROM students;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: EXPLAIN is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 SET threads = 4;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: SET is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 USE memory;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: USE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 BEGIN TRANSACTION;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: BEGIN is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 SELECT current_setting('threads');
 -- 11 unanswerable: settings are the owner's
 -- UnsupportedQuery: line 1, column 8: the function current_setting is not answered | docs/sql.md lists the functions that are answered
 SELECT version();
 -- 11 answered
--- UnsupportedQuery: line 1, column 8: the function version is not answered | docs/sql.md lists the functions that are answered
+-- answered
 SELECT current_schema(), current_database();
 -- 11 answered
--- UnsupportedQuery: line 1, column 8: the function current_schema is not answered | docs/sql.md lists the functions that are answered
+-- answered
 COPY (SELECT course, count(*) FROM students GROUP BY course) TO 'out.csv';
 -- 11 unanswerable: files are the shell's
 -- UnsupportedQuery: line 1, column 1: COPY is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings

@@ -73,7 +73,7 @@ select "_"."order_date", "_"."sales" from "sales" as "_" limit 200;
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table sales | count them: SELECT COUNT(*), with GROUP BY for a breakdown
 select "TABLE_NAME", "TABLE_SCHEMA" from information_schema.tables where table_type = 'BASE TABLE';
 -- 11 answered
--- UnknownName: line 1, column 42: there is no table 'tables' | did you mean sales?
+-- answered
 select c.column_name, c.ordinal_position, c.is_nullable, c.data_type from information_schema.columns c where c.table_schema = 'main' and c.table_name = 'adult' order by c.ordinal_position;
 -- 11 answered
--- UnknownName: line 1, column 75: there is no table 'columns' | con.tables() and \d list what exists
+-- answered

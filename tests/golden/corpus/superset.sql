@@ -108,10 +108,10 @@ SELECT COUNT(*) AS count FROM main.sales WHERE order_date >= DATE_TRUNC('DAY', C
 -- UnsupportedQuery: line 1, column 62: the current time depends on the clock | write the time as a literal or a parameter
 SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY table_name;
 -- 11 answered
--- UnknownName: line 1, column 24: there is no table 'tables' | did you mean sales?
+-- answered
 SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'sales' ORDER BY ordinal_position;
 -- 11 answered
--- UnknownName: line 1, column 36: there is no table 'columns' | con.tables() and \d list what exists
+-- answered
 SELECT avg(n) AS "Orders per customer" FROM (SELECT customer_id, COUNT(*) AS n FROM sales GROUP BY customer_id) AS virtual_table LIMIT 50000;
 -- 3 answered
 -- UnknownName: line 1, column 100: there is no column 'customer_id' in sales | con.tables() and \d list what exists
