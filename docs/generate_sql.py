@@ -42,6 +42,9 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
 * **Cuts of a graph** are two conditions, each on one vertex column of an edge table, joined by `AND`. They are answered
   from their two lists, whatever the number of pairs ([graphs](../examples/facebook/README.md)): 2^40 pairs by
   `frieze-kannan`, any by `auto`, 2^24 by others.
+* **`UNION ALL` of rows** of one private table may be counted, summed and averaged; a row on two sides counts twice. Its
+  sides have the same types; `GROUP BY` takes a column that is the same on all sides, and lists its groups whatever the
+  sides leave out.
 * **Sums of numbers**: `SUM` and `AVG` of a straight line of a number column (`x`, `2 * x + 1`) sum the values
   themselves.
 * **Text columns** have no declared list of values, so the answer must be settled by the strings that the statement

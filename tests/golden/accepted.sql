@@ -246,3 +246,13 @@ SELECT COUNT(*) FROM people WHERE list_contains([18, 20], age) AND name = ANY ([
 -- people(age, name)
 SELECT sex, COUNT(*) AS n FROM people GROUP BY sex ORDER BY n DESC FETCH FIRST 2 ROWS ONLY;
 -- people(sex) by 3 groups
+
+-- ## UNION ALL of rows
+SELECT COUNT(*) FROM (SELECT age FROM people WHERE sex = 'Male' UNION ALL SELECT age FROM people WHERE age > 20);
+-- people(age, sex)
+SELECT AVG(x), SUM(x), COUNT(x) FROM (SELECT hours AS x FROM people WHERE member UNION ALL SELECT kids * 1.5::DOUBLE FROM people WHERE city = 'Rome' UNION ALL SELECT hours + age FROM people) AS t WHERE x > 1;
+-- people(age, city, hours, kids, member)
+SELECT sex, COUNT(*) AS n, AVG(age) FILTER (WHERE age > 18) AS m FROM (SELECT sex, age FROM people WHERE kids = 0 UNION ALL SELECT sex, age FROM people) AS t GROUP BY sex ORDER BY n;
+-- people(age, kids, sex) by 3 groups
+WITH t AS (SELECT sex AS s, name FROM people UNION ALL (SELECT sex, name FROM people WHERE member UNION ALL SELECT sex, pet FROM people)) SELECT COUNT(*) FROM t WHERE name IN ('a', 'b') AND s = 'Male';
+-- people(member, name, pet, sex)

@@ -167,6 +167,26 @@ SELECT COUNT(*) FROM (SELECT age FROM people LIMIT 10);
 -- UnsupportedQuery: line 1, column 8: a subquery with LIMIT selects rows of the private table people | inside, only project and filter rows; count them, then sort and limit the counts
 SELECT COUNT(*) FROM (SELECT age FROM people ORDER BY age);
 -- UnsupportedQuery: line 1, column 8: a subquery with ORDER BY selects rows of the private table people | inside, only project and filter rows; count them, then sort and limit the counts
+SELECT COUNT(*) FROM (SELECT age FROM people UNION SELECT age FROM people);
+-- UnsupportedQuery: line 1, column 30: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT COUNT(*) FROM (SELECT age FROM people UNION ALL SELECT 3);
+-- UnsupportedQuery: line 1, column 30: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT COUNT(*) FROM (SELECT age FROM people UNION ALL SELECT 1 FROM pets);
+-- UnsupportedQuery: line 1, column 30: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT COUNT(*) FROM (SELECT age FROM people UNION ALL SELECT age, sex FROM people);
+-- UnsupportedQuery: line 1, column 30: the sides of UNION ALL have different numbers of columns | select the same columns
+SELECT a, COUNT(*) FROM (SELECT age AS a FROM people UNION ALL SELECT kids FROM people) GROUP BY a;
+-- UnsupportedQuery: line 1, column 98: the sides of UNION ALL group by different expressions | select the same column on each side
+SELECT COUNT(*) FROM (SELECT age FROM (SELECT age FROM people UNION ALL SELECT kids FROM people));
+-- UnsupportedQuery: line 1, column 8: a subquery with UNION ALL selects rows of the private table people | inside, only project and filter rows; count them, then sort and limit the counts
+SELECT COUNT(kids) FROM (SELECT age, kids, kids FROM people UNION ALL SELECT age, age, kids FROM people);
+-- UnsupportedQuery: line 1, column 33: a side of UNION ALL has two columns of one name | name each column once
+SELECT COUNT(*) FROM (SELECT age AS x FROM people UNION ALL SELECT city FROM people) WHERE x < '3';
+-- UnsupportedQuery: line 1, column 30: the sides of UNION ALL have columns of different types | cast them to one type
+SELECT COUNT(*) FROM (SELECT age FROM people UNION ALL SELECT age FROM people LIMIT 5);
+-- UnsupportedQuery: line 1, column 30: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+SELECT DISTINCT age FROM (SELECT age FROM people UNION ALL SELECT age FROM people);
+-- UnsupportedQuery: line 1, column 17: a subquery with UNION ALL selects rows of the private table people | inside, only project and filter rows; count them, then sort and limit the counts
 SELECT age FROM people UNION ALL SELECT age FROM people;
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
 WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t WHERE n < 5) SELECT * FROM t;

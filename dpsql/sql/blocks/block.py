@@ -14,7 +14,7 @@ from dpsql.memo import Memo
 from dpsql.query import centered
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
-from dpsql.sql.counting.aggregates import Aggregation, Summand, aggregation, is_aggregate
+from dpsql.sql.counting.aggregates import Aggregation, Summand, added, aggregation, is_aggregate
 from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.lower import Answer, Lowering
@@ -113,7 +113,10 @@ class Asked:
         if a.constants is not None:
             low, high = min(a.constants), max(a.constants)
         elif a.denominator is not None:
-            low, high = lowering.value_range(a.numerator[0])
+            ranges = [lowering.value_range(s) for s in a.numerator]
+            lows, highs = [r[0] for r in ranges if r[0] is not None], [r[1] for r in ranges if r[1] is not None]
+            if len(lows) == len(highs) == len(ranges):
+                low, high = min(lows), max(highs)
         divisor = lowering.forms(denominator) if denominator else None
         centers: tuple[float, ...] = ()
         if divisor is not None and a.numerator[0].value is not None and a.numerator[0].value.straight is not None:
@@ -159,6 +162,8 @@ class BlockLowering:
         aliases = {i.alias.lower(): i.this for i in select.expressions if isinstance(i, exp.Alias)}
         self._aliases: Mapping[str, exp.Expr] = aliases
         self._binder = Binder(text, scope, aliases, lookup)
+        self._sides = [(s, Binder(text, s, aliases, lookup)) for s in scope.branches]
+        self._conditions: list[tuple[Bound, ...]] = []
         self._groups: list[Bound] = []
         self._group_sql: dict[str, int] = {}
         self._aggregations: list[Aggregation] = []
@@ -168,17 +173,19 @@ class BlockLowering:
     @property
     def remarks(self) -> list[Remark]:
         """What the block asks beyond declared values."""
-        return self._binder.remarks
+        return list(dict.fromkeys([*self._binder.remarks, *(r for _, b in self._sides for r in b.remarks)]))
 
     def lower(self) -> Lowered:
         """The block; afterwards the SELECT reads the released table (see ``finish`` for direct ones)."""
         select = self.select
         self._check_clauses()
-        check_usable(self.text, select, self.scope)
+        if not self.scope.branches:
+            check_usable(self.text, select, self.scope)
         where = select.args.get("where")
-        condition = list(self.scope.condition)
-        if where is not None:
-            condition += self._binder.conjuncts(where.this)
+        condition = [*self.scope.condition, *self._conjuncts(self._binder)]
+        if self._sides:  # what each side fulfils is the condition of its own sums
+            self._conditions = [(*s.condition, *self._conjuncts(b)) for s, b in self._sides]
+            condition = []
         self._bind_groups()
         direct = self._direct()
         names = None if direct is not None else self._services.namer.names(select, self.scope)
@@ -186,6 +193,10 @@ class BlockLowering:
             self._rewrite(names)
         asked = Asked(self.name, self.scope, tuple(self._groups), tuple(self._aggregations), self._intervals)
         return Lowered(self._block(condition, where, asked), asked, direct)
+
+    def _conjuncts(self, binder: Binder) -> list[Bound]:
+        where = self.select.args.get("where")
+        return [] if where is None else binder.conjuncts(where.this)
 
     def _check_clauses(self) -> None:
         for key, value in self.select.args.items():
@@ -267,6 +278,9 @@ class BlockLowering:
 
     def _add_group(self, node: exp.Expr) -> None:
         bound = self._binder.bind(unwrap(node))
+        if any(b.bind(unwrap(node)).sql != bound.sql for _, b in self._sides):
+            reason = "the sides of UNION ALL group by different expressions"
+            raise refusal(self.text, node, reason, "select the same column on each side")
         remark = null_remark(self.scope.table, bound, grouped=True)
         if remark is not None:
             self._binder.remarks.append(remark)
@@ -305,6 +319,8 @@ class BlockLowering:
         if index is None:
             index = len(self._aggregations)
             found = aggregation(self._binder, node)
+            if self._sides:
+                found = added([aggregation(b, node) for _, b in self._sides], self._conditions)
             self._aggregations.append(found)
             for part in found.numerator:
                 if part.value is not None:
@@ -334,6 +350,8 @@ class BlockLowering:
         """Turns the SELECT into one over the released table."""
         copies = {name: node.copy() for name, node in self._aliases.items()}  # the select list is rewritten in place
         self._aliases = self._binder.aliases = copies
+        for _, binder in self._sides:
+            binder.aliases = copies
         parts = Parts(self._group_of, self._measure, self._nested)
         rewriter = Rewriter(self.text, self.name, self.scope, copies, parts)
         rewriter.rewrite(self.select, names)

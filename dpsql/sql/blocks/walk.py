@@ -14,6 +14,7 @@ from dpsql.errors import ProgrammingError
 from dpsql.policy import Policy
 from dpsql.sql.blocks.block import Asked, BlockLowering, Services
 from dpsql.sql.blocks.outer import check_outer
+from dpsql.sql.blocks.unions import sides, united
 from dpsql.sql.catalog import stand_in
 from dpsql.sql.counting.aggregates import is_aggregate
 from dpsql.sql.counting.key_source import KeyLookup
@@ -70,8 +71,12 @@ class Walk:
             return self._select(node, self._with(node, env))
         if isinstance(node, exp.SetOperation):
             env = self._with(node, env)
-            for side in _sides(node):
-                scope = self.query(side, env)
+            operands = sides(node)
+            scopes = [self.query(side, env) for side in operands]
+            rows = united(self.text, node, scopes, self.public)
+            if rows is not None:
+                return rows
+            for side, scope in zip(operands, scopes, strict=True):
                 if scope is not None:
                     raise self._rows(side, scope)
             for key in ("order", "limit", "offset"):
@@ -132,7 +137,8 @@ class Walk:
             renamed = [c.name for c in columns] + [n for n, _ in names.values()][len(columns) :]
             names = {n.lower(): (n, b) for n, (_, b) in zip(renamed, names.values(), strict=True)}
         base = scope.base and not columns
-        return Scope(scope.table, qualifier, names, scope.condition, base, scope.refused)
+        branches = tuple(self._renamed(node, b, qualifier) for b in scope.branches)
+        return Scope(scope.table, qualifier, names, scope.condition, base, scope.refused, branches)
 
     def _source(self, node: exp.Expr, env: Environment) -> Scope | None:
         """What one entry of FROM yields."""
@@ -229,7 +235,8 @@ class Walk:
                 return self._projection(node, scope, env)
             if distinct.args.get("on") is not None or any(i.find(exp.Star) for i in node.expressions):
                 raise self._rows(node, scope)
-        check_usable(self.text, node, scope)
+        if not scope.branches or not _aggregates(node):
+            check_usable(self.text, node, scope)
         name = f"{RELEASED_PREFIX}{len(self.blocks) + 1}"
         self.blocks.append(_PENDING)
         position = len(self.blocks) - 1
@@ -340,17 +347,6 @@ class Walk:
 
 
 _PENDING = Block("", "", (), (), (), ())
-
-
-def _sides(node: exp.SetOperation) -> list[exp.Expr]:
-    """The operands of a chain of set operations, left to right, without recursion on its left-deep side."""
-    out: list[exp.Expr] = [node.args["expression"]]
-    left = node.this
-    while isinstance(left, exp.SetOperation) and left.args.get("with_") is None:
-        out.append(left.args["expression"])
-        left = left.this
-    out.append(left)
-    return out[::-1]
 
 
 def _used(node: exp.Expr, clause: exp.With) -> list[exp.Expr]:

@@ -3,6 +3,7 @@
 ``COUNT(x)`` counts ``x IS NOT NULL``; ``SUM(CASE WHEN p THEN 1 ELSE 0 END)`` counts ``p``; a SUM over no row is 0.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -87,6 +88,20 @@ def aggregation(binder: Binder, node: exp.Expr) -> Aggregation:
         numerator = _within(numerator, shared)
         denominator = None if denominator is None else _within(denominator, shared)
     return Aggregation(node, numerator, denominator, integral, constants)
+
+
+def added(found: Sequence[Aggregation], conditions: Sequence[tuple[Bound, ...]]) -> Aggregation:
+    """The same aggregate over several selections of rows: its sums are added, those of each under its condition."""
+    tops = [_within(a.numerator, c) for a, c in zip(found, conditions, strict=True)]
+    bottoms = [_within(a.denominator or (), c) for a, c in zip(found, conditions, strict=True)]
+    known = [a.constants for a in found if a.constants is not None]
+    return Aggregation(
+        found[0].node,
+        tuple(s for top in tops for s in top),
+        None if found[0].denominator is None else tuple(s for bottom in bottoms for s in bottom),
+        all(a.integral for a in found),
+        tuple(v for values in known for v in values) if len(known) == len(found) else None,
+    )
 
 
 def _within(parts: tuple[Summand, ...], shared: tuple[Bound, ...]) -> tuple[Summand, ...]:

@@ -25,7 +25,7 @@ class Scope:
 
     ``names`` maps an output column's lower-cased name to (its name, its meaning in declared columns); ``qualifier`` is
     the lower-cased name that may stand before the dot; ``condition`` holds the conjuncts of inner WHERE clauses.
-    ``base`` is false for a derived table.
+    ``base`` is false for a derived table. ``branches``: the sides of a UNION ALL, with columns in the same places.
     """
 
     table: TableDomain
@@ -34,6 +34,7 @@ class Scope:
     condition: tuple[Bound, ...] = ()
     base: bool = True
     refused: str | None = field(default=None)
+    branches: "tuple[Scope, ...]" = ()
 
     def resolve(self, text: str, node: exp.Column) -> tuple[str, Bound] | None:
         """Name and meaning of a column reference; ``None`` when an unqualified name is not here."""

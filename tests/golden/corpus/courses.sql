@@ -234,13 +234,13 @@ SELECT 'students' AS t, COUNT(*) FROM students UNION ALL SELECT 'emp', COUNT(*) 
 -- answered
 SELECT COUNT(*) FROM (SELECT score FROM students WHERE course = 'Math' UNION ALL SELECT score FROM students WHERE course = 'Art') AS t;
 -- 12 answered
--- UnsupportedQuery: line 1, column 30: this returns rows of the private table students | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+-- answered
 SELECT AVG(score) FROM (SELECT score FROM students WHERE gender = 'F' UNION ALL SELECT score FROM students WHERE gender = 'M') AS t;
 -- 12 answered
--- UnsupportedQuery: line 1, column 32: this returns rows of the private table students | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+-- answered
 SELECT course, COUNT(*) FROM (SELECT course FROM students WHERE grade = 9 UNION ALL SELECT course FROM students WHERE grade = 12) GROUP BY course;
 -- 12 answered
--- UnsupportedQuery: line 1, column 38: this returns rows of the private table students | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+-- answered
 SELECT course, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM students GROUP BY course;
 -- 0 answered
 -- answered
