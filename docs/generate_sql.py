@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpsql.sql.expressions.functions import LOWERED, RELEASED_AGGREGATE, SCALAR, WINDOW
+from dpsql.sql.expressions.functions import LOWERED, REGRESSION, RELEASED_AGGREGATE, SCALAR, SUMMARIES, WINDOW
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"
@@ -22,9 +22,21 @@ A statement is one `SELECT` in DuckDB's dialect. Each innermost block that reads
 becomes a *released table*: its `GROUP BY` columns and its aggregates. Everything around the blocks (`HAVING`,
 `ORDER BY`, `LIMIT`, windows, CTEs, unions, joins with public tables) is run by DuckDB on released and public tables.
 
-* **Aggregates over private rows** are `COUNT`, `COUNT_IF`, `SUM` and `AVG`, with `FILTER`, and arithmetic between them.
-  A `SUM` over no row is 0, not NULL: whether there is a row is private. A sum of fractions is computed in steps of
-  2<sup>-24</sup> of the largest value.
+* **Aggregates over private rows** are sums (`COUNT`, `COUNT_IF`, `SUM`, `AVG`) and functions of several counting
+  questions (below), with `FILTER`, and arithmetic between them. A `SUM` over no row is 0, not NULL: whether there is a
+  row is private. A sum of fractions is computed in steps of 2<sup>-24</sup> of the largest value. An average, and all
+  that is no sum, is NULL over a group whose count is within its error, for there may be no row in it: a note says in
+  how many groups.
+* **`MIN`, `MAX`, medians, quantiles, `mode` and `COUNT(DISTINCT x)`** are read from the counts of the values that `x`
+  can have, which are asked like those of a `GROUP BY x`. `MAX` is the last value that surely has rows, all values
+  tested together; a few rows behind it cannot be seen, so its interval goes on to the last declared value and a note
+  says how many rows may be there. Of a quantile the interval is from the first to the last value at which the counts
+  below and above allow it. `COUNT(DISTINCT x)` is at least the number of values that surely have rows. Of a text column
+  `MIN`, `MAX` and `mode` see the released keys alone. Dates and strings have no error bar: a note says between
+  which they are. Columns with more than 1,024 values, and bins, are counted in cells; the interval then
+  covers whole cells.
+* **Variances, standard deviations, covariances, `CORR` and `REGR_...`** are functions of `COUNT`, `SUM(x)`,
+  `SUM(x * x)` and `SUM(x * y)`; their intervals hold at all ends of the bars of these together.
 * **`GROUP BY`** lists every group that the declared domains make possible, zeros included, in domain order, NULL last;
   groups that `WHERE` excludes for every possible row are not listed. So `DISTINCT` and the number of groups say nothing
   about the data: they are public and free.
@@ -129,7 +141,7 @@ def page() -> str:
         out.append(f"| `{_cell(case.sql)}` | {_cell(why)} | {_cell(hint)} |")
     out += ["", "## Functions", ""]
     for title, names in (
-        ("Aggregates over private rows", LOWERED),
+        ("Aggregates over private rows", {*LOWERED, *SUMMARIES, *REGRESSION}),
         ("Scalar functions", SCALAR),
         ("Aggregates over released numbers", RELEASED_AGGREGATE),
         ("Window functions over released numbers", WINDOW),

@@ -75,11 +75,11 @@ def divide(
 ) -> Answer:
     """``center + numerator / denominator`` (AVG) within the public range [``low``, ``high``] of what is averaged.
 
-    NULL when the denominator is not above 0. The error is the farther end of Fieller's interval (1954): at the true
-    quotient q, top - q * bottom is a Gaussian around 0 whose sd is at most sd(top) + |q| sd(bottom), so
-    |top - q * bottom| <= e_top + |q| e_bottom with 95 %, however the two depend on each other. Every such q has
-    |q - top / bottom| <= (e_top + |top / bottom| e_bottom) / (bottom - e_bottom). The error is unknown (``None``) when
-    the denominator's interval reaches 0. With certified parts see :func:`combine`.
+    NULL when the denominator is not above its error: there may be no row. The error is the farther end of Fieller's
+    interval (1954): at the true quotient q, top - q * bottom is a Gaussian around 0 whose sd is at most
+    sd(top) + |q| sd(bottom), so |top - q * bottom| <= e_top + |q| e_bottom with 95 %, however the two depend on each
+    other. Every such q has |q - top / bottom| <= (e_top + |top / bottom| e_bottom) / (bottom - e_bottom). The error is
+    unknown (``None``) when a part's is. With certified parts see :func:`combine`.
 
     An average lies between the extremes of its values: value and interval are clipped to them, and the error becomes
     the distance to the clipped interval's farther end, which is never more than before unless the interval misses the
@@ -90,7 +90,7 @@ def divide(
     source = merged_source([numerator.source, denominator.source])
     kind: ErrorKind = "calibrated" if "calibrated" in (numerator.error_kind, denominator.error_kind) else "exact"
     certified = numerator.certified and denominator.certified
-    if top is None or bottom is None or bottom <= 0:
+    if top is None or bottom is None or bottom <= (denominator.error or 0.0):
         return Answer(None, None, None, kind, source, False, None, charged)
     value = top / bottom
     error = _ratio_error(value, bottom, numerator.error, denominator.error)

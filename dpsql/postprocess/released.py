@@ -48,7 +48,7 @@ def released_table(
     group_columns = len(schema) - 1 - len(aggregates) * (3 if intervals else 1)
     columns += [[group[i] for group in groups] for i in range(group_columns)]
     for answers in aggregates:
-        columns.append([a.value for a in answers])
+        columns.append([a.shown for a in answers])
         if intervals:
             columns += [[None if a.interval is None else a.interval[end] for a in answers] for end in (0, 1)]
     return pa.table([released_array(c, t) for c, t in zip(columns, schema.types, strict=True)], schema=schema)

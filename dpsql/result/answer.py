@@ -4,6 +4,7 @@ A number without its error invites to be read as exact, so the two are never apa
 """
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal
 
 Source = Literal["public", "hypothesis", "measurement", "cache"]
@@ -24,6 +25,8 @@ class Answer:
     ``computed``: SQL made the number of released ones, and the error is what their errors make of it.
     ``certified``: whether the bound ``certified_bound`` (same unit) is guaranteed by a passed test or a fresh release.
     ``charged``: epsilon-equivalent share of the session's budget paid for this number; 0.0 when it was free.
+    ``label``: what is shown that is no number, a date, a string or a boolean, as ``MAX`` may give; a note says how far
+    off it may be.
     """
 
     value: int | float | None
@@ -34,6 +37,17 @@ class Answer:
     certified: bool
     certified_bound: float | None = None
     charged: float = 0.0
+    label: str | date | bool | None = None
+
+    @property
+    def shown(self) -> int | float | str | date | None:
+        """What stands in the table."""
+        return self.value if self.label is None else self.label
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is shown whose error is no number, or not known."""
+        return self.error is None and self.shown is not None
 
 
 EXACT_ZERO = Answer(0, 0.0, (0.0, 0.0), "exact", "public", certified=True, certified_bound=0.0)

@@ -7,11 +7,10 @@ spent.
 from dpsql.sql.counting.key_source import ReleasedKeys
 from dpsql.sql.frontend import FrontEnd, lower
 from dpsql.sql.public_sql import GridColumn, PublicSql
-from dpsql.sql.statement import Aggregate, AggregateType, Block, DirectColumn, Statement
+from dpsql.sql.statement import Aggregate, Block, DirectColumn, Statement
 
 __all__ = [
     "Aggregate",
-    "AggregateType",
     "Block",
     "DirectColumn",
     "FrontEnd",

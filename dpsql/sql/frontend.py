@@ -127,7 +127,6 @@ def _heaviness(statement: Statement) -> int:
     cells = 0
     for block in statement.blocks:
         for aggregate in block.aggregates:
-            for form in (*aggregate.numerator, *(aggregate.denominator or ())):
-                for term in form.terms:
-                    cells += term.query.cells
+            for group in range(len(block.groups)):
+                cells += sum(term.query.cells for form in aggregate.forms(group) for term in form.terms)
     return cells * STATEMENTS // HEAVY_CELLS

@@ -13,8 +13,8 @@ import pyarrow as pa
 from dpsql.dialect.types import released_type
 from dpsql.domain import FiniteDomain, Value
 from dpsql.query import Form
+from dpsql.query.summary import Cells, Moments
 
-AggregateType = Literal["BIGINT", "DOUBLE"]
 ROW = "_row"
 """The first column of a released table: the row's number, from 0."""
 DRAW, DRAWS = "_draw", "_released_draws"
@@ -32,17 +32,31 @@ class Aggregate:
     ``high`` (AVG) are the least and the greatest value that the averaged expression has on declared values: public, and
     ``None`` when it has none. ``centers`` (AVG), where there are any, are added to each group's quotient: only
     distances from them are averaged.
-    ``nonnegative``: no row adds less than 0.
+    ``nonnegative``: no row adds less than 0. ``summary``: what is computed in place of ``numerator``, whose forms are
+    empty then.
     """
 
     column: str
-    sql_type: AggregateType
+    sql_type: str
     numerator: tuple[Form, ...]
     denominator: tuple[Form, ...] | None = None
     low: float | None = None
     high: float | None = None
     centers: tuple[float, ...] = ()
     nonnegative: bool = True
+    summary: Moments | Cells | None = None
+
+    def forms(self, group: int) -> tuple[Form, ...]:
+        """All that is asked for a group."""
+        if self.summary is not None:
+            return self.summary.forms(group)
+        below = () if self.denominator is None else (self.denominator[group],)
+        return (self.numerator[group], *below)
+
+    def label(self, group: int, number: int) -> Value:
+        """One of the values that a ``MAX`` of dates or strings may have, by number; NULL where there is none."""
+        cells = self.summary.cells[group] if isinstance(self.summary, Cells) else ()
+        return cells[number % len(cells)].low if cells else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,6 +99,42 @@ SELECT SUM(CASE WHEN sex = 'Male' THEN kids ELSE -1 END), mean(kids) FILTER (WHE
 SELECT SUM(age) FROM people WHERE name = 'a';
 -- people(age, name)
 
+-- ## Extremes, quantiles and distinct values
+SELECT MIN(age), MAX(age), MAX(kids) FILTER (WHERE member) FROM people;
+-- people(age, kids, member)
+SELECT sex, MAX(age) - MIN(age) AS range FROM people GROUP BY sex ORDER BY range DESC, sex;
+-- people(age, sex) by 3 groups
+SELECT MIN(joined), MAX(city), MIN(name), MAX(member) FROM people;
+-- people(city, joined, member, name)
+SELECT median(age), quantile_cont(age, 0.25), quantile_disc(age, 0.9), approx_quantile(kids, 0.5) FROM people;
+-- people(age, kids)
+SELECT city, percentile_cont(0.75) WITHIN GROUP (ORDER BY age) AS upper_quartile, percentile_disc(0.5) WITHIN GROUP (ORDER BY kids) AS k FROM people GROUP BY city;
+-- people(age, city, kids) by 5 groups
+SELECT percentile_cont(0.1) WITHIN GROUP (ORDER BY age DESC) AS tenth FROM people WHERE age > 18;
+-- people(age)
+SELECT COUNT(DISTINCT age), COUNT(DISTINCT CASE WHEN member THEN city END), approx_count_distinct(age // 10) FROM people;
+-- people(age, city, member)
+SELECT mode(sex), bool_or(age > 20), bool_and(age >= 18) FROM people;
+-- people(age, sex)
+SELECT sex, COUNT(DISTINCT city) AS cities FROM people GROUP BY sex HAVING COUNT(DISTINCT city) > 1;
+-- people(city, sex) by 3 groups
+SELECT MAX(age + kids), median(2 * kids) FROM people;
+-- people(age, kids)
+
+-- ## Variances, correlations and regressions
+SELECT stddev(age), var_samp(age), variance(kids), stddev_pop(age), var_pop(kids), sem(age) FROM people;
+-- people(age, kids)
+SELECT sex, stddev_samp(age) FILTER (WHERE member) AS spread FROM people GROUP BY sex;
+-- people(age, member, sex) by 3 groups
+SELECT corr(age, kids), covar_pop(age, kids), covar_samp(age, kids) FROM people;
+-- people(age, kids)
+SELECT regr_slope(kids, age), regr_intercept(kids, age), regr_r2(kids, age), regr_count(kids, age) FROM people;
+-- people(age, kids)
+SELECT regr_avgx(kids, age), regr_avgy(kids, age), regr_sxx(kids, age), regr_syy(kids, age), regr_sxy(kids, age) FROM people;
+-- people(age, kids)
+SELECT stddev(age) / AVG(age) AS relative FROM people;
+-- people(age)
+
 -- ## Groups
 SELECT sex, COUNT(*) FROM people GROUP BY sex;
 -- people(sex) by 3 groups

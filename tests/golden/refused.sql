@@ -1,28 +1,46 @@
 -- ## Aggregates
-SELECT MAX(age) FROM people;
--- UnsupportedQuery: line 1, column 8: max() shows one person's value | count rows above thresholds, or GROUP BY the column
-SELECT MIN(name) FROM people;
--- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
-SELECT median(age) FROM people;
--- UnsupportedQuery: line 1, column 8: median() is not a sum over rows | GROUP BY the column and take it from the counts
-SELECT quantile_cont(age, 0.5) FROM people;
--- UnsupportedQuery: line 1, column 8: quantile_cont() is not a sum over rows | GROUP BY the column and take it from the counts
-SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age) FROM people;
--- UnsupportedQuery: line 1, column 8: this aggregate is not answered | use COUNT, SUM or AVG
-SELECT COUNT(DISTINCT age) FROM people;
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
-SELECT stddev(age) FROM people;
--- UnsupportedQuery: line 1, column 8: stddev() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT COUNT(DISTINCT name) FROM people;
+-- UnsupportedQuery: line 1, column 8: a text column has strings that nobody released: they cannot be counted one by one | count the released ones: SELECT COUNT(*) FROM (SELECT name FROM ... GROUP BY name)
+SELECT MAX(age) FROM (SELECT age FROM people WHERE member UNION ALL SELECT age FROM people);
+-- UnsupportedQuery: line 1, column 8: this aggregate over the rows of several selections is not answered | write one condition with OR, or aggregate each in its own SELECT
+SELECT MAX(upper(name)) FROM people;
+-- UnsupportedQuery: line 1, column 8: max() of an expression of text is not answered | take it of the column itself
+SELECT median(name) FROM people;
+-- UnsupportedQuery: line 1, column 8: median() of text is not answered | take it of numbers
+SELECT quantile_cont(age, [0.25, 0.75]) FROM people;
+-- UnsupportedQuery: line 1, column 8: a quantile needs one number from 0 to 1 | write quantile_cont(x, 0.5), once for each
+SELECT quantile_cont(age, 2) FROM people;
+-- UnsupportedQuery: line 1, column 8: a quantile needs one number from 0 to 1 | write quantile_cont(x, 0.5), once for each
+SELECT percentile_cont(0.5) FROM people;
+-- UnsupportedQuery: line 1, column 8: the function percentile_cont is not answered | docs/sql.md lists the functions that are answered
+SELECT listagg(age) WITHIN GROUP (ORDER BY age) FROM people;
+-- UnsupportedQuery: line 1, column 8: listagg() WITHIN GROUP is not answered | write percentile_cont(0.5), ordered by one column
+SELECT percentile_disc(0.2) WITHIN GROUP (ORDER BY age DESC) FROM people;
+-- UnsupportedQuery: line 1, column 8: percentile_disc() of a descending order is not answered | order by x, level 1 - p
+SELECT MAX(age, 3) FROM people;
+-- UnsupportedQuery: line 1, column 8: max() takes one argument | write it of declared columns, without DISTINCT
+SELECT corr(age) FROM people;
+-- UnsupportedQuery: line 1, column 8: corr() takes two arguments | write it of declared columns, without DISTINCT
+SELECT stddev(DISTINCT age) FROM people;
+-- UnsupportedQuery: line 1, column 8: stddev() takes one argument | write it of declared columns, without DISTINCT
+SELECT MAX(COUNT(*)) FROM people;
+-- UnsupportedQuery: line 1, column 8: an aggregate inside an aggregate | aggregate in a subquery first
+SELECT stddev(city) FROM people;
+-- DataError: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
+SELECT arg_max(sex, age) FROM people;
+-- UnsupportedQuery: line 1, column 8: arg_max() shows one person's value | GROUP BY the first column and take MIN or MAX of the second
+SELECT mad(age) FROM people;
+-- UnsupportedQuery: line 1, column 8: mad() is not answered on private rows | write stddev(x), or quantile_cont(x, 0.75) less 0.25
 SELECT list(name) FROM people;
 -- UnsupportedQuery: line 1, column 8: list() is not answered on private rows | write it with COUNT, SUM and AVG
 SELECT string_agg(name, ',') FROM people;
 -- UnsupportedQuery: line 1, column 8: string_agg() is not answered on private rows | write it with COUNT, SUM and AVG
 SELECT approx_count_distinct(name) FROM people;
--- UnsupportedQuery: line 1, column 8: approx_count_distinct() is not answered on private rows | write it with COUNT, SUM and AVG
+-- UnsupportedQuery: line 1, column 8: a text column has strings that nobody released: they cannot be counted one by one | count the released ones: SELECT COUNT(*) FROM (SELECT name FROM ... GROUP BY name)
 SELECT first(name) FROM people;
--- UnsupportedQuery: line 1, column 8: first() is not answered on private rows | write it with COUNT, SUM and AVG
+-- UnsupportedQuery: line 1, column 8: first() shows one person's value | write mode(x), the most frequent value, or GROUP BY the column
 SELECT any_value(age) FROM people;
--- UnsupportedQuery: line 1, column 8: any_value() is not answered on private rows | write it with COUNT, SUM and AVG
+-- UnsupportedQuery: line 1, column 8: any_value() shows one person's value | write mode(x), the most frequent value, or GROUP BY the column
 SELECT SUM(length(name)) FROM people;
 -- UnsupportedQuery: line 1, column 8: the answer depends on every possible string of the text column name | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
 SELECT COUNT(*) FROM (SELECT DISTINCT age, lower(name) FROM people);
@@ -30,7 +48,7 @@ SELECT COUNT(*) FROM (SELECT DISTINCT age, lower(name) FROM people);
 SELECT COUNT(COUNT(*)) FROM people;
 -- UnsupportedQuery: line 1, column 8: an aggregate inside an aggregate | aggregate in a subquery first
 SELECT SUM(DISTINCT age) FROM people;
--- UnsupportedQuery: line 1, column 8: sum(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnsupportedQuery: line 1, column 8: sum(DISTINCT ...) is not a sum over rows | GROUP BY the column in a subquery and aggregate its groups
 SELECT SUM(sex) FROM people;
 -- DataError: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
 SELECT AVG(name) FROM people;

@@ -87,7 +87,7 @@ def test_groups_by_a_declared_prefix(con: dpsql.Connection) -> None:
 def test_what_is_wrong_with_a_statement_is_said_before_anything_is_charged(con: dpsql.Connection) -> None:
     for text in (
         "SELECT ext, COUNT(*) FROM files GROUP BY ext HAVING nonsense(COUNT(*)) > 1",
-        "SELECT ext, MAX(kind) FROM files GROUP BY ext",
+        "SELECT ext, LIST(kind) FROM files GROUP BY ext",
         "SELECT left(ext, 2), COUNT(*) FROM files GROUP BY 1",
         "SELECT kind, COUNT(*) FROM files WHERE ext LIKE 'py%' GROUP BY kind",
     ):

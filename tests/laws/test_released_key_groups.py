@@ -107,7 +107,7 @@ def test_a_statement_waits_for_keys_that_are_not_released(front: FrontEnd) -> No
         "SELECT tag, COUNT(*) FROM words WHERE nothing = 1 GROUP BY tag",
         "SELECT tag, COUNT(*), missing FROM words GROUP BY tag",
         "SELECT tag, COUNT(*) FROM words WHERE length(word) > 3 GROUP BY tag",
-        "SELECT tag, MAX(n) FROM words GROUP BY tag",
+        "SELECT tag, LIST(n) FROM words GROUP BY tag",
         "SELECT tag, COUNT(*) AS c FROM words GROUP BY tag ORDER BY c + DATE '2020-01-01' + 'x'",
         "SELECT left(tag, 3), COUNT(*) FROM words GROUP BY 1",
         "SELECT upper(tag), COUNT(*) FROM words GROUP BY 1",

@@ -67,7 +67,7 @@ MEMBERS = {
     " fetchone messages notes pl result rowcount rownumber setinputsizes setoutputsize to_arrow_table",
 }
 FIELDS = {
-    "Answer": "value error interval error_kind source certified certified_bound charged",
+    "Answer": "value error interval error_kind source certified certified_bound charged label",
     "Budget": "epsilon delta spent_epsilon remaining_epsilon hard_rounds_left queries_answered queries_free purses"
     " tables questions_left",
     "Explanation": "plans outer worst_charge remaining notes statements_left",

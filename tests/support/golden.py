@@ -8,7 +8,7 @@ def summary(statement: Statement) -> str:
     """The private questions of a statement: table, columns touched, number of groups; ``free`` when there are none."""
     parts = []
     for block in statement.blocks:
-        forms = [f for a in block.aggregates for f in (*a.numerator, *(a.denominator or ()))]
+        forms = [f for a in block.aggregates for g in range(len(block.groups)) for f in a.forms(g)]
         queries = [t.query for f in forms for t in f.terms]
         if not queries:
             continue

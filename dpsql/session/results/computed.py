@@ -261,6 +261,8 @@ def _variants(redraw: Redraw, plan: _Variants, inputs: Inputs, *, positive: bool
     noise, signs = _noise(redraw, plan, inputs) if plan.draws else ({}, {})
     replaced: dict[str, dict[str, Floats]] = {name: {} for name in inputs.tables}
     for number, ((name, column), released) in enumerate(inputs.columns.items()):
+        if not is_number(inputs.tables[name].schema.field(column).type):
+            continue
         sides = [side for s, c in plan.corners for side in [dict(zip(s, c, strict=True)).get((name, column), 0)]]
         parts = [released.values[np.newaxis], at_corners(released, sides)]
         if plan.draws:
@@ -323,7 +325,7 @@ def _answers(
     A row's arithmetic comes from the released numbers of its row, if ``rows`` numbers them; all else from all.
     """
     whole = [a for column in sources for a in column.answers]
-    merged = merged_source({a.source for a in whole}), any(a.error is None and a.value is not None for a in whole)
+    merged = merged_source({a.source for a in whole}), any(a.is_open for a in whole)
     out, reasons = [], set[Unknown]()
     for at, value in enumerate(shown.to_pylist()):
         source, is_open = merged

@@ -3,18 +3,21 @@
 Everything after the answers is post-processing, and free; that is why it is a function of them and holds no session.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from dpsql.dialect.types import released_type, type_name
 from dpsql.domain import Value
 from dpsql.postprocess import combine, divide, released_array, released_table, shown_count
+from dpsql.postprocess.combine import Lookup
 from dpsql.postprocess.variants import ReleasedColumn
 from dpsql.query import Form, LinearQuery, Term
 from dpsql.result import Answer, Note, Result
 from dpsql.session.results.computed import NOTHING, Inputs, computed_answers
+from dpsql.session.results.summaries import few_rows_note, summarise
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Aggregate, Block, DirectColumn, Statement
 
@@ -43,10 +46,12 @@ def result(
     """
     unshown = dict(answers)
     if statement.direct is None:
-        blocks = [_answered(block, unshown) for block in statement.blocks]
-        return _through_outer(statement, blocks, public, notes, error_of, cut_counts)
+        found = [_answered(block, unshown, error_of) for block in statement.blocks]
+        notes = (*notes, *dict.fromkeys(note for answered in found for note in answered.notes))
+        return _through_outer(statement, [f.columns for f in found], public, notes, error_of, cut_counts)
     (block,) = statement.blocks
-    columns = _answered(block, unshown)
+    columns, own = _answered(block, unshown, error_of)
+    notes = (*notes, *own)
     if cut_counts:
         columns = [_shown(a, found) for a, found in zip(block.aggregates, columns, strict=True)]
     return _direct(statement.direct, block, columns, notes)
@@ -54,7 +59,7 @@ def result(
 
 def _shown(aggregate: Aggregate, answers: Sequence[Answer]) -> tuple[Answer, ...]:
     """An aggregate's answers, one per group, counts as they are shown."""
-    if aggregate.denominator is not None:
+    if aggregate.denominator is not None or aggregate.summary is not None:
         return tuple(answers)
     return tuple([shown_count(a) if f.is_count else a for a, f in zip(answers, aggregate.numerator, strict=True)])
 
@@ -65,14 +70,18 @@ def queries_of(statement: Statement) -> list[LinearQuery]:
     for block in statement.blocks:
         for group in range(len(block.groups)):
             for aggregate in block.aggregates:
-                for forms in (aggregate.numerator, aggregate.denominator):
-                    if forms is not None:
-                        for term in forms[group].terms:
-                            out.setdefault(term.query.digest, term.query)
+                for form in aggregate.forms(group):
+                    for term in form.terms:
+                        out.setdefault(term.query.digest, term.query)
     return list(out.values())
 
 
-def _answered(block: Block, unshown: dict[str, Answer]) -> Columns:
+class _Answered(NamedTuple):
+    columns: Columns
+    notes: tuple[Note, ...]
+
+
+def _answered(block: Block, unshown: dict[str, Answer], error_of: Callable[[LinearQuery], float | None]) -> _Answered:
     """One answer per group for each aggregate of the block; in ``unshown`` the charges that it shows become 0."""
 
     def lookup(query: LinearQuery) -> Answer:
@@ -82,18 +91,30 @@ def _answered(block: Block, unshown: dict[str, Answer]) -> Columns:
         return answer
 
     out: Columns = []
+    notes: list[Note] = []
     for aggregate in block.aggregates:
-        column = []
-        integer = aggregate.sql_type == "BIGINT" and aggregate.denominator is None
-        for group, numerator in enumerate(aggregate.numerator):
-            answer = combine(numerator, lookup, integer=integer, nonnegative=aggregate.nonnegative)
-            if aggregate.denominator is not None:
-                bottom = combine(aggregate.denominator[group], lookup, integer=False)
-                center = aggregate.centers[group] if aggregate.centers else 0.0
-                answer = divide(answer, bottom, aggregate.low, aggregate.high, center)
-            column.append(answer)
-        out.append(tuple(column))
-    return out
+        if aggregate.summary is None:
+            out.append(_combined(aggregate, lookup))
+            continue
+        whole = pa.types.is_integer(released_type(aggregate.sql_type))
+        found = summarise(aggregate.summary, len(block.groups), lookup, error_of, whole=whole)
+        out.append(found.answers)
+        notes += found.notes
+    return _Answered(out, (*notes, *few_rows_note(block.aggregates, out)))
+
+
+def _combined(aggregate: Aggregate, lookup: Lookup) -> tuple[Answer, ...]:
+    """The answers of an aggregate that is a sum, or a quotient of two."""
+    integer = aggregate.sql_type == "BIGINT" and aggregate.denominator is None
+    column = []
+    for group, numerator in enumerate(aggregate.numerator):
+        answer = combine(numerator, lookup, integer=integer, nonnegative=aggregate.nonnegative)
+        if aggregate.denominator is not None:
+            bottom = combine(aggregate.denominator[group], lookup, integer=False)
+            center = aggregate.centers[group] if aggregate.centers else 0.0
+            answer = divide(answer, bottom, aggregate.low, aggregate.high, center)
+        column.append(answer)
+    return tuple(column)
 
 
 def _through_outer(
@@ -139,14 +160,8 @@ def _released_columns(blocks: Sequence[Block], answers: Sequence[Columns]) -> di
     out = {}
     for block, columns in zip(blocks, answers, strict=True):
         for aggregate, found in zip(block.aggregates, columns, strict=True):
-            keys = [
-                tuple(
-                    (f.constant, *((t.coefficient, t.query.digest) for t in f.terms))
-                    for f in ([n] if aggregate.denominator is None else [n, aggregate.denominator[group]])
-                )
-                for group, n in enumerate(aggregate.numerator)
-            ]
-            counted = aggregate.denominator is None
+            keys = [_key(block, aggregate, group) for group in range(len(found))]
+            counted = aggregate.denominator is None and aggregate.summary is None
             queries = [_counted(form) if counted else None for form in aggregate.numerator]
             integer = aggregate.sql_type == "BIGINT" and counted
             forms = zip(aggregate.numerator, aggregate.denominator or aggregate.numerator, found, strict=True)
@@ -154,6 +169,13 @@ def _released_columns(blocks: Sequence[Block], answers: Sequence[Columns]) -> di
             released = ReleasedColumn(found, tuple(keys), integer, tuple(queries), tuple(bounds))
             out[block.name, aggregate.column] = released
     return out
+
+
+def _key(block: Block, aggregate: Aggregate, group: int) -> Hashable:
+    """Equal for aggregates that are one number."""
+    if aggregate.summary is not None:
+        return block.name, aggregate.column, group
+    return tuple((f.constant, *((t.coefficient, t.query.digest) for t in f.terms)) for f in aggregate.forms(group))
 
 
 def _is_bound(top: Form, bottom: Form, answer: Answer) -> bool:
@@ -234,7 +256,7 @@ def _direct(direct: Sequence[DirectColumn], block: Block, columns: Columns, note
         kind = kinds[column.source]
         if column.source in released:
             found = released[column.source]
-            values: list[Value] = [a.value for a in found]
+            values: list[Value] = [a.shown for a in found]
             answers[position] = found
             released[column.source] = tuple([replace(a, charged=0.0) if a.charged else a for a in found])
         else:

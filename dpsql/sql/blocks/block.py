@@ -14,10 +14,12 @@ from dpsql.memo import Memo
 from dpsql.query import centered
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
-from dpsql.sql.counting.aggregates import Aggregation, Summand, added, aggregation, is_aggregate
+from dpsql.sql.counting.aggregates import added, aggregation, is_aggregate
+from dpsql.sql.counting.aggregation import Aggregation, Summand
 from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.lower import Answer, Lowering
+from dpsql.sql.counting.summary_forms import summarised
 from dpsql.sql.expressions.bind import Binder, Lookup
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, check_usable, quoted
@@ -67,7 +69,7 @@ class Asked:
 
     @property
     def _summands(self) -> list[Summand]:
-        return [s for a in self.aggregations for s in (*a.numerator, *(a.denominator or ()))]
+        return [s for a in self.aggregations for s in a.summands]
 
     def lowering(self, text: str, condition: Sequence[Bound], services: Services, keys: KeyLookup) -> Lowering:
         """The lowering for the rows that fulfil every conjunct of ``condition``. Raises UnsupportedQuery."""
@@ -105,6 +107,8 @@ class Asked:
         self, number: int, a: Aggregation, lowering: Lowering, numbered: Iterator[tuple[int, Summand]]
     ) -> Aggregate:
         """An aggregate; takes its summands from ``numbered``."""
+        if a.summary is not None:
+            return summarised(f"a{number}", a, lowering, list(islice(numbered, len(a.summands))))
         forms = lowering.forms(list(islice(numbered, len(a.numerator))))
         denominator = list(islice(numbered, len(a.denominator or ())))
         fits = all(abs(t.coefficient) <= LARGEST_BIGINT for f in forms for t in f.terms)
@@ -299,7 +303,7 @@ class BlockLowering:
         sources: list[str] = []
         for item in self.select.expressions:
             inner = unwrap(item.this if isinstance(item, exp.Alias) else item)
-            if is_aggregate(inner) and not isinstance(inner, exp.WithinGroup):
+            if is_aggregate(inner):
                 sources.append(self._measure(inner))
             elif self._groups and isinstance(inner, exp.Column):
                 found = self._group_of(inner)
@@ -320,11 +324,15 @@ class BlockLowering:
             index = len(self._aggregations)
             found = aggregation(self._binder, node)
             if self._sides:
+                if found.summary is not None:
+                    reason = "this aggregate over the rows of several selections is not answered"
+                    raise refusal(
+                        self.text, node, reason, "write one condition with OR, or aggregate each in its own SELECT"
+                    )
                 found = added([aggregation(b, node) for _, b in self._sides], self._conditions)
             self._aggregations.append(found)
-            for part in found.numerator:
-                if part.value is not None:
-                    self._binder.remarks += clip_remarks(self.scope.table, part.value.columns)
+            for value in found.values:
+                self._binder.remarks += clip_remarks(self.scope.table, value.columns)
             if key:
                 self._measured[key] = index
         return f"a{index}"

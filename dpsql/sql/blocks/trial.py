@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 
-from dpsql.dialect.types import check_python_forms
+from dpsql.dialect.types import check_python_forms, is_number
 from dpsql.errors import DataError
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import HIGH, LOW, Block
@@ -55,9 +55,13 @@ def _table(block: Block, counts: Callable[[int, int], int]) -> pa.Table:
     columns: list[pa.Array] = [pa.array(rows, block.schema.types[0])]
     for i, kind in enumerate(block.schema.types[1 : 1 + len(block.group_columns)]):
         columns.append(pa.array([group[i] for group in block.groups], kind))
-    of = {a.column: place % _PLACES for place, a in enumerate(block.aggregates)}
+    of = {a.column: (place % _PLACES, a) for place, a in enumerate(block.aggregates)}
     for name, kind in zip(names[len(columns) :], block.schema.types[len(columns) :], strict=True):
         shift = 5 * (name.endswith(HIGH) - name.endswith(LOW))
-        place = of[name.removesuffix(HIGH).removesuffix(LOW)]
-        columns.append(pa.array([counts(row, place) + shift for row in rows], kind))
+        place, aggregate = of[name.removesuffix(HIGH).removesuffix(LOW)]
+        made_up = [counts(row, place) + shift for row in rows]
+        if is_number(kind):
+            columns.append(pa.array(made_up, kind))
+        else:
+            columns.append(pa.array([aggregate.label(row, n) for row, n in zip(rows, made_up, strict=True)], kind))
     return pa.table(columns, schema=block.schema)

@@ -4,46 +4,19 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from dpsql.sql.counting.aggregation import Aggregation, Summand
+from dpsql.sql.counting.summaries import pair, summarised
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound, compose
-from dpsql.sql.expressions.functions import AGGREGATE, LOWERED, aggregate_refusal
+from dpsql.sql.expressions.functions import AGGREGATE, LOWERED, REGRESSION, aggregate_refusal
 from dpsql.sql.expressions.operators import LOGICAL, unwrap
 from dpsql.sql.expressions.string_predicates import null_test
 from dpsql.sql.text.position import refusal
 
 _NOT_NULL = "IS NOT NULL"
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Summand:
-    """``coefficient`` times the sum, over rows where every conjunct is TRUE, of ``value`` (1 when ``None``)."""
-
-    coefficient: float
-    conjuncts: tuple[Bound, ...] = ()
-    value: Bound | None = None
-
-    @property
-    def bounds(self) -> tuple[Bound, ...]:
-        """All its expressions."""
-        return self.conjuncts if self.value is None else (*self.conjuncts, self.value)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Aggregation:
-    """One aggregate: ``numerator`` (over ``denominator`` for AVG). ``integral``: all its values are whole numbers.
-
-    ``constants``: the values that an averaged expression can have, when it is written as constants.
-    """
-
-    node: exp.Expr
-    numerator: tuple[Summand, ...]
-    denominator: tuple[Summand, ...] | None = None
-    integral: bool = True
-    constants: tuple[float, ...] | None = None
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -55,39 +28,46 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 def aggregation(binder: Binder, node: exp.Expr) -> Aggregation:
-    """What an aggregate node asks. Raises UnsupportedQuery for one that is no linear query."""
+    """What an aggregate node asks. Raises UnsupportedQuery for one that is no function of counting questions."""
     call = node
     shared: tuple[Bound, ...] = ()
     if isinstance(node, exp.Filter):
         call = node.this
         shared = tuple(binder.conjuncts(node.args["expression"].this))
+    found = summarised(binder, call)
+    if found is not None:
+        return Aggregation(node, (), integral=False, summary=found.within(shared) if shared else found)
     if not isinstance(call, exp.Anonymous):
         raise refusal(binder.text, node, "this aggregate is not answered", "use COUNT, SUM or AVG")
+    made = _linear(binder, node, call)
+    if not shared:
+        return made
+    numerator = tuple(p.within(shared) for p in made.numerator)
+    denominator = None if made.denominator is None else tuple(p.within(shared) for p in made.denominator)
+    return Aggregation(node, numerator, denominator, made.integral, made.constants)
+
+
+def _linear(binder: Binder, node: exp.Expr, call: exp.Anonymous) -> Aggregation:
+    """An aggregate that is a sum over rows, or a quotient of two."""
     name = call.name.lower()
+    if name in REGRESSION:
+        return _regression(binder, node, call, name)
     if name not in LOWERED:
         raise refusal(binder.text, call, *aggregate_refusal(name))
     argument = _argument(binder, call, name)
-    integral = True
-    numerator: tuple[Summand, ...]
-    denominator: tuple[Summand, ...] | None = None
-    constants: tuple[float, ...] | None = None
     match LOWERED[name]:
         case "count":
-            numerator = (Summand(1.0, () if argument is None else _not_null(binder, argument)),)
+            return Aggregation(node, (Summand(1.0, () if argument is None else _not_null(binder, argument)),))
         case "count_if" if argument is not None:
-            numerator = (Summand(1.0, tuple(binder.conjuncts(argument))),)
+            return Aggregation(node, (Summand(1.0, tuple(binder.conjuncts(argument))),))
         case "sum" if argument is not None:
             numerator, integral = _sum(binder, argument)
+            return Aggregation(node, numerator, integral=integral)
         case "avg" if argument is not None:
-            numerator, integral = _sum(binder, argument)[0], False
-            denominator = (Summand(1.0, _not_null(binder, argument)),)
-            constants = _constants(argument)
+            numerator, denominator = _sum(binder, argument)[0], (Summand(1.0, _not_null(binder, argument)),)
+            return Aggregation(node, numerator, denominator, integral=False, constants=_constants(argument))
         case _:
             raise refusal(binder.text, call, *aggregate_refusal(name))
-    if shared:
-        numerator = _within(numerator, shared)
-        denominator = None if denominator is None else _within(denominator, shared)
-    return Aggregation(node, numerator, denominator, integral, constants)
 
 
 def added(found: Sequence[Aggregation], conditions: Sequence[tuple[Bound, ...]]) -> Aggregation:
@@ -108,6 +88,16 @@ def _within(parts: tuple[Summand, ...], shared: tuple[Bound, ...]) -> tuple[Summ
     return tuple(Summand(p.coefficient, shared + p.conjuncts, p.value) for p in parts)
 
 
+def _regression(binder: Binder, node: exp.Expr, call: exp.Anonymous, name: str) -> Aggregation:
+    """``REGR_COUNT(y, x)``, ``REGR_AVGX`` and ``REGR_AVGY``: rows count in which neither is NULL."""
+    y, x = pair(binder, call)
+    present = (*_not_null(binder, y), *_not_null(binder, x))
+    if name == "regr_count":
+        return Aggregation(node, (Summand(1.0, present),))
+    value = binder.bind(unwrap(x if name == "regr_avgx" else y))
+    return Aggregation(node, (Summand(1.0, present, value),), (Summand(1.0, present),), integral=False)
+
+
 def _argument(binder: Binder, call: exp.Anonymous, name: str) -> exp.Expr | None:
     """The only argument; ``None`` for COUNT(*) and COUNT()."""
     arguments = call.expressions
@@ -124,7 +114,7 @@ def _argument(binder: Binder, call: exp.Anonymous, name: str) -> exp.Expr | None
             binder.text,
             call,
             f"{name}(DISTINCT ...) is not a sum over rows",
-            "GROUP BY the column and count the groups whose released count is clearly above 0",
+            "GROUP BY the column in a subquery and aggregate its groups",
         )
     if isinstance(argument, exp.Order):
         raise refusal(binder.text, call, f"{name}(... ORDER BY ...) is not answered", "remove the ORDER BY")

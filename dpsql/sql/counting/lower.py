@@ -15,7 +15,7 @@ from dpsql.domain import NumberDomain, TableDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import Factor, Form, LinearQuery, Term
-from dpsql.sql.counting.aggregates import Summand
+from dpsql.sql.counting.aggregation import Summand
 from dpsql.sql.counting.cells import cell_pieces, cut_words, over_cells, summed_pieces
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
@@ -53,7 +53,7 @@ class Lowering:
         self._text, self._table = text, table
         self._most_cells, self._products = most_cells, products
         self._evaluator, self._cache = evaluator, cache
-        self._condition, self._groups = tuple(condition), tuple(groups)
+        self._condition, self._groups, self._keys = tuple(condition), tuple(groups), keys
         candidates = self._listed(parts)
         bounds = [*self._condition, *self._groups, *(b for p in parts for b in p.bounds)]
         self._steps = merged(b.steps for b in bounds)
@@ -95,6 +95,16 @@ class Lowering:
         for column, more in [self._released_candidates(g, found) for g, found in self._released.items()]:
             merged[column] = merged.get(column, frozenset()) | more
         return merged
+
+    def by(self, value: Bound, conjuncts: Sequence[Bound]) -> "Lowering":
+        """The lowering of the same rows, as far as ``conjuncts`` hold, by one group more: its counts are ``counts``."""
+        inside, groups = (*self._condition, *conjuncts), (*self._groups, value)
+        shared = self._text, self._table, self._evaluator, self._cache
+        return Lowering(*shared, inside, groups, (), self._keys, self._most_cells, products=self._products)
+
+    def counts(self) -> tuple[Form, ...]:
+        """The number of rows of each group."""
+        return self.forms([(-1, Summand(1.0))])
 
     def group_type(self, position: int) -> str:
         """DuckDB type of a group expression."""

@@ -33,6 +33,25 @@ LOWERED: Mapping[str, str] = MappingProxyType(
     }
 )
 """Aggregates over private rows: each name with the one whose meaning it has in ``counting/aggregates.py``."""
+SUMMARIES: Mapping[str, str] = MappingProxyType(
+    {name: name for name in ("max", "min", "mode", "quantile_cont", "quantile_disc", "var_pop", "var_samp", "sem")}
+    | {name: name for name in ("stddev_pop", "stddev_samp", "corr", "covar_pop", "covar_samp", "regr_intercept")}
+    | {name: name for name in ("regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy")}
+    | {
+        "approx_count_distinct": "distinct",
+        "approx_quantile": "quantile_disc",
+        "bool_and": "min",
+        "bool_or": "max",
+        "median": "quantile_cont",
+        "percentile_cont": "quantile_cont",
+        "percentile_disc": "quantile_disc",
+        "quantile": "quantile_disc",
+        "stddev": "stddev_samp",
+        "variance": "var_samp",
+    }
+)
+"""Aggregates that are functions of several counting questions: each name with the one whose meaning it has."""
+REGRESSION = frozenset({"regr_avgx", "regr_avgy", "regr_count"})
 COUNTS = frozenset(name for name, meaning in LOWERED.items() if meaning in ("count", "count_if"))
 
 AGGREGATE = frozenset(LOWERED) | _names(
@@ -85,10 +104,12 @@ def function_refusal(name: str, *, private: bool) -> tuple[str, str]:
 
 def aggregate_refusal(name: str) -> tuple[str, str]:
     """Reason and hint for an aggregate that is no linear query of the rows."""
-    if name in ("min", "max", "arg_min", "arg_max", "min_by", "max_by"):
-        return f"{name}() shows one person's value", "count rows above thresholds, or GROUP BY the column"
-    if name in ("median", "mode", "mad") or "quantile" in name:
-        return f"{name}() is not a sum over rows", "GROUP BY the column and take it from the counts"
-    if name in LOWERED:
+    if name in ("arg_min", "arg_max", "argmin", "argmax", "min_by", "max_by"):
+        return f"{name}() shows one person's value", "GROUP BY the first column and take MIN or MAX of the second"
+    if name in ("any_value", "arbitrary", "first", "last"):
+        return f"{name}() shows one person's value", "write mode(x), the most frequent value, or GROUP BY the column"
+    if name == "mad":
+        return f"{name}() is not answered on private rows", "write stddev(x), or quantile_cont(x, 0.75) less 0.25"
+    if name in LOWERED or name in SUMMARIES or name in REGRESSION:
         return f"{name}() cannot stand here", "use it in SELECT, HAVING, QUALIFY or ORDER BY"
     return f"{name}() is not answered on private rows", "write it with COUNT, SUM and AVG"

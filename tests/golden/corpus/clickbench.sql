@@ -13,28 +13,28 @@ SELECT AVG(UserID) FROM hits;
 -- UnknownName: line 1, column 12: there is no column 'UserID' in hits | did you mean CounterID?
 SELECT COUNT(DISTINCT UserID) FROM hits;
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 23: there is no column 'UserID' in hits | did you mean CounterID?
 SELECT COUNT(DISTINCT SearchPhrase) FROM hits;
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnsupportedQuery: line 1, column 8: a text column has strings that nobody released: they cannot be counted one by one | count the released ones: SELECT COUNT(*) FROM (SELECT name FROM ... GROUP BY name)
 SELECT MIN(EventDate), MAX(EventDate) FROM hits;
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT AdvEngineID, COUNT(*) FROM hits WHERE AdvEngineID <> 0 GROUP BY AdvEngineID ORDER BY COUNT(*) DESC;
 -- 0 answered
 -- answered
 SELECT RegionID, COUNT(DISTINCT UserID) AS u FROM hits GROUP BY RegionID ORDER BY u DESC LIMIT 10;
 -- 2 answered
--- UnsupportedQuery: line 1, column 18: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 33: there is no column 'UserID' in hits | did you mean CounterID?
 SELECT RegionID, SUM(AdvEngineID), COUNT(*) AS c, AVG(ResolutionWidth), COUNT(DISTINCT UserID) FROM hits GROUP BY RegionID ORDER BY c DESC LIMIT 10;
 -- 2 answered
--- UnsupportedQuery: line 1, column 73: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 88: there is no column 'UserID' in hits | did you mean CounterID?
 SELECT RegionID, SUM(AdvEngineID), COUNT(*) AS c, AVG(ResolutionWidth) FROM hits GROUP BY RegionID ORDER BY c DESC LIMIT 10;
 -- 0 answered
 -- answered
 SELECT MobilePhoneModel, COUNT(DISTINCT UserID) AS u FROM hits WHERE MobilePhoneModel <> '' GROUP BY MobilePhoneModel ORDER BY u DESC LIMIT 10;
 -- 2 answered
--- UnsupportedQuery: line 1, column 26: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 41: there is no column 'UserID' in hits | did you mean CounterID?
 SELECT MobilePhoneModel, COUNT(*) AS c FROM hits WHERE MobilePhoneModel <> '' GROUP BY MobilePhoneModel ORDER BY c DESC LIMIT 10;
 -- 0 answered
 -- answered
@@ -43,7 +43,7 @@ SELECT SearchPhrase, COUNT(*) AS c FROM hits WHERE SearchPhrase <> '' GROUP BY S
 -- answered
 SELECT SearchPhrase, COUNT(DISTINCT UserID) AS u FROM hits WHERE SearchPhrase <> '' GROUP BY SearchPhrase ORDER BY u DESC LIMIT 10;
 -- 2 answered
--- UnsupportedQuery: line 1, column 22: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 37: there is no column 'UserID' in hits | did you mean CounterID?
 SELECT TraficSourceID, SearchPhrase, COUNT(*) AS c FROM hits WHERE SearchPhrase <> '' GROUP BY TraficSourceID, SearchPhrase ORDER BY c DESC LIMIT 10;
 -- 0 answered
 -- answered
@@ -61,7 +61,7 @@ SELECT COUNT(*) FROM hits WHERE URL LIKE '%google%';
 -- UnsupportedQuery: line 1, column 33: the answer depends on every possible string of the text column URL | ask for a prefix of length 4, such as LIKE 'abcd%'; or list the strings with = or IN (...)
 SELECT SearchPhrase, MIN(URL), COUNT(*) AS c FROM hits WHERE URL LIKE '%google%' AND SearchPhrase <> '' GROUP BY SearchPhrase ORDER BY c DESC LIMIT 10;
 -- 7 unanswerable: it joins the strings of two text columns
--- UnsupportedQuery: line 1, column 22: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- UnsupportedQuery: line 1, column 62: the answer depends on every possible string of the text column URL | ask for a prefix of length 4, such as LIKE 'abcd%'; or list the strings with = or IN (...)
 SELECT SearchPhrase, COUNT(*) AS c FROM hits WHERE Title LIKE '%Google%' AND URL NOT LIKE '%.google.%' AND SearchPhrase <> '' GROUP BY SearchPhrase ORDER BY c DESC LIMIT 10;
 -- 7 unanswerable: it joins the strings of three text columns
 -- UnsupportedQuery: line 1, column 52: the answer depends on every possible string of the text column Title | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
@@ -112,7 +112,7 @@ SELECT extract(minute FROM EventTime) AS m, COUNT(*) FROM hits GROUP BY m ORDER 
 -- answered
 SELECT EventDate, COUNT(DISTINCT UserID) FROM hits WHERE RegionID = 2 GROUP BY EventDate ORDER BY EventDate;
 -- 2 answered
--- UnsupportedQuery: line 1, column 19: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 34: there is no column 'UserID' in hits | did you mean CounterID?
 SELECT MobilePhoneModel, AdvEngineID, COUNT(*) AS c FROM hits WHERE MobilePhoneModel <> '' GROUP BY MobilePhoneModel, AdvEngineID ORDER BY c DESC LIMIT 10;
 -- 0 answered
 -- answered

@@ -64,49 +64,49 @@ SELECT EXTRACT(YEAR FROM enrolled) AS year, COUNT(*) FROM students GROUP BY year
 -- answered
 SELECT MIN(score), MAX(score), AVG(score) FROM students;
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT course, MIN(score) AS lowest, MAX(score) AS highest FROM students GROUP BY course;
 -- 1 answered
--- UnsupportedQuery: line 1, column 16: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT MAX(score) - MIN(score) AS span FROM students WHERE course = 'Math';
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT MIN(enrolled), MAX(enrolled) FROM students;
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT MIN(name) FROM students;
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT MAX(score) FROM students WHERE score < (SELECT MAX(score) FROM students);
 -- 8 answered
--- UnsupportedQuery: line 1, column 55: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- UnsupportedQuery: line 1, column 55: a condition on private rows reads a private table | use values that are public
 SELECT COUNT(DISTINCT course) FROM students;
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- answered
 SELECT COUNT(DISTINCT name) FROM students;
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnsupportedQuery: line 1, column 8: a text column has strings that nobody released: they cannot be counted one by one | count the released ones: SELECT COUNT(*) FROM (SELECT name FROM ... GROUP BY name)
 SELECT city, COUNT(DISTINCT course) FROM students GROUP BY city HAVING COUNT(DISTINCT course) > 3;
 -- 2 answered
--- UnsupportedQuery: line 1, column 14: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- answered
 SELECT STDDEV(score), VARIANCE(score) FROM students;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: stddev() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT course, STDDEV_SAMP(score) FROM students GROUP BY course;
 -- 5 answered
--- UnsupportedQuery: line 1, column 16: stddev_samp() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT MEDIAN(score) FROM students WHERE grade = 12;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: median() is not a sum over rows | GROUP BY the column and take it from the counts
+-- answered
 SELECT MODE(course) FROM students;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: mode() is not a sum over rows | GROUP BY the column and take it from the counts
+-- answered
 SELECT bool_and(passed), bool_or(passed) FROM students WHERE course = 'Art';
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: bool_and() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT arg_max(course, score) FROM students;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: arg_max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- UnsupportedQuery: line 1, column 8: arg_max() shows one person's value | GROUP BY the first column and take MIN or MAX of the second
 SELECT VAR(score) FROM students;
 -- 12 refused: var_samp
 -- UnsupportedQuery: line 1, column 8: the function var is not answered | write var_samp(x) or var_pop(x)
@@ -213,7 +213,7 @@ SELECT COUNT(*) FROM emp e WHERE sal > (SELECT AVG(sal) FROM emp x WHERE x.deptn
 -- UnknownName: line 1, column 85: 'e' is not the table that is counted here | only columns of x can be named here; correlated subqueries are not answered
 SELECT e.job, e.sal FROM emp e WHERE e.sal = (SELECT MAX(sal) FROM emp);
 -- 0 unanswerable: it shows rows
--- UnsupportedQuery: line 1, column 54: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- UnsupportedQuery: line 1, column 54: a condition on private rows reads a private table | use values that are public
 SELECT job, SUM(sal + COALESCE(comm, 0)) AS pay FROM emp GROUP BY job;
 -- 6 answered
 -- answered

@@ -22,13 +22,13 @@ SELECT floor(extract(epoch FROM "EventTime") / 3600) * 3600 AS time, count(*) AS
 -- answered
 SELECT max(order_date) AS "Last order" FROM sales;
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT quantile_cont(dep_delay, 0.95) AS p95, quantile_cont(dep_delay, 0.5) AS p50 FROM flights WHERE carrier = 'UA';
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: quantile_cont() is not a sum over rows | GROUP BY the column and take it from the counts
+-- answered
 SELECT dep_hour, approx_quantile(dep_delay, 0.9) AS p90 FROM flights GROUP BY dep_hour ORDER BY dep_hour;
 -- 5 answered
--- UnsupportedQuery: line 1, column 18: approx_quantile() is not a sum over rows | GROUP BY the column and take it from the counts
+-- answered
 
 -- ## Redash and notebooks
 SELECT carrier, count(*) AS flights, avg(dep_delay) AS delay FROM flights GROUP BY carrier HAVING count(*) > 50 ORDER BY delay DESC;
@@ -48,13 +48,13 @@ SELECT carrier, width_bucket(dep_delay, -20, 180, 10) AS bucket, count(*) FROM f
 -- UnsupportedQuery: line 1, column 17: the function width_bucket is not answered | write floor((x - low) / width)
 SELECT corr(dep_delay, arr_delay) AS r, covar_samp(dep_delay, arr_delay) AS c FROM flights;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: corr() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT regr_slope(arr_delay, dep_delay) AS slope, regr_intercept(arr_delay, dep_delay) AS base, regr_r2(arr_delay, dep_delay) AS r2 FROM flights;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: regr_slope() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT mode(dest) AS most, count(*) FROM flights WHERE origin = 'JFK';
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: mode() is not a sum over rows | GROUP BY the column and take it from the counts
+-- answered
 SELECT month, dest, avg(arr_delay) FROM flights WHERE carrier = 'AS' AND origin = 'LGA' GROUP BY ALL ORDER BY 3 DESC LIMIT 10;
 -- 10 answered
 -- answered

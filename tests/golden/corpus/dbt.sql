@@ -25,19 +25,19 @@ select count(*) as failures, count(*) != 0 as should_warn, count(*) != 0 as shou
 -- answered
 select count(*) as failures, count(*) != 0 as should_warn, count(*) != 0 as should_error from (select max(order_date) as most_recent from main.sales having max(order_date) < date '2023-12-01') dbt_internal_test;
 -- 1 answered
--- UnsupportedQuery: line 1, column 103: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 select count(*) as failures, count(*) != 0 as should_warn, count(*) != 0 as should_error from (with grouped_expression as (select (min(score) >= 0 and max(score) <= 100) as expression from main.students) select * from grouped_expression where not (expression)) dbt_internal_test;
 -- 1 answered
--- UnsupportedQuery: line 1, column 132: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 select count(*) as failures, count(*) != 0 as should_warn, count(*) != 0 as should_error from (select avg(score) as m from main.students having not (avg(score) between 40 and 80)) dbt_internal_test;
 -- 0 answered
 -- answered
 select count(*) as failures, count(*) != 0 as should_warn, count(*) != 0 as should_error from (select stddev(score) as s from main.students having stddev(score) > 40) dbt_internal_test;
 -- 5 answered
--- UnsupportedQuery: line 1, column 103: stddev() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 select count(*) as failures, count(*) != 0 as should_warn, count(*) != 0 as should_error from (select count(distinct course) as n from main.students having count(distinct course) < 3) dbt_internal_test;
 -- 2 answered
--- UnsupportedQuery: line 1, column 103: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- answered
 with a as (select count(*) as count_a from main.flights where month = 1), b as (select count(*) as count_b from main.flights where month = 2), final as (select count_a, count_b, abs(count_a - count_b) as diff_count from a cross join b) select * from final;
 -- 0 answered
 -- answered
@@ -72,7 +72,7 @@ select sum(case when name is null or trim(name) = '' then 1 else 0 end) as blank
 -- UnsupportedQuery: line 1, column 8: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
 select region, segment, count(*) from main.sales where sales > (select quantile_cont(sales, 0.9) from main.sales) group by 1, 2;
 -- 8 answered
--- UnsupportedQuery: line 1, column 72: quantile_cont() is not a sum over rows | GROUP BY the column and take it from the counts
+-- UnsupportedQuery: line 1, column 72: a condition on private rows reads a private table | use values that are public
 select count(*) from main.students where name like '% %';
 -- 7 answered
 -- UnsupportedQuery: line 1, column 42: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)

@@ -144,10 +144,10 @@ SELECT overlay(city PLACING 'X' FROM 1 FOR 1) AS c, count(*) FROM students GROUP
 -- ## Aggregates
 SELECT min(score), max(score) FROM students GROUP BY ALL;
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT first(score), last(score), any_value(city) FROM students;
 -- 1 unanswerable: it depends on the order of rows
--- UnsupportedQuery: line 1, column 8: first() is not answered on private rows | write it with COUNT, SUM and AVG
+-- UnsupportedQuery: line 1, column 8: first() shows one person's value | write mode(x), the most frequent value, or GROUP BY the column
 SELECT list(score ORDER BY score) FROM students;
 -- 0 unanswerable: it shows rows
 -- UnsupportedQuery: line 1, column 8: list() is not answered on private rows | write it with COUNT, SUM and AVG
@@ -159,40 +159,40 @@ SELECT histogram(score) FROM students;
 -- UnsupportedQuery: line 1, column 8: histogram() is not answered on private rows | write it with COUNT, SUM and AVG
 SELECT approx_count_distinct(city) FROM students;
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: approx_count_distinct() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT count(DISTINCT score) FILTER (WHERE passed) FROM students;
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- answered
 SELECT count(DISTINCT (city, course)) FROM students;
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnsupportedQuery: line 1, column 24: a list in parentheses is not answered | compare one by one, joined by AND
 SELECT sum(DISTINCT score) FROM students;
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: sum(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnsupportedQuery: line 1, column 8: sum(DISTINCT ...) is not a sum over rows | GROUP BY the column in a subquery and aggregate its groups
 SELECT quantile_disc(score, [0.25, 0.5, 0.75]) FROM students;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: quantile_disc() is not a sum over rows | GROUP BY the column and take it from the counts
+-- UnsupportedQuery: line 1, column 8: a quantile needs one number from 0 to 1 | write quantile_cont(x, 0.5), once for each
 SELECT course, quantile_cont(score, 0.5) FROM students GROUP BY course;
 -- 5 answered
--- UnsupportedQuery: line 1, column 16: quantile_cont() is not a sum over rows | GROUP BY the column and take it from the counts
+-- answered
 SELECT approx_quantile(score, 0.9) FROM students;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: approx_quantile() is not a sum over rows | GROUP BY the column and take it from the counts
+-- answered
 SELECT mad(score), kurtosis(score), skewness(score), entropy(course) FROM students;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: mad() is not a sum over rows | GROUP BY the column and take it from the counts
+-- UnsupportedQuery: line 1, column 8: mad() is not answered on private rows | write stddev(x), or quantile_cont(x, 0.75) less 0.25
 SELECT sem(score), var_pop(score), stddev_pop(score) FROM students;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: sem() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT covar_pop(score, age), corr(score, age) FROM students;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: covar_pop() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT regr_count(score, age), regr_avgx(score, age), regr_sxx(score, age) FROM students;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: regr_count() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT mode(course), approx_top_k(course, 3) FROM students;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: mode() is not a sum over rows | GROUP BY the column and take it from the counts
+-- UnsupportedQuery: line 1, column 22: approx_top_k() is not answered on private rows | write it with COUNT, SUM and AVG
 SELECT product(score) FROM students;
 -- 5 unanswerable: no bar is possible
 -- UnsupportedQuery: line 1, column 8: product() is not answered on private rows | write it with COUNT, SUM and AVG
@@ -201,13 +201,13 @@ SELECT bit_and(score), bit_or(score) FROM students;
 -- UnsupportedQuery: line 1, column 8: bit_and() is not answered on private rows | write it with COUNT, SUM and AVG
 SELECT max_by(course, score), min_by(course, score) FROM students GROUP BY grade;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: max_by() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- UnsupportedQuery: line 1, column 8: max_by() shows one person's value | GROUP BY the first column and take MIN or MAX of the second
 SELECT max(score, 3) FROM students;
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- UnsupportedQuery: line 1, column 8: max() takes one argument | write it of declared columns, without DISTINCT
 SELECT greatest(max(score), 50) FROM students;
 -- 1 answered
--- UnsupportedQuery: line 1, column 17: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT fsum(sales), favg(sales), kahan_sum(sales) FROM sales;
 -- 5 answered
 -- UnsupportedQuery: line 1, column 8: fsum() is not answered on private rows | write it with COUNT, SUM and AVG

@@ -31,25 +31,25 @@ SELECT COUNT(*) AS "adult.count" FROM adult AS adult WHERE (adult.education IN (
 -- answered
 SELECT COUNT(DISTINCT sales.customer_id) AS "sales.customer_count" FROM sales AS sales LIMIT 500;
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 23: there is no column 'customer_id' in sales | con.tables() and \d list what exists
 SELECT sales.segment AS "sales.segment", COUNT(DISTINCT sales.customer_id) AS "customers.count", COALESCE(SUM(sales.sales), 0) / NULLIF(COUNT(DISTINCT sales.customer_id), 0) AS "sales.per_customer" FROM sales AS sales GROUP BY 1 ORDER BY 2 DESC LIMIT 500;
 -- 2 answered
--- UnsupportedQuery: line 1, column 42: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 57: there is no column 'customer_id' in sales | con.tables() and \d list what exists
 SELECT COUNT(DISTINCT CASE WHEN sales.returned THEN sales.customer_id ELSE NULL END) AS "customers.returning" FROM sales AS sales LIMIT 500;
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 53: there is no column 'customer_id' in sales | con.tables() and \d list what exists
 SELECT MAX(sales.order_date) AS "sales.latest_order", MIN(sales.order_date) AS "sales.first_order" FROM sales AS sales LIMIT 500;
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT flights.carrier AS "flights.carrier", MAX(flights.dep_delay) AS "flights.worst_delay" FROM flights AS flights GROUP BY 1 ORDER BY 2 DESC LIMIT 500;
 -- 1 answered
--- UnsupportedQuery: line 1, column 46: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY flights.dep_delay) AS "flights.median_delay" FROM flights AS flights LIMIT 500;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: this aggregate is not answered | use COUNT, SUM or AVG
+-- answered
 SELECT flights.origin AS "flights.origin", APPROX_QUANTILE(flights.dep_delay, 0.95) AS "flights.p95" FROM flights AS flights GROUP BY 1 LIMIT 500;
 -- 5 answered
--- UnsupportedQuery: line 1, column 44: approx_quantile() is not a sum over rows | GROUP BY the column and take it from the counts
+-- answered
 SELECT airlines.name AS "airlines.name", COUNT(*) AS "flights.count" FROM flights AS flights LEFT JOIN airlines AS airlines ON flights.carrier = airlines.carrier GROUP BY 1 ORDER BY 2 DESC LIMIT 500;
 -- 4 answered
 -- UnsupportedQuery: line 1, column 104: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)

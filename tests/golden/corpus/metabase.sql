@@ -51,37 +51,37 @@ SELECT "source"."m" AS "m", LAG("source"."n", 1) OVER (ORDER BY "source"."m" ASC
 -- ## Distinct, extremes and spread
 SELECT COUNT(DISTINCT "main"."sales"."customer_id") AS "count" FROM "main"."sales";
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 23: there is no column 'customer_id' in sales | con.tables() and \d list what exists
 SELECT COUNT(DISTINCT "main"."sales"."category") AS "count" FROM "main"."sales" WHERE "main"."sales"."region" = 'East';
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- answered
 SELECT DATE_TRUNC('month', "main"."sales"."order_date") AS "order_date", COUNT(DISTINCT "main"."sales"."customer_id") AS "count" FROM "main"."sales" GROUP BY DATE_TRUNC('month', "main"."sales"."order_date") ORDER BY 1 ASC;
 -- 2 answered
--- UnsupportedQuery: line 1, column 74: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 89: there is no column 'customer_id' in sales | con.tables() and \d list what exists
 SELECT "main"."adult"."education" AS "education", COUNT(DISTINCT "main"."adult"."occupation") AS "count" FROM "main"."adult" GROUP BY "main"."adult"."education" ORDER BY 1 ASC;
 -- 2 answered
--- UnsupportedQuery: line 1, column 51: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- answered
 SELECT MIN("main"."adult"."age") AS "min", MAX("main"."adult"."age") AS "max" FROM "main"."adult";
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT "main"."adult"."education" AS "education", MAX("main"."adult"."hours_per_week") AS "max" FROM "main"."adult" GROUP BY "main"."adult"."education" ORDER BY 1 ASC;
 -- 1 answered
--- UnsupportedQuery: line 1, column 51: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT MIN("main"."sales"."order_date") AS "min", MAX("main"."sales"."order_date") AS "max" FROM "main"."sales";
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT STDDEV_POP("main"."adult"."age") AS "stddev", VAR_POP("main"."adult"."age") AS "var" FROM "main"."adult";
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: stddev_pop() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY "main"."adult"."hours_per_week") AS "percentile" FROM "main"."adult";
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: this aggregate is not answered | use COUNT, SUM or AVG
+-- answered
 SELECT "main"."sales"."region" AS "region", PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY "main"."sales"."sales") AS "median" FROM "main"."sales" GROUP BY "main"."sales"."region" ORDER BY 1 ASC;
 -- 5 answered
--- UnsupportedQuery: line 1, column 45: this aggregate is not answered | use COUNT, SUM or AVG
+-- answered
 SELECT count(distinct substring("main"."sales"."product_name", 1, 1234)) AS "distinct-count", avg(length("main"."sales"."product_name")) AS "avg" FROM "main"."sales";
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnsupportedQuery: line 1, column 8: a count of distinct values of an expression of text is not answered | take it of the column itself
 
 -- ## Joined tables and filters
 SELECT "Airlines"."name" AS "Airlines__name", COUNT(*) AS "count" FROM "main"."flights" LEFT JOIN "main"."airlines" AS "Airlines" ON "main"."flights"."carrier" = "Airlines"."carrier" GROUP BY "Airlines"."name" ORDER BY "Airlines"."name" ASC;

@@ -25,28 +25,28 @@ select "t0"."education" as "c1", count(*) as "a0", count(case when "t0"."income"
 -- answered
 select count(distinct "rows"."customer_id") + max(case when "rows"."customer_id" is null then 1 else 0 end) as "a0" from "sales" as "rows";
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 23: there is no column 'customer_id' in sales | con.tables() and \d list what exists
 select count(distinct "rows"."category") as "a0" from "sales" as "rows";
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- answered
 select "rows"."region" as "region", count(distinct "rows"."segment") as "a0" from "sales" as "rows" group by "rows"."region" limit 1000001;
 -- 2 answered
--- UnsupportedQuery: line 1, column 37: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- answered
 select min("rows"."order_date") as "a0", max("rows"."order_date") as "a1" from (select "order_date" from "sales") "rows";
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 select min("rows"."age") as "a0", max("rows"."age") as "a1" from "adult" as "rows" where "rows"."sex" = 'Male';
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 select "rows"."carrier" as "carrier", min("rows"."dep_delay") as "a0" from "flights" as "rows" group by "rows"."carrier" limit 1000001;
 -- 1 answered
--- UnsupportedQuery: line 1, column 39: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 select stddev_samp("rows"."sales") as "a0", var_pop("rows"."sales") as "a1" from "sales" as "rows";
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: stddev_samp() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 select percentile_cont(0.75) within group (order by "rows"."profit") as "a0" from "sales" as "rows";
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: this aggregate is not answered | use COUNT, SUM or AVG
+-- answered
 select "a"."name" as "c1", sum(case when "f"."cancelled" then 1 else 0 end) as "a0" from "flights" as "f" left outer join "airlines" as "a" on "f"."carrier" = "a"."carrier" group by "a"."name" limit 1000001;
 -- 4 answered
 -- UnsupportedQuery: line 1, column 123: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)

@@ -34,28 +34,28 @@ SELECT COUNT(*) AS "rowcount" FROM (SELECT region AS region, COUNT(*) AS count F
 -- answered
 SELECT region AS region, MAX(sales) AS "MAX(sales)", MIN(sales) AS "MIN(sales)" FROM main.sales GROUP BY region ORDER BY "MAX(sales)" DESC LIMIT 100;
 -- 1 answered
--- UnsupportedQuery: line 1, column 26: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT max(order_date) AS "MAX(order_date)" FROM main.sales LIMIT 50000;
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT COUNT(DISTINCT customer_id) AS "COUNT_DISTINCT(customer_id)" FROM main.sales LIMIT 50000;
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 23: there is no column 'customer_id' in sales | con.tables() and \d list what exists
 SELECT DATE_TRUNC('MONTH', order_date) AS __timestamp, COUNT(DISTINCT customer_id) AS "Customers" FROM main.sales GROUP BY DATE_TRUNC('MONTH', order_date) ORDER BY "Customers" DESC LIMIT 10000;
 -- 2 answered
--- UnsupportedQuery: line 1, column 56: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 71: there is no column 'customer_id' in sales | con.tables() and \d list what exists
 SELECT carrier AS carrier, COUNT(DISTINCT dest) AS "COUNT_DISTINCT(dest)" FROM main.flights GROUP BY carrier ORDER BY 2 DESC LIMIT 100;
 -- 2 answered
--- UnsupportedQuery: line 1, column 28: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- answered
 SELECT count(distinct tailnum) AS "Planes" FROM main.flights LIMIT 50000;
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnsupportedQuery: line 1, column 8: a text column has strings that nobody released: they cannot be counted one by one | count the released ones: SELECT COUNT(*) FROM (SELECT name FROM ... GROUP BY name)
 SELECT sex AS sex, quantile_cont(hours_per_week, 0.25) AS "q1", median(hours_per_week) AS "median", quantile_cont(hours_per_week, 0.75) AS "q3" FROM main.adult GROUP BY sex LIMIT 1000;
 -- 5 answered
--- UnsupportedQuery: line 1, column 20: quantile_cont() is not a sum over rows | GROUP BY the column and take it from the counts
+-- answered
 SELECT stddev(dep_delay) AS "STDDEV(dep_delay)" FROM main.flights LIMIT 50000;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: stddev() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT month AS month, dest AS dest, AVG(arr_delay) AS "AVG(arr_delay)" FROM main.flights WHERE carrier IN ('DL') AND origin IN ('JFK') GROUP BY month, dest ORDER BY "AVG(arr_delay)" DESC LIMIT 10;
 -- 10 answered
 -- answered

@@ -22,49 +22,49 @@ SELECT SUM("sales"."profit") / NULLIF(SUM("sales"."sales"), 0) AS "usr:Profit Ra
 -- answered
 SELECT COUNT(DISTINCT "sales"."customer_id") AS "ctd:customer_id:ok" FROM "main"."sales" "sales" HAVING (COUNT(1) > 0);
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 23: there is no column 'customer_id' in sales | con.tables() and \d list what exists
 SELECT "sales"."region" AS "region", COUNT(DISTINCT "sales"."customer_id") AS "ctd:customer_id:ok" FROM "main"."sales" "sales" GROUP BY 1;
 -- 2 answered
--- UnsupportedQuery: line 1, column 38: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnknownName: line 1, column 53: there is no column 'customer_id' in sales | con.tables() and \d list what exists
 SELECT COUNT(DISTINCT "sales"."ship_mode") AS "ctd:ship_mode:ok", "sales"."category" AS "category" FROM "main"."sales" "sales" GROUP BY 2;
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- answered
 SELECT COUNT(DISTINCT "sales"."product_name") AS "ctd:product_name:ok" FROM "main"."sales" "sales" HAVING (COUNT(1) > 0);
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- UnsupportedQuery: line 1, column 8: a text column has strings that nobody released: they cannot be counted one by one | count the released ones: SELECT COUNT(*) FROM (SELECT name FROM ... GROUP BY name)
 SELECT MIN("sales"."sales") AS "min:sales:ok", MAX("sales"."sales") AS "max:sales:ok" FROM "main"."sales" "sales" HAVING (COUNT(1) > 0);
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT "sales"."category" AS "category", MAX("sales"."profit") AS "max:profit:ok" FROM "main"."sales" "sales" GROUP BY 1;
 -- 1 answered
--- UnsupportedQuery: line 1, column 42: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT MIN("sales"."order_date") AS "min:order_date:ok", MAX("sales"."order_date") AS "max:order_date:ok" FROM "main"."sales" "sales" HAVING (COUNT(1) > 0);
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT "sales"."region" AS "region", MIN("sales"."segment") AS "TEMP(attr:segment:nk)(1)(0)", MAX("sales"."segment") AS "TEMP(attr:segment:nk)(2)(0)" FROM "main"."sales" "sales" GROUP BY 1;
 -- 1 answered
--- UnsupportedQuery: line 1, column 38: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT STDDEV_SAMP("sales"."sales") AS "std:sales:ok" FROM "main"."sales" "sales" HAVING (COUNT(1) > 0);
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: stddev_samp() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT "sales"."region" AS "region", VAR_SAMP("sales"."profit") AS "var:profit:ok" FROM "main"."sales" "sales" GROUP BY 1;
 -- 5 answered
--- UnsupportedQuery: line 1, column 38: var_samp() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT STDDEV_POP("sales"."quantity") AS "stp:quantity:ok", "sales"."segment" AS "segment" FROM "main"."sales" "sales" GROUP BY 2;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: stddev_pop() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY "sales"."sales") AS "med:sales:ok" FROM "main"."sales" "sales" HAVING (COUNT(1) > 0);
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: this aggregate is not answered | use COUNT, SUM or AVG
+-- answered
 SELECT "sales"."category" AS "category", MEDIAN("sales"."profit") AS "med:profit:ok" FROM "main"."sales" "sales" GROUP BY 1;
 -- 5 answered
--- UnsupportedQuery: line 1, column 42: median() is not a sum over rows | GROUP BY the column and take it from the counts
+-- answered
 SELECT CORR("sales"."sales", "sales"."profit") AS "usr:Calculation_2:ok" FROM "main"."sales" "sales" HAVING (COUNT(1) > 0);
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: corr() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT MAX(1) AS "TblMax" FROM (SELECT * FROM "main"."sales" "sales") "sales";
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 
 -- ## Dates
 SELECT CAST(EXTRACT(YEAR FROM "sales"."order_date") AS BIGINT) AS "yr:order_date:ok", SUM("sales"."sales") AS "sum:sales:ok" FROM "main"."sales" "sales" GROUP BY 1;
@@ -131,7 +131,7 @@ SELECT "sales"."category" AS "category", COUNT(1) AS "cnt:1:ok" FROM "main"."sal
 -- UnsupportedQuery: line 1, column 100: the answer depends on every possible string of the text column product_name | ask for a prefix of length 1 or 2, such as LIKE 'a%'; or list the strings with = or IN (...)
 SELECT MIN("sales"."sales") AS "LowerBound", MAX("sales"."sales") AS "UpperBound" FROM "main"."sales" "sales" WHERE ("sales"."category" = 'Furniture') HAVING (COUNT(1) > 0);
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: min() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 SELECT "sales"."product_name" AS "product_name", SUM("sales"."sales") AS "sum:sales:ok" FROM "main"."sales" "sales" GROUP BY 1;
 -- 0 answered
 -- answered

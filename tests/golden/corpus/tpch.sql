@@ -97,13 +97,13 @@ select count(*) from orders where o_comment like '%special%requests%';
 -- UnsupportedQuery: line 1, column 35: the answer depends on every possible string of the text column o_comment | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
 select max(l_shipdate), min(l_shipdate) from lineitem;
 -- 1 answered
--- UnsupportedQuery: line 1, column 8: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 select l_suppkey, max(l_extendedprice) from lineitem group by l_suppkey;
 -- 1 answered
--- UnsupportedQuery: line 1, column 19: max() shows one person's value | count rows above thresholds, or GROUP BY the column
+-- answered
 select count(distinct l_suppkey) from lineitem where l_shipmode = 'AIR';
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: count(DISTINCT ...) is not a sum over rows | GROUP BY the column and count the groups whose released count is clearly above 0
+-- answered
 select * from lineitem where l_quantity > 49 limit 20;
 -- 0 unanswerable: it shows rows
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table lineitem | count them: SELECT COUNT(*), with GROUP BY for a breakdown

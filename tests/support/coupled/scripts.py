@@ -9,7 +9,7 @@ from tests.support import city, walk
 from tests.support.coupled.run import Script
 
 ROWS = 600
-NOTHING = ("SELECT MIN(age) FROM people", "SELECT COUNT(*) FROM people WHERE salary > 3", "SELECT nonsense")
+NOTHING = ("SELECT LIST(age) FROM people", "SELECT COUNT(*) FROM people WHERE salary > 3", "SELECT nonsense")
 PEOPLE = (
     "SELECT COUNT(*) FROM people",
     "SELECT COUNT(*) FROM people WHERE age >= 5 AND member",

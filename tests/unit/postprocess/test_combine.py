@@ -36,13 +36,13 @@ def test_nothing_changes_well_inside_the_range() -> None:
     assert divide(*parts, 17, 90) == divide(*parts)
 
 
-def test_the_range_is_known_when_the_count_may_be_zero() -> None:
-    free = divide(measured(300, 100), measured(5, 8))
-    assert (free.error, free.interval) == (None, None)
-    clipped = divide(measured(300, 100), measured(5, 8), 17, 90)
-    assert clipped.value == 60
-    assert clipped.interval == (17, 90)
-    assert clipped.error == 43
+@pytest.mark.parametrize(("rows", "error", "value"), [(5, 8, None), (8, 8, None), (9, 8, 100 / 3), (1, 0, 90)])
+def test_there_is_no_average_where_there_may_be_no_row(rows: int, error: float, value: float | None) -> None:
+    """A group that cannot occur has a noisy count and a noisy sum, and would come first in ORDER BY AVG(x) DESC."""
+    answer = divide(measured(300, 100), measured(rows, error), 17, 90)
+    assert answer.value == (None if value is None else pytest.approx(value))
+    if value is None:
+        assert (answer.error, answer.interval) == (None, None)
 
 
 def test_an_interval_that_misses_the_range_gives_way_to_it() -> None:
@@ -58,6 +58,9 @@ def test_an_interval_that_misses_the_range_gives_way_to_it() -> None:
 def test_clipping_only_shrinks(top: float, bottom: float, errors: tuple[float, float]) -> None:
     free = divide(measured(top, errors[0], errors[0]), measured(bottom, errors[1], errors[1]))
     clipped = divide(measured(top, errors[0], errors[0]), measured(bottom, errors[1], errors[1]), 17, 90)
+    if bottom <= errors[1]:
+        assert clipped.value is None
+        return
     assert clipped.value is not None
     assert clipped.error is not None
     assert clipped.interval is not None

@@ -21,7 +21,7 @@ def con(tmp_path: Path) -> Any:
 
 def test_a_refusal_has_charged_nothing(con: dpsql.Connection) -> None:
     with pytest.raises(dpsql.UnsupportedQuery) as caught:
-        con.execute("SELECT MAX(age) FROM people")
+        con.execute("SELECT LIST(age) FROM people")
     assert caught.value.charged == con.budget.spent_epsilon == 0.0
     assert caught.value.__notes__ == [f"hint: {caught.value.hint}"]
 

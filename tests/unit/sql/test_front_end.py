@@ -204,7 +204,7 @@ def test_public_tables(front: FrontEnd) -> None:
     [
         ("SELECT COUNT(*)\nFROM people\nWHERE age > 3 AND\n  frob(age) = 1", (4, 3)),
         ("SELECT COUNT(*)\nFROM people WHERE\n\tagge > 3", (3, 2)),
-        ("SELECT\n MAX(age) FROM people", (2, 2)),
+        ("SELECT\n LIST(age) FROM people", (2, 2)),
         ("SELECT COUNT(*) FROM people WHERE joined < current_date", (1, 35)),
         ("SELECT COUNT(*) FROM people\nWHERE name LIKE 'a%'", (2, 7)),
         ("SELECT COUNT(*) FROM\n\n peple", (3, 2)),

@@ -85,6 +85,7 @@ def described(statement: Statement) -> object:
         (
             *(b.name, b.table, b.group_columns, b.group_types, b.groups, b.needs_intervals),
             [(a.column, a.sql_type, forms(a.numerator), forms(a.denominator), a.low, a.high) for a in b.aggregates],
+            [forms(a.forms(g)) for a in b.aggregates for g in range(len(b.groups))],
         )
         for b in statement.blocks
     ]
@@ -94,6 +95,8 @@ def described(statement: Statement) -> object:
 
 READ = [
     "SELECT COUNT( * ) AS N FROM people WHERE age = 3 ;\n",
+    "SELECT MAX(age), median(age), stddev(age), COUNT(DISTINCT \"City\") FROM people WHERE age > 2 AND City = 'Brno'",
+    "SELECT City, MIN(joined), mode(age) FROM people WHERE age > 2 AND city = 'Brno' GROUP BY City",
     "SELECT COUNT(*) FROM people WHERE age BETWEEN -1 AND 7 AND city='Brno' AND weight < 2.5",
     "SELECT COUNT(*) FROM people WHERE CITY IN ('Brno' , 'it''s','nowhere') AND age <> 3 AND age != 4 AND age >= 1",
     "SELECT COUNT(*)\tFROM people\nWHERE city = 'a, b) AND (c' AND weight IN (0.1, 0.5, 40)",

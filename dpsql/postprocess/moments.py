@@ -1,0 +1,115 @@
+"""Variances, correlations and regressions from released sums, with their intervals. Post-processing.
+
+Each is a quotient of sums of squares, all of which come with a bar. At the ends of the bars of all sums together the
+function takes its farthest values, as far as it rises or falls along each: the interval then holds however the errors
+depend on each other.
+"""
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsql.query.summary import MomentsKind
+
+Floats = npt.NDArray[np.float64]
+_RANGES: dict[MomentsKind, tuple[float, float]] = {"corr": (-1.0, 1.0), "regr_r2": (0.0, 1.0)}
+_SIGNED = frozenset({"covar_pop", "covar_samp", "regr_intercept", "regr_slope", "regr_sxy", "corr"})
+
+
+def moment(
+    kind: MomentsKind, sums: Sequence[float], errors: Sequence[float | None], centers: Sequence[float]
+) -> tuple[float, tuple[float, float] | None] | None:
+    """The value and its interval, ``None`` where an error is not known; nothing where the count is within its bar.
+
+    ``sums``: of 1, x, x^2, and with two arguments (y, x) of 1, y, y^2, x, x^2, xy, each y and x less its center.
+    ``errors``: 95 % half-widths of these.
+
+    >>> moment("var_pop", [4.0, 0.0, 8.0], [0.0, 0.0, 2.0], [0.0])
+    (2.0, (1.5, 2.5))
+    """
+    rows, error = sums[0], errors[0]
+    if error is None or rows <= error or rows <= 0:
+        return None
+    value = _bounded(kind, float(moments(kind, np.array([sums]), centers)[0]))
+    if value is None:
+        return None
+    known = [e for e in errors if e is not None]
+    least, most = _RANGES.get(kind, (-np.inf if kind in _SIGNED else 0.0, np.inf))
+    if len(known) < len(errors):
+        return value, None
+    corners = np.array(list(product(*([s - e, s + e] if e else [s] for s, e in zip(sums, known, strict=True)))))
+    found = moments(kind, corners, centers)
+    if not np.isfinite(found).all():
+        return value, (least, most) if kind in _RANGES else None
+    low, high = min(float(found.min()), value), max(float(found.max()), value)
+    return value, (max(low, least), min(high, most))
+
+
+def moments(kind: MomentsKind, sums: Floats, centers: Sequence[float]) -> Floats:
+    """The function of each row of ``sums``; NaN or infinite where it is not defined. Sums of squares are at least 0."""
+    with np.errstate(all="ignore"):
+        rows = sums[:, 0]
+        squares = np.maximum(sums[:, 2] - sums[:, 1] ** 2 / rows, 0.0)
+        if sums.shape[1] == 3:
+            return _of_one(kind, rows, squares)
+        others = np.maximum(sums[:, 4] - sums[:, 3] ** 2 / rows, 0.0)
+        products = sums[:, 5] - sums[:, 1] * sums[:, 3] / rows
+        return _of_two(kind, rows, (squares, others, products), sums, centers)
+
+
+def _of_one(kind: MomentsKind, rows: Floats, squares: Floats) -> Floats:
+    match kind:
+        case "var_pop":
+            return squares / rows
+        case "stddev_pop":
+            return np.sqrt(squares / rows)
+        case "var_samp":
+            return squares / _but_one(rows)
+        case "stddev_samp":
+            return np.sqrt(squares / _but_one(rows))
+        case "sem":
+            return np.sqrt(squares) / rows
+        case _:
+            raise AssertionError(kind)
+
+
+def _of_two(
+    kind: MomentsKind, rows: Floats, squares: tuple[Floats, Floats, Floats], sums: Floats, centers: Sequence[float]
+) -> Floats:
+    """``squares``: of y, of x, and of the products."""
+    yy, xx, xy = squares
+    match kind:
+        case "covar_pop":
+            return xy / rows
+        case "covar_samp":
+            return xy / _but_one(rows)
+        case "corr":
+            return xy / np.sqrt(xx * yy)
+        case "regr_r2":
+            return xy**2 / (xx * yy)
+        case "regr_slope":
+            return xy / xx
+        case "regr_intercept":
+            return sums[:, 1] / rows + centers[0] - xy / xx * (sums[:, 3] / rows + centers[1])
+        case "regr_sxx":
+            return xx
+        case "regr_syy":
+            return yy
+        case "regr_sxy":
+            return xy
+        case _:
+            raise AssertionError(kind)
+
+
+def _but_one(rows: Floats) -> Floats:
+    return np.where(rows > 1, rows - 1, np.nan)
+
+
+def _bounded(kind: MomentsKind, value: float) -> float | None:
+    """The value inside the range of the function; ``None`` for none."""
+    if not np.isfinite(value):
+        return None
+    low, high = _RANGES.get(kind, (-np.inf, np.inf))
+    return min(max(value, low), high)

@@ -1,0 +1,222 @@
+"""Answers to aggregates that are no sums: released counts and sums become a value, its interval, its note. Public."""
+
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from math import floor, inf, isfinite, sqrt
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsql.domain import Value
+from dpsql.postprocess import combine, merged_source
+from dpsql.postprocess.combine import Lookup
+from dpsql.postprocess.moments import moment
+from dpsql.postprocess.places import Counts, Place, last, most_frequent, number_of_values, quantile
+from dpsql.postprocess.spread import DEPENDENT
+from dpsql.query import Factor, Form, LinearQuery
+from dpsql.query.summary import Cell, Cells, Moments
+from dpsql.result import Answer, Note, Source
+from dpsql.sql.statement import Aggregate
+
+ErrorOf = Callable[[LinearQuery], float | None]
+_MOST_NAME = 60
+"""Characters of an aggregate's text in a note; a longer one is called by its kind."""
+
+
+class Summarised(NamedTuple):
+    """One answer per group, and what a reader must know."""
+
+    answers: tuple[Answer, ...]
+    notes: tuple[Note, ...]
+
+
+def summarise(summary: Moments | Cells, groups: int, lookup: Lookup, error_of: ErrorOf, *, whole: bool) -> Summarised:
+    """The answers of all groups. ``whole``: the result is of an integer type."""
+    if isinstance(summary, Moments):
+        return Summarised(tuple([_of_sums(summary, group, lookup) for group in range(groups)]), ())
+    found = [_of_cells(summary, group, lookup, error_of, whole=whole) for group in range(groups)]
+    return Summarised(tuple([answer for answer, _ in found]), _notes(summary, [f for _, f in found]))
+
+
+def _of_sums(summary: Moments, group: int, lookup: Lookup) -> Answer:
+    parts = [combine(form, lookup, integer=False) for form in summary.sums[group]]
+    source, charged = merged_source({p.source for p in parts}), sum(p.charged for p in parts)
+    found = moment(summary.kind, [float(p.value or 0.0) for p in parts], [p.error for p in parts], summary.centers)
+    if found is None:
+        return _null(source, charged)
+    value, interval = found
+    return _number(value, interval, source, charged)
+
+
+class _Found(NamedTuple):
+    """A place among a group's values, as a note says it: its first and last value, and rows at most beyond it."""
+
+    low: Value
+    high: Value
+    beyond: float | None
+    steps: int
+
+
+def _of_cells(
+    summary: Cells, group: int, lookup: Lookup, error_of: ErrorOf, *, whole: bool
+) -> tuple[Answer, _Found | None]:
+    cells = summary.cells[group]
+    parts = [combine(c.rows, lookup, integer=True) for c in cells]
+    source, charged = merged_source({p.source for p in parts}), sum(p.charged for p in parts)
+    counts = _counts(cells, parts, error_of)
+    if summary.kind == "distinct":
+        return _distinct(counts, source, charged), None
+    place, beyond = _place(summary, counts)
+    if place is None:
+        return _null(source, charged), None
+    low, high = cells[place.low].low, cells[place.high].high
+    value = _inside(cells[place.at], place.share, whole=whole)
+    after = cells[place.after]
+    if place.after > place.at and isinstance(value, float) and isinstance(after.low, (int, float)):
+        value = cells[place.at].low + place.share * (after.low - cells[place.at].low)  # type: ignore[operator]
+    found = _Found(low, high, beyond, max(place.at - place.low, place.high - place.at))
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return Answer(None, None, None, "computed", source, certified=False, charged=charged, label=value), found
+    known = bool(np.isfinite(counts.errors).all())
+    interval = (float(low), float(high)) if known else None  # type: ignore[arg-type]
+    return _number(value, interval, source, charged), found
+
+
+def _place(summary: Cells, counts: Counts) -> tuple[Place | None, float | None]:
+    """Where the value stands; for an extreme, how many rows at most are beyond it."""
+    match summary.kind:
+        case "max" | "min":
+            backwards = summary.kind == "min"
+            found = last(counts.reversed if backwards else counts)
+            if found is None:
+                return None, None
+            end = len(counts) - 1 if found.behind > 0 else found.at
+            ends = (len(counts) - 1 - end, len(counts) - 1 - found.at) if backwards else (found.at, end)
+            at = len(counts) - 1 - found.at if backwards else found.at
+            return Place(at, *ends, 0.5, at), found.behind
+        case "mode":
+            return most_frequent(counts), None
+        case _:
+            return quantile(counts, summary.level, between=summary.kind == "quantile_cont"), None
+
+
+def _distinct(counts: Counts, source: Source, charged: float) -> Answer:
+    value, low, high = number_of_values(counts)
+    known = bool(np.isfinite(counts.errors).all())
+    return _number(value, (float(low), float(high)) if known else None, source, charged)
+
+
+def _inside(cell: Cell, share: float, *, whole: bool) -> Value:
+    """The value so far into a cell."""
+    low, high = cell.low, cell.high
+    if low is None or high is None or isinstance(low, (str, bool)):
+        return low
+    if isinstance(low, datetime) and isinstance(high, datetime):
+        return low + share * (high - low)
+    if isinstance(low, date):
+        return date.fromordinal(low.toordinal() + floor(share * (high.toordinal() - low.toordinal())))  # type: ignore[union-attr]
+    value = low + share * (high - low)  # type: ignore[operator]
+    return floor(value) if whole else float(value)
+
+
+def _null(source: Source, charged: float) -> Answer:
+    return Answer(None, None, None, "computed", source, certified=False, charged=charged)
+
+
+def _number(value: float, interval: tuple[float, float] | None, source: Source, charged: float) -> Answer:
+    error = None if interval is None else max(value - interval[0], interval[1] - value)
+    if error is not None and not isfinite(error):
+        error, interval = None, None
+    return Answer(value, error, interval, "computed", source, certified=False, charged=charged)
+
+
+def _counts(cells: Sequence[Cell], parts: Sequence[Answer], error_of: ErrorOf) -> Counts:
+    """The counts of the values. Measured ones have noise of their own; what a model's add up to it knows best."""
+    values = np.array([float(p.value or 0.0) for p in parts])
+    errors = np.array([inf if p.error is None else p.error for p in parts])
+    sums = np.concatenate([[0.0], np.cumsum(errors**2)])
+    measured = all(p.source in ("measurement", "public") for p in parts)
+    runs = None if measured else _Runs.of([c.rows for c in cells])
+
+    def joint(i: int, j: int) -> float:
+        known = None if runs is None or j - i < 2 else error_of(runs.query(i, j))
+        dependent = 1.0 if measured else DEPENDENT
+        return sqrt(dependent * (sums[j] - sums[i])) if known is None else known
+
+    return Counts(values, errors, joint)
+
+
+class _Runs(NamedTuple):
+    """Queries that differ in one factor alone, which is disjoint from one to the next."""
+
+    first: LinearQuery
+    place: int
+    below: npt.NDArray[np.int64]
+
+    @staticmethod
+    def of(forms: Sequence[Form]) -> "_Runs | None":
+        queries = [f.terms[0].query for f in forms if len(f.terms) == 1 and f.constant == 0 and not f.terms[0].doubt]
+        if len(queries) < 2 or len(queries) < len(forms):
+            return None
+        first = queries[0]
+        if any(q.outline != first.outline or q.keyed is not None or q.unit != 1 for q in queries):
+            return None
+        apart = [i for i in range(len(first.factors)) if len({q.factors[i].digest for q in queries}) > 1]
+        if len(apart) != 1:
+            return None
+        weights = np.array([q.factors[apart[0]].weights for q in queries])
+        below = np.concatenate([np.zeros_like(weights[:1]), np.cumsum(weights, axis=0)])
+        return None if (below[-1] > 1).any() else _Runs(first, apart[0], below)
+
+    def query(self, i: int, j: int) -> LinearQuery:
+        """What those from ``i`` to ``j - 1`` count together."""
+        joined = Factor(self.first.factors[self.place].columns, self.below[j] - self.below[i])
+        factors = list(self.first.factors)
+        factors[self.place : self.place + 1] = [joined] if (joined.weights < 1).any() else []
+        return LinearQuery(self.first.table, tuple(factors))
+
+
+def _notes(summary: Cells, found: Sequence[_Found | None]) -> tuple[Note, ...]:
+    """How many rows may lie beyond an extreme; between which values a label is."""
+    places = [f for f in found if f is not None]
+    name = summary.name if len(summary.name) <= _MOST_NAME else summary.kind
+    if not places:
+        return ()
+    beyond = [f.beyond for f in places if f.beyond is not None]
+    if beyond:
+        return (_beyond(summary.kind, name, places, max(beyond), len(found)),) if max(beyond) > 0 else ()
+    if isinstance(places[0].low, (int, float)) and not isinstance(places[0].low, bool):
+        return ()
+    if len(found) == 1:
+        if places[0].low == places[0].high:
+            return ()
+        return (Note("beyond", f"{name} is from {places[0].low} to {places[0].high} (95 %)"),)
+    most = max(f.steps for f in places)
+    return (Note("beyond", f"{name} is at most {most:,} of its values off in any group (95 %)"),) if most else ()
+
+
+def _beyond(kind: str, name: str, places: Sequence[_Found], rows: float, groups: int) -> Note:
+    few = f"at most {rows:,.0f} rows"
+    shown = places[0].low if kind == "max" else places[0].high
+    if isinstance(shown, bool):
+        return Note("beyond", f"{name} is {str(shown).upper()} unless rows are surely not; {few} are not (95 %)")
+    end, where = ("last", "after") if kind == "max" else ("first", "before")
+    which = "it in any group" if groups > 1 else shown
+    return Note("beyond", f"{name} is the {end} value that surely has rows; {few} lie {where} {which} (95 %)")
+
+
+def few_rows_note(aggregates: Sequence[Aggregate], answers: Sequence[Sequence[Answer]]) -> tuple[Note, ...]:
+    """That averages and their like are NULL where there may be no row."""
+    columns = [
+        [a.shown is None for a in found]
+        for aggregate, found in zip(aggregates, answers, strict=True)
+        if aggregate.summary is not None or aggregate.denominator is not None
+    ]
+    few = sum(any(nulls) for nulls in zip(*columns, strict=True))
+    if few == 0:
+        return ()
+    groups = len(columns[0])
+    if groups == 1:
+        return (Note("few", "NULL stands where the rows' count is within its error"),)
+    return (Note("few", f"NULL stands in {few:,} of {groups:,} groups, whose counts are within their errors"),)

@@ -1,0 +1,84 @@
+"""What aggregates that are no sums ask of each group, as affine forms of linear queries."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from itertools import islice
+from typing import Any
+
+from dpsql.dialect.types import INTEGERS, is_number, released_type
+from dpsql.domain import Value
+from dpsql.errors import InternalError, UnsupportedQuery
+from dpsql.query import Form
+from dpsql.query.summary import Cell, Cells, CellsKind, Moments
+from dpsql.sql.counting.aggregation import Aggregation, CellsAsked, Summand
+from dpsql.sql.counting.lower import Lowering
+from dpsql.sql.counting.value_cells import cell_number, joined_values
+from dpsql.sql.statement import Aggregate
+from dpsql.sql.text.limits import MAX_GROUPS
+from dpsql.sql.text.parse import to_sql
+
+MOST_VALUES = 1_024
+"""Values of a column that a quantile or an extreme counts one by one; of more, neighbours are counted together."""
+MOST_COUNTS = 4_096
+"""Counts of values in all groups of a statement together, before neighbours are counted together."""
+FEWEST_VALUES = 16
+"""In less cells than these nothing is summarised: with so many groups the statement is refused."""
+
+
+def summarised(
+    column: str, aggregation: Aggregation, lowering: Lowering, numbered: Sequence[tuple[int, Summand]]
+) -> Aggregate:
+    """The aggregate of a block. ``numbered``: its summands, with their numbers among those of the block.
+
+    Raises UnsupportedQuery where there are too many values.
+    """
+    nothing, asked = tuple(Form(0.0) for _ in lowering.groups), aggregation.summary
+    if asked is None:
+        raise InternalError("an aggregate that is a sum has no summary")
+    if isinstance(asked, CellsAsked):
+        return _of_cells(column, asked, lowering, nothing, to_sql(aggregation.node, normalize_functions="lower"))
+    left = iter(numbered)
+    sums = [lowering.forms(list(islice(left, len(parts)))) for parts in asked.sums]
+    summary = Moments(asked.kind, asked.centers, tuple(zip(*sums, strict=True)))
+    return Aggregate(column, "DOUBLE", nothing, summary=summary)
+
+
+def _of_cells(column: str, asked: CellsAsked, lowering: Lowering, nothing: tuple[Form, ...], name: str) -> Aggregate:
+    groups = max(len(lowering.groups), 1)
+    most = max(FEWEST_VALUES, min(MOST_VALUES, MOST_COUNTS // groups))
+    if asked.kind == "distinct":
+        most = max(MAX_GROUPS // groups, 1)
+    ends = joined_values(asked.column, most)
+    if ends is not None and asked.kind == "distinct":
+        reason = f"{name} would count more than {MAX_GROUPS:,} values one by one"
+        raise UnsupportedQuery(reason, hint="count steps of it, as in COUNT(DISTINCT x // 10), in fewer groups")
+    value = asked.value if ends is None or asked.column is None else cell_number(asked.column, ends)
+    inner = lowering.by(value, asked.conjuncts)
+    of_values = inner.group_type(-1) if asked.column is None else asked.column.sql_type
+    sql_type = _result_type(asked.kind, of_values)
+    found: dict[tuple[Value, ...], list[Cell]] = {group: [] for group in lowering.groups}
+    for (*group, shown), rows in zip(inner.groups, inner.counts(), strict=True):
+        if shown is not None and tuple(group) in found:
+            low, high = (shown, shown) if ends is None else ends[int(str(shown))]
+            if sql_type == "TIMESTAMP":
+                low, high = _as_time(low), _as_time(high)
+            found[tuple(group)].append(Cell(low, high, rows))
+    cells = tuple(tuple(sorted(found[group], key=_low)) for group in lowering.groups)
+    return Aggregate(column, sql_type, nothing, summary=Cells(asked.kind, asked.level, cells, name))
+
+
+def _as_time(value: Value) -> Value:
+    return datetime.combine(value, time()) if type(value) is date else value
+
+
+def _result_type(kind: CellsKind, of_values: str) -> str:
+    """The type of a summary of values, without its size. A place between two days is a time, as in DuckDB."""
+    if kind == "distinct":
+        return "BIGINT"
+    if not is_number(released_type(of_values)):
+        return "TIMESTAMP" if kind == "quantile_cont" and of_values == "DATE" else of_values
+    return "BIGINT" if of_values in INTEGERS and kind != "quantile_cont" else "DOUBLE"
+
+
+def _low(cell: Cell) -> Any:
+    return cell.low

@@ -1,0 +1,125 @@
+"""Medians, extremes and their like through a connection: values, intervals, notes, and what is made of them."""
+
+import json
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+import dpsql
+from dpsql.interface.render.structured import render_json
+from tests.support import city
+
+POLICY = city.policy_text("epsilon = 8.0\ndelta = 1e-6\n")
+
+
+@pytest.fixture(scope="module")
+def con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dpsql.Connection]:
+    database = city.build(tmp_path_factory.mktemp("city"), policy=POLICY)
+    with dpsql.connect(database, ledger=":memory:") as connection:
+        yield connection
+
+
+def told(cursor: dpsql.Cursor, kind: str) -> list[str]:
+    return [note.text for note in cursor.notes if note.kind == kind]
+
+
+def test_each_number_has_its_interval(con: dpsql.Connection) -> None:
+    cursor = con.execute("SELECT stddev(age), median(age), max(age), min(age), COUNT(DISTINCT age) FROM people")
+    ((deviation, middle, top, bottom, distinct),) = cursor.fetchall()
+    assert [d[0] for d in cursor.description or ()] == [
+        *("stddev(age)", "median(age)", "max(age)", "min(age)", "count(DISTINCT age)")
+    ]
+    assert all(a.interval is not None and a.error is not None for a in cursor.answers)
+    for a, truth in zip(cursor.answers, (2.8737, 4.5, 9, 0, 10), strict=True):
+        assert a.interval is not None and a.interval[0] - 1e-3 <= truth <= a.interval[1] + 1e-3
+    assert (top, bottom, distinct) == (9, 0, 10)
+    assert 4 <= middle <= 5 and deviation == pytest.approx(2.87, abs=0.3)
+
+
+def test_equal_questions_are_free_and_have_equal_answers(con: dpsql.Connection) -> None:
+    text = "SELECT region, quantile_cont(age, 0.75) AS q, mode(age) AS m FROM people GROUP BY region"
+    first, spent = con.execute(text).fetchall(), con.budget.spent_epsilon
+    assert con.execute(text).fetchall() == first
+    assert con.budget.spent_epsilon == spent
+
+
+def test_an_extreme_may_be_a_date_or_null(con: dpsql.Connection) -> None:
+    cursor = con.execute("SELECT max(age) FROM people WHERE age < 7 AND name = 'name1'")
+    ((value,),) = cursor.fetchall()
+    if value is None:
+        assert told(cursor, "few") == ["NULL stands where the rows' count is within its error"]
+    cursor = con.execute("SELECT region, max(joined) AS last FROM people GROUP BY region")
+    found = dict(cursor.fetchall())
+    assert all(value is None or isinstance(value, date) for value in found.values())
+    assert found["north"] is not None and found["north"] > date(2020, 6, 1)
+    assert all(n.startswith("max(joined) is the last value that surely has rows;") for n in told(cursor, "beyond"))
+    assert all(a.value is None and a.interval is None for a in cursor.answers)
+    assert {a.label for a in cursor.answers} == set(found.values())
+
+
+def test_a_date_or_a_string_is_no_number_but_what_is_made_of_it_is_not_exact(con: dpsql.Connection) -> None:
+    cursor = con.execute("SELECT max(region) AS r, length(max(region)) AS n, max(region) || '!' AS s FROM people")
+    ((region, length, shout),) = cursor.fetchall()
+    assert (region, length, shout) == ("west", 4, "west!")
+    assert cursor.answers[1].value == 4 and cursor.answers[1].error is None
+    assert "s depends on released numbers and can differ where these are off" in told(cursor, "computed")
+
+
+def test_groups_that_may_have_no_row_are_null_with_a_note(con: dpsql.Connection) -> None:
+    text = "SELECT kind, day, AVG(day) AS a, median(day) AS m FROM visits WHERE place = 'nowhere' GROUP BY ALL"
+    cursor = con.execute(text)
+    rows = cursor.fetchall()
+    nulls = sum(a is None or m is None for _, _, a, m in rows)
+    assert nulls > 0
+    (few,) = told(cursor, "few")
+    assert few == f"NULL stands in {nulls} of {len(rows)} groups, whose counts are within their errors"
+
+
+def test_what_is_computed_of_them_has_bars(con: dpsql.Connection) -> None:
+    cursor = con.execute("SELECT max(age) - min(age) AS span, DP_INTERVAL_LOW(m) AS low, median(age) AS m FROM people")
+    ((span, low, middle),) = cursor.fetchall()
+    assert span == 9 and low <= middle
+    assert cursor.answers[0].error is not None
+    ordered = con.execute("SELECT region FROM people GROUP BY region HAVING median(age) >= 0 ORDER BY max(age), 1")
+    assert len(ordered.fetchall()) >= 3
+
+
+def test_text_sees_released_strings_alone(con: dpsql.Connection) -> None:
+    cursor = con.execute("SELECT min(name), max(name), mode(name) FROM people")
+    names = cursor.fetchall()[0]
+    assert all(n is None or n.startswith("name") for n in names)
+    assert names[0] is not None
+    assert any("frequent strings of name" in text for text in told(cursor, "strings"))
+
+
+def test_a_refusal_has_charged_nothing(con: dpsql.Connection) -> None:
+    spent = con.budget.spent_epsilon
+    for text in ("SELECT COUNT(DISTINCT name) FROM people", "SELECT COUNT(DISTINCT person) FROM visits"):
+        with pytest.raises(dpsql.ProgrammingError if "person" in text else dpsql.UnsupportedQuery) as caught:
+            con.execute(text)
+        assert caught.value.charged == 0.0
+    assert con.budget.spent_epsilon == spent
+
+
+def test_an_explanation_asks_nothing(con: dpsql.Connection) -> None:
+    spent = con.budget.spent_epsilon
+    plan = con.explain("SELECT member, median(age), max(hours), stddev(age) FROM people GROUP BY member")
+    assert {p.table for p in plan.plans} == {"people"}
+    assert sum(p.queries for p in plan.plans) >= 30
+    assert con.budget.spent_epsilon == spent
+
+
+def test_json_carries_dates_and_intervals(con: dpsql.Connection) -> None:
+    cursor = con.execute("SELECT max(joined) AS d, max(age) AS a FROM people")
+    ((day, age),) = cursor.fetchall()
+    written = json.loads(render_json(cursor.result))
+    text = json.dumps(written)
+    assert day.isoformat() in text and str(age) in text
+
+
+def test_of_a_handful_of_rows_nothing_is_said(tmp_path: Path) -> None:
+    with dpsql.connect(city.build(tmp_path / "city", rows=5, policy=POLICY), ledger=":memory:") as con:
+        cursor = con.execute("SELECT max(age), median(age), stddev(age), mode(region) FROM people")
+        assert cursor.fetchall() == [(None, None, None, None)]

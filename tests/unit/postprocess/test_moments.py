@@ -1,0 +1,114 @@
+"""Variances and their like from sums, against numpy; their intervals reach what sums at the ends of their bars give."""
+
+from math import inf, sqrt
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from dpsql.postprocess.moments import moment, moments
+from dpsql.query.summary import MomentsKind
+
+RNG = np.random.default_rng(3)
+Y, X = RNG.normal(40, 12, 500), RNG.normal(5, 2, 500)
+Y = Y + 3 * X
+PAIRED = ("corr", "covar_pop", "covar_samp", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy")
+SLOPE = float(np.polyfit(X, Y, 1)[0])
+ORACLE = {
+    "var_pop": Y.var(),
+    "var_samp": Y.var(ddof=1),
+    "stddev_pop": Y.std(),
+    "stddev_samp": Y.std(ddof=1),
+    "sem": Y.std() / sqrt(500),
+    "corr": np.corrcoef(Y, X)[0, 1],
+    "covar_pop": np.cov(Y, X, ddof=0)[0, 1],
+    "covar_samp": np.cov(Y, X)[0, 1],
+    "regr_slope": SLOPE,
+    "regr_intercept": Y.mean() - SLOPE * X.mean(),
+    "regr_r2": np.corrcoef(Y, X)[0, 1] ** 2,
+    "regr_sxx": X.var() * 500,
+    "regr_syy": Y.var() * 500,
+    "regr_sxy": np.cov(Y, X, ddof=0)[0, 1] * 500,
+}
+
+
+def sums(kind: str, y: float, x: float) -> list[float]:
+    """The sums that are asked for, each value less its center."""
+    a, b = Y - y, X - x
+    one = [500.0, float(a.sum()), float((a * a).sum())]
+    return (
+        one
+        if kind not in PAIRED and kind != "regr_syy"
+        else [*one, *map(float, (b.sum(), (b * b).sum(), (a * b).sum()))]
+    )
+
+
+@pytest.mark.parametrize("kind", get_args(MomentsKind))
+@pytest.mark.parametrize("centers", [(0.0, 0.0), (53.0, -2.0)])
+def test_a_function_of_exact_sums_is_numpys(kind: MomentsKind, centers: tuple[float, float]) -> None:
+    given = sums(kind, *centers)
+    found = moment(kind, given, [0.0] * len(given), centers)
+    assert found is not None and found[1] is not None
+    assert found[0] == pytest.approx(float(ORACLE[kind]), rel=1e-9)
+    assert found[1] == pytest.approx((found[0], found[0]), rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", get_args(MomentsKind))
+def test_the_interval_holds_the_truth_wherever_inside_their_bars_the_sums_are(kind: MomentsKind) -> None:
+    """All errors at once, in any combination: the truth is where every sum is one bar or less away."""
+    rng, centers = np.random.default_rng(5), (50.0, 5.0)
+    truth = np.array(sums(kind, *centers))
+    bars = np.abs(truth) * 0.02 + 1.0
+    for _ in range(200):
+        released = truth + bars * rng.uniform(-1, 1, len(truth))
+        found = moment(kind, released.tolist(), bars.tolist(), centers)
+        assert found is not None
+        if found[1] is not None:
+            assert found[1][0] - 1e-9 <= float(ORACLE[kind]) <= found[1][1] + 1e-9
+            assert found[1][0] <= found[0] <= found[1][1]
+
+
+def test_an_interval_of_half_the_bars_would_miss() -> None:
+    rng, centers = np.random.default_rng(5), (50.0, 5.0)
+    truth = np.array(sums("var_samp", *centers))
+    bars = np.abs(truth) * 0.02 + 1.0
+    missed = 0
+    for _ in range(200):
+        released = truth + bars * rng.choice([-1.0, 1.0], len(truth))
+        found = moment("var_samp", released.tolist(), (bars / 2).tolist(), centers)
+        assert found is not None and found[1] is not None
+        missed += not found[1][0] <= float(ORACLE["var_samp"]) <= found[1][1]
+    assert missed > 60
+
+
+@pytest.mark.parametrize(("rows", "error"), [(5.0, 5.0), (5.0, 8.0), (0.0, 0.0), (-3.0, 0.0), (5.0, None)])
+def test_nothing_is_said_where_there_may_be_no_row(rows: float, error: float | None) -> None:
+    assert moment("var_pop", [rows, 1.0, 9.0], [error, 0.0, 0.0], [0.0]) is None
+
+
+def test_one_row_has_no_sample_variance() -> None:
+    assert moment("var_samp", [1.0, 3.0, 9.0], [0.0] * 3, [0.0]) is None
+    assert moment("var_pop", [1.0, 3.0, 9.0], [0.0] * 3, [0.0]) == (0.0, (0.0, 0.0))
+
+
+def test_a_correlation_of_which_nothing_is_known_is_from_minus_one_to_one() -> None:
+    found = moment("corr", [100.0, 0.0, 50.0, 0.0, 2.0, 5.0], [1.0, 1.0, 60.0, 1.0, 3.0, 1.0], [0.0, 0.0])
+    assert found is not None and found[1] == (-1.0, 1.0)
+    slope = moment("regr_slope", [100.0, 0.0, 50.0, 0.0, 2.0, 5.0], [1.0, 1.0, 60.0, 1.0, 3.0, 1.0], [0.0, 0.0])
+    assert slope is not None and slope[1] is None
+
+
+def test_a_correlation_of_noise_is_at_most_one() -> None:
+    found = moment("corr", [100.0, 0.0, 4.0, 0.0, 4.0, 9.0], [0.0] * 6, [0.0, 0.0])
+    assert found == (1.0, (1.0, 1.0))
+
+
+def test_a_sum_whose_error_is_not_known_leaves_a_value_without_one() -> None:
+    assert moment("var_pop", [4.0, 0.0, 8.0], [0.0, None, 2.0], [0.0]) == (2.0, None)
+
+
+def test_noise_below_no_spread_is_no_spread() -> None:
+    found = moment("stddev_pop", [100.0, 0.0, -50.0], [1.0, 0.0, 400.0], [0.0])
+    assert found is not None and found[0] == 0.0 and found[1] is not None
+    assert found[1][0] == 0.0 and found[1][1] == pytest.approx(sqrt(350 / 99))
+    assert not np.isinf(moments("stddev_pop", np.array([[100.0, 0.0, -inf]]), [0.0])).any()

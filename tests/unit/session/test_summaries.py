@@ -1,0 +1,129 @@
+"""From released counts to medians and extremes: what is shown, what the notes say, whose bars are used."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+import pytest
+
+from dpsql.query import LinearQuery
+from dpsql.result import Answer, Source
+from dpsql.session.results import queries_of, result
+from tests.support.exact import front_end, public_sql
+
+FRONT = front_end()
+ERROR = 10.0
+
+
+def shown(
+    text: str,
+    counts: Callable[[LinearQuery], float],
+    source: Source = "measurement",
+    error_of: Callable[[LinearQuery], float | None] = lambda query: None,
+) -> tuple[list[tuple[object, ...]], list[Answer], list[str]]:
+    """Rows, answers and notes of a statement whose queries have these counts, with bars of 10."""
+    statement = FRONT.lower(text)
+    answers = {}
+    for query in queries_of(statement):
+        value = counts(query)
+        answers[query.digest] = Answer(value, ERROR, (value - ERROR, value + ERROR), "exact", source, True, ERROR, 0.5)
+    found = result(statement, answers, public_sql(), error_of=error_of)
+    rows = [tuple(row.values()) for row in found.table.to_pylist()]
+    return rows, list(found.answers), [note.text for note in found.notes]
+
+
+def by_value(*counts: float) -> Callable[[LinearQuery], float]:
+    """Counts of the cells of a query's last column, in their order."""
+
+    def of(query: LinearQuery) -> float:
+        weights = query.factors[-1].weights
+        return float(sum(c for c, w in zip(counts, weights.tolist(), strict=False) if w))
+
+    return of
+
+
+def test_the_note_names_the_last_value_and_the_rows_beyond_it() -> None:
+    """age is 17 to 25; 22 is the last value that surely has rows."""
+    rows, answers, notes = shown("SELECT MAX(age) FROM people", by_value(90, 90, 90, 90, 90, 60, 5, 0, -4))
+    assert rows == [(22,)]
+    assert (answers[0].interval, answers[0].error) == ((22.0, 25.0), 3.0)
+    assert notes == ["max(age) is the last value that surely has rows; at most 18 rows lie after 22 (95 %)"]
+
+
+def test_the_first_value_is_found_from_the_other_end() -> None:
+    rows, answers, notes = shown("SELECT MIN(age) FROM people", by_value(4, 0, 2, 90, 90, 60, 5, 0, -4))
+    assert rows == [(20,)] and answers[0].interval == (17.0, 20.0)
+    assert notes == ["min(age) is the first value that surely has rows; at most 23 rows lie before 20 (95 %)"]
+
+
+def test_no_note_where_the_last_value_is_the_last_one_there_can_be() -> None:
+    rows, answers, notes = shown("SELECT MAX(age) FROM people", by_value(*[90] * 9))
+    assert (rows, answers[0].error, notes) == ([(25,)], 0.0, [])
+
+
+def test_booleans_say_what_is_not_sure() -> None:
+    rows, answers, notes = shown("SELECT bool_or(member), bool_and(member) FROM people", by_value(80, 3))
+    assert rows == [(False, False)]
+    assert notes == ["bool_or(member) is FALSE unless rows are surely not; at most 13 rows are not (95 %)"]
+    assert [a.label for a in answers] == [False, False]
+
+
+def test_the_charges_of_all_counts_are_shown_once() -> None:
+    _, answers, _ = shown("SELECT MAX(age), MIN(age), COUNT(DISTINCT age) FROM people", by_value(*[90] * 9))
+    assert [a.charged for a in answers] == [4.5, 0.0, 0.0]
+
+
+def test_groups_have_one_note_together() -> None:
+    rows, _, notes = shown("SELECT sex, MAX(age) FROM people GROUP BY sex", lambda query: 3.0)
+    assert [r[1] for r in rows] == [None] * 3
+    assert notes == ["NULL stands in 3 of 3 groups, whose counts are within their errors"]
+    rows, _, notes = shown("SELECT sex, MAX(age) FROM people GROUP BY sex", lambda query: 13.0)
+    assert notes == [
+        "max(age) is the last value that surely has rows; at most 23 rows lie after it in any group (95 %)"
+    ]
+    assert len({r[1] for r in rows}) == 1 and rows[0][1] in range(17, 26)
+
+
+def test_a_median_of_dates_says_between_which() -> None:
+    rows, answers, notes = shown("SELECT median(joined) FROM people", by_value(50, 20, 20, 50))
+    middle = datetime(2019, 12, 1)  # noqa: DTZ001 - as DuckDB's median of dates
+    assert rows == [(middle,)]
+    assert (answers[0].value, answers[0].label) == (None, middle)
+    assert notes == ["median(joined) is from 2019-12-01 00:00:00 to 2020-01-01 00:00:00 (95 %)"]
+    assert FRONT.lower("SELECT median(joined) FROM people").blocks[0].aggregates[0].sql_type == "TIMESTAMP"
+
+
+@pytest.mark.parametrize("values", ["sex", "member", "joined", "age", "age * 1.5", "hours", "age::TINYINT"])
+@pytest.mark.parametrize("form", ["median({})", "max({})", "mode({})", "quantile_disc({}, 0.3)", "COUNT(DISTINCT {})"])
+@pytest.mark.parametrize("outer", ["SELECT {} FROM people", "SELECT * FROM (SELECT {} AS x FROM people) WHERE TRUE"])
+def test_every_type_of_value_fits_into_its_column(values: str, form: str, outer: str) -> None:
+    """What fails here would fail after it was paid for."""
+    rows, answers, _ = shown(outer.format(form.format(values)), lambda query: 400.0)
+    assert len(rows) == 1 and rows[0][0] is not None
+    (answer,) = answers
+    assert (answer.label is None) == isinstance(answer.value, (int, float))
+
+
+def test_the_models_own_bar_of_a_union_is_used_where_the_model_answered() -> None:
+    """It knows wholes better than the root of the squares of the parts' bars."""
+    text, counts = "SELECT median(age) FROM people", by_value(*[20] * 9)
+    loose = shown(text, counts, "hypothesis")[1][0].interval
+    asked: list[LinearQuery] = []
+
+    def error_of(query: LinearQuery) -> float:
+        asked.append(query)
+        return 1.0
+
+    tight = shown(text, counts, "hypothesis", error_of)[1][0].interval
+    assert loose is not None and tight is not None
+    assert loose[0] < tight[0] <= tight[1] < loose[1]
+    assert len({tuple(q.factors[0].weights.tolist()) for q in asked}) > 5
+    asked.clear()
+    assert shown(text, counts, "measurement", error_of)[1][0].interval != tight
+    assert not asked
+
+
+@pytest.mark.parametrize("text", ["SELECT stddev(age) FROM people", "SELECT COUNT(DISTINCT age) FROM people"])
+def test_numbers_are_computed_and_not_certified(text: str) -> None:
+    _, answers, _ = shown(text, lambda query: 5000.0)
+    assert answers[0].error_kind == "computed" and not answers[0].certified
+    assert answers[0].source == "measurement"
