@@ -21,7 +21,7 @@ _FRACTIONS = ("epsilon", "delta", "delta_purse", "alpha", "slope", "sigma")
 NEWEST_MODELS = 3
 """The version of the rules by which new ledgers are modelled: the last of ``dpsql.hypothesis.rules``."""
 _FIRST_MODELS = 1  # of plans that do not say
-_LATER = ("questions", "spares", "spare_units")
+_LATER = ("questions", "spares", "spare_units", "on_demand_units")
 """Written where they are not 0: plans that do not know them have none."""
 _INTEGERS = ("hard_rounds", "test_cost", "measure_cost", "total_units")
 
@@ -37,7 +37,8 @@ class Plan:
     ``test_cost``, ``measure_cost``, ``total_units``: integer units, ``1 / UNITS`` of Renyi divergence each, or of half
     the precision. ``questions``: above 0, so many questions get noise of their own and share the release budget evenly;
     there is no test then (T = 0). ``spares``: so many questions may get noise of their own beside models, for
-    ``spare_units`` each, where a model's answer could be far off. ``models``: the version of the rules by which tables
+    ``spare_units`` each, where a model's answer could be far off. ``on_demand_units``: of the release budget, for noise
+    that analysts choose. ``models``: the version of the rules by which tables
     are modelled; no matter of privacy, but frozen with the ledger, and versions of dpsql that do not know it refuse the
     plan.
 
@@ -57,6 +58,7 @@ class Plan:
     questions: int = 0
     spares: int = 0
     spare_units: int = 0
+    on_demand_units: int = 0
     models: int = NEWEST_MODELS
 
     def __post_init__(self) -> None:
@@ -66,8 +68,10 @@ class Plan:
             raise self._unsound("a share is negative")
         if self.questions < 0 or (self.questions > 0 and self.hard_rounds > 0):
             raise self._unsound("questions with noise of their own need no hard rounds")
-        if min(self.spares, self.spare_units) < 0 or self.spares * self.spare_units > self.release_budget:
-            raise self._unsound("spare releases exceed the release budget")
+        if min(self.spares, self.spare_units, self.on_demand_units) < 0:
+            raise self._unsound("a share is negative")
+        if self.spares * self.spare_units > self.planned_releases:
+            raise self._unsound("spare releases and what is kept for demands exceed the release budget")
         if self.hard_rounds > 0 and (self.slope <= 0 or self.sigma <= 0):
             raise self._unsound("a hard round needs a slope and a sigma")
         if self.hard_rounds > 0 and self.measure_cost < self.release_cost(self.sigma):
@@ -108,6 +112,11 @@ class Plan:
     def release_budget(self) -> int:
         """Units for planned releases outside hard rounds."""
         return self.total_units - self.hard_rounds * self.hard_cost
+
+    @property
+    def planned_releases(self) -> int:
+        """Units for the releases that are planned: the release budget without what is kept for demands."""
+        return self.release_budget - self.on_demand_units
 
     @property
     def noise_budget(self) -> int:

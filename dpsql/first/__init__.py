@@ -6,7 +6,7 @@ wait; ``Purses`` checks that the budget covers it.
 """
 
 from dpsql.first.bench import Bench
-from dpsql.first.purses import Purses
+from dpsql.first.purses import ON_DEMAND, Purses, Used
 from dpsql.first.row_count import check_row_count, measure_row_count
 from dpsql.first.text_start import measure_strings
 from dpsql.first.touches import Touches
@@ -14,11 +14,13 @@ from dpsql.first.turns import Turns
 from dpsql.first.warm_start import Progress, measure_contingencies
 
 __all__ = [
+    "ON_DEMAND",
     "Bench",
     "Progress",
     "Purses",
     "Touches",
     "Turns",
+    "Used",
     "check_row_count",
     "measure_contingencies",
     "measure_row_count",

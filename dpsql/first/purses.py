@@ -4,7 +4,7 @@ Every reservation is checked here, under the ledger's write lock: the one place 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dpsql.accounting import Accountant, Plan
 from dpsql.errors import BudgetExhausted
@@ -14,11 +14,22 @@ from dpsql.ledger.protocol import Ledger
 from dpsql.planning import Payment
 
 
+@dataclass(frozen=True)
+class Used:
+    """What was begun and not given back: units that synthetic ``tables`` have spent, ``spares`` (spare releases that
+    were made), units for noise ``on_demand``.
+    """
+
+    tables: int = 0
+    spares: int = 0
+    on_demand: int = 0
+
+
 class Purses:
     """Units and shares of one session; ``own``, 0 or 1, are hard rounds that the session itself keeps in reserve.
 
-    ``touches``: the first touches of each table; ``payment``: what buys an answer that no model gives; ``on_tables``:
-    units that synthetic tables have spent; ``on_spares``: spare releases that were made.
+    ``touches``: the first touches of each table; ``payment``: what buys an answer that no model gives; ``used``: what
+    the ledger says of releases that neither of them makes.
     """
 
     def __init__(
@@ -27,16 +38,14 @@ class Purses:
         ledger: Ledger,
         touches: Mapping[str, Iterable[FirstTouch]],
         payment: Payment,
-        on_tables: Callable[[], int] = lambda: 0,
-        on_spares: Callable[[], int] = lambda: 0,
+        used: Callable[[], Used] = Used,
     ) -> None:
         self.payment = payment
         self._plan = plan
         self._accountant = Accountant.of(plan)
         self._ledger = ledger
         self._touches = touches
-        self._on_tables = on_tables
-        self._on_spares = on_spares
+        self._used = used
 
     # --- the check that every reservation passes ---------------------------------------------------------------
 
@@ -82,8 +91,13 @@ class Purses:
 
     def spares_left(self) -> int:
         """How many spare releases the budget still covers: synthetic tables may have spent what was kept for them."""
-        left = self._plan.spares - self._on_spares()
+        left = self._plan.spares - self._used().spares
         return max(0, min(self._free(self._ledger.totals()) // self._plan.spare_units, left)) if left > 0 else 0
+
+    def on_demand_left(self) -> int:
+        """Units left of what was set aside for demands: synthetic tables may have spent what was kept for them."""
+        left = self._plan.on_demand_units - self._used().on_demand
+        return max(0, min(self._free(self._ledger.totals()), left))
 
     def _all(self) -> Iterator[FirstTouch]:
         return (touch for touches in self._touches.values() for touch in touches)
@@ -112,16 +126,19 @@ class Purses:
         spent = {p: sum(t.spent for t in self._all() if t.purpose == p) for p in _NAMES}
         planned = {p: sum(t.planned_units for t in self._all() if t.purpose == p) for p in _NAMES}
         payment = self.payment
-        tables, spares = self._on_tables(), self._on_spares() * plan.spare_units
-        all_spares = plan.spares * plan.spare_units
-        paid = max(0, self._ledger.totals().spent - sum(spent.values()) - tables - spares)
+        used, all_spares = self._used(), plan.spares * plan.spare_units
+        tables, spares, demands = used.tables, used.spares * plan.spare_units, used.on_demand
+        paid = max(0, self._ledger.totals().spent - sum(spent.values()) - tables - spares - demands)
+        aside = all_spares + plan.on_demand_units
         # what rounding leaves counts with the row counts
-        planned[_ROW_COUNT] += plan.total_units - payment.number * payment.units - sum(planned.values()) - all_spares
+        planned[_ROW_COUNT] += plan.total_units - payment.number * payment.units - sum(planned.values()) - aside
         rows = {name: (share(spent[p]), share(planned[p])) for p, name in _NAMES.items() if planned[p]}
         last = rows.pop(_NAMES[_ROW_COUNT], (share(spent[_ROW_COUNT]), 0.0))
         rows[payment.purse] = (share(paid), share(payment.number * payment.units))
         if all_spares:
             rows["spare releases"] = (share(spares), share(all_spares))
+        if plan.on_demand_units:
+            rows[ON_DEMAND] = (share(demands), share(plan.on_demand_units))
         if tables:
             rows["synthetic tables"] = (share(tables), 0.0)
         rows[_NAMES[_ROW_COUNT]] = last
@@ -129,5 +146,7 @@ class Purses:
 
 
 _ROW_COUNT = "row count"
+ON_DEMAND = "on demand"
+"""What the purse of demands is called, and the purpose of its reservations."""
 _NAMES = {"warm start": "warm start", "text start": "text columns", _ROW_COUNT: "row counts"}
 """What a purse is called, by the purpose of its reservations, in the order in which they are spent."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dpsql.domain import Parameters
 from dpsql.interface.dbapi.session_view import SessionView
-from dpsql.result import Budget, Result
+from dpsql.result import NO_TERMS, Budget, Result, Terms
 
 _ROUNDING = 1e-9
 """Differences of epsilon below this come from floating point: no charge is so small."""
@@ -33,11 +33,19 @@ class Asked:
         return self.session.budget()
 
 
-def ask(session: SessionView, text: str, parameters: Parameters = None) -> Asked:
-    """Execute ``text``. Raises ``dpsql.Error``."""
+def ask(session: SessionView, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Asked:
+    """Execute ``text`` on the analyst's terms. Raises ``dpsql.Error``."""
     before = session.spent_epsilon()
     start = time.perf_counter()
-    result = session.execute(text, parameters)
+    result = session.execute(text, parameters, terms)
     seconds = time.perf_counter() - start
     spent = session.spent_epsilon() - before
     return Asked(result, seconds, max(result.charged, spent if spent > _ROUNDING else 0.0), session)
+
+
+def price(session: SessionView, text: str, parameters: Parameters, terms: Terms) -> str | None:
+    """What the terms of a statement cost, before it is asked; ``None`` without a bound. Raises ``dpsql.Error``."""
+    if terms.within is None:
+        return None
+    (words, *_) = [note.text for note in session.explain(text, parameters, terms).notes if note.kind == "plan"]
+    return f"within {terms.within:g}: {words}"

@@ -14,7 +14,14 @@ from dpsql.planning.contingencies import ONE_WAY_SHARE
 from dpsql.planning.forecast import Forecast, own_noise_is_better
 from dpsql.planning.paper import solved_updates
 from dpsql.planning.sensitivity import contingency_l2_squared, measures_differences, query_sensitivity
-from dpsql.planning.shares import ROW_COUNT_SHARE, Shares, private_row_counts, tables_with_start
+from dpsql.planning.shares import (
+    ROW_COUNT_SHARE,
+    Shares,
+    private_row_counts,
+    release_share,
+    tables_with_start,
+    with_on_demand,
+)
 from dpsql.planning.ways import Way, model_way, strategy_of
 from dpsql.policy import Policy
 
@@ -75,7 +82,8 @@ def _own_noise_plan(policy: Policy) -> Plan | None:
     if not possible or mechanism.hard_rounds is not None:
         return None
     number = privacy.planned_queries
-    plan = replace(calibrate(privacy.epsilon, privacy.delta, hard_rounds=0, releases=number), questions=number)
+    plan = with_on_demand(calibrate(privacy.epsilon, privacy.delta, hard_rounds=0, releases=number), 1.0, policy)
+    plan = replace(plan, questions=number)
     return plan if Shares(plan, policy).question > 0 else None
 
 
@@ -93,13 +101,15 @@ def _model_plan(policy: Policy) -> Plan:
     if tables_with_start(policy):
         return _warm_plan(policy)
     privacy, mechanism = policy.privacy, policy.mechanism
-    return calibrate(
+    share = float(ROW_COUNT_SHARE) if private_row_counts(policy) else 0.0
+    plan = calibrate(
         privacy.epsilon,
         privacy.delta,
         hard_rounds=_hard_rounds(policy) if mechanism.hard_rounds is None else mechanism.hard_rounds,
         measure_share=MEASURE_SHARE,
-        release_share=float(ROW_COUNT_SHARE) if private_row_counts(policy) else 0.0,
+        release_share=release_share(share, policy),
     )
+    return with_on_demand(plan, share, policy)
 
 
 def _hard_rounds(policy: Policy) -> int:
@@ -120,10 +130,11 @@ def _warm_plan(policy: Policy) -> Plan:
             privacy.epsilon,
             privacy.delta,
             hard_rounds=rounds,
-            release_share=share,
+            release_share=release_share(share, policy),
             delta_purse=purse,
             releases=_releases(policy),
         )
+        plan = with_on_demand(plan, share, policy)
         if plan.hard_rounds == 0 or all(_threshold_is_high(plan, policy, table) for table in policy.tables):
             break
     return _with_spares(plan, policy)

@@ -3,7 +3,7 @@
 Everything that divides the budget stands here, so that the shares can be seen to add up to it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
@@ -83,7 +83,7 @@ class Shares:
     @cached_property
     def row_counts(self) -> int:
         """Units for all private row counts together."""
-        budget = self.plan.release_budget
+        budget = self.plan.planned_releases
         if self._private_row_counts == 0:
             return 0
         match self.kind:
@@ -144,7 +144,7 @@ class Shares:
     @cached_property
     def _start(self) -> int:
         """What each table that has a start may spend on it."""
-        return (self.plan.release_budget - self.row_counts) // self._tables_with_start
+        return (self.plan.planned_releases - self.row_counts) // self._tables_with_start
 
     @cached_property
     def _tables_with_start(self) -> int:
@@ -157,7 +157,7 @@ class Shares:
         """Units for the release that answers one question; 0 where the plan foresees none."""
         match self.kind:
             case Kind.QUESTIONS:
-                return (self.plan.release_budget - self.row_counts) // self.plan.questions
+                return (self.plan.planned_releases - self.row_counts) // self.plan.questions
             case Kind.MODELS:
                 return 0
 
@@ -170,3 +170,17 @@ def private_row_counts(policy: Policy) -> int:
 def tables_with_start(policy: Policy, rules: ModelRules = NEWEST) -> int:
     """How many tables have something that is worth measuring before their first answer."""
     return sum(model_way(policy, table, rules=rules) is not Way.NET for table in policy.tables)
+
+
+def release_share(share: float, policy: Policy) -> float:
+    """``share`` of the squared precision for releases, when the owner's part for demands comes before all shares."""
+    aside = float(policy.mechanism.on_demand)
+    return share if aside == 0.0 else aside + share * (1.0 - aside)
+
+
+def with_on_demand(plan: Plan, share: float, policy: Policy) -> Plan:
+    """The plan with the owner's part of its releases kept for demands; ``share``: of releases beside that part."""
+    aside = policy.mechanism.on_demand
+    if aside == 0:
+        return plan
+    return replace(plan, on_demand_units=int(plan.release_budget * aside / Fraction(release_share(share, policy))))

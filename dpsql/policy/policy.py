@@ -46,7 +46,8 @@ class Mechanism:
     ``warm_start``: share of the squared precision, in (0, 1), for what strategy ``auto`` measures before any question,
     row counts included. ``error_factor``: multiplies the predicted part of calibrated error bars, above 0.
     ``calibration``: "paper" takes thresholds, noise and number of updates from the papers, where they are no less than
-    the plan's; n is ``planned_rows`` for them.
+    the plan's; n is ``planned_rows`` for them. ``on_demand``: share of the squared precision, in [0, 1), for releases
+    whose noise an analyst chooses.
     """
 
     strategy: str = "auto"
@@ -56,6 +57,7 @@ class Mechanism:
     error_factor: Fraction = Fraction(115, 100)
     calibration: Calibration = field(default="tight", repr=False)
     planned_rows: int = field(default=100_000, repr=False)
+    on_demand: Fraction = field(default=Fraction(0), repr=False)
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,11 @@ class Policy:
             digest = sha256(
                 repr((digest, "calibration", mechanism.calibration, mechanism.planned_rows)).encode()
             ).hexdigest()
-        return self._with_tables(digest)
+        return self._with_tables(self._with_demands(digest))
+
+    def _with_demands(self, digest: str) -> str:
+        aside = self.mechanism.on_demand
+        return digest if aside == 0 else sha256(repr((digest, "on_demand", aside)).encode()).hexdigest()
 
     def _with_tables(self, digest: str) -> str:
         public = tuple(table.name for table in self.tables if table.row_count == "public")
@@ -129,7 +135,7 @@ class Policy:
 
     def _then(self, word: str) -> str:
         then = replace(self, mechanism=replace(self.mechanism, strategy=word))
-        return then._with_tables(then.digest_without_row_counts)
+        return then._with_tables(then._with_demands(then.digest_without_row_counts))
 
 
 def _is_null_outside(column: ColumnDomain) -> bool:

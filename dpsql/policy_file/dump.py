@@ -77,6 +77,7 @@ def _mechanism(mechanism: Mechanism) -> list[str]:
         f"when_spent = {quoted(mechanism.when_spent)}",
         f"warm_start = {_exact(mechanism.warm_start, 'mechanism.warm_start')}",
         f"error_factor = {_exact(mechanism.error_factor, 'mechanism.error_factor')}",
+        *([f"on_demand = {_exact(mechanism.on_demand, 'mechanism.on_demand')}"] if mechanism.on_demand else ()),
         *(calibration if mechanism.calibration != "tight" else ()),  # texts in earlier ledgers have no such line
     ]
 

@@ -34,10 +34,13 @@ MECHANISM_KEYS = (
     "error_factor",
     "calibration",
     "planned_rows",
+    "on_demand",
 )
 WARM_START_RANGE = (Fraction(1, 10), Fraction(99, 100))
 """Below, there is nothing to warm with; above, nothing is left for the test."""
 ERROR_FACTOR_RANGE = (Fraction(1, 10), Fraction(100))
+ON_DEMAND_RANGE = (Fraction(0), Fraction(9, 10))
+"""At 0 nothing is set aside; above .9 hardly anything is left for all other answers."""
 
 
 def load_policy(source: str | PathLike[str]) -> Policy:
@@ -107,6 +110,7 @@ def _mechanism(keys: TomlTable) -> Mechanism:
     for name, (low, high), example in (
         ("warm_start", WARM_START_RANGE, "warm_start = 0.96"),
         ("error_factor", ERROR_FACTOR_RANGE, "error_factor = 1.15"),
+        ("on_demand", ON_DEMAND_RANGE, "on_demand = 0.05"),
     ):
         if name in keys:
             options[name] = keys.number(name, example)

@@ -9,9 +9,11 @@ from dpsql.result.budget import Budget, TableOutlook
 from dpsql.result.explanation import Explanation, QueryPlan
 from dpsql.result.note import Note, NoteKind, table_notes
 from dpsql.result.table import Result
+from dpsql.result.terms import NO_TERMS, Terms
 
 __all__ = [
     "EXACT_ZERO",
+    "NO_TERMS",
     "Answer",
     "Budget",
     "ErrorKind",
@@ -22,5 +24,6 @@ __all__ = [
     "Result",
     "Source",
     "TableOutlook",
+    "Terms",
     "table_notes",
 ]

@@ -66,9 +66,7 @@ class Asker:
         self.fold = LedgerFold(plans, ledger)
         self.states = self.fold.states
         self.payment = Shares(plan, policy).payment
-        self.purses = Purses(
-            plan, ledger, self.fold.touches, self.payment, lambda: self.fold.runs.spent, self.fold.spares_used
-        )
+        self.purses = Purses(plan, ledger, self.fold.touches, self.payment, self.fold.used)
         self.bench = Bench(plan, engine, ledger, entropy)
         self.paid = self.bench.paid
         self.selects_keys = any(p.texts for p in plans.values())
@@ -213,6 +211,7 @@ class Asker:
         answer = self._recent.get(query.digest)
         if answer is None:
             answer = self._ledger.lookup(query.digest)
+        answer = self.fold.demands.best(query.digest, answer)
         return answer if answer is None or answer.charged == 0.0 else replace(answer, charged=0.0)
 
     def _answered(self, group: tuple[LinearQuery, ...]) -> list[tuple[str, Answer]]:

@@ -6,7 +6,7 @@ So a restart, another process and the session itself cannot disagree on what is 
 from collections.abc import Mapping
 from fractions import Fraction
 
-from dpsql.first import Touches
+from dpsql.first import Touches, Used
 from dpsql.first.payload import decode_release
 from dpsql.first.touch import FirstTouch
 from dpsql.ledger.event import Event, Payload
@@ -14,6 +14,7 @@ from dpsql.ledger.protocol import Ledger
 from dpsql.planning import TablePlan
 from dpsql.session.own_release import SPARE
 from dpsql.session.table_state import TableState
+from dpsql.session.terms.demands import Demands
 from dpsql.synthesis import Runs
 from dpsql.synthesis.runs import PURPOSE
 
@@ -22,6 +23,7 @@ class LedgerFold:
     """One ``TableState`` for each private table, kept up with the ledger in the ledger's order.
 
     ``touches``: the same states' first touches, by table. ``runs``: the recorded steps of synthetic tables.
+    ``demands``: what was released with noise that analysts chose.
     """
 
     def __init__(self, plans: Mapping[str, TablePlan], ledger: Ledger) -> None:
@@ -37,6 +39,7 @@ class LedgerFold:
         self._hard: set[int] = set()
         self.spares: set[int] = set()
         self.runs = Runs()
+        self.demands = Demands()
         for name, plan in self._plans.items():
             before = self.states.get(name)
             state = self.states[name] = TableState(plan, self._ledger, self.spares_used)
@@ -58,6 +61,10 @@ class LedgerFold:
         """Spare releases of all tables that were begun and not given back, those that were lost included."""
         return len(self.spares)
 
+    def used(self) -> Used:
+        """What was begun and not given back, beside first touches and payments."""
+        return Used(self.runs.spent, self.spares_used(), self.demands.used)
+
     def follow(self) -> None:
         """Take in the events since the last call, of this and of other sessions."""
         for event in self._ledger.events(self._seen):
@@ -65,6 +72,7 @@ class LedgerFold:
             self._take(event)
 
     def _take(self, event: Event) -> None:
+        self.demands.take(event)
         if event.kind == "free":
             self._deltas.pop(event.reservation, None)
             self.spares.discard(event.reservation)

@@ -17,12 +17,15 @@ from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy
 from dpsql.planning import outlook
 from dpsql.policy import Policy
-from dpsql.result import Budget, Explanation, Result
+from dpsql.result import NO_TERMS, Answer, Budget, Explanation, Note, Result, Terms
 from dpsql.session.asker import Asker
 from dpsql.session.explaining import explained, explanation
 from dpsql.session.notes import statement_notes
 from dpsql.session.results import queries_of, result
 from dpsql.session.synthesizing import Synthesizing
+from dpsql.session.terms.at_most import ask_at_most
+from dpsql.session.terms.explaining import explained_within
+from dpsql.session.terms.within import ask_within
 from dpsql.sql import FrontEnd
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Statement
@@ -53,12 +56,12 @@ class Session:
         """What the owner should know about how the session was opened, one sentence each."""
         return tuple(self._ledger.notices)
 
-    def execute(self, text: str, parameters: Parameters = None) -> Result:
-        """Lower, refuse or ask, combine, post-process; charged as the result's answers say.
+    def execute(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Result:
+        """Lower, refuse or ask, combine, post-process; charged as the result's answers say, on the analyst's terms.
 
         Raises ``dpsql.errors`` only, each with what the statement had ``charged`` before.
         """
-        return self._guarded(lambda: self._execute(text, parameters))
+        return self._guarded(lambda: self._execute(text, parameters, terms))
 
     def _guarded(self, work: Callable[[], T]) -> T:
         """What ``work`` returns; only errors of dpsql leave, each with what had been paid when it was raised."""
@@ -78,21 +81,21 @@ class Session:
     def _charged_since(self, before: int) -> float:
         return self._plan.as_epsilon(self._asker.paid.units - before)
 
-    def _execute(self, text: str, parameters: Parameters) -> Result:
+    def _execute(self, text: str, parameters: Parameters, terms: Terms) -> Result:
         self._asker.catch_up()
         statement = self._lower(text, parameters)
         if statement.explained:
-            return explained(self._explanation(statement))
+            return explained(self._explanation(statement, terms))
         charged = 0.0
-        if statement.awaited:
+        if statement.awaited and terms == NO_TERMS:
             charged = sum(self._asker.release_keys(*column) for column in statement.awaited)
             statement = self._lower(text, parameters)
-        answers = self._asker.ask(queries_of(statement))
+        answers, notes = self._asked(statement, terms)
         if charged > 0 and answers:
             first = next(iter(answers))
             answers[first] = replace(answers[first], charged=answers[first].charged + charged)
         states, rules = self._asker.states, MODEL_RULES[self._plan.models]
-        notes = statement_notes(statement, self._asker)
+        notes = (*statement_notes(statement, self._asker), *notes)
         return result(
             statement,
             answers,
@@ -102,15 +105,25 @@ class Session:
             cut_counts=rules.cut_counts,
         )
 
-    def explain(self, text: str, parameters: Parameters = None) -> Explanation:
+    def _asked(self, statement: Statement, terms: Terms) -> tuple[dict[str, Answer], tuple[Note, ...]]:
+        queries = queries_of(statement)
+        if terms.within is not None:
+            return ask_within(self._asker, statement, queries, terms), ()
+        if terms.max_charge is not None:
+            return ask_at_most(self._asker, statement, queries, float(terms.max_charge))
+        return self._asker.ask(queries), ()
+
+    def explain(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Explanation:
         """The statement's public plan; charges nothing, touches no data."""
-        return self._guarded(lambda: self._explain(text, parameters))
+        return self._guarded(lambda: self._explain(text, parameters, terms))
 
-    def _explain(self, text: str, parameters: Parameters) -> Explanation:
+    def _explain(self, text: str, parameters: Parameters, terms: Terms) -> Explanation:
         self._asker.catch_up()
-        return self._explanation(self._lower(text, parameters))
+        return self._explanation(self._lower(text, parameters), terms)
 
-    def _explanation(self, statement: Statement) -> Explanation:
+    def _explanation(self, statement: Statement, terms: Terms) -> Explanation:
+        if terms.within is not None:
+            return explained_within(statement, queries_of(statement), self._asker, terms)
         return explanation(statement, queries_of(statement), self._asker)
 
     def foresee(self, wanted: Wanted) -> Forecast:

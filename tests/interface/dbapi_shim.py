@@ -15,6 +15,7 @@ import dpsql
 from dpsql import Connection, Cursor, InterfaceError, Policy, ProgrammingError
 from dpsql.domain import CategoryDomain, Parameters, TableDomain
 from dpsql.policy import Privacy
+from dpsql.result import NO_TERMS, Terms
 
 Open = Callable[[Any], Connection]
 """A new connection of dpsql to the owner's tables as they are now."""
@@ -58,7 +59,7 @@ class Reopening:
         self.owner = owner
         self._open = open_privately
 
-    def execute(self, text: str, parameters: Parameters = None) -> dpsql.Result:
+    def execute(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> dpsql.Result:
         with self._open(self.owner) as con:
             return con.execute(text, parameters).result
 
@@ -76,7 +77,7 @@ class Reopening:
 
 
 class ShimCursor(Cursor):
-    def execute(self, operation: str, parameters: Parameters = None) -> "ShimCursor":
+    def execute(self, operation: str, parameters: Parameters = None, **terms: Any) -> "ShimCursor":
         verb = operation.split()[0].lower()
         if verb in ("create", "drop", "insert"):
             with suppress(ProgrammingError):
@@ -89,7 +90,7 @@ class ShimCursor(Cursor):
             raise AssertionError(f"the suite sends a statement that the shim does not know: {operation}")
         columns, table = asked["columns"], asked["table"]
         rows = f"SELECT {columns} FROM {table} GROUP BY {columns} HAVING COUNT(*) > {COPIES // 2}"
-        return super().execute(rows, parameters)
+        return super().execute(rows, parameters, **terms)
 
     def executemany(self, operation: str, seq_of_parameters: Any) -> None:
         for parameters in seq_of_parameters:

@@ -15,7 +15,7 @@ from dpsql.interface.demo.databases import Truth, build
 from dpsql.interface.demo.tour import TOUR, random_questions
 from dpsql.interface.splitter import split
 from dpsql.policy_file import load_policy
-from dpsql.result import Answer, Result
+from dpsql.result import NO_TERMS, Answer, Result, Terms
 from tests.support.command_line import runner
 from tests.support.fake_session import FakeSession
 from tests.support.lessons import learned_briefly
@@ -32,7 +32,7 @@ class DemoSession(FakeSession):
         super().__init__()
         self._owner = duckdb.connect(str(database), read_only=True)
 
-    def execute(self, text: str, parameters: Parameters = None) -> Result:
+    def execute(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Result:
         self.executed.append((text, parameters))
         relation = self._owner.sql(text)
         table = relation.to_arrow_table()

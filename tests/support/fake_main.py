@@ -9,21 +9,21 @@ from dpsql.domain import Parameters
 from dpsql.interface.cli import main
 from dpsql.interface.dbapi import connect
 from dpsql.interface.dbapi.connection import Connection
-from dpsql.result import Result
+from dpsql.result import NO_TERMS, Result, Terms
 from tests.support.fake_session import FakeSession, counts
 
 
 class SlowSession(FakeSession):
     """``SLEEP`` takes ten seconds, ``LONG`` has many rows, ``WIDE`` wide letters, ``CRASH`` fails as nobody foresaw."""
 
-    def execute(self, text: str, parameters: Parameters = None) -> Result:
+    def execute(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Result:
         if "SLEEP" in text:
             time.sleep(10)
         if "CRASH" in text:
             raise RuntimeError("canary 48842")
         if "WIDE" in text:
             return Result(pa.table({"city": ["東京"]}), ("VARCHAR",))
-        return counts(values=tuple(range(20_000))) if "LONG" in text else super().execute(text, parameters)
+        return counts(values=tuple(range(20_000))) if "LONG" in text else super().execute(text, parameters, terms)
 
 
 def _connect(*_: Any, **__: Any) -> Connection:

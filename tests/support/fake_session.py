@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from dpsql import Answer, Budget, Error, Explanation, Result
 from dpsql.domain import BooleanDomain, Parameters, TableDomain
-from dpsql.result import QueryPlan
+from dpsql.result import NO_TERMS, QueryPlan, Terms
 
 BUDGET = Budget(1.0, 1e-6, 0.25, 0.75, 17, 12, 9, (("net", 0.1, 0.2),))
 TABLES = (TableDomain("people", (BooleanDomain("member"),)),)
@@ -33,17 +33,19 @@ class FakeSession:
         self.default = counts() if default is None else default
         self.executed: list[tuple[str, Parameters]] = []
         self.explained: list[tuple[str, Parameters]] = []
+        self.terms: list[Terms] = []
         self.closed = 0
         self.notices: tuple[str, ...] = ("a notice",)
 
-    def execute(self, text: str, parameters: Parameters = None) -> Result:
+    def execute(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Result:
+        self.terms.append(terms)
         self.executed.append((text, parameters))
         found = self.results.get(text, self.default)
         if isinstance(found, Error):
             raise found
         return found
 
-    def explain(self, text: str, parameters: Parameters = None) -> Explanation:
+    def explain(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Explanation:
         self.explained.append((text, parameters))
         return EXPLANATION
 
@@ -70,7 +72,8 @@ class ExactSession(FakeSession):
         super().__init__()
         self.owner = owner
 
-    def execute(self, text: str, parameters: Parameters = None) -> Result:
+    def execute(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Result:
+        self.terms.append(terms)
         self.executed.append((text, parameters))
         relation = self.owner.cursor().sql(text, params=parameters)
         return Result(relation.to_arrow_table(), tuple(str(t) for t in relation.types))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from dpsql.interface.cli.common import opened, parameter_option, session_options
+from dpsql.interface.cli.common import opened, parameter_option, session_options, terms_options, within_option
 from dpsql.interface.console import Console
 from dpsql.interface.render import FORMATS, WITH_NOTES, Format
 
@@ -19,6 +19,7 @@ _PARQUET_NEEDS_FILE = "parquet is binary: add -o FILE"
 @session_options
 @click.argument("sql")
 @parameter_option
+@terms_options
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Write to a file.")
 def query(
@@ -28,6 +29,8 @@ def query(
     ledger: str | None,
     new_budget: bool,
     params: tuple[str, ...],
+    within: float | None,
+    max_charge: float | None,
     form: Format,
     output: Path | None,
 ) -> None:
@@ -35,15 +38,18 @@ def query(
     console = Console()
     if form == "parquet" and output is None and console.out_is_terminal:
         raise click.UsageError(_PARQUET_NEEDS_FILE)
-    from dpsql.interface.asked import ask
+    from dpsql.interface.asked import ask, price
     from dpsql.interface.cli.parameters import chosen, parse_parameters
     from dpsql.interface.render.result import render_result
     from dpsql.interface.render.style import PLAIN
+    from dpsql.result import Terms
 
-    values = parse_parameters(params)
+    values, terms = parse_parameters(params), Terms(within, max_charge)
     text = _statement(sql)
     with opened(console, database, policy, ledger, new_budget) as session:
-        asked = ask(session, text, chosen(values, _names(text)))
+        given = chosen(values, _names(text))
+        console.notices([words] if (words := price(session, text, given, terms)) is not None else [])
+        asked = ask(session, text, given, terms)
         style = console.out if output is None else PLAIN
         rendered = render_result(
             asked.result, form, style, budget=asked.budget, seconds=asked.seconds, charged=asked.charged
@@ -60,18 +66,26 @@ def query(
 @session_options
 @click.argument("sql")
 @parameter_option
+@within_option
 def explain(
-    database: Path, sql: str, policy: Path | None, ledger: str | None, new_budget: bool, params: tuple[str, ...]
+    database: Path,
+    sql: str,
+    policy: Path | None,
+    ledger: str | None,
+    new_budget: bool,
+    params: tuple[str, ...],
+    within: float | None,
 ) -> None:
     """Show what a statement would ask and cost at most; free."""
     console = Console()
     from dpsql.interface.cli.parameters import chosen, parse_parameters
     from dpsql.interface.render.explanation import render_explanation
+    from dpsql.result import Terms
 
     values = parse_parameters(params)
     text = _statement(sql)
     with opened(console, database, policy, ledger, new_budget) as session:
-        explanation = session.explain(text, chosen(values, _names(text)))
+        explanation = session.explain(text, chosen(values, _names(text)), Terms(within))
     console.lines(render_explanation(explanation, console.out))
 
 

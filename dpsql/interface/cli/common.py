@@ -49,6 +49,24 @@ parameter_option = click.option(
 )
 
 
+def terms_options(command: Command) -> Command:
+    """``--within --max-charge``."""
+    for option in (
+        click.option("--max-charge", type=float, metavar="EPSILON", help="Charge at most this; 0 for what is free."),
+        within_option,
+    ):
+        command = option(command)
+    return command
+
+
+within_option = click.option(
+    "--within",
+    type=float,
+    metavar="COUNTS",
+    help="Pay for a 95 % bound of so many counts, from what the owner set aside.",
+)
+
+
 @contextmanager
 def opened(
     console: Console, database: Path, policy: Path | None, ledger: str | None, new_budget: bool

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 import click
 
 from dpsql.errors import Error, LedgerError
-from dpsql.interface.asked import ask
-from dpsql.interface.cli.common import opened, parameter_option, session_options
+from dpsql.interface.asked import ask, price
+from dpsql.interface.cli.common import opened, parameter_option, session_options, terms_options
 from dpsql.interface.cli.parameters import Scalar, chosen, parse_parameters
 from dpsql.interface.console import INTERRUPTED, OK, Console, exit_code
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render import FORMATS, Format
 from dpsql.interface.render.style import PLAIN
 from dpsql.interface.splitter import Piece, split
+from dpsql.result import NO_TERMS, Terms
 
 if TYPE_CHECKING:
     from dpsql.interface.batch.file import BatchFile
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @session_options
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
 @parameter_option
+@terms_options
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Write to a file.")
 @click.option("--resume", is_flag=True, help="Go on after the last finished statement of OUTPUT.")
@@ -41,6 +43,8 @@ def run(
     ledger: str | None,
     new_budget: bool,
     params: tuple[str, ...],
+    within: float | None,
+    max_charge: float | None,
     form: Format,
     output: Path | None,
     resume: bool,
@@ -52,20 +56,20 @@ def run(
         raise click.UsageError("--resume goes on with an output file: add -o FILE")
     if form == "parquet" and output is None:
         raise click.UsageError("parquet is binary: add -o FILE")
-    values = parse_parameters(params)
+    values, terms = parse_parameters(params), Terms(within, max_charge)
     text = _read(file)
     pieces = split(text)
     with opened(console, database, policy, ledger, new_budget) as session:
         from dpsql.interface.batch.file import BatchFile, batch_digest
         from dpsql.interface.batch.output import BatchOutput
 
-        digest = batch_digest(text, sorted(values.items()), form)
+        digest = batch_digest(text, [*sorted(values.items()), *([terms] if terms != NO_TERMS else [])], form)
         parts = form == "parquet" and len(pieces) > 1
         target = None if output is None else BatchFile(output, digest, parts=parts)
         done = 0 if target is None else target.open(resume=resume)
         style = console.out if output is None else PLAIN
         write = console.text if target is None else target.write
-        batch = _Batch(session, console, pieces, values, str(file), keep_going)
+        batch = _Batch(session, console, pieces, values, terms, str(file), keep_going)
         code = batch.run(BatchOutput(write, form, style, len(pieces), output), target, done)
     click.get_current_context().exit(code)
 
@@ -79,6 +83,7 @@ class _Batch:
         console: Console,
         pieces: list[Piece],
         values: Mapping[str, Scalar],
+        terms: Terms,
         name: str,
         keep_going: bool,
     ) -> None:
@@ -86,6 +91,7 @@ class _Batch:
         self._console = console
         self._pieces = pieces
         self._values = values
+        self._terms = terms
         self._name = name
         self._keep_going = keep_going
 
@@ -126,7 +132,11 @@ class _Batch:
 
     def _one(self, output: "BatchOutput", number: int, piece: Piece) -> Error | None:
         try:
-            asked = ask(self._session, piece.text, chosen(self._values, piece.parameters))
+            given = chosen(self._values, piece.parameters)
+            words = price(self._session, piece.text, given, self._terms)
+            if words is not None:
+                self._console.notice(f"statement {number}, {words}")
+            asked = ask(self._session, piece.text, given, self._terms)
             output.result(number, piece, asked)
             self._console.notes(output.beside(asked.result))
         except Error as error:

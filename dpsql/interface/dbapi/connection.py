@@ -13,7 +13,7 @@ from dpsql import errors
 from dpsql.domain import Parameters, TableDomain
 from dpsql.interface.dbapi.cursor import Cursor
 from dpsql.interface.dbapi.session_view import SessionView
-from dpsql.result import Budget, Explanation
+from dpsql.result import Budget, Explanation, Terms
 
 if TYPE_CHECKING:
     from dpsql.interface.wanted import Epsilon, Workload
@@ -59,18 +59,28 @@ class Connection:
         _ = self.session
         return Cursor(self)
 
-    def execute(self, operation: str, parameters: Parameters = None) -> Cursor:
-        """A new cursor that has executed the statement."""
-        return self.cursor().execute(operation, parameters)
+    def execute(
+        self,
+        operation: str,
+        parameters: Parameters = None,
+        *,
+        max_charge: float | None = None,
+        within: float | None = None,
+    ) -> Cursor:
+        """A new cursor that has executed the statement, on the terms of ``Cursor.execute``."""
+        return self.cursor().execute(operation, parameters, max_charge=max_charge, within=within)
 
     @property
     def budget(self) -> Budget:
         """epsilon, delta, what has been spent and what is left."""
         return self.session.budget()
 
-    def explain(self, operation: str, parameters: Parameters = None) -> Explanation:
-        """The public plan of a statement: scope, cells, expected source and error, worst-case charge. Free."""
-        return self.session.explain(operation, parameters)
+    def explain(self, operation: str, parameters: Parameters = None, *, within: float | None = None) -> Explanation:
+        """The public plan of a statement: scope, cells, expected source and error, worst-case charge. Free.
+
+        ``within``: what a 95 % bound of so many counts would take and charge.
+        """
+        return self.session.explain(operation, parameters, Terms(within))
 
     def synthesize(
         self,

@@ -16,7 +16,7 @@ from dpsql.dialect.types import NO_PYTHON_FORM
 from dpsql.domain import Parameters
 from dpsql.errors import DataError, Error, InterfaceError, ProgrammingError
 from dpsql.interface.dbapi.session_view import SessionView
-from dpsql.result import Answer, Explanation, Note, Result
+from dpsql.result import Answer, Explanation, Note, Result, Terms
 
 if TYPE_CHECKING:
     import pandas
@@ -46,15 +46,25 @@ class Cursor:
     def connection(self) -> "Connection":
         return self._connection
 
-    def execute(self, operation: str, parameters: Parameters = None) -> Self:
+    def execute(
+        self,
+        operation: str,
+        parameters: Parameters = None,
+        *,
+        max_charge: float | None = None,
+        within: float | None = None,
+    ) -> Self:
         """Answer one SELECT; ``parameters`` fill ``?`` in order or ``$name`` by name. Returns the cursor.
 
-        Raises ``dpsql.Error``; the cursor then holds no result.
+        ``max_charge``: it charges at most so much epsilon; 0 for what is free. ``within``: each count has a 95 % bound
+        of at most so many counts that holds on any data, paid from what the owner set aside where that must be
+        (docs/accuracy.md). Raises ``dpsql.Error``; the cursor then holds no result.
         """
         session = self._session()
         self._executed = None
         _check_statement(operation, parameters)
-        self._executed = _Executed(operation, parameters, session.execute(operation, parameters))
+        terms = Terms(within, max_charge)
+        self._executed = _Executed(operation, parameters, terms, session.execute(operation, parameters, terms))
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Iterable[Parameters]) -> NoReturn:
@@ -138,7 +148,7 @@ class Cursor:
     def explanation(self) -> Explanation:
         """The plan of the executed statement as it stands now: an equal question would be free."""
         executed = self._answered()
-        return self._session().explain(executed.operation, executed.parameters)
+        return self._session().explain(executed.operation, executed.parameters, executed.terms)
 
     def to_arrow_table(self) -> pa.Table:
         """The whole result, whatever has been fetched of it."""
@@ -195,9 +205,10 @@ class Cursor:
 class _Executed:
     """One statement, its result, and how far its rows were fetched; ``position`` is the index of the next row."""
 
-    def __init__(self, operation: str, parameters: Parameters, result: Result) -> None:
+    def __init__(self, operation: str, parameters: Parameters, terms: Terms, result: Result) -> None:
         self.operation = operation
         self.parameters = parameters
+        self.terms = terms
         self.result = result
         self.position = 0
         self._buffer: list[Row] = []

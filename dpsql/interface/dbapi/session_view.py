@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from dpsql.domain import Parameters, TableDomain
-from dpsql.result import Budget, Explanation, Result
+from dpsql.result import NO_TERMS, Budget, Explanation, Result, Terms
 
 if TYPE_CHECKING:
     from dpsql.synthesis.released import SyntheticTable
@@ -22,11 +22,11 @@ class SessionView(Protocol):
         """What the owner should know about how the session was opened, one sentence each."""
         ...
 
-    def execute(self, text: str, parameters: Parameters = None) -> Result:
-        """The released table that answers one statement; charged as its answers say."""
+    def execute(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Result:
+        """The released table that answers one statement, on the analyst's terms; charged as its answers say."""
         ...
 
-    def explain(self, text: str, parameters: Parameters = None) -> Explanation:
+    def explain(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Explanation:
         """The statement's public plan; charges nothing, touches no data."""
         ...
 

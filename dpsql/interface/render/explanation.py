@@ -21,6 +21,8 @@ _SOURCES = {
     "a measurement": "measurement",
     "a measurement of its own": "new measurement",
     "an equal question's answer": "given before",
+    "a measurement on demand": "new measurement",
+    "what is released already": "given before",
 }
 
 
@@ -84,7 +86,7 @@ def _charge(explanation: Explanation) -> list[tuple[str, str]]:
 
 def _worst(explanation: Explanation) -> str:
     amount = epsilon(explanation.worst_charge)
-    if any(p.source == "a measurement of its own" for p in explanation.plans):
+    if any(p.source in ("a measurement of its own", "a measurement on demand") for p in explanation.plans):
         return f"epsilon {amount}"
     may = ", nothing where the model is right" if any(p.worst_charge > 0 for p in explanation.plans) else ""
     return f"at most epsilon {amount}{may}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dpsql.errors import Error, OperationalError, ProgrammingError
-from dpsql.interface.asked import ask
+from dpsql.interface.asked import ask, price
 from dpsql.interface.console import OK, Console, exit_code
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render import FORMATS, WITH_NOTES, Format
@@ -18,12 +18,14 @@ from dpsql.interface.render.layout import pairs
 from dpsql.interface.render.listing import render_columns, render_tables
 from dpsql.interface.render.result import render_result
 from dpsql.interface.render.style import escape
+from dpsql.result import NO_TERMS, Terms
 
 COMMANDS = (
     ("\\d", "list the tables"),
     ("\\d TABLE", "list a table's columns and their domains"),
     ("\\budget", "draw what is spent and what is left"),
     ("\\explain SQL", "show what a statement would ask and cost at most; free"),
+    ("\\within N", "pay for a 95 % bound of N counts from now on; \\within off ends it"),
     ("\\timing", "show the time each statement takes, or stop"),
     ("\\o FORMAT", "write results as table, csv, json, jsonl or markdown"),
     (".read FILE", "run the statements and commands in a file"),
@@ -46,6 +48,7 @@ class Shell:
         self.code = OK
         self._format: Format = "table"
         self._timing = False
+        self._terms = NO_TERMS
         self._read_lines = read_lines
         self._depth = 0
 
@@ -68,7 +71,10 @@ class Shell:
             self.code = max(self.code, exit_code(error))
 
     def _statement(self, text: str) -> None:
-        asked = ask(self.session, text)
+        words = price(self.session, text, None, self._terms)
+        if words is not None:
+            self.console.notice(words)
+        asked = ask(self.session, text, None, self._terms)
         seconds = asked.seconds if self._timing else None
         style = self.console.out
         self.console.text(
@@ -91,6 +97,7 @@ class Shell:
             "\\dt": self._describe,
             "\\budget": self._budget,
             "\\explain": self._explain,
+            "\\within": self._set_within,
             "\\timing": self._toggle_timing,
             "\\o": self._set_format,
             ".read": self._read,
@@ -125,7 +132,19 @@ class Shell:
     def _explain(self, sql: str) -> None:
         if not sql.rstrip(";").strip():
             raise ProgrammingError("\\explain needs a statement", hint="write \\explain SELECT ... on one line")
-        self.console.lines(render_explanation(self.session.explain(sql), self.console.out))
+        self.console.lines(render_explanation(self.session.explain(sql, None, self._terms), self.console.out))
+
+    def _set_within(self, rest: str) -> None:
+        word = rest.rstrip("; ").lower()
+        if word not in ("", "off"):
+            try:
+                self._terms = Terms(within=float(word))
+            except ValueError:
+                raise ProgrammingError("\\within takes a number of counts", hint="write \\within 25") from None
+        elif word == "off":
+            self._terms = NO_TERMS
+        bound = self._terms.within
+        self.console.notice("as the plan has it" if bound is None else f"counts within {bound:g}, paid where need be")
 
     def _toggle_timing(self, rest: str) -> None:
         self._timing = {"on": True, "off": False}.get(rest.lower(), not self._timing)

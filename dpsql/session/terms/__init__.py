@@ -1,0 +1,1 @@
+"""Statements on terms of the analyst's: a bound that is paid for, a charge that is not exceeded."""

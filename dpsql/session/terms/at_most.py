@@ -1,0 +1,107 @@
+"""Statements that charge at most what the analyst says: asked as ever where they cannot charge more, else for free.
+
+A test charges only when it turns hard, and whether it does is known only after the coin. So a test counts as what it
+may charge, and where that is too much the model answers untested, with its error bar, or nothing is answered.
+"""
+
+from collections.abc import Sequence
+
+from dpsql.errors import BudgetExhausted
+from dpsql.query import LinearQuery
+from dpsql.result import Answer, Note
+from dpsql.session.answers import from_measurement
+from dpsql.session.asker import Asker
+from dpsql.session.modelled import modelled
+from dpsql.session.route import Known, Measured, Modelled, OwnRelease, Route, SpareRelease, Tested, Untested
+from dpsql.sql.statement import Statement
+
+GROUP_SPARES = 2
+"""Spare releases that the groups of one statement may take together, at most."""
+_UNTESTED = Note("plan", "not tested, for max_charge leaves nothing for a test: error bars are the model's own")
+
+
+def ask_at_most(
+    asker: Asker, statement: Statement, queries: Sequence[LinearQuery], most: float
+) -> tuple[dict[str, Answer], tuple[Note, ...]]:
+    """Answers by digest, charged ``most`` (epsilon) at most together, and what is to be said of them.
+
+    BudgetExhausted, at no charge, where the statement may charge more and is not known without.
+    """
+    routes = asker.routes(queries)
+    worst = asker.plan.as_epsilon(worst_units(asker, statement, queries, routes))
+    if statement.awaited:
+        raise BudgetExhausted(
+            "the strings to group by are not released yet, which max_charge does not wait for",
+            requested=worst,
+            remaining=most,
+            hint="ask once without max_charge, or list the strings",
+        )
+    if worst <= most:
+        return asker.ask(queries), ()
+    found = _free(asker, routes)
+    if found is None:
+        raise BudgetExhausted(
+            f"this may charge epsilon {worst:.3g}, more than max_charge",
+            requested=worst,
+            remaining=most,
+            hint="raise max_charge; what it asks is neither released nor known to the model",
+        )
+    return found
+
+
+def worst_units(asker: Asker, statement: Statement, queries: Sequence[LinearQuery], routes: Sequence[Route]) -> int:
+    """Units that asking may spend at most, whatever other sessions do meanwhile: a route may turn into a dearer one
+    when they give something back, and a first measurement may tell that a question needs a release of its own.
+    """
+    first = 0
+    for name in {q.table for q in queries} | {table for table, _ in statement.awaited}:
+        asked = [q for q in queries if q.table == name]
+        texts = {c for q in asked if q.keyed is not None for c in q.keyed.text_columns}
+        texts |= {column for table, column in statement.awaited if table == name}
+        first += asker.states[name].touches.first_units({q.touched for q in asked}, texts)
+    return first + sum(_most(asker, route) for route in routes)
+
+
+def _most(asker: Asker, way: Route) -> int:
+    match way:
+        case Known() | Measured():
+            return 0
+        case OwnRelease() | SpareRelease() | Tested() | Modelled() | Untested():
+            plan, payment = asker.states[way.queries[0].table].plan, asker.payment
+            return max(payment.units if payment.number else 0, GROUP_SPARES * plan.spare.units)
+
+
+def _free(asker: Asker, routes: Sequence[Route]) -> tuple[dict[str, Answer], tuple[Note, ...]] | None:
+    """What released numbers and models say of all queries; ``None`` where they do not. Draws and reserves nothing.
+
+    What asking would test is not kept: whoever asks it later without a limit has it tested.
+    """
+    out: dict[str, Answer] = {}
+    notes: tuple[Note, ...] = ()
+    for way in routes:
+        answers = _of_route(asker, way)
+        if answers is None:
+            return None
+        pairs = [(q.digest, a) for q, a in zip(way.queries, answers, strict=True)]
+        out.update(pairs)
+        if isinstance(way, Measured | Modelled):
+            asker.bench.ledger.remember(pairs)
+        elif not isinstance(way, Known):
+            notes = (_UNTESTED,)
+    return out, notes
+
+
+def _of_route(asker: Asker, way: Route) -> Sequence[Answer] | None:
+    state = asker.states[way.queries[0].table]
+    match way:
+        case Known():
+            return way.answers
+        case Measured():
+            both = zip(way.queries, way.found, strict=True)
+            return [from_measurement(q, *f, state.plan.certain) for q, f in both]
+        case OwnRelease() | SpareRelease() | Tested() | Modelled() | Untested():
+            wants_test = not isinstance(way, Modelled)
+            if state.model is None or (wants_test and asker.policy.mechanism.when_spent == "refuse"):
+                return None
+            answers = modelled(state, state.model, way.queries)
+            return None if any(a.error is None for a in answers) else answers

@@ -1,0 +1,244 @@
+"""Counts with a bound that the analyst names: what is released already is free, the rest is one release of its own.
+
+The order is that of every payment: priced and refused from public numbers, counted, reserved durably, drawn, recorded,
+shown (docs/privacy.md, reservations). The noise is a function of the statement, the plan and the bound: an adaptively
+chosen step, as both theorems there admit.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import ceil, floor, inf
+
+from dpsql.errors import BudgetExhausted, InternalError, UnsupportedQuery
+from dpsql.first import ON_DEMAND
+from dpsql.first.payload import encode_measurements
+from dpsql.hypothesis import Measurement
+from dpsql.ledger import interrupts_held
+from dpsql.planning.measured_axes import counted_together, own_axes
+from dpsql.query import Form, LinearQuery
+from dpsql.result import Answer, Terms
+from dpsql.session.answers import from_measurement, with_charge
+from dpsql.session.asker import Asker
+from dpsql.session.route import by_outline
+from dpsql.session.terms.demands import encode_numbers
+from dpsql.session.terms.price import Priced, price
+from dpsql.sql.statement import Statement
+
+_NEVER = "ask without within"
+MOST_WITHIN = 1 << 40
+"""No wider bound is proposed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """What a statement's bound takes: ``free`` answers by digest, and the releases that the others need.
+
+    ``units`` of the plan in all, ``left`` of what was set aside. ``limits``: bounds (counts) of queries by digest.
+    """
+
+    free: dict[str, Answer]
+    releases: tuple[Priced, ...]
+    limits: dict[str, float]
+    units: int
+    left: int
+
+
+def ask_within(asker: Asker, statement: Statement, queries: Sequence[LinearQuery], terms: Terms) -> dict[str, Answer]:
+    """Answers by digest, each with a bound on any data that keeps what the statement was asked for.
+
+    UnsupportedQuery for what is not counted over declared values, BudgetExhausted where it cannot be paid; both before
+    data are looked at, and at no charge.
+    """
+    for name in dict.fromkeys(q.table for q in queries):
+        state = asker.states[name]
+        if state.model is None and state.plan.row_count_is_public:
+            asker.first_touches(name)  # charges nothing, draws nothing
+    offered = offer(asker, statement, queries, terms)
+    check(asker, offered, terms)
+    if not offered.releases:
+        return offered.free
+    return offered.free | _released(asker, offered)
+
+
+def offer(asker: Asker, statement: Statement, queries: Sequence[LinearQuery], terms: Terms) -> Offer:
+    """What the statement would take now; draws nothing, charges nothing. UnsupportedQuery as in ``ask_within``."""
+    limits = _limits(statement, queries, terms)
+    free = _guaranteed(asker, queries, limits)
+    missing = [q for q in queries if q.digest not in free]
+    groups = [group for same in by_outline(missing) for group in counted_together(same)] if missing else []
+    priced = []
+    for group in groups:
+        found = price(
+            asker.plan, asker.states[group[0].table].plan.l2_squared, group, [limits[q.digest] for q in group]
+        )
+        if found is None:
+            share = asker.plan.as_epsilon(asker.purses.on_demand_left())
+            raise BudgetExhausted(
+                f"no release of this plan is within {terms.within:g}: its noise is larger",
+                requested=float(asker.plan.epsilon),
+                remaining=share,
+                hint="name a wider bound",
+            )
+        priced.append(found)
+    units = sum(p.share.units for p in priced)
+    return Offer(free, tuple(priced), limits, units, asker.purses.on_demand_left())
+
+
+def check(asker: Asker, offered: Offer, terms: Terms) -> None:
+    """BudgetExhausted where the offer cannot be paid, or is dearer than the analyst's terms."""
+    plan, units, left = asker.plan, offered.units, offered.left
+    if units == 0:
+        return
+    costs, share = f"within {terms.within:g} costs epsilon {plan.as_epsilon(units):.3g}", plan.as_epsilon(left)
+    if plan.on_demand_units == 0:
+        raise BudgetExhausted(
+            f"{costs}, and this ledger sets nothing aside for precision on demand",
+            requested=plan.as_epsilon(units),
+            remaining=0.0,
+            hint=f"{_NEVER}; an owner who begins a ledger sets a share aside with on_demand in [mechanism]",
+        )
+    if units > left:
+        wider = _affordable(asker, offered, terms)
+        raise BudgetExhausted(
+            f"{costs}, and {share:.3g} is left on demand",
+            requested=plan.as_epsilon(units),
+            remaining=share,
+            hint=_NEVER if wider is None else f"within {wider:,} can be paid",
+        )
+    if terms.max_charge is not None and plan.as_epsilon(units) > terms.max_charge:
+        raise BudgetExhausted(
+            f"{costs}, more than max_charge",
+            requested=plan.as_epsilon(units),
+            remaining=float(terms.max_charge),
+            hint="raise max_charge, or name a wider bound",
+        )
+
+
+def is_guaranteed(answer: Answer, limit: float) -> bool:
+    """Whether an answer has a bound of at most ``limit`` that holds on any data: a release's own, or a certificate.
+
+    A model's error bar is an estimate, and does not count.
+    """
+    if answer.error_kind == "exact" and answer.error is not None and answer.error <= limit:
+        return True
+    return answer.certified and answer.certified_bound is not None and answer.certified_bound <= limit
+
+
+def _limits(statement: Statement, queries: Sequence[LinearQuery], terms: Terms) -> dict[str, float]:
+    """The bound of each query, by digest: a count that is put together of several shares its own among them."""
+    if statement.awaited or any(q.keyed is not None for q in queries):
+        raise UnsupportedQuery("within is for columns with declared values, and this asks about strings", hint=_NEVER)
+    limits: dict[str, float] = {}
+    aggregates = chain.from_iterable(block.aggregates for block in statement.blocks)
+    for aggregate in aggregates:
+        for form in aggregate.numerator:
+            if aggregate.denominator is not None or not _is_exact_count(form):
+                raise UnsupportedQuery(
+                    f"within is a bound in counts, and {aggregate.column} is not a whole count of rows",
+                    hint="ask for COUNT(*) within it, and for sums, averages and conditions within a bin without it",
+                )
+            whole = sum(abs(t.coefficient) for t in form.terms)
+            for term in form.terms:
+                limit = (inf if terms.within is None else float(terms.within)) / whole
+                limits[term.query.digest] = min(limit, limits.get(term.query.digest, inf))
+    return limits
+
+
+def _is_exact_count(form: Form) -> bool:
+    return form.is_public or (form.is_count and all(t.doubt == 0 and t.query.value is None for t in form.terms))
+
+
+def _guaranteed(asker: Asker, queries: Sequence[LinearQuery], limits: dict[str, float]) -> dict[str, Answer]:
+    """What is within its limit already, by digest: post-processing of released numbers, free."""
+    out: dict[str, Answer] = {}
+    for query in queries:
+        state, limit = asker.states[query.table], limits[query.digest]
+        found = state.model.measured(query) if state.model is not None else None
+        read = None if found is None else from_measurement(query, *found, state.plan.certain)
+        for answer in (asker.known(query), asker.fold.demands.answer(query.digest), read):
+            if answer is not None and is_guaranteed(answer, limit):
+                out[query.digest] = answer
+                break
+    return out
+
+
+def _affordable(asker: Asker, offered: Offer, terms: Terms) -> int | None:
+    """The narrowest bound, in whole counts, that what is left pays for; ``None`` where there is none."""
+    if offered.left == 0 or terms.within is None:
+        return None
+    low, high = floor(terms.within), 2 * ceil(terms.within)
+    while not _pays(asker, offered, high / terms.within):
+        low, high = high, 2 * high
+        if high > MOST_WITHIN:
+            return None
+    while high - low > 1:  # a wider bound is never dearer
+        middle = (low + high) // 2
+        low, high = (low, middle) if _pays(asker, offered, middle / terms.within) else (middle, high)
+    return high
+
+
+def _pays(asker: Asker, offered: Offer, times: float) -> bool:
+    """Whether bounds so many times wider fit into what is left."""
+    units = 0
+    for release in offered.releases:
+        limits = [offered.limits[q.digest] * times for q in release.queries]
+        found = price(asker.plan, asker.states[release.queries[0].table].plan.l2_squared, release.queries, limits)
+        if found is None:
+            return False
+        units += found.share.units
+    return units <= offered.left
+
+
+def _released(asker: Asker, offered: Offer) -> dict[str, Answer]:
+    """One reservation for all releases of the statement, so that it is never paid or answered in part."""
+    bench, turns, ledger = asker.bench, asker.turns, asker.bench.ledger
+    missing = [q for r in offered.releases for q in r.queries]
+    for query in missing:
+        query.check_sensitivity()
+    prepared = [(r, own_axes(r.queries)) for r in offered.releases]
+    counts = [bench.counted(r.queries[0].table, axes) for r, axes in prepared]  # a failure is free
+    with interrupts_held():
+        reservation = turns.reserve_beside(offered.units, {"purpose": ON_DEMAND, "burn": offered.units})
+        if reservation is None:
+            raise _too_late(asker, offered.units)
+        turns.follow()
+        found = _guaranteed(asker, missing, offered.limits)
+        late = asker.fold.demands.used_before(reservation) + offered.units > bench.plan.on_demand_units
+        if late or len(found) == len(missing):
+            ledger.free(reservation)
+            turns.follow()
+            if late:
+                raise _too_late(asker, offered.units)
+            return found
+        with ledger.drawing(reservation):
+            answers: list[tuple[str, Answer]] = []
+            for (release, axes), cells in zip(prepared, counts, strict=True):
+                table = release.queries[0].table
+                measured = bench.measured(cells, release.share.sigma, table, axes)
+                answers += _answers(measured, release, asker.states[table].plan.certain)
+            charged = with_charge([a for _, a in answers], bench.plan.as_epsilon(offered.units))
+            given = [(digest, a) for (digest, _), a in zip(answers, charged, strict=True)]
+            ledger.release(reservation, encode_measurements([]) | {"numbers": encode_numbers(given)}, given)
+            bench.paid.units += offered.units
+    turns.follow()
+    return dict(given)
+
+
+def _answers(measured: Measurement, release: Priced, certain: float) -> list[tuple[str, Answer]]:
+    out = []
+    for query in release.queries:
+        found = measured.answer(query)
+        if found is None:
+            raise InternalError("a release that does not determine its own query")
+        out.append((query.digest, from_measurement(query, *found, certain)))
+    return out
+
+
+def _too_late(asker: Asker, units: int) -> BudgetExhausted:
+    return BudgetExhausted(
+        "another session has spent what was left on demand",
+        requested=asker.plan.as_epsilon(units),
+        remaining=asker.plan.as_epsilon(asker.purses.on_demand_left()),
+        hint=_NEVER,
+    )
