@@ -47,5 +47,5 @@ def price(session: SessionView, text: str, parameters: Parameters, terms: Terms)
     """What the terms of a statement cost, before it is asked; ``None`` without a bound. Raises ``dpsql.Error``."""
     if terms.within is None:
         return None
-    (words, *_) = [note.text for note in session.explain(text, parameters, terms).notes if note.kind == "plan"]
-    return f"within {terms.within:g}: {words}"
+    words = [note.text for note in session.explain(text, parameters, terms).notes if note.kind == "plan"]
+    return ": ".join([f"within {terms.within:g}", *words[:1]])

@@ -197,3 +197,38 @@ def test_many_processes_share_one_budget(tmp_path: Path) -> None:
     check_budget(tmp_path / "city", 0.5)
     in_threads(tmp_path / "city", 32, 40)
     check_budget(tmp_path / "city", 0.5)
+
+
+DEMANDS = city.policy_text("epsilon = 1.0\ndelta = 1e-6\n", 'strategy = "pmw"\nhard_rounds = 6\non_demand = 0.1\n')
+WITHIN = 40.0
+
+
+def demand(directory: Path, run: int, questions: int) -> None:
+    with script.connect(directory) as con:
+        for i in range(questions):
+            try:
+                cursor = con.execute(f"SELECT COUNT(*) FROM people WHERE age = {i} OR age = {run}", within=WITHIN)
+            except dpsql.BudgetExhausted as refused:
+                script.note(directory, run=run, charged=refused.charged)
+            else:
+                (answer,) = cursor.answers
+                script.note(directory, run=run, answer=answer.value, error=answer.error, charged=answer.charged)
+
+
+@pytest.mark.slow  # its twin in one process: tests/unit/session/terms/test_within.py
+def test_processes_that_race_for_the_last_units_on_demand_never_overspend_them(tmp_path: Path) -> None:
+    script.prepare(tmp_path / "city", policy=DEMANDS)
+    together(demand, tmp_path / "city", 4, 6)
+    lines = shown(tmp_path / "city")
+    assert len(lines) == 4 * 6
+    paid, refused = [x for x in lines if x["charged"] > 0], [x for x in lines if "answer" not in x]
+    assert paid
+    assert refused
+    assert all(x["charged"] == 0.0 for x in refused)
+    assert all(x["error"] <= WITHIN for x in lines if "answer" in x)
+    check_budget(tmp_path / "city")
+    with script.connect(tmp_path / "city") as con:
+        plan, totals = script.plan_of(con), script.ledger_of(con).totals()
+        assert totals.spent <= plan.on_demand_units
+        assert totals.spent > plan.on_demand_units - 2 * totals.spent / len(paid)  # what was left paid for no other
+        assert plan.as_epsilon(totals.spent) == pytest.approx(sum(x["charged"] for x in paid))

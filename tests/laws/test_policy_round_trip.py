@@ -75,6 +75,7 @@ def policies(draw: st.DrawFn) -> Policy:
         draw(st.sampled_from(get_args(WhenSpent))),
         draw(st.integers(10, 99)) * Fraction(1, 100),
         draw(st.integers(1, 1000)) * Fraction(1, 10),
+        on_demand=draw(st.integers(0, 90)) * Fraction(1, 100),
     )
     if draw(st.booleans()):
         mechanism = replace(mechanism, calibration="paper", planned_rows=draw(st.integers(1, 10**12)))

@@ -26,6 +26,9 @@ from dpsql.session.terms.price import Priced, price
 from dpsql.sql.statement import Statement
 
 _NEVER = "ask without within"
+_NOT_COUNTS = (
+    "within bounds counts of rows: sums and averages have other units, and a part of a bin is not counted alone"
+)
 MOST_WITHIN = 1 << 40
 """No wider bound is proposed."""
 
@@ -134,10 +137,7 @@ def _limits(statement: Statement, queries: Sequence[LinearQuery], terms: Terms) 
     for aggregate in aggregates:
         for form in aggregate.numerator:
             if aggregate.denominator is not None or not _is_exact_count(form):
-                raise UnsupportedQuery(
-                    f"within is a bound in counts, and {aggregate.column} is not a whole count of rows",
-                    hint="ask for COUNT(*) within it, and for sums, averages and conditions within a bin without it",
-                )
+                raise UnsupportedQuery(_NOT_COUNTS, hint="ask for COUNT(*) within it, and for the rest without within")
             whole = sum(abs(t.coefficient) for t in form.terms)
             for term in form.terms:
                 limit = (inf if terms.within is None else float(terms.within)) / whole
