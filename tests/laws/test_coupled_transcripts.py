@@ -293,6 +293,12 @@ BROKEN: dict[str, tuple[Callable[[], Any], str, str, str]] = {
     "replaced rows": (replaced_rows_count_once, "wide, replace-one", "another row", "charge"),
     "replaced rows, tested": (replaced_rows_count_once, "replace-one, pmw", "another row", "charge"),
     "replaced rows, own noise": (replaced_rows_count_once, "own noise, replace-one", "another row", "charge"),
+    "replaced rows, on demand": (
+        replaced_rows_count_once,
+        "own noise on demand, replace-one",
+        "a unit with other rows",
+        "charge",
+    ),
     "differences": (differences_of_replaced_rows, "dropped rows, replace-one", "another row", "charge"),
     "tests for one row": (units_of_one_row, "pmw", "a unit with two rows alike less", "charge"),
     "strings for one row": (strings_of_one_row, "strings alone", "a unit with one string", "charge"),

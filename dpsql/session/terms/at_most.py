@@ -15,7 +15,7 @@ from dpsql.session.modelled import modelled
 from dpsql.session.route import Known, Measured, Modelled, OwnRelease, Route, SpareRelease, Tested, Untested
 from dpsql.sql.statement import Statement
 
-GROUP_SPARES = 2
+MOST_SPARES_AT_ONCE = 2
 """Spare releases that the groups of one statement may take together, at most."""
 _UNTESTED = Note("plan", "not tested, for max_charge leaves nothing for a test: error bars are the model's own")
 
@@ -68,7 +68,7 @@ def _most(asker: Asker, way: Route) -> int:
             return 0
         case OwnRelease() | SpareRelease() | Tested() | Modelled() | Untested():
             plan, payment = asker.states[way.queries[0].table].plan, asker.payment
-            return max(payment.units if payment.number else 0, GROUP_SPARES * plan.spare.units)
+            return max(payment.units if payment.number else 0, MOST_SPARES_AT_ONCE * plan.spare.units)
 
 
 def _free(asker: Asker, routes: Sequence[Route]) -> tuple[dict[str, Answer], tuple[Note, ...]] | None:

@@ -4,6 +4,7 @@ import dataclasses
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -37,6 +38,7 @@ class Script:
     """``schema`` builds the database, ``policy`` is the policy file's text, ``texts`` are asked in order.
 
     A text may stand beside its parameters. ``synthetic``: arguments of the synthetic tables that are made first.
+    ``within``: the bound that all texts are asked with.
     """
 
     policy: str
@@ -45,6 +47,7 @@ class Script:
     hard: float = 0.3
     seed: int = 1
     synthetic: tuple[Mapping[str, Any], ...] = ()
+    within: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +100,9 @@ def _run(script: Script, changes: Sequence[str], tape: Tape, entropy: Any, folde
         _listening(tape),
         _written(MemoryLedger if folder is None else SqliteLedger, tape),
         patch("dpsql.mechanism.SystemEntropy", lambda: entropy),
+        patch.object(dpsql.Cursor, "execute", partialmethod(dpsql.Cursor.execute, within=script.within)),
+        patch.object(dpsql.Connection, "explain", partialmethod(dpsql.Connection.explain, within=script.within)),
+        patch.object(dpsql.Connection, "execute", lambda con, *asked: con.cursor().execute(*asked)),
     ):
         for statement in (*script.schema, *changes):
             database.execute(statement)

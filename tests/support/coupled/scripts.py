@@ -136,6 +136,13 @@ def _wide(neighbours: Mapping[str, tuple[str, ...]], privacy: str = "", unit: st
     return Configuration(Script(policy, WIDE_SCHEMA, WIDE_TEXTS), neighbours)
 
 
+def _on_demand(neighbours: Mapping[str, tuple[str, ...]], privacy: str = "") -> Configuration:
+    """All counts with bounds of their own, until what was set aside for them is spent."""
+    words = f"version = 1\n[privacy]\n{city.PRIVACY}{privacy}[mechanism]\non_demand = 0.6\n"
+    policy = f"{words}[tables.wide]\n{IN_UNITS}{_WIDE_COLUMNS}"
+    return Configuration(Script(policy, WIDE_SCHEMA, WIDE_TEXTS, within=100.0), neighbours)
+
+
 # --- strings alone, and what is dropped ----------------------------------------------------------------------------
 
 KEYS_SCHEMA = (
@@ -346,6 +353,8 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
     "own noise, replace-one": _wide(WIDE_REPLACED, EXCHANGED + FEW),
     "own noise, units": _wide(WIDE_UNIT_ADDED, FEW, IN_UNITS),
     "own noise, units, replace-one": _wide(WIDE_UNIT_REPLACED, EXCHANGED + FEW, IN_UNITS),
+    "own noise on demand": _only(1, _on_demand(WIDE_UNIT_ADDED)),
+    "own noise on demand, replace-one": _on_demand(WIDE_UNIT_REPLACED, EXCHANGED),
     "strings alone": Configuration(Script(KEYS_POLICY, KEYS_SCHEMA, KEYS_TEXTS), KEYS_ADDED),
     "units by bytes": Configuration(Script(COLLATED_POLICY, COLLATED_SCHEMA, COLLATED_TEXTS), COLLATED_ADDED),
     "dropped rows": _filled(FILLED_ADDED, "", "", "false"),

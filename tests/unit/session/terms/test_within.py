@@ -15,6 +15,7 @@ from dpsql.query import Form, LinearQuery, Term
 from dpsql.result import Answer, Terms
 from dpsql.session.asker import Asker
 from dpsql.session.terms.explaining import explained_within
+from dpsql.session.terms.price import price
 from dpsql.session.terms.within import ask_within, is_guaranteed
 from dpsql.sql.statement import Aggregate, Block, Statement
 from tests.support.asking import ask
@@ -342,6 +343,18 @@ def test_the_owners_share_is_taken_off_all_others_alike(mechanism: Any, planned:
         assert plan.on_demand_units / whole == pytest.approx(share, rel=0.1)  # each release pays for its own rounding
     assert plan.on_demand_units > 0
     assert type(plan).from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize(
+    ("aside", "number"), [(Fraction(1, 20), {40: 1, 100: 7}), (Fraction(1, 10), {40: 2, 50: 3, 100: 14})]
+)
+def test_what_a_share_pays_for(aside: Fraction, number: dict[int, int]) -> None:
+    """The figures of docs/policy.md, at (1, 1e-6)."""
+    plan = make_plan(rules_of(aside=aside))
+    for bound, times in number.items():
+        found = price(plan, 1, (three(),), [bound])
+        assert found is not None
+        assert plan.on_demand_units // found.share.units == times
 
 
 def test_nothing_set_aside_is_the_plan_as_it_was() -> None:
