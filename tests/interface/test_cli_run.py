@@ -170,7 +170,7 @@ def test_interrupted_batch_goes_on(
     out = tmp_path / "out.json"
     answer = dpsql.session.execute
 
-    def interrupt_third(text: str, parameters: object = None) -> object:
+    def interrupt_third(text: str, parameters: object = None, terms: object = None) -> object:
         if text == THREE[2]:
             raise KeyboardInterrupt
         return answer(text)
