@@ -26,7 +26,7 @@ SELECT stddev(DISTINCT age) FROM people;
 SELECT MAX(COUNT(*)) FROM people;
 -- UnsupportedQuery: line 1, column 8: an aggregate inside an aggregate | aggregate in a subquery first
 SELECT stddev(city) FROM people;
--- DataError: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
+-- DataError: line 1, column 8: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
 SELECT arg_max(sex, age) FROM people;
 -- UnsupportedQuery: line 1, column 8: arg_max() shows one person's value | GROUP BY the first column and take MIN or MAX of the second
 SELECT mad(age) FROM people;
@@ -50,7 +50,7 @@ SELECT COUNT(COUNT(*)) FROM people;
 SELECT SUM(DISTINCT age) FROM people;
 -- UnsupportedQuery: line 1, column 8: sum(DISTINCT ...) is not a sum over rows | GROUP BY the column in a subquery and aggregate its groups
 SELECT SUM(sex) FROM people;
--- DataError: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
+-- DataError: line 1, column 8: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
 SELECT AVG(name) FROM people;
 -- UnsupportedQuery: line 1, column 8: the answer depends on every possible string of the text column name | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
 SELECT COUNT(*), DP_INTERVAL_LOW(x) FROM people;

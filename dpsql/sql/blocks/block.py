@@ -9,7 +9,7 @@ from itertools import islice
 
 from sqlglot import exp
 
-from dpsql.errors import Error, UnsupportedQuery
+from dpsql.errors import DataError, Error, UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import centered
 from dpsql.sql.blocks.naming import Namer
@@ -371,9 +371,11 @@ class BlockLowering:
             lowering = asked.lowering(self.text, condition, self._services, self._keys)
             here = self.select
             return asked.block(lowering)
-        except UnsupportedQuery as error:
+        except (UnsupportedQuery, DataError) as error:
             refused = error
+        line, column = place(self.text, here)
+        if isinstance(refused, DataError):
+            raise DataError(f"line {line}, column {column}: {refused}", hint=refused.hint)
         if refused.line is None:
-            line, column = place(self.text, here)
             refused = UnsupportedQuery(refused.reason, line=line, column=column, hint=refused.hint)
         raise refused

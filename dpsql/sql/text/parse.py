@@ -14,7 +14,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from dpsql.errors import SqlSyntaxError, UnsupportedQuery
-from dpsql.sql.text.position import line_column
+from dpsql.sql.text.position import line_column, unclosed
 from dpsql.sql.text.spellings import plain, with_commas
 
 
@@ -56,11 +56,12 @@ def parse(text: str) -> exp.Query | exp.Values:
     try:
         tokens = _DIALECT.tokenize(text)
     except SqlglotError:
-        raise SqlSyntaxError("a string, name or comment is not closed") from None
+        line, column = unclosed(text)
+        raise SqlSyntaxError("a string, name or comment is not closed", line=line, column=column) from None
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
     if not tokens:
-        raise SqlSyntaxError("there is no statement")
+        raise SqlSyntaxError("there is no statement", line=1, column=1)
     _check_one_select(text, tokens)
     _check_joins(text, tokens)
     tokens = with_commas(text, tokens)

@@ -4,6 +4,8 @@ A refusal that does not say where is a riddle in a long statement. Trees are rew
 place, so the nearest one that has a place answers for them.
 """
 
+import re
+
 from sqlglot import exp
 
 from dpsql.errors import UnsupportedQuery
@@ -16,6 +18,19 @@ def line_column(text: str, offset: int) -> tuple[int, int]:
     (2, 2)
     """
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+_SPANS = re.compile(r"'(?:[^']|'')*+'|\"(?:[^\"]|\"\")*+\"|--[^\n]*+|/\*.*?\*/|(?P<open>['\"`]|/\*)", re.DOTALL)
+
+
+def unclosed(text: str) -> tuple[int, int]:
+    """Where the string, name or comment begins that has no end; the text's start where none is found.
+
+    >>> unclosed("SELECT 'a' || 'b")
+    (1, 15)
+    """
+    opened = next((m.start() for m in _SPANS.finditer(text) if m["open"]), 0)
+    return line_column(text, opened)
 
 
 def place(text: str, node: exp.Expr | None) -> tuple[int | None, int | None]:

@@ -98,3 +98,18 @@ def test_joins_with_conditions_may_be_many(join: str) -> None:
 def test_an_operator_without_an_operand_is_a_syntax_error(text: str) -> None:
     with pytest.raises(SqlSyntaxError, match="syntax error"):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("SELECT 'it''s' || 'x", (1, 19)),
+        ('SELECT 1,\n "a', (2, 2)),
+        ("SELECT 1 -- it's\n /* x", (2, 2)),
+        ("-- nothing", (1, 1)),
+    ],
+)
+def test_what_is_not_closed_has_its_place(text: str, place: tuple[int, int]) -> None:
+    with pytest.raises(SqlSyntaxError) as caught:
+        parse(text)
+    assert (caught.value.line, caught.value.column) == place
