@@ -11,6 +11,7 @@ from dpsql.errors import InternalError
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.positions import Positions
 from dpsql.hypothesis.protocol import Hypothesis, IterativeConstruction, MakeHypothesis
+from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
 from dpsql.memo import Memo
 from dpsql.query import DIGEST, Key, LinearQuery
@@ -24,7 +25,8 @@ class TableModel:
 
     ``row_count``: a 0-d measurement (sigma 0 where it is public). ``alpha``: the accuracy, in counts, at which the test
     lets answers pass. ``hypothesis`` makes that of the finite columns (``dpsql.hypothesis.registry`` has those that
-    there are), or ``construct`` an iterative construction of all columns. ``version`` grows with every measurement.
+    there are), or ``construct`` an iterative construction of all columns. ``rules``: of its strings. ``version`` grows
+    with every measurement.
     """
 
     def __init__(
@@ -34,8 +36,10 @@ class TableModel:
         alpha: float,
         hypothesis: MakeHypothesis,
         construct: Callable[[TableDomain, float], IterativeConstruction] | None = None,
+        rules: ModelRules = NEWEST,
     ) -> None:
         self.table = table
+        self.rules = rules
         self.row_count = max(float(row_count.values), 1.0)
         self.construction = None if construct is None else construct(table, self.row_count)
         self.hypothesis: Hypothesis = self.construction or hypothesis(table, self.row_count)
@@ -100,7 +104,7 @@ class TableModel:
         """The sparse hypothesis of these text columns; empty at first."""
         known = self._sparse.get(text_columns)
         if known is None:
-            known = SparseHypothesis(self.hypothesis, text_columns, SPARSITY, self._alpha / self.row_count)
+            known = SparseHypothesis(self.hypothesis, text_columns, SPARSITY, self._alpha / self.row_count, self.rules)
             self._sparse[text_columns] = known
         return known
 

@@ -31,6 +31,9 @@ class ModelRules:
     of empty cells stays where it is; long ranges of whole numbers are then also measured in parts. ``classes``: whether
     a condition that ties columns together (OR, NOT, CASE) is answered from the classes of values that it tells apart,
     as a conjunction is.
+
+    Of strings: ``weighed``: whether counts of a string by a column's values are those of all its measurements, each
+    weighed by its noise, and strings that somebody listed are drawn to what is known of those that were not shown.
     """
 
     lone_columns: bool = True
@@ -46,6 +49,7 @@ class ModelRules:
     at_once: bool = True
     parts_first: bool = True
     classes: bool = True
+    weighed: bool = True
 
 
 _FIRST = ModelRules(
@@ -62,9 +66,11 @@ _FIRST = ModelRules(
     at_once=False,
     parts_first=False,
     classes=False,
+    weighed=False,
 )
-_SECOND = ModelRules(classes=False)
-MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType({1: _FIRST, 2: _SECOND, 3: ModelRules()})
+_SECOND = ModelRules(classes=False, weighed=False)
+_THIRD = ModelRules(weighed=False)
+MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType({1: _FIRST, 2: _SECOND, 3: _THIRD, 4: ModelRules()})
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that
 ledgers were written with is never changed, a better one is added."""
 NEWEST = MODEL_RULES[max(MODEL_RULES)]

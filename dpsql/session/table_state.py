@@ -76,7 +76,7 @@ class TableState:
             return self.model
         plan, warm = self.plan, self.touches.warm
         alpha = max(float(plan.theta), float(plan.question.sigma), 1.0)
-        self.model = TableModel(plan.table, row_count, alpha, plan.hypothesis, plan.construct)
+        self.model = TableModel(plan.table, row_count, alpha, plan.hypothesis, plan.construct, plan.rules)
         if plan.measured_columns:
             warm.know_row_count(self.model.row_count)
             self.bars = ErrorBars(plan, row_count, growing=warm.touched_later, memory=self._memory)

@@ -38,7 +38,7 @@ def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> i
     spread = hypot(DEVIATIONS * sqrt(sum(variances.values())), bias)
     if not query.scope:
         return max(1, ceil(spread)) + rounding
-    rows = {k: most[k] * sparse.weight(k) for k in variances}
+    rows = {k: most[k] * sparse.rows(k) for k in variances}
     estimate = model.estimate(query)
     share = min(1.0, max(0.0, estimate / max(sum(rows.values()), 1.0)))
     mixed = 0.0

@@ -12,6 +12,8 @@ from math import hypot, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from dpsql.confidence import OUTSIDE
+
 _STEEPEST = 12.0
 _STEPS = 50
 _POINTS = 2048
@@ -76,6 +78,20 @@ def drawn_by_row(mean: float, most: float, by_row: float, seen: float, sd: float
     expected = even + by_row * (row - even)
     shift = (1.0 - kept * kept) * (seen - expected) / (row - even)
     return round(min(1.0, max(0.0, by_row + shift)), 6), spread * kept
+
+
+def furthest_way(by_row: float) -> float:
+    """How far a list's way of drawing may be from ``by_row``, the share of lists drawn by row; of their distance.
+
+    Lists that were measured tell the share of lists, not how the next one is drawn: it is wholly by row (1) or even
+    (0). Both must be covered unless one of them is rarer than what bars leave out; then its sd is enough.
+
+    >>> furthest_way(0.3), round(furthest_way(0.01), 3)
+    (0.7, 0.099)
+    """
+    if OUTSIDE <= by_row <= 1.0 - OUTSIDE:
+        return max(by_row, 1.0 - by_row)
+    return sqrt(by_row * (1.0 - by_row))
 
 
 def _moment(counts: npt.NDArray[np.float64], widths: npt.NDArray[np.float64], power: float, order: int) -> float:

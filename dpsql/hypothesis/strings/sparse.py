@@ -16,7 +16,9 @@ from dpsql.errors import InternalError
 from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.hypothesis.projection import projected
 from dpsql.hypothesis.protocol import Hypothesis
-from dpsql.hypothesis.strings.hidden_keys import HiddenKey, drawn_by_row, hidden_key
+from dpsql.hypothesis.rules import NEWEST, ModelRules
+from dpsql.hypothesis.strings.cells import StringCells
+from dpsql.hypothesis.strings.hidden_keys import HiddenKey, drawn_by_row, furthest_way, hidden_key
 from dpsql.hypothesis.structure_size import structure_size
 from dpsql.query import Estimates, Key, sort_key
 
@@ -58,7 +60,14 @@ class SparseHypothesis:
     not shown hardly ever exceeds. ``listed``: what is known of those that somebody listed.
     """
 
-    def __init__(self, finite: Hypothesis, text_columns: tuple[str, ...], sparsity: int, alpha: float) -> None:
+    def __init__(
+        self,
+        finite: Hypothesis,
+        text_columns: tuple[str, ...],
+        sparsity: int,
+        alpha: float,
+        rules: ModelRules = NEWEST,
+    ) -> None:
         self.finite = finite
         self.text_columns = text_columns
         self.measurements: list[Measurement] = []
@@ -71,6 +80,9 @@ class SparseHypothesis:
         self._by_list: set[Key] = set()
         self._with_axes: list[Measurement] = []
         self._by_column: dict[str, dict[Key, float]] = {}
+        self._weighed = rules.weighed
+        self._cells: dict[str, StringCells] = {}
+        self._found: dict[str, tuple[tuple[int, float, bytes], dict[Key, Estimates]]] = {}
 
     def absorb(self, measurement: Measurement, *, selected: bool = False) -> None:
         """Take a keyed measurement into the weights: each listed key's total, with the noise of its parts.
@@ -91,9 +103,12 @@ class SparseHypothesis:
             weight = self._weights.setdefault(key, _Weight())
             weight.weighted += y * precision
             weight.precision += precision
+        by_cells = len(measurement.axes) == 1 and measurement.axes[0].is_cells and len(measurement.scope) == 1
         if measurement.axes:
             self._with_axes.append(measurement)
-        if len(measurement.axes) == 1 and measurement.axes[0].is_cells and len(measurement.scope) == 1:
+        if by_cells and self._weighed:
+            self._cells.setdefault(measurement.scope[0], StringCells()).absorb(measurement)
+        if by_cells:
             least = self._by_column.setdefault(measurement.scope[0], {})
             for key in measurement.keys:
                 least[key] = min(measurement.sigma, least.get(key, inf))
@@ -124,6 +139,8 @@ class SparseHypothesis:
                 chance = hidden_key(mean, most, by_row).variance
                 seen_sd = sqrt(listed.noise / listed.strings + chance) / sqrt(listed.strings)
                 by_row, sd = drawn_by_row(mean, most, by_row, listed.rows / listed.strings, seen_sd)
+            if self._weighed:
+                sd = furthest_way(by_row)
             even, row = (hidden_key(upper, most, share).estimate for share in (0.0, 1.0))
             estimate = hidden_key(mean, most, by_row).estimate
             self._unassigned = HiddenKey(estimate, hidden_key(upper, most, by_row).variance, abs(row - even) * sd)
@@ -133,6 +150,8 @@ class SparseHypothesis:
         """The rows that the measured keys leave, their sd, and how many other strings there are (at least some)."""
         if self._distinct is None:
             raise InternalError("no keys were selected")
+        if self._weighed:
+            return self._left_by_shown(self._distinct)
         known = self._weights.values()
         left = self.finite.row_count - sum(w.estimate() for w in known)
         noise = sum(1.0 / w.precision for w in known)
@@ -140,16 +159,33 @@ class SparseHypothesis:
         strings = float(self._distinct.values) - sum(w.estimate() > 0 for k, w in self._weights.items() if k != (None,))
         return rows, sqrt(noise), max(strings, GARROTE * self._distinct.sigma)
 
+    def _left_by_shown(self, distinct: Measurement) -> tuple[float, float, float]:
+        """The same of all strings but those that were shown: what somebody listed is too noisy to be taken off."""
+        shown = [(k, w) for k, w in self._weights.items() if k not in self._by_list]
+        left = self.finite.row_count - sum(w.weighted / w.precision for _, w in shown)
+        noise = sum(1.0 / w.precision for _, w in shown)
+        rows = left * max(0.0, 1.0 - GARROTE * noise / max(left * left, _TINY)) if left > 0 else 0.0
+        strings = float(distinct.values) - sum(k != (None,) for k, _ in shown)
+        return rows, sqrt(noise), max(strings, GARROTE * distinct.sigma)
+
     def variance(self, key: Key) -> float:
         """Of the estimate of a key's rows: noise, or what is not known of keys that were not shown; infinite before."""
         known = self._weights.get(key)
-        if known is not None:
-            return 1.0 / known.precision
-        return inf if self._distinct is None else self._hidden.variance
+        if known is None:
+            return inf if self._distinct is None else self._hidden.variance
+        if self._is_drawn(key) and self._hidden.variance > 0.0:
+            return 1.0 / (1.0 / self._hidden.variance + known.precision)
+        return 1.0 / known.precision
 
     def bias(self, key: Key) -> float:
         """How far the estimates of all keys that were not shown may be off together, each; 0 for measured keys."""
+        if self._is_drawn(key):  # as far as the measurement leaves it open
+            return self._hidden.bias / (1.0 + self._hidden.variance * self._weights[key].precision)
         return 0.0 if key in self._weights or self._distinct is None else self._hidden.bias
+
+    def _is_drawn(self, key: Key) -> bool:
+        """Whether the key's rows are those of a string that somebody listed, drawn to what was expected of it."""
+        return self._weighed and self._distinct is not None and key in self._by_list
 
     def cell_sigma(self, key: Key, column: str) -> float:
         """Noise sd of the least noisy counts of a key by a finite column; infinite without any."""
@@ -189,19 +225,61 @@ class SparseHypothesis:
             return hidden.estimate
         return max(0.0, (hidden.estimate / hidden.variance + known.weighted) / (1.0 / hidden.variance + precision))
 
+    def rows(self, key: Key) -> float:
+        """Estimated rows of the key, in counts, >= 0, by the rules of the ledger: what answers are made of.
+
+        A string that was shown occurs: its count is taken as it is, since cutting noise off would make sums too small.
+        """
+        known = self._weights.get(key)
+        if not self._weighed or known is None or self._distinct is None:
+            return self.weight(key)
+        return self.expected(key) if key in self._by_list else max(0.0, known.weighted / known.precision)
+
     def keyed_contingency(self, keys: Sequence[Key], columns: tuple[str, ...]) -> Estimates:
         """Estimated counts, float64 of shape ``(len(keys), *sizes of columns)``: mirrors ``Engine.keyed_counts``.
 
         Without a measurement of a key's cells, they follow the table's own contingency over ``columns``.
         """
-        weights = np.fromiter((self.weight(k) for k in keys), dtype=np.float64, count=len(keys))
+        weights = np.fromiter((self.rows(k) for k in keys), dtype=np.float64, count=len(keys))
         if not columns:
             return weights
         cells = self.finite.contingency(columns)
         out = np.multiply.outer(weights, cells / max(float(cells.sum()), _TINY))
         for m in self._with_axes:
-            self._fit_cells(out, keys, columns, m)
+            if not (self._weighed and m.scope[0] in self._cells and len(m.axes) == 1 and m.axes[0].is_cells):
+                self._fit_cells(out, keys, columns, m)
+        for i, column in enumerate(columns):
+            if column in self._cells:
+                self._move_cells(out, keys, i, self._cells[column], column)
         return out
+
+    def _move_cells(self, out: Estimates, keys: Sequence[Key], i: int, cells: StringCells, column: str) -> None:
+        """Give measured keys their estimated cells by the ``i``-th column; other columns keep their shares within."""
+        found = self._estimated(cells, column)
+        places = [place for place, key in enumerate(keys) if key in found]
+        if not places:
+            return
+        wanted = np.stack([found[keys[place]] for place in places])
+        own = out[places]
+        others = tuple(a for a in range(1, out.ndim) if a != i + 1)
+        if not others:
+            out[places] = wanted
+            return
+        marginal = own.sum(axis=others, keepdims=True)
+        shape = [len(places) if a == 0 else n if a == i + 1 else 1 for a, n in enumerate(own.shape)]
+        ratio = (np.maximum(wanted, 0.0).reshape(shape) + _TINY) / (marginal + _TINY)
+        out[places] = own * np.clip(ratio, 0.0, _MOST_TIMES)
+
+    def _estimated(self, cells: StringCells, column: str) -> dict[Key, Estimates]:
+        """The measured keys' estimated counts by the column, kept until something is learned of what they rest on."""
+        whole = self.finite.contingency((column,))
+        shares = whole / max(float(whole.sum()), _TINY)
+        here = (len(self.measurements), self.unassigned, shares.tobytes())
+        known = self._found.get(column)
+        if known is None or known[0] != here:
+            rows, variances = zip(*((self.rows(k), self.variance(k)) for k in cells.keys), strict=True)
+            known = self._found[column] = here, cells.estimates(rows, variances, shares)
+        return known[1]
 
     def _fit_cells(self, out: Estimates, keys: Sequence[Key], columns: tuple[str, ...], m: Measurement) -> None:
         rows = [i for i, k in enumerate(keys) if k in m.key_index]
