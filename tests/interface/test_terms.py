@@ -80,6 +80,16 @@ def test_from_python_every_group_has_the_bound_and_it_is_paid_once(database: Pat
             con.execute(SQL, max_charge=-0.1)
 
 
+@pytest.mark.parametrize("asked", ["SUM(age)", "AVG(age)", "MEDIAN(age)", "MAX(age), COUNT(*)", "COUNT(DISTINCT age)"])
+def test_what_is_no_count_of_rows_is_refused_in_words(database: Path, asked: str) -> None:
+    with dpsql.connect(database) as con:
+        with pytest.raises(dpsql.UnsupportedQuery, match="counts of rows"):
+            con.execute(f"SELECT {asked} FROM people", within=40)
+        with pytest.raises(dpsql.UnsupportedQuery, match="counts of rows"):
+            con.explain(f"SELECT {asked} FROM people", within=40)
+        assert con.budget.spent_epsilon == 0.0
+
+
 def test_what_is_computed_from_the_counts_is_free_and_has_its_own_error(database: Path) -> None:
     with dpsql.connect(database) as con:
         cursor = con.execute(f"SELECT SUM(n) AS whole FROM ({SQL})", within=40)

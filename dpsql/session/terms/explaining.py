@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from dpsql.confidence import error_bound
-from dpsql.planning.measured_axes import own_sds
 from dpsql.query import LinearQuery
 from dpsql.result import Explanation, Note, QueryPlan, Terms
 from dpsql.session.asker import Asker
@@ -54,8 +53,8 @@ def _free_plan(queries: Sequence[LinearQuery], offered: Offer) -> QueryPlan:
 
 def _paid_plan(release: Priced, asker: Asker) -> QueryPlan:
     queries = release.queries
-    sds = own_sds(queries, float(release.share.sigma))
-    error = max(error_bound(sd, not q.is_indicator) for q, sd in zip(queries, sds, strict=True))
+    sigma = float(release.share.sigma)
+    error = max(error_bound(sigma * sd, not q.is_indicator) for q, sd in zip(queries, release.sds, strict=True))
     first, charge = queries[0], asker.plan.as_epsilon(release.share.units)
     return QueryPlan(
         first.table, first.touched, first.cells, None, len(queries), ON_DEMAND_SOURCE, float(error), charge

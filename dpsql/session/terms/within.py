@@ -22,13 +22,11 @@ from dpsql.session.answers import from_measurement, with_charge
 from dpsql.session.asker import Asker
 from dpsql.session.route import by_outline
 from dpsql.session.terms.demands import encode_numbers
-from dpsql.session.terms.price import Priced, price
+from dpsql.session.terms.price import Priced, price, priced
 from dpsql.sql.statement import Statement
 
 _NEVER = "ask without within"
-_NOT_COUNTS = (
-    "within bounds counts of rows: sums and averages have other units, and a part of a bin is not counted alone"
-)
+_NOT_COUNTS = "within bounds counts of rows: other aggregates have other units, and a part of a bin is no count"
 MOST_WITHIN = 1 << 40
 """No wider bound is proposed."""
 
@@ -70,9 +68,9 @@ def offer(asker: Asker, statement: Statement, queries: Sequence[LinearQuery], te
     free = _guaranteed(asker, queries, limits)
     missing = [q for q in queries if q.digest not in free]
     groups = [group for same in by_outline(missing) for group in counted_together(same)] if missing else []
-    priced = []
+    releases = []
     for group in groups:
-        found = price(
+        found = priced(
             asker.plan, asker.states[group[0].table].plan.l2_squared, group, [limits[q.digest] for q in group]
         )
         if found is None:
@@ -83,9 +81,9 @@ def offer(asker: Asker, statement: Statement, queries: Sequence[LinearQuery], te
                 remaining=share,
                 hint="name a wider bound",
             )
-        priced.append(found)
-    units = sum(p.share.units for p in priced)
-    return Offer(free, tuple(priced), limits, units, asker.purses.on_demand_left())
+        releases.append(found)
+    units = sum(r.share.units for r in releases)
+    return Offer(free, tuple(releases), limits, units, asker.purses.on_demand_left())
 
 
 def check(asker: Asker, offered: Offer, terms: Terms) -> None:
@@ -133,10 +131,11 @@ def _limits(statement: Statement, queries: Sequence[LinearQuery], terms: Terms) 
     if statement.awaited or any(q.keyed is not None for q in queries):
         raise UnsupportedQuery("within is for columns with declared values, and this asks about strings", hint=_NEVER)
     limits: dict[str, float] = {}
-    aggregates = chain.from_iterable(block.aggregates for block in statement.blocks)
-    for aggregate in aggregates:
-        for form in aggregate.numerator:
-            if aggregate.denominator is not None or not _is_exact_count(form):
+    asked = ((block, aggregate) for block in statement.blocks for aggregate in block.aggregates)
+    for block, aggregate in asked:
+        other = aggregate.denominator is not None or aggregate.summary is not None
+        for form in chain.from_iterable(aggregate.forms(group) for group in range(len(block.groups))):
+            if other or not _is_exact_count(form):
                 raise UnsupportedQuery(_NOT_COUNTS, hint="ask for COUNT(*) within it, and for the rest without within")
             whole = sum(abs(t.coefficient) for t in form.terms)
             for term in form.terms:
@@ -183,10 +182,11 @@ def _pays(asker: Asker, offered: Offer, times: float) -> bool:
     units = 0
     for release in offered.releases:
         limits = [offered.limits[q.digest] * times for q in release.queries]
-        found = price(asker.plan, asker.states[release.queries[0].table].plan.l2_squared, release.queries, limits)
+        l2_squared = asker.states[release.queries[0].table].plan.l2_squared
+        found = price(asker.plan, l2_squared, release.queries, release.sds, limits)
         if found is None:
             return False
-        units += found.share.units
+        units += found.units
     return units <= offered.left
 
 

@@ -15,7 +15,7 @@ from dpsql.query import Form, LinearQuery, Term
 from dpsql.result import Answer, Terms
 from dpsql.session.asker import Asker
 from dpsql.session.terms.explaining import explained_within
-from dpsql.session.terms.price import price
+from dpsql.session.terms.price import priced
 from dpsql.session.terms.within import ask_within, is_guaranteed
 from dpsql.sql.statement import Aggregate, Block, Statement
 from tests.support.asking import ask
@@ -352,7 +352,7 @@ def test_what_a_share_pays_for(aside: Fraction, number: dict[int, int]) -> None:
     """The figures of docs/policy.md, at (1, 1e-6)."""
     plan = make_plan(rules_of(aside=aside))
     for bound, times in number.items():
-        found = price(plan, 1, (three(),), [bound])
+        found = priced(plan, 1, (three(),), [bound])
         assert found is not None
         assert plan.on_demand_units // found.share.units == times
 
