@@ -24,12 +24,18 @@ Floats = npt.NDArray[np.float64]
 class Counts:
     """Released counts of the values of an expression in ascending order, with 95 % half-widths (infinite: unknown).
 
-    ``joint(i, j)`` is the half-width of the count of the values ``i`` to ``j - 1`` together.
+    ``joint(i, j)`` is the half-width of the count of the values ``i`` to ``j - 1`` together. ``tails``: how many times
+    as wide as a Gaussian's the errors' tails are, where many bars are to hold at once.
     """
 
     values: Floats
     errors: Floats
     joint: Callable[[int, int], float]
+    tails: float = 1.0
+
+    def at_once(self, number: int) -> float:
+        """By how much bars grow so that so many one-sided ones hold together."""
+        return self.tails * at_once(number)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -38,7 +44,7 @@ class Counts:
     def reversed(self) -> "Counts":
         """The values in descending order."""
         last = len(self)
-        return Counts(self.values[::-1], self.errors[::-1], lambda i, j: self.joint(last - j, last - i))
+        return Counts(self.values[::-1], self.errors[::-1], lambda i, j: self.joint(last - j, last - i), self.tails)
 
     @property
     def is_within(self) -> bool:
@@ -121,7 +127,7 @@ def last(counts: Counts) -> Extreme | None:
     number = len(counts)
     if number == 0:
         return None
-    factor = at_once(2 * number)
+    factor = counts.at_once(2 * number)
     behind = np.cumsum(counts.values[::-1])[::-1]
     tails = np.array([counts.joint(i, number) for i in range(number)])
     sure = np.flatnonzero((counts.values > factor * counts.errors) | (behind > factor * tails))
@@ -140,7 +146,7 @@ def most_frequent(counts: Counts) -> Place | None:
     """
     if counts.is_within:
         return None
-    bars = at_once(len(counts)) * counts.errors
+    bars = counts.at_once(len(counts)) * counts.errors
     may_be = np.flatnonzero(counts.values + bars >= float(np.max(counts.values - bars)))
     at = int(np.argmax(counts.values))
     return Place(at, min(int(may_be[0]), at), max(int(may_be[-1]), at), 0.5, at)
@@ -156,7 +162,7 @@ def number_of_values(counts: Counts) -> tuple[int, int, int]:
     >>> number_of_values(Counts(np.array([90.0, -3.0, 2.0, 80.0]), np.full(4, 10.0), lambda i, j: 10.0))
     (2, 2, 4)
     """
-    bars = at_once(len(counts)) * counts.errors
+    bars = counts.at_once(len(counts)) * counts.errors
     empty = (counts.errors == 0) & (counts.values <= 0)
     sure = ~empty & (counts.values > bars)
     rest = ~sure & ~empty

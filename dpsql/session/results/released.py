@@ -92,15 +92,19 @@ def _answered(block: Block, unshown: dict[str, Answer], error_of: Callable[[Line
 
     out: Columns = []
     notes: list[Note] = []
+    few: list[Sequence[bool]] = []
     for aggregate in block.aggregates:
         if aggregate.summary is None:
             out.append(_combined(aggregate, lookup))
+            if aggregate.denominator is not None:
+                few.append([a.value is None and a.source != "public" for a in out[-1]])
             continue
         whole = pa.types.is_integer(released_type(aggregate.sql_type))
         found = summarise(aggregate.summary, len(block.groups), lookup, error_of, whole=whole)
         out.append(found.answers)
         notes += found.notes
-    return _Answered(out, (*notes, *few_rows_note(block.aggregates, out)))
+        few.append(found.few)
+    return _Answered(out, (*notes, *few_rows_note(few)))
 
 
 def _combined(aggregate: Aggregate, lookup: Lookup) -> tuple[Answer, ...]:

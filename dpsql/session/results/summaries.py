@@ -17,9 +17,10 @@ from dpsql.postprocess.spread import DEPENDENT
 from dpsql.query import Factor, Form, LinearQuery
 from dpsql.query.summary import Cell, Cells, Moments
 from dpsql.result import Answer, Note, Source
-from dpsql.sql.statement import Aggregate
 
 ErrorOf = Callable[[LinearQuery], float | None]
+TAILS = 2.0
+"""A model's bars hold 95 % of the counts; beyond them its errors reach farther than a Gaussian's."""
 _MOST_NAME = 60
 """Characters of an aggregate's text in a note; a longer one is called by its kind."""
 
@@ -29,24 +30,31 @@ class Summarised(NamedTuple):
 
     answers: tuple[Answer, ...]
     notes: tuple[Note, ...]
+    few: tuple[bool, ...]
+    """Where nothing is said because there may be no row."""
 
 
 def summarise(summary: Moments | Cells, groups: int, lookup: Lookup, error_of: ErrorOf, *, whole: bool) -> Summarised:
     """The answers of all groups. ``whole``: the result is of an integer type."""
     if isinstance(summary, Moments):
-        return Summarised(tuple([_of_sums(summary, group, lookup) for group in range(groups)]), ())
+        sums = [_of_sums(summary, group, lookup) for group in range(groups)]
+        return Summarised(tuple([answer for answer, _ in sums]), (), tuple([few for _, few in sums]))
     found = [_of_cells(summary, group, lookup, error_of, whole=whole) for group in range(groups)]
-    return Summarised(tuple([answer for answer, _ in found]), _notes(summary, [f for _, f in found]))
+    answers = tuple([answer for answer, _ in found])
+    few = tuple([a.shown is None and a.source != "public" for a in answers])
+    return Summarised(answers, _notes(summary, [f for _, f in found]), few)
 
 
-def _of_sums(summary: Moments, group: int, lookup: Lookup) -> Answer:
+def _of_sums(summary: Moments, group: int, lookup: Lookup) -> tuple[Answer, bool]:
+    """The answer, and whether it is NULL because there may be no row; it is NULL where there is no spread, too."""
     parts = [combine(form, lookup, integer=False) for form in summary.sums[group]]
     source, charged = merged_source({p.source for p in parts}), sum(p.charged for p in parts)
     found = moment(summary.kind, [float(p.value or 0.0) for p in parts], [p.error for p in parts], summary.centers)
     if found is None:
-        return _null(source, charged)
+        rows = parts[0]
+        return _null(source, charged), rows.source != "public" and (rows.value or 0.0) <= (rows.error or 0.0)
     value, interval = found
-    return _number(value, interval, source, charged)
+    return _number(value, interval, source, charged), False
 
 
 class _Found(NamedTuple):
@@ -56,6 +64,7 @@ class _Found(NamedTuple):
     high: Value
     beyond: float | None
     steps: int
+    cell: Cell
 
 
 def _of_cells(
@@ -75,7 +84,7 @@ def _of_cells(
     after = cells[place.after]
     if place.after > place.at and isinstance(value, float) and isinstance(after.low, (int, float)):
         value = cells[place.at].low + place.share * (after.low - cells[place.at].low)  # type: ignore[operator]
-    found = _Found(low, high, beyond, max(place.at - place.low, place.high - place.at))
+    found = _Found(low, high, beyond, max(place.at - place.low, place.high - place.at), cells[place.at])
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return Answer(None, None, None, "computed", source, certified=False, charged=charged, label=value), found
     known = bool(np.isfinite(counts.errors).all())
@@ -144,7 +153,7 @@ def _counts(cells: Sequence[Cell], parts: Sequence[Answer], error_of: ErrorOf) -
         dependent = 1.0 if measured else DEPENDENT
         return sqrt(dependent * (sums[j] - sums[i])) if known is None else known
 
-    return Counts(values, errors, joint)
+    return Counts(values, errors, joint, 1.0 if measured else TAILS)
 
 
 class _Runs(NamedTuple):
@@ -198,21 +207,18 @@ def _notes(summary: Cells, found: Sequence[_Found | None]) -> tuple[Note, ...]:
 
 def _beyond(kind: str, name: str, places: Sequence[_Found], rows: float, groups: int) -> Note:
     few = f"at most {rows:,.0f} rows"
-    shown = places[0].low if kind == "max" else places[0].high
+    cell = places[0].cell
+    shown = cell.high if kind == "max" else cell.low
     if isinstance(shown, bool):
         return Note("beyond", f"{name} is {str(shown).upper()} unless rows are surely not; {few} are not (95 %)")
     end, where = ("last", "after") if kind == "max" else ("first", "before")
     which = "it in any group" if groups > 1 else shown
-    return Note("beyond", f"{name} is the {end} value that surely has rows; {few} lie {where} {which} (95 %)")
+    value = "value" if cell.low == cell.high else "value, or near it: its cell is the one"
+    return Note("beyond", f"{name} is the {end} {value} that surely has rows; {few} lie {where} {which} (95 %)")
 
 
-def few_rows_note(aggregates: Sequence[Aggregate], answers: Sequence[Sequence[Answer]]) -> tuple[Note, ...]:
-    """That averages and their like are NULL where there may be no row."""
-    columns = [
-        [a.shown is None for a in found]
-        for aggregate, found in zip(aggregates, answers, strict=True)
-        if aggregate.summary is not None or aggregate.denominator is not None
-    ]
+def few_rows_note(columns: Sequence[Sequence[bool]]) -> tuple[Note, ...]:
+    """That averages and their like are NULL where there may be no row; for each aggregate, in which groups it is."""
     few = sum(any(nulls) for nulls in zip(*columns, strict=True))
     if few == 0:
         return ()

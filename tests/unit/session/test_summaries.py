@@ -127,3 +127,18 @@ def test_numbers_are_computed_and_not_certified(text: str) -> None:
     _, answers, _ = shown(text, lambda query: 5000.0)
     assert answers[0].error_kind == "computed" and not answers[0].certified
     assert answers[0].source == "measurement"
+
+
+@pytest.mark.parametrize(("source", "value"), [("measurement", 22), ("hypothesis", 19)])
+def test_of_a_model_a_count_must_be_farther_from_nothing(source: Source, value: int) -> None:
+    """Of many empty values some have 2.5 bars in a model's answer, which noise of its own nearly never has."""
+    counts = by_value(400, 400, 400, 0, 0, 25, 0, 0, 0)
+    rows, answers, _ = shown("SELECT MAX(age) FROM people", counts, source)
+    assert rows == [(value,)]
+    assert answers[0].interval == (value, 25.0)
+
+
+def test_no_spread_is_no_lack_of_rows() -> None:
+    """A correlation with a constant is NULL in SQL as well: that says nothing of how many rows there are."""
+    rows, _, notes = shown("SELECT corr(age, 1) FROM people", lambda query: 0.0 if query.unit > 1 else 5000.0)
+    assert (rows, notes) == ([(None,)], [])
