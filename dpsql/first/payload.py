@@ -23,6 +23,8 @@ ANSWER = "answer"
 """A measurement that answers what it determines, and that no model is fitted to."""
 ONE_COUNT = "one count"
 """What answers a hard round's question as one number, or a spare release's questions: it is kept with the answers."""
+RESIDUAL = "residual"
+"""Weighted counts of a spare release that measures only what estimates leave open: it is kept with the answers."""
 UPDATE = "update"
 """The answer to one query, with the query itself: what an iterative construction is updated with."""
 KEYS = "keys"
@@ -33,7 +35,7 @@ DISTINCT = "distinct"
 """The number of strings in a text column."""
 SEVERAL = "several"
 """Several measurements under one reservation."""
-KINDS = frozenset({ROW_COUNT, CONTINGENCY, ANSWER, ONE_COUNT, UPDATE, KEYS, POSITIONS, DISTINCT})
+KINDS = frozenset({ROW_COUNT, CONTINGENCY, ANSWER, ONE_COUNT, RESIDUAL, UPDATE, KEYS, POSITIONS, DISTINCT})
 """What a measurement in a ledger can be."""
 
 

@@ -30,7 +30,8 @@ class ModelRules:
     ``parts_first``: whether a column's parts are made possible counts before the cells in them are, so that the noise
     of empty cells stays where it is; long ranges of whole numbers are then also measured in parts. ``classes``: whether
     a condition that ties columns together (OR, NOT, CASE) is answered from the classes of values that it tells apart,
-    as a conjunction is.
+    as a conjunction is. ``residuals``: whether spare releases measure only what estimates of columns and pairs leave
+    open of a question.
 
     Of strings: ``weighed``: whether counts of a string by a column's values are those of all its measurements, each
     weighed by its noise, and strings that somebody listed are drawn to what is known of those that were not shown.
@@ -50,6 +51,7 @@ class ModelRules:
     parts_first: bool = True
     classes: bool = True
     weighed: bool = True
+    residuals: bool = True
 
 
 _FIRST = ModelRules(
@@ -67,9 +69,10 @@ _FIRST = ModelRules(
     parts_first=False,
     classes=False,
     weighed=False,
+    residuals=False,
 )
-_SECOND = ModelRules(classes=False, weighed=False)
-_THIRD = ModelRules(weighed=False)
+_SECOND = ModelRules(classes=False, weighed=False, residuals=False)
+_THIRD = ModelRules(weighed=False, residuals=False)
 MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType({1: _FIRST, 2: _SECOND, 3: _THIRD, 4: ModelRules()})
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that
 ledgers were written with is never changed, a better one is added."""

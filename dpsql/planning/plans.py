@@ -35,9 +35,12 @@ WARM_HARD_ROUNDS = (6, 10, 30, 100)
 THRESHOLD = 5.0
 MOST_UPDATES = 1000
 """Hard rounds of a plan with the papers' constants at most."""
-SPARE_QUESTIONS = 0.35
+
+SPARE_SHARE = 0.35
+"""Of the local models' budget for spare releases."""
+SPARE_QUESTIONS = 0.6
 """Of the planned questions: so many may get noise of their own where a local model's answer could be far off."""
-MOST_SPARES = 1000
+MOST_SPARES = 2000
 DELTA_SHARE = Fraction(1, 4)
 """Of delta for the selections of keys, split evenly between text columns and declared prefix lengths."""
 
@@ -145,8 +148,8 @@ def _with_spares(plan: Plan, policy: Policy) -> Plan:
 
     Each gets the noise that every planned question would have alone, so no kind of question is answered much worse.
     """
-    units = Shares(plan, policy).local_models // max(1, policy.privacy.planned_queries)
     number = _spares(policy)
+    units = int(SPARE_SHARE * Shares(plan, policy).local_models) // max(1, number)
     return replace(plan, spares=number, spare_units=units) if min(number, units) > 0 else plan
 
 

@@ -26,6 +26,16 @@ def indicators_changed(neighbors: Neighbors, table: TableDomain) -> int:
     return query_sensitivity(table) * (2 if neighbors == "replace-one" else 1)
 
 
+def weighted_l2_squared(neighbors: Neighbors, table: TableDomain, low: int, high: int) -> int:
+    """Squared L2 sensitivity of weighted counts, where each row changes one number by ``low`` <= 0 to ``high`` >= 0.
+
+    c rows that go, or come, change the numbers by c m at most together, m being the larger weight. Of c rows that go
+    and c that come, in one number by c (high - low), in two by sqrt(2) c m, and whatever is between is no more.
+    """
+    c, m = query_sensitivity(table), max(high, -low)
+    return c * c * (max((high - low) ** 2, 2 * m * m) if neighbors == "replace-one" else m * m)
+
+
 def measures_differences(policy: Policy) -> bool:
     """Whether warm starts measure columns of two values as differences: not where replaced rows change them by 2."""
     return policy.privacy.neighbors == "add-remove"

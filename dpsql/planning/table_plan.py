@@ -21,11 +21,12 @@ from dpsql.planning.sensitivity import (
     measures_differences,
     query_sensitivity,
     row_count_is_public,
+    weighted_l2_squared,
 )
 from dpsql.planning.shares import Shares
 from dpsql.planning.strings import TextStart, text_starts
 from dpsql.planning.ways import Basis, Way, strategy_of
-from dpsql.policy import Policy
+from dpsql.policy import Neighbors, Policy
 from dpsql.query import LinearQuery
 
 FALSE_ALARMS = 0.5
@@ -33,6 +34,9 @@ FALSE_ALARMS = 0.5
 the model sooner."""
 UPDATED = 0.75
 """Of the threshold T: the alpha for which a construction's updates are made (Gupta-Roth-Ullman 2011, equation 3)."""
+GROUP_SPARES = 2
+"""Spare releases that one statement's groups are worth together: the largest error of hundreds is what they are judged
+by."""
 ACCURATE = 2.0
 """After a warm start: a measurement answers when its noise is at most twice that of one count for the whole budget."""
 
@@ -54,7 +58,8 @@ class TablePlan:
     ``warm_units``, ``precision``: what the warm start's contingencies may spend, and the sum of 1/sigma^2 (counts) that
     it buys; ``differences``: whether columns of two values are measured as differences. ``texts``: first touches of
     text columns and declared prefixes by name. ``question``: noise for each question; ``spare``: of the ``spares`` for
-    questions whose answers from the model could be far off. ``accurate``: counts; after a warm start a measurement with
+    questions whose answers from the model could be far off, ``group_spare``: where several numbers, as the cells of a
+    GROUP BY, have one, which is paid as several. ``accurate``: counts; after a warm start a measurement with
     at most this sd answers without a test. ``rules``: by which the table is modelled. ``certain``: the certified bound
     of a measured number, in its sds. ``planned``: queries that accuracy is to hold for. ``paper``: the papers'
     constants, where the policy takes them.
@@ -66,6 +71,7 @@ class TablePlan:
     way: Way
     net: Net
     l2_squared: int
+    neighbors: Neighbors
     theta: int
     bound: int
     row_count: Share
@@ -76,6 +82,7 @@ class TablePlan:
     texts: Mapping[str, TextStart]
     question: Share
     spare: Share
+    group_spare: Share
     spares: int
     accurate: float
     error_factor: float
@@ -87,6 +94,10 @@ class TablePlan:
     def name(self) -> str:
         """The table's name."""
         return self.table.name
+
+    def weighted_l2_squared(self, low: int, high: int) -> int:
+        """Squared L2 sensitivity of weighted counts, where each row changes one number by ``low`` to ``high``."""
+        return weighted_l2_squared(self.neighbors, self.table, low, high)
 
     @cached_property
     def measured_columns(self) -> tuple[str, ...]:
@@ -157,7 +168,7 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
     way = shares.way(table)
     paper = paper_constants(policy.privacy, plan.hard_rounds) if policy.mechanism.calibration == "paper" else None
     net, theta = _net(plan, policy, table, way, paper)
-    public = row_count_is_public(policy, table)
+    public, spared = row_count_is_public(policy, table), plan.spares > 0 and way is Way.LOCAL
     return TablePlan(
         table,
         strategy_of(policy),
@@ -165,6 +176,7 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
         way,
         net,
         l2_squared,
+        policy.privacy.neighbors,
         theta,
         bound=net.certified_bound(planned, theta=theta) if net.hard_rounds else 0,
         row_count=Share() if public else _share(plan, shares.row_count(table), l2_squared),
@@ -175,7 +187,8 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
         texts=text_starts(shares, table),
         question=_share(plan, shares.question, l2_squared) if shares.question else Share(),
         spares=plan.spares,
-        spare=_share(plan, plan.spare_units, l2_squared) if plan.spares and way is Way.LOCAL else Share(),
+        spare=_share(plan, plan.spare_units, l2_squared) if spared else Share(),
+        group_spare=_share(plan, plan.spare_units * _group_spares(shares), l2_squared) if spared else Share(),
         accurate=ACCURATE * float(plan.release_sigma(plan.total_units, l2_squared)),
         error_factor=float(policy.mechanism.error_factor),
         certain=deviations_at_once(planned) if shares.rules.at_once else DEVIATIONS,
@@ -208,6 +221,10 @@ def _false_alarms(way: Way) -> float:
             return FALSE_ALARMS
         case Way.CONTINGENCIES | Way.LOCAL | Way.KEYS:
             return WARM_FALSE_ALARMS
+
+
+def _group_spares(shares: Shares) -> int:
+    return min(GROUP_SPARES, shares.plan.spares) if shares.rules.residuals else 1
 
 
 def _share(plan: Plan, units: int, l2_squared: int) -> Share:

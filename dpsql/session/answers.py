@@ -44,6 +44,13 @@ def from_measurement(query: LinearQuery, value: int, sd: float, certain: float) 
     return replace(answer, certified_bound=float(ceil(certain * sd) + fractional))
 
 
+def completed(estimate: float, sd: float) -> Answer:
+    """Released estimates, completed by a release of what they leave open: no certificate, for estimates have none."""
+    value, error = round(estimate), error_bound(sd)
+    interval = (float(max(0, value - error)), float(max(0, value + error)))
+    return Answer(value, float(error), interval, "calibrated", "measurement", certified=False)
+
+
 def from_model(estimate: int, error: int | None, certified: int | None) -> Answer:
     """The model's estimate with its calibrated error bar, free of charge.
 

@@ -34,7 +34,7 @@ from dpsql.session.answers import from_measurement, from_model, with_charge
 from dpsql.session.hard_round import HardRound
 from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.modelled import estimates_of, modelled, unguarded
-from dpsql.session.own_release import release_own
+from dpsql.session.own.release import release_own
 from dpsql.session.route import (
     Known,
     Measured,
@@ -46,6 +46,7 @@ from dpsql.session.route import (
     Untested,
     by_outline,
     route,
+    spares_of,
 )
 from dpsql.session.table_state import TableState
 
@@ -171,7 +172,7 @@ class Asker:
 
     def routes(self, queries: Sequence[LinearQuery]) -> list[Route]:
         """How the queries would be answered now, in their order of outlines; draws nothing and charges nothing."""
-        spent, spares = self.payments_left() == 0, self._spares_left
+        spent, spares = self.payments_left() == 0, self.purses.spares_left()
         out: list[Route] = []
         for group in by_outline(queries):
             known = [(q, a) for q in group if (a := self.known(q)) is not None]
@@ -180,13 +181,9 @@ class Asker:
             found = {q.digest for q, _ in known}
             missing = tuple(q for q in group if q.digest not in found)
             ways = route(self.states[group[0].table], missing, spent=spent, spares=spares) if missing else ()
-            spares -= sum(isinstance(way, SpareRelease) for way in ways)
+            spares -= spares_of(ways)
             out += ways
         return out
-
-    @property
-    def _spares_left(self) -> int:
-        return self.purses.spares_left()
 
     def ask(self, queries: Sequence[LinearQuery]) -> dict[str, Answer]:
         """Answers in counts by digest, all or none of them: what was known is free. Queries of one outline are
@@ -221,7 +218,7 @@ class Asker:
         charged = self.first_touches(query.table, query.touched, query.keyed.text_columns if query.keyed else ())
         model = _known(state)
         given: list[tuple[LinearQuery, Answer]] = []
-        for way in route(state, group, spent=self._exhausted, spares=self._spares_left):
+        for way in route(state, group, spent=self._exhausted, spares=self.purses.spares_left()):
             given += zip(way.queries, self._perform(state, model, way, charged), strict=True)
             charged = 0.0  # shown once, and so in the first answer that a release makes durable
         kept = [(q.digest, a) for q, a in given]

@@ -109,7 +109,7 @@ def _charge(state: TableState, way: Route, asker: Asker) -> float:
         case OwnRelease() | Tested():
             return asker.payment_epsilon()
         case SpareRelease():
-            return asker.plan.as_epsilon(state.plan.spare.units)
+            return asker.plan.as_epsilon(state.spare_share(way.queries).units)
         case Known() | Measured() | Modelled() | Untested():
             return 0.0
 
@@ -122,9 +122,10 @@ def _error(state: TableState, way: Route) -> float | None:
         case Measured():
             both = zip(way.queries, way.found, strict=True)
             errors = [float(error_bound(f[1], not q.is_indicator)) for q, f in both]
-        case OwnRelease() | SpareRelease():  # one for all of them: each part of it is finer
-            share = state.plan.question if isinstance(way, OwnRelease) else state.plan.spare
-            sd = own_sd(way.queries, float(share.sigma))
+        case SpareRelease():
+            errors = [float(error_bound(sd)) for sd in state.spare_sds(way.queries)]
+        case OwnRelease():  # one for all of them: each part of it is finer
+            sd = own_sd(way.queries, float(state.plan.question.sigma))
             errors = [float(error_bound(sd, not all(q.is_indicator for q in way.queries)))]
         case Modelled() | Untested():
             errors = [state.error_bar(q) for q in way.queries]

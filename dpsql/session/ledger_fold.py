@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dpsql.first import Touches, Used
-from dpsql.first.payload import decode_release
+from dpsql.first.payload import RESIDUAL, decode_release
 from dpsql.first.touch import FirstTouch
 from dpsql.ledger.event import Event, Payload
 from dpsql.ledger.protocol import Ledger
 from dpsql.planning import TablePlan
-from dpsql.session.own_release import SPARE
+from dpsql.session.own.release import SPARE
 from dpsql.session.table_state import TableState
 from dpsql.session.terms.demands import Demands
 from dpsql.synthesis import Runs
@@ -37,7 +37,7 @@ class LedgerFold:
         self._seen = 0
         self._deltas: dict[int, tuple[tuple[str, str, int], Fraction]] = {}
         self._hard: set[int] = set()
-        self.spares: set[int] = set()
+        self.spares: dict[int, int] = {}
         self.runs = Runs()
         self.demands = Demands()
         for name, plan in self._plans.items():
@@ -58,8 +58,11 @@ class LedgerFold:
         return sum(largest.values(), Fraction(0))
 
     def spares_used(self) -> int:
-        """Spare releases of all tables that were begun and not given back, those that were lost included."""
-        return len(self.spares)
+        """Spare releases of all tables that were begun and not given back, those that were lost included.
+
+        One for several numbers may be paid as several.
+        """
+        return sum(self.spares.values())
 
     def used(self) -> Used:
         """What was begun and not given back, beside first touches and payments."""
@@ -75,10 +78,10 @@ class LedgerFold:
         self.demands.take(event)
         if event.kind == "free":
             self._deltas.pop(event.reservation, None)
-            self.spares.discard(event.reservation)
+            self.spares.pop(event.reservation, None)
         if event.kind == "reserve":
             if event.payload.get("purpose") == SPARE:
-                self.spares.add(event.reservation)
+                self.spares[event.reservation] = int(event.payload.get("spares", 1))
             if "delta" in event.payload:
                 what = event.payload["table"], str(event.payload["columns"][0]), event.payload.get("try", 1)
                 self._deltas[event.reservation] = what, Fraction(event.payload["delta"])
@@ -101,6 +104,8 @@ class LedgerFold:
                 touch.released(event.reservation, measurements)
             for kind, measurement in measurements if touch is None else touch.completed():
                 self.states[measurement.table].absorb(kind, measurement)
+            if event.payload.get("kind") == RESIDUAL:
+                self.states[measurements[0][1].table].misfit.take(event.payload)
             if event.reservation in self._hard:
                 self._hard.discard(event.reservation)
                 self.states[measurements[0][1].table].note_hard_round([m for _, m in measurements])

@@ -5,7 +5,7 @@ explanation is about the very path that asking takes. The order of the cases is 
 (docs/privacy.md): what is known or measured is free, and only what must be is paid for or tested.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dpsql.planning import Basis
@@ -45,9 +45,10 @@ class OwnRelease:
 
 @dataclass(frozen=True, eq=False)
 class SpareRelease:
-    """One release for these queries alone, because the model's answers could be far off."""
+    """One release for these queries alone, because the model's answers could be far off; paid as so many ``spares``."""
 
     queries: Queries
+    spares: int
     payments = 0
 
 
@@ -91,7 +92,7 @@ def route(state: TableState, queries: Queries, *, spent: bool, spares: int) -> t
     out: list[Route] = []
     for same in _together(state, queries):
         ways = _routes(state, same, spent=spent, spares=spares)
-        spares -= sum(isinstance(way, SpareRelease) for way in ways)
+        spares -= spares_of(ways)
         out += ways
     return tuple(out)
 
@@ -124,11 +125,17 @@ def _routes(state: TableState, queries: Queries, *, spent: bool, spares: int) ->
 
 
 def _from_model(state: TableState, queries: Queries, *, spent: bool, spares: int) -> Route:
-    if spares > 0 and state.wants_spare(queries):
-        return SpareRelease(queries)
+    number = state.spares_for(queries)
+    if 0 < number <= spares and state.wants_spare(queries):
+        return SpareRelease(queries, number)
     if not state.is_tested(queries[0]):
         return Modelled(queries)
     return Untested(queries) if spent or state.plan.net.hard_rounds == 0 else Tested(queries)
+
+
+def spares_of(ways: Iterable[Route]) -> int:
+    """The spare releases that these routes are paid as."""
+    return sum(way.spares for way in ways if isinstance(way, SpareRelease))
 
 
 def by_outline(queries: Sequence[LinearQuery]) -> list[Queries]:

@@ -11,15 +11,17 @@ from math import ceil, hypot, inf, sqrt
 from dpsql.confidence import DEVIATIONS, error_bound
 from dpsql.domain import NumberDomain
 from dpsql.first import Progress, Touches
-from dpsql.first.payload import ANSWER, DISTINCT, KEYS, ONE_COUNT, POSITIONS, ROW_COUNT
+from dpsql.first.payload import ANSWER, DISTINCT, KEYS, ONE_COUNT, POSITIONS, RESIDUAL, ROW_COUNT
 from dpsql.hypothesis import Measurement, TableModel, keyed_error
 from dpsql.hypothesis.positions import Positions
 from dpsql.mechanism import ThresholdTest
-from dpsql.planning import Basis, Forecast, TablePlan, Way, forecast
+from dpsql.planning import Basis, Forecast, Share, TablePlan, Way, forecast
 from dpsql.planning.forecast import half_width
 from dpsql.planning.measured_axes import own_sd, own_sds
-from dpsql.query import LinearQuery
+from dpsql.query import Factor, LinearQuery, linear_query
 from dpsql.session.error_bars import ErrorBars, Memory
+from dpsql.session.own.misfit import Misfit
+from dpsql.session.own.residual import Residual, residual_of
 
 MEASURED_SHARE = 1 / 3
 """Without a warm start: a measurement whose exact bound is below this share of theta answers without a test."""
@@ -30,9 +32,14 @@ CERTIFIED_SHARE = 0.05
 WIDENED = 0.05
 """A hard round over three or more finite columns says that the model's form misses something: bars of such answers grow
 by so much."""
-SPARE_TIMES = 2.0
-"""The cells of a GROUP BY get noise of their own where the model's error bars are so many times wider on average: bars
-of many small cells are wide for what the cells are off by."""
+SPARE_TIMES = 1.5
+"""The cells of a GROUP BY get noise of their own where the model's error bars are so many times wider (root mean
+squares): bars of many small cells are wide for what the cells are off by."""
+WHOLE_TIMES = 2.0
+"""The same, on average, where the release measures them as a whole and knows nothing else."""
+LEAST_CHANGES = (1.0, 0.5, 0.25, 0.125, 1 / 6, 2 / 9, 0.25)
+"""What a row changes at least, by number of columns, of what estimates leave open of a conjunction (Nisan and Szegedy
+1994): below that noise there is no need to look."""
 TESTED_COLUMNS = 3
 """In wide tables queries over fewer columns are not tested: the measured pairs know them."""
 
@@ -52,10 +59,12 @@ class TableState:
         self.model: TableModel | None = None
         self.bars: ErrorBars | None = None
         self.wide_hard_rounds = 0
+        self.misfit = Misfit()
         self.unabsorbed: list[tuple[str, Measurement]] = []
         self.on_progress: Progress | None = None
         self._memory = memory
         self._spares_used = spares_used
+        self._residual: tuple[tuple[tuple[int, int, float], tuple[str, ...]], Residual | None] | None = None
         self._forecast: tuple[float | None, Forecast | None] | None = None
 
     @cached_property
@@ -88,7 +97,7 @@ class TableState:
 
     def absorb(self, kind: str, measurement: Measurement) -> None:
         """Take in what the ledger released, in its order."""
-        if kind == ONE_COUNT:
+        if kind in (ONE_COUNT, RESIDUAL):
             return
         if kind == ROW_COUNT:
             self.know_row_count(measurement)
@@ -144,15 +153,59 @@ class TableState:
         """Spare releases that nobody has begun, of all tables; below 0 while sessions begin more than there are."""
         return self.plan.spares - self._spares_used()
 
+    def spares_for(self, queries: Sequence[LinearQuery]) -> int:
+        """How many spare releases one for these queries is paid as; 0 where the plan has none."""
+        units = self.plan.spare.units
+        return self.spare_share(queries).units // units if units else 0
+
+    def spare_share(self, queries: Sequence[LinearQuery]) -> Share:
+        """What a spare release for these queries of one outline spends."""
+        return self.plan.spare if len(queries) == 1 else self.plan.group_spare
+
     def wants_spare(self, queries: Sequence[LinearQuery]) -> bool:
         """Whether a spare release would be less off than the model's answers, by what is public before it is made."""
-        sigma = float(self.plan.spare.sigma)
+        sigma = float(self.spare_share(queries).sigma)
         if sigma == 0.0 or queries[0].keyed is not None or queries[0].value is not None or not queries[0].scope:
             return False
         bars = [self.error_bar(q) for q in queries]
-        known = [float(b) for b in bars if b is not None]
-        least = DEVIATIONS * (1.0 if len(queries) == 1 else SPARE_TIMES)
-        return len(known) == len(bars) and sum(known) > least * sum(own_sds(queries, sigma))
+        known = [b / DEVIATIONS for b in bars if b is not None]
+        least = 1.0 if len(queries) == 1 else SPARE_TIMES
+        change = LEAST_CHANGES[min(len(queries[0].scope), len(LEAST_CHANGES) - 1)]
+        if len(known) < len(bars) or hypot(*known) <= least * change * sigma * sqrt(len(known)):
+            return False
+        found = self.spare_sds(queries)
+        if self.residual(queries) is None:
+            return sum(known) > (1.0 if len(queries) == 1 else WHOLE_TIMES) * sum(found)
+        return hypot(*known) > least * hypot(*found)
+
+    def spare_sds(self, queries: Sequence[LinearQuery]) -> list[float]:
+        """The sds (counts) that one spare release would leave to queries of one outline."""
+        sigma, residual = float(self.spare_share(queries).sigma), self.residual(queries)
+        if residual is None:
+            return own_sds(queries, sigma)
+        change = self.plan.weighted_l2_squared(residual.low, residual.high) / self.plan.l2_squared
+        return residual.sds(sigma * sqrt(change))
+
+    def residual(self, queries: Sequence[LinearQuery]) -> Residual | None:
+        """What a spare release for queries of one outline measures; ``None`` where it measures them as a whole."""
+        if self.model is None or not self.plan.rules.residuals:
+            return None
+        bars = self.model.version, self.wide_hard_rounds, self.misfit.times(len(queries[0].scope))
+        asked = (bars, tuple(q.digest for q in queries))
+        if self._residual is None or self._residual[0] != asked:
+            self._residual = asked, residual_of(queries, self._known, float(self.spare_share(queries).sigma))
+        return self._residual[1]
+
+    def _known(self, factors: tuple[Factor, ...]) -> tuple[float, float] | None:
+        """Estimate and sd (counts) of the rows in all of these factors."""
+        model, order = self.model, self.plan.table.order
+        if model is None:
+            return None
+        if not factors:
+            return model.row_count, model.contingencies[0].sigma
+        query = linear_query(self.plan.table, sorted(factors, key=lambda f: order[f.columns[0]]))
+        bar = None if query is None else self.error_bar(query)
+        return None if query is None or bar is None else (model.estimate(query), bar / DEVIATIONS)
 
     def certificate(self, query: LinearQuery) -> int | None:
         """What a passed test guarantees for the query, in counts; ``None`` when that would say nothing."""
@@ -180,7 +233,7 @@ class TableState:
         found = self.bars.bound(self.model, list(self.touches.warm.measured.values()), query)
         if found is None or len(query.scope) < TESTED_COLUMNS:
             return found
-        return ceil(found * (1.0 + WIDENED * self.wide_hard_rounds))
+        return ceil(found * (1.0 + WIDENED * self.wide_hard_rounds) * self.misfit.times(len(query.scope)))
 
     def _sums_bar(self, model: TableModel, value: str, query: LinearQuery) -> int | None:
         """Of a sum of values: that of the weighted count it is read from, and what is unknown inside the bins."""

@@ -4,20 +4,22 @@ Where the plan foresees few questions, each gets an equal share of the budget, f
 Beside local models some are kept back: spare releases, for questions that a model's pairs of columns say too little of.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dpsql.errors import InternalError
 from dpsql.first import Bench, Turns
-from dpsql.first.payload import CONTINGENCY, ONE_COUNT, encode_measurement
+from dpsql.first.payload import CONTINGENCY, ONE_COUNT, RESIDUAL, encode_measurement
 from dpsql.hypothesis import Measurement
 from dpsql.ledger import interrupts_held
 from dpsql.planning.measured_axes import own_axes
+from dpsql.planning.table_plan import Share
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
-from dpsql.session.answers import from_measurement, with_charge
+from dpsql.session.answers import completed, from_measurement, with_charge
+from dpsql.session.own.residual import Residual
 from dpsql.session.table_state import TableState
 
 KEPT_CELLS = 1 << 16
@@ -40,14 +42,16 @@ def release_own(
     ``None`` when nothing was released: no question is left, or another session has just released what answers them all.
     """
     table, ledger = queries[0].table, bench.ledger
-    share, purpose = (state.plan.spare, SPARE) if spare else (state.plan.question, PURPOSE)
+    share = state.spare_share(queries) if spare else state.plan.question
+    payload: dict[str, Any] = {"purpose": PURPOSE, "table": table, "burn": share.units}
+    if spare:
+        payload |= {"purpose": SPARE, "spares": state.spares_for(queries)}
     for q in queries:
         q.check_sensitivity()
-    axes = own_axes(queries)
-    value = queries[0].value
-    counts = bench.counted(table, axes) if value is None else bench.summed(table, axes, value)  # a failure is free
+    residual = state.residual(queries) if spare else None
+    draw = _whole(state, queries, bench, share, spare) if residual is None else _rest(state, residual, bench, share)
     with interrupts_held():
-        reservation = turns.reserve_beside(share.units, {"purpose": purpose, "table": table, "burn": share.units})
+        reservation = turns.reserve_beside(share.units, payload)
         if reservation is None:
             return None
         turns.follow()
@@ -55,15 +59,45 @@ def release_own(
             ledger.free(reservation)
             return None
         with ledger.drawing(reservation):
-            measurement = bench.measured(counts, share.sigma, table, axes, value=value)
-            answers = with_charge(
-                _answers(measurement, queries, state.plan.certain), charged + bench.plan.as_epsilon(share.units)
-            )
-            payload = _of_spare(measurement, queries) if spare else encode_measurement(CONTINGENCY, measurement)
-            ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
+            answers, released = draw()
+            answers = with_charge(answers, charged + bench.plan.as_epsilon(share.units))
+            ledger.release(reservation, released, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
             bench.paid.units += share.units
     turns.follow()
     return answers
+
+
+_Draw = Callable[[], tuple[list[Answer], dict[str, Any]]]
+"""Adds the noise: answers and what is released. Only under a reservation that pays for it."""
+
+
+def _whole(state: TableState, queries: Sequence[LinearQuery], bench: Bench, share: Share, spare: bool) -> _Draw:
+    """The parts that the queries tell apart, counted; a failure is free."""
+    table, axes, value = queries[0].table, own_axes(queries), queries[0].value
+    counts = bench.counted(table, axes) if value is None else bench.summed(table, axes, value)
+
+    def draw() -> tuple[list[Answer], dict[str, Any]]:
+        measurement = bench.measured(counts, share.sigma, table, axes, value=value)
+        payload = _of_spare(measurement, queries) if spare else encode_measurement(CONTINGENCY, measurement)
+        return _answers(measurement, queries, state.plan.certain), payload
+
+    return draw
+
+
+def _rest(state: TableState, residual: Residual, bench: Bench, share: Share) -> _Draw:
+    """What released estimates leave open of the queries, counted; its noise is scaled to what a row can change."""
+    table, axes = state.plan.name, residual.axes[: residual.leading]
+    counts = residual.weighted(bench.counted(table, residual.axes))
+    change = state.plan.weighted_l2_squared(residual.low, residual.high)
+    sigma, times = bench.plan.release_sigma(share.units, change), state.misfit.times(len(residual.queries[0].scope))
+
+    def draw() -> tuple[list[Answer], dict[str, Any]]:
+        measurement = bench.measured(counts, sigma, table, axes)
+        found = residual.found(measurement)
+        lessons = {"columns": found.columns, "lessons": found.lessons(times)}
+        return [completed(*a) for a in found.answers()], encode_measurement(RESIDUAL, measurement) | lessons
+
+    return draw
 
 
 def _answers(measurement: Measurement, queries: Sequence[LinearQuery], certain: float) -> list[Answer]:

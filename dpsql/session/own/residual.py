@@ -1,0 +1,242 @@
+"""What released estimates leave open of some questions: a query of small sensitivity, and the estimates beside it.
+
+Its parts, weights and sensitivity are worked out from public numbers before anything is drawn, in whole numbers: a
+question is ``scale`` times itself, the known counts have whole coefficients, and the rest is exact.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import inf, prod, sqrt
+
+import numpy as np
+
+from dpsql.hypothesis import Axis, Measurement
+from dpsql.hypothesis.classes import Classes
+from dpsql.planning.measured_axes import MOST_PARTS, own_axes
+from dpsql.private import Private
+from dpsql.query import Counts, Estimates, Factor, LinearQuery
+from dpsql.session.own.least_change import least_change
+from dpsql.session.own.weighing import weighed
+
+SCALE = 1 << 12
+"""Of coefficients: what rounding them costs is 1/4096 of a count's noise."""
+MOST_CLASSES = 512
+"""Of the cells that the conditions tell apart together; what tells more apart is released as it is."""
+MOST_KNOWN = 96
+"""Known counts that a question is said in."""
+DEGREE = 2
+"""Local models know columns and pairs of columns."""
+
+Known = Callable[[tuple[Factor, ...]], tuple[float, float] | None]
+"""Estimate and sd (counts) of the rows in all of these factors, of one or two columns, or of all rows; ``None`` where
+nothing is known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Of queries over so many ``columns``: what was ``measured`` with ``noise``, and what the model said with bars that
+    make ``modelled_sd``; float64, one for each query, in counts."""
+
+    columns: int
+    measured: Estimates
+    noise: Estimates
+    modelled: Estimates
+    modelled_sd: Estimates
+
+    def answers(self) -> list[tuple[float, float]]:
+        """Estimate and sd, in counts, of each query."""
+        both = weighed(self.measured, self.noise, self.modelled, self.modelled_sd)
+        return list(zip(*(a.tolist() for a in both), strict=True))
+
+    def lessons(self, times: float) -> list[tuple[float, float, float]]:
+        """(distance from the model, noise, sd that its bar foresaw) of a question asked alone; ``times``: by how much
+        its bar was widened already. None of the cells of a GROUP BY, of which most are about nothing.
+        """
+        if len(self.measured) > 1 or not np.isfinite(self.modelled_sd).all():
+            return []
+        far = abs(self.measured - self.modelled)
+        return [(float(far[0]), float(self.noise[0]), float(self.modelled_sd[0]) / times)]
+
+
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """For queries of one outline: ``axes`` first tell the queries apart (``leading`` of them), then the classes of the
+    conditions that they share; a row counts ``weights`` (whole numbers over these classes) for its queries.
+
+    For each query, in counts: ``known``, ``known_sd`` are what released estimates contribute, so that ``known +
+    released / SCALE`` is right but for noise; ``modelled``, ``modelled_sd`` the model's own answer, and what its error
+    bar makes of it.
+    """
+
+    queries: tuple[LinearQuery, ...]
+    axes: tuple[Axis, ...]
+    leading: int
+    weights: Counts
+    known: Estimates
+    known_sd: Estimates
+    modelled: Estimates
+    modelled_sd: Estimates
+
+    @property
+    def low(self) -> int:
+        """The least that a row counts, at most 0."""
+        return min(0, int(self.weights.min()))
+
+    @property
+    def high(self) -> int:
+        """The most that a row counts, at least 1: where pairs know all of a question, noise is still drawn."""
+        return max(1, int(self.weights.max()))
+
+    def weighted(self, counts: Private[Counts]) -> Private[Counts]:
+        """Counts over ``axes`` as weighted counts over the leading ones; int64. Private."""
+        flat = self.weights.reshape(-1)
+        shape = tuple(a.size for a in self.axes[: self.leading])
+        return counts.map(lambda cells: np.asarray(cells.reshape(*shape, flat.size) @ flat, dtype=np.int64))
+
+    def found(self, released: Measurement) -> "Found":
+        """What the released weighted counts say of each query, beside what the model says."""
+        measured = [float((row * released.values).sum()) / SCALE for row in self._rows(released)]
+        noise = np.array(self.noise(released.sigma))
+        return Found(
+            len(self.queries[0].scope), np.array(measured) + self.known, noise, self.modelled, self.modelled_sd
+        )
+
+    def sds(self, sigma: float) -> list[float]:
+        """The sds (counts) foreseen where the released numbers have noise of that sd."""
+        return [min(v, sd) for v, sd in zip(self.noise(sigma), self.modelled_sd, strict=True)]
+
+    def noise(self, sigma: float) -> list[float]:
+        """The sds (counts) of what is measured and known, where the released numbers have noise of that sd."""
+        shape = tuple(a.size for a in self.axes[: self.leading])
+        silent = Measurement(self.queries[0].table, self.axes[: self.leading], np.zeros(shape, np.int64), sigma)
+        squares = [float((row.astype(np.float64) ** 2).sum()) * (sigma / SCALE) ** 2 for row in self._rows(silent)]
+        return [sqrt(square + sd**2) for square, sd in zip(squares, self.known_sd, strict=True)]
+
+    def _rows(self, released: Measurement) -> list[Counts]:
+        """For each query which of the released numbers are its own."""
+        found = [released.weights_of(_leading(q, released.scope)) for q in self.queries]
+        return [np.broadcast_to(row, released.values.shape) for row in found if row is not None]
+
+
+def residual_of(queries: Sequence[LinearQuery], known: Known, sigma: float) -> Residual | None:
+    """What to measure for these queries of one outline; ``None`` where estimates of columns and pairs are no help.
+
+    ``sigma``: the noise (counts) of a release at sensitivity 1. Queries may differ in single columns that tell them
+    apart, as the cells of a GROUP BY do.
+    """
+    first = queries[0]
+    if first.keyed is not None or not all(q.is_indicator for q in queries):
+        return None
+    apart, shared = _split(queries)
+    degree = min(DEGREE, len(first.scope) - 1) - len(apart)
+    if not _are_disjoint(queries, apart):
+        return None
+    classes = Classes.of(shared, MOST_CLASSES)
+    if classes is None:
+        return None
+    classes = _largest_first(classes, known)
+    functions = _functions(classes, degree)
+    if len(functions) > MOST_KNOWN:
+        return None
+    table = np.array([_over_cells(classes, f) for f in functions]).reshape(-1, classes.weights.size).T
+    counts = [[known(_with(classes, f, _only(q, apart))) for f in functions] for q in queries]
+    heard = [j for j in range(len(functions)) if all(row[j] is not None for row in counts)]
+    both = np.array([[row[j] or _NOTHING for j in heard] for row in counts]).reshape(len(counts), len(heard), 2)
+    values, sds = both[..., 0], both[..., 1]
+    asked = classes.weights.reshape(-1)
+    shares = least_change(asked, table[:, heard], np.maximum((sds**2).mean(axis=0), _TINY), sigma**2)
+    whole = np.rint(shares * SCALE).astype(np.int64)
+    rest = np.rint(asked * SCALE).astype(np.int64) - np.rint(table[:, heard]).astype(np.int64) @ whole
+    models = [known(q.factors) or (0.0, inf) for q in queries]
+    leading = own_axes([LinearQuery(first.table, _only(q, apart)) for q in queries]) if apart else ()
+    axes = tuple(Axis((c,), a, int(a.max()) + 1) for c, a in zip(classes.columns, classes.labels, strict=True))
+    if prod(a.size for a in (*leading, *axes)) > MOST_PARTS:
+        return None
+    return Residual(
+        tuple(queries),
+        (*leading, *axes),
+        len(leading),
+        rest.reshape(classes.weights.shape),
+        values @ whole / SCALE,
+        np.sqrt(sds**2 @ (whole / SCALE) ** 2),
+        np.array([value for value, _ in models]),
+        np.array([sd for _, sd in models]),
+    )
+
+
+_TINY = 1e-9
+_NOTHING = (0.0, 0.0)
+_Function = tuple[tuple[int, int], ...]  # (column, class) pairs: the rows that are in all of these classes
+
+
+def _split(queries: Sequence[LinearQuery]) -> tuple[tuple[int, ...], tuple[Factor, ...]]:
+    """Where the factors of the queries differ, and the factors that they share."""
+    first = queries[0].factors
+    differ = tuple(i for i in range(len(first)) if len({q.factors[i].digest for q in queries}) > 1)
+    return differ, tuple(f for i, f in enumerate(first) if i not in differ)
+
+
+def _are_disjoint(queries: Sequence[LinearQuery], apart: Sequence[int]) -> bool:
+    """Whether no row is counted by two of the queries: then its weights are all that it can change."""
+    if not apart:
+        return len(queries) == 1
+    if any(len(queries[0].factors[i].columns) != 1 for i in apart):
+        return False
+    alone = [LinearQuery(q.table, _only(q, apart)) for q in queries]
+    axes = own_axes(alone)
+    silent = Measurement(queries[0].table, axes, np.zeros([a.size for a in axes], dtype=np.int64), 0.0)
+    covered = np.zeros([a.size for a in axes], dtype=np.int64)
+    for query in alone:
+        weights = silent.weights_of(query)
+        if weights is None:
+            return False
+        covered += np.broadcast_to(weights, covered.shape)
+    return int(covered.max()) <= 1
+
+
+def _only(query: LinearQuery, places: Sequence[int]) -> tuple[Factor, ...]:
+    return tuple(query.factors[i] for i in places)
+
+
+def _leading(query: LinearQuery, columns: Sequence[str]) -> LinearQuery:
+    return LinearQuery(query.table, tuple(f for f in query.factors if set(f.columns) <= set(columns)))
+
+
+def _largest_first(classes: Classes, known: Known) -> Classes:
+    """The same with the class of most rows as the first of each column: counts of the others are known better."""
+    labels, weights = [], classes.weights
+    for axis, (column, own) in enumerate(zip(classes.columns, classes.labels, strict=True)):
+        number = int(own.max()) + 1
+        found = [known((Factor((column,), (own == n).astype(np.int64)),)) for n in range(number)]
+        rows = [0.0 if f is None else f[0] for f in found]
+        order = sorted(range(number), key=lambda n: -rows[n])
+        labels.append(np.argsort(order)[own])
+        weights = weights.take(order, axis=axis)
+    return Classes(classes.columns, tuple(labels), weights)
+
+
+def _functions(classes: Classes, degree: int) -> list[_Function]:
+    """Products of at most ``degree`` indicators of classes, the first class of each column left out."""
+    sizes = [int(a.max()) + 1 for a in classes.labels]
+    out: list[_Function] = []
+    for number in range(degree + 1):
+        for columns in combinations(range(len(sizes)), number):
+            picks = product(*(range(1, sizes[c]) for c in columns))
+            out += [tuple(zip(columns, picked, strict=True)) for picked in picks]
+    return out
+
+
+def _over_cells(classes: Classes, function: _Function) -> Estimates:
+    """The function's values over the classes' cells, flat: 0 and 1."""
+    out = np.zeros(classes.weights.shape)
+    where: list[slice | int] = [slice(None)] * out.ndim
+    for column, number in function:
+        where[column] = number
+    out[tuple(where)] = 1.0
+    return out.reshape(-1)
+
+
+def _with(classes: Classes, function: _Function, anchors: tuple[Factor, ...]) -> tuple[Factor, ...]:
+    own = [Factor((classes.columns[c],), (classes.labels[c] == n).astype(np.int64)) for c, n in function]
+    return (*anchors, *own)

@@ -1,0 +1,48 @@
+"""One estimate of two: what was measured, whose noise is known, and the model's answer, whose error is guessed. Public.
+
+The model's error bars are estimates: far too wide for most small cells of a large table, and sometimes far too narrow.
+Where many cells are measured together, their distances from the model say how far off it is (empirical Bayes; Efron and
+Morris 1973), for cells of similar bars alike; a distance that noise does not explain is believed.
+"""
+
+import numpy as np
+
+from dpsql.query import Estimates
+
+TOGETHER = 32
+"""Cells of similar bars that are looked at together; fewer say too little, and their bars are taken as they are."""
+BELIEVED = 3.0
+"""Sds of noise: at a larger distance from the model the cell itself is believed."""
+
+
+def weighed(measured: Estimates, noise: Estimates, modelled: Estimates, bars: Estimates) -> tuple[Estimates, Estimates]:
+    """Estimates and their sds: float64, shape (cells,), in counts like all arguments.
+
+    ``noise``: sds of ``measured``, > 0; ``bars``: what error bars say of the sds of ``modelled``, > 0, perhaps
+    infinite. Both share the noise of pairs, so an sd is that of the better one, not less.
+
+    >>> one = np.ones(1)
+    >>> [a.tolist() for a in weighed(100 * one, 10 * one, 110 * one, 10 * one)]
+    [[105.0], [10.0]]
+    """
+    squares, far = noise**2, (measured - modelled) ** 2
+    spread, sure = _spread(squares, far, np.minimum(bars, 1e9) ** 2)
+    weight = spread / (spread + squares)
+    return weight * measured + (1.0 - weight) * modelled, np.sqrt(np.minimum(squares, sure))
+
+
+def _spread(squares: Estimates, far: Estimates, bars: Estimates) -> tuple[Estimates, Estimates]:
+    """Squares of what the model is off by: most likely, and at most."""
+    if len(bars) < TOGETHER:
+        found = np.maximum(bars, far - squares)
+        return found, found
+    order = np.argsort(bars, kind="stable")
+    spread, sure = np.empty(len(bars)), np.empty(len(bars))
+    for block in np.array_split(order, len(bars) // TOGETHER):
+        shape = bars[block] / bars[block].mean()
+        off = max(0.0, float((far[block] - squares[block]).mean()))
+        error = float(squares[block].mean()) * np.sqrt(2.0 / len(block))
+        spread[block] = off * shape
+        sure[block] = max(off, min(off + error, float(bars[block].mean()))) * shape
+    apart = far > BELIEVED**2 * squares
+    return np.where(apart, np.maximum(spread, far - squares), spread), np.where(apart, squares, sure)
