@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpsql.accounting import Plan
+from dpsql.accounting.plan import NEWEST_MODELS
 from dpsql.domain import TableDomain
 from dpsql.first.warm_start import WarmStart
 from dpsql.ledger import MemoryLedger
@@ -149,9 +150,12 @@ class Coins(SeededEntropy):
         return super().discrete_gaussian(sigma, size)
 
 
-def ledger_of(rules: Policy, *, spares: bool = False) -> Recorder:
-    """Without ``spares`` a plan of those that make no spare releases: all is the model's, and the net's."""
-    plan = make_plan(rules)
+def ledger_of(rules: Policy, *, spares: bool = False, models: int = NEWEST_MODELS) -> Recorder:
+    """Without ``spares`` a plan of those that make no spare releases: all is the model's, and the net's.
+
+    ``models``: the version of the rules that the ledger was begun with.
+    """
+    plan = replace(make_plan(rules), models=models)
     return Shared({"plan": (plan if spares else without_spares(plan)).to_json()}, [])
 
 

@@ -1,4 +1,7 @@
-"""Noise of their own for questions that local models could answer badly: when, how many, what is durable and left."""
+"""Noise of their own for questions that local models could answer badly: when, how many, what is durable and left.
+
+What residual releases do otherwise: tests/unit/session/own.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -6,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpsql.accounting.plan import NEWEST_MODELS
 from dpsql.errors import BudgetExhausted
 from dpsql.planning import plan_tables
 from dpsql.planning.measured_axes import own_sds
@@ -13,7 +17,7 @@ from dpsql.planning.plans import SPARE_QUESTIONS
 from dpsql.policy import Policy
 from dpsql.query import Factor, LinearQuery, linear_query
 from dpsql.session.asker import Asker
-from dpsql.session.own_release import KEPT_CELLS
+from dpsql.session.own.release import KEPT_CELLS
 from dpsql.session.table_state import TableState
 from tests.support.asking import ask, ask_all, how, way_of
 from tests.support.warm import WIDE, Coins, Recorder, asker_of, ledger_of, policy, query, unit
@@ -21,6 +25,7 @@ from tests.support.warm import WIDE, Coins, Recorder, asker_of, ledger_of, polic
 PLANNED = 24
 SPARES = int(SPARE_QUESTIONS * PLANNED)
 FAR, NEAR = 10**6, 1
+WHOLE = 3
 
 
 @pytest.fixture
@@ -36,8 +41,11 @@ def rules_of(neighbors: Any = "add-remove", **mechanism: Any) -> Policy:
     return replace(made, privacy=replace(made.privacy, planned_queries=PLANNED))
 
 
-def opened(rules: Policy, seed: int = 1, stop_at: int = 0) -> tuple[Asker, Recorder, Coins]:
-    ledger = ledger_of(rules, spares=True)
+def opened(
+    rules: Policy, seed: int = 1, stop_at: int = 0, models: int = NEWEST_MODELS
+) -> tuple[Asker, Recorder, Coins]:
+    """``models``: the rules; those before residual releases (WHOLE) measure the whole question."""
+    ledger = ledger_of(rules, spares=True, models=models)
     asker, coins = asker_of(rules, ledger, seed, stop_at)
     assert asker.plan.spares == SPARES
     return asker, ledger, coins
@@ -61,7 +69,7 @@ def spent_on_spares(asker: Asker) -> float:
 
 
 def test_a_question_that_the_model_could_answer_badly_gets_noise_of_its_own(bars: dict[str, int]) -> None:
-    asker, ledger, _ = opened(rules_of())
+    asker, ledger, _ = opened(rules_of(), models=WHOLE)
     ask(asker, query(WIDE, a=unit(40, 0)))
     before = ledger.totals().spent
     del ledger.log[:]
@@ -78,7 +86,7 @@ def test_a_question_that_the_model_could_answer_badly_gets_noise_of_its_own(bars
 
 @pytest.mark.parametrize(("times", "way"), [(0.95, "test"), (1.05, "spare")])
 def test_the_bar_is_compared_with_that_of_the_noise(bars: dict[str, int], times: float, way: str) -> None:
-    asker, _, _ = opened(rules_of())
+    asker, _, _ = opened(rules_of(), models=WHOLE)
     ask(asker, query(WIDE, a=unit(40, 0)))
     (sd,) = own_sds([three()], float(asker.states["t"].plan.spare.sigma))
     bars["of"] = int(times * 1.96 * sd)
@@ -95,7 +103,7 @@ def test_what_is_explained_is_what_is_charged(bars: dict[str, int]) -> None:
 
 
 def test_the_cells_of_a_group_by_are_one_release(bars: dict[str, int]) -> None:
-    asker, ledger, _ = opened(rules_of())
+    asker, ledger, _ = opened(rules_of(), models=WHOLE)
     ask(asker, query(WIDE, a=unit(40, 0)))
     before = ledger.totals().spent
     group = [query(WIDE, a=unit(40, 1), b=unit(9, b), c=unit(8, 2)) for b in range(9)]
@@ -119,7 +127,7 @@ def test_no_model_is_fitted_to_a_spare_release(bars: dict[str, int]) -> None:
 
 
 def test_the_grid_of_a_large_condition_is_not_kept(bars: dict[str, int]) -> None:
-    asker, ledger, _ = opened(rules_of())
+    asker, ledger, _ = opened(rules_of(), models=WHOLE)
     columns = ("a", "b", "c", "d", "e")
     weights = np.zeros(WIDE.shape(columns), dtype=np.int64)
     weights[0] = weights[:, 0] = weights[:, :, 0, 0] = 1
@@ -238,7 +246,7 @@ def test_all_of_them_cost_the_share_that_the_plan_keeps() -> None:
 
 def test_a_wrong_sampler_would_be_seen(bars: dict[str, int]) -> None:
     """240 cells of one release scatter as its sigma says: half or twice the noise is refused."""
-    asker, _, _ = opened(rules_of())
+    asker, _, _ = opened(rules_of(), models=WHOLE)
     ask(asker, query(WIDE, a=unit(40, 0)))
     group = [three(a, b, 0) for a in range(40) for b in range(6)]
     answers = ask_all(asker, group)

@@ -1,0 +1,105 @@
+"""What was measured and what the model says as one number: near, far, many cells together, and the sds shown."""
+
+import numpy as np
+import pytest
+
+from dpsql.confidence import DEVIATIONS
+from dpsql.query import Estimates
+from dpsql.session.own.weighing import BELIEVED, TOGETHER, weighed
+
+ONE = np.ones(1)
+
+
+def one(measured: float, noise: float, modelled: float, bar: float) -> tuple[float, float]:
+    values, sds = weighed(measured * ONE, noise * ONE, modelled * ONE, bar * ONE)
+    return float(values[0]), float(sds[0])
+
+
+def test_each_counts_by_its_precision() -> None:
+    assert one(100.0, 10.0, 110.0, 10.0) == (105.0, 10.0)
+    value, sd = one(100.0, 10.0, 106.0, 5.0)
+    assert value == pytest.approx((100 / 10**2 + 106 / 5**2) / (1 / 10**2 + 1 / 5**2))
+    assert sd == 5.0
+
+
+def test_a_bar_without_end_leaves_the_measurement() -> None:
+    value, sd = one(100.0, 10.0, 0.0, np.inf)
+    assert value == pytest.approx(100.0)
+    assert sd == 10.0
+
+
+@pytest.mark.parametrize("far", [100.0, 1000.0, -1e5])
+def test_a_model_that_is_far_from_the_measurement_is_not_believed(far: float) -> None:
+    """Whatever its bar says: the noise is known, the bar is a guess."""
+    value, sd = one(far, 10.0, 0.0, 1.0)
+    assert abs(value - far) <= 2 * 10.0**2 / abs(far)
+    assert sd == 10.0
+
+
+def test_the_sd_shown_is_never_more_than_that_of_the_noise() -> None:
+    rng = np.random.default_rng(2)
+    for cells in (1, 5, TOGETHER, 200):
+        noise = rng.uniform(1, 20, cells)
+        _, sds = weighed(rng.normal(0, 100, cells), noise, rng.normal(0, 100, cells), rng.uniform(0.1, 1000, cells))
+        assert (sds <= noise).all()
+        assert (sds >= 0).all()
+
+
+def simulated(cells: int, off: Estimates, bars: Estimates, seed: int) -> tuple[Estimates, Estimates]:
+    """Errors of the answers, and their sds: cells of 0 to 500 rows, a model off by normal errors with sds ``off``."""
+    rng = np.random.default_rng(seed)
+    true, noise = rng.uniform(0, 500, cells), np.full(cells, 10.0)
+    values, sds = weighed(true + rng.normal(0, noise), noise, true + rng.normal(0, off), bars)
+    return values - true, sds
+
+
+@pytest.mark.parametrize("off", [0.1, 2.0, 10.0, 50.0])
+@pytest.mark.parametrize("bar", [1.0, 20.0])
+def test_many_cells_are_nearly_as_near_as_can_be_and_their_sds_cover(off: float, bar: float) -> None:
+    """However wide the bars are for what the cells are off by: nearly as if that were known. Sds of a third would not
+    cover.
+    """
+    cells = 1920
+    errors, sds = simulated(cells, np.full(cells, off), np.full(cells, bar * off), 5)
+    assert np.sqrt((errors**2).mean()) <= 1.0 / np.sqrt(1 / 10.0**2 + 1 / off**2) + 0.3 * 10.0
+    assert (np.abs(errors) <= DEVIATIONS * sds).mean() >= 0.93
+    if bar == 1.0 or off >= 10.0:
+        assert (np.abs(errors) <= DEVIATIONS * sds / 3).mean() < 0.93
+
+
+@pytest.mark.parametrize("off", [20.0, 50.0])
+def test_bars_that_are_too_narrow_are_found_out_where_the_noise_lets_it_show(off: float) -> None:
+    """A fifth of what the model is off by: the cells together say more."""
+    cells = 1920
+    errors, sds = simulated(cells, np.full(cells, off), np.full(cells, 0.2 * off), 5)
+    assert (np.abs(errors) <= DEVIATIONS * sds).mean() >= 0.93
+
+
+def test_blocks_of_other_bars_are_looked_at_apart() -> None:
+    """Half of the cells are empty and known, half are off by much: the first do not pay for the others."""
+    bars = np.repeat([1.0, 300.0], 320)
+    errors, sds = simulated(640, np.repeat([0.5, 60.0], 320), bars, 6)
+    assert np.abs(errors[:320]).mean() < 1.0
+    assert np.sqrt((errors[320:] ** 2).mean()) < 11.0
+    assert np.median(sds[:320]) < 3.0
+    assert (np.abs(errors) <= DEVIATIONS * sds).mean() > 0.94
+
+
+def test_one_cell_of_many_that_the_model_misses_is_believed() -> None:
+    cells = 4 * TOGETHER
+    measured, modelled = np.zeros(cells), np.zeros(cells)
+    measured[7] = 400.0
+    values, sds = weighed(measured, np.full(cells, 10.0), modelled, np.full(cells, 5.0))
+    assert abs(values[7] - 400.0) < 10.0
+    assert sds[7] == 10.0
+    near, _ = weighed(np.where(measured > 0, BELIEVED * 9.9, 0.0), np.full(cells, 10.0), modelled, np.full(cells, 5.0))
+    assert near[7] < 15.0
+
+
+def test_the_order_of_cells_is_kept() -> None:
+    rng = np.random.default_rng(9)
+    given = [rng.normal(0, 50, 100), rng.uniform(5, 10, 100), rng.normal(0, 50, 100), rng.uniform(1, 90, 100)]
+    order = rng.permutation(100)
+    first, again = weighed(*given), weighed(*(x[order] for x in given))
+    for a, b in zip(first, again, strict=True):
+        assert b == pytest.approx(a[order])
