@@ -25,6 +25,8 @@ from dpsql.mechanism.choice import choose
 from dpsql.mechanism.randomized_response import response_epsilon
 from dpsql.result import Answer
 from dpsql.session import asker, session
+from dpsql.session.own.residual import Residual
+from dpsql.session.table_state import TableState
 from tests.support import walk
 from tests.support.coupled import compared, coupled, told
 from tests.support.coupled.compare import differ
@@ -32,6 +34,7 @@ from tests.support.coupled.run import Run
 from tests.support.coupled.scripts import CONFIGURATIONS
 from tests.support.lessons import learned_briefly
 
+Broken = Iterator[None]
 PAIRS = [(name, neighbour) for name, c in CONFIGURATIONS.items() for neighbour in c.neighbours]
 
 
@@ -86,9 +89,87 @@ def test_sessions_release_and_test_what_their_configuration_is_for(configuration
     assert not one.tape.odd
 
 
-# --- broken variants -----------------------------------------------------------------------------------------------
+# --- releases of what estimates leave open ---------------------------------------------------------------------------
 
-Broken = Iterator[None]
+SPARED = (
+    "SELECT COUNT(*) FROM wide WHERE c0 = 1",
+    "SELECT COUNT(*) FROM wide WHERE c0 = 1 AND c3 = 2 AND c5 = 2",
+    "SELECT COUNT(*) FROM wide WHERE c0 = 1 AND c3 = 1 AND c5 = 2 AND c9 <> 0",
+    "SELECT COUNT(*) FROM wide WHERE c0 = 1 OR c1 = 1 OR c2 IS NULL",
+    "SELECT c1, COUNT(*) FROM wide WHERE c0 = 1 AND c2 = 1 GROUP BY c1",
+    "SELECT c1, c4, COUNT(*) AS n FROM wide WHERE c0 <> 1 OR c2 = 1 GROUP BY ALL ORDER BY n DESC LIMIT 3",
+)
+BRIEFLY = {("wide, units", "a unit with three rows alike more"), ("wide, replace-one", "another row")}
+SPARE_PAIRS = [
+    pytest.param(*pair, marks=() if pair in BRIEFLY else pytest.mark.slow)
+    for pair in PAIRS
+    if pair[0].split(",")[0] == "wide"
+]
+
+
+@contextmanager
+def spared() -> Broken:
+    """Every question over three columns and more gets a release of what is left open of it."""
+    with patch.object(TableState, "wants_spare", lambda state, queries: len(queries[0].scope) > 2):
+        yield
+
+
+def both_spared(configuration: str, neighbour: str) -> tuple[Run, Run]:
+    chosen = CONFIGURATIONS[configuration]
+    script = replace(chosen.script, texts=SPARED)
+    with spared():
+        one = told(script)
+        return one, coupled(script, chosen.neighbours[neighbour], one)
+
+
+@pytest.mark.parametrize(("configuration", "neighbour"), SPARE_PAIRS)
+def test_residual_releases_show_nothing_but_what_they_pay_for(configuration: str, neighbour: str) -> None:
+    begun: list[bool] = []
+    measures = Residual.weighted
+
+    def noted(residual: Residual, counts: Any) -> Any:
+        begun.append(residual.leading > 0)
+        return measures(residual, counts)
+
+    with patch.object(Residual, "weighted", noted):
+        one, other = both_spared(configuration, neighbour)
+    assert sorted(begun) == [False] * 6 + [True] * 4  # in both sessions
+    assert compared(one, other) == []
+
+
+@pytest.mark.parametrize(
+    ("configuration", "neighbour", "rule"),
+    [
+        ("wide", "a row more", lambda relation, table, low, high: max(high, -low) ** 2 // 4),
+        pytest.param(
+            "wide, replace-one",
+            "another row",
+            lambda relation, table, low, high: max(high, -low) ** 2,
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "wide, units",
+            "a unit with three rows alike more",
+            lambda relation, table, low, high: max(high, -low) ** 2,
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "wide, units, replace-one",
+            "a unit with other rows",
+            lambda relation, table, low, high: (high - low) ** 2,
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["half", "rows that only come or go", "units of one row", "units of one row, replaced"],
+)
+def test_residual_releases_of_less_noise_are_flagged(configuration: str, neighbour: str, rule: Any) -> None:
+    """Half of it; of rows that only come or go; of units with one row."""
+    with everywhere("weighted_l2_squared", rule, "dpsql.planning.table_plan"):
+        one, other = both_spared(configuration, neighbour)
+    assert [finding for finding in compared(one, other) if finding.startswith("charge")]
+
+
+# --- broken variants -----------------------------------------------------------------------------------------------
 
 
 @contextmanager
