@@ -277,3 +277,13 @@ def test_a_question_that_pairs_know_exactly_still_has_a_change_to_draw_noise_for
     assert not residual.weights.any()
     assert weighted_l2_squared("add-remove", TABLE, residual.low, residual.high) > 0
     assert measured(residual, codes).measured.tolist() == [counted(codes, case.factors)]
+
+
+@pytest.mark.slow
+def test_more_groups_and_classes_than_one_release_can_hold_are_released_whole() -> None:
+    wide = table_of((2700, 20, 20))
+    rule = Factor(("b", "c"), np.random.default_rng(2).integers(0, 2, (20, 20)))
+    places = np.eye(2700, dtype=np.int64)
+    queries = [LinearQuery(wide.name, (Factor(("a",), place), rule)) for place in places]
+    assert residual_of(queries[:2], lambda _: (1.0, 1.0), SIGMA) is not None
+    assert residual_of(queries, lambda _: (1.0, 1.0), SIGMA) is None
