@@ -6,6 +6,7 @@ So a restart, another process and the session itself cannot disagree on what is 
 from collections.abc import Mapping
 from fractions import Fraction
 
+from dpsql.errors import LedgerError
 from dpsql.first import Touches, Used
 from dpsql.first.payload import RESIDUAL, decode_release
 from dpsql.first.touch import FirstTouch
@@ -81,7 +82,7 @@ class LedgerFold:
             self.spares.pop(event.reservation, None)
         if event.kind == "reserve":
             if event.payload.get("purpose") == SPARE:
-                self.spares[event.reservation] = int(event.payload.get("spares", 1))
+                self.spares[event.reservation] = _number_of(event)
             if "delta" in event.payload:
                 what = event.payload["table"], str(event.payload["columns"][0]), event.payload.get("try", 1)
                 self._deltas[event.reservation] = what, Fraction(event.payload["delta"])
@@ -124,3 +125,11 @@ class LedgerFold:
     def _touch_under(self, reservation: int) -> FirstTouch | None:
         touches = (t for found in self.touches.values() for t in found)
         return next((t for t in touches if t.is_open(reservation)), None)
+
+
+def _number_of(event: Event) -> int:
+    """How many spare releases a reservation is paid as; LedgerError when it does not say."""
+    number = event.payload.get("spares", 1)  # ledgers of earlier rules have one for each
+    if type(number) is not int or number < 1:
+        raise LedgerError("a spare release in the ledger cannot be read")
+    return number

@@ -171,7 +171,10 @@ class TableState:
         known = [b / DEVIATIONS for b in bars if b is not None]
         least = 1.0 if len(queries) == 1 else SPARE_TIMES
         change = LEAST_CHANGES[min(len(queries[0].scope), len(LEAST_CHANGES) - 1)]
-        if len(known) < len(bars) or hypot(*known) <= least * change * sigma * sqrt(len(known)):
+        if len(known) < len(bars):
+            return False
+        exact = self.plan.rules.residuals and all(q.is_indicator for q in queries)
+        if exact and hypot(*known) <= least * change * sigma * sqrt(len(known)):
             return False
         found = self.spare_sds(queries)
         if self.residual(queries) is None:
@@ -184,7 +187,7 @@ class TableState:
         if residual is None:
             return own_sds(queries, sigma)
         change = self.plan.weighted_l2_squared(residual.low, residual.high) / self.plan.l2_squared
-        return residual.sds(sigma * sqrt(change))
+        return [float(sd) for sd in residual.sds(sigma * sqrt(change))]
 
     def residual(self, queries: Sequence[LinearQuery]) -> Residual | None:
         """What a spare release for queries of one outline measures; ``None`` where it measures them as a whole."""

@@ -39,7 +39,8 @@ def release_own(
 ) -> list[Answer] | None:
     """Answers to queries of one outline from one new release, the first of them with its charge and ``charged``.
 
-    ``None`` when nothing was released: no question is left, or another session has just released what answers them all.
+    ``None`` when nothing was released: no question is left, or another session has just released a table that answers
+    them all.
     """
     table, ledger = queries[0].table, bench.ledger
     share = state.spare_share(queries) if spare else state.plan.question

@@ -7,7 +7,7 @@ question is ``scale`` times itself, the known counts have whole coefficients, an
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from math import inf, prod, sqrt
+from math import inf, prod
 
 import numpy as np
 
@@ -64,15 +64,16 @@ class Residual:
     """For queries of one outline: ``axes`` first tell the queries apart (``leading`` of them), then the classes of the
     conditions that they share; a row counts ``weights`` (whole numbers over these classes) for its queries.
 
-    For each query, in counts: ``known``, ``known_sd`` are what released estimates contribute, so that ``known +
-    released / SCALE`` is right but for noise; ``modelled``, ``modelled_sd`` the model's own answer, and what its error
-    bar makes of it.
+    ``owners``: the query that each released number is of, or -1, flat. For each query, in counts: ``known``,
+    ``known_sd`` are what released estimates contribute, so that ``known + released / SCALE`` is right but for noise;
+    ``modelled``, ``modelled_sd`` the model's own answer, and what its error bar makes of it.
     """
 
     queries: tuple[LinearQuery, ...]
     axes: tuple[Axis, ...]
     leading: int
     weights: Counts
+    owners: Counts
     known: Estimates
     known_sd: Estimates
     modelled: Estimates
@@ -96,27 +97,24 @@ class Residual:
 
     def found(self, released: Measurement) -> "Found":
         """What the released weighted counts say of each query, beside what the model says."""
-        measured = [float((row * released.values).sum()) / SCALE for row in self._rows(released)]
-        noise = np.array(self.noise(released.sigma))
+        own = self.owners >= 0
+        measured = np.bincount(self.owners[own], released.values.reshape(-1)[own], len(self.queries)) / SCALE
         return Found(
-            len(self.queries[0].scope), np.array(measured) + self.known, noise, self.modelled, self.modelled_sd
+            len(self.queries[0].scope),
+            measured + self.known,
+            self.noise(released.sigma),
+            self.modelled,
+            self.modelled_sd,
         )
 
-    def sds(self, sigma: float) -> list[float]:
+    def sds(self, sigma: float) -> Estimates:
         """The sds (counts) foreseen where the released numbers have noise of that sd."""
-        return [min(v, sd) for v, sd in zip(self.noise(sigma), self.modelled_sd, strict=True)]
+        return np.minimum(self.noise(sigma), self.modelled_sd)
 
-    def noise(self, sigma: float) -> list[float]:
+    def noise(self, sigma: float) -> Estimates:
         """The sds (counts) of what is measured and known, where the released numbers have noise of that sd."""
-        shape = tuple(a.size for a in self.axes[: self.leading])
-        silent = Measurement(self.queries[0].table, self.axes[: self.leading], np.zeros(shape, np.int64), sigma)
-        squares = [float((row.astype(np.float64) ** 2).sum()) * (sigma / SCALE) ** 2 for row in self._rows(silent)]
-        return [sqrt(square + sd**2) for square, sd in zip(squares, self.known_sd, strict=True)]
-
-    def _rows(self, released: Measurement) -> list[Counts]:
-        """For each query which of the released numbers are its own."""
-        found = [released.weights_of(_leading(q, released.scope)) for q in self.queries]
-        return [np.broadcast_to(row, released.values.shape) for row in found if row is not None]
+        parts = np.bincount(self.owners[self.owners >= 0], minlength=len(self.queries))
+        return np.sqrt(parts * (sigma / SCALE) ** 2 + self.known_sd**2)
 
 
 def residual_of(queries: Sequence[LinearQuery], known: Known, sigma: float) -> Residual | None:
@@ -130,8 +128,10 @@ def residual_of(queries: Sequence[LinearQuery], known: Known, sigma: float) -> R
         return None
     apart, shared = _split(queries)
     degree = min(DEGREE, len(first.scope) - 1) - len(apart)
-    if not _are_disjoint(queries, apart):
+    groups = _groups(queries, apart)
+    if groups is None:
         return None
+    leading, owners = groups
     classes = Classes.of(shared, MOST_CLASSES)
     if classes is None:
         return None
@@ -149,7 +149,6 @@ def residual_of(queries: Sequence[LinearQuery], known: Known, sigma: float) -> R
     whole = np.rint(shares * SCALE).astype(np.int64)
     rest = np.rint(asked * SCALE).astype(np.int64) - np.rint(table[:, heard]).astype(np.int64) @ whole
     models = [known(q.factors) or (0.0, inf) for q in queries]
-    leading = own_axes([LinearQuery(first.table, _only(q, apart)) for q in queries]) if apart else ()
     axes = tuple(Axis((c,), a, int(a.max()) + 1) for c, a in zip(classes.columns, classes.labels, strict=True))
     if prod(a.size for a in (*leading, *axes)) > MOST_PARTS:
         return None
@@ -158,6 +157,7 @@ def residual_of(queries: Sequence[LinearQuery], known: Known, sigma: float) -> R
         (*leading, *axes),
         len(leading),
         rest.reshape(classes.weights.shape),
+        owners,
         values @ whole / SCALE,
         np.sqrt(sds**2 @ (whole / SCALE) ** 2),
         np.array([value for value, _ in models]),
@@ -177,30 +177,31 @@ def _split(queries: Sequence[LinearQuery]) -> tuple[tuple[int, ...], tuple[Facto
     return differ, tuple(f for i, f in enumerate(first) if i not in differ)
 
 
-def _are_disjoint(queries: Sequence[LinearQuery], apart: Sequence[int]) -> bool:
-    """Whether no row is counted by two of the queries: then its weights are all that it can change."""
+def _groups(queries: Sequence[LinearQuery], apart: Sequence[int]) -> tuple[tuple[Axis, ...], Counts] | None:
+    """The parts that tell the queries apart, and the query that each part is of, or -1, flat.
+
+    ``None`` where a row could be counted by two of them: then its weights would not be all that it can change.
+    """
     if not apart:
-        return len(queries) == 1
+        return ((), np.zeros(1, dtype=np.int64)) if len(queries) == 1 else None
     if any(len(queries[0].factors[i].columns) != 1 for i in apart):
-        return False
+        return None
     alone = [LinearQuery(q.table, _only(q, apart)) for q in queries]
     axes = own_axes(alone)
-    silent = Measurement(queries[0].table, axes, np.zeros([a.size for a in axes], dtype=np.int64), 0.0)
-    covered = np.zeros([a.size for a in axes], dtype=np.int64)
-    for query in alone:
-        weights = silent.weights_of(query)
-        if weights is None:
-            return False
-        covered += np.broadcast_to(weights, covered.shape)
-    return int(covered.max()) <= 1
+    if prod(a.size for a in axes) > MOST_PARTS:
+        return None
+    owners = np.full([a.size for a in axes], -1, dtype=np.int64)
+    for number, query in enumerate(alone):
+        parts = [axis.coarse_weights(f.weights) for axis, f in zip(axes, query.factors, strict=True)]
+        own = np.ix_(*[np.flatnonzero(w) for w in parts if w is not None])
+        if len(own) < len(axes) or (owners[own] >= 0).any():
+            return None
+        owners[own] = number
+    return axes, owners.reshape(-1)
 
 
 def _only(query: LinearQuery, places: Sequence[int]) -> tuple[Factor, ...]:
     return tuple(query.factors[i] for i in places)
-
-
-def _leading(query: LinearQuery, columns: Sequence[str]) -> LinearQuery:
-    return LinearQuery(query.table, tuple(f for f in query.factors if set(f.columns) <= set(columns)))
 
 
 def _largest_first(classes: Classes, known: Known) -> Classes:

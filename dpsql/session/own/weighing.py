@@ -13,20 +13,23 @@ TOGETHER = 32
 """Cells of similar bars that are looked at together; fewer say too little, and their bars are taken as they are."""
 BELIEVED = 3.0
 """Sds of noise: at a larger distance from the model the cell itself is believed."""
+_LEAST, _MOST = 0.01, 1e9
+"""Sds of a model, in counts, that are taken for none and for any."""
 
 
 def weighed(measured: Estimates, noise: Estimates, modelled: Estimates, bars: Estimates) -> tuple[Estimates, Estimates]:
     """Estimates and their sds: float64, shape (cells,), in counts like all arguments.
 
-    ``noise``: sds of ``measured``, > 0; ``bars``: what error bars say of the sds of ``modelled``, > 0, perhaps
-    infinite. Both share the noise of pairs, so an sd is that of the better one, not less.
+    ``noise``: sds of ``measured``, > 0; ``bars``: what error bars say of the sds of ``modelled``, perhaps infinite. A
+    few cells widen their bars together where they are further from the model than these say. Both share the noise of
+    pairs, so an sd is that of the better one, not less.
 
     >>> one = np.ones(1)
     >>> [a.tolist() for a in weighed(100 * one, 10 * one, 110 * one, 10 * one)]
     [[105.0], [10.0]]
     """
     squares, far = noise**2, (measured - modelled) ** 2
-    spread, sure = _spread(squares, far, np.minimum(bars, 1e9) ** 2)
+    spread, sure = _spread(squares, far, np.clip(bars, _LEAST, _MOST) ** 2)
     weight = spread / (spread + squares)
     return weight * measured + (1.0 - weight) * modelled, np.sqrt(np.minimum(squares, sure))
 
@@ -34,7 +37,7 @@ def weighed(measured: Estimates, noise: Estimates, modelled: Estimates, bars: Es
 def _spread(squares: Estimates, far: Estimates, bars: Estimates) -> tuple[Estimates, Estimates]:
     """Squares of what the model is off by: most likely, and at most."""
     if len(bars) < TOGETHER:
-        found = np.maximum(bars, far - squares)
+        found = np.maximum(_wider(squares, far, bars) * bars, far - squares)
         return found, found
     order = np.argsort(bars, kind="stable")
     spread, sure = np.empty(len(bars)), np.empty(len(bars))
@@ -46,3 +49,9 @@ def _spread(squares: Estimates, far: Estimates, bars: Estimates) -> tuple[Estima
         sure[block] = max(off, min(off + error, float(bars[block].mean()))) * shape
     apart = far > BELIEVED**2 * squares
     return np.where(apart, np.maximum(spread, far - squares), spread), np.where(apart, squares, sure)
+
+
+def _wider(squares: Estimates, far: Estimates, bars: Estimates) -> float:
+    """By how much the squares of a few bars are too small together, at least 1: least squares by precision."""
+    precision = bars / (squares + bars) ** 2
+    return max(1.0, float((precision * (far - squares)).sum() / (precision * bars).sum())) if len(bars) > 1 else 1.0

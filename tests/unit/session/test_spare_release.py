@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpsql.accounting.plan import NEWEST_MODELS
-from dpsql.errors import BudgetExhausted
+from dpsql.errors import BudgetExhausted, LedgerError
 from dpsql.planning import plan_tables
 from dpsql.planning.measured_axes import own_sds
 from dpsql.planning.plans import SPARE_QUESTIONS
@@ -256,3 +256,27 @@ def test_a_wrong_sampler_would_be_seen(bars: dict[str, int]) -> None:
     ratio = off.map(lambda sd: sd / float(asker.states["t"].plan.spare.sigma))
     assert ratio.map(lambda r: 0.85 < r < 1.15).reveal()
     assert not ratio.map(lambda r: 0.85 < r / 2 < 1.15 or 0.85 < 2 * r < 1.15).reveal()
+
+
+# --- ledgers of other rules, and broken ones ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("models", [3, 4])
+def test_a_row_that_counts_by_a_fraction_is_compared_with_its_own_noise(bars: dict[str, int], models: int) -> None:
+    """Which is less than what a conjunction would leave open: there is no short cut."""
+    asker, _, _ = opened(rules_of(), models=models)
+    ask(asker, query(WIDE, a=unit(40, 0)))
+    factors = [Factor(("a",), np.array([5, *[0] * 39]), 256), *three().factors[1:]]
+    fraction = linear_query(WIDE, factors)
+    assert fraction is not None
+    (sd,) = own_sds([fraction], float(asker.states["t"].plan.spare.sigma))
+    bars["of"] = int(np.ceil(1.96 * sd)) + 1
+    assert way_of(asker, fraction) == "spare"
+
+
+@pytest.mark.parametrize("spares", ["2", 0, -1, 1.5, None])
+def test_a_ledger_that_does_not_say_how_many_is_refused(bars: dict[str, int], spares: Any) -> None:
+    asker, ledger, _ = opened(rules_of())
+    ledger.reserve(1, lambda _: None, {"purpose": "spare", "table": "t", "burn": 1, "spares": spares})
+    with pytest.raises(LedgerError, match="cannot be read"):
+        asker.catch_up()

@@ -103,3 +103,25 @@ def test_the_order_of_cells_is_kept() -> None:
     first, again = weighed(*given), weighed(*(x[order] for x in given))
     for a, b in zip(first, again, strict=True):
         assert b == pytest.approx(a[order])
+
+
+@pytest.mark.parametrize("times", [0.1, 1.0])
+def test_bars_of_a_few_cells_that_are_too_narrow_are_widened_together(times: float) -> None:
+    """Each alone, with a bar of a tenth, covers too little: a distance within the noise tells nothing."""
+    together, alone = [], []
+    for seed in range(60):
+        off, bars = np.full(8, 30.0), np.full(8, 30.0 * times)
+        errors, sds = simulated(8, off, bars, seed)
+        together.append(np.abs(errors) <= DEVIATIONS * sds)
+        for at in range(8):
+            errors, sds = simulated(1, off[:1], bars[:1], 1000 * seed + at)
+            alone.append(np.abs(errors) <= DEVIATIONS * sds)
+    assert np.mean(together) > 0.9
+    assert (np.mean(alone) > 0.9) == (times == 1.0)
+
+
+def test_bars_of_nothing_are_no_division_by_zero() -> None:
+    for cells in (1, 5, TOGETHER, 100):
+        values, sds = weighed(np.arange(cells, dtype=float), np.full(cells, 10.0), np.zeros(cells), np.zeros(cells))
+        assert np.isfinite(values).all()
+        assert np.isfinite(sds).all()
