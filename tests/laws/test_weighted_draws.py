@@ -31,7 +31,9 @@ def random_pairs(width: float, number: int) -> list[tuple[np.ndarray, np.ndarray
 
 
 def renyi(p: np.ndarray, q: np.ndarray, order: float) -> float:
-    return math.log(float(np.sum(p**order * q ** (1 - order)))) / (order - 1)
+    exponents = order * np.log(p) + (1 - order) * np.log(q)  # powers of rare draws would overflow
+    largest = float(exponents.max())
+    return (largest + math.log(float(np.exp(exponents - largest).sum()))) / (order - 1)
 
 
 def excess(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
