@@ -118,7 +118,8 @@ class Residual:
 
 
 def residual_of(queries: Sequence[LinearQuery], known: Known, sigma: float) -> Residual | None:
-    """What to measure for these queries of one outline; ``None`` where estimates of columns and pairs are no help.
+    """What to measure for these queries of one outline; ``None`` where they can only be released whole: strings, rows
+    that count by fractions, groups that overlap, conditions that tell too much apart. Public.
 
     ``sigma``: the noise (counts) of a release at sensitivity 1. Queries may differ in single columns that tell them
     apart, as the cells of a GROUP BY do.

@@ -10,7 +10,7 @@ import numpy as np
 from dpsql.query import Estimates
 
 TOGETHER = 32
-"""Cells of similar bars that are looked at together; fewer say too little, and their bars are taken as they are."""
+"""Cells of similar bars that are looked at together; fewer say too little to take their bars for too wide."""
 BELIEVED = 3.0
 """Sds of noise: at a larger distance from the model the cell itself is believed."""
 _LEAST, _MOST = 0.01, 1e9
