@@ -3,7 +3,8 @@
 ``ad hoc``: 1 to 4 columns; ``narrow``: short ranges or single values, one on the finest column; ``five or six``: that
 many columns; ``selective``: 1 to 19 rows; ``crosstabs``: 40 to 600 cells; ``drill-downs``: each question refines the
 last, up to six columns; ``or, not``: boolean combinations of three to five columns; ``three columns``: all questions of
-a session on the same three; ``strings``: lists of a text column's strings, absent ones among them.
+a session on the same three; ``strings``: lists of a text column's strings, absent ones among them; ``sums``,
+``averages``: of a column of numbers, under conditions on none to three others.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,11 +26,17 @@ _TRIES = 400
 
 @dataclass(frozen=True)
 class Asked:
-    """A statement of counts: the first ``groups`` columns of its rows name the group, the last is the count."""
+    """A statement of numbers: the first ``groups`` columns of its rows name the group, the last is the number.
+
+    ``values``: the range of the values that are added up or averaged; ``None`` of a count. ``counted``: of an average,
+    the statement that counts the rows it is taken over.
+    """
 
     kind: str
     sql: str
     groups: int = 0
+    values: tuple[float, float] | None = None
+    counted: str | None = None
 
 
 Count = Callable[[str], int]
@@ -142,6 +149,33 @@ class Stranger:
                 if any(c.column == text.name for c in q.conditions):
                     yield Asked("strings", q.sql, int(q.group is not None))
 
+    def sums(self) -> Stream:
+        for column, where in self._numbers():
+            sql = f"SELECT SUM({column.name}) FROM {self._name}{where}"
+            yield Asked("sums", sql, values=_range(column))
+
+    def averages(self) -> Stream:
+        for column, where in self._numbers():
+            text = f"FROM {self._name}{where}"
+            counted = f"SELECT COUNT({column.name}) {text}"
+            sql = f"SELECT AVG({column.name}) {text}"
+            yield Asked("averages", sql, values=_range(column), counted=counted)
+
+    def _numbers(self) -> Iterator[tuple[Column, str]]:
+        """A column of numbers, and conditions on none to three others."""
+        numbers = [c for c in self.columns if c.ordered and _range(c) is not None]
+        while numbers:
+            column = numbers[int(self.rng.integers(len(numbers)))]
+            others = [c for c in self._some(int(self.rng.integers(0, 4))) if c is not column]
+            text = " AND ".join(self._broad(c).sql for c in others)
+            yield column, f" WHERE {text}" if text else ""
+
+
+def _range(column: Column) -> tuple[float, float] | None:
+    """The least and the largest value of a column of numbers."""
+    numbers = [float(v) for v in column.values if isinstance(v, int | float)]
+    return (min(numbers), max(numbers)) if numbers else None
+
 
 KINDS: Mapping[str, Callable[[Stranger], Stream]] = {
     "ad hoc": Stranger.ad_hoc,
@@ -153,6 +187,8 @@ KINDS: Mapping[str, Callable[[Stranger], Stream]] = {
     "or, not": Stranger.or_not,
     "three columns": Stranger.three,
     "strings": Stranger.strings,
+    "sums": Stranger.sums,
+    "averages": Stranger.averages,
 }
 
 

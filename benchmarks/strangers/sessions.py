@@ -1,8 +1,9 @@
 """One session's errors and the Gaussian's on a stranger's statements. Real noise for dpsql, numpy's for the peer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import sqrt
 
 import duckdb
 import numpy as np
@@ -13,14 +14,16 @@ from benchmarks.tables import BenchmarkTable
 from dpsql.accounting import calibrate
 from dpsql.errors import Error
 
-Values = dict[tuple[object, ...], float]
+Values = dict[tuple[object, ...], float | None]
+"""By group; ``None`` is a sum or an average of nothing."""
 
 
 @dataclass(frozen=True)
 class Number:
     """One released number: what is true, what was said and within which 95 % error; ``peer``: the Gaussian's, cut at 0.
 
-    ``certified``: the guaranteed bound where there is one.
+    ``certified``: the guaranteed bound where there is one. A sum is counted in what one row can add to it, an average
+    in the range of its values, so that columns are comparable.
     """
 
     kind: str
@@ -31,10 +34,20 @@ class Number:
     peer: float
     source: str
 
+    def in_units_of(self, unit: float) -> "Number":
+        """The same, all of it in units of so many."""
+        error = None if self.error is None else self.error / unit
+        bound = None if self.certified is None else self.certified / unit
+        return replace(
+            self, truth=self.truth / unit, said=self.said / unit, error=error, certified=bound, peer=self.peer / unit
+        )
+
 
 @dataclass(frozen=True)
 class Session:
-    """Numbers of one session; ``refused``: statements that were not answered, by kind; ``sigma``: the Gaussian's."""
+    """Numbers of one session; ``refused``: what was not answered, by kind (averages over too few rows among it);
+    ``sigma``: the Gaussian's.
+    """
 
     numbers: list[Number]
     refused: dict[str, int]
@@ -42,13 +55,16 @@ class Session:
 
 
 def run(table: BenchmarkTable, kinds: Sequence[str], queries: int, epsilon: Fraction, seed: int) -> Session:
-    """``queries`` statements of the kinds in turn, planned as so many; the Gaussian is told the distinct ones."""
+    """``queries`` statements of the kinds in turn, planned as so many (an average as two); the Gaussian is
+    told the distinct ones.
+    """
     truth = _Truth(table)
     asked = stream(Stranger(table, truth.count, seed), kinds, queries)
     distinct = len({a.sql for a in asked})
     sigma = gaussian_sigma(epsilon, distinct)
     rng = np.random.default_rng([seed, 1])
-    policy = table.policy(epsilon, queries, strategy="auto")
+    planned = queries + sum(a.counted is not None for a in asked)
+    policy = table.policy(epsilon, planned, strategy="auto")
     numbers: list[Number] = []
     refused: dict[str, int] = {}
     seen: set[str] = set()
@@ -67,13 +83,47 @@ def run(table: BenchmarkTable, kinds: Sequence[str], queries: int, epsilon: Frac
             for row, answer in zip(rows, cursor.answers, strict=True):
                 key = tuple(str(v) for v in row[: a.groups])
                 here = true.pop(key, 0.0)
-                noisy = max(0.0, here + float(np.rint(rng.normal(0.0, sigma))))
+                if here is None:
+                    continue
+                if row[-1] is None:
+                    refused[a.kind] = refused.get(a.kind, 0) + 1
+                    continue
+                noisy = _noisy(a, here, sigma, truth, rng)
                 bound = answer.certified_bound if answer.certified else None
-                numbers.append(Number(a.kind, here, float(row[-1]), answer.error, bound, noisy, answer.source))
-            for here in true.values():  # groups that were not shown
+                numbers.append(
+                    Number(a.kind, here, float(row[-1]), answer.error, bound, noisy, answer.source).in_units_of(
+                        _unit(a)
+                    )
+                )
+            for here in filter(None, true.values()):  # groups that were not shown
                 numbers.append(Number(a.kind, here, 0.0, None, None, here, "none"))
     truth.close()
     return Session(numbers, refused, sigma)
+
+
+def _unit(asked: Asked) -> float:
+    """What errors are counted in: rows, what one row can add to a sum, or the range of an average's values."""
+    if asked.values is None:
+        return 1.0
+    low, high = asked.values
+    return max(high - low, 1e-9) if asked.counted else max(abs(low), abs(high), 1e-9)
+
+
+def _noisy(asked: Asked, true: float, sigma: float, truth: "_Truth", rng: np.random.Generator) -> float:
+    """The Gaussian's answer: a count's is cut at 0, a sum's kept within its signs; an average is a noisy sum of
+    distances from the middle over a noisy count, each with half of the precision, kept within the range.
+    """
+    if asked.values is None:
+        return max(0.0, true + float(np.rint(rng.normal(0.0, sigma))))
+    low, high = asked.values
+    if asked.counted is None:
+        found = true + rng.normal(0.0, sigma * _unit(asked))
+        return float(max(0.0, found) if low >= 0.0 else found)
+    middle, half, rows = (low + high) / 2, (high - low) / 2, truth.count(asked.counted)
+    over = max(1.0, rows + rng.normal(0.0, sigma * sqrt(2.0)))
+    return float(
+        np.clip(middle + (rows * (true - middle) + rng.normal(0.0, sigma * sqrt(2.0) * half)) / over, low, high)
+    )
 
 
 def gaussian_sigma(epsilon: Fraction, releases: int) -> float:
@@ -98,7 +148,7 @@ class _Truth:
 
     def values(self, asked: Asked) -> Values:
         rows = self._con.execute(asked.sql).fetchall()
-        return {tuple(str(v) for v in row[: asked.groups]): float(row[-1]) for row in rows}
+        return {tuple(str(v) for v in row[: asked.groups]): None if row[-1] is None else float(row[-1]) for row in rows}
 
     def close(self) -> None:
         self._con.close()

@@ -6,7 +6,7 @@ two processes on one ledger never disagree about a model.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 
@@ -31,7 +31,10 @@ class ModelRules:
     of empty cells stays where it is; long ranges of whole numbers are then also measured in parts. ``classes``: whether
     a condition that ties columns together (OR, NOT, CASE) is answered from the classes of values that it tells apart,
     as a conjunction is. ``residuals``: whether spare releases measure only what estimates of columns and pairs leave
-    open of a question.
+    open of a question; ``sparing``: whether the last of them are for questions that a model answers ever worse.
+
+    ``halved``: whether the release of a planned question measures only what the number of rows leaves open of it, which
+    is half of what a row can change. ``fractions``: both also for rows that count other than 0 or 1, as in sums.
 
     Of strings: ``weighed``: whether counts of a string by a column's values are those of all its measurements, each
     weighed by its noise, and strings that somebody listed are drawn to what is known of those that were not shown.
@@ -52,6 +55,9 @@ class ModelRules:
     classes: bool = True
     weighed: bool = True
     residuals: bool = True
+    sparing: bool = True
+    halved: bool = True
+    fractions: bool = True
 
 
 _FIRST = ModelRules(
@@ -70,10 +76,16 @@ _FIRST = ModelRules(
     classes=False,
     weighed=False,
     residuals=False,
+    sparing=False,
+    halved=False,
+    fractions=False,
 )
-_SECOND = ModelRules(classes=False, weighed=False, residuals=False)
-_THIRD = ModelRules(weighed=False, residuals=False)
-MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType({1: _FIRST, 2: _SECOND, 3: _THIRD, 4: ModelRules()})
+_FOURTH = ModelRules(sparing=False, halved=False, fractions=False)
+_THIRD = replace(_FOURTH, weighed=False, residuals=False)
+_SECOND = replace(_THIRD, classes=False)
+MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
+    {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH, 5: ModelRules()}
+)
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that
 ledgers were written with is never changed, a better one is added."""
 NEWEST = MODEL_RULES[max(MODEL_RULES)]

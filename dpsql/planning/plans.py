@@ -5,7 +5,7 @@ Which of them is decided here once, before any data is touched, and frozen with 
 
 from dataclasses import replace
 from fractions import Fraction
-from math import comb, floor, sqrt
+from math import comb, floor, hypot, sqrt
 
 from dpsql.accounting import Plan, calibrate
 from dpsql.domain import TableDomain
@@ -37,9 +37,13 @@ MOST_UPDATES = 1000
 """Hard rounds of a plan with the papers' constants at most."""
 
 SPARE_SHARE = 0.35
-"""Of the local models' budget for spare releases."""
+"""Of the local models' budget for spare releases, at least."""
+MOST_SPARE_SHARE = 0.75
+"""The same at most, where so few questions are planned that models are hardly worth what they cost."""
 SPARE_QUESTIONS = 0.6
-"""Of the planned questions: so many may get noise of their own where a local model's answer could be far off."""
+"""Of the planned questions, at least: so many may get noise of their own where a local model could be far off."""
+TENSOR_SPARES = 0.4
+"""A table with one tensor has spare releases where its foreseen sd is so many times that of noise for each question."""
 MOST_SPARES = 2000
 DELTA_SHARE = Fraction(1, 4)
 """Of delta for the selections of keys, split evenly between text columns and declared prefix lengths."""
@@ -71,8 +75,16 @@ def _check_tables(policy: Policy) -> None:
 
 
 def _own_sd(plan: Plan, policy: Policy, table: TableDomain) -> float:
-    """Sd (counts) of a question's own release."""
-    return float(plan.release_sigma(Shares(plan, policy).question, contingency_l2_squared(policy, table)))
+    """Sd (counts) foreseen for a question's own release."""
+    shares, l2_squared = Shares(plan, policy), contingency_l2_squared(policy, table)
+    known = shares.row_count(table)
+    noise = [float(plan.release_sigma(units, l2_squared)) for units in (shares.question, known) if units > 0]
+    return _halved(policy, *noise)
+
+
+def _halved(policy: Policy, *sds: float) -> float:
+    """The sd of what is released of a question, and of a row count: half of it where rows come and go."""
+    return sds[0] if policy.privacy.neighbors == "replace-one" else hypot(*sds) / 2.0
 
 
 def _own_noise_plan(policy: Policy) -> Plan | None:
@@ -144,24 +156,36 @@ def _warm_plan(policy: Policy) -> Plan:
 
 
 def _with_spares(plan: Plan, policy: Policy) -> Plan:
-    """The plan with a part of its releases kept for questions that local models could answer badly.
+    """The plan with a part of its releases kept for questions that models could answer badly.
 
-    Each gets the noise that every planned question would have alone, so no kind of question is answered much worse.
+    Each gets about the noise that every planned question would have alone, so no kind of question is answered much
+    worse; the more of them, the less the models are worth.
     """
-    number = _spares(policy)
-    units = int(SPARE_SHARE * Shares(plan, policy).local_models) // max(1, number)
+    shares = Shares(plan, policy)
+    least = TENSOR_SPARES if shares.spared is Way.CONTINGENCIES else 0.0
+    worse = [_times_worse(plan, policy, t) / (least or 1.0) for t in policy.tables if shares.way(t) is shares.spared]
+    if not worse or (least and max(worse) < 1.0):
+        return plan
+    times = max(1.0, *worse)
+    number = min(MOST_SPARES, int(min(1.0, SPARE_QUESTIONS * times) * policy.privacy.planned_queries))
+    units = int(min(MOST_SPARE_SHARE, SPARE_SHARE * times) * shares.spared_starts) // max(1, number)
     return replace(plan, spares=number, spare_units=units) if min(number, units) > 0 else plan
 
 
-def _spares(policy: Policy) -> int:
-    if all(model_way(policy, table) is not Way.LOCAL for table in policy.tables):
-        return 0
-    return min(MOST_SPARES, int(SPARE_QUESTIONS * policy.privacy.planned_queries))
+def _times_worse(plan: Plan, policy: Policy, table: TableDomain) -> float:
+    """How many times the foreseen sd of a table's model is that of noise for each planned question."""
+    units = plan.planned_releases // policy.privacy.planned_queries
+    if units == 0:
+        return 0.0
+    own = float(plan.release_sigma(units, contingency_l2_squared(policy, table)))
+    return _model_sd(plan, policy, table) / _halved(policy, own)
 
 
 def _releases(policy: Policy) -> int:
     """About how many releases the starts of all tables will make: row counts, columns, pairs, and three for a text."""
-    number = _spares(policy)
+    number = 0
+    if any(model_way(policy, table) is Way.LOCAL for table in policy.tables):
+        number = min(MOST_SPARES, policy.privacy.planned_queries)
     for table in policy.tables:
         columns = len(table.varied)
         number += 1 + columns + comb(columns, 2) + 3 * len(table.text)

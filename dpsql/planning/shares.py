@@ -6,7 +6,7 @@ Everything that divides the budget stands here, so that the shares can be seen t
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import ceil
+from math import ceil, isqrt
 
 from dpsql.accounting import Plan
 from dpsql.domain import TableDomain
@@ -88,7 +88,7 @@ class Shares:
             return 0
         match self.kind:
             case Kind.QUESTIONS:
-                return int(budget * ROW_COUNT_SHARE)
+                return int(budget * own_row_count_share(self.plan.questions, halved=self.rules.halved))
             case Kind.MODELS if self._tables_with_start == 0:
                 return budget
             case Kind.MODELS:
@@ -107,19 +107,25 @@ class Shares:
     def contingencies(self, table: TableDomain) -> int:
         """Units for the contingencies of the table's warm start."""
         match self.way(table):
-            case Way.CONTINGENCIES:
-                return self._start - self.texts(table)
-            case Way.LOCAL:
+            case Way.CONTINGENCIES | Way.LOCAL as way:
                 whole = self._start - self.texts(table)
-                spares = self.plan.spares * self.plan.spare_units
-                return whole - ceil(Fraction(spares * whole, max(1, self.local_models)))  # in all at least ``spares``
+                spares = self.plan.spares * self.plan.spare_units if way is self.spared else 0
+                return whole - ceil(Fraction(spares * whole, max(1, self.spared_starts)))  # in all at least ``spares``
             case Way.OWN | Way.KEYS | Way.NET:
                 return 0
 
     @cached_property
-    def local_models(self) -> int:
-        """Units for all starts of tables with local models, of which spare releases take their part."""
-        found = [table for table in self.policy.tables if self.way(table) is Way.LOCAL]
+    def spared(self) -> Way:
+        """The tables that spare releases are for: those with local models, and where there are none those with one
+        tensor.
+        """
+        ways = {self.way(table) for table in self.policy.tables}
+        return Way.LOCAL if Way.LOCAL in ways or not self.rules.sparing else Way.CONTINGENCIES
+
+    @cached_property
+    def spared_starts(self) -> int:
+        """Units for all starts of these tables, of which spare releases take their part."""
+        found = [table for table in self.policy.tables if self.way(table) is self.spared]
         return sum(self._start - self.texts(table) for table in found)
 
     def precision(self, table: TableDomain) -> float:
@@ -160,6 +166,16 @@ class Shares:
                 return (self.plan.planned_releases - self.row_counts) // self.plan.questions
             case Kind.MODELS:
                 return 0
+
+
+def own_row_count_share(questions: int, *, halved: bool) -> Fraction:
+    """Of a plan with noise for each question: where half the rows are part of each answer, (x/2)^2 + (y/2)^2 is least
+    for precisions of row count and question as sqrt(questions) to questions.
+
+    >>> own_row_count_share(100, halved=True), own_row_count_share(100, halved=False)
+    (Fraction(1, 11), Fraction(1, 50))
+    """
+    return Fraction(1, 1 + 2 * isqrt(questions)) if halved else ROW_COUNT_SHARE
 
 
 def private_row_counts(policy: Policy) -> int:

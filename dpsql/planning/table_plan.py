@@ -168,7 +168,7 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
     way = shares.way(table)
     paper = paper_constants(policy.privacy, plan.hard_rounds) if policy.mechanism.calibration == "paper" else None
     net, theta = _net(plan, policy, table, way, paper)
-    public, spared = row_count_is_public(policy, table), plan.spares > 0 and way is Way.LOCAL
+    public, spared = row_count_is_public(policy, table), plan.spares > 0 and way is shares.spared
     return TablePlan(
         table,
         strategy_of(policy),

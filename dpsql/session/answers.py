@@ -44,9 +44,15 @@ def from_measurement(query: LinearQuery, value: int, sd: float, certain: float) 
     return replace(answer, certified_bound=float(ceil(certain * sd) + fractional))
 
 
-def completed(estimate: float, sd: float) -> Answer:
-    """Released estimates, completed by a release of what they leave open: no certificate, for estimates have none."""
-    value, error = round(estimate), error_bound(sd)
+def completed(estimate: float, sd: float, certain: float | None = None, *, fractional: bool = False) -> Answer:
+    """Released estimates, completed by a release of what they leave open: no certificate, for estimates have none.
+
+    ``certain``: sds of the certified bound where they are measurements, whose noise is all that they are off by.
+    ``fractional``: rows count other than 0 or 1, so that rounding is an error of its own.
+    """
+    value, error = round(estimate), error_bound(sd, fractional)
+    if certain is not None:
+        return replace(exact(value, error, "measurement"), certified_bound=float(ceil(certain * sd) + fractional))
     interval = (float(max(0, value - error)), float(max(0, value + error)))
     return Answer(value, float(error), interval, "calibrated", "measurement", certified=False)
 

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from dpsql.confidence import error_bound
 from dpsql.planning import distance_words, outlook
-from dpsql.planning.measured_axes import own_sd
 from dpsql.query import LinearQuery
 from dpsql.result import Explanation, Note, QueryPlan, Result
 from dpsql.session.asker import Asker
@@ -125,7 +124,7 @@ def _error(state: TableState, way: Route) -> float | None:
         case SpareRelease():
             errors = [float(error_bound(sd)) for sd in state.spare_sds(way.queries)]
         case OwnRelease():  # one for all of them: each part of it is finer
-            sd = own_sd(way.queries, float(state.plan.question.sigma))
+            sd = max(state.own_sds(way.queries))
             errors = [float(error_bound(sd, not all(q.is_indicator for q in way.queries)))]
         case Modelled() | Untested():
             errors = [state.error_bar(q) for q in way.queries]

@@ -37,6 +37,8 @@ SPARE_TIMES = 1.5
 squares): bars of many small cells are wide for what the cells are off by."""
 WHOLE_TIMES = 2.0
 """The same, on average, where the release measures them as a whole and knows nothing else."""
+SPARING = 0.5
+"""A spare release has to be better than the model by this power of how many there were for each that is left."""
 LEAST_CHANGES = (1.0, 0.5, 0.25, 0.125, 1 / 6, 2 / 9, 0.25)
 """What a row changes at least, by number of columns, of what estimates leave open of a conjunction (Nisan and Szegedy
 1994): below that noise there is no need to look."""
@@ -169,7 +171,7 @@ class TableState:
             return False
         bars = [self.error_bar(q) for q in queries]
         known = [b / DEVIATIONS for b in bars if b is not None]
-        least = 1.0 if len(queries) == 1 else SPARE_TIMES
+        least = self._sparing * (1.0 if len(queries) == 1 else SPARE_TIMES)
         change = LEAST_CHANGES[min(len(queries[0].scope), len(LEAST_CHANGES) - 1)]
         if len(known) < len(bars):
             return False
@@ -178,16 +180,38 @@ class TableState:
             return False
         found = self.spare_sds(queries)
         if self.residual(queries) is None:
-            return sum(known) > (1.0 if len(queries) == 1 else WHOLE_TIMES) * sum(found)
+            return sum(known) > self._sparing * (1.0 if len(queries) == 1 else WHOLE_TIMES) * sum(found)
         return hypot(*known) > least * hypot(*found)
+
+    @property
+    def _sparing(self) -> float:
+        """By how much a spare release has to be better than the model: the fewer are left, the more."""
+        return float((self.plan.spares / max(1, self.spares_left())) ** SPARING) if self.plan.rules.sparing else 1.0
 
     def spare_sds(self, queries: Sequence[LinearQuery]) -> list[float]:
         """The sds (counts) that one spare release would leave to queries of one outline."""
         sigma, residual = float(self.spare_share(queries).sigma), self.residual(queries)
         if residual is None:
             return own_sds(queries, sigma)
+        return self._sds(residual, sigma)
+
+    def own_sds(self, queries: Sequence[LinearQuery]) -> list[float]:
+        """The sds (counts) that the release of a planned question would leave to queries of one outline."""
+        sigma, half = float(self.plan.question.sigma), self.half(queries)
+        return own_sds(queries, sigma) if half is None else self._sds(half, sigma)
+
+    def _sds(self, residual: Residual, sigma: float) -> list[float]:
+        """The sds (counts) of a residual release with what buys noise of that sd for a count."""
         change = self.plan.weighted_l2_squared(residual.low, residual.high) / self.plan.l2_squared
         return [float(sd) for sd in residual.sds(sigma * sqrt(change))]
+
+    def half(self, queries: Sequence[LinearQuery]) -> Residual | None:
+        """What the release of a planned question measures; ``None`` where that is the question as a whole."""
+        if len(queries) > 1 or self.model is None or not self.plan.rules.halved:
+            return None
+        sigma = float(self.plan.question.sigma)
+        found = residual_of(queries, self._known, sigma, fractions=self.plan.rules.fractions)
+        return found if found is not None and self._sds(found, sigma) < own_sds(queries, sigma) else None
 
     def residual(self, queries: Sequence[LinearQuery]) -> Residual | None:
         """What a spare release for queries of one outline measures; ``None`` where it measures them as a whole."""
@@ -196,7 +220,8 @@ class TableState:
         bars = self.model.version, self.wide_hard_rounds, self.misfit.times(len(queries[0].scope))
         asked = (bars, tuple(q.digest for q in queries))
         if self._residual is None or self._residual[0] != asked:
-            self._residual = asked, residual_of(queries, self._known, float(self.spare_share(queries).sigma))
+            sigma, fractions = float(self.spare_share(queries).sigma), self.plan.rules.fractions
+            self._residual = asked, residual_of(queries, self._known, sigma, fractions=fractions)
         return self._residual[1]
 
     def _known(self, factors: tuple[Factor, ...]) -> tuple[float, float] | None:

@@ -49,8 +49,13 @@ def release_own(
         payload |= {"purpose": SPARE, "spares": state.spares_for(queries)}
     for q in queries:
         q.check_sensitivity()
-    residual = state.residual(queries) if spare else None
-    draw = _whole(state, queries, bench, share, spare) if residual is None else _rest(state, residual, bench, share)
+    residual = state.residual(queries) if spare else state.half(queries)
+    certain = None if spare else state.plan.certain
+    draw = (
+        _whole(state, queries, bench, share, spare)
+        if residual is None
+        else _rest(state, residual, bench, share, certain)
+    )
     with interrupts_held():
         reservation = turns.reserve_beside(share.units, payload)
         if reservation is None:
@@ -85,8 +90,11 @@ def _whole(state: TableState, queries: Sequence[LinearQuery], bench: Bench, shar
     return draw
 
 
-def _rest(state: TableState, residual: Residual, bench: Bench, share: Share) -> _Draw:
-    """What released estimates leave open of the queries, counted; its noise is scaled to what a row can change."""
+def _rest(state: TableState, residual: Residual, bench: Bench, share: Share, certain: float | None) -> _Draw:
+    """What released estimates leave open of the queries, counted; its noise is scaled to what a row can change.
+
+    ``certain``: sds of the certified bound, where noise is all that the estimates are off by.
+    """
     table, axes = state.plan.name, residual.axes[: residual.leading]
     counts = residual.weighted(bench.counted(table, residual.axes))
     change = state.plan.weighted_l2_squared(residual.low, residual.high)
@@ -96,7 +104,9 @@ def _rest(state: TableState, residual: Residual, bench: Bench, share: Share) -> 
         measurement = bench.measured(counts, sigma, table, axes)
         found = residual.found(measurement)
         lessons = {"columns": found.columns, "lessons": found.lessons(times)}
-        return [completed(*a) for a in found.answers()], encode_measurement(RESIDUAL, measurement) | lessons
+        return [completed(*a, certain, fractional=found.fractional) for a in found.answers()], encode_measurement(
+            RESIDUAL, measurement
+        ) | lessons
 
     return draw
 

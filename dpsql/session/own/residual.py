@@ -4,41 +4,38 @@ Its parts, weights and sensitivity are worked out from public numbers before any
 question is ``scale`` times itself, the known counts have whole coefficients, and the rest is exact.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
 from math import inf, prod
 
 import numpy as np
 
 from dpsql.hypothesis import Axis, Measurement
-from dpsql.hypothesis.classes import Classes
 from dpsql.planning.measured_axes import MOST_PARTS, own_axes
 from dpsql.private import Private
 from dpsql.query import Counts, Estimates, Factor, LinearQuery
+from dpsql.session.own.cells import Cells, Known
 from dpsql.session.own.least_change import least_change
 from dpsql.session.own.weighing import weighed
 
 SCALE = 1 << 12
 """Of coefficients: what rounding them costs is 1/4096 of a count's noise."""
-MOST_CLASSES = 512
-"""Of the cells that the conditions tell apart together; what tells more apart is released as it is."""
+COARSE_SCALE = 1 << 6
+"""The same where rows count by fractions, which have up to 24 bits of their own: sums over 10^9 rows fit in 63."""
 MOST_KNOWN = 96
 """Known counts that a question is said in."""
 DEGREE = 2
 """Local models know columns and pairs of columns."""
 
-Known = Callable[[tuple[Factor, ...]], tuple[float, float] | None]
-"""Estimate and sd (counts) of the rows in all of these factors, of one or two columns, or of all rows; ``None`` where
-nothing is known."""
-
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Of queries over so many ``columns``: what was ``measured`` with ``noise``, and what the model said with bars that
-    make ``modelled_sd``; float64, one for each query, in counts."""
+    """Of queries over so many ``columns``, ``fractional`` where rows count other than 0 or 1: what was ``measured``
+    with ``noise``, and what the model said with bars that make ``modelled_sd``; float64, one for each query, in counts.
+    """
 
     columns: int
+    fractional: bool
     measured: Estimates
     noise: Estimates
     modelled: Estimates
@@ -53,7 +50,7 @@ class Found:
         """(distance from the model, noise, sd that its bar foresaw) of a question asked alone; ``times``: by how much
         its bar was widened already. None of the cells of a GROUP BY, of which most are about nothing.
         """
-        if len(self.measured) > 1 or not np.isfinite(self.modelled_sd).all():
+        if self.fractional or len(self.measured) > 1 or not np.isfinite(self.modelled_sd).all():
             return []
         far = abs(self.measured - self.modelled)
         return [(float(far[0]), float(self.noise[0]), float(self.modelled_sd[0]) / times)]
@@ -62,10 +59,11 @@ class Found:
 @dataclass(frozen=True, eq=False)
 class Residual:
     """For queries of one outline: ``axes`` first tell the queries apart (``leading`` of them), then the classes of the
-    conditions that they share; a row counts ``weights`` (whole numbers over these classes) for its queries.
+    conditions that they share; a row counts ``weights`` (whole numbers over these classes) for its queries, in
+    1 / ``scale`` of a row.
 
     ``owners``: the query that each released number is of, or -1, flat. For each query, in counts: ``known``,
-    ``known_sd`` are what released estimates contribute, so that ``known + released / SCALE`` is right but for noise;
+    ``known_sd`` are what released estimates contribute, so that ``known + released / scale`` is right but for noise;
     ``modelled``, ``modelled_sd`` the model's own answer, and what its error bar makes of it.
     """
 
@@ -73,6 +71,7 @@ class Residual:
     axes: tuple[Axis, ...]
     leading: int
     weights: Counts
+    scale: int
     owners: Counts
     known: Estimates
     known_sd: Estimates
@@ -89,6 +88,11 @@ class Residual:
         """The most that a row counts, at least 1: where pairs know all of a question, noise is still drawn."""
         return max(1, int(self.weights.max()))
 
+    @property
+    def fractional(self) -> bool:
+        """Whether rows count other than 0 or 1: an answer is rounded then."""
+        return any(not q.is_indicator for q in self.queries)
+
     def weighted(self, counts: Private[Counts]) -> Private[Counts]:
         """Counts over ``axes`` as weighted counts over the leading ones; int64. Private."""
         flat = self.weights.reshape(-1)
@@ -98,9 +102,10 @@ class Residual:
     def found(self, released: Measurement) -> "Found":
         """What the released weighted counts say of each query, beside what the model says."""
         own = self.owners >= 0
-        measured = np.bincount(self.owners[own], released.values.reshape(-1)[own], len(self.queries)) / SCALE
+        measured = np.bincount(self.owners[own], released.values.reshape(-1)[own], len(self.queries)) / self.scale
         return Found(
             len(self.queries[0].scope),
+            self.fractional,
             measured + self.known,
             self.noise(released.sigma),
             self.modelled,
@@ -114,61 +119,61 @@ class Residual:
     def noise(self, sigma: float) -> Estimates:
         """The sds (counts) of what is measured and known, where the released numbers have noise of that sd."""
         parts = np.bincount(self.owners[self.owners >= 0], minlength=len(self.queries))
-        return np.sqrt(parts * (sigma / SCALE) ** 2 + self.known_sd**2)
+        return np.sqrt(parts * (sigma / self.scale) ** 2 + self.known_sd**2)
 
 
-def residual_of(queries: Sequence[LinearQuery], known: Known, sigma: float) -> Residual | None:
-    """What to measure for these queries of one outline; ``None`` where they can only be released whole: strings, rows
-    that count by fractions, groups that overlap, conditions that tell too much apart. Public.
+def residual_of(
+    queries: Sequence[LinearQuery], known: Known, sigma: float, *, fractions: bool = True
+) -> Residual | None:
+    """What to measure for these queries of one outline; ``None`` where they can only be released whole: strings, sums
+    of values, groups that overlap, conditions that tell too much apart. Public.
 
     ``sigma``: the noise (counts) of a release at sensitivity 1. Queries may differ in single columns that tell them
-    apart, as the cells of a GROUP BY do.
+    apart, as the cells of a GROUP BY do. ``fractions``: also queries whose rows count other than 0 or 1.
     """
     first = queries[0]
-    if first.keyed is not None or not all(q.is_indicator for q in queries):
+    if first.keyed is not None or first.value is not None or not (fractions or all(q.is_indicator for q in queries)):
         return None
     apart, shared = _split(queries)
-    degree = min(DEGREE, len(first.scope) - 1) - len(apart)
     groups = _groups(queries, apart)
-    if groups is None:
+    cells = None if groups is None else Cells.of(shared, known)
+    if groups is None or cells is None or prod(a.size for a in (*groups[0], *cells.axes)) > MOST_PARTS:
         return None
-    leading, owners = groups
-    classes = Classes.of(shared, MOST_CLASSES)
-    if classes is None:
-        return None
-    classes = _largest_first(classes, known)
-    functions = _functions(classes, degree)
+    functions = cells.functions(min(DEGREE, len(first.scope) - 1) - len(apart))
     if len(functions) > MOST_KNOWN:
         return None
-    table = np.array([_over_cells(classes, f) for f in functions]).reshape(-1, classes.weights.size).T
-    counts = [[known(_with(classes, f, _only(q, apart))) for f in functions] for q in queries]
+    counts = [[known((*_only(q, apart), *cells.factors(f))) for f in functions] for q in queries]
     heard = [j for j in range(len(functions)) if all(row[j] is not None for row in counts)]
     both = np.array([[row[j] or _NOTHING for j in heard] for row in counts]).reshape(len(counts), len(heard), 2)
     values, sds = both[..., 0], both[..., 1]
-    asked = classes.weights.reshape(-1)
-    shares = least_change(asked, table[:, heard], np.maximum((sds**2).mean(axis=0), _TINY), sigma**2)
-    whole = np.rint(shares * SCALE).astype(np.int64)
-    rest = np.rint(asked * SCALE).astype(np.int64) - np.rint(table[:, heard]).astype(np.int64) @ whole
+    scale = SCALE if cells.unit == 1 else COARSE_SCALE
+    table = np.array([cells.over(functions[j]) for j in heard], dtype=np.int64).reshape(len(heard), -1).T
+    whole = np.rint(_coefficients(cells, table, sds, sigma) * scale).astype(np.int64)
+    rest = cells.weights.reshape(-1) * scale - table @ whole
     models = [known(q.factors) or (0.0, inf) for q in queries]
-    axes = tuple(Axis((c,), a, int(a.max()) + 1) for c, a in zip(classes.columns, classes.labels, strict=True))
-    if prod(a.size for a in (*leading, *axes)) > MOST_PARTS:
-        return None
     return Residual(
         tuple(queries),
-        (*leading, *axes),
-        len(leading),
-        rest.reshape(classes.weights.shape),
-        owners,
-        values @ whole / SCALE,
-        np.sqrt(sds**2 @ (whole / SCALE) ** 2),
+        (*groups[0], *cells.axes),
+        len(groups[0]),
+        rest.reshape(cells.weights.shape),
+        scale * cells.unit,
+        groups[1],
+        values @ whole / scale,
+        np.sqrt(sds**2 @ (whole / scale) ** 2),
         np.array([value for value, _ in models]),
         np.array([sd for _, sd in models]),
     )
 
 
+def _coefficients(cells: Cells, table: Counts, sds: Estimates, sigma: float) -> Estimates:
+    """What each known count is taken times. Any will do; these leave little to be measured."""
+    ends = cells.ends
+    asked, known = cells.weights.reshape(-1)[ends] / cells.unit, table[ends] / cells.unit
+    return least_change(asked, known, np.maximum((sds**2).mean(axis=0), _TINY), sigma**2)
+
+
 _TINY = 1e-9
 _NOTHING = (0.0, 0.0)
-_Function = tuple[tuple[int, int], ...]  # (column, class) pairs: the rows that are in all of these classes
 
 
 def _split(queries: Sequence[LinearQuery]) -> tuple[tuple[int, ...], tuple[Factor, ...]]:
@@ -185,7 +190,7 @@ def _groups(queries: Sequence[LinearQuery], apart: Sequence[int]) -> tuple[tuple
     """
     if not apart:
         return ((), np.zeros(1, dtype=np.int64)) if len(queries) == 1 else None
-    if any(len(queries[0].factors[i].columns) != 1 for i in apart):
+    if any(len(f.columns) != 1 or f.unit > 1 for q in queries for f in _only(q, apart)):
         return None
     alone = [LinearQuery(q.table, _only(q, apart)) for q in queries]
     axes = own_axes(alone)
@@ -203,42 +208,3 @@ def _groups(queries: Sequence[LinearQuery], apart: Sequence[int]) -> tuple[tuple
 
 def _only(query: LinearQuery, places: Sequence[int]) -> tuple[Factor, ...]:
     return tuple(query.factors[i] for i in places)
-
-
-def _largest_first(classes: Classes, known: Known) -> Classes:
-    """The same with the class of most rows as the first of each column: counts of the others are known better."""
-    labels, weights = [], classes.weights
-    for axis, (column, own) in enumerate(zip(classes.columns, classes.labels, strict=True)):
-        number = int(own.max()) + 1
-        found = [known((Factor((column,), (own == n).astype(np.int64)),)) for n in range(number)]
-        rows = [0.0 if f is None else f[0] for f in found]
-        order = sorted(range(number), key=lambda n: -rows[n])
-        labels.append(np.argsort(order)[own])
-        weights = weights.take(order, axis=axis)
-    return Classes(classes.columns, tuple(labels), weights)
-
-
-def _functions(classes: Classes, degree: int) -> list[_Function]:
-    """Products of at most ``degree`` indicators of classes, the first class of each column left out."""
-    sizes = [int(a.max()) + 1 for a in classes.labels]
-    out: list[_Function] = []
-    for number in range(degree + 1):
-        for columns in combinations(range(len(sizes)), number):
-            picks = product(*(range(1, sizes[c]) for c in columns))
-            out += [tuple(zip(columns, picked, strict=True)) for picked in picks]
-    return out
-
-
-def _over_cells(classes: Classes, function: _Function) -> Estimates:
-    """The function's values over the classes' cells, flat: 0 and 1."""
-    out = np.zeros(classes.weights.shape)
-    where: list[slice | int] = [slice(None)] * out.ndim
-    for column, number in function:
-        where[column] = number
-    out[tuple(where)] = 1.0
-    return out.reshape(-1)
-
-
-def _with(classes: Classes, function: _Function, anchors: tuple[Factor, ...]) -> tuple[Factor, ...]:
-    own = [Factor((classes.columns[c],), (classes.labels[c] == n).astype(np.int64)) for c, n in function]
-    return (*anchors, *own)
