@@ -26,7 +26,7 @@ from dpsql.planning.contingencies import (
 )
 from dpsql.query import LinearQuery
 
-OWN_MARGIN = 0.65
+OWN_MARGIN = 0.8
 """Questions get noise of their own where its sd is at most this share of the sd foreseen for the model's answers:
 these are foreseen without shrinkage, which only helps them."""
 NOMINAL_ROWS = 100_000.0

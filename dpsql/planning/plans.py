@@ -44,7 +44,7 @@ SPARE_QUESTIONS = 0.6
 """Of the planned questions, at least: so many may get noise of their own where a local model could be far off."""
 TENSOR_SPARES = 0.4
 """A table with one tensor has spare releases where its foreseen sd is so many times that of noise for each question."""
-MOST_SPARES = 2000
+MOST_SPARES = 6000
 DELTA_SHARE = Fraction(1, 4)
 """Of delta for the selections of keys, split evenly between text columns and declared prefix lengths."""
 
@@ -58,7 +58,8 @@ def make_plan(policy: Policy) -> Plan:
     own, models = _own_noise_plan(policy), _model_plan(policy)
     if own is None:
         return models
-    better = all(own_noise_is_better(_own_sd(own, policy, t), _model_sd(models, policy, t)) for t in policy.tables)
+    alone = replace(models, spares=0, spare_units=0)  # what spare releases take from models they give to questions
+    better = all(own_noise_is_better(_own_sd(own, policy, t), _model_sd(alone, policy, t)) for t in policy.tables)
     return own if better else models
 
 
@@ -82,9 +83,13 @@ def _own_sd(plan: Plan, policy: Policy, table: TableDomain) -> float:
     return _halved(policy, *noise)
 
 
-def _halved(policy: Policy, *sds: float) -> float:
-    """The sd of what is released of a question, and of a row count: half of it where rows come and go."""
-    return sds[0] if policy.privacy.neighbors == "replace-one" else hypot(*sds) / 2.0
+def _halved(policy: Policy, question: float, row_count: float = 0.0) -> float:
+    """The sd of a question's answer, from those of cells with its noise and of a row count.
+
+    Half the rows are known. The rest changes by 1/2 with a row that comes or goes, and by 1 with one that is replaced,
+    where cells change by sqrt(2).
+    """
+    return hypot(question * (sqrt(0.5) if policy.privacy.neighbors == "replace-one" else 0.5), row_count / 2.0)
 
 
 def _own_noise_plan(policy: Policy) -> Plan | None:

@@ -16,6 +16,7 @@ from dpsql.first.warm_start import WarmStart
 from dpsql.ledger import MemoryLedger
 from dpsql.ledger.event import Totals
 from dpsql.planning import make_plan
+from dpsql.planning.plans import SPARE_QUESTIONS
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.query import Factor, LinearQuery, linear_query
 from dpsql.session.asker import Asker
@@ -155,8 +156,19 @@ def ledger_of(rules: Policy, *, spares: bool = False, models: int = NEWEST_MODEL
 
     ``models``: the version of the rules that the ledger was begun with.
     """
-    plan = replace(make_plan(rules), models=models)
-    return Shared({"plan": (plan if spares else without_spares(plan)).to_json()}, [])
+    plan = replace(_with_few_spares(rules) if spares else without_spares(make_plan(rules)), models=models)
+    return Shared({"plan": plan.to_json()}, [])
+
+
+def _with_few_spares(rules: Policy) -> Plan:
+    """The plan of a thousand questions, whose spare releases are made into as many as the few planned ones have: so
+    few would all get noise of their own.
+    """
+    many = make_plan(replace(rules, privacy=replace(rules.privacy, planned_queries=1000)))
+    if many.spares == 0:
+        return make_plan(rules)
+    number = int(SPARE_QUESTIONS * rules.privacy.planned_queries)
+    return replace(many, spares=number, spare_units=many.spares * many.spare_units // number)
 
 
 def without_spares(plan: Plan) -> Plan:

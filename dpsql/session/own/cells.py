@@ -15,7 +15,7 @@ from dpsql.hypothesis import Axis
 from dpsql.hypothesis.classes import Classes
 from dpsql.query import Counts, Estimates, Factor
 
-MOST_CLASSES = 512
+MOST_TOLD_APART = 512
 """Of the cells that the conditions tell apart together; what tells more apart is released as it is."""
 MOST_LEVELS = 1 << 14
 """The same where rows count by fractions, of which each column has many."""
@@ -54,7 +54,7 @@ class Cells:
         parts = [f for f in factors if f.unit > 1]
         if any(len(f.columns) > 1 for f in parts):
             return None
-        classes = Classes.of(factors, MOST_LEVELS if parts else MOST_CLASSES)
+        classes = Classes.of(factors, MOST_LEVELS if parts else MOST_TOLD_APART)
         if classes is None:
             return None
         fractions = {classes.columns.index(f.columns[0]): f for f in parts}

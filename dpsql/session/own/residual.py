@@ -147,7 +147,8 @@ def residual_of(
     both = np.array([[row[j] or _NOTHING for j in heard] for row in counts]).reshape(len(counts), len(heard), 2)
     values, sds = both[..., 0], both[..., 1]
     scale = SCALE if cells.unit == 1 else COARSE_SCALE
-    table = np.array([cells.over(functions[j]) for j in heard], dtype=np.int64).reshape(len(heard), -1).T
+    over = [cells.over(functions[j]) for j in heard]
+    table = np.array(over, dtype=np.int64).reshape(len(heard), cells.weights.size).T
     whole = np.rint(_coefficients(cells, table, sds, sigma) * scale).astype(np.int64)
     rest = cells.weights.reshape(-1) * scale - table @ whole
     models = [known(q.factors) or (0.0, inf) for q in queries]

@@ -17,7 +17,7 @@ from dpsql.planning.measured_axes import own_sd
 from dpsql.planning.shares import Shares
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.private import Private
-from dpsql.query import Counts, LinearQuery, linear_query
+from dpsql.query import Counts, Factor, LinearQuery, linear_query
 from dpsql.session.asker import Asker
 from tests.support.asking import ask, ask_all, how, way_of
 from tests.support.counted import Counted
@@ -92,10 +92,61 @@ def test_an_answer_is_exact_charges_one_share_and_is_near_the_truth() -> None:
 
 
 def test_the_noise_is_what_the_share_buys() -> None:
-    """sigma^2 = 4 + K / (.98 S), S of the analytic Gaussian mechanism: one count for everything has sigma 4.2247."""
+    """sigma^2 = 4 + K / (s S), S of the analytic Gaussian mechanism: one count for everything has sigma 4.2247.
+
+    s = 1 - 1 / (1 + 2 sqrt(K)): the rest is for the row count.
+    """
     plan = make_plan(few())
-    expected = (4 + QUESTIONS * 4.2247**2 / 0.98) ** 0.5
+    expected = (4 + QUESTIONS * 4.2247**2 / 0.8) ** 0.5
     assert float(plan_tables(plan, few())["t"].question.sigma) == pytest.approx(expected, rel=1e-4)
+
+
+def test_half_of_a_question_is_known_from_the_row_count_and_half_the_noise_is_drawn() -> None:
+    """f - n / 2 changes by 1/2 a row: sd of the answer sqrt((sigma / 2)^2 + (row count's sigma / 2)^2)."""
+    asker, _, _ = opened(few())
+    ask(asker, row_count())
+    plan = asker.states["t"].plan
+    expected = np.hypot(float(plan.question.sigma), float(plan.row_count.sigma)) / 2
+    assert asker.states["t"].own_sds([cell(0, 0)]) == pytest.approx([expected], rel=1e-3)
+    answer = ask(asker, cell(0, 0))
+    assert (answer.error, answer.certified) == (np.ceil(1.96 * expected), True)
+    assert answer.certified_bound == np.ceil(plan.certain * asker.states["t"].own_sds([cell(0, 0)])[0])
+
+
+def test_where_rows_are_replaced_a_question_changes_by_one_and_its_cells_by_two() -> None:
+    asker, _, _ = opened(few("replace-one"))
+    ask(asker, row_count())
+    plan = asker.states["t"].plan
+    expected = np.hypot(float(plan.question.sigma) / np.sqrt(2), float(plan.row_count.sigma) / 2)
+    assert asker.states["t"].own_sds([cell(0, 1)]) == pytest.approx([expected], rel=0.02)
+
+
+def test_rows_that_count_by_fractions_are_released_as_one_number() -> None:
+    """As a whole each of the 40 values would be a number, and their noise would add up."""
+    asker, _, _ = opened(few())
+    ask(asker, row_count())
+    sums = LinearQuery("t", (Factor(("a",), np.arange(40), 39),))
+    state = asker.states["t"]
+    (sd,) = state.own_sds([sums])
+    assert sd == pytest.approx(state.own_sds([cell(0, 0)])[0], rel=0.02)
+    assert sd < own_sd([sums], float(state.plan.question.sigma)) / 4
+    _, error = how(asker, sums)
+    answer = ask(asker, sums)
+    assert error == answer.error == np.ceil(1.96 * sd) + 1
+    truth_of_sums = float((codes("a") / 39).sum())
+    assert abs((answer.value or 0) - truth_of_sums) <= 4 * sd + 1
+
+
+@pytest.mark.parametrize(("told", "seen"), [(1.0, False), (0.5, True), (2.0, True)])
+def test_answers_err_as_much_as_is_said_and_another_sd_would_be_seen(told: float, seen: bool) -> None:
+    """120 sessions' first answers about 120 cells; the row count's error is in each of them."""
+    off = []
+    for seed in range(120):
+        asker, _, _ = opened(few(), seed)
+        q = cell(seed % 40, seed % 9)
+        off.append(((ask(asker, q).value or 0) - truth(q)) / asker.states["t"].own_sds([q])[0])
+    squares = float(np.square(off).sum()) / told**2
+    assert (squares < 79 or squares > 172) == seen  # 120 degrees of freedom: .1 % on either side
 
 
 def test_the_cells_of_a_group_by_are_one_release() -> None:

@@ -12,7 +12,7 @@ from dpsql.hypothesis import Measurement
 from dpsql.planning.sensitivity import weighted_l2_squared
 from dpsql.private import Private
 from dpsql.query import Counts, Factor, KeyedFactor, LinearQuery, linear_query
-from dpsql.session.own.cells import MOST_CLASSES, Known
+from dpsql.session.own.cells import MOST_TOLD_APART, Known
 from dpsql.session.own.residual import SCALE, Found, Residual, residual_of
 from tests.support.simulated import table_of
 
@@ -32,18 +32,19 @@ def column(codes: Counts, name: str) -> Counts:
     return codes[:, NAMES.index(name)]
 
 
-def counted(codes: Counts, factors: Sequence[Factor]) -> int:
-    inside = np.ones(len(codes), dtype=np.int64)
+def counted(codes: Counts, factors: Sequence[Factor]) -> float:
+    inside, unit = np.ones(len(codes), dtype=np.int64), 1
     for f in factors:
         inside = inside * f.weights[tuple(column(codes, c) for c in f.columns)]
-    return int(inside.sum())
+        unit *= f.unit
+    return float(inside.sum()) / unit
 
 
 def truth(codes: Counts, sd: float = 1.0) -> Known:
     """True counts of what local models know."""
 
     def known(factors: tuple[Factor, ...]) -> tuple[float, float] | None:
-        return float(counted(codes, factors)), sd
+        return counted(codes, factors), sd
 
     return known
 
@@ -90,6 +91,8 @@ def plain(*factors: Factor) -> LinearQuery:
     return LinearQuery("t", factors)
 
 
+THIRDS = Factor(("a",), np.array([0, 1, 3, 2]), 3)
+
 ASKED: dict[str, list[LinearQuery]] = {
     "one column": [query(single("a", 1, 2))],
     "and of two": [query(single("a", 1), single("c", 0, 2))],
@@ -106,6 +109,11 @@ ASKED: dict[str, list[LinearQuery]] = {
     "groups of two": [query(single("a", i), single("b", j), single("c", 1)) for i in range(4) for j in range(3)],
     "groups by three": [query(*map(single, "abd", at)) for at in product(range(4), range(3), range(2))],
     "groups with or": [query(single("a", i), joint("bce", lambda b, c, e: b == 0 or c != e)) for i in range(4)],
+    "fractions alone": [plain(THIRDS)],
+    "fractions": [plain(THIRDS, single("b", 0), single("c", 1, 2))],
+    "fractions of two": [plain(THIRDS, Factor(("c",), np.array([2, 0, 1]), 2), single("d", 1))],
+    "fractions beside or": [plain(THIRDS, joint("bc", lambda b, c: b == 1 or c == 0))],
+    "groups of fractions": [plain(THIRDS, single("b", i), single("d", 1)) for i in range(3)],
     "last leads": [query(single("a", 1), single("b", 0), single("e", i)) for i in range(3)],
 }
 
@@ -115,7 +123,8 @@ ASKED: dict[str, list[LinearQuery]] = {
 def test_what_is_known_and_what_is_measured_are_the_question(asked: str, sd: float) -> None:
     codes, queries = drawn(), ASKED[asked]
     residual = of(codes, queries, sd)
-    assert measured(residual, codes).measured.tolist() == [counted(codes, q.factors) for q in queries]
+    expected = [counted(codes, q.factors) for q in queries]
+    assert measured(residual, codes).measured.tolist() == pytest.approx(expected, rel=1e-12)
 
 
 # --- what a row can change -----------------------------------------------------------------------------------------
@@ -223,7 +232,11 @@ def test_what_is_not_a_count_of_finite_columns_is_released_whole() -> None:
     assert residual_of([replace(three, keyed=keyed)], known, SIGMA) is None
     assert residual_of([replace(three, value="e")], known, SIGMA) is None
     half = LinearQuery("t", (*three.factors[:2], Factor(("c",), np.array([1, 2, 0]), 2)))
-    assert residual_of([half], known, SIGMA) is None
+    assert residual_of([half], known, SIGMA, fractions=False) is None  # rules of earlier ledgers
+    tied = Factor(("a", "b"), np.arange(12).reshape(4, 3), 11)
+    assert residual_of([plain(tied, single("c", 1))], known, SIGMA) is None
+    apart = [plain(Factor(("a",), w, 2), single("b", 0)) for w in (np.array([2, 0, 0, 0]), np.array([0, 1, 0, 0]))]
+    assert residual_of(apart, known, SIGMA) is None  # what tells groups apart has to be a condition
 
 
 @pytest.mark.parametrize(
@@ -248,7 +261,7 @@ def test_conditions_that_tell_too_many_cells_apart_are_released_whole() -> None:
     wide = table_of((30, 30, 2))
     rng = np.random.default_rng(1)
     factor = Factor(("a", "b"), rng.integers(0, 2, (30, 30)))
-    assert MOST_CLASSES < 30 * 30
+    assert MOST_TOLD_APART < 30 * 30
     found = linear_query(wide, [factor])
     assert found is not None
     assert residual_of([found], lambda _: (1.0, 1.0), SIGMA) is None
