@@ -255,6 +255,12 @@ SELECT COUNT(*) FROM people WHERE random() < 0.5;
 -- UnsupportedQuery: line 1, column 35: random() is random | an equal question must get an equal answer; remove it
 SELECT COUNT(*) FROM people WHERE joined < now();
 -- UnsupportedQuery: line 1, column 44: now() depends on the clock | write the date as a literal or pass it as a parameter
+SELECT EXTRACT(HOUR FROM joined) AS hour, COUNT(*) FROM people GROUP BY hour;
+-- UnsupportedQuery: line 1, column 26: joined is declared by month, and HOUR is finer | ask for parts of joined down to the day, such as date_trunc('day', joined)
+SELECT strftime(joined, '%Y-%m-%d %H:00'), COUNT(*) FROM people GROUP BY 1;
+-- UnsupportedQuery: line 1, column 8: joined is declared by month, and %H is finer | ask for parts of joined down to the day, such as date_trunc('day', joined)
+SELECT date_trunc('day', joined - INTERVAL 7 HOUR), COUNT(*) FROM people GROUP BY 1;
+-- UnsupportedQuery: line 1, column 26: joined is declared by month, and an interval of less than a day is finer | ask for parts of joined down to the day, such as date_trunc('day', joined)
 SELECT COUNT(*) FROM people WHERE joined < current_date;
 -- UnsupportedQuery: line 1, column 35: the current date depends on the clock | write the date as a literal or a parameter
 SELECT COUNT(*) FROM people WHERE joined < today();

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from dpsql.dialect.types import INTEGERS
 from dpsql.errors import UnsupportedQuery
-from dpsql.sql.expressions import number_predicates, string_predicates
+from dpsql.sql.expressions import dates, number_predicates, string_predicates
 from dpsql.sql.expressions.bound import (
     Bound,
     Outside,
@@ -78,7 +78,8 @@ class Binder:
         symbol = ARITHMETIC.get(kind)
         if symbol is not None:
             left, right = self._operand(node.this), self._operand(node.args["expression"])
-            return calculated(kind, compose(f"{left.sql} {symbol} {right.sql}", (left, right)), left, right)
+            made = compose(f"{left.sql} {symbol} {right.sql}", (left, right))
+            return calculated(kind, dates.met(self.text, node, self.scope.table, made), left, right)
         raise self.refuse(node)
 
     def conjuncts(self, node: exp.Expr) -> list[Bound]:
@@ -276,6 +277,7 @@ class Binder:
             raise refusal(self.text, node, "a cast to this type is not answered", "cast to a number, string or date")
         inner = self.bind(node.this)
         cast = compose(f"{'TRY_CAST' if isinstance(node, exp.TryCast) else 'CAST'}({inner.sql} AS {to})", (inner,))
+        cast = dates.cast(self.text, node, self.scope.table, to, inner, cast)
         if inner.constant is not None:
             return cast._replace(constant=inner.constant)
         if inner.straight is None or to not in (*INTEGERS, "DOUBLE"):
@@ -290,7 +292,8 @@ class Binder:
         if part not in PARTS:
             raise refusal(self.text, node, f"EXTRACT of {part[:40]} is not answered", "extract year, month or day")
         inner = self.bind(node.args["expression"])
-        return compose(f"EXTRACT({part} FROM {inner.sql})", (inner,))
+        made = compose(f"EXTRACT({part} FROM {inner.sql})", (inner,))
+        return dates.asked(self.text, node, self.scope.table, made, dates.part_fineness(part), part)
 
     def _interval(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "unit", "fraction_in_string")
@@ -299,7 +302,8 @@ class Binder:
         if name and name.rstrip("S") not in UNITS and name not in UNITS:
             raise refusal(self.text, node, "this interval unit is not answered", "use days, months or years")
         inner = self.bind(node.this)
-        return compose(f"INTERVAL {inner.sql} {name}".rstrip(), (inner,))
+        made = compose(f"INTERVAL {inner.sql} {name}".rstrip(), (inner,))
+        return made._replace(span=dates.span_fineness(inner, name))
 
     def _escape(self, node: exp.Expr) -> Bound:
         if type(node.this) not in (exp.Like, exp.ILike):
@@ -327,7 +331,7 @@ class Binder:
                 decided = string_predicates.starts_with(sql, parts[0], parts[1])
             if decided is not None:
                 return decided
-        made = compose(sql, parts)
+        made = dates.function(self.text, node, self.scope.table, name, parts, compose(sql, parts))
         if len(made.steps) == 1 and len(parts) == 1 and parts[0].straight is not None:
             made = made._replace(steps={parts[0].straight.column: function(name, [parts[0].straight])})
         return made

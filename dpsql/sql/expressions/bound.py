@@ -71,7 +71,8 @@ class Bound(NamedTuple):
     numbers that the expression is; ``number`` is the value of a number that is written out. ``undeclared`` is the
     length of a prefix that it needs and the policy does not declare. ``steps`` has an entry for each binned column that
     is mentioned; ``straight`` is set for a number column times a constant plus another; ``constant`` is about the value
-    of a constant number.
+    of a constant number. ``times`` are the date columns whose time of day, had they one, could show in the value;
+    ``span`` says how fine the intervals in it are (``dates.DAY`` and finer).
     """
 
     sql: str
@@ -90,6 +91,8 @@ class Bound(NamedTuple):
     steps: Steps = NO_STEPS
     straight: Straight | None = None
     constant: float | None = None
+    times: frozenset[str] = NO_COLUMNS
+    span: int = 0
 
     @property
     def line(self) -> Straight | float | None:
@@ -113,9 +116,14 @@ def union(parts: Sequence[Bound]) -> frozenset[str]:
 def compose(sql: str, parts: Sequence[Bound]) -> Bound:
     """An expression of ``parts`` about whose meaning nothing is known: outside, it is fixed or unknown."""
     columns = union(parts)
-    if not any(p.outside for p in parts):
-        return Bound(sql, columns, steps=_steps(parts))
-    return _settled(sql, columns, parts, _composed)
+    if any(p.outside for p in parts):
+        made = _settled(sql, columns, parts, _composed)
+    else:
+        made = Bound(sql, columns, steps=_steps(parts))
+    if any(p.times or p.span for p in parts):
+        times = NO_COLUMNS.union(*[p.times for p in parts])
+        made = made._replace(times=times, span=max(p.span for p in parts))
+    return made
 
 
 def _steps(parts: Sequence[Bound]) -> Steps:

@@ -76,7 +76,9 @@ def table_scope(table: TableDomain, qualifier: str) -> Scope:
             binned = isinstance(c, NumberDomain | DateDomain) and c.is_binned
             steps = {c.name: UNKNOWN} if binned else NO_STEPS
             straight = Straight(c.name) if binned and isinstance(c, NumberDomain) else None
-            bound = Bound(sql, frozenset((c.name,)), numeric=numeric, steps=steps, straight=straight)
+            own = frozenset((c.name,))
+            times = own if isinstance(c, DateDomain) else frozenset[str]()
+            bound = Bound(sql, own, numeric=numeric, steps=steps, straight=straight, times=times)
         names[c.name.lower()] = (c.name, bound)
     return Scope(table, qualifier, names)
 

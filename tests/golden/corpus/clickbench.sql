@@ -106,10 +106,10 @@ SELECT TraficSourceID, AdvEngineID, EventDate, COUNT(*) AS PageViews FROM hits W
 -- answered
 SELECT DATE_TRUNC('minute', EventTime) AS M, COUNT(*) AS PageViews FROM hits WHERE CounterID = 62 AND EventDate >= '2013-07-14' AND EventDate <= '2013-07-15' AND IsRefresh = 0 AND DontCountHits = 0 GROUP BY DATE_TRUNC('minute', EventTime) ORDER BY DATE_TRUNC('minute', EventTime) LIMIT 10 OFFSET 1000;
 -- 9 refused: day
--- answered
+-- UnsupportedQuery: line 1, column 208: EventTime is declared by day, and MINUTE is finer | ask for parts of EventTime down to the day, such as date_trunc('day', EventTime)
 SELECT extract(minute FROM EventTime) AS m, COUNT(*) FROM hits GROUP BY m ORDER BY m;
 -- 9 refused: day
--- answered
+-- UnsupportedQuery: line 1, column 28: EventTime is declared by day, and MINUTE is finer | ask for parts of EventTime down to the day, such as date_trunc('day', EventTime)
 SELECT EventDate, COUNT(DISTINCT UserID) FROM hits WHERE RegionID = 2 GROUP BY EventDate ORDER BY EventDate;
 -- 2 answered
 -- UnknownName: line 1, column 34: there is no column 'UserID' in hits | did you mean CounterID?

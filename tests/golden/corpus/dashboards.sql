@@ -16,10 +16,10 @@ SELECT time_bucket(INTERVAL '7 days', order_date) AS time, count(*) AS value FRO
 -- answered
 SELECT time_bucket(INTERVAL '1 hour', "EventTime") AS time, count(*) FROM hits GROUP BY 1 ORDER BY 1;
 -- 9 refused: day
--- answered
+-- UnsupportedQuery: line 1, column 8: EventTime is declared by day, and a bucket that is not of whole days is finer | ask for parts of EventTime down to the day, such as date_trunc('day', EventTime)
 SELECT floor(extract(epoch FROM "EventTime") / 3600) * 3600 AS time, count(*) AS value FROM hits GROUP BY 1 ORDER BY 1;
 -- 9 refused: day
--- answered
+-- UnsupportedQuery: line 1, column 33: EventTime is declared by day, and EPOCH is finer | ask for parts of EventTime down to the day, such as date_trunc('day', EventTime)
 SELECT max(order_date) AS "Last order" FROM sales;
 -- 1 answered
 -- answered

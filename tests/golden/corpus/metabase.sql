@@ -107,10 +107,10 @@ SELECT COUNT(*) AS "count" FROM "main"."sales" WHERE "main"."sales"."order_date"
 -- UnsupportedQuery: line 1, column 106: now() depends on the clock | write the date as a literal or pass it as a parameter
 SELECT CAST(EXTRACT(hour FROM "main"."hits"."EventTime") AS integer) AS "EventTime", COUNT(*) AS "count" FROM "main"."hits" GROUP BY CAST(EXTRACT(hour FROM "main"."hits"."EventTime") AS integer) ORDER BY 1;
 -- 9 refused: day
--- answered
+-- UnsupportedQuery: line 1, column 157: EventTime is declared by day, and HOUR is finer | ask for parts of EventTime down to the day, such as date_trunc('day', EventTime)
 SELECT DATE_TRUNC('minute', "main"."hits"."EventTime") AS "EventTime", COUNT(*) AS "count" FROM "main"."hits" GROUP BY DATE_TRUNC('minute', "main"."hits"."EventTime") ORDER BY 1;
 -- 9 refused: day
--- answered
+-- UnsupportedQuery: line 1, column 120: EventTime is declared by day, and MINUTE is finer | ask for parts of EventTime down to the day, such as date_trunc('day', EventTime)
 SELECT "main"."sales"."region" AS "region", "main"."sales"."customer_id" AS "customer_id" FROM "main"."sales" LIMIT 2000;
 -- 0 unanswerable: it shows rows
 -- UnknownName: line 1, column 45: there is no column 'customer_id' in sales | con.tables() and \d list what exists

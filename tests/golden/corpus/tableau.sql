@@ -96,10 +96,10 @@ SELECT (("flights"."month" * 100) + "flights"."day") AS "Calculation_3", AVG("fl
 -- answered
 SELECT CAST(EXTRACT(HOUR FROM "hits"."EventTime") AS BIGINT) AS "hr:EventTime:ok", COUNT(1) AS "cnt:1:ok" FROM "main"."hits" "hits" GROUP BY 1;
 -- 9 refused: day
--- answered
+-- UnsupportedQuery: line 1, column 31: EventTime is declared by day, and HOUR is finer | ask for parts of EventTime down to the day, such as date_trunc('day', EventTime)
 SELECT DATE_TRUNC('HOUR', "hits"."EventTime") AS "thr:EventTime:ok", COUNT(1) AS "cnt:1:ok" FROM "main"."hits" "hits" GROUP BY 1;
 -- 9 refused: day
--- answered
+-- UnsupportedQuery: line 1, column 8: EventTime is declared by day, and HOUR is finer | ask for parts of EventTime down to the day, such as date_trunc('day', EventTime)
 SELECT SUM("sales"."sales") AS "sum:sales:ok" FROM "main"."sales" "sales" WHERE ("sales"."order_date" >= (CURRENT_DATE - INTERVAL '30 DAY')) HAVING (COUNT(1) > 0);
 -- 9 answered
 -- UnsupportedQuery: line 1, column 82: the current date depends on the clock | write the date as a literal or a parameter

@@ -1,0 +1,139 @@
+"""Which questions about a date column are finer than the values that its rows hold. Public.
+
+A row of a date column holds its day, whatever time the database has beside it. What asks for hours of such a column, or
+moves it by hours, would get the answer of midnight for every row, so it is refused. One rule decides: an expression of
+a date column may ask for parts of it down to the declared unit, and what it asked for leaves no time of day behind.
+"""
+
+import re
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from dpsql.domain import DateDomain, TableDomain
+from dpsql.errors import UnsupportedQuery
+from dpsql.sql.expressions.bound import Bound
+from dpsql.sql.text.position import refusal
+
+DAY, HOUR, MINUTE, SECOND = range(4)
+"""How fine a question about a date is."""
+_PARTS = {"HOUR": HOUR, "HR": HOUR, "H": HOUR, "MINUTE": MINUTE, "MIN": MINUTE, "M": MINUTE, "MS": SECOND}
+_WHOLE = frozenset(
+    {
+        "YEAR", "YR", "Y", "MONTH", "MON", "DAY", "D", "DAYOFMONTH", "DECADE", "DEC", "CENTURY", "CENTURIE", "CENT",
+        "C", "MILLENNIUM", "MILLENNIA", "MIL", "QUARTER", "WEEK", "W", "WEEKOFYEAR", "DOW", "DAYOFWEEK",
+        "WEEKDAY", "DOY", "DAYOFYEAR", "ISODOW", "ISOYEAR", "YEARWEEK", "ERA",
+    }
+)  # fmt: skip
+"""Parts of a date that no time of day changes, in the singular."""
+_OF_DAYS = frozenset(
+    {
+        "century", "day", "dayname", "dayofmonth", "dayofweek", "dayofyear", "decade", "era", "isodow", "isoyear",
+        "last_day", "millennium", "month", "monthname", "quarter", "week", "weekday", "weekofyear", "year", "yearweek",
+    }
+)  # fmt: skip
+_FINER = {"hour": HOUR, "minute": MINUTE} | dict.fromkeys(
+    ("second", "millisecond", "microsecond", "nanosecond", "epoch", "epoch_ms", "epoch_us"), SECOND
+)
+_BY_PART = frozenset(
+    {"date_part", "datepart", "date_trunc", "datetrunc", "date_diff", "datediff", "date_sub", "datesub"}
+)
+_SPANS = {"to_hours": HOUR, "to_minutes": MINUTE, "make_time": SECOND} | dict.fromkeys(
+    ("to_seconds", "to_milliseconds", "to_microseconds"), SECOND
+)
+_FORMAT = re.compile(r"%-?(.)", re.DOTALL)
+_FORMATS = dict.fromkeys("HIp", HOUR) | {"M": MINUTE} | dict.fromkeys("SgfncX", SECOND)
+_COUNTED = re.compile(r"\s*[-+]?[0-9]+\s*([A-Za-z]*)\s*")
+
+
+def part_fineness(part: str) -> int:
+    """How fine a part of a date is, by any of DuckDB's names for it.
+
+    >>> part_fineness("hours") == HOUR, part_fineness("dow") == DAY, part_fineness("epoch") == SECOND
+    (True, True, True)
+    """
+    name = part.upper()
+    singular = name.removesuffix("S")
+    if name in _WHOLE or singular in _WHOLE:
+        return DAY
+    return _PARTS.get(name, _PARTS.get(singular, SECOND))
+
+
+def span_fineness(value: Bound, unit: str) -> int:
+    """How fine the interval ``INTERVAL value unit`` is; one in a string may name its unit itself."""
+    count = _COUNTED.fullmatch(value.sql if value.literal is None else value.literal)
+    if unit:
+        return part_fineness(unit) if (count is not None and not count[1]) or value.columns else SECOND
+    return part_fineness(count[1]) if count is not None and count[1] else SECOND
+
+
+def asked(text: str, node: exp.Expr, table: TableDomain, made: Bound, fineness: int, what: str) -> Bound:
+    """``made`` of date columns, which asks for parts of a date so fine: no time of day is left in it.
+
+    Raises UnsupportedQuery, which names the declared unit, where that is finer than what a row holds.
+    """
+    if fineness and made.times:
+        raise _too_fine(text, node, table, made, what)
+    return made._replace(times=frozenset()) if made.times else made
+
+
+def met(text: str, node: exp.Expr, table: TableDomain, made: Bound) -> Bound:
+    """``made`` of several parts. Raises UnsupportedQuery where dates meet spans of less than a day."""
+    if made.span and made.times:
+        raise _too_fine(text, node, table, made, "an interval of less than a day")
+    return made
+
+
+def function(text: str, node: exp.Expr, table: TableDomain, name: str, parts: Sequence[Bound], made: Bound) -> Bound:
+    """``made``, the call of a function. Raises UnsupportedQuery where it asks too much of a date column."""
+    span = _SPANS.get(name, DAY)
+    if span:
+        return made._replace(span=max(made.span, span))
+    if not made.times:
+        return made
+    if name in _OF_DAYS:
+        return asked(text, node, table, made, DAY, name)
+    if name in _FINER:
+        return asked(text, node, table, made, _FINER[name], f"{name}()")
+    if name in _BY_PART:
+        part = parts[0].literal
+        return asked(text, node, table, made, SECOND if part is None else part_fineness(part), _shown(part))
+    if name == "strftime":
+        form = next((p.literal for p in parts if p.literal is not None), None)
+        found = [] if form is None else [(_FORMATS.get(m[1], DAY), m[0]) for m in _FORMAT.finditer(form)]
+        finest = max(found, default=(DAY, "")) if form is not None else (SECOND, _shown(None))
+        return asked(text, node, table, made, *finest)
+    if name == "time_bucket":
+        origin = node.expressions[2:]
+        plain = all(isinstance(n, exp.Interval) or (isinstance(n, exp.Cast) and _is_date(n)) for n in origin)
+        whole = isinstance(node.expressions[0], exp.Interval) or parts[0].sql.startswith("to_")
+        fineness = made.span if plain and whole else SECOND
+        return asked(text, node, table, made, fineness, "a bucket that is not of whole days")
+    return met(text, node, table, made)
+
+
+def cast(text: str, node: exp.Expr, table: TableDomain, to: str, inner: Bound, made: Bound) -> Bound:
+    """``made``, the cast of ``inner`` to a type. Raises UnsupportedQuery for the time of day of a date column."""
+    if to == "TIME":
+        return asked(text, node, table, made, SECOND, "a time of day")._replace(span=SECOND)
+    if to == "DATE":
+        return asked(text, node, table, made, DAY, to)
+    if to == "INTERVAL":
+        return made._replace(span=span_fineness(inner, ""))
+    return made
+
+
+def _is_date(node: exp.Expr) -> bool:
+    return bool(node.args["to"].this is exp.DataType.Type.DATE)
+
+
+def _shown(part: str | None) -> str:
+    return "a part that is no literal" if part is None else part[:40].upper()
+
+
+def _too_fine(text: str, node: exp.Expr, table: TableDomain, made: Bound, what: str) -> UnsupportedQuery:
+    column = next(c for c in table.columns if c.name in made.times)
+    unit = column.unit if isinstance(column, DateDomain) else "day"
+    reason = f"{column.name} is declared by {unit}, and {what} is finer"
+    hint = f"ask for parts of {column.name} down to the day, such as date_trunc('day', {column.name})"
+    return refusal(text, node, reason, hint)
