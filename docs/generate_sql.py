@@ -57,6 +57,18 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
 * **`UNION ALL` of rows** of one private table may be counted, summed and averaged; a row on two sides counts twice. Its
   sides have the same types; `GROUP BY` takes a column that is the same on all sides, and lists its groups whatever the
   sides leave out.
+* **Joins with public tables** (`JOIN`, `LEFT JOIN`, `USING`, `NATURAL`, commas, chains of tables, subqueries and CTEs
+  of public tables): what a row finds is a function of its declared values, so the other table's columns may stand
+  wherever an expression may, each group one question. A row that finds several rows counts several times, at most 32,
+  and may then be grouped by the private table's columns alone. Columns of ON that the private table has are finite,
+  without bins, and have at most 10,000 combinations. `public LEFT JOIN private` takes `COUNT` and sums of private
+  columns by public ones. Two private tables are joined by the owner: a view in the database, declared like a table
+  with its unit.
+* **Statements in steps**: a subquery of a condition, or of FROM beside the private table, may read private tables
+  itself, as in `WHERE score > (SELECT AVG(score) FROM students)`. It is answered first and charged like a statement of
+  its own; what is around it is then a question about released values, whose bars do not count how far these may be
+  off. A note says what was taken. Such statements take neither `within` nor `max_charge`; `explain` shows the first
+  step.
 * **Sums of numbers**: `SUM` and `AVG` of a straight line of a number column (`x`, `2 * x + 1`) sum the values
   themselves.
 * **Text columns** have no declared list of values, so the answer must be settled by the strings that the statement

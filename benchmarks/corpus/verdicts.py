@@ -34,7 +34,7 @@ def front_end(rules: Policy, read: Callable[[str], Any]) -> FrontEnd:
 def verdict(front: FrontEnd, sql: str) -> str:
     """``answered``, or class, message with its place, and hint of the refusal."""
     try:
-        front.lower(sql, keys=AllKeys())
+        front.lower(sql, keys=AllKeys(), rows={})
     except Error as error:
         return f"{type(error).__name__}: {str(error).splitlines()[0]} | {error.hint}"
     return ANSWERED

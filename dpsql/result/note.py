@@ -10,14 +10,16 @@ from typing import Literal
 from dpsql.domain import TableDomain, undeclared_become
 
 NoteKind = Literal[
-    "cap", "left out", "undeclared", "bins", "null", "strings", "computed", "plan", "statement", "beyond", "few"
+    "cap", "left out", "undeclared", "bins", "null", "strings", "computed", "plan", "statement", "beyond", "few",
+    "step",
 ]  # fmt: skip
 """``cap``: rows of a unit beyond the cap. ``left out``: rows without a declared value where the policy requires one.
 ``undeclared``: a statement asks for what the policy does not declare. ``null``: what NULL stands for. ``strings``:
 which strings are groups. ``computed``: which computed numbers have no error bar, and what else depends on released
 numbers. ``plan``: how a statement would be answered. ``statement``: what it does not do, though it says so.
 ``beyond``: how many rows may lie beyond an extreme, and between which dates or strings one is. ``few``: groups whose
-averages are NULL because there may be no row in them."""
+averages are NULL because there may be no row in them. ``step``: what a statement inside was answered before the one
+around it was asked."""
 
 _MOST_COLUMNS = 3
 

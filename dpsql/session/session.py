@@ -22,17 +22,20 @@ from dpsql.session.asker import Asker
 from dpsql.session.explaining import explained, explanation
 from dpsql.session.notes import statement_notes
 from dpsql.session.results import queries_of, result
+from dpsql.session.steps import FirstSteps, explained_in_steps, no_terms_in_steps
 from dpsql.session.synthesizing import Synthesizing
 from dpsql.session.terms.at_most import ask_at_most
 from dpsql.session.terms.explaining import explained_within
 from dpsql.session.terms.within import ask_within
 from dpsql.sql import FrontEnd
+from dpsql.sql.counting.key_source import ReleasedRows
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Statement
 from dpsql.synthesis.released import SyntheticTable
 from dpsql.synthesis.wanted import Forecast, Wanted
 
 T = TypeVar("T")
+_NO_ROWS: ReleasedRows = {}
 
 
 class Session:
@@ -86,16 +89,19 @@ class Session:
         statement = self._lower(text, parameters)
         if statement.explained:
             return explained(self._explanation(statement, terms))
-        charged = 0.0
+        steps = self._first(statement, terms)
+        if steps.results:
+            statement = self._lower(text, parameters, steps.rows)
+        charged = steps.charged
         if statement.awaited and terms == NO_TERMS:
-            charged = sum(self._asker.release_keys(*column) for column in statement.awaited)
-            statement = self._lower(text, parameters)
+            charged += sum(self._asker.release_keys(*column) for column in statement.awaited)
+            statement = self._lower(text, parameters, steps.rows)
         answers, notes = self._asked(statement, terms)
         if charged > 0 and answers:
             first = next(iter(answers))
             answers[first] = replace(answers[first], charged=answers[first].charged + charged)
         states, rules = self._asker.states, MODEL_RULES[self._plan.models]
-        notes = (*statement_notes(statement, self._asker), *notes)
+        notes = tuple(dict.fromkeys([*steps.notes, *statement_notes(statement, self._asker), *notes]))
         return result(
             statement,
             answers,
@@ -104,6 +110,14 @@ class Session:
             lambda query: states[query.table].error_of(query),
             cut_counts=rules.cut_counts,
         )
+
+    def _first(self, statement: Statement, terms: Terms) -> FirstSteps:
+        """The answers of the statements inside one, in the order in which they stand there."""
+        if statement.first and terms != NO_TERMS:
+            raise no_terms_in_steps()
+        before = self._asker.paid.units
+        found = {text: self._execute(text, None, NO_TERMS) for text in statement.first}
+        return FirstSteps(found, self._charged_since(before))
 
     def _asked(self, statement: Statement, terms: Terms) -> tuple[dict[str, Answer], tuple[Note, ...]]:
         queries = queries_of(statement)
@@ -122,6 +136,11 @@ class Session:
         return self._explanation(self._lower(text, parameters), terms)
 
     def _explanation(self, statement: Statement, terms: Terms) -> Explanation:
+        if statement.first:
+            if terms != NO_TERMS:
+                raise no_terms_in_steps()
+            first = {text: self._explanation(self._lower(text, None), NO_TERMS) for text in statement.first}
+            return explained_in_steps(first, self._asker.remaining_epsilon())
         if terms.within is not None:
             return explained_within(statement, queries_of(statement), self._asker, terms)
         return explanation(statement, queries_of(statement), self._asker)
@@ -136,7 +155,7 @@ class Session:
 
     def _synthesizing(self, wanted: Wanted) -> Synthesizing:
         self._asker.catch_up()
-        return Synthesizing(self._asker, lambda text: self._lower(text, None), wanted)
+        return Synthesizing(self._asker, lambda text: self._lower(text, None, None), wanted)
 
     def budget(self) -> Budget:
         """What has been spent, over all processes that share the ledger."""
@@ -185,5 +204,6 @@ class Session:
                     self._ledger.close()
                     self._engine.close()
 
-    def _lower(self, text: str, parameters: Parameters) -> Statement:
-        return self._front_end.lower(text, parameters, keys=self._asker if self._asker.selects_keys else None)
+    def _lower(self, text: str, parameters: Parameters, rows: ReleasedRows | None = _NO_ROWS) -> Statement:
+        keys = self._asker if self._asker.selects_keys else None
+        return self._front_end.lower(text, parameters, keys=keys, rows=rows)

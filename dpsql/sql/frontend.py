@@ -17,7 +17,7 @@ from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.reading import Reader
 from dpsql.sql.catalog import Command, catalog_of, describing, read_command
 from dpsql.sql.counting.evaluate import Evaluator
-from dpsql.sql.counting.key_source import AskedKeys, KeyLookup, ReleasedKeys
+from dpsql.sql.counting.key_source import AskedKeys, KeyLookup, ReleasedKeys, ReleasedRows
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.shapes import Shapes
 from dpsql.sql.statement import Statement
@@ -40,12 +40,23 @@ class FrontEnd:
         self._shapes = Shapes(self._reader, services)
         self._statements: Memo[_Lowered] = Memo(STATEMENTS)
 
-    def lower(self, text: str, parameters: Parameters = None, *, keys: ReleasedKeys | None = None) -> Statement:
+    def lower(
+        self,
+        text: str,
+        parameters: Parameters = None,
+        *,
+        keys: ReleasedKeys | None = None,
+        rows: ReleasedRows | None = None,
+    ) -> Statement:
         """The lowered statement. Raises ``dpsql.errors`` only; touches no private row and charges nothing.
 
         ``keys`` gives the groups of GROUP BY a text column; without it such a statement is refused. While a column's
         keys are not released, the statement comes without groups and says in ``awaited`` what is missing: everything
         else that can be wrong with it has been found by then.
+
+        ``rows`` gives what statements inside it were answered, by their texts; without it a condition on private rows
+        that reads a private table is refused. The texts that are not among them are in ``first``, and the statement is
+        as if they had no rows.
 
         Raises SqlSyntaxError, UnknownName, UnsupportedQuery with line and column; ProgrammingError and DataError for
         parameters that do not fit and for texts that are none.
@@ -62,7 +73,7 @@ class FrontEnd:
                 self._statements.put(key, _Lowered(shaped, {}), 1 + _heaviness(shaped))
             return shaped
         check_text(text)
-        lookup = KeyLookup(keys)
+        lookup = KeyLookup(keys, rows)
         try:
             command = read_command(text, self._catalog)
             if command is None:
@@ -71,7 +82,7 @@ class FrontEnd:
                 statement = self._commanded(text, command, parameters, lookup)
         except RecursionError:
             raise UnsupportedQuery("the statement is nested too deeply", hint="split it into simpler ones") from None
-        if key is not None:
+        if key is not None and not rows and not statement.first:
             self._statements.put(key, _Lowered(statement, lookup.asked), 1 + _heaviness(statement))
         return statement
 

@@ -166,7 +166,8 @@ class Statement:
     lowered again once they are. ``grouped`` lists all such pairs, released or not. ``remarks``: what it asks beyond the
     declared values of columns. ``redraw`` is set when an output column is computed from
     released numbers rather than one of them; ``late`` columns are NULL in the outer statement. ``notices``: sentences
-    that belong beside its result. ``explained``: its plan is wanted, and no answer.
+    that belong beside its result. ``explained``: its plan is wanted, and no answer. ``first``:
+    statements inside it whose answers it depends on; it is to be lowered again once they are known.
     """
 
     text: str
@@ -183,3 +184,4 @@ class Statement:
     late: tuple[LateInterval, ...] = ()
     notices: tuple[str, ...] = ()
     explained: bool = False
+    first: tuple[str, ...] = ()

@@ -226,6 +226,18 @@ SELECT sex, COUNT(*) AS n FROM people GROUP BY sex HAVING COUNT(*) > (SELECT COU
 -- people(sex) by 3 groups; people()
 SELECT c.country, r.n FROM (SELECT city, COUNT(*) AS n FROM people GROUP BY city) AS r JOIN cities AS c ON r.city = c.city;
 -- people(city) by 5 groups
+SELECT c.country, COUNT(*) AS n FROM people p JOIN cities c ON p.city = c.city GROUP BY c.country;
+-- people(city) by 3 groups
+SELECT country, AVG(kids), COUNT(*) FROM people NATURAL LEFT JOIN (SELECT city, country FROM cities) WHERE member GROUP BY country;
+-- people(city, kids, member) by 4 groups
+SELECT COUNT(*), SUM(cities.age) FROM people, cities WHERE people.city = cities.city AND cities.age < people.age;
+-- people(age, city)
+SELECT country, COUNT(p.city) AS n FROM cities c LEFT JOIN people p USING (city) WHERE c.city IS NOT NULL GROUP BY country;
+-- people(city) by 3 groups
+SELECT COUNT(*) FROM people p JOIN cities c ON p.kids = c.age % 2;
+-- people(kids)
+WITH parent AS (SELECT city AS c FROM cities) SELECT COUNT(*) AS orphans FROM people LEFT JOIN parent ON city = c WHERE c IS NULL AND city IS NOT NULL;
+-- people(city)
 SELECT a.sex, a.n - b.n AS difference FROM (SELECT sex, COUNT(*) n FROM people GROUP BY sex) a JOIN (SELECT sex, COUNT(*) n FROM people WHERE member GROUP BY sex) b USING (sex);
 -- people(sex) by 3 groups; people(member, sex) by 3 groups
 SELECT p.n + q.n AS total FROM (SELECT COUNT(*) n FROM people) p, (SELECT COUNT(*) n FROM pets WHERE animal_name = 'Rex') q;

@@ -152,11 +152,23 @@ SELECT COUNT(*) AS age, age + 1 FROM people;
 
 -- ## Joins, tables and subqueries
 SELECT COUNT(*) FROM people p JOIN people q ON p.age = q.age;
--- UnsupportedQuery: line 1, column 36: a join of private tables | count each table in its own subquery
+-- UnsupportedQuery: line 1, column 36: a join of private tables | count each in its own subquery, or ask the owner for a view of both, declared with its unit
 SELECT COUNT(*) FROM people, pets;
--- UnsupportedQuery: line 1, column 30: a join of private tables | count each table in its own subquery
-SELECT COUNT(*) FROM people JOIN cities ON people.city = cities.city;
--- UnsupportedQuery: line 1, column 34: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- UnsupportedQuery: line 1, column 30: a join of private tables | count each in its own subquery, or ask the owner for a view of both, declared with its unit
+SELECT COUNT(*) FROM people LEFT JOIN cities ON people.name = cities.city;
+-- UnsupportedQuery: line 1, column 49: a join by name, whose values are not listed one by one in the policy | select by it: WHERE name IN (SELECT ... FROM the public table)
+SELECT COUNT(*) FROM people JOIN cities ON people.city = cities.city WHERE age > 18;
+-- UnsupportedQuery: line 1, column 76: age is a column of several tables here | write the table's name and a dot before it
+SELECT COUNT(*) FROM people FULL JOIN cities USING (city);
+-- UnsupportedQuery: line 1, column 39: FULL with rows of people is not answered | write FROM the private table LEFT JOIN or JOIN the public one
+SELECT country, COUNT(*) FROM cities c LEFT JOIN people p ON c.city = p.city GROUP BY country;
+-- UnsupportedQuery: line 1, column 17: rows that are kept without a row of people depend on which rows there are | write JOIN; or count a column of people, by columns of the other table: COUNT(people.column)
+SELECT country, COUNT(*) FROM people p JOIN cities c ON p.kids = c.age % 2 GROUP BY country;
+-- UnsupportedQuery: line 1, column 85: a row finds several rows in this join, which are in different groups | group by the key in a subquery, join its result and sum its counts
+SELECT COUNT(*) FROM people p JOIN cities ON p.city = cities.town;
+-- UnknownName: line 1, column 55: there is no column 'town' in cities | con.tables() and \d list what exists
+SELECT COUNT(*) FROM people p JOIN cities p ON p.city = p.city;
+-- UnsupportedQuery: line 1, column 36: two tables here have one name | give each an alias: FROM t AS a, t AS b
 SELECT COUNT(*) FROM people TABLESAMPLE 10%;
 -- UnsupportedQuery: line 1, column 22: sampling is not answered | it is random; count all rows
 SELECT COUNT(*) FROM people USING SAMPLE 10;
@@ -216,9 +228,9 @@ SELECT a.n FROM (SELECT COUNT(*) n FROM people) a, LATERAL (SELECT a.n);
 SELECT COUNT(*) FROM people AT (VERSION => 1);
 -- UnsupportedQuery: line 1, column 22: AT on a private table is not answered | write the table's name alone
 SELECT COUNT(*) FROM people POSITIONAL JOIN cities;
--- UnsupportedQuery: line 1, column 45: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- UnsupportedQuery: line 1, column 45: POSITIONAL with rows of people is not answered | write FROM the private table LEFT JOIN or JOIN the public one
 SELECT COUNT(*) FROM people ASOF JOIN cities USING (age);
--- UnsupportedQuery: line 1, column 39: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- UnsupportedQuery: line 1, column 39: ASOF with rows of people is not answered | write FROM the private table LEFT JOIN or JOIN the public one
 SELECT * FROM _released_1;
 -- UnknownName: line 1, column 15: there is no table '_released_1' | con.tables() and \d list what exists
 WITH _released_1 AS (SELECT 5 AS a0) SELECT COUNT(*) FROM people, _released_1;

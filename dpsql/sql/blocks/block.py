@@ -283,8 +283,7 @@ class BlockLowering:
     def _add_group(self, node: exp.Expr) -> None:
         bound = self._binder.bind(unwrap(node))
         if any(b.bind(unwrap(node)).sql != bound.sql for _, b in self._sides):
-            reason = "the sides of UNION ALL group by different expressions"
-            raise refusal(self.text, node, reason, "select the same column on each side")
+            raise refusal(self.text, node, *_several_groups(self.scope))
         remark = null_remark(self.scope.table, bound, grouped=True)
         if remark is not None:
             self._binder.remarks.append(remark)
@@ -379,3 +378,11 @@ class BlockLowering:
         if refused.line is None:
             refused = UnsupportedQuery(refused.reason, line=line, column=column, hint=refused.hint)
         raise refused
+
+
+def _several_groups(scope: Scope) -> tuple[str, str]:
+    """Reason and hint for rows that are counted several times, in different groups."""
+    if scope.by_source:
+        found = "group by the key in a subquery, join its result and sum its counts"
+        return "a row finds several rows in this join, which are in different groups", found
+    return "the sides of UNION ALL group by different expressions", "select the same column on each side"

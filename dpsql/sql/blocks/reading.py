@@ -5,9 +5,10 @@ This is the one way from text to a lowered statement; what ``dpsql.sql.shapes`` 
 
 from typing import NamedTuple
 
+import pyarrow as pa
 from sqlglot import exp
 
-from dpsql.dialect.types import is_number, type_name
+from dpsql.dialect.types import is_number, released_type, type_name
 from dpsql.domain import Parameters
 from dpsql.policy import Policy
 from dpsql.sql.blocks.block import Asked, Services
@@ -60,20 +61,25 @@ class Reader:
         check_growth(text, tree)
         if isinstance(tree, exp.Select) and _empty(tree):
             return Read(self._schema_probe(text, tree))
-        walk = Walk(text, self._policy, self._public, self._services, keys)
+        walk = self._walk(text, keys)
         scope = walk.query(tree, {})
         if scope is not None:
             raise walk.rows_refusal(tree, scope)
+        _forget_unread(tree, walk)
         blocks = tuple(walk.blocks)
+        first = tuple(keys.first)
         if walk.direct is not None:
             awaited, grouped, remarks = keys.awaited, tuple(keys.asked), tuple(walk.remarks)
-            direct = Statement(text, blocks, walk.direct, None, awaited=awaited, grouped=grouped, remarks=remarks)
+            direct = Statement(
+                text, blocks, walk.direct, None, awaited=awaited, grouped=grouped, remarks=remarks, first=first
+            )
             return Read(direct, tuple(walk.asked))
         late = late_intervals(text, tree)
         check_outer(text, tree, [*(b.name for b in blocks), *(t.lower() for t in walk.public_tables)])
         row, outer_columns = number_rows(tree, blocks, walk.selects)
         outer = to_sql(tree)
-        public_tables = tuple(sorted(walk.public_tables))
+        read = {t.name.lower() for t in tree.find_all(exp.Table)}
+        public_tables = tuple(sorted(t for t in walk.public_tables if t.lower() in read))
         dry = try_out(self._public, outer, blocks, public_tables)
         numeric = [is_number(t) for t in dry.schema.types][row is not None :]
         check_late(late, numeric)
@@ -90,8 +96,23 @@ class Reader:
             remarks=tuple(walk.remarks),
             redraw=redraw(tree, blocks, self._public_columns, outer_columns, numeric, numbered=row is not None),
             late=late,
+            first=first,
         )
         return Read(statement, tuple(walk.asked))
+
+    def _walk(self, text: str, keys: KeyLookup) -> Walk:
+        return Walk(text, self._policy, self._public, self._services, keys, lambda inner: self._answered(inner, keys))
+
+    def _answered(self, text: str, keys: KeyLookup) -> pa.Table:
+        """The rows of a statement inside another: of a public one, or as they were released; none before that."""
+        statement = self._read(text, None, keys.alone()).statement
+        if not statement.blocks:
+            rows = self._public.run(statement.outer_sql or "", {}, statement.public_tables)
+            return rows if statement.row_column is None else rows.drop_columns([statement.row_column])
+        known = keys.rows(text)
+        if known is not None:
+            return known
+        return pa.table({name: pa.array([], released_type(kind)) for name, kind in self.columns(statement)})
 
     def columns(self, statement: Statement) -> list[tuple[str, str]]:
         """Names and DuckDB types of a lowered statement's columns: they depend on nothing private."""
@@ -120,7 +141,7 @@ class Reader:
                 alias=exp.TableAlias(this=exp.to_identifier(table.alias or domain.name, quoted=True)),
             )
             table.replace(empty)
-        walk = Walk(text, self._policy, self._public, self._services, KeyLookup(None))
+        walk = self._walk(text, KeyLookup(None))
         walk.query(tree, {})
         check_outer(text, tree, [t.lower() for t in walk.public_tables])
         outer = to_sql(tree)
@@ -155,3 +176,19 @@ def _empty(tree: exp.Select) -> bool:
 def _is_count(item: exp.Expr) -> bool:
     node = item.this if isinstance(item, exp.Alias) else item
     return isinstance(node, exp.Anonymous) and node.name.lower() in COUNTS
+
+
+def _forget_unread(tree: exp.Expr, walk: Walk) -> None:
+    """Leaves out CTEs that nothing reads any more, and their blocks: they are answered as statements before."""
+    clause = tree.args.get("with_")
+    if clause is None or not walk.inner.asked:
+        return
+    while True:
+        read = {t.name.lower() for t in tree.find_all(exp.Table)}
+        kept = [c for c in clause.expressions if c.alias.lower() in read]
+        if len(kept) == len(clause.expressions):
+            break
+        clause.set("expressions", kept)
+    if not kept:
+        tree.set("with_", None)
+    walk.keep(read)

@@ -4,19 +4,22 @@ CTEs, subqueries and unions nest. Which SELECT is a block decides what is paid, 
 is lowered.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 from sqlglot import exp
 
 from dpsql.domain import TableDomain
 from dpsql.errors import ProgrammingError
 from dpsql.policy import Policy
 from dpsql.sql.blocks.block import Asked, BlockLowering, Services
+from dpsql.sql.blocks.inner import Inner
+from dpsql.sql.blocks.joins import Joins
 from dpsql.sql.blocks.outer import check_outer
 from dpsql.sql.blocks.unions import sides, united
 from dpsql.sql.catalog import stand_in
-from dpsql.sql.counting.aggregates import is_aggregate
+from dpsql.sql.counting.aggregates import aggregates_itself
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound
@@ -49,12 +52,26 @@ class Walk:
     public: PublicSql
     services: Services
     keys: KeyLookup
+    answered: Callable[[str], pa.Table]
     blocks: list[Block] = field(default_factory=list)
     public_tables: set[str] = field(default_factory=set)
     direct: tuple[DirectColumn, ...] | None = None
     selects: dict[int, str] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.inner = Inner(self.text, self.answered)
+        self.joins = Joins(self.text, self.policy, self.public, self.inner)
+
+    def forget(self, before: int) -> None:
+        """Blocks from number ``before`` on are not asked here: what reads them is answered as a statement before."""
+        self.keep({b.name for b in self.blocks[:before]})
+
+    def keep(self, names: Collection[str]) -> None:
+        """Blocks of other names are not asked."""
+        self.blocks = [b for b in self.blocks if b.name in names]
+        self.asked = [a for a in self.asked if a.name in names]
 
     def query(self, node: exp.Expr, env: Environment) -> Scope | None:
         """Lowers every block inside ``node``. Rows of a private table come back as a scope, nothing else does."""
@@ -114,8 +131,9 @@ class Walk:
         inner = dict(env)
         kept = []
         for cte in _used(node, clause):
-            scope = self.query(cte.this, inner)
             name = cte.alias.lower()
+            self.inner.add(cte)
+            scope = self.query(cte.this, inner)
             if scope is not None:
                 scope = self._renamed(cte, scope, name)
             else:
@@ -204,6 +222,8 @@ class Walk:
             return None
         joins = node.args.get("joins") or []
         entries = [clause.this, *(j.this for j in joins)]
+        written = [e.copy() for e in entries] if joins else []
+        before = len(self.blocks)
         scopes = [self._source(e, env) for e in entries]
         for join in clause.this.args.get("joins") or []:
             entries.append(join.this)
@@ -214,28 +234,24 @@ class Walk:
         if not private:
             self._subqueries(node, env, entries)
             return None
+        if len(private) > 1:
+            hint = "count each in its own subquery, or ask the owner for a view of both, declared with its unit"
+            raise refusal(self.text, private[-1][0], "a join of private tables", hint)
         if len(entries) > 1:
-            both = len(private) > 1
-            reason = "a join of private tables" if both else "a join with a private table inside a counting block"
-            hint = (
-                "count each table in its own subquery"
-                if both
-                else (
-                    "group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)"
-                )
-            )
-            raise refusal(self.text, private[-1][0] if both else joins[0], reason, hint)
+            self.forget(before)
+            scope = self.joins.scope(node, entries, written, scopes)
+            return self._rows_or_block(node, scope, env)
         return self._rows_or_block(node, private[0][1], env)
 
     def _rows_or_block(self, node: exp.Select, scope: Scope, env: Environment) -> Scope | None:
         distinct = node.args.get("distinct")
         grouped = node.args.get("group") is not None
-        if not grouped and not _aggregates(node):
+        if not grouped and not aggregates_itself(node):
             if distinct is None:
                 return self._projection(node, scope, env)
             if distinct.args.get("on") is not None or any(i.find(exp.Star) for i in node.expressions):
                 raise self._rows(node, scope)
-        if not scope.branches or not _aggregates(node):
+        if not scope.branches or not aggregates_itself(node):
             check_usable(self.text, node, scope)
         name = f"{RELEASED_PREFIX}{len(self.blocks) + 1}"
         self.blocks.append(_PENDING)
@@ -285,7 +301,8 @@ class Walk:
             if _is_star(inner):
                 if any(inner.args.get(k) for k in ("except_", "replace", "rename")):
                     raise refusal(self.text, inner, "* with EXCLUDE or REPLACE is not answered", "name the columns")
-                names.update(scope.names)
+                for key, value in scope.starred(self.text, inner).items():
+                    names.setdefault(key, value)
                 continue
             star_only = False
             if isinstance(inner, exp.Window) or inner.find(exp.Window):
@@ -321,13 +338,17 @@ class Walk:
 
     def _lookup(self, query: exp.Expr, env: Environment) -> list[exp.Expr]:
         """The values of a query over public tables, as literals."""
-        before = len(self.blocks)
+        before, written = len(self.blocks), query.copy()
         reason = "a condition on private rows reads a private table"
         private = refusal(self.text, query, reason, "use values that are public")  # lowering takes its place away
         scope = self.query(query, env)
-        if scope is not None or len(self.blocks) > before:
+        if scope is not None or (len(self.blocks) > before and not self.keys.in_steps):
             raise private
-        if any(t.name.lower() in env for t in query.find_all(exp.Table)):
+        reads_cte = any(t.name.lower() in env for t in query.find_all(exp.Table))
+        if len(self.blocks) > before or (reads_cte and self.keys.in_steps):
+            self.forget(before)
+            return self.inner.values(query, written)
+        if reads_cte:
             raise refusal(self.text, query, "a condition on private rows reads a CTE", "write the subquery in place")
         tables = sorted(self.public_tables)
         check_outer(self.text, query, [t.lower() for t in tables])
@@ -371,26 +392,3 @@ def _is_star(node: exp.Expr) -> bool:
 
 def _grouped(bound: Bound) -> Bound:
     return Bound(f"({bound.sql})", bound.columns, bound.outside, bound.candidates)
-
-
-def _aggregates(node: exp.Select) -> bool:
-    """Whether the SELECT itself aggregates: outside its subqueries and not only as a window function."""
-    stack: list[exp.Expr] = list(node.expressions)
-    for key in ("having", "qualify", "order"):
-        if node.args.get(key) is not None:
-            stack.append(node.args[key])
-    while stack:
-        child = stack.pop()
-        if isinstance(child, exp.Query):
-            continue
-        if isinstance(child, exp.Window):
-            function = child.this
-            while isinstance(function, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
-                function = function.this
-            stack.extend(c for c in child.iter_expressions() if c is not child.this)
-            stack.extend(function.iter_expressions())
-            continue
-        if is_aggregate(child) or isinstance(child, exp.Having):
-            return True
-        stack.extend(child.iter_expressions())
-    return False

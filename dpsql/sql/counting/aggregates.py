@@ -213,3 +213,26 @@ def _constants(argument: exp.Expr) -> tuple[float, ...] | None:
 
 def _whole(node: exp.Expr) -> bool:
     return "." not in unwrap(node).sql() and "e" not in unwrap(node).sql().lower()
+
+
+def aggregates_itself(node: exp.Select) -> bool:
+    """Whether the SELECT itself aggregates: outside its subqueries and not only as a window function."""
+    stack: list[exp.Expr] = list(node.expressions)
+    for key in ("having", "qualify", "order"):
+        if node.args.get(key) is not None:
+            stack.append(node.args[key])
+    while stack:
+        child = stack.pop()
+        if isinstance(child, exp.Query):
+            continue
+        if isinstance(child, exp.Window):
+            function = child.this
+            while isinstance(function, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
+                function = function.this
+            stack.extend(c for c in child.iter_expressions() if c is not child.this)
+            stack.extend(function.iter_expressions())
+            continue
+        if is_aggregate(child) or isinstance(child, exp.Having):
+            return True
+        stack.extend(child.iter_expressions())
+    return False

@@ -7,6 +7,10 @@ its own.
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+import pyarrow as pa
+
+ReleasedRows = Mapping[str, pa.Table]
+"""Answers of statements inside another, by their texts."""
 AskedKeys = Mapping[tuple[str, str], tuple[str | None, ...] | None]
 """What a source of keys said, by (table, text column); ``None``: not released yet."""
 
@@ -25,13 +29,17 @@ class ReleasedKeys(Protocol):
 class KeyLookup:
     """The keys that one statement asked a source for. Without a source no keys can be had (``possible`` is false).
 
+    ``rows``: what statements inside it, by their texts, were answered; ``None``: there may be no such statements.
+    ``first``: the texts of those that are to be answered before it.
+
     >>> lookup = KeyLookup(None)
     >>> lookup.possible, lookup.awaited
     (False, ())
     """
 
-    def __init__(self, source: ReleasedKeys | None) -> None:
-        self._source = source
+    def __init__(self, source: ReleasedKeys | None, rows: ReleasedRows | None = None) -> None:
+        self._source, self._rows = source, rows
+        self.first: dict[str, None] = {}
         self._asked: dict[tuple[str, str], tuple[str | None, ...] | None] = {}
 
     @property
@@ -55,6 +63,22 @@ class KeyLookup:
             found = None if self._source is None else self._source.keys(table, text_column)
             self._asked[column] = None if found is None else tuple(found)
         return self._asked[column]
+
+    @property
+    def in_steps(self) -> bool:
+        """Whether statements inside may be answered before the one around them."""
+        return self._rows is not None
+
+    def alone(self) -> "KeyLookup":
+        """For a statement inside: the same source, and what it asks first is its own affair."""
+        return KeyLookup(self._source, self._rows)
+
+    def rows(self, text: str) -> pa.Table | None:
+        """What a statement inside was answered; ``None``, noted in ``first``, before it was."""
+        found = (self._rows or {}).get(text)
+        if found is None:
+            self.first[text] = None
+        return found
 
     def agrees(self, asked: AskedKeys) -> bool:
         """Whether there is a source, and it says the same now to the questions of an earlier statement."""

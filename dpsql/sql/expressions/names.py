@@ -26,6 +26,7 @@ class Scope:
     ``names`` maps an output column's lower-cased name to (its name, its meaning in declared columns); ``qualifier`` is
     the lower-cased name that may stand before the dot; ``condition`` holds the conjuncts of inner WHERE clauses.
     ``base`` is false for a derived table. ``branches``: the sides of a UNION ALL, with columns in the same places.
+    ``by_source``: of a join, the columns behind each name before the dot; ``ambiguous`` are in several of them.
     """
 
     table: TableDomain
@@ -35,6 +36,8 @@ class Scope:
     base: bool = True
     refused: str | None = field(default=None)
     branches: "tuple[Scope, ...]" = ()
+    by_source: Mapping[str, Mapping[str, tuple[str, Bound]]] = field(default_factory=dict)
+    ambiguous: frozenset[str] = frozenset()
 
     def resolve(self, text: str, node: exp.Column) -> tuple[str, Bound] | None:
         """Name and meaning of a column reference; ``None`` when an unqualified name is not here."""
@@ -43,20 +46,41 @@ class Scope:
             qualifier = parts[0].name.lower()
             schema = parts[1].name.lower() if parts[1] is not None else SCHEMA
             database = parts[2].name.lower() if parts[2] is not None else DATABASE
-            if qualifier != self.qualifier or schema != SCHEMA or database != DATABASE:
+            names = self.by_source.get(qualifier) if self.by_source else self.names
+            if (
+                names is None
+                or (not self.by_source and qualifier != self.qualifier)
+                or schema != SCHEMA
+                or database != DATABASE
+            ):
                 line, column = place(text, node)
+                seen = " and ".join(self.by_source) or self.qualifier
                 raise UnknownName(
                     f"{parts[0].name[:80]!r} is not the table that is counted here",
                     name=parts[0].name,
-                    suggestions=[self.qualifier],
+                    suggestions=list(self.by_source) or [self.qualifier],
                     line=line,
                     column=column,
-                    hint=f"only columns of {self.qualifier} can be named here; correlated subqueries are not answered",
+                    hint=f"only columns of {seen} can be named here; correlated subqueries are not answered",
                 )
-        found = self.names.get(node.name.lower())
-        if found is None and parts[0] is not None:
-            raise unknown_column(text, node, self)
-        return found
+            found = names.get(node.name.lower())
+            if found is None:
+                raise unknown_column(text, node, self)
+            return found
+        if node.name.lower() in self.ambiguous:
+            reason = f"{node.name[:80]} is a column of several tables here"
+            raise refusal(text, node, reason, "write the table's name and a dot before it")
+        return self.names.get(node.name.lower())
+
+    def starred(self, text: str, node: exp.Expr) -> Mapping[str, tuple[str, Bound]]:
+        """The columns that ``*`` or, of a join, ``name.*`` stands for."""
+        qualifier = node.args.get("table")
+        if qualifier is None or not self.by_source:
+            return self.names
+        names = self.by_source.get(qualifier.name.lower())
+        if names is None:
+            raise unknown(text, node, "table", qualifier.name, self.by_source)
+        return names
 
 
 @lru_cache(maxsize=256)

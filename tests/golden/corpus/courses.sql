@@ -79,7 +79,7 @@ SELECT MIN(name) FROM students;
 -- answered
 SELECT MAX(score) FROM students WHERE score < (SELECT MAX(score) FROM students);
 -- 8 answered
--- UnsupportedQuery: line 1, column 55: a condition on private rows reads a private table | use values that are public
+-- answered
 SELECT COUNT(DISTINCT course) FROM students;
 -- 2 answered
 -- answered
@@ -171,19 +171,19 @@ SELECT LEN(city) AS l, COUNT(*) FROM students GROUP BY 1;
 -- ## Joins and subqueries
 SELECT d.dname, COUNT(*) FROM emp e JOIN dept d ON e.deptno = d.deptno GROUP BY d.dname;
 -- 4 answered
--- UnsupportedQuery: line 1, column 42: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT d.dname, AVG(e.sal) AS pay FROM emp e, dept d WHERE e.deptno = d.deptno GROUP BY d.dname ORDER BY pay DESC;
 -- 4 answered
--- UnsupportedQuery: line 1, column 47: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT dname, job, SUM(sal) FROM emp NATURAL JOIN dept GROUP BY dname, job;
 -- 4 answered
--- UnsupportedQuery: line 1, column 51: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT loc, COUNT(*) FROM emp JOIN dept USING (deptno) WHERE job = 'CLERK' GROUP BY loc;
 -- 4 answered
--- UnsupportedQuery: line 1, column 36: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT d.dname, COUNT(e.deptno) FROM dept d LEFT JOIN emp e ON d.deptno = e.deptno GROUP BY d.dname;
 -- 4 answered
--- UnsupportedQuery: line 1, column 55: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT COUNT(*) FROM emp WHERE deptno IN (SELECT deptno FROM dept WHERE loc = 'DALLAS');
 -- 0 answered
 -- answered
@@ -195,25 +195,25 @@ SELECT dept.dname, t.n FROM dept JOIN (SELECT deptno, COUNT(*) AS n FROM emp GRO
 -- answered
 SELECT job, COUNT(*) FROM emp WHERE sal > (SELECT AVG(sal) FROM emp) GROUP BY job;
 -- 8 answered
--- UnsupportedQuery: line 1, column 51: a condition on private rows reads a private table | use values that are public
+-- answered
 SELECT COUNT(*) FROM emp WHERE sal > 2 * (SELECT AVG(sal) FROM emp WHERE job = 'CLERK');
 -- 8 answered
--- UnsupportedQuery: line 1, column 50: a condition on private rows reads a private table | use values that are public
+-- answered
 SELECT COUNT(*) FROM students WHERE course = (SELECT course FROM students GROUP BY course ORDER BY COUNT(*) DESC LIMIT 1);
 -- 8 answered
--- UnsupportedQuery: line 1, column 54: a condition on private rows reads a private table | use values that are public
+-- answered
 SELECT AVG(score) FROM students WHERE city IN (SELECT city FROM students GROUP BY city HAVING COUNT(*) > 100);
 -- 8 answered
--- UnsupportedQuery: line 1, column 55: a condition on private rows reads a private table | use values that are public
+-- answered
 WITH a AS (SELECT AVG(score) AS m FROM students) SELECT COUNT(*) FROM students, a WHERE score > a.m;
 -- 8 answered
--- UnsupportedQuery: line 1, column 81: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT COUNT(*) FROM emp e WHERE sal > (SELECT AVG(sal) FROM emp x WHERE x.deptno = e.deptno);
 -- 8 answered
 -- UnknownName: line 1, column 85: 'e' is not the table that is counted here | only columns of x can be named here; correlated subqueries are not answered
 SELECT e.job, e.sal FROM emp e WHERE e.sal = (SELECT MAX(sal) FROM emp);
 -- 0 unanswerable: it shows rows
--- UnsupportedQuery: line 1, column 54: a condition on private rows reads a private table | use values that are public
+-- UnsupportedQuery: line 1, column 1: this returns rows of the private table emp | count them: SELECT COUNT(*), with GROUP BY for a breakdown
 SELECT job, SUM(sal + COALESCE(comm, 0)) AS pay FROM emp GROUP BY job;
 -- 6 answered
 -- answered

@@ -10,7 +10,7 @@ SELECT zone, COUNT(*) AS n FROM trips GROUP BY zone ORDER BY n DESC;
 -- answered
 SELECT z.borough, COUNT(*) FROM trips t JOIN zones z ON t.zone = z.zone GROUP BY z.borough;
 -- 13 answered
--- UnsupportedQuery: line 1, column 46: a join of private tables | count each table in its own subquery
+-- UnsupportedQuery: line 1, column 46: a join of private tables | count each in its own subquery, or ask the owner for a view of both, declared with its unit
 SELECT COUNT(*) FROM trips WHERE zone IN (SELECT zone FROM zones WHERE borough = 'Queens');
 -- 13 answered
 -- UnsupportedQuery: line 1, column 50: a condition on private rows reads a private table | use values that are public
@@ -37,7 +37,7 @@ SELECT COUNT(DISTINCT rider) FROM trips;
 -- UnknownName: line 1, column 23: there is no column 'rider' in trips | con.tables() and \d list what exists
 SELECT p.label, COUNT(*) FROM trips t LEFT JOIN payments p ON t.payment = p.payment GROUP BY p.label;
 -- 13 answered
--- UnsupportedQuery: line 1, column 49: a join of private tables | count each table in its own subquery
+-- UnsupportedQuery: line 1, column 49: a join of private tables | count each in its own subquery, or ask the owner for a view of both, declared with its unit
 SELECT hour, COUNT(*) FROM trips GROUP BY hour ORDER BY hour;
 -- 13 answered
 -- answered

@@ -52,13 +52,13 @@ SELECT flights.origin AS "flights.origin", APPROX_QUANTILE(flights.dep_delay, 0.
 -- answered
 SELECT airlines.name AS "airlines.name", COUNT(*) AS "flights.count" FROM flights AS flights LEFT JOIN airlines AS airlines ON flights.carrier = airlines.carrier GROUP BY 1 ORDER BY 2 DESC LIMIT 500;
 -- 4 answered
--- UnsupportedQuery: line 1, column 104: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT origin.city AS "origin.city", dest.city AS "dest.city", COUNT(*) AS "flights.count" FROM flights AS flights LEFT JOIN airports AS origin ON flights.origin = origin.faa LEFT JOIN airports AS dest ON flights.dest = dest.faa GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 500;
 -- 4 answered
--- UnsupportedQuery: line 1, column 126: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT airports.state AS "airports.state", AVG(flights.arr_delay) AS "flights.average_delay" FROM flights AS flights LEFT JOIN airports AS airports ON flights.dest = airports.faa WHERE (airports.state = 'CA') GROUP BY 1 LIMIT 500;
 -- 4 answered
--- UnsupportedQuery: line 1, column 128: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 WITH facts AS (SELECT customer_id, COUNT(*) AS lifetime_orders, SUM(sales) AS lifetime_sales FROM sales GROUP BY customer_id) SELECT facts.lifetime_orders AS "facts.lifetime_orders", COUNT(*) AS "facts.count" FROM facts GROUP BY 1 ORDER BY 1 LIMIT 500;
 -- 3 answered
 -- UnknownName: line 1, column 114: there is no column 'customer_id' in sales | con.tables() and \d list what exists
@@ -67,7 +67,7 @@ WITH facts AS (SELECT customer_id, COUNT(*) AS lifetime_orders FROM sales GROUP 
 -- UnknownName: line 1, column 23: there is no column 'customer_id' in sales | con.tables() and \d list what exists
 SELECT sales.category AS "sales.category", COUNT(*) AS "sales.count" FROM sales AS sales WHERE sales.region IN (SELECT region FROM (SELECT region, SUM(sales) AS s FROM sales GROUP BY 1 ORDER BY 2 DESC LIMIT 2) AS t) GROUP BY 1 LIMIT 500;
 -- 8 answered
--- UnsupportedQuery: line 1, column 120: a condition on private rows reads a private table | use values that are public
+-- answered
 SELECT COUNT(*) AS "sales.count" FROM sales AS sales WHERE ((sales.order_date >= (DATE_TRUNC('day', CURRENT_DATE) - INTERVAL 29 DAY)) AND (sales.order_date < (DATE_TRUNC('day', CURRENT_DATE) + INTERVAL 1 DAY))) LIMIT 500;
 -- 9 answered
 -- UnsupportedQuery: line 1, column 83: the current date depends on the clock | write the date as a literal or a parameter

@@ -86,13 +86,13 @@ SELECT count(distinct substring("main"."sales"."product_name", 1, 1234)) AS "dis
 -- ## Joined tables and filters
 SELECT "Airlines"."name" AS "Airlines__name", COUNT(*) AS "count" FROM "main"."flights" LEFT JOIN "main"."airlines" AS "Airlines" ON "main"."flights"."carrier" = "Airlines"."carrier" GROUP BY "Airlines"."name" ORDER BY "Airlines"."name" ASC;
 -- 4 answered
--- UnsupportedQuery: line 1, column 106: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT "Airports"."state" AS "Airports__state", AVG("main"."flights"."dep_delay") AS "avg" FROM "main"."flights" INNER JOIN "main"."airports" AS "Airports" ON "main"."flights"."dest" = "Airports"."faa" GROUP BY "Airports"."state" ORDER BY 1 ASC;
 -- 4 answered
--- UnsupportedQuery: line 1, column 132: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT COUNT(*) AS "count" FROM "main"."flights" LEFT JOIN "main"."airlines" AS "Airlines" ON "main"."flights"."carrier" = "Airlines"."carrier" WHERE "Airlines"."alliance" = 'Star';
 -- 4 answered
--- UnsupportedQuery: line 1, column 67: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT "main"."sales"."category" AS "category", COUNT(*) AS "count" FROM "main"."sales" WHERE (LOWER("main"."sales"."product_name") LIKE '%desk%') GROUP BY "main"."sales"."category" ORDER BY 1;
 -- 7 answered
 -- UnsupportedQuery: line 1, column 96: the answer depends on every possible string of the text column product_name | ask for a prefix of length 1 or 2, such as LIKE 'a%'; or list the strings with = or IN (...)

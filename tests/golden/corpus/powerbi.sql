@@ -49,13 +49,13 @@ select percentile_cont(0.75) within group (order by "rows"."profit") as "a0" fro
 -- answered
 select "a"."name" as "c1", sum(case when "f"."cancelled" then 1 else 0 end) as "a0" from "flights" as "f" left outer join "airlines" as "a" on "f"."carrier" = "a"."carrier" group by "a"."name" limit 1000001;
 -- 4 answered
--- UnsupportedQuery: line 1, column 123: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 select "$Outer"."name" as "name", count(1) as "a0" from "flights" as "$Inner" left outer join (select "carrier" as "k", "name" from "airlines") as "$Outer" on ("$Inner"."carrier" = "$Outer"."k") group by "$Outer"."name";
 -- 4 answered
--- UnsupportedQuery: line 1, column 103: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 select count(*) as "a0" from "flights" as "f" inner join "airports" as "p" on "f"."dest" = "p"."faa" where "p"."state" = 'CA' and "p"."alt" < 100;
 -- 4 answered
--- UnsupportedQuery: line 1, column 58: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT TOP (1000001) * FROM (SELECT [t0].[region] AS [c1], SUM([t0].[sales]) AS [a0] FROM [sales] AS [t0] GROUP BY [t0].[region]) AS [MainTable];
 -- 12 refused: LIMIT
 -- UnsupportedQuery: line 1, column 8: TOP is not answered | write LIMIT 1000001 at the end

@@ -66,16 +66,16 @@ SELECT education_num AS education_num, education AS education, AVG(hours_per_wee
 -- ## Series limits and virtual tables
 SELECT DATE_TRUNC('MONTH', order_date) AS order_date, region AS region, sum(sales) AS "SUM(sales)" FROM main.sales JOIN (SELECT region AS region__, sum(sales) AS mme_inner__ FROM main.sales GROUP BY region ORDER BY mme_inner__ DESC LIMIT 2) AS series_limit ON region = region__ GROUP BY DATE_TRUNC('MONTH', order_date), region ORDER BY "SUM(sales)" DESC LIMIT 10000;
 -- 8 answered
--- UnsupportedQuery: line 1, column 1: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT month AS month, carrier AS carrier, COUNT(*) AS count FROM main.flights JOIN (SELECT carrier AS carrier__, COUNT(*) AS mme_inner__ FROM main.flights WHERE month >= 6 GROUP BY carrier ORDER BY mme_inner__ DESC LIMIT 3) AS anon_1 ON carrier = carrier__ WHERE month >= 6 GROUP BY month, carrier ORDER BY count DESC LIMIT 10000;
 -- 8 answered
--- UnsupportedQuery: line 1, column 1: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT name AS name, COUNT(*) AS count FROM (SELECT f.month, a.name FROM main.flights f JOIN main.airlines a ON f.carrier = a.carrier) AS virtual_table GROUP BY name ORDER BY count DESC LIMIT 100;
 -- 4 answered
--- UnsupportedQuery: line 1, column 99: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT state AS state, sum(CASE WHEN cancelled THEN 1 ELSE 0 END) AS "Cancelled" FROM (SELECT * FROM main.flights JOIN main.airports ON dest = faa) AS virtual_table GROUP BY state ORDER BY 2 DESC LIMIT 100;
 -- 4 answered
--- UnsupportedQuery: line 1, column 125: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT carrier AS carrier, "Late" AS "Late" FROM (SELECT carrier, AVG(CASE WHEN dep_delay > 15 THEN 1.0 ELSE 0.0 END) AS "Late" FROM flights GROUP BY carrier) AS virtual_table ORDER BY "Late" DESC LIMIT 10;
 -- 0 answered
 -- answered

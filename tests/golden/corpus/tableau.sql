@@ -139,13 +139,13 @@ SELECT "sales"."product_name" AS "product_name", SUM("sales"."sales") AS "sum:sa
 -- ## Top N, sets and levels of detail
 SELECT "sales"."region" AS "region", SUM("sales"."sales") AS "sum:sales:ok" FROM "main"."sales" "sales" INNER JOIN (SELECT "sales"."region" AS "region", SUM("sales"."sales") AS "X__alias__0" FROM "main"."sales" "sales" GROUP BY 1 ORDER BY 2 DESC LIMIT 2) "t0" ON ("sales"."region" = "t0"."region") GROUP BY 1;
 -- 8 answered
--- UnsupportedQuery: line 1, column 1: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT "sales"."category" AS "category", SUM("sales"."profit") AS "sum:profit:ok" FROM "main"."sales" "sales" INNER JOIN (SELECT "sales"."category" AS "category", COUNT(1) AS "X__alias__0" FROM "main"."sales" "sales" GROUP BY 1 HAVING (COUNT(1) > 10)) "t0" ON ("sales"."category" = "t0"."category") GROUP BY 1;
 -- 8 answered
--- UnsupportedQuery: line 1, column 1: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT SUM("sales"."sales") AS "sum:sales:ok", "t0"."__measure__0" AS "m" FROM "main"."sales" "sales" CROSS JOIN (SELECT AVG("sales"."sales") AS "__measure__0" FROM "main"."sales" "sales") "t0" WHERE "sales"."sales" > "t0"."__measure__0" GROUP BY 2;
 -- 8 answered
--- UnsupportedQuery: line 1, column 1: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT "t0"."region" AS "region", SUM("t0"."__measure__0") AS "sum:x:ok" FROM (SELECT "sales"."region" AS "region", "sales"."segment" AS "segment", SUM("sales"."sales") AS "__measure__0" FROM "main"."sales" "sales" GROUP BY 1, 2) "t0" GROUP BY 1;
 -- 0 answered
 -- answered
@@ -157,13 +157,13 @@ SELECT COUNT(1) AS "cnt:1:ok", "t0"."__measure__0" AS "Orders per customer" FROM
 -- UnknownName: line 1, column 90: there is no column 'customer_id' in sales | con.tables() and \d list what exists
 SELECT "managers"."manager" AS "manager", SUM("sales"."sales") AS "sum:sales:ok" FROM "main"."sales" "sales" INNER JOIN "main"."managers" "managers" ON ("sales"."region" = "managers"."region") GROUP BY 1;
 -- 4 answered
--- UnsupportedQuery: line 1, column 128: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT "managers"."manager" AS "manager", "sales"."category" AS "category", COUNT(1) AS "cnt:1:ok" FROM "main"."sales" "sales" LEFT JOIN "main"."managers" "managers" ON ("sales"."region" = "managers"."region") GROUP BY 1, 2;
 -- 4 answered
--- UnsupportedQuery: line 1, column 145: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT SUM("sales"."sales") AS "sum:sales:ok" FROM "main"."sales" "sales" INNER JOIN "main"."managers" "managers" ON ("sales"."region" = "managers"."region") WHERE ("managers"."manager" = 'Desk 1') HAVING (COUNT(1) > 0);
 -- 4 answered
--- UnsupportedQuery: line 1, column 93: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 SELECT FLOOR("sales"."sales" / 50.0) * 50 AS "sales (bin)", COUNT(1) AS "cnt:1:ok" FROM "main"."sales" "sales" GROUP BY 1;
 -- 0 answered
 -- answered

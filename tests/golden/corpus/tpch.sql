@@ -22,7 +22,7 @@ select o_orderpriority, count(*) as order_count from orders where o_orderdate >=
 -- UnsupportedQuery: line 1, column 119: EXISTS over private rows is not answered | use IN (SELECT ... FROM a public table)
 select c_count, count(*) as custdist from (select c_custkey, count(o_orderkey) from customer left outer join orders on c_custkey = o_custkey and o_comment not like '%special%requests%' group by c_custkey) as c_orders (c_custkey, c_count) group by c_count order by custdist desc, c_count desc;
 -- 4 unanswerable: it joins two private tables by a key that neither declares
--- UnsupportedQuery: line 1, column 110: a join of private tables | count each table in its own subquery
+-- UnsupportedQuery: line 1, column 110: a join of private tables | count each in its own subquery, or ask the owner for a view of both, declared with its unit
 select c_count, count(*) as custdist from (select o_custkey, count(*) from orders group by o_custkey) as c_orders (c_custkey, c_count) group by c_count order by custdist desc, c_count desc;
 -- 3 answered
 -- UnknownName: line 1, column 92: there is no column 'o_custkey' in orders | con.tables() and \d list what exists
@@ -37,22 +37,22 @@ select count(*) from (select o_custkey from orders group by o_custkey having sum
 -- UnknownName: line 1, column 61: there is no column 'o_custkey' in orders | con.tables() and \d list what exists
 select 100.00 * sum(case when p_type like 'PROMO%' then l_extendedprice * (1 - l_discount) else 0 end) / sum(l_extendedprice * (1 - l_discount)) as promo_revenue from lineitem, part where l_partkey = p_partkey and l_shipdate >= date '1995-09-01' and l_shipdate < date '1995-09-01' + interval '1' month;
 -- 4 answered
--- UnsupportedQuery: line 1, column 178: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 select p_brand, p_type, p_size, count(*) as n from lineitem, part where p_partkey = l_partkey and p_brand <> 'Brand#23' and p_size in (4, 8, 12) group by p_brand, p_type, p_size order by n desc, p_brand, p_type, p_size;
 -- 4 answered
--- UnsupportedQuery: line 1, column 62: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 select sum(l_extendedprice) / 7.0 as avg_yearly from lineitem, part where p_partkey = l_partkey and p_brand = 'Brand#23' and p_container = 'MED BAG' and l_quantity < 10;
 -- 4 answered
--- UnsupportedQuery: line 1, column 64: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 select n_name, sum(l_extendedprice) as revenue from lineitem, supplier, nation where l_suppkey = s_suppkey and s_nationkey = n_nationkey group by n_name order by revenue desc;
 -- 4 answered
--- UnsupportedQuery: line 1, column 63: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 select n_name, count(*) from customer, nation, region where c_nationkey = n_nationkey and n_regionkey = r_regionkey and r_name = 'EUROPE' group by n_name order by n_name;
 -- 4 answered
--- UnsupportedQuery: line 1, column 40: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 select n_name, c_mktsegment, avg(c_acctbal) from customer join nation on c_nationkey = n_nationkey group by n_name, c_mktsegment;
 -- 4 answered
--- UnsupportedQuery: line 1, column 64: a join with a private table inside a counting block | group by the key in a subquery and join its result, or use IN (SELECT ... FROM the public table)
+-- answered
 select count(*) from customer where c_nationkey in (select n_nationkey from nation where n_name in ('FRANCE', 'GERMANY'));
 -- 0 answered
 -- answered
@@ -61,13 +61,13 @@ select cntrycode, count(*) as numcust, sum(c_acctbal) as totacctbal from (select
 -- answered
 select count(*) as numcust from customer where substring(c_phone from 1 for 2) in ('13', '31') and c_acctbal > (select avg(c_acctbal) from customer where c_acctbal > 0.00);
 -- 8 answered
--- UnsupportedQuery: line 1, column 120: a condition on private rows reads a private table | use values that are public
+-- answered
 select count(*) from customer where c_acctbal > (select avg(c_acctbal) from customer);
 -- 8 answered
--- UnsupportedQuery: line 1, column 57: a condition on private rows reads a private table | use values that are public
+-- answered
 select count(*) from lineitem where l_quantity < (select 0.2 * avg(l_quantity) from lineitem);
 -- 8 answered
--- UnsupportedQuery: line 1, column 58: a condition on private rows reads a private table | use values that are public
+-- answered
 select l_shipmode, sum(case when l_quantity > 25 then 1 else 0 end) as high_line_count, sum(case when l_quantity <= 25 then 1 else 0 end) as low_line_count from lineitem where l_shipmode in ('MAIL', 'SHIP') and l_shipdate >= date '1994-01-01' and l_shipdate < date '1995-01-01' group by l_shipmode order by l_shipmode;
 -- 0 answered
 -- answered

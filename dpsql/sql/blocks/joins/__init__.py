@@ -1,0 +1,9 @@
+"""Joins of private rows with public or released relations: what a relation says of a row is a function of the row.
+
+``sources`` reads FROM, ``parts`` tells which relations are found by which columns of the row, ``cells`` computes what
+they say for every declared value, and ``lookups`` makes of it rows of the private table with more columns.
+"""
+
+from dpsql.sql.blocks.joins.joins import Joins
+
+__all__ = ["Joins"]

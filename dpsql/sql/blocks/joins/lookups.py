@@ -1,0 +1,225 @@
+"""A private table joined with relations: its rows with more columns, each a function of declared ones.
+
+A row that finds one row of a relation is one row of the join; one that finds none is none, or has NULL there; one that
+finds several is counted on several sides, as those of a UNION ALL are.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpsql.sql.blocks.joins.cells import CELL, CELLS, ROW, Cells, Keys, is_key
+from dpsql.sql.blocks.joins.optional import check_optional
+from dpsql.sql.blocks.joins.parts import Part, parts_of
+from dpsql.sql.blocks.joins.sources import Sources
+from dpsql.sql.blocks.outer import check_outer
+from dpsql.sql.blocks.unions import MAX_SIDES
+from dpsql.sql.expressions.bound import Bound
+from dpsql.sql.expressions.names import Scope, quoted
+from dpsql.sql.expressions.operators import flatten, unwrap
+from dpsql.sql.public_sql import PublicSql
+from dpsql.sql.text.limits import MAX_LIST_ITEMS
+from dpsql.sql.text.parse import to_sql
+from dpsql.sql.text.position import refusal
+
+Names = Mapping[str, tuple[str, Bound]]
+SEVERAL = "a join in which a row finds several others"
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What the relations of a part are for each combination of ``cells``: ``sides[i][cell]`` is the i-th row found.
+
+    ``columns``: (relation, lower-cased name, name, type) of each value of a row.
+    """
+
+    cells: Cells
+    columns: tuple[tuple[int, str, str, str], ...]
+    sides: tuple[Mapping[int, tuple[Any, ...]], ...]
+
+    def names(self, side: int) -> dict[tuple[int, str], tuple[str, Bound]]:
+        """The relations' columns as expressions of the private row, by relation and lower-cased name."""
+        rows = self.sides[side]
+        return {
+            (number, lower): (name, self.cells.function({c: row[i] for c, row in rows.items()}, kind))
+            for i, (number, lower, name, kind) in enumerate(self.columns)
+        }
+
+    def condition(self, side: int) -> Bound | None:
+        """That a row finds so many; ``None`` where every one does."""
+        return self.cells.among(sorted(self.sides[side]))
+
+
+class Lookups:
+    """The join of one SELECT. ``released``: rows of statements that were answered before, by the names in relations."""
+
+    def __init__(
+        self,
+        text: str,
+        select: exp.Select,
+        sources: Sources,
+        public: PublicSql,
+        public_tables: Sequence[str],
+        released: Mapping[str, pa.Table],
+    ) -> None:
+        self._text, self._select, self._sources = text, select, sources
+        self._public, self._public_tables, self._released = public, public_tables, released
+
+    def scope(self) -> Scope:
+        """The rows of the join. Afterwards the SELECT's WHERE is what is left to be fulfilled."""
+        if self._sources.optional:
+            check_optional(self._text, self._select, self._sources)
+        where = self._select.args.get("where")
+        conjuncts = [] if where is None else _conjuncts(where.this)
+        parts, rest = parts_of(self._text, self._sources, conjuncts)
+        self._select.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
+        self._select.set("joins", None)
+        found = [self._found(part) for part in parts]
+        if self._sources.optional and self._select.args.get("group") is not None:
+            self._check_all_found(parts[0])
+        chosen = list(product(*[range(len(f.sides)) for f in found]))
+        if len(chosen) > MAX_SIDES:
+            hint = "group by the key in a subquery and join its result"
+            raise refusal(self._text, self._select, f"a row finds more than {MAX_SIDES} rows in this join", hint)
+        if len(chosen) == 1:
+            return self._rows([(f, 0) for f in found])
+        sides = tuple(self._rows(list(zip(found, numbers, strict=True))) for numbers in chosen)
+        return replace(sides[0], condition=(), refused=SEVERAL, branches=sides)
+
+    def _rows(self, chosen: Sequence[tuple[Found, int]]) -> Scope:
+        """The rows of the join that find one certain row of each part."""
+        private = self._sources.private
+        told = {key: value for f, side in chosen for key, value in f.names(side).items()}
+        by_source: dict[str, Names] = {private.qualifier: private.names}
+        names: dict[str, tuple[str, Bound]] = dict(private.names)
+        for number, relation in enumerate(self._sources.relations):
+            own = {lower: value for (i, lower), value in told.items() if i == number}
+            by_source[relation.qualifier] = own
+            for lower, value in own.items():
+                names.setdefault(lower, value)
+        several = {n for n in names if len(self._sources.holders(n)) > 1 and n not in self._sources.shared}
+        for name, number in self._sources.shared.items():
+            if number >= 0 and (number, name) in told:
+                names[name] = told[number, name]
+        conditions = [f.condition(side) for f, side in chosen]
+        condition = (*private.condition, *[c for c in conditions if c is not None])
+        return replace(
+            private, names=names, condition=condition, base=False, by_source=by_source, ambiguous=frozenset(several)
+        )
+
+    def _found(self, part: Part) -> Found:
+        if not part.keyed and part.spare:
+            found = self._looked_up(part, part.conditions, 1)
+            found = found or self._looked_up(part, [*part.conditions, *part.spare], MAX_SIDES)
+        else:
+            found = self._looked_up(part, part.conditions, MAX_SIDES)
+        if found is None:
+            entry = self._sources.relations[part.relations[0]].entry
+            hint = "group by the key in a subquery and join its result"
+            raise refusal(self._text, entry, f"a row finds more than {MAX_SIDES} rows in this join", hint)
+        return found
+
+    def _looked_up(self, part: Part, conditions: Sequence[exp.Expr], most: int) -> Found | None:
+        """What the relations of a part are; ``None`` where some row finds more than ``most`` rows."""
+        keys = Keys()
+        joined = "".join(self._joined(number, keys) for number in part.relations)
+        where = " AND ".join(self._over_cells(c, keys) for c in conditions)
+        cells = keys.cells(self._sources.private.table)
+        self._check_size(cells, conditions)
+        columns = self._columns(part.relations)
+        items = "".join(f", {_name(number)}.{quoted(name)}" for number, _, name, _ in columns)
+        sql = f"SELECT {ROW}.{CELL}{items} FROM {keys.rows}{joined}{' WHERE ' + where if where else ''}"
+        sql += f" LIMIT {cells.size * most + 1}"
+        tables = {CELLS: cells.rows, **self._released}
+        rows = self._public.run(sql, tables, self._public_tables)
+        sides = _sides(rows)
+        return Found(cells, tuple(columns), sides) if len(sides) <= most else None
+
+    def _check_all_found(self, part: Part) -> None:
+        """Refuses groups of rows of a relation that no private row can find: they would be missing."""
+        keys = Keys()
+        by_key = [c for c in part.conditions if self._is_keyed(c)]
+        chosen = " AND ".join(self._over_cells(c, keys) for c in part.conditions if c not in by_key) or "TRUE"
+        found = " AND ".join(self._over_cells(c, keys) for c in by_key) or "TRUE"
+        entry = f"{self._sources.relations[0].sql} AS {_name(0)}"
+        sql = f"SELECT COUNT(*) FROM {entry} WHERE {chosen} AND NOT EXISTS (SELECT 1 FROM {keys.rows} WHERE {found})"
+        tables = {CELLS: keys.cells(self._sources.private.table).rows, **self._released}
+        missing = self._public.run(sql, tables, self._public_tables).column(0)[0].as_py()
+        if missing:
+            relation, table = self._sources.relations[0], self._sources.private.table.name
+            rows = "a row has a key" if missing == 1 else f"{missing:,} rows have keys"
+            reason = f"in {relation.qualifier} {rows} that no row of {table} is declared to have"
+            raise refusal(self._text, relation.entry, reason, "write JOIN, which leaves them out")
+
+    def _is_keyed(self, condition: exp.Expr) -> bool:
+        return any(self._sources.owner(self._text, c) == -1 for c in condition.find_all(exp.Column))
+
+    def _joined(self, number: int, keys: Keys) -> str:
+        entry = f"{self._sources.relations[number].sql} AS {_name(number)}"
+        matched = self._sources.matched.get(number)
+        if matched is None:
+            return f" CROSS JOIN {entry}"
+        return f" LEFT JOIN {entry} ON {' AND '.join(self._over_cells(c, keys) for c in matched)}"
+
+    def _over_cells(self, condition: exp.Expr, keys: Keys) -> str:
+        """A condition with the private row's values and the relations' columns under their names here."""
+        check_outer(self._text, condition, [])
+        copy = exp.paren(condition, copy=True)
+        for column in list(copy.find_all(exp.Column)):
+            number = self._sources.owner(self._text, column)
+            if number is not None and number >= 0:
+                name, _ = self._sources.relations[number].columns[column.name.lower()]
+                column.replace(exp.column(exp.to_identifier(name, quoted=True), table=_name(number)))
+                continue
+            bound = self._sources.meaning(self._text, column)
+            self._check_key(condition, bound)
+            column.replace(keys.column(bound))
+        return to_sql(copy)
+
+    def _check_key(self, node: exp.Expr, bound: Bound) -> None:
+        table = self._sources.private.table
+        name = next((c for c in sorted(bound.columns) if not is_key(table, c)), None)
+        if name is not None:
+            reason = f"a join by {name}, whose values are not listed one by one in the policy"
+            hint = f"select by it: WHERE {name} IN (SELECT ... FROM the public table)"
+            raise refusal(self._text, node, reason, hint)
+
+    def _check_size(self, cells: Cells, conditions: Sequence[exp.Expr]) -> None:
+        if cells.size > MAX_LIST_ITEMS:
+            reason = f"this join is by {' and '.join(cells.columns)}, which have {cells.size:,} combinations"
+            hint = f"at most {MAX_LIST_ITEMS:,}: join by one column, or group by the key and join the result"
+            raise refusal(self._text, conditions[0] if conditions else self._select, reason, hint)
+
+    def _columns(self, relations: Sequence[int]) -> list[tuple[int, str, str, str]]:
+        """Of these relations, the columns that the SELECT may mention."""
+        named = {c.name.lower() for c in self._select.find_all(exp.Column)}
+        whole = any(not isinstance(s.parent, exp.Anonymous) for s in self._select.find_all(exp.Star))
+        return [
+            (number, lower, name, kind)
+            for number in relations
+            for lower, (name, kind) in self._sources.relations[number].columns.items()
+            if whole or lower in named
+        ]
+
+
+def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    return [unwrap(c) for c in flatten(node, exp.And)]
+
+
+def _name(number: int) -> str:
+    return f"_source_{number}"
+
+
+def _sides(rows: pa.Table) -> tuple[Mapping[int, tuple[Any, ...]], ...]:
+    """The first, second ... row that each combination finds, in an order of their values."""
+    by_cell: dict[int, list[tuple[Any, ...]]] = {}
+    for cell, *row in zip(*(c.to_pylist() for c in rows.columns), strict=True):
+        by_cell.setdefault(cell, []).append(tuple(row))
+    for found in by_cell.values():
+        found.sort(key=repr)
+    most = max(map(len, by_cell.values()), default=1)
+    return tuple({c: found[i] for c, found in by_cell.items() if len(found) > i} for i in range(most))
