@@ -71,8 +71,11 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   step.
 * **Sums of numbers**: `SUM` and `AVG` of a straight line of a number column (`x`, `2 * x + 1`) sum the values
   themselves.
-* **Text columns** have no declared list of values, so the answer must be settled by the strings that the statement
-  lists: `=`, `<>`, `IN`, `NOT IN`, `IS NULL` and their combinations. `AND` with such a condition admits any other.
+* **Text columns** have no declared list of values. Where the strings that the statement lists settle the answer (`=`,
+  `<>`, `IN`, `NOT IN`, `IS NULL` and their combinations, and what stands beside them with `AND`), all rows are counted.
+* **Other expressions of text** (`LIKE '%x%'`, regular expressions, `upper`, `length`, `name > 'm'`), as conditions,
+  groups or numbers, are evaluated on the *released keys*, see below, and on NULL. Rows with other strings count for
+  nothing in them, neither with `LIKE` nor with `NOT LIKE`. A note says about how many these are: error bars do not.
 * **Prefixes** of the lengths that the policy declares can be listed like strings: `LIKE 'ab%'`, `starts_with`, `^@`,
   `left(name, 2)` and `substr(name, 1, 2)` compared with strings. A length counts code points, as DuckDB's `left` does.
   Lengths, strings and NULL may be mixed in one condition: it becomes a sum and difference of counts by keys.

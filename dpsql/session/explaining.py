@@ -53,7 +53,8 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
         if first_charges[name] > 0
     ]
     plan += [
-        f"the groups by {column} are its frequent strings, once they are measured" for _, column in statement.awaited
+        f"the strings of {column} that count are its frequent ones, once they are measured"
+        for _, column in statement.awaited
     ]
     worst = sum(p.worst_charge for p in plans) + sum(first_charges.values())
     needed = sum(r.payments for r in routes)

@@ -3,6 +3,11 @@
 It depends on the policy, the statement and the strings that were released, so a note tells nothing that is not known.
 """
 
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpsql.query import KeyedFactor, linear_query
 from dpsql.result import Note, table_notes
 from dpsql.session.asker import Asker
 from dpsql.sql.expressions.remarks import notes_of
@@ -18,12 +23,30 @@ def statement_notes(statement: Statement, asker: Asker) -> tuple[Note, ...]:
     for column, cells in dict.fromkeys([cut for block in statement.blocks for cut in block.cut]):
         text = f"a condition holds for a part of what is counted together of {column}: {cells}"
         notes.append(Note("bins", f"{text}; bars hold wherever in it the rows are"))
+    matched = {(block.table, column) for block in statement.blocks for column in block.matched}
     for table, column in statement.grouped:
         keys = asker.keys(table, column)
-        if keys is not None:
+        if (table, column) in matched:
+            notes.append(_matched(asker, table, column, keys))
+        elif keys is not None:
             text = f"only the frequent strings of {column} that were released are groups ({len(keys):,} of them)"
             notes.append(Note("strings", text))
     return tuple(notes)
+
+
+def _matched(asker: Asker, table: str, column: str, keys: Sequence[str | None] | None) -> Note:
+    """Which strings an expression of text was evaluated on, and about how many rows have others."""
+    text = f"an expression of {column} is evaluated on its frequent strings that were released"
+    model = asker.states[table].model
+    if keys is None or model is None:
+        return Note("strings", f"{text}; rows with other strings count for nothing in it")
+    strings = tuple((k,) for k in keys)
+    ones = np.ones(len(strings), dtype=np.int64)
+    shown = linear_query(asker.states[table].plan.table, [], KeyedFactor((column,), strings, (), ones))
+    known = 0.0 if shown is None else model.estimate(shown)
+    others = max(0, round(model.row_count - known))
+    rows = f"rows with other strings, about {others:,}, count for nothing in it"
+    return Note("strings", f"{text} ({len(strings):,} of them); {rows}")
 
 
 def _has_null_group(statement: Statement, remark: Remark) -> bool:

@@ -64,7 +64,8 @@ class Block:
     """An innermost SELECT block that reads the private table ``table``; it becomes the released table ``name``.
 
     ``groups`` holds one tuple of public values per output row (one empty tuple without GROUP BY), in domain order.
-    ``cut`` says which cells of which binned columns its conditions hold for a part of.
+    ``cut`` says which cells of which binned columns its conditions hold for a part of; ``matched``, of which text
+    columns it counts rows with released strings alone.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Block:
     aggregates: tuple[Aggregate, ...]
     needs_intervals: bool = False
     cut: tuple[tuple[str, str], ...] = ()
+    matched: tuple[str, ...] = ()
 
     @cached_property
     def schema(self) -> pa.Schema:

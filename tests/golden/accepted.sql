@@ -77,6 +77,45 @@ SELECT COUNT(*) FROM pets WHERE left(animal_name, 2) IN ('Re', 'Bo') AND animal_
 SELECT COUNT(*) FROM pets WHERE substr(animal_name, 1, 1) = 'M' OR animal_name LIKE 'Re%' OR animal_name = 'Bo';
 -- pets(animal_name, animal_name[:1], animal_name[:2])
 
+-- ## Expressions of text
+SELECT SUM(length(name)) FROM people;
+-- people(name)
+SELECT COUNT(*) FROM (SELECT DISTINCT age, lower(name) FROM people);
+-- free
+SELECT COUNT(*) FROM people WHERE name LIKE 'a%';
+-- people(name)
+SELECT COUNT(*) FROM people WHERE length(name) > 3;
+-- people(name)
+SELECT COUNT(*) FROM people WHERE name > 'm';
+-- people(name)
+SELECT COUNT(*) FROM people WHERE lower(name) = 'a';
+-- people(name)
+SELECT COUNT(*) FROM people WHERE name = 'a' OR name LIKE 'b%';
+-- people(name)
+SELECT COUNT(*) FROM pets WHERE animal_name LIKE 'Rex%';
+-- pets(animal_name)
+SELECT COUNT(*) FROM pets WHERE animal_name LIKE '%x';
+-- pets(animal_name)
+SELECT COUNT(*) FROM pets WHERE animal_name LIKE 'R_x%';
+-- pets(animal_name)
+SELECT COUNT(*) FROM pets WHERE animal_name ILIKE 'r%';
+-- pets(animal_name)
+SELECT COUNT(*) FROM pets WHERE animal_name LIKE 'R!%%' ESCAPE '!';
+-- free
+SELECT COUNT(*) FROM pets WHERE animal_name LIKE 'R%' AND length(animal_name) > 3;
+-- free
+SELECT left(animal_name, 3), COUNT(*) FROM pets GROUP BY 1;
+-- pets(animal_name) by 4 groups
+SELECT upper(animal_name), COUNT(*) FROM pets GROUP BY 1;
+-- pets(animal_name) by 4 groups
+SELECT COUNT(*) FROM pets WHERE animal_name NOT LIKE '%x' AND species = 'Cat';
+-- pets(animal_name, species)
+SELECT COUNT(*) FILTER (WHERE animal_name ~ '^R'), COUNT(*) FROM pets;
+-- pets(animal_name)
+SELECT AVG(length(animal_name)) FROM pets;
+-- pets(animal_name)
+SELECT upper(left(animal_name, 1)) AS initial, COUNT(*) FROM pets GROUP BY initial ORDER BY initial;
+-- pets(animal_name) by 3 groups
 -- ## Groups of text columns
 SELECT animal_name, COUNT(*) FROM pets GROUP BY animal_name;
 -- pets(animal_name) by 4 groups

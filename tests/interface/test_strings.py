@@ -88,8 +88,8 @@ def test_what_is_wrong_with_a_statement_is_said_before_anything_is_charged(con: 
     for text in (
         "SELECT ext, COUNT(*) FROM files GROUP BY ext HAVING nonsense(COUNT(*)) > 1",
         "SELECT ext, LIST(kind) FROM files GROUP BY ext",
-        "SELECT left(ext, 2), COUNT(*) FROM files GROUP BY 1",
-        "SELECT kind, COUNT(*) FROM files WHERE ext LIKE 'py%' GROUP BY kind",
+        "SELECT kind, COUNT(*) FROM files WHERE ext + 1 > 2 AND nonsense(ext) GROUP BY kind",
+        "SELECT AVG(ext) FROM files WHERE ext LIKE 'py%'",
     ):
         with pytest.raises(dpsql.Error):
             con.execute(text)
@@ -116,3 +116,33 @@ def test_the_shell_says_which_strings_are_groups(con: dpsql.Connection) -> None:
     result = con.execute(GROUPS).result
     assert result is not None
     assert any("only the frequent strings of ext" in note.text for note in result.notes)
+
+
+def test_patterns_count_the_released_strings_and_say_so(con: dpsql.Connection) -> None:
+    text = "SELECT COUNT(*) AS n FROM files WHERE ext LIKE '%3' OR ext LIKE '%4%'"
+    explained = con.explain(text)
+    assert explained.worst_charge > 0
+    assert any("frequent ones, once they are measured" in note.text for note in explained.notes)
+    before = con.budget.remaining_epsilon
+    cursor = con.execute(text)
+    (n,) = cursor.fetchone() or (None,)
+    (answer,) = cursor.answers
+    assert answer.error is not None
+    assert abs(n - 4000) <= 2.5 * answer.error
+    assert 0 < before - con.budget.remaining_epsilon <= explained.worst_charge + 1e-9
+    assert cursor.result is not None
+    (note,) = [n.text for n in cursor.result.notes if n.kind == "strings"]
+    assert note.startswith("an expression of ext is evaluated on its frequent strings that were released (11 of them)")
+    others = int(note.split("about ")[1].split(",")[0])
+    assert others == pytest.approx(100, abs=60)
+    groups = dict(con.execute("SELECT substr(ext, 3) AS digit, COUNT(*) FROM files GROUP BY 1").fetchall())
+    assert set(groups) == {None, *(str(i) for i in range(10))}
+    shown = dict(con.execute(GROUPS).fetchall())
+    assert groups["3"] == shown["py3"]
+
+
+def test_patterns_are_refused_without_selections(database: Path) -> None:
+    with connected(database, "pmw") as con:
+        with pytest.raises(dpsql.UnsupportedQuery, match="every possible string"):
+            con.execute("SELECT COUNT(*) FROM files WHERE ext LIKE '%3'")
+        assert con.budget.spent_epsilon == 0

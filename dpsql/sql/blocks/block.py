@@ -101,6 +101,7 @@ class Asked:
             aggregates,
             self.needs_intervals,
             lowering.cut(),
+            lowering.matched,
         )
 
     def _aggregate(

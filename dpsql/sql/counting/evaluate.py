@@ -61,7 +61,7 @@ class Grids:
 
     def __init__(self, table: TableDomain, candidates: Candidates, steps: Steps = NO_STEPS) -> None:
         self.table = table
-        self._candidates = candidates
+        self.candidates = candidates
         self._steps = steps
         self._axes: dict[str, GridAxis] = {}
 
@@ -70,7 +70,7 @@ class Grids:
         if axis is None:
             domain = self.table.by_name[column.lower()]
             if isinstance(domain, TextDomain):
-                classes = text_classes(column, self._candidates.get(column, frozenset()))
+                classes = text_classes(column, self.candidates.get(column, frozenset()))
                 axis = GridAxis(column, classes.size, classes)
             else:
                 points = points_of(domain, self._steps[column]) if column in self._steps else None

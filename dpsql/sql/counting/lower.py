@@ -14,19 +14,19 @@ import numpy.typing as npt
 from dpsql.domain import NumberDomain, TableDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
-from dpsql.query import Factor, Form, LinearQuery, Term
+from dpsql.query import Form, LinearQuery, Term
 from dpsql.sql.counting.aggregation import Summand
 from dpsql.sql.counting.cells import cell_pieces, cut_words, over_cells, summed_pieces
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
 from dpsql.sql.counting.key_source import KeyLookup
-from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces
+from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, term_of
 from dpsql.sql.counting.points import is_unknown
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.steps import merged
 from dpsql.sql.expressions.string_predicates import text_refusal
-from dpsql.sql.expressions.text_classes import Candidate, Candidates, Start
-from dpsql.sql.text.limits import LARGEST_VALUE, MAX_CELLS, MAX_GROUP_CELLS, MAX_GROUPS, MAX_PARTS
+from dpsql.sql.expressions.text_classes import Candidate, Candidates
+from dpsql.sql.text.limits import MAX_CELLS, MAX_GROUP_CELLS, MAX_GROUPS, MAX_PARTS
 
 Ranks = tuple[int, ...]
 Answer = dict[Ranks, tuple[QueryPiece, ...]]
@@ -54,8 +54,8 @@ class Lowering:
         self._most_cells, self._products = most_cells, products
         self._evaluator, self._cache = evaluator, cache
         self._condition, self._groups, self._keys = tuple(condition), tuple(groups), keys
-        candidates = self._listed(parts)
         bounds = [*self._condition, *self._groups, *(b for p in parts for b in p.bounds)]
+        candidates = merge_candidates(bounds)
         self._steps = merged(b.steps for b in bounds)
         self._grids = Grids(table, candidates, self._steps)
         self._codes: dict[int, Codes] = {}
@@ -65,12 +65,9 @@ class Lowering:
         self._prefetch()
         awaits = self._release(keys)
         if self._released:
-            self._grids = Grids(table, self._with_released(candidates), self._steps)
-            self._codes.clear()
-            self._prefetch()
-        for split in self._splits:
-            for c in split:
-                self._check_text(c)
+            self._list(self._with_released(candidates))
+        self._open = self._open_texts()
+        awaits |= self._release_matched(keys)
         self._answers = [self._split_answers(split) for split in self._splits]
         self.groups: tuple[tuple[Value, ...], ...] = ()
         self._ranks: list[Ranks] = [()]
@@ -81,20 +78,19 @@ class Lowering:
         else:
             self.groups = ((),)
 
-    def _listed(self, parts: Sequence[Summand]) -> Candidates:
-        """The strings and starts that the block lists on each text column."""
-        texts = [b for b in (*self._condition, *self._groups) if b.candidates]
-        for p in parts:
-            texts += [b for b in p.conjuncts if b.candidates]
-            if p.value is not None and p.value.candidates:
-                texts.append(p.value)
-        return merge_candidates(texts) if texts else {}
-
     def _with_released(self, candidates: Candidates) -> Candidates:
         merged = dict(candidates)
-        for column, more in [self._released_candidates(g, found) for g, found in self._released.items()]:
-            merged[column] = merged.get(column, frozenset()) | more
+        for g, found in self._released.items():
+            text = self._groups[g].text
+            if text is not None:
+                merged[text.column] = merged.get(text.column, frozenset()) | text.listing(found)
         return merged
+
+    def _list(self, candidates: Candidates) -> None:
+        """Starts anew with these strings listed."""
+        self._grids = Grids(self._table, candidates, self._steps)
+        self._codes.clear()
+        self._prefetch()
 
     def by(self, value: Bound, conjuncts: Sequence[Bound]) -> "Lowering":
         """The lowering of the same rows, as far as ``conjuncts`` hold, by one group more: its counts are ``counts``."""
@@ -142,6 +138,11 @@ class Lowering:
         numbers = self._evaluator.numbers(self._grids, part.value)
         return numbers.low, numbers.high
 
+    @property
+    def matched(self) -> tuple[str, ...]:
+        """The text columns of which released strings are counted alone, because something depends on the string."""
+        return tuple(self._open)
+
     def cut(self) -> tuple[tuple[str, str], ...]:
         """(binned column, cells of it) that conditions hold for a part of."""
         found = (
@@ -160,37 +161,17 @@ class Lowering:
             if not here:
                 return []
             found.append(here)
-        table = self._table
         terms = []
         for combination in product(*found):
-            scale, ends = coefficient, (coefficient, coefficient)
-            factors: list[Factor] = []
-            keyed = value = None
-            for piece in combination:
-                scale *= piece.coefficient
-                if piece.low is not None or ends[0] != ends[1]:
-                    products = [a * b for a in ends for b in piece.ends]
-                    ends = min(products), max(products)
-                else:
-                    ends = scale, scale
-                factors += piece.query.factors
-                keyed = piece.query.keyed or keyed
-                value = piece.query.value or value
-            if not abs(scale) <= LARGEST_VALUE:
-                raise UnsupportedQuery(
-                    f"a value beyond {LARGEST_VALUE:.0e} cannot be summed", hint="divide it, or sum a smaller number"
-                )
-            if len(factors) > 1:
-                order = table.order
-                factors.sort(key=lambda f: [order[c] for c in f.columns])
-            query = LinearQuery(table.name, tuple(factors), keyed, value)
-            cells = query.cells * (len(keyed.strings) if keyed is not None else 1)
-            if cells > self._most_cells and not (self._products and self._told_apart(query) <= MAX_PARTS):
+            term = term_of(self._table, coefficient, combination)
+            keyed = term.query.keyed
+            cells = term.query.cells * (len(keyed.strings) if keyed is not None else 1)
+            if cells > self._most_cells and not (self._products and self._told_apart(term.query) <= MAX_PARTS):
                 raise UnsupportedQuery(
                     f"the statement touches {cells:,} cells at once, more than {self._most_cells:,}",
                     hint='use fewer columns in one statement, or strategy = "frieze-kannan" for products of conditions',
                 )
-            terms.append(Term(float(scale), query, float(max(ends[1] - scale, scale - ends[0]))))
+            terms.append(term)
         return terms
 
     def _told_apart(self, query: LinearQuery) -> float:
@@ -230,6 +211,27 @@ class Lowering:
                 possible = possible & ~unlisted
         return awaits
 
+    def _release_matched(self, keys: KeyLookup) -> bool:
+        """Lists the released strings of the columns that something open depends on; whether some are not released yet.
+
+        Rows with other strings are in no count of it: nothing is known of these. Without a source they are refused.
+        """
+        listed: dict[str, frozenset[Candidate]] = {}
+        awaits = False
+        for column, bound in self._open.items():
+            if not keys.possible:
+                raise text_refusal(self._text, bound, column, self._table)
+            found = keys.keys(self._table.name, column)
+            if found is None:
+                self._awaited.add(column)
+                awaits = True
+            else:
+                listed[column] = frozenset(k for k in found if k is not None)
+        if listed:
+            before = self._grids.candidates
+            self._list({**before, **{t: before.get(t, frozenset()) | more for t, more in listed.items()}})
+        return awaits
+
     def _stand_in(self, text: Text) -> tuple[str, ...]:
         """Keys in place of those to come, so that what would be wrong with any of these is found before."""
         if text.start is None:
@@ -244,14 +246,6 @@ class Lowering:
         text = self._groups[group].text
         return -np.inf if text is None or text.start is None else -text.start
 
-    def _released_candidates(self, group: int, keys: Sequence[str | None]) -> tuple[str, frozenset[Candidate]]:
-        text = self._groups[group].text
-        if text is None:
-            return "", frozenset()
-        if text.start is None:
-            return text.column, frozenset(k for k in keys if k is not None)
-        return text.column, frozenset(Start(text.start, k) for k in keys)
-
     def _possible(self, c: Cluster) -> npt.NDArray[np.bool_]:
         """The cells of a component's grid in which its conditions may all be TRUE."""
         axes = self._grids.check(c.columns)
@@ -265,24 +259,32 @@ class Lowering:
         whole = self._grids.check(c.columns)
         return spread(array.astype(np.int64), self._grids.ordered(bound.columns), whole) > 0
 
-    def _check_text(self, c: Cluster) -> None:
-        """Refuses weights that depend on a string which no candidate settles, unless it is in no group."""
+    def _open_texts(self) -> dict[str, Bound]:
+        """The text columns on whose unlisted strings something depends, each with what does, in the table's order."""
+        found: dict[str, Bound] = {}
+        for split in self._splits:
+            for c in split:
+                for b in self._open_in(c):
+                    for t in b.outside:
+                        if Outside.UNKNOWN in (b.outside[t], b.inside(t)) and t not in self._awaited:
+                            found.setdefault(t, b)
+        return {t: found[t] for t in sorted(found, key=self._table.order.__getitem__)}
+
+    def _open_in(self, c: Cluster) -> list[Bound]:
+        """What depends on a string that no candidate settles, unless it is in no group."""
         bounds = [*c.conjuncts, *(self._groups[g] for g in c.groups if self._groups[g].text is None)]
         if c.value is not None:
             bounds.append(c.value)
         unknown = [b for b in bounds if Outside.UNKNOWN in b.outside.values() or Outside.UNKNOWN in b.within.values()]
         if not unknown:
-            return
+            return []
         possible = self._possible(c)
         for g in c.groups:
             text = self._groups[g].text
             if text is not None and text.column not in self._awaited:
                 possible = possible & self._spread(c, self._groups[g], self._group_codes(g).codes >= 0)
-        for b in unknown:
-            unsettled = self._grids.unsettled(b, but=self._awaited)
-            if unsettled is not None and (possible & self._spread(c, b, unsettled)).any():
-                column = next(t for t in sorted(b.outside) if Outside.UNKNOWN in (b.outside[t], b.inside(t)))
-                raise text_refusal(self._text, b, column, self._table)
+        unsettled = [(b, self._grids.unsettled(b, but=self._awaited)) for b in unknown]
+        return [b for b, cells in unsettled if cells is not None and (possible & self._spread(c, b, cells)).any()]
 
     def _split_answers(self, split: Sequence[Cluster]) -> list[Answer]:
         """Sums of values, or, beside listed strings and shares of rows, sums over cells with a value for each."""

@@ -16,9 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsql.domain import FIXED_POINT, TableDomain
-from dpsql.query import Factor, Key, KeyedFactor, LinearQuery, Weights, linear_query
+from dpsql.errors import UnsupportedQuery
+from dpsql.query import Factor, Key, KeyedFactor, LinearQuery, Term, Weights, linear_query
 from dpsql.sql.counting.points import Points
 from dpsql.sql.expressions.text_classes import TextClasses, TextPart
+from dpsql.sql.text.limits import LARGEST_VALUE
 
 Signed = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
@@ -73,6 +75,34 @@ def pieces(table: TableDomain, axes: Sequence[GridAxis], weights: Signed) -> tup
             parts = {i: p for i, p in zip(text, choice, strict=True) if p is not None}
             out.extend(_signed_pieces(table, axes, part, parts, finite))
     return tuple(out)
+
+
+def term_of(table: TableDomain, coefficient: float, combination: Sequence[QueryPiece]) -> Term:
+    """The product of pieces that share no column, times a coefficient, with the most that its rows may count beside it.
+
+    Raises UnsupportedQuery for a number that is too large.
+    """
+    scale, ends = coefficient, (coefficient, coefficient)
+    factors: list[Factor] = []
+    keyed = value = None
+    for piece in combination:
+        scale *= piece.coefficient
+        if piece.low is not None or ends[0] != ends[1]:
+            products = [a * b for a in ends for b in piece.ends]
+            ends = min(products), max(products)
+        else:
+            ends = scale, scale
+        factors += piece.query.factors
+        keyed = piece.query.keyed or keyed
+        value = piece.query.value or value
+    if not abs(scale) <= LARGEST_VALUE:
+        raise UnsupportedQuery(
+            f"a value beyond {LARGEST_VALUE:.0e} cannot be summed", hint="divide it, or sum a smaller number"
+        )
+    if len(factors) > 1:
+        factors.sort(key=lambda f: [table.order[c] for c in f.columns])
+    query = LinearQuery(table.name, tuple(factors), keyed, value)
+    return Term(float(scale), query, float(max(ends[1] - scale, scale - ends[0])))
 
 
 def _parts(classes: TextClasses, weights: Signed, axis: int) -> Sequence[TextPart]:

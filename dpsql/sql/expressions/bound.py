@@ -11,7 +11,7 @@ from typing import NamedTuple
 from dpsql.domain import Prefix
 from dpsql.sql.expressions.number_predicates import Compared, Number
 from dpsql.sql.expressions.steps import NO_STEPS, Steps, Straight, arithmetic, compared, merged
-from dpsql.sql.expressions.text_classes import Candidate, Candidates
+from dpsql.sql.expressions.text_classes import Candidate, Candidates, Start
 
 
 class Outside(Enum):
@@ -58,6 +58,16 @@ class Text(NamedTuple):
     def keyed_by(self) -> str:
         """The text column whose keys these strings are."""
         return self.column if self.start is None else Prefix(self.column, self.start).name
+
+    def listing(self, keys: Iterable[str | None]) -> frozenset[Candidate]:
+        """The candidates that these strings (or starts) of it are; NULL of a whole string is always one.
+
+        >>> Text("name").listing(["a", None])
+        frozenset({'a'})
+        """
+        if self.start is None:
+            return frozenset(k for k in keys if k is not None)
+        return frozenset(Start(self.start, k) for k in keys)
 
 
 class Bound(NamedTuple):

@@ -58,13 +58,13 @@ SELECT UserID FROM hits WHERE UserID = 435090932899640449;
 -- UnknownName: line 1, column 31: there is no column 'UserID' in hits | did you mean CounterID?
 SELECT COUNT(*) FROM hits WHERE URL LIKE '%google%';
 -- 7 answered
--- UnsupportedQuery: line 1, column 33: the answer depends on every possible string of the text column URL | ask for a prefix of length 4, such as LIKE 'abcd%'; or list the strings with = or IN (...)
+-- answered
 SELECT SearchPhrase, MIN(URL), COUNT(*) AS c FROM hits WHERE URL LIKE '%google%' AND SearchPhrase <> '' GROUP BY SearchPhrase ORDER BY c DESC LIMIT 10;
--- 7 unanswerable: it joins the strings of two text columns
--- UnsupportedQuery: line 1, column 62: the answer depends on every possible string of the text column URL | ask for a prefix of length 4, such as LIKE 'abcd%'; or list the strings with = or IN (...)
+-- 7 answered
+-- answered
 SELECT SearchPhrase, COUNT(*) AS c FROM hits WHERE Title LIKE '%Google%' AND URL NOT LIKE '%.google.%' AND SearchPhrase <> '' GROUP BY SearchPhrase ORDER BY c DESC LIMIT 10;
--- 7 unanswerable: it joins the strings of three text columns
--- UnsupportedQuery: line 1, column 52: the answer depends on every possible string of the text column Title | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
+-- 7 answered
+-- answered
 SELECT * FROM hits WHERE URL LIKE '%google%' ORDER BY EventTime LIMIT 10;
 -- 0 unanswerable: it shows rows
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table hits | count them: SELECT COUNT(*), with GROUP BY for a breakdown
@@ -73,10 +73,10 @@ SELECT SearchPhrase FROM hits WHERE SearchPhrase <> '' ORDER BY EventTime LIMIT 
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table hits | count them: SELECT COUNT(*), with GROUP BY for a breakdown
 SELECT CounterID, AVG(length(URL)) AS l, COUNT(*) AS c FROM hits WHERE URL <> '' GROUP BY CounterID HAVING COUNT(*) > 100 ORDER BY l DESC LIMIT 25;
 -- 7 answered
--- UnsupportedQuery: line 1, column 72: the answer depends on every possible string of the text column URL | ask for a prefix of length 4, such as LIKE 'abcd%'; or list the strings with = or IN (...)
+-- answered
 SELECT REGEXP_REPLACE(URL, '^https?://(?:www\.)?([^/]+)/.*$', '\1') AS k, COUNT(*) AS c FROM hits WHERE URL <> '' GROUP BY k HAVING COUNT(*) > 10 ORDER BY c DESC LIMIT 25;
 -- 7 answered
--- UnsupportedQuery: line 1, column 105: the answer depends on every possible string of the text column URL | ask for a prefix of length 4, such as LIKE 'abcd%'; or list the strings with = or IN (...)
+-- answered
 SELECT SUM(ResolutionWidth), SUM(ResolutionWidth + 1), SUM(ResolutionWidth + 2), SUM(ResolutionWidth + 3), SUM(ResolutionWidth + 4) FROM hits;
 -- 0 answered
 -- answered
@@ -118,7 +118,7 @@ SELECT MobilePhoneModel, AdvEngineID, COUNT(*) AS c FROM hits WHERE MobilePhoneM
 -- answered
 SELECT COUNT(*) FROM hits WHERE SearchPhrase LIKE '%car%' AND RegionID = 3;
 -- 7 answered
--- UnsupportedQuery: line 1, column 33: the answer depends on every possible string of the text column SearchPhrase | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
+-- answered
 SELECT upper(SearchPhrase) AS p, COUNT(*) FROM hits GROUP BY p ORDER BY 2 DESC LIMIT 10;
 -- 7 answered
--- UnsupportedQuery: line 1, column 1: the answer depends on every possible string of the text column SearchPhrase | list the strings with = or IN (...), or ask the owner to declare the column's values as a category
+-- answered

@@ -34,25 +34,25 @@ SELECT COUNT(*) FROM students WHERE name LIKE 'A%';
 -- answered
 SELECT COUNT(*) FROM students WHERE name LIKE '%son';
 -- 7 answered
--- UnsupportedQuery: line 1, column 37: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+-- answered
 SELECT COUNT(*) FROM students WHERE name LIKE '_a%';
 -- 7 answered
--- UnsupportedQuery: line 1, column 37: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+-- answered
 SELECT COUNT(*) FROM students WHERE length(name) > 6;
 -- 7 answered
--- UnsupportedQuery: line 1, column 37: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+-- answered
 SELECT UPPER(LEFT(name, 1)) AS initial, COUNT(*) FROM students GROUP BY initial ORDER BY initial;
 -- 7 answered
--- UnsupportedQuery: line 1, column 1: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+-- answered
 SELECT length(name) AS letters, COUNT(*) FROM students GROUP BY letters ORDER BY letters;
 -- 7 answered
--- UnsupportedQuery: line 1, column 1: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+-- answered
 SELECT name || '!' AS loud, COUNT(*) FROM students WHERE name LIKE '%a' GROUP BY loud;
 -- 7 answered
--- UnsupportedQuery: line 1, column 58: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+-- answered
 SELECT COUNT(*) FROM students WHERE name ~ '^[A-M]';
 -- 7 answered
--- UnsupportedQuery: line 1, column 37: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+-- answered
 SELECT COUNT(*) FROM students WHERE city IN ('Austin', 'Denver') OR score >= 95;
 -- 0 answered
 -- answered

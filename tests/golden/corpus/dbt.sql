@@ -69,13 +69,13 @@ with orders as (select customer_id, count(*) as number_of_orders from main.sales
 -- UnknownName: line 1, column 24: there is no column 'customer_id' in sales | con.tables() and \d list what exists
 select sum(case when name is null or trim(name) = '' then 1 else 0 end) as blank, count(*) as total from main.students;
 -- 7 answered
--- UnsupportedQuery: line 1, column 8: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+-- answered
 select region, segment, count(*) from main.sales where sales > (select quantile_cont(sales, 0.9) from main.sales) group by 1, 2;
 -- 8 answered
 -- answered
 select count(*) from main.students where name like '% %';
 -- 7 answered
--- UnsupportedQuery: line 1, column 42: the answer depends on every possible string of the text column name | ask for a prefix of length 1, such as LIKE 'a%'; or list the strings with = or IN (...)
+-- answered
 select * from main.sales where sales < 0;
 -- 0 unanswerable: it shows rows
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table sales | count them: SELECT COUNT(*), with GROUP BY for a breakdown

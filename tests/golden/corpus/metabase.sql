@@ -95,7 +95,7 @@ SELECT COUNT(*) AS "count" FROM "main"."flights" LEFT JOIN "main"."airlines" AS 
 -- answered
 SELECT "main"."sales"."category" AS "category", COUNT(*) AS "count" FROM "main"."sales" WHERE (LOWER("main"."sales"."product_name") LIKE '%desk%') GROUP BY "main"."sales"."category" ORDER BY 1;
 -- 7 answered
--- UnsupportedQuery: line 1, column 96: the answer depends on every possible string of the text column product_name | ask for a prefix of length 1 or 2, such as LIKE 'a%'; or list the strings with = or IN (...)
+-- answered
 SELECT COUNT(*) AS "count" FROM "main"."sales" WHERE "main"."sales"."product_name" LIKE 'Ch%';
 -- 0 answered
 -- answered

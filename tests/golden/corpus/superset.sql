@@ -99,7 +99,7 @@ SELECT product_name AS product_name FROM main.sales WHERE product_name LIKE '%ta
 -- answered
 SELECT COUNT(*) AS count FROM main.sales WHERE product_name ILIKE '%lamp%' LIMIT 50000;
 -- 7 answered
--- UnsupportedQuery: line 1, column 48: the answer depends on every possible string of the text column product_name | ask for a prefix of length 1 or 2, such as LIKE 'a%'; or list the strings with = or IN (...)
+-- answered
 SELECT DATE_TRUNC('HOUR', "EventTime") AS __timestamp, COUNT(*) AS count FROM main.hits GROUP BY DATE_TRUNC('HOUR', "EventTime") ORDER BY count DESC LIMIT 10000;
 -- 9 refused: day
 -- UnsupportedQuery: line 1, column 98: EventTime is declared by day, and HOUR is finer | ask for parts of EventTime down to the day, such as date_trunc('day', EventTime)
