@@ -40,7 +40,7 @@ from dpsql.sql.expressions.remarks import comparison_remark, null_remark, remark
 from dpsql.sql.expressions.steps import arithmetic, function, merged, rounded
 from dpsql.sql.expressions.types import type_name
 from dpsql.sql.statement import Remark
-from dpsql.sql.text.limits import MAX_LIST_ITEMS, MAX_TEXT_BYTES
+from dpsql.sql.text.limits import MAX_EXPANDED_BYTES, MAX_LIST_ITEMS
 from dpsql.sql.text.position import refusal
 
 Lookup = Callable[[exp.Expr], list[exp.Expr]]
@@ -127,7 +127,7 @@ class Binder:
         bound = self._alias(node) if found is None else found[1]
         if len(bound.sql) > _LONG:
             self._substituted += len(bound.sql)
-            if self._substituted > MAX_TEXT_BYTES:
+            if self._substituted > MAX_EXPANDED_BYTES:
                 raise refusal(self.text, node, "the names here stand for too much text", "use fewer names within names")
         return bound
 

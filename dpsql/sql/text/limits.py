@@ -9,6 +9,8 @@ from dpsql.errors import DataError, ProgrammingError, UnsupportedQuery
 from dpsql.sql.text.position import line_column
 
 MAX_TEXT_BYTES = 64 * 1024
+MAX_EXPANDED_BYTES = 1 << 21
+"""Of what the names in a SELECT stand for, together: columns of a look-up are long, one case for each key."""
 MAX_NESTING = 64
 MAX_UNARY_CHAIN = 64
 MAX_LIST_ITEMS = 10_000

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from dpsql.domain import CategoryDomain, TableDomain
 from dpsql.errors import Error
 from dpsql.public import DuckDbPublicSql
 from dpsql.sql import FrontEnd
@@ -137,6 +138,20 @@ def test_look_ups_by_different_columns_stay_apart(front: FrontEnd) -> None:
     text = f"SELECT COUNT(*) FROM {joined} WHERE a.open AND b.open"
     (form,) = front.lower(text).blocks[0].aggregates[0].numerator
     assert [f.columns for t in form.terms for f in t.query.factors] == [("age",), ("city",)]
+
+
+def test_a_look_up_with_many_keys_may_be_mentioned_often() -> None:
+    codes = tuple(f"{i:04d}" for i in range(600))
+    table = TableDomain("people", (CategoryDomain("zip", codes),))
+    states = pa.array([f"state {i % 7}" for i in range(600)]).dictionary_encode()
+    zips = pa.table({"zip": codes, "town": [f"the town number {i}" for i in range(600)], "state": states})
+    policy = replace(POLICY, tables=(table,), public_tables=("zips",))
+    front = FrontEnd(policy, DuckDbPublicSql({"zips": zips}.__getitem__, seconds=20.0))
+    found = front.lower(
+        "SELECT state, COUNT(*) FILTER (WHERE town LIKE '%7'), COUNT(town) FROM people LEFT JOIN zips USING (zip)"
+        " WHERE town <> 'x' AND town NOT LIKE '%13%' GROUP BY state"
+    )
+    assert len(found.blocks[0].groups) == 7
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,8 @@ class Joins:
 def _columns(rows: pa.Table) -> dict[str, tuple[str, str]]:
     """Name and DuckDB type by lower-cased name, of columns whose values can be written down."""
     out: dict[str, tuple[str, str]] = {}
-    for name, kind in zip(rows.schema.names, rows.schema.types, strict=True):
+    for name, arrow in zip(rows.schema.names, rows.schema.types, strict=True):
+        kind = arrow.value_type if pa.types.is_dictionary(arrow) else arrow  # an ENUM is its strings
         try:
             released_type(type_name(kind))
         except UnsupportedQuery:
