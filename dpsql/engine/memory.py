@@ -12,15 +12,15 @@ import pyarrow as pa
 
 from dpsql.domain import FiniteDomain, NumberDomain, TableDomain, as_text, code_of
 from dpsql.engine.first_digest import first_digest
-from dpsql.engine.partition import Partition, shape_of
+from dpsql.engine.partition import Partition, partitions_of, shape_of
 from dpsql.engine.rules import Rules
-from dpsql.engine.scope import check_row_counts, number_of, private_table, scope_of, text_columns_of
+from dpsql.engine.scope import check_row_counts, holder_of, number_of, private_table, scope_of, text_columns_of
 from dpsql.engine.tally import RowTally
 from dpsql.engine.values import NO_TEXT, content_of, data, field, row_digest
 from dpsql.errors import EngineError, PolicyError, UnknownName
 from dpsql.policy import Policy
 from dpsql.private import Private
-from dpsql.query import Counts, Key, KeyCounts, key_counts
+from dpsql.query import Counts, Key, KeyCounts, Regions, key_counts
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -68,7 +68,9 @@ class MemoryEngine:
                     raise PolicyError("the table has no such column", path=f"tables.{table.name}.columns.{name}")
             self._columns[table.name] = found
         check_row_counts(policy, self.is_base_table)
-        self._kept = {t.name: list(_keep(t, self._columns[t.name], self._rules.unit_rows)) for t in policy.tables}
+        kept = {t.name: list(_keep(t, self._columns[t.name], self._rules.unit_rows)) for t in policy.tables}
+        self._kept = {name: [row for _, row in rows] for name, rows in kept.items()}
+        self._units = {name: [unit for unit, _ in rows] for name, rows in kept.items()}
 
     def contingency(self, table: str, columns: tuple[str, ...]) -> Private[Counts]:
         """Counts over the cells of ``columns``, int64; see the protocol."""
@@ -135,6 +137,26 @@ class MemoryEngine:
         text_columns_of(domain, (text_column,))
         found = (_text(domain, texts, text_column) for _, texts, _ in self._kept[domain.name])
         return Private(key_counts(Counter(s for s in found if s is not None)))
+
+    def distinct_counts(self, table: str, column: str, regions: Regions, most: int = 1) -> Private[Counts]:
+        """How many values of ``column`` have so many rows in each region; see the protocol."""
+        domain = self._table(table)
+        holder_of(domain, column)
+        partitions, listed = partitions_of(domain, regions), {key: i for i, key in enumerate(regions.keys)}
+        held: Counter[tuple[int, Any]] = Counter()
+        for (codes, texts, _), unit in zip(self._kept[domain.name], self._units[domain.name], strict=True):
+            value = unit if column == domain.unit else _text(domain, texts, column)
+            key = tuple(_text(domain, texts, c) for c in regions.text_columns)
+            at = [listed.get(key, len(listed))] if regions.text_columns else []
+            at += [int(p.labels[tuple(codes[c] for c in p.columns)]) for p in partitions]
+            region = int(regions.numbers[tuple(at)])
+            if value is not None and region >= 0:
+                held[region, value] += 1
+        out = np.zeros((regions.size, most), dtype=np.int64)
+        for (region, _), n in held.items():
+            out[region, min(n, most) - 1] += 1
+        out.setflags(write=False)
+        return Private(out)
 
     @property
     def rules(self) -> Rules:
@@ -231,23 +253,27 @@ def _lists(table: pa.Table | Columns) -> dict[str, Sequence[Any]]:
 _Row = tuple[dict[str, int], dict[str, str | None], dict[str, float | None]]
 
 
-def _keep(table: TableDomain, columns: Columns, rule: int) -> Iterator[_Row]:
-    """(codes, texts, numbers) of the counted rows; the two rules are those of :mod:`dpsql.engine.duckdb.kept_rows`."""
+def _keep(table: TableDomain, columns: Columns, rule: int) -> Iterator[tuple[Any, _Row]]:
+    """Unit (``None`` for NULL) and (codes, texts, numbers) of the counted rows.
+
+    The two rules are those of :mod:`dpsql.engine.duckdb.kept_rows`.
+    """
     units: dict[Any, list[tuple[Any, _Row]]] = {}
     unit = columns[table.unit.lower()] if table.unit is not None else None
     for i, row in _counted(table, columns):
         codes, texts, numbers = row
         if unit is None:
-            yield row
+            yield None, row
         elif rule == 1:
             digest = first_digest(unit, unit[i], [*codes.values(), *texts.values()])
             units.setdefault(unit[i], []).append((digest, row))
         else:
             told = [unit[i], *codes.values(), *texts.values(), *numbers.values()]
             units.setdefault(field(unit[i]), []).append((row_digest(told), row))
-    for rows in units.values():
+    nobody = None if rule == 1 else field(None)
+    for told, rows in units.items():
         rows.sort(key=lambda row: row[0])
-        yield from (row for _, row in rows[: table.max_rows_per_unit])
+        yield from ((None if told == nobody else told, row) for _, row in rows[: table.max_rows_per_unit])
 
 
 def _counted(table: TableDomain, columns: Columns) -> Iterator[tuple[int, _Row]]:

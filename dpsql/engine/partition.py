@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsql.domain import TableDomain
-from dpsql.engine.scope import scope_of
+from dpsql.engine.scope import scope_of, text_columns_of
 from dpsql.errors import InternalError
+from dpsql.query import Regions
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,3 +46,14 @@ def shape_of(table: TableDomain, partitions: Sequence[Partition]) -> tuple[int, 
         if p.labels.size and not (int(p.labels.min()) >= 0 and int(p.labels.max()) < p.size):
             raise InternalError(f"a partition of {table.name} with a part that it has not")
     return tuple(p.size for p in partitions)
+
+
+def partitions_of(table: TableDomain, regions: Regions) -> tuple[Partition, ...]:
+    """The partitions of the finite columns that tell regions apart; errors as ``shape_of``, and of text columns."""
+    partitions = tuple(Partition(a.columns, a.labels, a.size) for a in regions.axes)
+    shape = shape_of(table, partitions)
+    text_columns_of(table, regions.text_columns)
+    listed = (len(regions.keys) + 1,) if regions.text_columns else ()
+    if regions.numbers.shape != listed + shape:
+        raise InternalError(f"regions of {table.name} that do not fit their parts")
+    return partitions

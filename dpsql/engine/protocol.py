@@ -12,7 +12,7 @@ from dpsql.engine.partition import Partition
 from dpsql.engine.rules import Rules
 from dpsql.engine.tally import RowTally
 from dpsql.private import Private
-from dpsql.query import Counts, Key, KeyCounts
+from dpsql.query import Counts, Key, KeyCounts, Regions
 
 
 class Engine(Protocol):
@@ -64,6 +64,14 @@ class Engine(Protocol):
 
     def positions(self, table: str, number: str) -> Private[Counts]:
         """The same over the cells of ``number`` itself, of where its rows stand between the edges of their bin."""
+        ...
+
+    def distinct_counts(self, table: str, column: str, regions: Regions, most: int = 1) -> Private[Counts]:
+        """How many values of ``column`` have 1, 2, .. ``most`` rows in each region, ``most`` standing for more as well.
+
+        int64, shape ``(regions, most)``. ``column``: a text column or the table's unit, whose values are told apart as
+        its rows are kept. NULL is no value. With ``most = 1``: the number of different values.
+        """
         ...
 
     def is_base_table(self, table: str) -> bool:

@@ -45,6 +45,12 @@ def text_columns_of(table: TableDomain, columns: tuple[str, ...]) -> None:
             raise UnknownName(f"{table.name} has no text column {name}", name=name)
 
 
+def holder_of(table: TableDomain, column: str) -> None:
+    """UnknownName when a column is neither the table's unit nor a text column: its different values are not counted."""
+    if column != table.unit:
+        text_columns_of(table, (column,))
+
+
 def check_row_counts(policy: Policy, is_base_table: Callable[[str], bool]) -> None:
     """PolicyError when the row count of a view is declared public: one replaced row behind it may enter or leave."""
     for table in policy.tables:

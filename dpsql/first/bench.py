@@ -103,7 +103,11 @@ class Bench:
 
         Only under a reservation that pays for it, inside ``Ledger.drawing`` or after a durable hard outcome.
         """
-        return Measurement(table, axes, measure(counts, sigma, self.entropy), float(sigma), text, keys, value)
+        return Measurement(table, axes, self.noisy(counts, sigma), float(sigma), text, keys, value)
+
+    def noisy(self, counts: Private[Counts], sigma: Fraction) -> Counts:
+        """Any private whole numbers with such noise on each: draws, as ``measured`` does."""
+        return measure(counts, sigma, self.entropy)
 
 
 def _is_large(axes: tuple[Axis, ...]) -> bool:

@@ -36,6 +36,21 @@ def weighted_l2_squared(neighbors: Neighbors, table: TableDomain, low: int, high
     return c * c * (max((high - low) ** 2, 2 * m * m) if neighbors == "replace-one" else m * m)
 
 
+def distinct_l2_squared(neighbors: Neighbors, table: TableDomain, column: str, regions: int, most: int = 1) -> int:
+    """Squared L2 sensitivity of the numbers of different values of ``column`` in so many disjoint sets of rows.
+
+    ``most`` above 1: by how many rows, up to so many, a value has there.
+
+    A unit is one value of its own column: it is in c sets at most and adds 1 to each, so units that go and come change
+    2 c numbers at most, each by 1, or by how many rows two for each set. Of another column c rows that go, or come,
+    take away or bring c values at most, in one set as in all; what both do to one number does not add up.
+    """
+    c, twice = query_sensitivity(table), 2 if neighbors == "replace-one" else 1
+    if column == table.unit:
+        return min(twice * c, regions) if most == 1 else twice * min(c, regions)
+    return c * c * most * most * (1 if regions == 1 and most == 1 else twice)
+
+
 def measures_differences(policy: Policy) -> bool:
     """Whether warm starts measure columns of two values as differences: not where replaced rows change them by 2."""
     return policy.privacy.neighbors == "add-remove"

@@ -5,6 +5,7 @@ and neither needs to know where it came from.
 """
 
 from dpsql.query.canonical import linear_query, sort_key
+from dpsql.query.distinct import DistinctCount, Regions, regions_of
 from dpsql.query.form import Form, Term, centered
 from dpsql.query.key_counts import KeyCounts, key_counts
 from dpsql.query.linear import (
@@ -24,6 +25,7 @@ __all__ = [
     "COLUMNS",
     "DIGEST",
     "Counts",
+    "DistinctCount",
     "Estimates",
     "Factor",
     "Form",
@@ -31,12 +33,14 @@ __all__ = [
     "KeyCounts",
     "KeyedFactor",
     "LinearQuery",
+    "Regions",
     "Term",
     "Weights",
     "centered",
     "is_part",
     "key_counts",
     "linear_query",
+    "regions_of",
     "sort_key",
     "union",
 ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from dpsql.domain import Value
+from dpsql.query.distinct import DistinctCount
 from dpsql.query.form import Form
 
 MomentsKind = Literal[
@@ -54,3 +55,14 @@ class Cells:
 
     def forms(self, group: int) -> tuple[Form, ...]:
         return tuple([c.rows for c in self.cells[group]])
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """Counts of different values, one for every group; ``None`` where publicly no row is. No two groups share rows."""
+
+    counts: tuple[DistinctCount | None, ...]
+
+    def forms(self, group: int) -> tuple[Form, ...]:
+        """None: it is no function of sums."""
+        return ()

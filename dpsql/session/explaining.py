@@ -30,8 +30,10 @@ _SOURCES: tuple[tuple[type[Route], str], ...] = (
 """Of a statement's queries of one outline, the first kind that occurs counts for all."""
 
 
-def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Asker) -> Explanation:
-    """One plan per scope, in asking order."""
+def explanation(
+    statement: Statement, queries: Sequence[LinearQuery], asker: Asker, others: tuple[QueryPlan, ...] = ()
+) -> Explanation:
+    """One plan per scope, in asking order; ``others``: of what is no linear query."""
     left = asker.payments_left()
     routes = asker.routes(queries)
     scopes = [list(same) for _, same in groupby(routes, key=lambda r: r.queries[0].outline)]
@@ -56,7 +58,7 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
         f"the strings of {column} that count are its frequent ones, once they are measured"
         for _, column in statement.awaited
     ]
-    worst = sum(p.worst_charge for p in plans) + sum(first_charges.values())
+    worst = sum(p.worst_charge for p in (*plans, *others)) + sum(first_charges.values())
     needed = sum(r.payments for r in routes)
     times = left // needed if needed and any(p.worst_charge > 0 for p in plans) else None
     if asker.policy.mechanism.when_spent == "refuse" and needed > left:
@@ -64,7 +66,7 @@ def explanation(statement: Statement, queries: Sequence[LinearQuery], asker: Ask
         plan.append(f"refused as things are: it may need {needed} {asker.payment.name}s, {left} are left")
     outer = None if statement.direct is not None else statement.outer_sql
     notes = (*(Note("plan", text) for text in plan), *statement_notes(statement, asker))
-    return Explanation(tuple(plans), outer, worst, asker.remaining_epsilon(), notes, times)
+    return Explanation((*plans, *others), outer, worst, asker.remaining_epsilon(), notes, times)
 
 
 def _of_construction(state: TableState, asker: Asker) -> list[str]:

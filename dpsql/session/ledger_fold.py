@@ -13,6 +13,7 @@ from dpsql.first.touch import FirstTouch
 from dpsql.ledger.event import Event, Payload
 from dpsql.ledger.protocol import Ledger
 from dpsql.planning import TablePlan
+from dpsql.session.distinct.numbers import Numbers
 from dpsql.session.own.release import SPARE
 from dpsql.session.table_state import TableState
 from dpsql.session.terms.demands import Demands
@@ -24,7 +25,7 @@ class LedgerFold:
     """One ``TableState`` for each private table, kept up with the ledger in the ledger's order.
 
     ``touches``: the same states' first touches, by table. ``runs``: the recorded steps of synthetic tables.
-    ``demands``: what was released with noise that analysts chose.
+    ``demands``: what was released with noise that analysts chose. ``numbers``: counts of different values.
     """
 
     def __init__(self, plans: Mapping[str, TablePlan], ledger: Ledger) -> None:
@@ -41,6 +42,7 @@ class LedgerFold:
         self.spares: dict[int, int] = {}
         self.runs = Runs()
         self.demands = Demands()
+        self.numbers = Numbers()
         for name, plan in self._plans.items():
             before = self.states.get(name)
             state = self.states[name] = TableState(plan, self._ledger, self.spares_used)
@@ -101,6 +103,9 @@ class LedgerFold:
         touch = self._touch_under(event.reservation)
         if event.kind == "release":
             measurements = decode_release(event.payload)
+            self.numbers.take(event.payload)
+            for kind, measurement in measurements:
+                self.numbers.take_measurement(kind, measurement)
             if touch is not None:
                 touch.released(event.reservation, measurements)
             for kind, measurement in measurements if touch is None else touch.completed():

@@ -19,6 +19,7 @@ from dpsql.planning import outlook
 from dpsql.policy import Policy
 from dpsql.result import NO_TERMS, Answer, Budget, Explanation, Note, Result, Terms
 from dpsql.session.asker import Asker
+from dpsql.session.distinct.asking import answers_of, check_terms, plans_of, questions_of
 from dpsql.session.explaining import explained, explanation
 from dpsql.session.notes import statement_notes
 from dpsql.session.results import queries_of, result
@@ -120,12 +121,16 @@ class Session:
         return FirstSteps(found, self._charged_since(before))
 
     def _asked(self, statement: Statement, terms: Terms) -> tuple[dict[str, Answer], tuple[Note, ...]]:
-        queries = queries_of(statement)
+        queries, questions = queries_of(statement), questions_of(statement)
+        terms = check_terms(self._asker, questions, terms)
         if terms.within is not None:
             return ask_within(self._asker, statement, queries, terms), ()
         if terms.max_charge is not None:
-            return ask_at_most(self._asker, statement, queries, float(terms.max_charge))
-        return self._asker.ask(queries), ()
+            found, notes = ask_at_most(self._asker, statement, queries, float(terms.max_charge))
+            return found | answers_of(self._asker, questions), notes
+        self._asker.check([q for q in queries if self._asker.known(q) is None])
+        distinct = answers_of(self._asker, questions)
+        return self._asker.ask(queries) | distinct, ()
 
     def explain(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Explanation:
         """The statement's public plan; charges nothing, touches no data."""
@@ -141,9 +146,11 @@ class Session:
                 raise no_terms_in_steps()
             first = {text: self._explanation(self._lower(text, None), NO_TERMS) for text in statement.first}
             return explained_in_steps(first, self._asker.remaining_epsilon())
+        queries, questions = queries_of(statement), questions_of(statement)
+        terms = check_terms(self._asker, questions, terms)
         if terms.within is not None:
-            return explained_within(statement, queries_of(statement), self._asker, terms)
-        return explanation(statement, queries_of(statement), self._asker)
+            return explained_within(statement, queries, self._asker, terms)
+        return explanation(statement, queries, self._asker, plans_of(self._asker, questions))
 
     def foresee(self, wanted: Wanted) -> Forecast:
         """What making a synthetic table would do and charge; charges nothing, touches no data."""

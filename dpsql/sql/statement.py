@@ -13,7 +13,7 @@ import pyarrow as pa
 from dpsql.dialect.types import released_type
 from dpsql.domain import FiniteDomain, Value
 from dpsql.query import Form
-from dpsql.query.summary import Cells, Moments
+from dpsql.query.summary import Cells, Distinct, Moments
 
 ROW = "_row"
 """The first column of a released table: the row's number, from 0."""
@@ -44,7 +44,7 @@ class Aggregate:
     high: float | None = None
     centers: tuple[float, ...] = ()
     nonnegative: bool = True
-    summary: Moments | Cells | None = None
+    summary: Moments | Cells | Distinct | None = None
 
     def forms(self, group: int) -> tuple[Form, ...]:
         """All that is asked for a group."""

@@ -26,6 +26,7 @@ from dpsql.engine import MemoryEngine, Rules
 from dpsql.engine.duckdb import DuckDbEngine
 from dpsql.engine.protocol import OwnersEngine
 from dpsql.policy import Policy
+from tests.contracts.distinct_contract import DistinctContract
 from tests.contracts.engine_contract import EngineContract, policy_of
 from tests.contracts.text_engine_contract import TextEngineContract
 
@@ -39,7 +40,7 @@ def load(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
     return con
 
 
-class TestMemoryEngine(EngineContract, TextEngineContract):
+class TestMemoryEngine(EngineContract, TextEngineContract, DistinctContract):
     def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> OwnersEngine:
         return MemoryEngine(policy, tables)
 
@@ -47,7 +48,7 @@ class TestMemoryEngine(EngineContract, TextEngineContract):
         return MemoryEngine(policy, tables, views=tuple(tables))
 
 
-class TestDuckDbEngine(EngineContract, TextEngineContract):
+class TestDuckDbEngine(EngineContract, TextEngineContract, DistinctContract):
     def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> OwnersEngine:
         return DuckDbEngine(load(tables), policy)
 

@@ -155,6 +155,10 @@ SELECT COUNT(DISTINCT age), COUNT(DISTINCT CASE WHEN member THEN city END), appr
 -- people(age, city, member)
 SELECT mode(sex), bool_or(age > 20), bool_and(age >= 18) FROM people;
 -- people(age, sex)
+SELECT COUNT(DISTINCT name), COUNT(DISTINCT pet) FILTER (WHERE member AND age > 20) FROM people WHERE sex = 'Male' OR kids > 0;
+-- people(age, kids, member, name, pet, sex)
+SELECT sex, COUNT(*) AS n, COUNT(DISTINCT CASE WHEN age < 20 THEN name END) AS names FROM people WHERE pet <> 'a' GROUP BY sex ORDER BY names, sex;
+-- people(age, name, pet, sex) by 3 groups
 SELECT sex, COUNT(DISTINCT city) AS cities FROM people GROUP BY sex HAVING COUNT(DISTINCT city) > 1;
 -- people(city, sex) by 3 groups
 SELECT MAX(age + kids), median(2 * kids) FROM people;

@@ -105,8 +105,8 @@ def test_text_sees_released_strings_alone(con: dpsql.Connection) -> None:
 
 def test_a_refusal_has_charged_nothing(con: dpsql.Connection) -> None:
     spent = con.budget.spent_epsilon
-    for text in ("SELECT COUNT(DISTINCT name) FROM people", "SELECT COUNT(DISTINCT person) FROM visits"):
-        with pytest.raises(dpsql.ProgrammingError if "person" in text else dpsql.UnsupportedQuery) as caught:
+    for text in ("SELECT MEDIAN(name) FROM people", "SELECT MAX(person) FROM visits"):
+        with pytest.raises(dpsql.UnsupportedQuery) as caught:
             con.execute(text)
         assert caught.value.charged == 0.0
     assert con.budget.spent_epsilon == spent

@@ -231,6 +231,11 @@ def strings_of_one_row() -> Any:
     return everywhere("query_sensitivity", lambda table: 1, "dpsql.planning.strings")
 
 
+def values_of_one_group() -> Any:
+    """Different values are counted as if a unit had one row, in one group."""
+    return everywhere("distinct_l2_squared", lambda *given: 1, "dpsql.session.distinct.release")
+
+
 def differences_of_replaced_rows() -> Any:
     """A replaced row changes the difference of two counts by 2."""
     return everywhere("measures_differences", lambda policy: True, "dpsql.planning.table_plan", "dpsql.planning.plans")
@@ -387,6 +392,8 @@ BROKEN: dict[str, tuple[Callable[[], Any], str, str, str]] = {
     "a note": (note_of_counts, "dropped rows", "a row more", "shown"),
     "an order": (order_of_counts, "wide", "a row more", "order"),
     "a refusal": (refusals_by_counts, "pmw", "a row more", "shown"),
+    "units in one group": (values_of_one_group, "different values", "a unit in two places less", "charge"),
+    "strings of one row": (values_of_one_group, "different values, replace-one", "a unit with other rows", "charge"),
     "half the noise": (noise_of_half_the_scale, "dropped rows", "a row more", "charge"),
     "tests for one row, an update": (units_of_one_row, "sparse-pmw", "a unit with two rows alike less", "charge"),
     "half the noise, an update": (noise_of_half_the_scale, "median", "a row more", "charge"),

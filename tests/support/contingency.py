@@ -20,7 +20,7 @@ from dpsql.domain import (
     cell_values,
     code_of,
 )
-from dpsql.query import Form, LinearQuery
+from dpsql.query import DistinctCount, Form, LinearQuery
 
 COLUMNS = (
     IntegerDomain("age", 17, 25),
@@ -73,6 +73,22 @@ class Counted:
 
     def value(self, query: LinearQuery) -> Fraction:
         """The query's exact value: row by row, without contingencies."""
+        total = self._of_rows(query)
+        if query.value is not None:
+            domain = self.table.finite_domain(query.value)
+            assert isinstance(domain, NumberDomain)
+            shares = [0 if v is None else domain.share(float(v)) for v in self._column[query.value]]
+            return Fraction(int((total * np.array(shares, dtype=object)).sum()), FIXED_POINT)
+        return Fraction(int(total.sum()), query.unit)
+
+    def distinct(self, count: DistinctCount) -> int:
+        """How many values of its column are in the rows that it selects."""
+        rows = sum(int(t.coefficient) * self._of_rows(t.query) for t in count.rows.terms)
+        held = {value for value, n in zip(self._column[count.column], rows, strict=True) if n}
+        return len(held - {None})
+
+    def _of_rows(self, query: LinearQuery) -> Any:
+        """The weight of each row, without the value that is summed."""
         total = np.ones(len(next(iter(self._column.values()))), dtype=object)
         for f in query.factors:
             total = total * f.weights[tuple(self._codes[c] for c in f.columns)].astype(object)
@@ -83,12 +99,7 @@ class Counted:
             where = [index.get(key, -1) for key in zip(*(self._column[t] for t in k.text_columns), strict=True)]
             padded = np.concatenate([k.weights, np.zeros((1, *k.weights.shape[1:]), dtype=np.int64)])
             total = total * padded[(np.array(where), *(self._codes[c] for c in k.columns))].astype(object)
-        if query.value is not None:
-            domain = self.table.finite_domain(query.value)
-            assert isinstance(domain, NumberDomain)
-            shares = [0 if v is None else domain.share(float(v)) for v in self._column[query.value]]
-            return Fraction(int((total * np.array(shares, dtype=object)).sum()), FIXED_POINT)
-        return Fraction(int(total.sum()), query.unit)
+        return total
 
     def exact(self, form: Form) -> float:
         """The form's value, summed exactly."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.policy import Policy, Privacy
 from dpsql.public import DuckDbPublicSql
-from dpsql.query import Form, LinearQuery, Term
+from dpsql.query import DistinctCount, Form, LinearQuery, Term
 from dpsql.result import Answer
 from dpsql.session.results.summaries import summarise
 from dpsql.sql import Aggregate, Block, FrontEnd, Statement
@@ -70,8 +70,11 @@ def _released(block: Block, counted: Counted) -> pa.Table:
 def _summarised(a: Aggregate, groups: int, counted: Counted) -> list[object]:
     """A median, a variance and their like, of exact counts and sums."""
 
-    def lookup(query: LinearQuery) -> Answer:
-        value = float(counted.exact(Form(0.0, (Term(1.0, query),))))
+    def lookup(query: LinearQuery | DistinctCount) -> Answer:
+        if isinstance(query, DistinctCount):
+            value = float(counted.distinct(query))
+        else:
+            value = float(counted.exact(Form(0.0, (Term(1.0, query),))))
         return Answer(value, 0.0, (value, value), "exact", "public", certified=True)
 
     assert a.summary is not None

@@ -17,19 +17,20 @@ from dpsql.domain import TableDomain
 from dpsql.engine.contingencies import Contingencies, Scope
 from dpsql.engine.duckdb.catalog import Catalog, Source, base_tables, described, private_sources, public_sources
 from dpsql.engine.duckdb.coded_rows import CodedRows
+from dpsql.engine.duckdb.distinct import distinct_counts
 from dpsql.engine.duckdb.fingerprint import content_fingerprint
 from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader, open_read_only
 from dpsql.engine.duckdb.text_index import TextIndex
-from dpsql.engine.partition import Partition, shape_of
+from dpsql.engine.partition import Partition, partitions_of, shape_of
 from dpsql.engine.rules import Rules
-from dpsql.engine.scope import check_row_counts, number_of, private_table, scope_of, text_columns_of
+from dpsql.engine.scope import check_row_counts, holder_of, number_of, private_table, scope_of, text_columns_of
 from dpsql.engine.tally import RowTally
 from dpsql.engine.values import data
 from dpsql.errors import EngineError, UnknownName
 from dpsql.policy import Policy
 from dpsql.private import Private
-from dpsql.query import Counts, Key, KeyCounts
+from dpsql.query import Counts, Key, KeyCounts, Regions
 
 WHOLE_CELLS = 1 << 22
 """A universe (or the part of it in use) up to here is counted in one scan; every smaller scope is a sum over it."""
@@ -230,6 +231,16 @@ class DuckDbEngine:
         text_columns_of(domain, (text_column,))
         with self._lock:
             return Private(self._text_index(domain, (text_column,)).strings())
+
+    def distinct_counts(self, table: str, column: str, regions: Regions, most: int = 1) -> Private[Counts]:
+        """How many values of ``column`` have so many rows in each region; see the protocol. One scan, and not kept."""
+        domain = private_table(self._policy, table)
+        holder_of(domain, column)
+        partitions = partitions_of(domain, regions)
+        with self._lock:
+            counts = distinct_counts(self._reader, self._rows[domain.name], domain, column, partitions, regions, most)
+        counts.setflags(write=False)
+        return Private(counts)
 
     def _text_index(self, table: TableDomain, text_columns: tuple[str, ...]) -> TextIndex:
         index = self._texts.get((table.name, text_columns))

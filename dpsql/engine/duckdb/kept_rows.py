@@ -62,6 +62,10 @@ class Rows:
         text = f"decode(r.{self._text_name(declared)})" if kept else f"CAST(r.{identifier(declared)} AS VARCHAR)"
         return f"encode({text})" if prefix is None else f"encode(left({text}, {int(prefix.length)}))"
 
+    def holder(self, column: str) -> str:
+        """SQL for what tells values of the unit or of a text column apart; NULL for NULL."""
+        return "r.u" if column == self._table.unit else self.text(column)
+
     def share(self, number: NumberDomain) -> str:
         """SQL for where a row's number stands between min and max, as ``NumberDomain.share``; 0 for NULL."""
         return codes.share(number, self._number_of(number))
@@ -151,7 +155,7 @@ class Rows:
         scan = self._scan(finite)
         inner = [f"r.{identifier(self._table.unit)} AS u"]
         hashed = [("u", self._source.type_of(self._table.unit))]
-        outer = []
+        outer = [f"{self._told_apart(hashed[0])} AS u"]
         for name in finite:
             values, code = self._table.finite_domain(name).values, self._coded[name].expression
             inner.append(f"CAST(coalesce({code}, {len(values)}) AS UINTEGER) AS {self._code_name(name)}")
@@ -170,7 +174,7 @@ class Rows:
             outer.append(name)
         self._reader.rows(
             f"keeping at most {self._table.max_rows_per_unit} rows per unit of {self._table.name}",
-            f"CREATE TEMP TABLE {self._kept_name} AS SELECT {', '.join(outer) or '0 AS nothing'} "
+            f"CREATE TEMP TABLE {self._kept_name} AS SELECT {', '.join(outer)} "
             f"FROM (SELECT {', '.join(inner)} {scan}) "
             f"QUALIFY row_number() OVER ({self._window(hashed)}) <= {int(self._table.max_rows_per_unit)}",
         )
@@ -178,6 +182,9 @@ class Rows:
 
     def _window(self, hashed: Sequence[tuple[str, str]]) -> str:
         """Units and the order of their rows; the unit is part of the digest, else all keep the same favourites."""
-        if self._rule == 1:
-            return f"PARTITION BY u ORDER BY {first_content.row_digest(hashed)}"
-        return f"PARTITION BY {content.same_unit(*hashed[0])} ORDER BY {content.row_digest(hashed)}"
+        digest = (first_content if self._rule == 1 else content).row_digest(hashed)
+        return f"PARTITION BY {self._told_apart(hashed[0])} ORDER BY {digest}"
+
+    def _told_apart(self, unit: tuple[str, str]) -> str:
+        """SQL that is equal for the rows of one unit."""
+        return unit[0] if self._rule == 1 else content.same_unit(*unit)

@@ -14,7 +14,8 @@ from dpsql.domain import Value
 from dpsql.postprocess import combine, divide, released_array, released_table, shown_count
 from dpsql.postprocess.combine import Lookup
 from dpsql.postprocess.variants import ReleasedColumn
-from dpsql.query import Form, LinearQuery, Term
+from dpsql.query import DistinctCount, Form, LinearQuery, Term
+from dpsql.query.summary import Distinct
 from dpsql.result import Answer, Note, Result
 from dpsql.session.results.computed import NOTHING, Inputs, computed_answers
 from dpsql.session.results.summaries import few_rows_note, summarise
@@ -59,6 +60,8 @@ def result(
 
 def _shown(aggregate: Aggregate, answers: Sequence[Answer]) -> tuple[Answer, ...]:
     """An aggregate's answers, one per group, counts as they are shown."""
+    if isinstance(aggregate.summary, Distinct):
+        return tuple([shown_count(a) for a in answers])
     if aggregate.denominator is not None or aggregate.summary is not None:
         return tuple(answers)
     return tuple([shown_count(a) if f.is_count else a for a, f in zip(answers, aggregate.numerator, strict=True)])
@@ -84,7 +87,7 @@ class _Answered(NamedTuple):
 def _answered(block: Block, unshown: dict[str, Answer], error_of: Callable[[LinearQuery], float | None]) -> _Answered:
     """One answer per group for each aggregate of the block; in ``unshown`` the charges that it shows become 0."""
 
-    def lookup(query: LinearQuery) -> Answer:
+    def lookup(query: LinearQuery | DistinctCount) -> Answer:
         answer = unshown[query.digest]
         if answer.charged:  # a charge is shown once, where its number is first used
             unshown[query.digest] = replace(answer, charged=0.0)

@@ -14,10 +14,11 @@ from dpsql.postprocess.combine import Lookup
 from dpsql.postprocess.moments import moment
 from dpsql.postprocess.places import Counts, Place, last, most_frequent, number_of_values, quantile
 from dpsql.postprocess.spread import DEPENDENT
-from dpsql.query import Factor, Form, LinearQuery
-from dpsql.query.summary import Cell, Cells, Moments
-from dpsql.result import Answer, Note, Source
+from dpsql.query import DistinctCount, Factor, Form, LinearQuery
+from dpsql.query.summary import Cell, Cells, Distinct, Moments
+from dpsql.result import EXACT_ZERO, Answer, Note, Source
 
+LookupAny = Callable[[LinearQuery | DistinctCount], Answer]
 ErrorOf = Callable[[LinearQuery], float | None]
 TAILS = 2.0
 """A model's bars hold 95 % of the counts; beyond them its errors reach farther than a Gaussian's."""
@@ -34,8 +35,13 @@ class Summarised(NamedTuple):
     """Where nothing is said because there may be no row."""
 
 
-def summarise(summary: Moments | Cells, groups: int, lookup: Lookup, error_of: ErrorOf, *, whole: bool) -> Summarised:
+def summarise(
+    summary: Moments | Cells | Distinct, groups: int, lookup: LookupAny, error_of: ErrorOf, *, whole: bool
+) -> Summarised:
     """The answers of all groups. ``whole``: the result is of an integer type."""
+    if isinstance(summary, Distinct):
+        counted = [EXACT_ZERO if count is None else lookup(count) for count in summary.counts]
+        return Summarised(tuple(counted), (), (False,) * groups)
     if isinstance(summary, Moments):
         sums = [_of_sums(summary, group, lookup) for group in range(groups)]
         return Summarised(tuple([answer for answer, _ in sums]), (), tuple([few for _, few in sums]))

@@ -43,6 +43,8 @@ def united(text: str, node: exp.SetOperation, scopes: Sequence[Scope | None], pu
         if not scope.branches and not _distinct_names(side, scope):
             raise refusal(text, side, "a side of UNION ALL has two columns of one name", "name each column once")
     branches = tuple(branch for s in found for branch in (s.branches or (s,)))
+    if any(bound.unit for b in branches for _, bound in b.names.values()):
+        raise refusal(text, node, "a side of UNION ALL selects units", "count each side's units by themselves")
     if len({len(b.names) for b in branches}) > 1:
         raise refusal(text, node, "the sides of UNION ALL have different numbers of columns", "select the same columns")
     branches = tuple(_named(b, branches[0]) for b in branches)

@@ -23,7 +23,7 @@ from dpsql.sql.counting.aggregates import aggregates_itself
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound
-from dpsql.sql.expressions.names import Scope, check_usable, quoted, table_scope, unknown
+from dpsql.sql.expressions.names import Scope, check_usable, quoted, table_scope, unit_of, unknown
 from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Block, DirectColumn, Remark
@@ -156,7 +156,8 @@ class Walk:
             names = {n.lower(): (n, b) for n, (_, b) in zip(renamed, names.values(), strict=True)}
         base = scope.base and not columns
         branches = tuple(self._renamed(node, b, qualifier) for b in scope.branches)
-        return Scope(scope.table, qualifier, names, scope.condition, base, scope.refused, branches)
+        unit = None if columns else scope.unit
+        return Scope(scope.table, qualifier, names, scope.condition, base, scope.refused, branches, unit=unit)
 
     def _source(self, node: exp.Expr, env: Environment) -> Scope | None:
         """What one entry of FROM yields."""
@@ -295,7 +296,7 @@ class Walk:
         if where is not None:
             condition = (*condition, *binder.conjuncts(where.this))
         names: dict[str, tuple[str, Bound]] = {}
-        star_only = True
+        star_only, unit = True, None
         for item in node.expressions:
             inner = item.this if isinstance(item, exp.Alias) else item
             if _is_star(inner):
@@ -303,20 +304,25 @@ class Walk:
                     raise refusal(self.text, inner, "* with EXCLUDE or REPLACE is not answered", "name the columns")
                 for key, value in scope.starred(self.text, inner).items():
                     names.setdefault(key, value)
+                unit = scope.unit
                 continue
             star_only = False
             if isinstance(inner, exp.Window) or inner.find(exp.Window):
                 refused = refused or "a window function"
                 continue
-            bound = binder.bind(unwrap(inner))
             name = item.alias if isinstance(item, exp.Alias) else inner.name
+            bound = unit_of(scope.table) if scope.is_unit(inner) else binder.bind(unwrap(inner))
             if not isinstance(item, exp.Alias) and not isinstance(inner, exp.Column):
                 name = to_sql(inner, normalize_functions="lower")
-            wrapped = bound if bound.text or bound.literal or bound.sql == quoted(bound.sql[1:-1]) else _grouped(bound)
+            wrapped = (
+                bound
+                if bound.text or bound.unit or bound.literal or bound.sql == quoted(bound.sql[1:-1])
+                else _grouped(bound)
+            )
             names.setdefault(name.lower(), (name, wrapped))
         self.remarks += binder.remarks
         base = scope.base and star_only
-        return Scope(scope.table, scope.qualifier, names, condition, base, refused)
+        return Scope(scope.table, scope.qualifier, names, condition, base, refused, unit=unit)
 
     def _subqueries(self, node: exp.Expr, env: Environment, done: list[exp.Expr] | None = None) -> None:
         """Lowers the queries inside the expressions of ``node``, but not the FROM entries in ``done``."""

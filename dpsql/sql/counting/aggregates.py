@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dpsql.sql.counting.aggregation import Aggregation, Summand
+from dpsql.sql.counting.distinct import indicator
 from dpsql.sql.counting.summaries import pair, summarised
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound, compose
@@ -123,16 +124,6 @@ def _argument(binder: Binder, call: exp.Anonymous, name: str) -> exp.Expr | None
     return argument
 
 
-def _indicator(node: exp.Expr) -> tuple[exp.Expr, exp.Expr, exp.Expr | None] | None:
-    """(condition, then, else) of ``CASE WHEN condition THEN then [ELSE else] END``."""
-    node = unwrap(node)
-    if type(node) is not exp.Case or node.args.get("this") is not None or len(node.args["ifs"]) != 1:
-        return None
-    branch = node.args["ifs"][0]
-    otherwise = node.args.get("default")
-    return branch.this, branch.args["true"], None if isinstance(otherwise, exp.Null) else otherwise
-
-
 def _number(node: exp.Expr) -> float | None:
     node = unwrap(node)
     if isinstance(node, exp.Neg):
@@ -160,7 +151,7 @@ def _not_null(binder: Binder, argument: exp.Expr) -> tuple[Bound, ...]:
     node = unwrap(argument)
     if isinstance(node, (exp.Literal, exp.Boolean)):
         return ()
-    case = _indicator(node)
+    case = indicator(node)
     if case is not None and isinstance(case[1], (exp.Literal, exp.Boolean)):
         if case[2] is None:
             return tuple(binder.conjuncts(case[0]))
@@ -182,7 +173,7 @@ def _sum(binder: Binder, argument: exp.Expr) -> tuple[tuple[Summand, ...], bool]
     constant = _number(argument)
     if constant is not None:
         return (Summand(constant),), _whole(argument)
-    case = _indicator(argument)
+    case = indicator(argument)
     if case is not None:
         then = _number(case[1])
         otherwise = 0.0 if case[2] is None else _number(case[2])
@@ -203,7 +194,7 @@ def _constants(argument: exp.Expr) -> tuple[float, ...] | None:
     constant = _number(argument)
     if constant is not None:
         return (constant,)
-    case = _indicator(argument)
+    case = indicator(argument)
     if case is not None:
         values = [_number(n) for n in case[1:] if n is not None]
         if None not in values:

@@ -64,6 +64,24 @@ class CellsAsked:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class DistinctAsked:
+    """The number of different values of ``column``, units or strings, in the rows where every conjunct is TRUE."""
+
+    table: str
+    column: str
+    conjuncts: tuple[Bound, ...] = ()
+
+    @property
+    def rows(self) -> Summand:
+        """These rows, counted."""
+        return Summand(1.0, self.conjuncts)
+
+    def within(self, shared: tuple[Bound, ...]) -> "DistinctAsked":
+        """The same over the rows where ``shared`` is TRUE."""
+        return DistinctAsked(self.table, self.column, shared + self.conjuncts)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Aggregation:
     """One aggregate: ``numerator`` (over ``denominator`` for AVG). ``integral``: all its values are whole numbers.
 
@@ -76,12 +94,14 @@ class Aggregation:
     denominator: tuple[Summand, ...] | None = None
     integral: bool = True
     constants: tuple[float, ...] | None = None
-    summary: MomentsAsked | CellsAsked | None = None
+    summary: MomentsAsked | CellsAsked | DistinctAsked | None = None
 
     @property
     def summands(self) -> tuple[Summand, ...]:
         """All its parts, in the order in which they are lowered."""
         sums = self.summary.sums if isinstance(self.summary, MomentsAsked) else ()
+        if isinstance(self.summary, DistinctAsked):
+            return (self.summary.rows,)
         return (*self.numerator, *(self.denominator or ()), *(s for parts in sums for s in parts))
 
     @property

@@ -11,7 +11,8 @@ from sqlglot import exp
 from dpsql.domain import DateDomain, FiniteDomain, IntegerDomain, NumberDomain
 from dpsql.errors import UnsupportedQuery
 from dpsql.query.summary import MomentsKind
-from dpsql.sql.counting.aggregation import CellsAsked, MomentsAsked, Summand
+from dpsql.sql.counting.aggregation import CellsAsked, DistinctAsked, MomentsAsked, Summand
+from dpsql.sql.counting.distinct import asked_distinct
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.functions import AGGREGATE, SUMMARIES
@@ -69,8 +70,13 @@ def _literal(value: float) -> exp.Expr:
     return exp.paren(exp.Neg(this=number)) if value < 0 else number
 
 
-def asked_cells(binder: Binder, call: exp.Expr, name: str, arguments: list[exp.Expr], level: float) -> CellsAsked:
+def asked_cells(
+    binder: Binder, call: exp.Expr, name: str, arguments: list[exp.Expr], level: float
+) -> CellsAsked | DistinctAsked:
     """``MAX(x)``, ``MEDIAN(x)``, ``COUNT(DISTINCT x)``: what is asked of the counts of the values of x."""
+    found = asked_distinct(binder, arguments[0]) if SUMMARIES[name] == "distinct" else None
+    if found is not None:
+        return found
     kind, name = SUMMARIES[name], f"{name}()" if name != "approx_count_distinct" else "a count of distinct values"
     if kind in _MOMENTS:
         raise refusal(binder.text, call, f"{name} cannot stand here", "write it of one column")
@@ -86,12 +92,7 @@ def asked_cells(binder: Binder, call: exp.Expr, name: str, arguments: list[exp.E
 
 
 def _text_refusal(binder: Binder, call: exp.Expr, name: str, kind: str, bound: Bound) -> UnsupportedQuery:
-    if kind == "distinct" and bound.text is not None:
-        reason, hint = (
-            "a text column has strings that nobody released: they cannot be counted one by one",
-            ("count the released ones: SELECT COUNT(*) FROM (SELECT name FROM ... GROUP BY name)"),
-        )
-    elif kind in _QUANTILES:
+    if kind in _QUANTILES:
         reason, hint = f"{name} of text is not answered", "take it of numbers"
     else:
         reason, hint = f"{name} of an expression of text is not answered", "take it of the column itself"
@@ -106,7 +107,7 @@ def _column(binder: Binder, bound: Bound) -> FiniteDomain | None:
     return binder.scope.table.finite_domain(name) if bound.sql == quoted(name) else None
 
 
-def summarised(binder: Binder, call: exp.Expr) -> MomentsAsked | CellsAsked | None:
+def summarised(binder: Binder, call: exp.Expr) -> MomentsAsked | CellsAsked | DistinctAsked | None:
     """What an aggregate asks that is no sum; ``None`` for a sum, and for what is not known."""
     ordered = None
     if isinstance(call, exp.WithinGroup):
@@ -136,7 +137,7 @@ def summarised(binder: Binder, call: exp.Expr) -> MomentsAsked | CellsAsked | No
 
 def _within_group(
     binder: Binder, call: exp.Anonymous, name: str, arguments: list[exp.Expr], ordered: exp.Expr
-) -> CellsAsked:
+) -> CellsAsked | DistinctAsked:
     """``PERCENTILE_CONT(.5) WITHIN GROUP (ORDER BY x)``."""
     keys = ordered.expressions
     if name not in ("percentile_cont", "percentile_disc", "mode") or len(keys) != 1:

@@ -8,9 +8,9 @@ from typing import Any
 from dpsql.dialect.types import INTEGERS, is_number, released_type
 from dpsql.domain import Value
 from dpsql.errors import InternalError, UnsupportedQuery
-from dpsql.query import Form
-from dpsql.query.summary import Cell, Cells, CellsKind, Moments
-from dpsql.sql.counting.aggregation import Aggregation, CellsAsked, Summand
+from dpsql.query import DistinctCount, Form, regions_of
+from dpsql.query.summary import Cell, Cells, CellsKind, Distinct, Moments
+from dpsql.sql.counting.aggregation import Aggregation, CellsAsked, DistinctAsked, Summand
 from dpsql.sql.counting.lower import Lowering
 from dpsql.sql.counting.value_cells import cell_number, joined_values
 from dpsql.sql.statement import Aggregate
@@ -37,10 +37,21 @@ def summarised(
         raise InternalError("an aggregate that is a sum has no summary")
     if isinstance(asked, CellsAsked):
         return _of_cells(column, asked, lowering, nothing, to_sql(aggregation.node, normalize_functions="lower"))
+    if isinstance(asked, DistinctAsked):
+        return Aggregate(column, "BIGINT", nothing, summary=_distinct(asked, lowering, numbered))
     left = iter(numbered)
     sums = [lowering.forms(list(islice(left, len(parts)))) for parts in asked.sums]
     summary = Moments(asked.kind, asked.centers, tuple(zip(*sums, strict=True)))
     return Aggregate(column, "DOUBLE", nothing, summary=summary)
+
+
+def _distinct(asked: DistinctAsked, lowering: Lowering, numbered: Sequence[tuple[int, Summand]]) -> Distinct:
+    forms = lowering.forms(numbered)
+    if any(abs(t.coefficient) != 1 for form in forms for t in form.terms):
+        reason = "different values of rows that a join counts several times are not counted"
+        raise UnsupportedQuery(reason, hint="join a table in which each key stands once")
+    regions_of([form for form in forms if form.terms])  # refuses what cannot be counted
+    return Distinct(tuple([DistinctCount(asked.table, asked.column, f) if f.terms else None for f in forms]))
 
 
 def _of_cells(column: str, asked: CellsAsked, lowering: Lowering, nothing: tuple[Form, ...], name: str) -> Aggregate:

@@ -124,6 +124,9 @@ class Binder:
         if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
             raise self.refuse(node)
         found = self.scope.resolve(self.text, node)
+        if (found is None and self.scope.is_unit(node)) or (found is not None and found[1].unit):
+            reason = f"{node.name} tells units apart, and no condition or group may"
+            raise refusal(self.text, node, reason, f"count them: COUNT(DISTINCT {node.name})")
         bound = self._alias(node) if found is None else found[1]
         if len(bound.sql) > _LONG:
             self._substituted += len(bound.sql)

@@ -82,7 +82,8 @@ class Bound(NamedTuple):
     length of a prefix that it needs and the policy does not declare. ``steps`` has an entry for each binned column that
     is mentioned; ``straight`` is set for a number column times a constant plus another; ``constant`` is about the value
     of a constant number. ``times`` are the date columns whose time of day, had they one, could show in the value;
-    ``span`` says how fine the intervals in it are (``dates.DAY`` and finer).
+    ``span`` says how fine the intervals in it are (``dates.DAY`` and finer). ``unit`` is set for the
+    column of privacy units, which has no declared values.
     """
 
     sql: str
@@ -103,6 +104,7 @@ class Bound(NamedTuple):
     constant: float | None = None
     times: frozenset[str] = NO_COLUMNS
     span: int = 0
+    unit: bool = False
 
     @property
     def line(self) -> Straight | float | None:

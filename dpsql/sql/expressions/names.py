@@ -27,6 +27,8 @@ class Scope:
     the lower-cased name that may stand before the dot; ``condition`` holds the conjuncts of inner WHERE clauses.
     ``base`` is false for a derived table. ``branches``: the sides of a UNION ALL, with columns in the same places.
     ``by_source``: of a join, the columns behind each name before the dot; ``ambiguous`` are in several of them.
+    ``unit`` is the lower-cased name of the privacy unit's column where it is no output column and can be counted all
+    the same.
     """
 
     table: TableDomain
@@ -38,6 +40,23 @@ class Scope:
     branches: "tuple[Scope, ...]" = ()
     by_source: Mapping[str, Mapping[str, tuple[str, Bound]]] = field(default_factory=dict)
     ambiguous: frozenset[str] = frozenset()
+    unit: str | None = None
+
+    def is_unit(self, node: exp.Expr) -> bool:
+        """Whether a node names the column of privacy units."""
+        if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+            return False
+        name = node.name.lower()
+        if name == self.unit and self._is_mine(node):
+            return True
+        found = self.names.get(name)
+        return found is not None and found[1].unit and self._is_mine(node)
+
+    def _is_mine(self, node: exp.Column) -> bool:
+        """Whether what stands before the dots, if anything does, is this table."""
+        parts = [node.args.get(k) for k in ("table", "db", "catalog")]
+        known = [self.qualifier, SCHEMA, DATABASE]
+        return all(p is None or p.name.lower() == k for p, k in zip(parts, known, strict=True))
 
     def resolve(self, text: str, node: exp.Column) -> tuple[str, Bound] | None:
         """Name and meaning of a column reference; ``None`` when an unqualified name is not here."""
@@ -104,7 +123,14 @@ def table_scope(table: TableDomain, qualifier: str) -> Scope:
             times = own if isinstance(c, DateDomain) else frozenset[str]()
             bound = Bound(sql, own, numeric=numeric, steps=steps, straight=straight, times=times)
         names[c.name.lower()] = (c.name, bound)
-    return Scope(table, qualifier, names)
+    unit = None if table.unit is None else table.unit.lower()
+    declared = names[unit][1] if unit is not None and unit in names else None
+    return Scope(table, qualifier, names, unit=unit if declared is None or declared.text is not None else None)
+
+
+def unit_of(table: TableDomain) -> Bound:
+    """The column of privacy units, as an output column of a subquery: its values are counted, and never compared."""
+    return Bound(quoted(table.unit or ""), unit=True)
 
 
 def quoted(name: str) -> str:

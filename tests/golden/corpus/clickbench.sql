@@ -10,13 +10,13 @@ SELECT SUM(AdvEngineID), COUNT(*), AVG(ResolutionWidth) FROM hits;
 -- answered
 SELECT AVG(UserID) FROM hits;
 -- 3 unanswerable: it averages identifiers
--- UnknownName: line 1, column 12: there is no column 'UserID' in hits | did you mean CounterID?
+-- UnsupportedQuery: line 1, column 12: UserID tells units apart, and no condition or group may | count them: COUNT(DISTINCT UserID)
 SELECT COUNT(DISTINCT UserID) FROM hits;
 -- 2 answered
--- UnknownName: line 1, column 23: there is no column 'UserID' in hits | did you mean CounterID?
+-- answered
 SELECT COUNT(DISTINCT SearchPhrase) FROM hits;
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: a text column has strings that nobody released: they cannot be counted one by one | count the released ones: SELECT COUNT(*) FROM (SELECT name FROM ... GROUP BY name)
+-- answered
 SELECT MIN(EventDate), MAX(EventDate) FROM hits;
 -- 1 answered
 -- answered
@@ -25,16 +25,16 @@ SELECT AdvEngineID, COUNT(*) FROM hits WHERE AdvEngineID <> 0 GROUP BY AdvEngine
 -- answered
 SELECT RegionID, COUNT(DISTINCT UserID) AS u FROM hits GROUP BY RegionID ORDER BY u DESC LIMIT 10;
 -- 2 answered
--- UnknownName: line 1, column 33: there is no column 'UserID' in hits | did you mean CounterID?
+-- answered
 SELECT RegionID, SUM(AdvEngineID), COUNT(*) AS c, AVG(ResolutionWidth), COUNT(DISTINCT UserID) FROM hits GROUP BY RegionID ORDER BY c DESC LIMIT 10;
 -- 2 answered
--- UnknownName: line 1, column 88: there is no column 'UserID' in hits | did you mean CounterID?
+-- answered
 SELECT RegionID, SUM(AdvEngineID), COUNT(*) AS c, AVG(ResolutionWidth) FROM hits GROUP BY RegionID ORDER BY c DESC LIMIT 10;
 -- 0 answered
 -- answered
 SELECT MobilePhoneModel, COUNT(DISTINCT UserID) AS u FROM hits WHERE MobilePhoneModel <> '' GROUP BY MobilePhoneModel ORDER BY u DESC LIMIT 10;
 -- 2 answered
--- UnknownName: line 1, column 41: there is no column 'UserID' in hits | did you mean CounterID?
+-- answered
 SELECT MobilePhoneModel, COUNT(*) AS c FROM hits WHERE MobilePhoneModel <> '' GROUP BY MobilePhoneModel ORDER BY c DESC LIMIT 10;
 -- 0 answered
 -- answered
@@ -43,19 +43,19 @@ SELECT SearchPhrase, COUNT(*) AS c FROM hits WHERE SearchPhrase <> '' GROUP BY S
 -- answered
 SELECT SearchPhrase, COUNT(DISTINCT UserID) AS u FROM hits WHERE SearchPhrase <> '' GROUP BY SearchPhrase ORDER BY u DESC LIMIT 10;
 -- 2 answered
--- UnknownName: line 1, column 37: there is no column 'UserID' in hits | did you mean CounterID?
+-- answered
 SELECT TraficSourceID, SearchPhrase, COUNT(*) AS c FROM hits WHERE SearchPhrase <> '' GROUP BY TraficSourceID, SearchPhrase ORDER BY c DESC LIMIT 10;
 -- 0 answered
 -- answered
 SELECT UserID, COUNT(*) FROM hits GROUP BY UserID ORDER BY COUNT(*) DESC LIMIT 10;
 -- 3 unanswerable: it names units
--- UnknownName: line 1, column 44: there is no column 'UserID' in hits | did you mean CounterID?
+-- UnsupportedQuery: line 1, column 44: UserID tells units apart, and no condition or group may | count them: COUNT(DISTINCT UserID)
 SELECT UserID, SearchPhrase, COUNT(*) FROM hits GROUP BY UserID, SearchPhrase LIMIT 10;
 -- 3 unanswerable: it names units
--- UnknownName: line 1, column 58: there is no column 'UserID' in hits | did you mean CounterID?
+-- UnsupportedQuery: line 1, column 58: UserID tells units apart, and no condition or group may | count them: COUNT(DISTINCT UserID)
 SELECT UserID FROM hits WHERE UserID = 435090932899640449;
 -- 3 unanswerable: it asks for one unit's rows
--- UnknownName: line 1, column 31: there is no column 'UserID' in hits | did you mean CounterID?
+-- UnsupportedQuery: line 1, column 31: UserID tells units apart, and no condition or group may | count them: COUNT(DISTINCT UserID)
 SELECT COUNT(*) FROM hits WHERE URL LIKE '%google%';
 -- 7 answered
 -- answered
@@ -112,7 +112,7 @@ SELECT extract(minute FROM EventTime) AS m, COUNT(*) FROM hits GROUP BY m ORDER 
 -- UnsupportedQuery: line 1, column 28: EventTime is declared by day, and MINUTE is finer | ask for parts of EventTime down to the day, such as date_trunc('day', EventTime)
 SELECT EventDate, COUNT(DISTINCT UserID) FROM hits WHERE RegionID = 2 GROUP BY EventDate ORDER BY EventDate;
 -- 2 answered
--- UnknownName: line 1, column 34: there is no column 'UserID' in hits | did you mean CounterID?
+-- answered
 SELECT MobilePhoneModel, AdvEngineID, COUNT(*) AS c FROM hits WHERE MobilePhoneModel <> '' GROUP BY MobilePhoneModel, AdvEngineID ORDER BY c DESC LIMIT 10;
 -- 0 answered
 -- answered

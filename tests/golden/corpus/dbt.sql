@@ -10,7 +10,7 @@ select count(*) as failures, count(*) != 0 as should_warn, count(*) != 0 as shou
 -- answered
 select count(*) as failures, count(*) != 0 as should_warn, count(*) != 0 as should_error from (select customer_id as unique_field, count(*) as n_records from main.sales where customer_id is not null group by customer_id having count(*) > 1) dbt_internal_test;
 -- 3 answered
--- UnknownName: line 1, column 176: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- UnsupportedQuery: line 1, column 176: customer_id tells units apart, and no condition or group may | count them: COUNT(DISTINCT customer_id)
 select count(*) as failures, count(*) != 0 as should_warn, count(*) != 0 as should_error from (with child as (select carrier as from_field from main.flights where carrier is not null), parent as (select carrier as to_field from main.airlines) select from_field from child left join parent on child.from_field = parent.to_field where parent.to_field is null) dbt_internal_test;
 -- 4 answered
 -- answered
@@ -63,10 +63,10 @@ with source as (select * from main.students), renamed as (select grade as school
 -- answered
 with first_orders as (select customer_id, min(order_date) as first_order from main.sales group by 1) select date_trunc('month', first_order) as cohort, count(*) from first_orders group by 1;
 -- 3 unanswerable: it takes the first row of each unit
--- UnknownName: line 1, column 30: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- UnsupportedQuery: line 1, column 30: customer_id tells units apart, and no condition or group may | count them: COUNT(DISTINCT customer_id)
 with orders as (select customer_id, count(*) as number_of_orders from main.sales group by 1) select number_of_orders, count(*) as customers from orders group by 1 order by 1;
 -- 3 answered
--- UnknownName: line 1, column 24: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- UnsupportedQuery: line 1, column 24: customer_id tells units apart, and no condition or group may | count them: COUNT(DISTINCT customer_id)
 select sum(case when name is null or trim(name) = '' then 1 else 0 end) as blank, count(*) as total from main.students;
 -- 7 answered
 -- answered

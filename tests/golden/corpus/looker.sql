@@ -31,13 +31,13 @@ SELECT COUNT(*) AS "adult.count" FROM adult AS adult WHERE (adult.education IN (
 -- answered
 SELECT COUNT(DISTINCT sales.customer_id) AS "sales.customer_count" FROM sales AS sales LIMIT 500;
 -- 2 answered
--- UnknownName: line 1, column 23: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- answered
 SELECT sales.segment AS "sales.segment", COUNT(DISTINCT sales.customer_id) AS "customers.count", COALESCE(SUM(sales.sales), 0) / NULLIF(COUNT(DISTINCT sales.customer_id), 0) AS "sales.per_customer" FROM sales AS sales GROUP BY 1 ORDER BY 2 DESC LIMIT 500;
 -- 2 answered
--- UnknownName: line 1, column 57: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- answered
 SELECT COUNT(DISTINCT CASE WHEN sales.returned THEN sales.customer_id ELSE NULL END) AS "customers.returning" FROM sales AS sales LIMIT 500;
 -- 2 answered
--- UnknownName: line 1, column 53: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- answered
 SELECT MAX(sales.order_date) AS "sales.latest_order", MIN(sales.order_date) AS "sales.first_order" FROM sales AS sales LIMIT 500;
 -- 1 answered
 -- answered
@@ -61,10 +61,10 @@ SELECT airports.state AS "airports.state", AVG(flights.arr_delay) AS "flights.av
 -- answered
 WITH facts AS (SELECT customer_id, COUNT(*) AS lifetime_orders, SUM(sales) AS lifetime_sales FROM sales GROUP BY customer_id) SELECT facts.lifetime_orders AS "facts.lifetime_orders", COUNT(*) AS "facts.count" FROM facts GROUP BY 1 ORDER BY 1 LIMIT 500;
 -- 3 answered
--- UnknownName: line 1, column 114: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- UnsupportedQuery: line 1, column 114: customer_id tells units apart, and no condition or group may | count them: COUNT(DISTINCT customer_id)
 WITH facts AS (SELECT customer_id, COUNT(*) AS lifetime_orders FROM sales GROUP BY 1) SELECT COUNT(CASE WHEN facts.lifetime_orders > 1 THEN 1 END) AS "facts.repeat_customers" FROM facts LIMIT 500;
 -- 3 answered
--- UnknownName: line 1, column 23: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- UnsupportedQuery: line 1, column 23: customer_id tells units apart, and no condition or group may | count them: COUNT(DISTINCT customer_id)
 SELECT sales.category AS "sales.category", COUNT(*) AS "sales.count" FROM sales AS sales WHERE sales.region IN (SELECT region FROM (SELECT region, SUM(sales) AS s FROM sales GROUP BY 1 ORDER BY 2 DESC LIMIT 2) AS t) GROUP BY 1 LIMIT 500;
 -- 8 answered
 -- answered

@@ -51,13 +51,13 @@ SELECT "source"."m" AS "m", LAG("source"."n", 1) OVER (ORDER BY "source"."m" ASC
 -- ## Distinct, extremes and spread
 SELECT COUNT(DISTINCT "main"."sales"."customer_id") AS "count" FROM "main"."sales";
 -- 2 answered
--- UnknownName: line 1, column 23: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- answered
 SELECT COUNT(DISTINCT "main"."sales"."category") AS "count" FROM "main"."sales" WHERE "main"."sales"."region" = 'East';
 -- 2 answered
 -- answered
 SELECT DATE_TRUNC('month', "main"."sales"."order_date") AS "order_date", COUNT(DISTINCT "main"."sales"."customer_id") AS "count" FROM "main"."sales" GROUP BY DATE_TRUNC('month', "main"."sales"."order_date") ORDER BY 1 ASC;
 -- 2 answered
--- UnknownName: line 1, column 89: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- answered
 SELECT "main"."adult"."education" AS "education", COUNT(DISTINCT "main"."adult"."occupation") AS "count" FROM "main"."adult" GROUP BY "main"."adult"."education" ORDER BY 1 ASC;
 -- 2 answered
 -- answered
@@ -113,7 +113,7 @@ SELECT DATE_TRUNC('minute', "main"."hits"."EventTime") AS "EventTime", COUNT(*) 
 -- UnsupportedQuery: line 1, column 120: EventTime is declared by day, and MINUTE is finer | ask for parts of EventTime down to the day, such as date_trunc('day', EventTime)
 SELECT "main"."sales"."region" AS "region", "main"."sales"."customer_id" AS "customer_id" FROM "main"."sales" LIMIT 2000;
 -- 0 unanswerable: it shows rows
--- UnknownName: line 1, column 45: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- UnsupportedQuery: line 1, column 8: this returns rows of the private table sales | count them: SELECT COUNT(*), with GROUP BY for a breakdown
 SELECT "main"."adult"."age" AS "age", "main"."adult"."education" AS "education", "main"."adult"."income" AS "income" FROM "main"."adult" LIMIT 1048575;
 -- 0 unanswerable: it shows rows
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table adult | count them: SELECT COUNT(*), with GROUP BY for a breakdown

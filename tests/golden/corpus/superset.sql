@@ -40,16 +40,16 @@ SELECT max(order_date) AS "MAX(order_date)" FROM main.sales LIMIT 50000;
 -- answered
 SELECT COUNT(DISTINCT customer_id) AS "COUNT_DISTINCT(customer_id)" FROM main.sales LIMIT 50000;
 -- 2 answered
--- UnknownName: line 1, column 23: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- answered
 SELECT DATE_TRUNC('MONTH', order_date) AS __timestamp, COUNT(DISTINCT customer_id) AS "Customers" FROM main.sales GROUP BY DATE_TRUNC('MONTH', order_date) ORDER BY "Customers" DESC LIMIT 10000;
 -- 2 answered
--- UnknownName: line 1, column 71: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- answered
 SELECT carrier AS carrier, COUNT(DISTINCT dest) AS "COUNT_DISTINCT(dest)" FROM main.flights GROUP BY carrier ORDER BY 2 DESC LIMIT 100;
 -- 2 answered
 -- answered
 SELECT count(distinct tailnum) AS "Planes" FROM main.flights LIMIT 50000;
 -- 2 answered
--- UnsupportedQuery: line 1, column 8: a text column has strings that nobody released: they cannot be counted one by one | count the released ones: SELECT COUNT(*) FROM (SELECT name FROM ... GROUP BY name)
+-- answered
 SELECT sex AS sex, quantile_cont(hours_per_week, 0.25) AS "q1", median(hours_per_week) AS "median", quantile_cont(hours_per_week, 0.75) AS "q3" FROM main.adult GROUP BY sex LIMIT 1000;
 -- 5 answered
 -- answered
@@ -114,7 +114,7 @@ SELECT column_name, data_type FROM information_schema.columns WHERE table_name =
 -- answered
 SELECT avg(n) AS "Orders per customer" FROM (SELECT customer_id, COUNT(*) AS n FROM sales GROUP BY customer_id) AS virtual_table LIMIT 50000;
 -- 3 answered
--- UnknownName: line 1, column 100: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- UnsupportedQuery: line 1, column 100: customer_id tells units apart, and no condition or group may | count them: COUNT(DISTINCT customer_id)
 SELECT n AS n, COUNT(*) AS count FROM (SELECT "UserID", COUNT(*) AS n FROM hits GROUP BY "UserID") AS virtual_table GROUP BY n ORDER BY n LIMIT 100;
 -- 3 answered
--- UnknownName: line 1, column 90: there is no column 'UserID' in hits | did you mean CounterID?
+-- UnsupportedQuery: line 1, column 90: UserID tells units apart, and no condition or group may | count them: COUNT(DISTINCT UserID)

@@ -25,16 +25,16 @@ select c_count, count(*) as custdist from (select c_custkey, count(o_orderkey) f
 -- UnsupportedQuery: line 1, column 110: a join of private tables | count each in its own subquery, or ask the owner for a view of both, declared with its unit
 select c_count, count(*) as custdist from (select o_custkey, count(*) from orders group by o_custkey) as c_orders (c_custkey, c_count) group by c_count order by custdist desc, c_count desc;
 -- 3 answered
--- UnknownName: line 1, column 92: there is no column 'o_custkey' in orders | con.tables() and \d list what exists
+-- UnsupportedQuery: line 1, column 92: o_custkey tells units apart, and no condition or group may | count them: COUNT(DISTINCT o_custkey)
 select o_custkey, count(*) from orders group by o_custkey having count(*) > 3;
 -- 3 unanswerable: it names units
--- UnknownName: line 1, column 49: there is no column 'o_custkey' in orders | con.tables() and \d list what exists
+-- UnsupportedQuery: line 1, column 49: o_custkey tells units apart, and no condition or group may | count them: COUNT(DISTINCT o_custkey)
 select count(*) from (select o_custkey from orders group by o_custkey having count(*) >= 2) as t;
 -- 3 answered
--- UnknownName: line 1, column 61: there is no column 'o_custkey' in orders | con.tables() and \d list what exists
+-- UnsupportedQuery: line 1, column 61: o_custkey tells units apart, and no condition or group may | count them: COUNT(DISTINCT o_custkey)
 select count(*) from (select o_custkey from orders group by o_custkey having sum(o_totalprice) > 300000) as t;
 -- 3 unanswerable: it sums a number for each unit
--- UnknownName: line 1, column 61: there is no column 'o_custkey' in orders | con.tables() and \d list what exists
+-- UnsupportedQuery: line 1, column 61: o_custkey tells units apart, and no condition or group may | count them: COUNT(DISTINCT o_custkey)
 select 100.00 * sum(case when p_type like 'PROMO%' then l_extendedprice * (1 - l_discount) else 0 end) / sum(l_extendedprice * (1 - l_discount)) as promo_revenue from lineitem, part where l_partkey = p_partkey and l_shipdate >= date '1995-09-01' and l_shipdate < date '1995-09-01' + interval '1' month;
 -- 4 answered
 -- answered

@@ -212,6 +212,52 @@ COLLATED_ADDED = {
 }
 
 
+# --- different values -----------------------------------------------------------------------------------------------
+
+HELD_SCHEMA = (
+    "CREATE TABLE held AS SELECT i // 3 AS who, 1 + i % 7 AS day, ['walk', 'talk'][1 + i % 2] AS kind, "
+    "'p' || (i % 20) AS place FROM range(300) t(i)",
+    "INSERT INTO held VALUES (990, 1, 'walk', 'lair'), (990, 2, 'talk', 'den')",
+)
+HELD_COLUMNS = """\
+[tables.held]
+unit = "who"
+max_rows_per_unit = 2
+[tables.held.columns]
+day = { type = "integer", min = 1, max = 7 }
+kind = { type = "category", values = ["walk", "talk"] }
+place = { type = "text" }
+"""
+HELD_TEXTS = (
+    "SELECT COUNT(DISTINCT who) FROM held",
+    "SELECT kind, COUNT(DISTINCT who) AS n, COUNT(*) FROM held GROUP BY kind ORDER BY n",
+    "SELECT day, COUNT(DISTINCT who) FILTER (WHERE kind = 'walk') FROM held GROUP BY day",
+    "SELECT COUNT(DISTINCT place) FROM held WHERE kind = 'walk'",
+    "SELECT kind, COUNT(DISTINCT place) FROM held WHERE day < 5 GROUP BY kind",
+    "SELECT COUNT(DISTINCT who) FROM held WHERE place IN ('lair', 'den')",
+    "SELECT COUNT(DISTINCT place) FROM held",
+    "SELECT COUNT(DISTINCT who) FROM held",
+)
+HELD_ADDED = {
+    "a unit with two rows alike more": ("INSERT INTO held SELECT 4242, 1, 'walk', 'den' FROM range(2)",),
+    "a unit in two places less": ("DELETE FROM held WHERE who = 990",),
+    "a unit with eight rows more": ("INSERT INTO held SELECT 4242, 1, 'walk', 'den' || i FROM range(8) t(i)",),
+    "the NULL unit": ("INSERT INTO held SELECT NULL, 7, 'talk', 'p1' FROM range(5)",),
+}
+HELD_REPLACED = {
+    "a unit with other rows": ("UPDATE held SET day = day + 4, kind = NULL, place = 'cave' || day WHERE who = 990",),
+    "another unit with other rows": (
+        "DELETE FROM held WHERE who = 990",
+        "INSERT INTO held VALUES (991, 5, 'talk', 'a'), (991, 5, 'talk', 'b')",
+    ),
+}
+
+
+def _held(neighbours: Mapping[str, tuple[str, ...]], privacy: str = "") -> Configuration:
+    policy = f"version = 1\n[privacy]\n{city.PRIVACY}{privacy}{HELD_COLUMNS}"
+    return Configuration(Script(policy, HELD_SCHEMA, HELD_TEXTS), neighbours)
+
+
 def _filled(
     neighbours: Mapping[str, tuple[str, ...]], privacy: str, table: str, nullable: str, mechanism: str = ""
 ) -> Configuration:
@@ -356,6 +402,8 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
     "own noise on demand": _only(1, _on_demand(WIDE_UNIT_ADDED)),
     "own noise on demand, replace-one": _on_demand(WIDE_UNIT_REPLACED, EXCHANGED),
     "strings alone": Configuration(Script(KEYS_POLICY, KEYS_SCHEMA, KEYS_TEXTS), KEYS_ADDED),
+    "different values": _held(HELD_ADDED),
+    "different values, replace-one": _held(HELD_REPLACED, EXCHANGED),
     "units by bytes": Configuration(Script(COLLATED_POLICY, COLLATED_SCHEMA, COLLATED_TEXTS), COLLATED_ADDED),
     "dropped rows": _filled(FILLED_ADDED, "", "", "false"),
     "dropped rows, replace-one": _filled(FILLED_REPLACED, EXCHANGED, "", "false"),

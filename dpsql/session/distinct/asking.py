@@ -1,0 +1,97 @@
+"""A statement's counts of different values: asked, or foreseen. What a session adds to its linear queries."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dpsql.confidence import error_bound
+from dpsql.errors import BudgetExhausted, UnsupportedQuery
+from dpsql.query.summary import Distinct
+from dpsql.result import Answer, QueryPlan, Terms
+from dpsql.session.asker import Asker
+from dpsql.session.distinct.release import (
+    Question,
+    answer_of,
+    ask_distinct,
+    missing,
+    numbers_of,
+    priced,
+    touched_first,
+)
+from dpsql.sql.statement import Statement
+
+
+def questions_of(statement: Statement) -> list[Question]:
+    """The counts of different values of a statement, one question for the groups of an aggregate."""
+    found = [a.summary for block in statement.blocks for a in block.aggregates if isinstance(a.summary, Distinct)]
+    counts = [tuple([c for c in summary.counts if c is not None]) for summary in found]
+    return [Question(c) for c in counts if c]
+
+
+def check_terms(asker: Asker, questions: Sequence[Question], terms: Terms) -> Terms:
+    """What an analyst's terms leave for the rest of the statement, once these questions are paid.
+
+    BudgetExhausted where they may charge more; UnsupportedQuery where a bound is named.
+    """
+    if not questions:
+        return terms
+    if terms.within is not None:
+        reason = "within bounds counts of rows, and this asks for different values"
+        raise UnsupportedQuery(reason, hint="ask without within: the error bar says how far off they are")
+    if terms.max_charge is None:
+        return terms
+    worst = worst_charge(asker, questions)
+    if worst > terms.max_charge:
+        raise BudgetExhausted(
+            f"counts of different values charge epsilon {worst:.3g}, more than max_charge",
+            requested=worst,
+            remaining=float(terms.max_charge),
+            hint="raise max_charge: each has noise of its own",
+        )
+    return replace(terms, max_charge=terms.max_charge - worst)
+
+
+def answers_of(asker: Asker, questions: Sequence[Question]) -> dict[str, Answer]:
+    """Answers by digest, the first with what they charged, all or none of them.
+
+    BudgetExhausted, before anything is charged, where they cannot be paid.
+    """
+    out: dict[str, Answer] = {}
+    numbers, charged = ask_distinct(asker, questions) if questions else ({}, 0.0)
+    for digest, (table, number) in numbers.items():
+        answer = answer_of(asker, table, number)
+        out[digest] = replace(answer, charged=charged) if not out else answer
+    return out
+
+
+def worst_charge(asker: Asker, questions: Sequence[Question]) -> float:
+    """Epsilon that they may charge at most; BudgetExhausted where it is not left."""
+    unknown = missing(asker, questions)
+    first = [q for q in unknown if touched_first(asker, q)]
+    units = sum(p.share.units for p in priced(asker, [q for q in unknown if q not in first]))
+    return asker.plan.as_epsilon(units) + sum(_first_charge(asker, q) for q in first)
+
+
+def _first_charge(asker: Asker, question: Question) -> float:
+    """Of the first touch that answers a question, and of the row count before it."""
+    units = asker.states[question.table].touches.first_units(set(), [question.column])
+    return asker.plan.as_epsilon(units)
+
+
+def plans_of(asker: Asker, questions: Sequence[Question]) -> tuple[QueryPlan, ...]:
+    """How they would be answered, and what that would charge. BudgetExhausted where it is not left."""
+    out = []
+    for question in questions:
+        unknown = [] if touched_first(asker, question) else missing(asker, [question])
+        found = priced(asker, unknown)
+        source, charge = ("a measurement of its own", worst_charge(asker, [question]))
+        if touched_first(asker, question):
+            source = "the first touch of the column"
+        elif not found:
+            source = "an equal question's answer"
+        numbers = numbers_of(asker, question)
+        sds = [float(p.sigma) for p in found] if numbers is None else [n.sd for n in numbers]
+        queries = [t.query for c in question.counts for t in c.rows.terms]
+        scope = tuple(dict.fromkeys([question.column, *(c for q in queries for c in q.touched)]))
+        cells, error = max(q.cells for q in queries), float(error_bound(max(sds))) if sds else None
+        out.append(QueryPlan(question.table, scope, cells, None, len(question.counts), source, error, charge))
+    return tuple(out)
