@@ -4,6 +4,7 @@ Privacy over restarts is only as good as this record: what it holds counts as sp
 shown.
 """
 
+from dpsql.ledger.contents import Contents
 from dpsql.ledger.event import Event, Kind, Payload, Totals
 from dpsql.ledger.interrupts import interrupts_held
 from dpsql.ledger.known import Place
@@ -15,6 +16,7 @@ from dpsql.ledger.sqlite.ledger import SqliteLedger
 from dpsql.ledger.sqlite.opening import stored_header
 
 __all__ = [
+    "Contents",
     "Event",
     "Kind",
     "Ledger",

@@ -86,7 +86,7 @@ COMMANDS = {
     "synth": f"{SESSION} --table --method --workload --epsilon --instead-of-first-look --rows --option --seed"
     " -o/--output --compare --public --json",
     "budget": f"{SESSION} --json",
-    "check": "DATABASE --policy --json",
+    "check": "DATABASE --policy --verify --json",
 }
 
 

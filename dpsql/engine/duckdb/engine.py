@@ -18,6 +18,7 @@ from dpsql.engine.contingencies import Contingencies, Scope
 from dpsql.engine.duckdb.catalog import Catalog, Source, base_tables, described, private_sources, public_sources
 from dpsql.engine.duckdb.coded_rows import CodedRows
 from dpsql.engine.duckdb.distinct import distinct_counts
+from dpsql.engine.duckdb.file_state import FileContent, KnownContent
 from dpsql.engine.duckdb.fingerprint import content_fingerprint
 from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader, open_read_only
@@ -45,6 +46,9 @@ class DuckDbEngine:
     used (its temporary tables and uncommitted changes are not seen). The policy is checked against the catalog: a
     missing or unfit table or column raises PolicyError with the key's path; an unreadable file raises EngineError.
 
+    ``known``: what remembers the content of a file's tables, so that an unchanged file is not read to know them again;
+    an open connection is always read.
+
     Counts are kept once counted, so one engine answers from one state of the data. Which rows are counted is said in
     :mod:`dpsql.engine.duckdb.kept_rows`. Safe to use from several threads.
 
@@ -61,17 +65,23 @@ class DuckDbEngine:
     name = "duckdb"
 
     def __init__(
-        self, database: str | Path | duckdb.DuckDBPyConnection, policy: Policy, rules: Rules | None = None
+        self,
+        database: str | Path | duckdb.DuckDBPyConnection,
+        policy: Policy,
+        rules: Rules | None = None,
+        known: KnownContent | None = None,
     ) -> None:
         self._lock = RLock()
         self._rules = Rules() if rules is None else rules
         self._policy = policy
+        file = None if isinstance(database, duckdb.DuckDBPyConnection) else Path(database)
         if isinstance(database, duckdb.DuckDBPyConnection):
             gone = EngineError("the duckdb connection is closed", hint="pass an open connection or a path")
             connection = without_cause(database.cursor, lambda _: gone)
         else:
             connection = open_read_only(database)
         self._reader = Reader(connection)
+        self._file = None if known is None or file is None else FileContent(file, known)
         try:
             catalog = Catalog(self._reader)
             self._sources = private_sources(catalog, policy)
@@ -288,8 +298,20 @@ class DuckDbEngine:
     def _content(self, source: Source, rules: int) -> str:
         key = (source.sql, rules)
         if key not in self._fingerprints:
-            self._fingerprints[key] = content_fingerprint(self._reader, source, rules)
+            self._fingerprints[key] = self._content_of(source, rules)
         return self._fingerprints[key]
+
+    def _content_of(self, source: Source, rules: int) -> str:
+        """What is remembered of a stored table, or its rows as they are; of a view always the latter: what it shows may
+        depend on more than the file.
+        """
+
+        def read() -> str:
+            return content_fingerprint(self._reader, source, rules)
+
+        if self._file is None or not source.is_base_table:
+            return read()
+        return self._file.digest(f"{source.sql} {source.columns} by rules {rules}", read)
 
     @property
     def address(self) -> str:

@@ -6,12 +6,16 @@ These look at private rows or write rules, so they stand apart from the analyst'
 import os
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
 import click
 
 from dpsql.errors import OperationalError, PolicyError
 from dpsql.interface.cli.common import database_argument
 from dpsql.interface.console import Console
+
+if TYPE_CHECKING:
+    from dpsql.engine.protocol import OwnersEngine
 
 
 @click.command()
@@ -66,11 +70,12 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
 @click.command()
 @database_argument
 @click.option("--policy", type=click.Path(dir_okay=False, path_type=Path), help="Default: NAME.dpsql.toml.")
+@click.option("--verify", is_flag=True, help="Read every row again, and say which ledger these rows have.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a listing.")
-def check(database: Path, policy: Path | None, as_json: bool) -> None:
+def check(database: Path, policy: Path | None, verify: bool, as_json: bool) -> None:
     """Owner only: count rows that are in no answer and values that are not declared; exact and private."""
     console = Console()
-    from dpsql.interface.dbapi.opening import open_engine
+    from dpsql.interface.dbapi.opening import contents, open_engine
     from dpsql.interface.dbapi.paths import default_policy_path
     from dpsql.interface.render.domain_check import TableCheck, domain_check_object, render_domain_check
     from dpsql.interface.render.structured import to_json
@@ -78,9 +83,10 @@ def check(database: Path, policy: Path | None, as_json: bool) -> None:
     from dpsql.policy_file import load_policy
 
     rules = load_policy(default_policy_path(database) if policy is None else policy)
-    engine = open_engine(database, rules)
+    engine = open_engine(database, rules, known=contents(trusted=not verify))
     try:
         doubts = cautions(rules, engine.tables_read(), owner=True)
+        ledgers = _ledgers_of(engine) if verify else []
         found = [TableCheck(t, engine.row_tally(t.name), engine.out_of_domain(t.name)) for t in rules.tables]
     finally:
         engine.close()
@@ -88,7 +94,18 @@ def check(database: Path, policy: Path | None, as_json: bool) -> None:
         console.text(to_json(domain_check_object(found), indent=2) + "\n")
     else:
         console.lines(render_domain_check(found, console.out))
-    console.notices([*doubts, "these counts are exact and not protected: for the owner's eyes"])
+    console.notices([*ledgers, *doubts, "these counts are exact and not protected: for the owner's eyes"])
+
+
+def _ledgers_of(engine: "OwnersEngine") -> list[str]:
+    """Which ledgers are known of the rows as they are now, read anew; one sentence."""
+    from dpsql.interface.dbapi.opening import registry
+
+    tables, known = engine.table_fingerprints(), registry()
+    paths = sorted({anchor.path for table in tables for anchor in known.anchors(table).values()})
+    if not paths:
+        return ["every row was read: no ledger is known of the rows as they are now"]
+    return [f"every row was read: these are the rows of {' and '.join(paths)}"]
 
 
 def _exists(path: Path) -> OperationalError:

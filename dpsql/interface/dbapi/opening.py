@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpsql.engine.protocol import OwnersEngine
     from dpsql.engine.rules import Rules
     from dpsql.interface.dbapi.session_view import SessionView
-    from dpsql.ledger import Place, Registry
+    from dpsql.ledger import Contents, Place, Registry
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
         stored = {} if ledger is None else stored_header(ledger)
         rules = Rules.of(stored)  # those of the ledger, before any private question
         read = rules.read(policy)
-        engine = open_engine(database, read, rules)
+        engine = open_engine(database, read, rules, known=contents())
         opened.callback(engine.close)
         plan = make_plan(policy)
         doubts = cautions(policy, engine.tables_read()) + paper_notices(plan, policy)
@@ -72,14 +72,30 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
         return Opened(session, doubts)
 
 
-def open_engine(database: Any, policy: Policy, rules: "Rules | None" = None) -> "OwnersEngine":
+def open_engine(
+    database: Any, policy: Policy, rules: "Rules | None" = None, *, known: "Contents | None" = None
+) -> "OwnersEngine":
     """The engine of a database, for sessions and for ``dpsql check``: another engine is chosen here.
 
-    ``rules``: those of the ledger, the newest without one. PolicyError and EngineError as the engine's own.
+    ``rules``: those of the ledger, the newest without one. ``known``: what remembers the content of files; without it
+    rows are read. PolicyError and EngineError as the engine's own.
     """
     from dpsql.engine.duckdb.engine import DuckDbEngine
 
-    return DuckDbEngine(database, policy, rules)
+    return DuckDbEngine(database, policy, rules, known)
+
+
+def contents(*, trusted: bool = True) -> "Contents | None":
+    """What this machine remembers of database files; ``None`` where it has no place for it.
+
+    ``trusted=False``: nothing of it is believed, and all that is read is remembered anew.
+    """
+    from dpsql.ledger import Contents, default_state_directory
+
+    try:
+        return Contents(default_state_directory(), trusted=trusted)
+    except RuntimeError:  # no home directory
+        return None
 
 
 def _place(engine: "OwnersEngine") -> "Place":

@@ -1,0 +1,98 @@
+"""A second connect to an unchanged file reads no row, and a changed one is noticed."""
+
+import os
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import dpsql
+from dpsql.engine.duckdb import engine
+from dpsql.errors import LedgerError
+from dpsql.interface.cli import cli
+
+POLICY = """version = 1
+[privacy]
+epsilon = 1.0
+delta = 1e-6
+[tables.people.columns]
+age = { type = "integer", min = 0, max = 9 }
+"""
+
+
+@pytest.fixture
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    path = tmp_path / "people.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute("CREATE TABLE people AS SELECT range % 10 AS age FROM range(500)")
+    path.with_suffix(".dpsql.toml").write_text(POLICY)
+    aged(path)
+    return path
+
+
+def aged(path: Path) -> None:
+    """As if it had been written an hour ago; the time of this change itself cannot be set."""
+    hour = path.stat().st_mtime_ns - 3_600_000_000_000
+    os.utime(path, ns=(hour, hour))
+
+
+@pytest.fixture
+def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tables whose rows were read to know them again; two seconds are taken to have passed since any write."""
+    read, found = engine.content_fingerprint, list[str]()
+
+    def noted(reader: engine.Reader, source: engine.Source, rules: int) -> str:
+        found.append(source.name)
+        return read(reader, source, rules)
+
+    monkeypatch.setattr(engine, "content_fingerprint", noted)
+    monkeypatch.setattr("dpsql.engine.duckdb.file_state.SETTLED", 0)
+    return found
+
+
+def test_an_unchanged_file_is_not_read_again(database: Path, scans: list[str]) -> None:
+    with dpsql.connect(database) as con:
+        first = con.execute("SELECT COUNT(*) FROM people").fetchall()
+    assert scans == ["people"]
+    with dpsql.connect(database) as con:
+        assert con.execute("SELECT COUNT(*) FROM people").fetchall() == first
+    assert scans == ["people"]
+
+
+def test_other_rows_are_another_ledger(database: Path, scans: list[str]) -> None:
+    with dpsql.connect(database) as con:
+        con.execute("SELECT COUNT(*) FROM people")
+    with duckdb.connect(str(database)) as con:
+        con.execute("UPDATE people SET age = 3 WHERE rowid = 0")
+    with pytest.raises(LedgerError):
+        dpsql.connect(database)
+    assert scans.count("people") >= 2
+
+
+def test_a_view_is_read_each_time(database: Path, scans: list[str]) -> None:
+    with duckdb.connect(str(database)) as con:
+        con.execute("ALTER TABLE people RENAME TO all_people; CREATE VIEW people AS SELECT age FROM all_people")
+    dpsql.connect(database).close()
+    before = len(scans)
+    dpsql.connect(database).close()
+    assert len(scans) == 2 * before > 0
+
+
+def test_an_open_connection_is_read_each_time(database: Path, scans: list[str], tmp_path: Path) -> None:
+    with duckdb.connect(str(database), read_only=True) as con:
+        for _ in range(2):
+            dpsql.connect(con, database.with_suffix(".dpsql.toml"), tmp_path / "own.ledger").close()
+    assert scans == ["people", "people"]
+
+
+def test_check_can_read_every_row_again(database: Path, scans: list[str]) -> None:
+    told = CliRunner().invoke(cli, ["check", str(database), "--verify"])
+    assert told.exit_code == 0
+    assert "no ledger is known of the rows as they are now" in told.stderr
+    dpsql.connect(database).close()
+    del scans[:]
+    told = CliRunner().invoke(cli, ["check", str(database), "--verify"])
+    assert f"these are the rows of {database.with_suffix('.dpsql.ledger')}" in told.stderr
+    assert scans == ["people"]
