@@ -5,7 +5,7 @@ ledger's events stands above the function that measures. ``Turns`` lets one of s
 wait; ``Purses`` checks that the budget covers it.
 """
 
-from dpsql.first.bench import Bench
+from dpsql.first.bench import GRID_CELLS, Bench
 from dpsql.first.purses import ON_DEMAND, Purses, Used
 from dpsql.first.row_count import check_row_count, measure_row_count
 from dpsql.first.text_start import measure_strings
@@ -14,6 +14,7 @@ from dpsql.first.turns import Turns
 from dpsql.first.warm_start import Progress, measure_contingencies
 
 __all__ = [
+    "GRID_CELLS",
     "ON_DEMAND",
     "Bench",
     "Progress",

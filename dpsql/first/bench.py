@@ -20,7 +20,7 @@ from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure
 from dpsql.planning.measured_axes import own_axes
 from dpsql.private import Private, together
-from dpsql.query import Counts, Key, LinearQuery
+from dpsql.query import Counts, Key, LinearQuery, floors
 
 GRID_CELLS = 1 << 20
 """Counts over parts of a larger grid are made without it, if each part has PART_CELLS cells or more on average."""
@@ -67,7 +67,7 @@ class Bench:
         if first.cells > GRID_CELLS:
             return together([self._by_parts(query) for query in queries]).map(np.array)
         counts = self.engine.contingency(first.table, first.scope)
-        return counts.map(lambda cells: np.array([query.floor(cells) for query in queries], dtype=np.int64))
+        return counts.map(lambda cells: floors(queries, cells))
 
     def _by_parts(self, query: LinearQuery) -> Private[int]:
         axes = own_axes([query])

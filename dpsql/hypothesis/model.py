@@ -18,6 +18,8 @@ from dpsql.query import DIGEST, Key, LinearQuery
 
 SPARSITY = 10_000
 """Keys in one query at most: the m of Blum-Roth's structure size."""
+KEPT_ANSWERS = 1 << 15
+"""Of one model: the groups of a statement are estimated for their bars, and once more to be answered."""
 
 
 class TableModel:
@@ -45,7 +47,7 @@ class TableModel:
         self.hypothesis: Hypothesis = self.construction or hypothesis(table, self.row_count)
         self.version = 0
         self._alpha = alpha
-        self._answers: Memo[float] = Memo()
+        self._answers: Memo[float] = Memo(KEPT_ANSWERS)
         self._positions: dict[str, tuple[int, Positions]] = {}
         self._measured_positions: dict[str, Measurement] = {}
         self._sparse: dict[tuple[str, ...], SparseHypothesis] = {}

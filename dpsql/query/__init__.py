@@ -5,6 +5,7 @@ and neither needs to know where it came from.
 """
 
 from dpsql.query.canonical import linear_query, sort_key
+from dpsql.query.crosstab import floors
 from dpsql.query.distinct import DistinctCount, Regions, regions_of
 from dpsql.query.form import Form, Term, centered
 from dpsql.query.key_counts import KeyCounts, key_counts
@@ -37,6 +38,7 @@ __all__ = [
     "Term",
     "Weights",
     "centered",
+    "floors",
     "is_part",
     "key_counts",
     "linear_query",

@@ -50,7 +50,7 @@ from dpsql.session.route import (
 )
 from dpsql.session.table_state import TableState
 
-_RECENT = 8192
+_RECENT = 1 << 15  # more than one statement of 10,000 groups asks for
 
 
 class Asker:
@@ -273,7 +273,7 @@ class Asker:
         self, state: TableState, model: TableModel, queries: tuple[LinearQuery, ...], charged: float
     ) -> Sequence[Answer]:
         """The model's answers if all pass the test; else the measurement of a hard round."""
-        estimates, passed = estimates_of(state, model, queries), 0
+        estimates, values, passed = estimates_of(state, model, queries), self._hard_round.values(queries), 0
         for query, estimate in zip(queries, estimates, strict=True):
             query.check_sensitivity()
             reservation = self._reserve_hard_round()
@@ -281,7 +281,7 @@ class Asker:
                 self._check_untested()
                 break
             self._hard_round.note(model, query)
-            value = self._hard_round.value(query)
+            value = next(values)
             state.test.ready()  # which takes a minute at a small epsilon, and may be interrupted here
             with interrupts_held():
                 if self._is_hard(state, query, value, estimate, reservation):

@@ -20,10 +20,13 @@ from dpsql.hypothesis import (
     lesson_name,
 )
 from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.memo import Memo
 from dpsql.planning import TablePlan
 from dpsql.query import LinearQuery
 
 FIRST_PAIRS = 8
+KEPT_BARS = 1 << 15
+"""Of one model: a statement's groups are looked at twice, to choose a route and to answer."""
 
 
 class Memory(Protocol):
@@ -50,6 +53,7 @@ class ErrorBars:
         self._growing = growing
         self._learned: tuple[int, Calibration] | None = None
         self._current: tuple[int, Coverage, Calibration] | None = None
+        self._bounds: Memo[int] = Memo(KEPT_BARS)
 
     def bound(self, model: TableModel, warm: Sequence[Measurement], query: LinearQuery) -> int | None:
         """The half-width; ``None`` when some two columns of the query were never measured together.
@@ -61,6 +65,10 @@ class ErrorBars:
         coverage, bars = self._bars(model, warm)
         if not coverage.covers(query.scope):
             return None
+        known = self._bounds.get(query.digest)
+        return self._bounds.put(query.digest, self._bound(model, bars, query)) if known is None else known
+
+    def _bound(self, model: TableModel, bars: Calibration, query: LinearQuery) -> int:
         found = bars.bound(query, self._plan.error_factor, classes=self._plan.rules.classes)
         if found is None:  # too few tables to learn from: the noise of those that cover the query
             found = max(1, ceil(DEVIATIONS * bars.noise(query)))
@@ -76,6 +84,7 @@ class ErrorBars:
         if self._learned is None or self._learned[0] != len(known):
             self._learned = len(known), self._recalled(known, model) or self._lesson(known)
         coverage = Coverage(self._table, self._row_count, model.hypothesis.measurements)
+        self._bounds.clear()
         self._current = (
             model.version,
             coverage,

@@ -3,20 +3,21 @@
 A whole contingency costs what one count costs, so the round that a wrong answer forces teaches the model its scope.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from dpsql.first import Bench
+from dpsql.first import GRID_CELLS, Bench
 from dpsql.first.payload import ANSWER, CONTINGENCY, ONE_COUNT, UPDATE, encode_measurement, encode_measurements
 from dpsql.hypothesis import Axis, Measurement, TableModel
 from dpsql.planning.measured_axes import MOST_PARTS, hard_round_axes
 from dpsql.private import Private
-from dpsql.query import Key, LinearQuery, sort_key
+from dpsql.query import Counts, Key, LinearQuery, sort_key
 from dpsql.session.table_state import TableState
 
 MOST_WAITING = 2048
@@ -108,6 +109,16 @@ class HardRound:
             return engine.keyed_counts(query.table, keyed.text_columns, keyed.strings, query.scope).map(query.floor)
         return self._bench.floors([query]).map(lambda floors: int(floors[0]))
 
+    def values(self, queries: Sequence[LinearQuery]) -> Iterator[Private[int]]:
+        """``value`` of each of these queries of one outline, none before the first is wanted: counts over a grid are
+        then made all at once."""
+        first = queries[0]
+        if first.value is not None or first.keyed is not None or first.cells > GRID_CELLS:
+            yield from map(self.value, queries)
+            return
+        floors = self._bench.floors(queries)
+        yield from (floors.map(partial(_number, i)) for i in range(len(queries)))
+
     def _scope(
         self, state: TableState, model: TableModel, query: LinearQuery, same: Sequence[LinearQuery], sigma: Fraction
     ) -> Measurement:
@@ -164,3 +175,7 @@ class HardRound:
 def _all_keys(query: LinearQuery, siblings: Sequence[LinearQuery]) -> tuple[Key, ...]:
     keys = {k for q in (query, *siblings) if q.keyed is not None for k in q.keyed.strings}
     return tuple(sorted(keys, key=sort_key))
+
+
+def _number(place: int, counts: Counts) -> int:
+    return int(counts[place])

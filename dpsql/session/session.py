@@ -22,7 +22,7 @@ from dpsql.session.asker import Asker
 from dpsql.session.distinct.asking import answers_of, check_terms, plans_of, questions_of
 from dpsql.session.explaining import explained, explanation
 from dpsql.session.notes import statement_notes
-from dpsql.session.results import queries_of, result
+from dpsql.session.results import result
 from dpsql.session.steps import FirstSteps, explained_in_steps, no_terms_in_steps
 from dpsql.session.synthesizing import Synthesizing
 from dpsql.session.terms.at_most import ask_at_most
@@ -121,7 +121,7 @@ class Session:
         return FirstSteps(found, self._charged_since(before))
 
     def _asked(self, statement: Statement, terms: Terms) -> tuple[dict[str, Answer], tuple[Note, ...]]:
-        queries, questions = queries_of(statement), questions_of(statement)
+        queries, questions = statement.queries, questions_of(statement)
         terms = check_terms(self._asker, questions, terms)
         if terms.within is not None:
             return ask_within(self._asker, statement, queries, terms), ()
@@ -146,7 +146,7 @@ class Session:
                 raise no_terms_in_steps()
             first = {text: self._explanation(self._lower(text, None), NO_TERMS) for text in statement.first}
             return explained_in_steps(first, self._asker.remaining_epsilon())
-        queries, questions = queries_of(statement), questions_of(statement)
+        queries, questions = statement.queries, questions_of(statement)
         terms = check_terms(self._asker, questions, terms)
         if terms.within is not None:
             return explained_within(statement, queries, self._asker, terms)

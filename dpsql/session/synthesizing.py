@@ -14,7 +14,6 @@ from dpsql.domain import NumberDomain, TableDomain
 from dpsql.errors import BudgetExhausted, DataError, Error, InternalError, UnknownName
 from dpsql.query import LinearQuery
 from dpsql.session.asker import Asker
-from dpsql.session.results import queries_of
 from dpsql.session.table_state import TableState
 from dpsql.sql.statement import Statement
 from dpsql.synthesis.coins import digest
@@ -255,7 +254,7 @@ def _asked(table: TableDomain, part: Part, lower: Lower) -> list[LinearQuery]:
         statement = lower(part.text)
     except Error as error:
         raise DataError(f"{part.where}: {error.message}", hint=error.hint) from None
-    found = queries_of(statement)
+    found = statement.queries
     if statement.awaited or any(q.keyed is not None for q in found):
         why = "a workload has no text columns"
     elif any(q.value is not None for q in found):
@@ -263,5 +262,5 @@ def _asked(table: TableDomain, part: Part, lower: Lower) -> list[LinearQuery]:
     elif any(q.table != table.name for q in found) or not found:
         why = f"a workload of {table.name} counts its rows"
     else:
-        return found
+        return list(found)
     raise DataError(f"{part.where}: {why}", hint="leave the statement out")

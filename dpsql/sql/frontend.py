@@ -26,6 +26,7 @@ from dpsql.sql.text.spellings import quoted_names
 
 STATEMENTS = 1024
 HEAVY_CELLS = 1 << 22
+_QUERY_CELLS = 64  # a query's own objects take about as much memory
 _SIMPLE = frozenset({int, float, str, bool, type(None)})
 
 
@@ -134,10 +135,11 @@ def _key(text: object, parameters: Parameters) -> Hashable | None:
 
 
 def _heaviness(statement: Statement) -> int:
-    """How many light statements one is worth in the cache."""
-    cells = 0
-    for block in statement.blocks:
-        for aggregate in block.aggregates:
-            for group in range(len(block.groups)):
-                cells += sum(term.query.cells for form in aggregate.forms(group) for term in form.terms)
-    return cells * STATEMENTS // HEAVY_CELLS
+    """How many light statements one is worth in the cache, by the numbers that it holds: groups share factors."""
+    held: dict[int, int] = {}
+    for query in statement.queries:
+        for factor in query.factors:
+            held[id(factor)] = factor.weights.size
+        if query.keyed is not None:
+            held[id(query.keyed)] = query.keyed.weights.size + len(query.keyed.strings)
+    return (sum(held.values()) + _QUERY_CELLS * len(statement.queries)) * STATEMENTS // HEAVY_CELLS

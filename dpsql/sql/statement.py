@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from dpsql.dialect.types import released_type
 from dpsql.domain import FiniteDomain, Value
-from dpsql.query import Form
+from dpsql.query import Form, LinearQuery
 from dpsql.query.summary import Cells, Distinct, Moments
 
 ROW = "_row"
@@ -187,3 +187,15 @@ class Statement:
     notices: tuple[str, ...] = ()
     explained: bool = False
     first: tuple[str, ...] = ()
+
+    @cached_property
+    def queries(self) -> tuple[LinearQuery, ...]:
+        """The distinct linear queries in asking order: block, group, aggregate, term."""
+        out: dict[str, LinearQuery] = {}
+        for block in self.blocks:
+            for group in range(len(block.groups)):
+                for aggregate in block.aggregates:
+                    for form in aggregate.forms(group):
+                        for term in form.terms:
+                            out.setdefault(term.query.digest, term.query)
+        return tuple(out.values())

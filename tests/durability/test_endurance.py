@@ -14,9 +14,11 @@ import pytest
 import dpsql
 from dpsql import memo
 from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
+from dpsql.hypothesis import model as hypothesis_model
 from dpsql.memo import Memo
 from dpsql.policy import Policy, Privacy
 from dpsql.session import asker as asking
+from dpsql.session import error_bars
 from dpsql.sql import frontend
 from dpsql.sql.blocks.block import Services
 from dpsql.sql.counting import evaluate
@@ -62,6 +64,8 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch
     monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
     learned_briefly(monkeypatch)
     monkeypatch.setattr(asking, "_RECENT", 32)
+    monkeypatch.setattr(error_bars, "KEPT_BARS", 32)
+    monkeypatch.setattr(hypothesis_model, "KEPT_ANSWERS", 32)
     monkeypatch.setattr(frontend, "STATEMENTS", 32)
     monkeypatch.setattr(conditions, "CACHED_CELLS", 4096)
     monkeypatch.setattr(conditions, "SHAPES", 64)

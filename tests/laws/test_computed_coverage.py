@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from dpsql.result import Answer, Source
-from dpsql.session.results import queries_of, result
+from dpsql.session.results import result
 from dpsql.sql import FrontEnd
 from tests.support.contingency import TABLE, Counted, random_rows
 from tests.support.exact import front_end, public_sql
@@ -72,7 +72,7 @@ def ratios(
 ) -> Noise:
     """Distances from the truth in bars, over all rows and releases; ``whole``: the error of what groups make up."""
     statement = front.lower(text)
-    truths = {q.digest: float(tables["people"].value(q)) * SCALE for q in queries_of(statement)}
+    truths = {q.digest: float(tables["people"].value(q)) * SCALE for q in statement.queries}
     rng, sql = np.random.default_rng(len(text)), public_sql()
     exact = result(statement, released(truths, np.zeros(len(truths)), 0.0), sql)
     truth = exact.table.columns[-1].to_pylist()
@@ -142,7 +142,7 @@ def test_bars_of_sums_follow_what_is_known_of_the_whole(
 
 def test_a_known_whole_narrows_the_bar_of_the_sum(front: FrontEnd, tables: dict[str, Counted]) -> None:
     statement, sql = front.lower(RUNNING), public_sql()
-    truths = {q.digest: float(tables["people"].value(q)) * SCALE for q in queries_of(statement)}
+    truths = {q.digest: float(tables["people"].value(q)) * SCALE for q in statement.queries}
     shown = released(truths, np.zeros(len(truths)), 1.0)
     plain = result(statement, shown, sql).column_answers[1][-1].error
     known = result(statement, shown, sql, error_of=lambda query: 1.0).column_answers[1][-1].error

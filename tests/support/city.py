@@ -10,7 +10,6 @@ import duckdb
 from dpsql.policy_file import load_policy
 from dpsql.public import DuckDbPublicSql
 from dpsql.query import LinearQuery
-from dpsql.session.results import queries_of
 from dpsql.sql import FrontEnd
 
 PRIVACY = "epsilon = 1.0\ndelta = 1e-6\n"
@@ -65,7 +64,7 @@ def front_end(policy: str) -> FrontEnd:
 @cache
 def queries(policy: str, text: str) -> tuple[LinearQuery, ...]:
     """The questions that a statement asks, in asking order."""
-    return tuple(queries_of(front_end(policy).lower(text)))
+    return front_end(policy).lower(text).queries
 
 
 def build(directory: Path, *, rows: int = 3000, extra: Sequence[str] = (), policy: str | None = None) -> Path:

@@ -67,18 +67,6 @@ def _shown(aggregate: Aggregate, answers: Sequence[Answer]) -> tuple[Answer, ...
     return tuple([shown_count(a) if f.is_count else a for a, f in zip(answers, aggregate.numerator, strict=True)])
 
 
-def queries_of(statement: Statement) -> list[LinearQuery]:
-    """The distinct linear queries of a statement in asking order: block, group, aggregate, term."""
-    out: dict[str, LinearQuery] = {}
-    for block in statement.blocks:
-        for group in range(len(block.groups)):
-            for aggregate in block.aggregates:
-                for form in aggregate.forms(group):
-                    for term in form.terms:
-                        out.setdefault(term.query.digest, term.query)
-    return list(out.values())
-
-
 class _Answered(NamedTuple):
     columns: Columns
     notes: tuple[Note, ...]

@@ -8,6 +8,7 @@ import pytest
 
 from dpsql.domain import CategoryDomain, TableDomain
 from dpsql.hypothesis import Calibration
+from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.ledger import MemoryLedger
 from dpsql.planning import make_plan
 from dpsql.policy import Policy, Privacy
@@ -17,6 +18,7 @@ from dpsql.session.asker import Asker
 from tests.support.asking import ask
 from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
+from tests.support.lessons import learned_briefly
 
 TABLE = TableDomain(
     "t", tuple(CategoryDomain(c, tuple(f"{c}{i}" for i in range(5)), nullable=False) for c in ("a", "b", "c", "d"))
@@ -51,6 +53,20 @@ def test_a_second_session_does_not_learn_again(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(error_bars, "learn_calibration", unwanted)
     assert bars(asker(ledger, 2)) == expected
+
+
+def test_a_bar_is_worked_out_anew_when_more_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    learned_briefly(monkeypatch)
+    session = asker(MemoryLedger({"plan": make_plan(RULES).to_json()}), 1)
+    asked = query("b", "c", "d")
+    ask(session, query("a", "b"))
+    state = session.states["t"]
+    before = state.error_bar(asked)
+    assert state.model is not None and before is not None
+    axes = tuple(Axis((c,), np.arange(5), 5) for c in asked.scope)
+    state.model.absorb(Measurement("t", axes, np.full((5, 5, 5), 32), 1.0))
+    after = state.error_bar(asked)
+    assert after is not None and after < before
 
 
 class Keeping(MemoryLedger):

@@ -7,7 +7,7 @@ import pytest
 
 from dpsql.query import LinearQuery
 from dpsql.result import Answer, Source
-from dpsql.session.results import queries_of, result
+from dpsql.session.results import result
 from tests.support.exact import front_end, public_sql
 
 FRONT = front_end()
@@ -23,7 +23,7 @@ def shown(
     """Rows, answers and notes of a statement whose queries have these counts, with bars of 10."""
     statement = FRONT.lower(text)
     answers = {}
-    for query in queries_of(statement):
+    for query in statement.queries:
         value = counts(query)
         answers[query.digest] = Answer(value, ERROR, (value - ERROR, value + ERROR), "exact", source, True, ERROR, 0.5)
     found = result(statement, answers, public_sql(), error_of=error_of)

@@ -1,12 +1,14 @@
 """The shape of lowered statements: blocks, groups, direct columns, outer SQL, places of refusals, caches."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from dpsql.domain import IntegerDomain, TableDomain
 from dpsql.errors import DataError, Error, ProgrammingError, UnknownName, UnsupportedQuery
 from dpsql.sql import DirectColumn, FrontEnd, GridColumn, Statement, lower
 from dpsql.sql.public_sql import Truth
@@ -283,3 +285,11 @@ def test_an_empty_list_of_a_subquery_is_no_other_columns_empty_list() -> None:
         empty = f"{column} {nobody} OR member"
         front.lower(f"SELECT COUNT(*) FROM people WHERE ({empty}) AND {column} IS NOT NULL")
         front.lower(f"SELECT {column}, COUNT(*) FROM people WHERE NOT ({empty}) GROUP BY {column}")
+
+
+def test_groups_share_their_factors_so_that_a_thousand_of_them_are_kept() -> None:
+    small, large = IntegerDomain("a", 0, 9), IntegerDomain("b", 0, 999)
+    policy = replace(POLICY, tables=(TableDomain("t", (small, large)),))
+    end = FrontEnd(policy, public_sql())
+    text = "SELECT b, COUNT(*), SUM(a) FROM t GROUP BY b"
+    assert len(end.lower(text).blocks[0].groups) == 1001 and end.lower(text) is end.lower(text)

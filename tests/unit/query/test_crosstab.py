@@ -1,0 +1,69 @@
+"""Queries counted together: the same numbers as one by one."""
+
+import numpy as np
+import pytest
+
+from dpsql.query import Factor, LinearQuery, crosstab, floors
+
+SIZES = {"a": 3, "b": 4, "c": 5, "d": 2}
+COUNTS = np.random.default_rng(5).integers(0, 1000, size=tuple(SIZES.values()))
+
+
+def factor(rng: np.random.Generator, columns: tuple[str, ...], unit: int) -> Factor:
+    return Factor(columns, rng.integers(0, unit + 1, size=[SIZES[c] for c in columns]), unit)
+
+
+def one_value(column: str, code: int, weight: int = 1, unit: int = 1) -> Factor:
+    weights = np.zeros(SIZES[column], dtype=np.int64)
+    weights[code] = weight
+    return Factor((column,), weights, unit)
+
+
+def one_by_one(queries: list[LinearQuery]) -> list[int]:
+    """Over all cells, without products of sums."""
+    out = []
+    for q in queries:
+        weights = np.ones((), dtype=object)
+        for f in q.factors:
+            weights = np.multiply.outer(weights, f.weights.astype(object))
+        out.append(int((weights * COUNTS).sum()) // q.unit)
+    return out
+
+
+@pytest.mark.parametrize("unit", [1, 7, 1 << 10])
+def test_any_queries_of_one_outline(unit: int) -> None:
+    rng = np.random.default_rng(unit)
+    first, second = ([factor(rng, columns, unit) for _ in range(3)] for columns in (("a",), ("b", "c")))
+    last = factor(rng, ("d",), 1)
+    some = [(0, 0), (2, 1), (0, 2), (2, 1), (1, 1)]
+    queries = [LinearQuery("t", (first[i], second[j], last)) for i, j in some]
+    assert floors(queries, COUNTS).tolist() == one_by_one(queries)
+
+
+def test_groups_of_one_value_and_of_none() -> None:
+    condition = factor(np.random.default_rng(1), ("b",), 1)
+    rest = Factor(("c",), np.zeros(5, dtype=np.int64)), one_value("d", 1, 3, 4)
+    groups = [
+        LinearQuery("t", (one_value("a", i), condition, one_value("c", j), rest[1])) for i in range(3) for j in (4, 0)
+    ]
+    empty = [LinearQuery("t", (one_value("a", 0), condition, rest[0], rest[1]))]
+    assert floors(groups, COUNTS).tolist() == one_by_one(groups)
+    assert floors([*groups, *empty], COUNTS).tolist() == one_by_one([*groups, *empty])
+
+
+def test_units_may_differ_and_factors_be_missing() -> None:
+    rng = np.random.default_rng(2)
+    names = tuple((c,) for c in SIZES)
+    queries = [LinearQuery("t", tuple(factor(rng, n, unit) for n in names)) for unit in (1, 2, 9)]
+    assert floors(queries, COUNTS).tolist() == one_by_one(queries)
+    nothing = LinearQuery("t", ())
+    assert floors([nothing, nothing], np.array(12)).tolist() == [12, 12]
+
+
+def test_what_is_no_table_is_counted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    queries = [LinearQuery("t", tuple(factor(rng, (c,), 1) for c in SIZES)) for _ in range(4)]
+    together = floors(queries, COUNTS).tolist()
+    monkeypatch.setattr(crosstab, "MOST_CHOICES", 8)
+    monkeypatch.setattr(np, "tensordot", None)  # not called
+    assert floors(queries, COUNTS).tolist() == together == one_by_one(queries)
