@@ -42,10 +42,10 @@ def quoted_names(text: str) -> str:
 def with_commas(text: str, tokens: list[Token]) -> list[Token]:
     """The tokens with commas for FROM and FOR inside SUBSTRING and TRIM, and LIMIT for FETCH.
 
-    Raises UnsupportedQuery for TOP and LIMIT with two numbers: how many rows are wanted stands elsewhere in DuckDB.
+    Raises UnsupportedQuery for TOP, LIMIT with two numbers and OVERLAY, for which DuckDB has other words.
     """
     words = [t.text.upper() if t.token_type != TokenType.STRING else "" for t in tokens]
-    _refuse_counts(text, tokens, words)
+    _refuse_others(text, tokens, words)
     out = list(tokens)
     for i in reversed(range(len(out) - 1)):  # inner calls first: theirs are then no longer FROM
         called = out[i + 1].token_type == TokenType.L_PAREN and out[i].token_type != TokenType.IDENTIFIER
@@ -146,13 +146,20 @@ def _position(inner: exp.Expr) -> exp.Expr | None:
     return exp.Anonymous(this="strpos", expressions=[within.copy(), inner.this.copy()])
 
 
-def _refuse_counts(text: str, tokens: list[Token], words: list[str]) -> None:
+_ENDS = {TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.R_PAREN}
+"""What an operand may end with: a word behind it is no name."""
+
+
+def _refuse_others(text: str, tokens: list[Token], words: list[str]) -> None:
     for i, word in enumerate(words):
         if word == "TOP" and i and words[i - 1] in ("SELECT", "DISTINCT", "ALL"):
             number = [t for t in tokens[i + 1 : i + 3] if t.token_type == TokenType.NUMBER]
             behind = tokens[i + 1].token_type if i + 1 < len(tokens) else None
             if number and behind in (TokenType.NUMBER, TokenType.L_PAREN):
                 raise _said(text, tokens[i], "TOP is not answered", f"write LIMIT {number[0].text} at the end")
+        if word == "PLACING" and "OVERLAY" in words[:i] and tokens[i - 1].token_type in _ENDS:
+            reason, hint = "OVERLAY is not answered", "write substr(text, 1, 2) || 'new' || substr(text, 5)"
+            raise _said(text, tokens[i], reason, hint)
         if word == "LIMIT" and [t.token_type for t in tokens[i + 1 : i + 4]] == [
             TokenType.NUMBER,
             TokenType.COMMA,

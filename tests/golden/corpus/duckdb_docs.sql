@@ -139,7 +139,7 @@ SELECT count(*) FROM students WHERE position('o' IN city) > 0;
 -- answered
 SELECT overlay(city PLACING 'X' FROM 1 FOR 1) AS c, count(*) FROM students GROUP BY c;
 -- 12 refused: substr
--- SqlSyntaxError: line 1, column 21: syntax error near 'PLACING' | send one SELECT statement in DuckDB's dialect
+-- UnsupportedQuery: line 1, column 21: OVERLAY is not answered | write substr(text, 1, 2) || 'new' || substr(text, 5)
 
 -- ## Aggregates
 SELECT min(score), max(score) FROM students GROUP BY ALL;

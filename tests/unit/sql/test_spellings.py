@@ -69,6 +69,11 @@ def test_many_open_quotes_take_no_longer() -> None:
     ("text", "column", "hint"),
     [
         ("SELECT TOP 5 a FROM t", 8, "write LIMIT 5 at the end"),
+        (
+            "SELECT overlay(a PLACING 'X' FROM 1 FOR 1) FROM t",
+            18,
+            "write substr(text, 1, 2) || 'new' || substr(text, 5)",
+        ),
         ("SELECT DISTINCT TOP (7) a FROM t", 17, "write LIMIT 7 at the end"),
         ("SELECT a FROM t LIMIT 3, 2", 17, "write LIMIT 2 OFFSET 3"),
     ],
@@ -80,7 +85,14 @@ def test_how_many_rows_is_said_elsewhere(text: str, column: int, hint: str) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["SELECT top FROM t", "SELECT TOP(a) FROM t", "SELECT 'TOP 5' FROM t", "SELECT a AS top FROM t LIMIT 5"]
+    "text",
+    [
+        "SELECT top FROM t",
+        "SELECT TOP(a) FROM t",
+        "SELECT overlay(placing, 'top') FROM t",
+        "SELECT 'TOP 5' FROM t",
+        "SELECT a AS top FROM t LIMIT 5",
+    ],
 )
 def test_a_column_may_be_called_top(text: str) -> None:
     assert "top" in to_sql(parse(text)).lower()
