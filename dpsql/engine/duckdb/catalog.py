@@ -97,6 +97,16 @@ class Catalog:
         return out
 
 
+def stored_tables(reader: Reader) -> frozenset[str]:
+    """The tables, as quoted SQL, whose rows are bytes of the database's file and nothing else: no generated column."""
+    found = reader.rows(
+        "listing its tables",
+        "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary "
+        "AND database_name = current_database() AND NOT contains(upper(sql), 'GENERATED ALWAYS')",
+    )
+    return frozenset(".".join(identifier(part) for part in names) for names in found)
+
+
 def private_sources(catalog: Catalog, policy: Policy) -> dict[str, Source]:
     """The source of every private table, by the table's name. PolicyError with the key's path when one does not fit."""
     out = {}

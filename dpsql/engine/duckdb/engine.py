@@ -15,10 +15,18 @@ import pyarrow as pa
 from dpsql.dialect.calls import without_cause
 from dpsql.domain import TableDomain
 from dpsql.engine.contingencies import Contingencies, Scope
-from dpsql.engine.duckdb.catalog import Catalog, Source, base_tables, described, private_sources, public_sources
+from dpsql.engine.duckdb.catalog import (
+    Catalog,
+    Source,
+    base_tables,
+    described,
+    private_sources,
+    public_sources,
+    stored_tables,
+)
 from dpsql.engine.duckdb.coded_rows import CodedRows
 from dpsql.engine.duckdb.distinct import distinct_counts
-from dpsql.engine.duckdb.file_state import FileContent, KnownContent
+from dpsql.engine.duckdb.file_state import FileContent, KnownContent, descriptors
 from dpsql.engine.duckdb.fingerprint import content_fingerprint
 from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader, open_read_only
@@ -79,7 +87,10 @@ class DuckDbEngine:
             gone = EngineError("the duckdb connection is closed", hint="pass an open connection or a path")
             connection = without_cause(database.cursor, lambda _: gone)
         else:
+            held = descriptors(Path(database))
             connection = open_read_only(database)
+            if descriptors(Path(database)) <= held:  # an instance that was open already, maybe of a file that is gone
+                known = None
         self._reader = Reader(connection)
         self._file = None if known is None or file is None else FileContent(file, known)
         try:
@@ -302,14 +313,14 @@ class DuckDbEngine:
         return self._fingerprints[key]
 
     def _content_of(self, source: Source, rules: int) -> str:
-        """What is remembered of a stored table, or its rows as they are; of a view always the latter: what it shows may
-        depend on more than the file.
+        """What is remembered of a stored table, or its rows as they are; of a view or a generated column always the
+        latter: what it shows may depend on more than the file.
         """
 
         def read() -> str:
             return content_fingerprint(self._reader, source, rules)
 
-        if self._file is None or not source.is_base_table:
+        if self._file is None or source.sql not in stored_tables(self._reader):
             return read()
         return self._file.digest(f"{source.sql} {source.columns} by rules {rules}", read)
 

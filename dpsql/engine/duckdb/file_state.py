@@ -9,6 +9,7 @@ import os
 import stat
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -73,6 +74,24 @@ class FileState:
     def text(self) -> str:
         """One line, equal for equal states."""
         return f"{self.device} {self.inode} {self.size} {self.written} {self.changed} {self.header}"
+
+
+def descriptors(path: Path) -> int:
+    """How many descriptors of this process are open on the file; 0 where the system does not tell.
+
+    Within a process DuckDB shares one instance for a path, even after another file has taken the path. Only a connect
+    that makes one more descriptor reads the file that is there.
+    """
+    try:
+        of = path.stat()
+        names = os.listdir("/dev/fd")  # noqa: PTH208 - names are all that is wanted
+    except (OSError, ValueError):
+        return 0
+    found = 0
+    for name in names:
+        with suppress(OSError, ValueError):  # the listing's own is closed by now
+            found += os.path.samestat(os.fstat(int(name)), of)
+    return found
 
 
 class FileContent:
