@@ -70,7 +70,7 @@ def check_row_count(touch: RowCount, bench: Bench, turns: Turns) -> None:
 def measure_row_count(touch: RowCount, bench: Bench, turns: Turns) -> float:
     """Measure the row count unless it is known; what that charged, in epsilon.
 
-    BudgetExhausted when it cannot be paid any more, OperationalError when another session takes too long over it.
+    BudgetExhausted when it cannot be paid any more.
     """
 
     def next_step() -> Step | None:

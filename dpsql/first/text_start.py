@@ -187,8 +187,7 @@ def measure_strings(
 ) -> float:
     """Make what is missing of the first touch of a lone text column; what that charged, in epsilon.
 
-    Tuples of several text columns have none. ``delta_spent``: what the ledger says of all selections. OperationalError
-    when another session takes too long over the same.
+    Tuples of several text columns have none. ``delta_spent``: what the ledger says of all selections.
     """
     if not touch.starts or len(text_columns) != 1:
         return 0.0

@@ -10,13 +10,11 @@ from time import monotonic, sleep
 from typing import Any
 
 from dpsql.accounting import Plan
-from dpsql.errors import BudgetExhausted, Error, OperationalError
+from dpsql.errors import BudgetExhausted, Error
 from dpsql.first.purses import Purses
 from dpsql.ledger.event import Totals
 from dpsql.ledger.protocol import Ledger
 
-WAIT_SECONDS = 20.0
-"""For another session that is measuring the same table."""
 CROWD_SECONDS = 1.0
 """For a budget that is reserved several times over."""
 _PAUSE_SECONDS = 0.02
@@ -34,13 +32,15 @@ class Turns:
     """Reserves first measurements and payments, in turn with other sessions.
 
     ``follow`` takes in what is new in the ledger; ``settle`` also closes what nobody works under any more, in this
-    session or in one that has died.
+    session or in one that has died. ``on_wait`` is told what another session is measuring, and how many seconds it has
+    been waited for.
     """
 
     def __init__(
         self, plan: Plan, ledger: Ledger, purses: Purses, follow: Callable[[], None], settle: Callable[[], None]
     ) -> None:
         self.follow = follow
+        self.on_wait: Callable[[str, int], None] | None = None
         self._plan = plan
         self._ledger = ledger
         self._purses = purses
@@ -49,8 +49,8 @@ class Turns:
     def take(self, what: str, next_step: Callable[[], Step | None], others_at_work: Callable[[], bool]) -> float:
         """Make every step that is left and affordable; what that charged, in epsilon.
 
-        Waits while another session is measuring the same: an answer now would be needlessly bad for good. Whatever is
-        lost on the way is done without. OperationalError when another session takes too long.
+        Waits for as long as another session lives that is measuring the same: an answer now would be needlessly bad for
+        good. Where it dies, its lock tells, and this one goes on. Whatever is lost on the way is done without.
         """
         try:
             return self._take(what, next_step, others_at_work)
@@ -71,8 +71,8 @@ class Turns:
             crowded = step is not None and self._is_crowded(step.cost, begin)
             if not others_at_work() and not crowded:
                 return charged  # measured, or burnt reservations have taken its share: the net has to do without
-            if monotonic() > begin + WAIT_SECONDS:
-                raise OperationalError(f"another session is measuring {what}", hint="ask again in a moment")
+            if self.on_wait is not None:
+                self.on_wait(what, int(monotonic() - begin))
             sleep(_PAUSE_SECONDS)
             self._settle()
 

@@ -233,7 +233,7 @@ def measure_contingencies(
 ) -> float:
     """Measure what a question about ``asked`` waits for; what that charged, in epsilon.
 
-    What cannot be paid is done without. OperationalError when another session takes too long over the same.
+    What cannot be paid is done without.
     """
 
     def next_step() -> Step | None:

@@ -335,7 +335,7 @@ class Asker:
         """Measure what a question about finite and text columns waits for; what that charged, in epsilon.
 
         The row count comes before all else: BudgetExhausted when it cannot be paid. Of the others, what is lost or
-        cannot be paid is done without. OperationalError when another session takes too long over the same.
+        cannot be paid is done without.
         """
         state, charged = self.states[table], 0.0
         if state.model is None:

@@ -197,6 +197,7 @@ class Session:
     def on_progress(self, report: Callable[[str, str, int, int], None]) -> None:
         """Call ``report(table, what, done, of)`` while a table is looked at for the first time."""
         self._asker.on_progress = report
+        self._asker.turns.on_wait = lambda what, seconds: report(what, "in another session", seconds, 0)
         for state in self._asker.states.values():
             state.on_progress = report
 

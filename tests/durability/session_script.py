@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import signal
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -119,6 +120,29 @@ def ask_until_step(directory: Path, text: str, step: str, occurrence: int) -> No
     """Asks one question, and dies by SIGKILL when the ledger reaches ``step`` for the ``occurrence``-th time."""
     with connect(directory, dies_at(step, occurrence)) as con:
         con.execute(text)
+
+
+def ask_and_stop_at_step(directory: Path, text: str, step: str, occurrence: int) -> None:
+    """Asks one question, and does nothing more when the ledger reaches ``step`` for the ``occurrence``-th time."""
+
+    def stop(name: str) -> None:
+        if name == step:
+            left[0] -= 1
+            if left[0] == 0:
+                note(directory, stopped=True)
+                time.sleep(600)
+
+    left = [occurrence]
+    with connect(directory, stop) as con:
+        con.execute(text)
+
+
+def ask_first(directory: Path, run: int, text: str) -> None:
+    """Asks one question, and shows when it waits and what was answered."""
+    with connect(directory) as con:
+        inside.inside(con).asker.turns.on_wait = lambda what, seconds: note(directory, run=run, waits=what)
+        note(directory, run=run, ready=True)
+        ask_and_show(directory, run, [text], con)
 
 
 def synthesize(con: dpsql.Connection, epsilon: float = 2.0) -> SyntheticTable:

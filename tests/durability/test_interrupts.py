@@ -19,6 +19,7 @@ from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.query import LinearQuery
 from dpsql.session.asker import Asker
 from tests.support.entropy import SeededEntropy
+from tests.support.waiting import impatient
 
 TABLE = TableDomain("t", (CategoryDomain("a", ("x", "y"), nullable=False),))
 RULES = Policy(Privacy(Fraction(1), Fraction(1, 10**6), planned_queries=1000), (TABLE,), Mechanism("pmw"))
@@ -54,7 +55,7 @@ class Process:
 
 @pytest.fixture(autouse=True)
 def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpsql.first.turns.WAIT_SECONDS", 0.5)
+    impatient(monkeypatch, 0.5)
 
 
 def interrupted_at(line: int, work: Callable[[], object]) -> bool:

@@ -81,6 +81,19 @@ def opened(
         console.notices(connection.notices)
         session = connection.session
         session.on_progress(
-            lambda table, what, done, of: console.progress(f"first look at {escape(table)}: {done} of {of} {what}")
+            lambda table, what, done, of: console.progress(progress_line("first look at ", table, what, done, of))
         )
         yield session
+
+
+def progress_line(doing: str, table: str, what: str, done: int, of: int) -> str:
+    """What a session tells of its progress, in words.
+
+    >>> progress_line("first look at ", "adult", "contingencies", 3, 12)
+    'first look at adult: 3 of 12 contingencies'
+    >>> progress_line("first look at ", "adult for the first time", "in another session", 7, 0)
+    'waiting for another session, which measures adult for the first time: 7 s'
+    """
+    if of == 0:
+        return f"waiting for another session, which measures {escape(table)}: {done} s"
+    return f"{doing}{escape(table)}: {done} of {of} {what}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpsql.errors import DataError
-from dpsql.interface.cli.common import opened, session_options
+from dpsql.interface.cli.common import opened, progress_line, session_options
 from dpsql.interface.console import INTERRUPTED, Console
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render.style import escape
@@ -107,7 +107,7 @@ def synth(
 
 def _make(console: Console, session: SessionView, asked: "Wanted") -> "SyntheticTable":
     """The table, after what there is to know before it is begun."""
-    session.on_progress(lambda name, what, done, of: console.progress(f"{escape(name)}: {done} of {of} {what}"))
+    session.on_progress(lambda name, what, done, of: console.progress(progress_line("", name, what, done, of)))
     for sentence in session.foresee(asked).sentences:
         console.notice(sentence)
     return session.synthesize(asked)

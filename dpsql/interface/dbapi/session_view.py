@@ -51,7 +51,10 @@ class SessionView(Protocol):
         ...
 
     def on_progress(self, report: Callable[[str, str, int, int], None]) -> None:
-        """Call ``report(table, what, done, of)`` while a table is looked at for the first time."""
+        """Call ``report(table, what, done, of)`` while a table is looked at for the first time.
+
+        With ``of`` = 0 another session is doing that, and has been waited for for ``done`` seconds.
+        """
         ...
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpsql.domain import CategoryDomain, TableDomain
-from dpsql.errors import BudgetExhausted, OperationalError
+from dpsql.errors import BudgetExhausted
 from dpsql.first.payload import ROW_COUNT, encode_measurement
 from dpsql.first.row_count import RowCount
 from dpsql.hypothesis import Measurement
@@ -20,6 +20,7 @@ from dpsql.session.asker import Asker
 from tests.support.asking import ask
 from tests.support.counted import Counted
 from tests.support.entropy import Easy, SeededEntropy
+from tests.support.waiting import TookTooLong, impatient
 from tests.support.warm import Recorder
 
 COLUMNS = (CategoryDomain("a", ("x", "y"), nullable=False), CategoryDomain("b", ("u", "v"), nullable=False))
@@ -37,7 +38,7 @@ def ledger() -> Recorder:
 
 @pytest.fixture(autouse=True)
 def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpsql.first.turns.WAIT_SECONDS", 5.0)
+    impatient(monkeypatch, 5.0)
     monkeypatch.setattr("dpsql.first.turns.CROWD_SECONDS", 5.0)
 
 
@@ -109,12 +110,28 @@ def test_what_is_spent_is_not_waited_for(ledger: Recorder, ask: Any, monkeypatch
     assert caught.value.requested > caught.value.remaining
 
 
-def test_a_session_that_takes_too_long_is_named(ledger: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpsql.first.turns.WAIT_SECONDS", 0.05)
-    begin(ledger, "one")
-    with pytest.raises(OperationalError, match="measuring one"):
-        know(session(ledger), "one")
+def test_a_session_that_measures_is_waited_for_and_named(ledger: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    impatient(monkeypatch, 0.05)
+    other, mine, heard = begin(ledger, "one"), session(ledger), list[tuple[str, int]]()
+    mine.turns.on_wait = lambda what, seconds: heard.append((what, seconds))
+    with pytest.raises(TookTooLong):
+        know(mine, "one")
+    assert set(heard) == {("one for the first time", 0)}
     assert ledger.totals().reserved == UNITS  # the other's, and nothing else
+    ledger.free(other)
+    impatient(monkeypatch, 5.0)
+    assert know(mine, "one") > 0
+
+
+def test_there_is_no_end_to_waiting(ledger: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An hour by the clock; whoever measures is alive, or its reservation is closed."""
+    other, mine, heard = begin(ledger, "one"), session(ledger), list[int]()
+    mine.turns.on_wait = lambda what, seconds: heard.append(seconds)
+    hours = iter(range(0, 36_000, 360))
+    monkeypatch.setattr("dpsql.first.turns.monotonic", lambda: next(hours))
+    monkeypatch.setattr("dpsql.first.turns.sleep", lambda _: ledger.free(other) if heard[-1] > 7200 else None)
+    assert know(mine, "one") > 0
+    assert heard[-1] > 7200
 
 
 def test_a_lost_row_count_is_begun_again() -> None:

@@ -24,6 +24,7 @@ from dpsql.query import Factor, Key, KeyedFactor, LinearQuery, linear_query
 from dpsql.session.asker import Asker
 from tests.support.asking import ask, how
 from tests.support.counted import Counted
+from tests.support.waiting import TookTooLong, impatient
 from tests.support.warm import Coins, Recorder, Shared, ledger_of
 
 TABLE = TableDomain(
@@ -331,7 +332,7 @@ def test_two_sessions_select_once() -> None:
 
 
 def test_a_reservation_that_came_second_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpsql.first.turns.WAIT_SECONDS", 0.1)
+    impatient(monkeypatch, 0.1)
     rules = policy()
     ledger = ledger_of(rules)
     first, _ = asker_of(rules, ledger)
@@ -344,7 +345,7 @@ def test_a_reservation_that_came_second_draws_nothing(monkeypatch: pytest.Monkey
     texts = second.states["t"].touches.texts
     assert texts is not None
     assert texts.unbegun("w") is not None  # it has not heard of the third yet
-    with pytest.raises(Exception, match="measuring t"):
+    with pytest.raises(TookTooLong):
         second.first_touches("t", text_columns=("w",))
     assert ledger.log.count("noise") == before
     assert ledger.totals().reserved == start.units

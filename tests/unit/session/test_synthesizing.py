@@ -22,6 +22,7 @@ from tests.support import walk
 from tests.support.asking import ask
 from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
+from tests.support.waiting import impatient
 from tests.support.warm import DATA, NARROW, Recorder, one_of, policy
 
 RULES = policy(epsilon=4, strategy="pmw", hard_rounds=2)
@@ -37,7 +38,7 @@ def ledger() -> Recorder:
 
 @pytest.fixture(autouse=True)
 def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpsql.first.turns.WAIT_SECONDS", 5.0)
+    impatient(monkeypatch, 5.0)
     monkeypatch.setattr("dpsql.first.turns.CROWD_SECONDS", 0.1)
     monkeypatch.setattr("dpsql.synthesis.methods.METHODS", walk.methods())
 
