@@ -110,7 +110,7 @@ SELECT upper(animal_name), COUNT(*) FROM pets GROUP BY 1;
 -- pets(animal_name) by 4 groups
 SELECT COUNT(*) FROM pets WHERE animal_name NOT LIKE '%x' AND species = 'Cat';
 -- pets(animal_name, species)
-SELECT COUNT(*) FILTER (WHERE animal_name ~ '^R'), COUNT(*) FROM pets;
+SELECT COUNT(*) FILTER (WHERE animal_name ~ 'R.*'), COUNT(*) FROM pets;
 -- pets(animal_name)
 SELECT AVG(length(animal_name)) FROM pets;
 -- pets(animal_name)
