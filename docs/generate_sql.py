@@ -44,6 +44,9 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
 * **`GROUP BY`** lists every group that the declared domains make possible, zeros included, in domain order, NULL last;
   groups that `WHERE` excludes for every possible row are not listed. So `DISTINCT` and the number of groups say nothing
   about the data: they are public and free.
+* **`ROLLUP`, `CUBE` and `GROUPING SETS`** are a `GROUP BY` for each level, with `GROUPING()`: totals are asked, so
+  their bars are their own, and they may differ from the sums of their parts. `ORDER BY` and `LIMIT` are of all levels
+  together; `DISTINCT` and windows go around them, in a `SELECT` from a subquery.
 * **Conditions** may use any expression below over declared columns, with DuckDB's semantics. Conditions joined by `AND`
   that share no column are evaluated apart; columns that one condition ties together must span at most 2^24 cells.
 * **Spellings of other dialects** mean what DuckDB makes of them: names between back-ticks, `SUBSTRING(x FROM 1 FOR 2)`,

@@ -347,3 +347,25 @@ SELECT sex, COUNT(*) AS n, AVG(age) FILTER (WHERE age > 18) AS m FROM (SELECT se
 -- people(age, kids, sex) by 3 groups
 WITH t AS (SELECT sex AS s, name FROM people UNION ALL (SELECT sex, name FROM people WHERE member UNION ALL SELECT sex, pet FROM people)) SELECT COUNT(*) FROM t WHERE name IN ('a', 'b') AND s = 'Male';
 -- people(member, name, pet, sex)
+
+-- ## Sets of groups
+SELECT sex, city, COUNT(*) AS n FROM people GROUP BY ROLLUP (sex, city) ORDER BY sex, city, n;
+-- people(city, sex) by 15 groups; people(sex) by 3 groups; people()
+SELECT coalesce(sex, 'all') AS who, AVG(age), GROUPING(sex) AS level FROM people GROUP BY CUBE (sex, member) HAVING COUNT(*) > 10 ORDER BY ALL;
+-- people(age, member, sex) by 9 groups; people(age, sex) by 3 groups; people(age, member) by 3 groups; people(age)
+SELECT p.sex, SUM(kids) FROM people AS p WHERE p.age > 18 GROUP BY GROUPING SETS ((p.sex, member), (member), ()) ORDER BY GROUPING_ID(sex, member), 2;
+-- people(age, kids, member, sex) by 9 groups; people(age, kids, member) by 3 groups; people(age, kids)
+SELECT year(joined) AS y, member, COUNT(*) FILTER (WHERE age > 20) FROM people GROUP BY member, ROLLUP (y, (sex, city));
+-- people(age, city, joined, member, sex) by 135 groups; people(age, joined, member) by 9 groups; people(age, member) by 3 groups
+SELECT member, COUNT(*) * 2 AS twice, SUM(kids) FROM people GROUP BY ROLLUP (1) ORDER BY COUNT(*) DESC LIMIT 2;
+-- people(kids, member) by 3 groups; people(kids)
+SELECT sex FROM people GROUP BY CUBE (sex);
+-- free
+SELECT sex FROM people GROUP BY ROLLUP (sex) HAVING GROUPING(sex) = 1;
+-- free
+SELECT sex, grouping(sex), COUNT(*) FROM people GROUP BY sex;
+-- people(sex) by 3 groups
+SELECT member FROM people GROUP BY ROLLUP (member) EXCEPT SELECT CASE WHEN sex = 'Male' THEN true END FROM people GROUP BY CUBE (sex);
+-- free
+WITH t AS (SELECT sex, member, COUNT(*) AS n FROM (SELECT * FROM people WHERE age > 19) GROUP BY ROLLUP (sex, member)) SELECT sex, max(n) FROM t WHERE member IS NULL GROUP BY sex;
+-- people(age, member, sex) by 9 groups; people(age, sex) by 3 groups; people(age)

@@ -93,12 +93,22 @@ SELECT COUNT(*) FROM people WHERE name IN (1, 2);
 -- ## Groups
 SELECT age + COUNT(*) FROM people GROUP BY sex;
 -- UnsupportedQuery: line 1, column 8: age would show single rows of the private table people | aggregate it with COUNT, SUM or AVG, or add it to GROUP BY
-SELECT sex, COUNT(*) FROM people GROUP BY ROLLUP (sex);
--- UnsupportedQuery: line 1, column 51: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
-SELECT sex, COUNT(*) FROM people GROUP BY CUBE (sex, age);
--- UnsupportedQuery: line 1, column 49: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
-SELECT sex, COUNT(*) FROM people GROUP BY GROUPING SETS ((sex), ());
--- UnsupportedQuery: line 1, column 59: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+SELECT sex, COUNT(*) FROM people GROUP BY sex WITH ROLLUP;
+-- UnsupportedQuery: line 1, column 43: WITH ROLLUP and WITH CUBE are not answered | write ROLLUP (a, b)
+SELECT sex, COUNT(*), rank() OVER (ORDER BY COUNT(*)) FROM people GROUP BY ROLLUP (sex);
+-- UnsupportedQuery: line 1, column 23: a window function beside sets of groups is not answered | put the SELECT with its GROUP BY into a subquery, and write the rest around it
+SELECT DISTINCT sex FROM people GROUP BY ROLLUP (sex);
+-- UnsupportedQuery: line 1, column 17: DISTINCT beside sets of groups is not answered | put the SELECT with its GROUP BY into a subquery, and write the rest around it
+SELECT COUNT(*) FROM people GROUP BY CUBE (sex, city, member, age, kids, joined, hours);
+-- UnsupportedQuery: line 1, column 44: more than 64 sets of groups | ask for fewer of them
+SELECT sex, GROUPING(city), COUNT(*) FROM people GROUP BY ROLLUP (sex);
+-- UnsupportedQuery: line 1, column 13: GROUPING() of what is no group | name expressions of GROUP BY
+SELECT 1 AS one, COUNT(*) FROM people GROUP BY ROLLUP ('a');
+-- UnsupportedQuery: line 1, column 56: sets of groups by what is no column are not answered | group by columns
+SELECT sex AS s, COUNT(*) AS s FROM people GROUP BY ROLLUP (sex) ORDER BY GROUPING(sex);
+-- UnsupportedQuery: line 1, column 75: two columns have one name | name each column once, or order by a position
+SELECT age, COUNT(*) FROM people GROUP BY ROLLUP (sex);
+-- UnsupportedQuery: line 1, column 8: age would show single rows of the private table people | aggregate it with COUNT, SUM or AVG, or add it to GROUP BY
 SELECT COUNT(*) FROM people GROUP BY COUNT(*);
 -- UnsupportedQuery: line 1, column 38: GROUP BY cannot hold an aggregate | group by columns; use HAVING for aggregates
 SELECT COUNT(*) FROM people GROUP BY 5;

@@ -12,6 +12,7 @@ from sqlglot import exp
 from dpsql.errors import DataError, Error, UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import centered
+from dpsql.sql.blocks.levels import group_target
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
 from dpsql.sql.counting.aggregates import added, aggregation, is_aggregate
@@ -223,16 +224,13 @@ class BlockLowering:
                 for item in select.expressions:
                     self._add_group(item.this if isinstance(item, exp.Alias) else item)
             return
-        for key in ("grouping_sets", "cube", "rollup", "totals"):
-            if group.args.get(key):
-                raise self._no_grouping_sets(group)
         if group.args.get("all"):
             for item in select.expressions:
                 inner = item.this if isinstance(item, exp.Alias) else item
                 if not self._is_released(inner):
                     self._add_group(inner)
         for node in group.expressions:
-            self._add_group(self._group_target(node))
+            self._add_group(group_target(self.text, node, select, self.scope))
 
     def _is_released(self, node: exp.Expr) -> bool:
         """Whether GROUP BY ALL passes over an expression: it holds an aggregate, perhaps behind an alias."""
@@ -247,39 +245,6 @@ class BlockLowering:
                     if n.name.lower() in self._aliases:
                         stack.append(self._aliases[n.name.lower()])
         return False
-
-    def _no_grouping_sets(self, node: exp.Expr) -> UnsupportedQuery:
-        return refusal(
-            self.text,
-            node,
-            "ROLLUP, CUBE and GROUPING SETS are not answered",
-            "write one GROUP BY per level and join them with UNION ALL",
-        )
-
-    def _group_target(self, node: exp.Expr) -> exp.Expr:
-        """The expression behind a position or an alias."""
-        if isinstance(node, (exp.Rollup, exp.Cube, exp.GroupingSets)):
-            raise self._no_grouping_sets(node)
-        if isinstance(node, exp.Literal) and not node.args.get("is_string"):
-            items = self.select.expressions
-            if not node.this.isdigit() or not 1 <= int(node.this) <= len(items):
-                raise refusal(
-                    self.text,
-                    node,
-                    f"GROUP BY {node.this} is no position of the select list",
-                    f"positions run from 1 to {len(items)}",
-                )
-            item = items[int(node.this) - 1]
-            node = item.this if isinstance(item, exp.Alias) else item
-        elif isinstance(node, exp.Column) and node.args.get("table") is None:
-            alias = self._aliases.get(node.name.lower())
-            if alias is not None and node.name.lower() not in self.scope.names:
-                node = alias
-        if any(is_aggregate(n) for n in node.walk()):
-            raise refusal(
-                self.text, node, "GROUP BY cannot hold an aggregate", "group by columns; use HAVING for aggregates"
-            )
-        return node
 
     def _add_group(self, node: exp.Expr) -> None:
         bound = self._binder.bind(unwrap(node))

@@ -65,6 +65,7 @@ class Reader:
         scope = walk.query(tree, {})
         if scope is not None:
             raise walk.rows_refusal(tree, scope)
+        tree = walk.tree or tree
         _forget_unread(tree, walk)
         blocks = tuple(walk.blocks)
         first = tuple(keys.first)

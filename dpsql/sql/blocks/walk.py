@@ -6,6 +6,7 @@ is lowered.
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 from sqlglot import exp
@@ -16,6 +17,7 @@ from dpsql.policy import Policy
 from dpsql.sql.blocks.block import Asked, BlockLowering, Services
 from dpsql.sql.blocks.inner import Inner
 from dpsql.sql.blocks.joins import Joins
+from dpsql.sql.blocks.levels import has_levels, levels
 from dpsql.sql.blocks.outer import check_outer
 from dpsql.sql.blocks.unions import sides, united
 from dpsql.sql.catalog import stand_in
@@ -59,6 +61,7 @@ class Walk:
     selects: dict[int, str] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
+    tree: exp.Expr | None = None  # what the outermost query became, where it is another one
 
     def __post_init__(self) -> None:
         self.inner = Inner(self.text, self.answered)
@@ -240,14 +243,18 @@ class Walk:
             raise refusal(self.text, private[-1][0], "a join of private tables", hint)
         if len(entries) > 1:
             self.forget(before)
-            scope = self.joins.scope(node, entries, written, scopes)
-            return self._rows_or_block(node, scope, env)
+            return self._rows_or_block(node, self.joins.scope(node, entries, written, scopes), env)
         return self._rows_or_block(node, private[0][1], env)
 
     def _rows_or_block(self, node: exp.Select, scope: Scope, env: Environment) -> Scope | None:
+        if has_levels(node):
+            found = levels(self.text, node, scope, self.services.namer.names(node, scope))
+            self.tree = found.root or self.tree
+            for select in found.selects:
+                self._rows_or_block(select, scope, env)
+            return None
         distinct = node.args.get("distinct")
-        grouped = node.args.get("group") is not None
-        if not grouped and not aggregates_itself(node):
+        if node.args.get("group") is None and not aggregates_itself(node):
             if distinct is None:
                 return self._projection(node, scope, env)
             if distinct.args.get("on") is not None or any(i.find(exp.Star) for i in node.expressions):
@@ -257,16 +264,8 @@ class Walk:
         name = f"{RELEASED_PREFIX}{len(self.blocks) + 1}"
         self.blocks.append(_PENDING)
         position = len(self.blocks) - 1
-        lowering = BlockLowering(
-            self.text,
-            name,
-            node,
-            scope,
-            self.services,
-            lambda q: self._lookup(q, env),
-            lambda q: self._nested(q, env),
-            self.keys,
-        )
+        lookup, nested = partial(self._lookup, env=env), partial(self._nested, env=env)
+        lowering = BlockLowering(self.text, name, node, scope, self.services, lookup, nested, self.keys)
         lowered = lowering.lower()
         self.remarks += lowering.remarks
         self.blocks[position] = lowered.block

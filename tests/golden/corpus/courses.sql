@@ -219,10 +219,10 @@ SELECT job, SUM(sal + COALESCE(comm, 0)) AS pay FROM emp GROUP BY job;
 -- answered
 SELECT deptno, job, COUNT(*) FROM emp GROUP BY ROLLUP (deptno, job);
 -- 11 answered
--- UnsupportedQuery: line 1, column 56: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+-- answered
 SELECT deptno, job, SUM(sal) FROM emp GROUP BY CUBE (deptno, job);
 -- 11 answered
--- UnsupportedQuery: line 1, column 54: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+-- answered
 SELECT city FROM students WHERE course = 'Art' INTERSECT SELECT city FROM students WHERE course = 'Music';
 -- 11 answered
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table students | count them: SELECT COUNT(*), with GROUP BY for a breakdown

@@ -37,13 +37,13 @@ WITH t AS MATERIALIZED (SELECT grade, count(*) AS n FROM students GROUP BY grade
 -- answered
 SELECT grade, course, count(*) AS n FROM students GROUP BY GROUPING SETS ((grade, course), (grade), ());
 -- 11 answered
--- UnsupportedQuery: line 1, column 76: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+-- answered
 SELECT grade, count(*) FROM students GROUP BY ROLLUP (grade);
 -- 11 answered
--- UnsupportedQuery: line 1, column 55: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+-- answered
 SELECT grade, course, grouping_id(grade, course), count(*) FROM students GROUP BY CUBE (grade, course);
 -- 11 answered
--- UnsupportedQuery: line 1, column 89: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+-- answered
 SELECT city, list(n) FROM (SELECT city, course, count(*) AS n FROM students GROUP BY ALL) GROUP BY city;
 -- 0 answered
 -- answered

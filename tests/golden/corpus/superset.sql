@@ -84,10 +84,10 @@ SELECT origin AS origin, sum(n) AS "SUM(n)" FROM (SELECT origin, dest, COUNT(*) 
 -- answered
 SELECT segment AS segment, returned AS returned, COUNT(*) AS count FROM main.sales GROUP BY GROUPING SETS ((segment, returned), (segment), ()) ORDER BY count DESC LIMIT 1000;
 -- 11 answered
--- UnsupportedQuery: line 1, column 109: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+-- answered
 SELECT region, segment, category, sum(sales) AS "SUM(sales)" FROM main.sales GROUP BY ROLLUP (region, segment, category) ORDER BY 4 DESC LIMIT 1000;
 -- 11 answered
--- UnsupportedQuery: line 1, column 95: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+-- answered
 SELECT * FROM main.sales LIMIT 1001;
 -- 0 unanswerable: it shows rows
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table sales | count them: SELECT COUNT(*), with GROUP BY for a breakdown

@@ -181,7 +181,7 @@ SELECT "sales"."product_name" AS "product_name", "sales"."sales" AS "sales" FROM
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table sales | count them: SELECT COUNT(*), with GROUP BY for a breakdown
 SELECT "sales"."region", "sales"."segment", SUM("sales"."sales"), GROUPING("sales"."region") FROM "main"."sales" "sales" GROUP BY GROUPING SETS (("sales"."region"), ("sales"."region", "sales"."segment"));
 -- 11 answered
--- UnsupportedQuery: line 1, column 147: ROLLUP, CUBE and GROUPING SETS are not answered | write one GROUP BY per level and join them with UNION ALL
+-- answered
 SELECT TOP 10 "sales"."region" AS "region", SUM("sales"."sales") AS "sum:sales:ok" FROM "main"."sales" "sales" GROUP BY "sales"."region";
 -- 12 refused: LIMIT
 -- UnsupportedQuery: line 1, column 8: TOP is not answered | write LIMIT 10 at the end
