@@ -17,9 +17,11 @@ MOST_CHOICES = 1 << 20
 def floors(queries: Sequence[LinearQuery], contingency: Counts) -> Counts:
     """``LinearQuery.floor`` of each query; int64, shape (queries,), in rows.
 
-    ``queries``: counts of finite columns, at least one, all of one outline; ``contingency``: int64 counts of their
-    ``shape``. Sums of integers in another order: the same numbers, bit by bit.
+    ``queries``: counts of finite columns, at least one, all of one scope; those of several outlines are counted one by
+    one. ``contingency``: int64 counts of their ``shape``. Sums of integers in another order: the same numbers.
     """
+    if len({q.outline for q in queries}) > 1:
+        return np.array([q.floor(contingency) for q in queries], dtype=np.int64)
     choices = [_distinct([q.factors[i] for q in queries]) for i in range(len(queries[0].factors))]
     if len(queries) == 1 or prod(len(factors) for factors, _ in choices) > MOST_CHOICES:
         return np.array([q.floor(contingency) for q in queries], dtype=np.int64)

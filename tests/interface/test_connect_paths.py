@@ -168,10 +168,14 @@ def with_parts(monkeypatch: pytest.MonkeyPatch, broken: str) -> tuple[list[str],
         vars(found).update(content)
         monkeypatch.setitem(sys.modules, name, found)
 
-    module("dpsql.engine.duckdb.engine", DuckDbEngine=lambda database, policy, rules: part("engine"))
+    module("dpsql.engine.duckdb.engine", DuckDbEngine=lambda database, policy, rules, known: part("engine"))
     module("dpsql.public.locked_duckdb", DuckDbPublicSql=lambda read: object())
     modules = {"SqliteLedger": None, "stored_header": None, "Place": Place, "Registry": Registry}
-    modules |= {"default_state_directory": Path, "refuse_unrecorded": lambda *told, new_budget: None}
+    modules |= {
+        "Contents": lambda folder, trusted: None,
+        "default_state_directory": Path,
+        "refuse_unrecorded": lambda *told, new_budget: None,
+    }
     module("dpsql.ledger", MemoryLedger=ledger, **modules)
     module("dpsql.mechanism", SystemEntropy=object)
     module("dpsql.session", open_session=lambda *parts: part("session"))

@@ -23,6 +23,13 @@ JOINED = (
 WITH = "WITH a AS (SELECT AVG(age) AS m FROM people) SELECT COUNT(*) FROM people, a WHERE age > a.m"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def registry_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DPSQL_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 def opened(database: Path, ledger: Path | str = ":memory:") -> dpsql.Connection:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dpsql.mechanism, "SystemEntropy", lambda: SeededEntropy(1))

@@ -4,6 +4,7 @@ The best way to tell two Gaussian releases apart weighs each value by its precis
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -41,7 +42,7 @@ class Start:
         self.table = TableDomain("t", (*flags, letter, TextDomain("w")), "u" if unit else None, self.rows)
         privacy = Privacy(Fraction(EPSILON), Fraction(DELTA), planned_queries=10)
         self.policy = Policy(privacy, (self.table,), Mechanism("auto", hard_rounds=1, warm_start=SHARE))
-        self.plan = make_plan(self.policy)
+        self.plan = replace(make_plan(self.policy), spares=0, spare_units=0)  # all of the start is for first releases
         self.engines = {more: Counted(self.policy, {"t": self._data(more)}) for more in (True, False)}
 
     def _data(self, more: bool) -> dict[str, list[Any]]:
