@@ -24,7 +24,7 @@ def opened(database: Path, seed: int = 1, ledger: str = ":memory:") -> dpsql.Con
         return dpsql.connect(database, ledger=ledger)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dpsql.Connection]:
     folder = tmp_path_factory.mktemp("city")
     with pytest.MonkeyPatch.context() as patch:  # no other test's ledgers are heard of
