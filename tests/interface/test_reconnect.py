@@ -90,9 +90,9 @@ def test_an_open_connection_is_read_each_time(database: Path, scans: list[str], 
 def test_check_can_read_every_row_again(database: Path, scans: list[str]) -> None:
     told = CliRunner().invoke(cli, ["check", str(database), "--verify"])
     assert told.exit_code == 0
-    assert "no ledger is known of the rows as they are now" in told.stderr
+    assert "no ledger is known of the rows as they are now" in told.output
     dpsql.connect(database).close()
     del scans[:]
     told = CliRunner().invoke(cli, ["check", str(database), "--verify"])
-    assert f"these are the rows of {database.with_suffix('.dpsql.ledger')}" in told.stderr
+    assert f"these are the rows of {database.with_suffix('.dpsql.ledger')}" in told.output
     assert scans == ["people"]
