@@ -108,11 +108,15 @@ def _scope_plan(state: TableState, routes: Sequence[Route], asker: Asker) -> Que
 def _charge(state: TableState, way: Route, asker: Asker) -> float:
     """What the route charges at most, in epsilon, beside first touches."""
     match way:
-        case OwnRelease() | Tested():
+        case OwnRelease():
             return asker.payment_epsilon()
         case SpareRelease():
             return asker.plan.as_epsilon(state.spare_share(way.queries).units)
-        case Known() | Measured() | Modelled() | Untested():
+        case Tested() | Modelled() | Untested():
+            spare = state.may_want_spare(way.queries) and state.spares_for(way.queries) <= asker.purses.spares_left()
+            units = state.spare_share(way.queries).units if spare else 0
+            return max(asker.plan.as_epsilon(units), asker.payment_epsilon() if isinstance(way, Tested) else 0.0)
+        case Known() | Measured():
             return 0.0
 
 

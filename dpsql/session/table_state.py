@@ -167,7 +167,7 @@ class TableState:
     def wants_spare(self, queries: Sequence[LinearQuery]) -> bool:
         """Whether a spare release would be less off than the model's answers, by what is public before it is made."""
         sigma = float(self.spare_share(queries).sigma)
-        if sigma == 0.0 or queries[0].keyed is not None or queries[0].value is not None or not queries[0].scope:
+        if not self._takes_spare(queries):
             return False
         bars = [self.error_bar(q) for q in queries]
         known = [b / DEVIATIONS for b in bars if b is not None]
@@ -182,6 +182,16 @@ class TableState:
         if self.residual(queries) is None:
             return sum(known) > self._sparing * (1.0 if len(queries) == 1 else WHOLE_TIMES) * sum(found)
         return hypot(*known) > least * hypot(*found)
+
+    def may_want_spare(self, queries: Sequence[LinearQuery]) -> bool:
+        """Whether first measurements that are still to come will tell if a spare release would be less off."""
+        return self._takes_spare(queries) and any(self.error_bar(q) is None for q in queries)
+
+    def _takes_spare(self, queries: Sequence[LinearQuery]) -> bool:
+        """Whether the plan has spare releases for such queries."""
+        first = queries[0]
+        counted = first.keyed is None and first.value is None and bool(first.scope)
+        return counted and self.spare_share(queries).sigma > 0
 
     @property
     def _sparing(self) -> float:

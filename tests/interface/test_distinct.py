@@ -154,3 +154,14 @@ def test_an_empty_purse_refuses_before_it_charges(tmp_path: Path) -> None:
         assert con.budget.spent_epsilon == spent
         assert asked(con, MANY[0]) == [(*found[0][:2], 0.0)]
         con.execute("SELECT COUNT(*) FROM visits WHERE day = 2")  # what the model says goes on
+
+
+def test_an_explanation_refuses_what_is_paid_for_one_by_one_only(tmp_path: Path) -> None:
+    conditions = [sql.partition(" WHERE ")[2] for sql in MANY]
+    together = ", ".join(f"COUNT(DISTINCT person) FILTER (WHERE {c})" for c in conditions)
+    with opened(city.build(tmp_path / "city", policy=FEW)) as con:
+        con.execute("SELECT COUNT(*) FROM visits")
+        assert con.explain(MANY[0]).plans
+        for ask in (con.explain, con.execute):
+            with pytest.raises(dpsql.BudgetExhausted, match="does not pay for counts of different values"):
+                ask(f"SELECT {together} FROM visits")

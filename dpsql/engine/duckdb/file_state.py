@@ -51,11 +51,13 @@ class FileState:
         it is no plain file.
         """
         try:
+            if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for
+                return None
             with path.open("rb") as file:
                 found = os.fstat(file.fileno())
                 header = sha256(file.read(HEADER_BYTES)).hexdigest()
             journal = Path(f"{path}.wal")
-            if not stat.S_ISREG(found.st_mode) or (journal.exists() and journal.stat().st_size > 0):
+            if journal.exists() and journal.stat().st_size > 0:
                 return None
         except OSError:
             return None

@@ -78,8 +78,9 @@ def _first_charge(asker: Asker, question: Question) -> float:
 
 
 def plans_of(asker: Asker, questions: Sequence[Question]) -> tuple[QueryPlan, ...]:
-    """How they would be answered, and what that would charge. BudgetExhausted where it is not left."""
+    """How they would be answered, and what that would charge. BudgetExhausted where it is not left for all of them."""
     out = []
+    worst_charge(asker, questions)
     for question in questions:
         unknown = [] if touched_first(asker, question) else missing(asker, [question])
         found = priced(asker, unknown)

@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -138,3 +140,16 @@ def test_what_is_no_plain_file_vouches_for_nothing(tmp_path: Path) -> None:
     assert FileState.of(tmp_path / "missing") is None
     assert FileState.of(tmp_path) is None
     assert FileState.of(Path("/dev/null")) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.duckdb"
+    os.mkfifo(pipe)
+    asked = threading.Thread(target=FileState.of, args=(pipe,), daemon=True)
+    asked.start()
+    asked.join(5.0)
+    waits = asked.is_alive()
+    with suppress(OSError):  # lets a thread that waits for a writer go
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    assert not waits

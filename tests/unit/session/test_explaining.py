@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 import dpsql
+import dpsql.mechanism
 from dpsql.accounting import Plan
 from tests.support import city, inside
+from tests.support.entropy import SeededEntropy
 
 COUNT = "SELECT COUNT(*) FROM people WHERE age < 4 AND member"
 GROUPS = "SELECT region, COUNT(*) FROM people GROUP BY region"
@@ -84,6 +86,22 @@ def test_before_the_warm_start_errors_are_foreseen_and_afterwards_known(many: dp
     after = many.explain(COUNT)
     assert (after.plans[0].foreseen, after.plans[0].error) == (False, answer.error)
     assert (after.worst_charge, after.statements_left) == (0.0, None)
+
+
+@pytest.mark.parametrize("planned", [4, 30])
+def test_the_first_question_may_turn_out_to_need_a_release_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: int
+) -> None:
+    monkeypatch.setattr(dpsql.mechanism, "SystemEntropy", lambda: SeededEntropy(1))
+    text = city.policy_text(f"epsilon = 8.0\ndelta = 1e-6\nplanned_queries = {planned}\n")
+    sql = "SELECT SUM(day) FROM visits WHERE kind = 'walk'"
+    with inside.connect(city.build(tmp_path / "city", policy=text), ledger=":memory:") as con:
+        plan = plan_of(con)
+        before = con.explain(sql)
+        charged = con.execute(sql).result.charged
+    assert plan.spares > 0
+    assert charged > plan.as_epsilon(plan.spare_units)  # the first touch, and a spare release
+    assert charged <= before.worst_charge + 1e-9
 
 
 def test_hard_rounds_are_shared_by_the_shapes_of_a_statement(many: dpsql.Connection) -> None:
