@@ -58,13 +58,17 @@ def flights(folder: Path) -> BenchmarkTable:
 
 
 def pets(folder: Path) -> BenchmarkTable:
-    """Seattle's pet licences, 52,519 rows, 5 columns: animal_name as text (13,929 strings), issued by month."""
+    """Seattle's pet licences, 52,519 rows, 5 columns: animal_name as text (13,929 strings), issued by month.
+
+    What is not declared is NULL here too (339 zip codes): what is true of ``NOT zip_code IN (...)`` is so for both.
+    """
     path = folder / "pets.duckdb"
     months = DateDomain("issued", date(2014, 1, 1), date(2018, 12, 31), "month", reading="cell")
     inside = "issued BETWEEN DATE '2014-01-01' AND DATE '2018-12-31'"
     with duckdb.connect(str(path)) as con:
         con.execute(
-            f"CREATE TABLE pets AS SELECT animal_name, species, primary_breed, zip_code, "
+            f"CREATE TABLE pets AS SELECT animal_name, species, primary_breed, "
+            f"CASE WHEN zip_code IN {ZIP_CODES} THEN zip_code END AS zip_code, "
             f"CASE WHEN {inside} THEN date_trunc('month', issued)::DATE END AS issued FROM '{PETS}'"
         )
         species, breeds = (distinct(con, "pets", c) for c in ("species", "primary_breed"))

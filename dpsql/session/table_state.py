@@ -15,6 +15,7 @@ from dpsql.first.payload import ANSWER, DISTINCT, KEYS, ONE_COUNT, POSITIONS, RE
 from dpsql.hypothesis import Measurement, TableModel, keyed_error
 from dpsql.hypothesis.positions import Positions
 from dpsql.mechanism import ThresholdTest
+from dpsql.mechanism.entropy import LARGEST_SIGMA
 from dpsql.planning import Basis, Forecast, Share, TablePlan, Way, forecast
 from dpsql.planning.forecast import half_width
 from dpsql.planning.measured_axes import own_sd, own_sds
@@ -39,6 +40,8 @@ WHOLE_TIMES = 2.0
 """The same, on average, where the release measures them as a whole and knows nothing else."""
 SPARING = 0.5
 """A spare release has to be better than the model by this power of how many there were for each that is left."""
+MOST_DRAWN = 0.99 * LARGEST_SIGMA
+"""Sd of the noise of a release that can be drawn, rounding of the sd aside."""
 LEAST_CHANGES = (1.0, 0.5, 0.25, 0.125, 1 / 6, 2 / 9, 0.25)
 """What a row changes at least, by number of columns, of what estimates leave open of a conjunction (Nisan and Szegedy
 1994): below that noise there is no need to look."""
@@ -212,15 +215,24 @@ class TableState:
 
     def _sds(self, residual: Residual, sigma: float) -> list[float]:
         """The sds (counts) of a residual release with what buys noise of that sd for a count."""
+        return [float(sd) for sd in residual.sds(self._drawn_sd(residual, sigma))]
+
+    def _drawn_sd(self, residual: Residual, sigma: float) -> float:
+        """Of its noise, in the units of its weights."""
         change = self.plan.weighted_l2_squared(residual.low, residual.high) / self.plan.l2_squared
-        return [float(sd) for sd in residual.sds(sigma * sqrt(change))]
+        return sigma * sqrt(change)
+
+    def _residual_of(self, queries: Sequence[LinearQuery], sigma: float) -> Residual | None:
+        """``residual_of``, but for one whose noise is too large to be drawn: fractions of a row times many rows."""
+        found = residual_of(queries, self._known, sigma, fractions=self.plan.rules.fractions)
+        return None if found is None or self._drawn_sd(found, sigma) > MOST_DRAWN else found
 
     def half(self, queries: Sequence[LinearQuery]) -> Residual | None:
         """What the release of a planned question measures; ``None`` where that is the question as a whole."""
         if len(queries) > 1 or self.model is None or not self.plan.rules.halved:
             return None
         sigma = float(self.plan.question.sigma)
-        found = residual_of(queries, self._known, sigma, fractions=self.plan.rules.fractions)
+        found = self._residual_of(queries, sigma)
         return found if found is not None and self._sds(found, sigma) < own_sds(queries, sigma) else None
 
     def residual(self, queries: Sequence[LinearQuery]) -> Residual | None:
@@ -230,8 +242,7 @@ class TableState:
         bars = self.model.version, self.wide_hard_rounds, self.misfit.times(len(queries[0].scope))
         asked = (bars, tuple(q.digest for q in queries))
         if self._residual is None or self._residual[0] != asked:
-            sigma, fractions = float(self.spare_share(queries).sigma), self.plan.rules.fractions
-            self._residual = asked, residual_of(queries, self._known, sigma, fractions=fractions)
+            self._residual = asked, self._residual_of(queries, float(self.spare_share(queries).sigma))
         return self._residual[1]
 
     def _known(self, factors: tuple[Factor, ...]) -> tuple[float, float] | None:

@@ -5,9 +5,11 @@ from functools import cache
 from threading import Timer
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 
+import dpsql
 from dpsql.accounting import Plan
 from dpsql.engine.memory import MemoryEngine
 from dpsql.errors import BudgetExhausted, EngineError
@@ -341,3 +343,21 @@ def test_two_sessions_share_the_questions_and_pay_an_equal_one_once() -> None:
     assert ledger.totals().reserved == 0
     second.catch_up()
     assert first.payments_left() == second.payments_left() == QUESTIONS - 1
+
+
+THIRDS = "SELECT SUM(CASE a WHEN 1 THEN 1 WHEN 2 THEN 0.3333333 ELSE 0 END) FROM t"
+
+
+def test_fractions_of_a_row_need_no_noise_that_cannot_be_drawn() -> None:
+    """A sum is released in parts of a row; where noise for the parts leaves what is drawn, the question is whole."""
+    columns = "".join(f'{c} = {{ type = "integer", min = 0, max = 40 }}\n' for c in "abcdefg")
+    tiny = '[privacy]\nepsilon = 0.003\ndelta = 1e-9\nplanned_queries = 3\nneighbors = "replace-one"\n'
+    text = f'version = 1\n{tiny}[tables.t]\nunit = "u"\nmax_rows_per_unit = 1000\n[tables.t.columns]\n{columns}'
+    with duckdb.connect() as database:
+        values = ", ".join(f"r % {i + 7} AS {c}" for i, c in enumerate("abcdefg"))
+        database.execute(f"CREATE TABLE t AS SELECT r AS u, {values} FROM range(50) x(r)")
+        with dpsql.connect(database, policy=dpsql.load_policy(text), ledger=":memory:") as con:
+            assert con.explain(THIRDS).plans[0].source == "a measurement of its own"
+            (answer,) = con.execute(THIRDS).answers
+            assert answer.charged == pytest.approx(con.budget.spent_epsilon)
+            assert (answer.source, answer.certified) == ("measurement", True)
