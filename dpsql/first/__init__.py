@@ -6,6 +6,7 @@ wait; ``Purses`` checks that the budget covers it.
 """
 
 from dpsql.first.bench import GRID_CELLS, Bench
+from dpsql.first.listed import read_listed
 from dpsql.first.purses import ON_DEMAND, Purses, Used
 from dpsql.first.row_count import check_row_count, measure_row_count
 from dpsql.first.text_start import measure_strings
@@ -26,4 +27,5 @@ __all__ = [
     "measure_contingencies",
     "measure_row_count",
     "measure_strings",
+    "read_listed",
 ]

@@ -29,13 +29,15 @@ UPDATE = "update"
 """The answer to one query, with the query itself: what an iterative construction is updated with."""
 KEYS = "keys"
 """Counts of the selected keys of a text column."""
+LISTED = "listed"
+"""Counts of keys that were listed and not selected, as exact as those of selected ones."""
 POSITIONS = "positions"
 """Sums of the positions of a number column's rows inside their bins."""
 DISTINCT = "distinct"
 """The number of strings in a text column."""
 SEVERAL = "several"
 """Several measurements under one reservation."""
-KINDS = frozenset({ROW_COUNT, CONTINGENCY, ANSWER, ONE_COUNT, RESIDUAL, UPDATE, KEYS, POSITIONS, DISTINCT})
+KINDS = frozenset({ROW_COUNT, CONTINGENCY, ANSWER, ONE_COUNT, RESIDUAL, UPDATE, KEYS, POSITIONS, DISTINCT, LISTED})
 """What a measurement in a ledger can be."""
 
 

@@ -27,6 +27,7 @@ class Portioned(FirstTouch):
         self._portions: dict[Columns, list[Released]] = {}
         self._rest: dict[Columns, int] = {}
         self._done: set[Columns] = set()
+        self._sigmas: dict[Columns, tuple[float, ...]] = {}
         self._given_up = False
 
     # --- the fold ----------------------------------------------------------------------------------------------
@@ -74,6 +75,7 @@ class Portioned(FirstTouch):
         self._rest.pop(columns, None)
         self._done.add(columns)
         whole = averaged([m for _, m in found])
+        self._sigmas[columns] = tuple([m.sigma for _, m in found])
         self._complete.append((found[0][0], whole))
         self._know(columns, whole)
 
@@ -122,6 +124,10 @@ class Portioned(FirstTouch):
     def _in_part(self) -> set[Columns]:
         """What some portion is released or under way of, but not all."""
         return {*self._portions, *(c for number in self._open for c in self._promised[number])} - self._done
+
+    def sigmas(self, columns: Columns) -> tuple[float, ...]:
+        """Noise (counts) of each portion of a complete measurement; none of what is not complete, or was lost."""
+        return self._sigmas.get(columns, ())
 
     def _first_portion(self, columns: Columns) -> Measurement | None:
         found = self._portions.get(columns)

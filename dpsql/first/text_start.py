@@ -150,6 +150,14 @@ class TextStarts(Portioned):
         counts, least = self._shown[column], HEAVY * float(self.starts[column].pair_sigma)
         return tuple(key for key, count in zip(counts.keys, counts.values.tolist(), strict=True) if count >= least)
 
+    def counted(self, column: str) -> Measurement | None:
+        """The complete counts of the released keys; ``None`` before, and where they were lost."""
+        return self._shown.get(column)
+
+    def count_sigmas(self, column: str) -> tuple[float, ...]:
+        """Noise (counts) of each portion of these."""
+        return self.sigmas((column, COUNTS))
+
     def selection(self, column: str, sigma: Fraction) -> Selection:
         """The next try to select the column's keys, with noise ``sigma`` (counts)."""
         return self.starts[column].selection(sigma, self._lost.get(column, 0) + 1)

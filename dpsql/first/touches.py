@@ -1,4 +1,4 @@
-"""The three first touches of one table, each empty where the plan foresees none.
+"""The first touches of one table, each empty where the plan foresees none.
 
 Empty ones in place of missing ones: nobody has to ask which of them a table has.
 """
@@ -6,6 +6,7 @@ Empty ones in place of missing ones: nobody has to ask which of them a table has
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from dpsql.first.listed import ListedStrings
 from dpsql.first.row_count import RowCount
 from dpsql.first.text_start import TextStarts
 from dpsql.first.touch import Columns, FirstTouch
@@ -20,15 +21,16 @@ class Touches:
     row_count: RowCount
     warm: WarmStart
     texts: TextStarts
+    listed: ListedStrings
 
     @classmethod
     def of(cls, plan: TablePlan) -> "Touches":
         """Nothing begun."""
-        row_count = RowCount(plan)
-        return cls(row_count, WarmStart(plan, row_count), TextStarts(plan))
+        row_count, texts = RowCount(plan), TextStarts(plan)
+        return cls(row_count, WarmStart(plan, row_count), texts, ListedStrings(texts))
 
     def __iter__(self) -> Iterator[FirstTouch]:
-        return iter((self.row_count, self.warm, self.texts))
+        return iter((self.row_count, self.warm, self.texts, self.listed))
 
     def first_units(self, scopes: Iterable[Columns], text_columns: Iterable[str] = ()) -> int:
         """Units that questions about ``scopes`` and text columns spend at most on what is measured first."""

@@ -38,6 +38,7 @@ class ModelRules:
 
     Of strings: ``weighed``: whether counts of a string by a column's values are those of all its measurements, each
     weighed by its noise, and strings that somebody listed are drawn to what is known of those that were not shown.
+    ``every_string``: whether strings that were not shown are counted when they are listed, at no further cost.
     """
 
     lone_columns: bool = True
@@ -58,6 +59,7 @@ class ModelRules:
     sparing: bool = True
     halved: bool = True
     fractions: bool = True
+    every_string: bool = True
 
 
 _FIRST = ModelRules(
@@ -79,12 +81,14 @@ _FIRST = ModelRules(
     sparing=False,
     halved=False,
     fractions=False,
+    every_string=False,
 )
-_FOURTH = ModelRules(sparing=False, halved=False, fractions=False)
+_FIFTH = ModelRules(every_string=False)
+_FOURTH = replace(_FIFTH, sparing=False, halved=False, fractions=False)
 _THIRD = replace(_FOURTH, weighed=False, residuals=False)
 _SECOND = replace(_THIRD, classes=False)
 MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
-    {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH, 5: ModelRules()}
+    {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH, 5: _FIFTH, 6: ModelRules()}
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that
 ledgers were written with is never changed, a better one is added."""

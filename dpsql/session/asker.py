@@ -20,6 +20,7 @@ from dpsql.first import (
     measure_contingencies,
     measure_row_count,
     measure_strings,
+    read_listed,
 )
 from dpsql.hypothesis import Measurement, TableModel
 from dpsql.ledger import Ledger, interrupts_held
@@ -216,6 +217,7 @@ class Asker:
         query = group[0]
         state = self.states[query.table]
         charged = self.first_touches(query.table, query.touched, query.keyed.text_columns if query.keyed else ())
+        read_listed(state.touches.listed, group, self.bench, self.turns)
         model = _known(state)
         given: list[tuple[LinearQuery, Answer]] = []
         for way in route(state, group, spent=self._exhausted, spares=self.purses.spares_left()):

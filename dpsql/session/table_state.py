@@ -274,7 +274,11 @@ class TableState:
             return None
         if query.keyed is not None:
             known = self.plan.basis(query) is Basis.START
-            return keyed_error(self.model, query, self._finite_limit(query)) if known else None
+            if not known:
+                return None
+            keyed, listed = query.keyed, self.touches.listed
+            foreseen = listed.foreseen(keyed.text_columns[0], keyed.strings) if len(keyed.text_columns) == 1 else {}
+            return keyed_error(self.model, query, self._finite_limit(query), foreseen)
         if self.bars is None:
             return None
         if query.value is not None:

@@ -4,17 +4,20 @@ Strings have no simulation: most of them were never seen. What bounds their erro
 is learned.
 """
 
+from collections.abc import Mapping
 from math import ceil, hypot, inf, isfinite, sqrt
 
 import numpy as np
 
 from dpsql.confidence import DEVIATIONS, OUTSIDE
 from dpsql.hypothesis.model import TableModel
-from dpsql.hypothesis.strings.sparse import SparseHypothesis
+from dpsql.hypothesis.strings.sparse import NOTHING, SparseHypothesis
 from dpsql.query import Key, LinearQuery
 
 
-def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> int | None:
+def keyed_error(
+    model: TableModel, query: LinearQuery, finite_limit: float, foreseen: Mapping[Key, float] = NOTHING
+) -> int | None:
     """About 95 %, in counts, for the model's answer to a query that lists keys; ``None`` before their selection.
 
     The listed keys together have W rows, up to noise and to what is not known of keys that were not shown, each for
@@ -23,6 +26,8 @@ def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> i
     (Bhatia, Davis 2000), and shares of different keys are taken as independent. Never wider than what holds for any
     shares: none or all of W, at most ``finite_limit`` rows of the table (Frechet), and not more than 20 times the rows
     that are expected (Markov).
+
+    ``foreseen``: listed keys that are counted before they are answered, and the variances of that noise.
     """
     keyed = query.keyed
     if keyed is None:
@@ -34,7 +39,9 @@ def keyed_error(model: TableModel, query: LinearQuery, finite_limit: float) -> i
     variances = {k: w * w * sparse.variance(k) for k, w in most.items() if w > 0}
     if not isfinite(sum(variances.values())):
         return None
-    bias = sum(most[k] * sparse.bias(k) for k in variances)
+    together = sparse.of_list({k: most[k] for k in variances}, foreseen)
+    variances |= together.variances
+    bias = hypot(together.error, sum(most[k] * sparse.bias(k) for k in variances if k not in together.rows))
     spread = hypot(DEVIATIONS * sqrt(sum(variances.values())), bias)
     if not query.scope:
         return max(1, ceil(spread)) + rounding

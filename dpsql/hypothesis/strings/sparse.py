@@ -6,9 +6,10 @@ measurements instead of one textbook step; keys never measured keep the share ``
 tells how many strings were not shown: they share what the shown ones leave of the rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
+from types import MappingProxyType
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from dpsql.hypothesis.protocol import Hypothesis
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.strings.cells import StringCells
 from dpsql.hypothesis.strings.hidden_keys import HiddenKey, drawn_by_row, furthest_way, hidden_key
+from dpsql.hypothesis.strings.key_list import KeyList, key_list
 from dpsql.hypothesis.structure_size import structure_size
 from dpsql.query import Estimates, Key, sort_key
 
@@ -27,6 +29,7 @@ GARROTE = 2.0
 LEAST_MEAN = 1.5
 """Error bars take strings that were not shown to have at least so many rows on average."""
 _SURE = 1.64
+NOTHING: Mapping[Key, float] = MappingProxyType({})
 _TINY = 1e-9
 _MOST_TIMES = 1e12  # one step may raise a cell
 
@@ -81,6 +84,7 @@ class SparseHypothesis:
         self._with_axes: list[Measurement] = []
         self._by_column: dict[str, dict[Key, float]] = {}
         self._weighed = rules.weighed
+        self._every = rules.every_string
         self._cells: dict[str, StringCells] = {}
         self._found: dict[str, tuple[tuple[int, float, bytes], dict[Key, Estimates]]] = {}
 
@@ -226,21 +230,39 @@ class SparseHypothesis:
         return max(0.0, (hidden.estimate / hidden.variance + known.weighted) / (1.0 / hidden.variance + precision))
 
     def rows(self, key: Key) -> float:
-        """Estimated rows of the key, in counts, >= 0, by the rules of the ledger: what answers are made of.
+        """Estimated rows of the key, in counts, by the rules of the ledger: what answers are made of. Below 0 where
+        noise took it there: a list sums many, and cut one by one they would be too many.
 
         A string that was shown occurs: its count is taken as it is, since cutting noise off would make sums too small.
         """
         known = self._weights.get(key)
         if not self._weighed or known is None or self._distinct is None:
             return self.weight(key)
-        return self.expected(key) if key in self._by_list else max(0.0, known.weighted / known.precision)
+        if key not in self._by_list:
+            return max(0.0, known.weighted / known.precision)
+        return self.of_list({key: 1.0}).rows[key] if self._every else self.expected(key)
+
+    def of_list(self, weights: Mapping[Key, float], foreseen: Mapping[Key, float] = NOTHING) -> KeyList:
+        """What is known of those of the keys that were measured because somebody listed them, taken together.
+
+        ``foreseen``: variances of the noise of others that are about to be measured.
+        """
+        if not self._every or self._distinct is None:
+            return key_list({}, HiddenKey(0.0, 0.0, 0.0), {})
+        hidden = self._hidden
+        found = {k: self._weights[k] for k in weights if k in self._by_list}
+        measured = {k: (w.weighted / w.precision, 1.0 / w.precision) for k, w in found.items()}
+        measured |= {k: (hidden.estimate, noise) for k, noise in foreseen.items() if k in weights}
+        return key_list(measured, hidden, weights)
 
     def keyed_contingency(self, keys: Sequence[Key], columns: tuple[str, ...]) -> Estimates:
         """Estimated counts, float64 of shape ``(len(keys), *sizes of columns)``: mirrors ``Engine.keyed_counts``.
 
         Without a measurement of a key's cells, they follow the table's own contingency over ``columns``.
         """
-        weights = np.fromiter((self.rows(k) for k in keys), dtype=np.float64, count=len(keys))
+        listed = self.of_list(dict.fromkeys(keys, 1.0)).rows
+        rows = (listed[k] if k in listed else self.rows(k) for k in keys)
+        weights = np.fromiter(rows, dtype=np.float64, count=len(keys))
         if not columns:
             return weights
         cells = self.finite.contingency(columns)

@@ -47,9 +47,16 @@ def _outlines(one: Run, other: Run) -> Iterator[str]:
 
 
 def _charges(one: Run, other: Run) -> Iterator[str]:
+    read: dict[tuple[str, str], list[tuple[Paid, list[tuple[Opened, Opened]]]]] = {}
     for paid in one.tape.paid:
         pairs = [(one.tape.opened[i], other.tape.opened[i]) for i in paid.opened if i < len(other.tape.opened)]
-        yield from _noise(paid, pairs, one.plan)
+        if paid.payload.get("purpose") in ("text start", "listed strings"):
+            column = str(paid.payload["table"]), str(paid.payload["columns"][0][0])
+            read.setdefault(column, []).append((paid, pairs))
+        if paid.payload.get("purpose") != "listed strings":
+            yield from _noise(paid, pairs, one.plan)
+    for parts in read.values():
+        yield from _read(parts, one.plan)
     for i in one.tape.unpaid:
         if one.tape.opened[i].draws:
             yield f"charge: noise on value {i} under no reservation"
@@ -57,8 +64,32 @@ def _charges(one: Run, other: Run) -> Iterator[str]:
         yield from _test(here, there, one.plan)
 
 
+def _read(parts: list[tuple[Paid, list[tuple[Opened, Opened]]]], plan: Plan) -> Iterator[str]:
+    """What is drawn of strings that somebody lists was paid for when the first touch of their column counted others:
+    all of them together must cost no more, and each is drawn once.
+    """
+    names = [
+        tuple(c) for paid, _ in parts if paid.payload["purpose"] == "listed strings" for c in paid.payload["columns"]
+    ]
+    if len(names) != len(set(names)):
+        yield "charge: a string that somebody listed is drawn twice"
+    owed, units = sum(_owed(pairs, plan) for _, pairs in parts), sum(paid.cost for paid, _ in parts)
+    if owed > units:
+        share, paid = owed / plan.total_units, units / plan.total_units
+        yield f"charge: strings cost {share:.4f} of the budget, {paid:.4f} is paid"
+
+
 def _noise(paid: Paid, pairs: list[tuple[Opened, Opened]], plan: Plan) -> Iterator[str]:
     """The noise of one reservation must cost no more than it pays, at the distance that these neighbours have."""
+    for here, there in pairs:
+        yield from _strings(here, there, Fraction(paid.payload.get("delta", 0)))
+    owed, units = _owed(pairs, plan), paid.cost - plan.test_cost * int(paid.payload.get("tests", 0))
+    if owed > units:
+        yield f"charge: {owed / plan.total_units:.4f} of the budget for noise that pays {units / plan.total_units:.4f}"
+
+
+def _owed(pairs: list[tuple[Opened, Opened]], plan: Plan) -> int:
+    """What the noise on these values costs, in units, at the distance that these neighbours have."""
     owed = 0
     for here, there in pairs:
         distance = _distance(here, there)
@@ -73,10 +104,7 @@ def _noise(paid: Paid, pairs: list[tuple[Opened, Opened]], plan: Plan) -> Iterat
             owed += len(positions) * plan.range_cost(width / scale) if width else 0
         if here.flips and distance:  # so many bits differ, each a response of its own
             owed += distance * plan.pure_cost(response_epsilon(min(here.flips, there.flips)))
-        yield from _strings(here, there, Fraction(paid.payload.get("delta", 0)))
-    units = paid.cost - plan.test_cost * int(paid.payload.get("tests", 0))
-    if owed > units:
-        yield f"charge: {owed / plan.total_units:.4f} of the budget for noise that pays {units / plan.total_units:.4f}"
+    return owed
 
 
 def _strings(here: Opened, there: Opened, delta: Fraction) -> Iterator[str]:

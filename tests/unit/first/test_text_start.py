@@ -126,7 +126,7 @@ def test_only_frequent_keys_are_released() -> None:
 
 def test_strings_that_were_not_shown_share_what_the_shown_ones_leave() -> None:
     rules = policy(hard_rounds=1)
-    asker, _ = asker_of(rules, ledger_of(rules))
+    asker, _ = asker_of(rules, ledger_of(rules, models=5))  # later ones count those that somebody lists
     rare = [f"r{i}" for i in range(40)]
     answer = ask(asker, word(*rare))
     assert answer.source == "hypothesis"
@@ -415,7 +415,7 @@ def test_a_new_process_has_the_same_state() -> None:
 
 def test_first_touches_are_kept_back_from_hard_rounds() -> None:
     rules = policy()
-    ledger = ledger_of(rules)
+    ledger = ledger_of(rules, models=5)
     asker, coins = asker_of(rules, ledger)
     a = linear_query(TABLE, [Factor(("a",), np.array([1, 0, 0]))])
     assert a is not None

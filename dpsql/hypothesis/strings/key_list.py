@@ -1,0 +1,52 @@
+"""Strings of one list that were measured because somebody listed them: what they have in common is learned from them.
+
+Before it is measured a string has the mean and the variance of those that were not shown; but how a list was drawn,
+evenly or as its strings occur, shifts the mean of all of them. Public.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+from dpsql.confidence import DEVIATIONS
+from dpsql.hypothesis.strings.hidden_keys import HiddenKey
+from dpsql.query import Key
+
+
+@dataclass(frozen=True)
+class KeyList:
+    """``rows``: the estimate of each string, in counts. ``variances``: of what is unknown of each for itself, times its
+    weight squared. ``error``: the 95 % half-width of what is unknown of all of them together, in counts."""
+
+    rows: dict[Key, float]
+    variances: dict[Key, float]
+    error: float
+
+
+def key_list(measured: Mapping[Key, tuple[float, float]], hidden: HiddenKey, weights: Mapping[Key, float]) -> KeyList:
+    """The strings of one list, each with what was measured and the variance of its noise.
+
+    A string's rows are m + s + e: m is ``hidden.estimate``, s the list's shift with sd ``hidden.bias``, e its own with
+    variance ``hidden.variance``. Posterior means of s and then of each (Lindley and Smith 1972, the exchangeable case).
+    Of a list of many, s is known from their mean, so that their sum is what was measured; of one, it is not.
+
+    >>> hidden = HiddenKey(10.0, 25.0, 20.0)
+    >>> one = key_list({("a",): (100.0, 25.0)}, hidden, {("a",): 1.0})
+    >>> many = key_list({(str(i),): (100.0, 25.0) for i in range(100)}, hidden, {(str(i),): 1.0 for i in range(100)})
+    >>> round(one.rows["a",]), round(many.rows["7",]), round(many.error) <= 10 * 2 * 5
+    (95, 100, True)
+    """
+    if not measured:
+        return KeyList({}, {}, 0.0)
+    mean, own = hidden.estimate, hidden.variance
+    known = sum(1.0 / (own + noise) for _, noise in measured.values())
+    shift, unknown = 0.0, 0.0
+    if hidden.bias > 0.0:
+        precision = known + hidden.bias**-2
+        shift = sum((y - mean) / (own + noise) for y, noise in measured.values()) / precision
+        unknown = 1.0 / precision
+    kept = {k: own / (own + noise) for k, (_, noise) in measured.items()}
+    rows = {k: mean + shift + kept[k] * (y - mean - shift) for k, (y, _) in measured.items()}
+    variances = {k: weights[k] ** 2 * kept[k] * noise for k, (_, noise) in measured.items()}
+    together = sum(weights[k] * (1.0 - kept[k]) for k in measured)
+    return KeyList(rows, variances, DEVIATIONS * together * sqrt(unknown))
