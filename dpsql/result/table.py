@@ -20,7 +20,8 @@ class Result:
     ``types`` are DuckDB type names, one per column of ``table``. ``column_answers`` maps the index of an output
     column to one answer per row. ``block_answers`` is set instead when output rows cannot be lined up with released
     numbers (several blocks, DISTINCT, UNION ALL): the released numbers behind the result, block by block. ``notes`` are
-    sentences that belong beside the numbers.
+    sentences that belong beside the numbers. ``paid``: epsilon that the session spent to answer, also for rows that
+    HAVING or LIMIT dropped.
     """
 
     table: pa.Table
@@ -28,6 +29,7 @@ class Result:
     column_answers: Mapping[int, tuple[Answer, ...]] = field(default_factory=dict)
     block_answers: tuple[Answer, ...] = ()
     notes: tuple[Note, ...] = ()
+    paid: float = 0.0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,4 +46,4 @@ class Result:
     @property
     def charged(self) -> float:
         """Epsilon-equivalent that this statement charged, 0.0 when it was free."""
-        return sum(a.charged for a in self.answers)
+        return max(self.paid, sum(a.charged for a in self.answers))

@@ -61,11 +61,16 @@ class Session:
         return tuple(self._ledger.notices)
 
     def execute(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Result:
-        """Lower, refuse or ask, combine, post-process; charged as the result's answers say, on the analyst's terms.
+        """Lower, refuse or ask, combine, post-process; charged as the result says, on the analyst's terms.
 
         Raises ``dpsql.errors`` only, each with what the statement had ``charged`` before.
         """
-        return self._guarded(lambda: self._execute(text, parameters, terms))
+
+        def work() -> Result:
+            before = self._asker.paid.units
+            return replace(self._execute(text, parameters, terms), paid=self._charged_since(before))
+
+        return self._guarded(work)
 
     def _guarded(self, work: Callable[[], T]) -> T:
         """What ``work`` returns; only errors of dpsql leave, each with what had been paid when it was raised."""

@@ -121,3 +121,19 @@ def test_what_is_wrong_around_or_inside_is_found_before_anything_is_charged(data
             connection.execute(text)
         assert caught.value.charged == 0
         assert connection.budget.queries_answered == 0
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT region, COUNT(*) AS n FROM people GROUP BY region HAVING COUNT(*) > 100000",
+        "SELECT kind, COUNT(DISTINCT person) AS n FROM visits GROUP BY kind HAVING n > 100000",
+        "SELECT COUNT(*) FROM people WHERE region = (SELECT region FROM people GROUP BY region HAVING COUNT(*) > 9999)",
+    ],
+)
+def test_what_is_paid_for_and_not_shown_is_charged_all_the_same(database: Path, sql: str) -> None:
+    with opened(database) as con:
+        found = con.execute(sql).result
+        assert found.charged == pytest.approx(con.budget.spent_epsilon)
+        assert found.charged > sum(answer.charged for answer in found.answers) == 0.0
+        assert con.execute(sql).result.charged == 0.0
