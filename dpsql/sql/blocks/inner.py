@@ -41,6 +41,12 @@ class Inner:
             self._alone(exp.Select(expressions=[exp.Star()], from_=exp.From(this=entry.copy())), entry)
         )
 
+    def columns(self, entry: exp.Expr) -> list[str]:
+        """The names of an entry's columns, which are public."""
+        query = exp.Select(expressions=[exp.Star()], from_=exp.From(this=entry.copy()))
+        query.set("limit", exp.Limit(expression=exp.Literal.number(0)))
+        return list(self._answered(self._alone(query, entry)).column_names)
+
     def values(self, node: exp.Expr, query: exp.Expr) -> list[exp.Expr]:
         """The values of the only column of ``query``, as literals; ``node`` is where it stands."""
         inner = query.this if isinstance(query, exp.Subquery) else query

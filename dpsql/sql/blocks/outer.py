@@ -33,7 +33,6 @@ _NODES: frozenset[type] = frozenset(
 )  # fmt: skip
 _REASONS: dict[type, tuple[str, str]] = {
     exp.TableSample: ("sampling is not answered", "it is random: an equal question must get an equal answer"),
-    exp.Pivot: ("PIVOT is not answered", "write COUNT(*) FILTER (WHERE ...) AS name for each column"),
     exp.Lateral: ("LATERAL is not answered", "join the released block with JOIN ... ON"),
     exp.Unnest: ("UNNEST is not answered", "write the values with VALUES (...)"),
     exp.Dot: ("a field of a struct is not answered", "name declared columns"),

@@ -110,10 +110,24 @@ class Reader:
         if not statement.blocks:
             rows = self._public.run(statement.outer_sql or "", {}, statement.public_tables)
             return rows if statement.row_column is None else rows.drop_columns([statement.row_column])
+        if not statement.awaited and not any(b.aggregates for b in statement.blocks):
+            return self._groups(statement)
         known = keys.rows(text)
         if known is not None:
             return known
         return pa.table({name: pa.array([], released_type(kind)) for name, kind in self.columns(statement)})
+
+    def _groups(self, statement: Statement) -> pa.Table:
+        """The rows of a statement that asks no number: its groups are public."""
+        if statement.direct is not None:
+            (block,) = statement.blocks
+            places = {name: i for i, name in enumerate(block.group_columns)}
+            found = [[group[places[c.source]] for group in block.groups] for c in statement.direct]
+            kinds = [released_type(kind) for _, kind in self.columns(statement)]
+            columns = [pa.array(values, kind) for values, kind in zip(found, kinds, strict=True)]
+            return pa.Table.from_arrays(columns, names=[c.name for c in statement.direct])
+        dry = try_out(self._public, statement.outer_sql or "", statement.blocks, statement.public_tables)
+        return dry if statement.row_column is None else dry.drop_columns([statement.row_column])
 
     def columns(self, statement: Statement) -> list[tuple[str, str]]:
         """Names and DuckDB types of a lowered statement's columns: they depend on nothing private."""

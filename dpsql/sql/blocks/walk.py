@@ -19,14 +19,13 @@ from dpsql.sql.blocks.inner import Inner
 from dpsql.sql.blocks.joins import Joins
 from dpsql.sql.blocks.levels import has_levels, levels
 from dpsql.sql.blocks.outer import check_outer
+from dpsql.sql.blocks.pivots import Source, turned, turned_entry
+from dpsql.sql.blocks.rows import projection
 from dpsql.sql.blocks.unions import sides, united
 from dpsql.sql.catalog import stand_in
 from dpsql.sql.counting.aggregates import aggregates_itself
 from dpsql.sql.counting.key_source import KeyLookup
-from dpsql.sql.expressions.bind import Binder
-from dpsql.sql.expressions.bound import Bound
-from dpsql.sql.expressions.names import Scope, check_usable, quoted, table_scope, unit_of, unknown
-from dpsql.sql.expressions.operators import unwrap
+from dpsql.sql.expressions.names import Scope, check_usable, table_scope, unknown
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Block, DirectColumn, Remark
 from dpsql.sql.text.parameters import literal
@@ -38,10 +37,6 @@ Environment = Mapping[str, Scope | None]
 """What a CTE's lower-cased name means: rows of a private table, or (``None``) released and public values."""
 
 RELEASED_PREFIX = "_released_"
-_ROW_CLAUSES = {
-    "distinct": "DISTINCT", "order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET", "qualify": "QUALIFY",
-    "windows": "WINDOW", "having": "HAVING", "sample": "USING SAMPLE",
-}  # fmt: skip
 _TABLE_CLAUSES = {"when": "AT", "joins": "JOIN"}
 
 
@@ -107,7 +102,33 @@ class Walk:
         if isinstance(node, exp.Values):
             self._subqueries(node, env)
             return None
+        if isinstance(node, exp.Pivot):
+            return self._pivot(node, self._with(node, env))
         raise refusal(self.text, node, f"{type(node).__name__.upper()} is not answered", "send one SELECT statement")
+
+    def _pivot(self, node: exp.Pivot, env: Environment) -> Scope | None:
+        """A PIVOT as the query that it stands for, which takes its place."""
+        made: exp.Expr = turned(self.text, node, self._turnable(node.this))
+        if node.parent is None:
+            self.tree = made
+        else:
+            node.replace(made)
+        scope = self.query(made, env)
+        top = self.tree if made.parent is None and self.tree is not None else made
+        top.set("with_", node.args.get("with_"))
+        return scope
+
+    def _turnable(self, entry: exp.Expr) -> Source:
+        """What a PIVOT may ask of an entry of FROM: columns and values that are public, or are released first."""
+
+        def values(query: exp.Select) -> list[exp.Expr]:
+            found = self.inner.values(entry, query)
+            if self.keys.first and not self.keys.in_steps:
+                hint = "name the values: ON column IN ('a', 'b')"
+                raise refusal(self.text, entry, "the values of this PIVOT are not known beforehand", hint)
+            return found or ([exp.null()] if self.keys.first else [])
+
+        return Source(entry, lambda: self.inner.columns(entry), values)
 
     def rows_refusal(self, node: exp.Expr, scope: Scope) -> Exception:
         """The refusal of a statement that would return rows."""
@@ -225,6 +246,8 @@ class Walk:
             self._subqueries(node, env)
             return None
         joins = node.args.get("joins") or []
+        for place in (clause, *joins):
+            place.set("this", turned_entry(self.text, place.this, self._turnable))
         entries = [clause.this, *(j.this for j in joins)]
         written = [e.copy() for e in entries] if joins else []
         before = len(self.blocks)
@@ -256,7 +279,9 @@ class Walk:
         distinct = node.args.get("distinct")
         if node.args.get("group") is None and not aggregates_itself(node):
             if distinct is None:
-                return self._projection(node, scope, env)
+                rows, remarks = projection(self.text, node, scope, partial(self._lookup, env=env))
+                self.remarks += remarks
+                return rows
             if distinct.args.get("on") is not None or any(i.find(exp.Star) for i in node.expressions):
                 raise self._rows(node, scope)
         if not scope.branches or not aggregates_itself(node):
@@ -284,44 +309,6 @@ class Walk:
         node.set("from_", exp.From(this=exp.to_table(name)))
         node.set("where", None)
         node.set("group", None)
-
-    def _projection(self, node: exp.Select, scope: Scope, env: Environment) -> Scope:
-        """Rows of a private table, filtered and projected; merged into the block that counts them."""
-        refused = scope.refused or next((word for k, word in _ROW_CLAUSES.items() if node.args.get(k)), None)
-        aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
-        binder = Binder(self.text, scope, aliases, lambda q: self._lookup(q, env))
-        condition = scope.condition
-        where = node.args.get("where")
-        if where is not None:
-            condition = (*condition, *binder.conjuncts(where.this))
-        names: dict[str, tuple[str, Bound]] = {}
-        star_only, unit = True, None
-        for item in node.expressions:
-            inner = item.this if isinstance(item, exp.Alias) else item
-            if _is_star(inner):
-                if any(inner.args.get(k) for k in ("except_", "replace", "rename")):
-                    raise refusal(self.text, inner, "* with EXCLUDE or REPLACE is not answered", "name the columns")
-                for key, value in scope.starred(self.text, inner).items():
-                    names.setdefault(key, value)
-                unit = scope.unit
-                continue
-            star_only = False
-            if isinstance(inner, exp.Window) or inner.find(exp.Window):
-                refused = refused or "a window function"
-                continue
-            name = item.alias if isinstance(item, exp.Alias) else inner.name
-            bound = unit_of(scope.table) if scope.is_unit(inner) else binder.bind(unwrap(inner))
-            if not isinstance(item, exp.Alias) and not isinstance(inner, exp.Column):
-                name = to_sql(inner, normalize_functions="lower")
-            wrapped = (
-                bound
-                if bound.text or bound.unit or bound.literal or bound.sql == quoted(bound.sql[1:-1])
-                else _grouped(bound)
-            )
-            names.setdefault(name.lower(), (name, wrapped))
-        self.remarks += binder.remarks
-        base = scope.base and star_only
-        return Scope(scope.table, scope.qualifier, names, condition, base, refused, unit=unit)
 
     def _subqueries(self, node: exp.Expr, env: Environment, done: list[exp.Expr] | None = None) -> None:
         """Lowers the queries inside the expressions of ``node``, but not the FROM entries in ``done``."""
@@ -389,11 +376,3 @@ def _used(node: exp.Expr, clause: exp.With) -> list[exp.Expr]:
 
 def _is_main(node: exp.Expr | None, name: str) -> bool:
     return node is None or node.name.lower() == name
-
-
-def _is_star(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
-
-
-def _grouped(bound: Bound) -> Bound:
-    return Bound(f"({bound.sql})", bound.columns, bound.outside, bound.candidates)

@@ -45,10 +45,15 @@ _OPERATORS: dict[type[exp.Expr], str] = {
 """Operators that sqlglot would print as functions: as operators, DuckDB's own precedence holds, not sqlglot's."""
 
 _DIALECT = Dialect()
-_OPENERS = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.VALUES})
+_OPENERS = frozenset(
+    {
+        *(TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.VALUES),
+        *(TokenType.PIVOT, TokenType.UNPIVOT),
+    }
+)
 
 
-def parse(text: str) -> exp.Query | exp.Values:
+def parse(text: str) -> exp.Query | exp.Values | exp.Pivot:
     """The syntax tree of the only statement in ``text``.
 
     Raises SqlSyntaxError (with line and column) when it does not parse, UnsupportedQuery when it is not one SELECT.
@@ -74,7 +79,7 @@ def parse(text: str) -> exp.Query | exp.Values:
     except (TypeError, ValueError, ArithmeticError):  # compiled: an operator without operand; up to 30.25: slices
         raise SqlSyntaxError("syntax error") from None
     tree = trees[0] if len(trees) == 1 else None
-    if not isinstance(tree, (exp.Query, exp.Values)):
+    if not isinstance(tree, (exp.Query, exp.Values, exp.Pivot)):
         raise UnsupportedQuery("only one SELECT statement is answered", hint="send a single SELECT")
     _show(tree)
     plain(text, tree)
