@@ -64,6 +64,15 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
 * **`UNION ALL` of rows** of one private table may be counted, summed and averaged; a row on two sides counts twice. Its
   sides have the same types; `GROUP BY` takes a column that is the same on all sides, and lists its groups whatever the
   sides leave out.
+* **`PIVOT`** is a `GROUP BY` with one aggregate for each value, each with its own bar; `UNPIVOT` is a `UNION ALL`. The
+  values are those of `IN`, or those that `SELECT DISTINCT` on the same source lists: declared ones, released keys, or
+  the groups of a block inside. Without `GROUP BY` it groups by every other column of the source. At most 256 columns.
+* **`UNION`, `INTERSECT` and `EXCEPT`** of columns of a private table compare, like `DISTINCT`, the values that are
+  possible: no row is counted, and a note says so.
+* **`range`, `generate_series` and `unnest`** of constants are public tables, to join counts with.
+* **Lists and structs** of released numbers (`[COUNT(*), SUM(x)]`, `{'n': COUNT(*)}`, `quantile_disc(x, [0.25, 0.75])`)
+  are shown without bars: a number by itself has one.
+* **`EXISTS`** finds rows of a public table by one equality with an expression of the private columns.
 * **Joins with public tables** (`JOIN`, `LEFT JOIN`, `USING`, `NATURAL`, commas, chains of tables, subqueries and CTEs
   of public tables): what a row finds is a function of its declared values, so the other table's columns may stand
   wherever an expression may, each group one question. A row that finds several rows counts several times, at most 32,
@@ -95,6 +104,9 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   `.columns` and `.schemata`, `duckdb_tables()`, `duckdb_columns()` and their kin show what is declared, and NULL for
   any number of rows. `SUMMARIZE table` shows declared ranges. `DESCRIBE SELECT ...` shows types, `EXPLAIN SELECT ...`
   the plan of `con.explain`. Tables stand in `memory.main`.
+* **`CREATE VIEW name AS SELECT ...`**, and `CREATE [TEMP] TABLE name AS`, name a query for the session, `DROP` gives
+  the name up. It may be a block of numbers, which keep their bars, or private rows, which are counted where the name is
+  read. Nothing is asked or charged before. Parameters are bound when the name is given.
 * **`BEGIN`, `COMMIT`, `ROLLBACK`, `SET`, `RESET` and `USE`** do nothing, and a note says so.
 * **Parameters** are `?`, `$1` or `$name`; `column IN ?` takes a list. They are bound as values, never as text.
 * **Computed numbers** (percentages, shares by windows, sums over CTEs, differences) carry an error and an interval like

@@ -20,6 +20,9 @@ def statement_notes(statement: Statement, asker: Asker) -> tuple[Note, ...]:
     notes = [*(Note("statement", text) for text in statement.notices), *(notes_of(remarks) if remarks else ())]
     for name in dict.fromkeys([block.table for block in statement.blocks]):
         notes += table_notes(asker.states[name].plan.table)
+        if any(b.table == name and b.group_columns and not b.aggregates for b in statement.blocks):
+            text = f"values of {name} that are listed without a count are those that are possible: no row was counted"
+            notes.append(Note("statement", text))
     for column, cells in dict.fromkeys([cut for block in statement.blocks for cut in block.cut]):
         text = f"a condition holds for a part of what is counted together of {column}: {cells}"
         notes.append(Note("bins", f"{text}; bars hold wherever in it the rows are"))

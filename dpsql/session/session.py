@@ -95,6 +95,8 @@ class Session:
         statement = self._lower(text, parameters)
         if statement.explained:
             return explained(self._explanation(statement, terms))
+        if statement.defines is not None:
+            self._front_end.define(statement.defines)
         steps = self._first(statement, terms)
         if steps.results:
             statement = self._lower(text, parameters, steps.rows)

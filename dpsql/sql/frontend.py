@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from dpsql.dialect.quoting import identifier
 from dpsql.domain import Parameters
 from dpsql.errors import UnsupportedQuery
 from dpsql.hypothesis import strategy_named
@@ -15,12 +16,12 @@ from dpsql.policy import Policy
 from dpsql.sql.blocks.block import Services
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.reading import Reader
-from dpsql.sql.catalog import Command, catalog_of, describing, read_command
+from dpsql.sql.catalog import DONE, Command, Definitions, catalog_of, describing, read_command, read_definition
 from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import AskedKeys, KeyLookup, ReleasedKeys, ReleasedRows
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.shapes import Shapes
-from dpsql.sql.statement import Statement
+from dpsql.sql.statement import Definition, Statement
 from dpsql.sql.text.limits import MAX_CELLS, check_text
 from dpsql.sql.text.spellings import quoted_names
 
@@ -35,11 +36,21 @@ class FrontEnd:
 
     def __init__(self, policy: Policy, public: PublicSql) -> None:
         products = strategy_named(policy.mechanism.strategy).products
-        services = Services(Evaluator(public), Namer(public), most_cells=_most_cells(policy), products=products)
-        self._reader = Reader(policy, public, services)
+        self._policy, self._public = policy, public
+        self._services = Services(Evaluator(public), Namer(public), most_cells=_most_cells(policy), products=products)
         self._catalog = catalog_of(policy, public)
-        self._shapes = Shapes(self._reader, services)
+        self._read_with({})
+
+    def _read_with(self, definitions: Definitions) -> None:
+        """A new reader, for which these are the names of the session: what was read before may mean something else."""
+        self._definitions = definitions
+        self._reader = Reader(self._policy, self._public, self._services, definitions)
+        self._shapes = Shapes(self._reader, self._services)
         self._statements: Memo[_Lowered] = Memo(STATEMENTS)
+
+    def define(self, definition: Definition) -> None:
+        """Takes a name of the session, or gives it up, from the next statement on."""
+        self._read_with(_with(self._definitions, definition))
 
     def lower(
         self,
@@ -77,6 +88,9 @@ class FrontEnd:
         lookup = KeyLookup(keys, rows)
         try:
             command = read_command(text, self._catalog)
+            definition = read_definition(text, parameters, self._catalog.names, self._definitions)
+            if definition is not None:
+                return self._defining(text, definition, lookup)
             if command is None:
                 statement = self._reader.read(text, parameters, lookup).statement
             else:
@@ -87,6 +101,17 @@ class FrontEnd:
             self._statements.put(key, _Lowered(statement, lookup.asked), 1 + _heaviness(statement))
         return statement
 
+    def _defining(self, text: str, definition: Definition, lookup: KeyLookup) -> Statement:
+        """A statement that gives a name to a query, or gives it up. The query's names are looked up, and no more."""
+        if definition.sql is None:
+            notice = f"{definition.name} is no name of this session any more"
+        else:
+            named = Reader(self._policy, self._public, self._services, {definition.name.lower(): definition})
+            named.read(f"SELECT * FROM {identifier(definition.name)} LIMIT 0", None, KeyLookup(None))
+            notice = f"{definition.name} names its query in this session: it is answered, and charged, where it is read"
+        done = self._reader.read(DONE, None, lookup).statement
+        return replace(done, text=text, notices=(notice,), defines=definition)
+
     def _commanded(self, text: str, command: Command, parameters: Parameters, lookup: KeyLookup) -> Statement:
         """The statement that answers a command."""
         found = self._reader.read(command.sql, parameters, lookup).statement
@@ -95,6 +120,13 @@ class FrontEnd:
             found = self._reader.read(described, None, KeyLookup(None)).statement
         notices = () if command.notice is None else (command.notice,)
         return replace(found, text=text, notices=notices, explained=command.asks == "plan")
+
+
+def _with(known: Definitions, definition: Definition) -> Definitions:
+    """The names of a session after a definition."""
+    name = definition.name.lower()
+    others = {n: d for n, d in known.items() if n != name}
+    return others if definition.sql is None else {**others, name: definition}
 
 
 class _Lowered(NamedTuple):

@@ -153,6 +153,18 @@ class Redraw:
     outputs: tuple[Dependence, ...]
 
 
+@dataclass(frozen=True)
+class Definition:
+    """``name`` stands for the query ``sql``, whose columns are called ``columns`` (none: by their own names).
+
+    ``sql`` is ``None`` where the name is given up, and stands alone: it reads no other names of the session.
+    """
+
+    name: str
+    sql: str | None
+    columns: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Statement:
     """A lowered statement.
@@ -169,7 +181,8 @@ class Statement:
     declared values of columns. ``redraw`` is set when an output column is computed from
     released numbers rather than one of them; ``late`` columns are NULL in the outer statement. ``notices``: sentences
     that belong beside its result. ``explained``: its plan is wanted, and no answer. ``first``:
-    statements inside it whose answers it depends on; it is to be lowered again once they are known.
+    statements inside it whose answers it depends on; it is to be lowered again once they are known. ``defines``: the
+    name that it gives to a query, from the next statement on.
     """
 
     text: str
@@ -187,6 +200,7 @@ class Statement:
     notices: tuple[str, ...] = ()
     explained: bool = False
     first: tuple[str, ...] = ()
+    defines: Definition | None = None
 
     @cached_property
     def queries(self) -> tuple[LinearQuery, ...]:

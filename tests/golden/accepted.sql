@@ -369,3 +369,57 @@ SELECT member FROM people GROUP BY ROLLUP (member) EXCEPT SELECT CASE WHEN sex =
 -- free
 WITH t AS (SELECT sex, member, COUNT(*) AS n FROM (SELECT * FROM people WHERE age > 19) GROUP BY ROLLUP (sex, member)) SELECT sex, max(n) FROM t WHERE member IS NULL GROUP BY sex;
 -- people(age, member, sex) by 9 groups; people(age, sex) by 3 groups; people(age)
+
+-- ## PIVOT and UNPIVOT
+PIVOT people ON sex USING COUNT(*) GROUP BY city ORDER BY city DESC LIMIT 2;
+-- people(city, sex) by 5 groups
+PIVOT people ON sex, member USING COUNT(*) AS n, AVG(age) GROUP BY kids;
+-- people(age, kids, member, sex) by 3 groups
+PIVOT (SELECT * FROM people WHERE age > 20) ON sex IN ('Female', 'Male') USING SUM(kids) AS kids GROUP BY member;
+-- people(age, kids, member, sex) by 3 groups
+SELECT city, "Male" - "Female" AS more FROM (PIVOT people ON sex GROUP BY city) ORDER BY city;
+-- people(city, sex) by 5 groups
+SELECT * FROM people PIVOT (COUNT(*) AS n, SUM(age) FOR sex IN ('Female' AS f, 'Male') member IN (true) GROUP BY kids);
+-- people(age, kids, member, sex) by 3 groups
+UNPIVOT (SELECT COUNT(*) AS all_of_them, COUNT_IF(member) AS members FROM people) ON all_of_them, members INTO NAME who VALUE n;
+-- people(member); people(member)
+SELECT * FROM (SELECT sex, COUNT(*) AS n, SUM(kids) AS kids FROM people GROUP BY sex) UNPIVOT (x FOR what IN (n AS rows, kids));
+-- people(kids, sex) by 3 groups; people(kids, sex) by 3 groups
+WITH p AS (SELECT sex, member FROM people) PIVOT p ON sex USING COUNT(*) GROUP BY member ORDER BY ALL;
+-- people(member, sex) by 3 groups
+WITH p AS (SELECT sex, city FROM people WHERE member) SELECT COUNT(value) AS n FROM (UNPIVOT p ON sex, city);
+-- people(city, member, sex)
+
+-- ## INTERSECT, EXCEPT and UNION of values
+SELECT city FROM people WHERE member INTERSECT SELECT city FROM cities ORDER BY city;
+-- free
+SELECT city FROM cities EXCEPT SELECT city FROM people;
+-- free
+SELECT city FROM people UNION SELECT country FROM cities;
+-- free
+
+-- ## Series, lists and structs
+SELECT age, coalesce(n, 0) AS n FROM generate_series(16, 30) AS s(age) LEFT JOIN (SELECT age, COUNT(*) AS n FROM people GROUP BY age) USING (age) ORDER BY age;
+-- people(age) by 10 groups
+WITH m AS (SELECT unnest(range(1, 4)) AS m) SELECT m, n FROM m, (SELECT COUNT(*) AS n FROM people);
+-- people()
+SELECT COUNT(*) FROM people WHERE kids IN (SELECT x FROM unnest([0, 2]) AS t(x));
+-- people(kids)
+SELECT COUNT(*) FROM people JOIN range(18, 21) AS r(a) ON people.age = r.a;
+-- people(age)
+SELECT * FROM generate_series(DATE '2020-01-01', DATE '2020-03-01', INTERVAL 1 MONTH) AS d;
+-- free
+SELECT sex, [COUNT(*), COUNT_IF(member)] AS both, {'n': COUNT(*), 'kids': SUM(kids)} AS s, struct_pack(n := COUNT(*)) AS t FROM people GROUP BY sex;
+-- people(kids, member, sex) by 3 groups
+SELECT quantile_disc(age, [0.25, 0.75]) FROM people;
+-- people(age)
+SELECT fsum(kids), favg(age), kahan_sum(kids), sumkahan(kids) FROM people;
+-- people(age, kids)
+
+-- ## EXISTS in a look-up table
+SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM cities WHERE cities.city = people.city AND country <> 'USA');
+-- people(city)
+SELECT sex, COUNT(*) FROM people AS p WHERE NOT EXISTS (SELECT * FROM cities c WHERE p.city = c.city) OR kids = 0 GROUP BY sex;
+-- people(city, kids, sex) by 3 groups
+SELECT COUNT(*) FROM people WHERE EXISTS (FROM cities SELECT country WHERE country = 'USA') AND age < 20;
+-- people(age)

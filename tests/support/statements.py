@@ -102,6 +102,7 @@ COMMANDS = (
     "SUMMARIZE visits",
     "DESCRIBE SELECT region, COUNT(*), AVG(age) FROM people GROUP BY region",
     "PRAGMA table_info('people')",
+    "CREATE OR REPLACE VIEW grown AS SELECT * FROM people WHERE age > 3",
 )
 """Answered from the policy alone."""
 
@@ -148,7 +149,7 @@ REFUSED = (
     "DELETE FROM people",
     "INSERT INTO people VALUES (1)",
     "UPDATE people SET age = 1",
-    "CREATE TABLE x AS SELECT * FROM people",
+    "CREATE TABLE x (age BIGINT)",
     "ATTACH 'x.duckdb'",
     "COPY people TO 'x.csv'",
     "INSTALL httpfs",

@@ -5,7 +5,8 @@ output.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,6 +103,7 @@ class _Batch:
         console = self._console
         if done:
             console.notice(f"{done} of {len(self._pieces)} statements were done before")
+            self._names(self._pieces[:done])
         try:
             output.begin(done)
             for number, piece in enumerate(self._pieces[done:], start=done + 1):
@@ -129,6 +131,15 @@ class _Batch:
             if target is not None:
                 target.close(finished=finished)
         return code
+
+    def _names(self, pieces: Iterable[Piece]) -> None:
+        """Names that statements which were done before gave to queries: a session does not outlive its process."""
+        from dpsql.sql.catalog import gives_name
+
+        for piece in pieces:
+            if gives_name(piece.text):
+                with suppress(Error):  # it was reported when it was done
+                    ask(self._session, piece.text, chosen(self._values, piece.parameters), NO_TERMS)
 
     def _one(self, output: "BatchOutput", number: int, piece: Piece) -> Error | None:
         try:

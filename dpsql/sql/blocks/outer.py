@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
+from dpsql.sql.catalog import SERIES, UNNEST, check_series
 from dpsql.sql.expressions.functions import OF_DUCKDB, RELEASED, function_refusal
 from dpsql.sql.expressions.names import unknown
 from dpsql.sql.expressions.types import type_name
@@ -28,13 +29,15 @@ _NODES: frozenset[type] = frozenset(
         exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Pow, exp.DPipe, exp.BitwiseAnd, exp.BitwiseOr,
         exp.BitwiseLeftShift, exp.BitwiseRightShift,
         exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Like, exp.ILike,
+        exp.Array, exp.Struct, exp.PropertyEQ,
         exp.Glob, exp.SimilarTo, exp.StartsWith, exp.RegexpLike, exp.RegexpFullMatch,
     }
 )  # fmt: skip
+_NESTED = frozenset({"list_value", "row", "struct_pack"})
+"""Functions that put values into one."""
 _REASONS: dict[type, tuple[str, str]] = {
     exp.TableSample: ("sampling is not answered", "it is random: an equal question must get an equal answer"),
     exp.Lateral: ("LATERAL is not answered", "join the released block with JOIN ... ON"),
-    exp.Unnest: ("UNNEST is not answered", "write the values with VALUES (...)"),
     exp.Dot: ("a field of a struct is not answered", "name declared columns"),
     exp.RawString: ("a string between dollar signs is not answered", "write it between single quotes"),
     exp.ByteString: ("a string with escapes is not answered", "write it between single quotes, or as a parameter"),
@@ -73,7 +76,9 @@ def check_outer(text: str, tree: exp.Expr, tables: Collection[str]) -> None:
                 raise refusal(text, node, f"{key.strip('_').upper()} is not answered", "docs/sql.md lists what is")
         if kind is exp.Anonymous:
             name = node.name.lower()
-            if name not in RELEASED and name not in OF_DUCKDB:
+            if name in SERIES or name == UNNEST:
+                check_series(text, node)
+            elif name not in RELEASED and name not in OF_DUCKDB and name not in _NESTED:
                 raise refusal(text, node, *function_refusal(name, private=False))
         elif kind is exp.Table:
             if not isinstance(node.this, exp.Identifier):

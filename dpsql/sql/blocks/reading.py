@@ -19,6 +19,7 @@ from dpsql.sql.blocks.redraw import redraw
 from dpsql.sql.blocks.row_numbers import number_rows
 from dpsql.sql.blocks.trial import try_out
 from dpsql.sql.blocks.walk import Walk
+from dpsql.sql.catalog import Definitions, with_definitions
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.expressions.expansion import check_growth
 from dpsql.sql.expressions.functions import COUNTS
@@ -37,12 +38,15 @@ class Read(NamedTuple):
 
 
 class Reader:
-    """Reads statements of one policy."""
+    """Reads statements of one policy. ``definitions``: names that the session gives to queries."""
 
-    def __init__(self, policy: Policy, public: PublicSql, services: Services) -> None:
+    def __init__(
+        self, policy: Policy, public: PublicSql, services: Services, definitions: Definitions | None = None
+    ) -> None:
         self._policy = policy
         self._public = public
         self._services = services
+        self._definitions = definitions or {}
 
     def read(self, text: str, parameters: Parameters, keys: KeyLookup) -> Read:
         """The lowered statement. Raises ``dpsql.errors``, and RecursionError for what is nested too deeply."""
@@ -58,6 +62,7 @@ class Reader:
         tree: exp.Expr = parse(text)
         if parameters is not None or "?" in text or "$" in text:
             bind(tree, parameters)
+        tree = with_definitions(tree, self._definitions)
         check_growth(text, tree)
         if isinstance(tree, exp.Select) and _empty(tree):
             return Read(self._schema_probe(text, tree))

@@ -22,7 +22,7 @@ from dpsql.sql.blocks.outer import check_outer
 from dpsql.sql.blocks.pivots import Source, turned, turned_entry
 from dpsql.sql.blocks.rows import projection
 from dpsql.sql.blocks.unions import sides, united
-from dpsql.sql.catalog import stand_in
+from dpsql.sql.catalog import series_entry, stand_in
 from dpsql.sql.counting.aggregates import aggregates_itself
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.expressions.names import Scope, check_usable, table_scope, unknown
@@ -87,7 +87,7 @@ class Walk:
         if isinstance(node, exp.SetOperation):
             env = self._with(node, env)
             operands = sides(node)
-            scopes = [self.query(side, env) for side in operands]
+            scopes = [self._side(side, env, alike=_alike(node)) for side in operands]
             rows = united(self.text, node, scopes, self.public)
             if rows is not None:
                 return rows
@@ -105,6 +105,17 @@ class Walk:
         if isinstance(node, exp.Pivot):
             return self._pivot(node, self._with(node, env))
         raise refusal(self.text, node, f"{type(node).__name__.upper()} is not answered", "send one SELECT statement")
+
+    def _side(self, side: exp.Expr, env: Environment, *, alike: bool) -> Scope | None:
+        """What a side of a set operation yields. ``alike``: equal rows become one, so rows of a table are DISTINCT."""
+        plain = isinstance(side, exp.Select) and not side.args.get("distinct")
+        written = side.copy() if alike and plain else None
+        scope = self.query(side, env)
+        if scope is None or written is None or any(written.args.get(k) for k in ("order", "limit", "offset", "with_")):
+            return scope
+        written.set("distinct", exp.Distinct())
+        side.replace(written)
+        return self.query(written, env)
 
     def _pivot(self, node: exp.Pivot, env: Environment) -> Scope | None:
         """A PIVOT as the query that it stands for, which takes its place."""
@@ -247,7 +258,8 @@ class Walk:
             return None
         joins = node.args.get("joins") or []
         for place in (clause, *joins):
-            place.set("this", turned_entry(self.text, place.this, self._turnable))
+            entry = series_entry(self.text, place.this)
+            place.set("this", turned_entry(self.text, entry, self._turnable))
         entries = [clause.this, *(j.this for j in joins)]
         written = [e.copy() for e in entries] if joins else []
         before = len(self.blocks)
@@ -372,6 +384,15 @@ def _used(node: exp.Expr, clause: exp.With) -> list[exp.Expr]:
             used.append(cte)
             wanted |= {t.name.lower() for t in cte.this.find_all(exp.Table)}
     return used[::-1]
+
+
+def _alike(node: exp.Expr) -> bool:
+    """Whether every operation of the chain makes one row of equal ones."""
+    while isinstance(node, exp.SetOperation):
+        if node.args.get("distinct") is False or node.args.get("by_name"):
+            return False
+        node = node.this
+    return True
 
 
 def _is_main(node: exp.Expr | None, name: str) -> bool:

@@ -33,7 +33,7 @@ _FIRST = frozenset(
         *("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SET", "RESET", "USE"),
     ]
 )
-_DONE = 'SELECT CAST(v0 AS BOOLEAN) AS "Success" FROM (VALUES (NULL)) AS v(v0) WHERE v0 IS NOT NULL'
+DONE = 'SELECT CAST(v0 AS BOOLEAN) AS "Success" FROM (VALUES (NULL)) AS v(v0) WHERE v0 IS NOT NULL'
 _TRANSACTION = "does nothing: every statement is answered by itself, and what it charges stays charged"
 _SETTING = "does nothing: settings are the owner's"
 
@@ -67,9 +67,7 @@ def read_command(text: str, catalog: Catalog) -> Command | None:
         return _asked(re.sub(r"[^\n]", " ", text[:end]) + text[end:], query[1].upper())
     if _NOTHING.fullmatch(body) is not None:
         word = body.split()[0].upper()
-        return Command(
-            _DONE, notice=f"{word} {_SETTING if word in ('SET', 'RESET', 'USE', 'PRAGMA') else _TRANSACTION}"
-        )
+        return Command(DONE, notice=f"{word} {_SETTING if word in ('SET', 'RESET', 'USE', 'PRAGMA') else _TRANSACTION}")
     sql = _relation(body, text, begin, catalog)
     if sql is None:
         return None

@@ -40,6 +40,7 @@ from dpsql.sql.expressions.remarks import comparison_remark, null_remark, remark
 from dpsql.sql.expressions.steps import arithmetic, function, merged, rounded
 from dpsql.sql.expressions.types import type_name
 from dpsql.sql.statement import Remark
+from dpsql.sql.text.exists import existing
 from dpsql.sql.text.limits import MAX_EXPANDED_BYTES, MAX_LIST_ITEMS
 from dpsql.sql.text.position import refusal
 
@@ -345,6 +346,15 @@ class Binder:
             raise refusal(self.text, node, "a scalar subquery returned several rows", "use IN, or aggregate it")
         return self.bind(values[0]) if values else Bound("NULL")
 
+    def _exists(self, node: exp.Expr) -> Bound:
+        key, query = existing(self.text, node, self.scope.qualifier)
+        if key is None:
+            query.set("limit", exp.Limit(expression=exp.Literal.number(1)))
+            return Bound("TRUE" if self._lookup(query) else "FALSE")
+        known = exp.Not(this=exp.Is(this=exp.paren(key.copy()), expression=exp.null()))
+        among = exp.In(this=exp.paren(key), query=exp.Subquery(this=query))
+        return self.bind(exp.Paren(this=exp.And(this=known, expression=among)))
+
     _HANDLERS: ClassVar[dict[type, Callable[[Any, exp.Expr], Bound]]] = {
         exp.Column: _column,
         exp.Literal: _literal,
@@ -362,6 +372,7 @@ class Binder:
         exp.Case: _case,
         exp.Cast: _cast,
         exp.TryCast: _cast,
+        exp.Exists: _exists,
         exp.Extract: _extract,
         exp.Interval: _interval,
         exp.Escape: _escape,

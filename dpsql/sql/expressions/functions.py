@@ -28,8 +28,12 @@ LOWERED: Mapping[str, str] = MappingProxyType(
         "count_if": "count_if",
         "count_star": "count",
         "countif": "count_if",
+        "favg": "avg",
+        "fsum": "sum",
+        "kahan_sum": "sum",
         "mean": "avg",
         "sum": "sum",
+        "sumkahan": "sum",
     }
 )
 """Aggregates over private rows: each name with the one whose meaning it has in ``counting/aggregates.py``."""

@@ -18,7 +18,6 @@ def plain(node: exp.Expr) -> str:
 
 
 _REASONS: dict[type, tuple[str, str]] = {
-    exp.Exists: ("EXISTS over private rows is not answered", "use IN (SELECT ... FROM a public table)"),
     exp.Window: (
         "a window function cannot run over private rows",
         "GROUP BY first: it runs on the released counts",

@@ -53,6 +53,16 @@ _OPENERS = frozenset(
 )
 
 
+_ONLY_SELECT = "only SELECT is answered; the owner changes tables, policy and settings"
+_WRITTEN = "write the SELECT alone: dpsql run FILE.sql -o OUT.csv --format csv writes what it answers"
+_INSTEAD = {
+    "COPY": _WRITTEN,
+    "CREATE": "write CREATE VIEW name AS SELECT ...: it names a query in this session",
+    "EXPORT": _WRITTEN,
+}
+"""By the first word of what is no SELECT: what to write."""
+
+
 def parse(text: str) -> exp.Query | exp.Values | exp.Pivot:
     """The syntax tree of the only statement in ``text``.
 
@@ -215,7 +225,7 @@ def _check_one_select(text: str, tokens: list[Token]) -> None:
             f"{first.text.upper()[:40]} is not a SELECT statement",
             line=line,
             column=column,
-            hint="only SELECT is answered; the owner changes tables, policy and settings",
+            hint=_INSTEAD.get(first.text.upper(), _ONLY_SELECT),
         )
     for token in tokens:
         if token.token_type == TokenType.SEMICOLON:

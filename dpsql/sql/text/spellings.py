@@ -25,6 +25,7 @@ _KEPT = re.compile(
 )
 _TRIMS = {"BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 _NAMES = {"current_database": DATABASE, "current_catalog": DATABASE, "current_schema": SCHEMA}
+_QUANTILES = frozenset({"approx_quantile", "quantile", "quantile_cont", "quantile_disc"})
 _LISTS = frozenset({"list_contains", "list_has", "array_contains", "array_has"})
 
 
@@ -56,6 +57,7 @@ def with_commas(text: str, tokens: list[Token]) -> list[Token]:
             _trim(out, i)
         elif word == "FETCH" and out[i].token_type == TokenType.FETCH:
             _fetch(out, i)
+    _sort_pivot(out)
     return out
 
 
@@ -81,11 +83,21 @@ def _plain(text: str, node: exp.Expr) -> exp.Expr | None:
         case exp.Anonymous() if node.name.lower() in _LISTS and len(node.expressions) == 2:
             items = _items(node.expressions[0])
             return None if items is None else _in(node.expressions[1], expressions=items)
+        case exp.Anonymous() if node.name.lower() in _QUANTILES and len(node.expressions) == 2:
+            return _each(node)
         case exp.Anonymous() if node.name.lower() in _NAMES and not node.expressions:
             return _named(node)
         case exp.Anonymous() if node.name.lower() == "position" and len(node.expressions) == 1:
             return _position(node.expressions[0])
     return None
+
+
+def _each(node: exp.Anonymous) -> exp.Expr | None:
+    """Several quantiles of one column as a list of calls."""
+    value, items = node.expressions[0], _items(node.expressions[1])
+    if items is None:
+        return None
+    return exp.Array(expressions=[exp.Anonymous(this=node.name, expressions=[value.copy(), i]) for i in items])
 
 
 def _named(node: exp.Anonymous) -> exp.Expr:
@@ -146,6 +158,8 @@ def _position(inner: exp.Expr) -> exp.Expr | None:
     return exp.Anonymous(this="strpos", expressions=[within.copy(), inner.this.copy()])
 
 
+_STARTS = frozenset({TokenType.SELECT, TokenType.FROM, TokenType.VALUES, TokenType.PIVOT, TokenType.UNPIVOT})
+"""What a query begins with, behind its CTEs."""
 _ENDS = {TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.R_PAREN}
 """What an operand may end with: a word behind it is no name."""
 
@@ -223,6 +237,24 @@ def _trim(tokens: list[Token], name: int) -> None:
     comma = [_as(tokens[middle], TokenType.COMMA, ",")] if characters else []
     tokens[name] = _as(tokens[name], tokens[name].token_type, side or "trim")
     tokens[name + 2 : end] = [*tokens[middle + 1 : end], *comma, *characters]
+
+
+def _sort_pivot(tokens: list[Token]) -> None:
+    """``PIVOT ... ORDER BY x LIMIT 5`` as ``FROM (PIVOT ...) ORDER BY x LIMIT 5``."""
+    depth, start = 0, None
+    for i, token in enumerate(tokens):
+        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+        if depth:
+            continue
+        if start is None and token.token_type in _STARTS:
+            start = i
+            if token.token_type not in (TokenType.PIVOT, TokenType.UNPIVOT):
+                return
+        elif start is not None and token.token_type in (TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET):
+            around = [(TokenType.FROM, "FROM"), (TokenType.L_PAREN, "(")]
+            tokens.insert(i, _as(token, TokenType.R_PAREN, ")"))
+            tokens[start:start] = [_as(tokens[start], kind, word) for kind, word in around]
+            return
 
 
 def _fetch(tokens: list[Token], start: int) -> None:

