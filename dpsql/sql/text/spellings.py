@@ -97,7 +97,11 @@ def _each(node: exp.Anonymous) -> exp.Expr | None:
     value, items = node.expressions[0], _items(node.expressions[1])
     if items is None:
         return None
-    return exp.Array(expressions=[exp.Anonymous(this=node.name, expressions=[value.copy(), i]) for i in items])
+    calls = exp.Array(expressions=[exp.Anonymous(this=node.name, expressions=[value.copy(), i]) for i in items])
+    if not isinstance(node.parent, exp.Select) or node.arg_key != "expressions" or not isinstance(value, exp.Column):
+        return calls
+    levels = ", ".join(i.sql("duckdb") for i in items)
+    return exp.alias_(calls, f"{node.name.lower()}({value.sql('duckdb')}, list_value({levels}))", quoted=True)
 
 
 def _named(node: exp.Anonymous) -> exp.Expr:
