@@ -16,6 +16,7 @@ from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import Form, LinearQuery, Term
 from dpsql.sql.counting.aggregation import Summand
+from dpsql.sql.counting.alternatives import all_but, arms_of, predicates_of
 from dpsql.sql.counting.cells import cell_pieces, cut_words, over_cells, summed_pieces
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
@@ -29,7 +30,8 @@ from dpsql.sql.expressions.text_classes import Candidate, Candidates
 from dpsql.sql.text.limits import MAX_CELLS, MAX_GROUP_CELLS, MAX_GROUPS, MAX_PARTS
 
 Ranks = tuple[int, ...]
-Answer = dict[Ranks, tuple[QueryPiece, ...]]
+Pieces = tuple[QueryPiece, ...]
+Answer = dict[Ranks, Pieces]
 """For each present combination of the component's group values: the pieces of its weights."""
 
 
@@ -145,11 +147,8 @@ class Lowering:
 
     def cut(self) -> tuple[tuple[str, str], ...]:
         """(binned column, cells of it) that conditions hold for a part of."""
-        found = (
-            [p for answers in self._answers for a in answers for here in a.values() for p in here]
-            if self._steps
-            else []
-        )
+        answers = [a for answers in self._answers for a in answers] if self._steps else []
+        found = [p for a in answers for here in a.values() for p in here]
         return cut_words(self._table, [p.query for p in found if p.low is not None])
 
     def _terms(self, split: int, coefficient: float, ranks: Ranks) -> list[Term]:
@@ -186,7 +185,7 @@ class Lowering:
 
     def _prefetch(self) -> None:
         """Asks for every missing condition of the statement at once."""
-        conjuncts = {id(b): b for split in self._splits for c in split for b in c.conjuncts}
+        conjuncts = {id(b): b for split in self._splits for c in split for b in predicates_of(self._grids, c)}
         self._evaluator.truths(self._grids, list(conjuncts.values()))
 
     def _release(self, keys: KeyLookup) -> bool:
@@ -311,13 +310,16 @@ class Lowering:
         return answer
 
     def _evaluate(self, c: Cluster, *, by_cells: bool) -> Answer:
+        arms = arms_of(self._grids, c)
+        if arms is not None:
+            return {(): all_but(self._table, self._evaluator, self._grids, arms, self._pieces)}
         axes = self._grids.check(c.columns)
         shape = tuple(a.size for a in axes)
         base: Signed = np.ones(shape, dtype=np.int64)
         for bound, truth in zip(c.conjuncts, self._evaluator.truths(self._grids, c.conjuncts), strict=True):
             base = base * spread(truth, self._grids.ordered(bound.columns), axes)
         if not c.groups:
-            return {(): self._pieces(c, axes, base, by_cells=by_cells)}
+            return {(): self._pieces(c, axes, base, by_cells)}
         flat: Signed = np.zeros(shape, dtype=np.int64)
         sizes = []
         for g in c.groups:
@@ -332,14 +334,12 @@ class Lowering:
             raise _too_many(len(present))
         return {
             tuple(int(r) for r in np.unravel_index(code, sizes)): self._pieces(
-                c, axes, np.where(flat == code, base, 0), by_cells=by_cells
+                c, axes, np.where(flat == code, base, 0), by_cells
             )
             for code in present
         }
 
-    def _pieces(
-        self, c: Cluster, axes: tuple[GridAxis, ...], base: Signed, *, by_cells: bool
-    ) -> tuple[QueryPiece, ...]:
+    def _pieces(self, c: Cluster, axes: tuple[GridAxis, ...], base: Signed, by_cells: bool = False) -> Pieces:
         """The queries of the cluster's value, or of 1, over the rows where ``base`` is 1."""
         value = c.value
         decided = [*c.conjuncts, *(self._groups[g] for g in c.groups)]

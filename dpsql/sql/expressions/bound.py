@@ -83,7 +83,8 @@ class Bound(NamedTuple):
     is mentioned; ``straight`` is set for a number column times a constant plus another; ``constant`` is about the value
     of a constant number. ``times`` are the date columns whose time of day, had they one, could show in the value;
     ``span`` says how fine the intervals in it are (``dates.DAY`` and finer). ``unit`` is set for the
-    column of privacy units, which has no declared values.
+    column of privacy units, which has no declared values. ``alternatives`` are the parts of which one at least is TRUE
+    exactly where it is, ``together`` those that are all TRUE there, where it joins predicates.
     """
 
     sql: str
@@ -105,6 +106,8 @@ class Bound(NamedTuple):
     times: frozenset[str] = NO_COLUMNS
     span: int = 0
     unit: bool = False
+    alternatives: "tuple[Bound, ...]" = ()
+    together: "tuple[Bound, ...]" = ()
 
     @property
     def line(self) -> Straight | float | None:
@@ -144,12 +147,12 @@ def _steps(parts: Sequence[Bound]) -> Steps:
 
 def conjunction(sql: str, parts: Sequence[Bound]) -> Bound:
     """``parts`` joined by AND."""
-    return _connective(sql, parts, Outside.FALSE, Outside.TRUE)
+    return _connective(sql, parts, Outside.FALSE, Outside.TRUE)._replace(together=tuple(parts))
 
 
 def disjunction(sql: str, parts: Sequence[Bound]) -> Bound:
     """``parts`` joined by OR."""
-    return _connective(sql, parts, Outside.TRUE, Outside.FALSE)
+    return _connective(sql, parts, Outside.TRUE, Outside.FALSE)._replace(alternatives=tuple(parts))
 
 
 def negation(sql: str, part: Bound) -> Bound:
@@ -158,8 +161,10 @@ def negation(sql: str, part: Bound) -> Bound:
     if listed is not None:
         inside, null, other = (_SWAPPED.get(o, o) for o in listed[2:5])
         listed = listed._replace(inside=inside, null=null, outside=other)
-    if not part.outside:
-        return Bound(sql, part.columns, listed=listed, steps=part.steps)
+    if not part.outside:  # De Morgan
+        one, all_ = ([negation(f"NOT ({p.sql})", p) for p in parts] for parts in (part.together, part.alternatives))
+        made = Bound(sql, part.columns, listed=listed, steps=part.steps)
+        return made._replace(alternatives=tuple(one), together=tuple(all_)) if one or all_ else made
     outside = {t: _SWAPPED.get(o, o) for t, o in part.outside.items()}
     within = {t: _SWAPPED.get(o, o) for t, o in part.within.items()}
     return Bound(

@@ -1,0 +1,64 @@
+"""A disjunction over too many columns for one grid: all rows but those for which none of its parts is TRUE.
+
+Parts that share no column are evaluated each on the grid of its own columns. That none of them is TRUE is a product of
+conditions, which needs no grid; De Morgan's laws hold in three-valued logic too.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from dpsql.domain import TableDomain
+from dpsql.query import LinearQuery, Term
+from dpsql.sql.counting.clusters import Cluster
+from dpsql.sql.counting.evaluate import Evaluator, Grids, spread
+from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, term_of
+from dpsql.sql.expressions.bound import Bound, union
+from dpsql.sql.text.limits import MAX_CELLS
+
+Arms = tuple[tuple[Bound, ...], ...]
+"""Parts of a disjunction, those together that share a column."""
+PiecesOf = Callable[[Cluster, tuple[GridAxis, ...], Signed], tuple[QueryPiece, ...]]
+"""The queries over the cells where an array over these axes is 1."""
+
+
+def arms_of(grids: Grids, c: Cluster) -> Arms | None:
+    """The parts of a cluster that is one disjunction too large for a grid; ``None`` for any other cluster."""
+    if len(c.conjuncts) != 1 or c.groups or c.value is not None or c.conjuncts[0].outside:
+        return None
+    if prod(a.size for a in grids.ordered(c.columns)) <= MAX_CELLS:
+        return None
+    merged: list[list[Bound]] = []
+    for arm in c.conjuncts[0].alternatives:
+        tied = [m for m in merged if not union(m).isdisjoint(arm.columns)]
+        merged = [*(m for m in merged if m not in tied), [*(b for m in tied for b in m), arm]]
+    return tuple(map(tuple, merged)) if len(merged) > 1 else None
+
+
+def predicates_of(grids: Grids, c: Cluster) -> Sequence[Bound]:
+    """What is evaluated of a cluster's conditions, each on a grid of its own columns."""
+    arms = arms_of(grids, c)
+    return c.conjuncts if arms is None else [b for arm in arms for b in arm]
+
+
+def all_but(
+    table: TableDomain, evaluator: Evaluator, grids: Grids, arms: Arms, pieces_of: PiecesOf
+) -> tuple[QueryPiece, ...]:
+    """Queries whose sum counts the rows for which some arm is TRUE: all rows, less those for which none is."""
+    none: list[tuple[QueryPiece, ...]] = []
+    for arm in arms:
+        here = Cluster(union(arm), arm, (), None)
+        axes = grids.check(here.columns)
+        out: Signed = np.ones([a.size for a in axes], dtype=np.int64)
+        for bound, truth in zip(arm, evaluator.truths(grids, arm), strict=True):
+            out = out * spread(np.asarray(~truth, dtype=np.int64), grids.ordered(bound.columns), axes)
+        none.append(pieces_of(here, axes, out))
+    terms = [term_of(table, -1.0, combination) for combination in product(*none)]
+    less = [QueryPiece(t.coefficient, t.query, *_ends(t)) for t in terms]
+    return (QueryPiece(1.0, LinearQuery(table.name, ())), *less)
+
+
+def _ends(term: Term) -> tuple[float, float] | tuple[None, None]:
+    return (term.coefficient - term.doubt, term.coefficient + term.doubt) if term.doubt else (None, None)
