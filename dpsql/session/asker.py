@@ -239,10 +239,8 @@ class Asker:
             case Measured():
                 both = zip(way.queries, way.found, strict=True)
                 return with_charge([from_measurement(q, *f, state.plan.certain) for q, f in both], charged)
-            case OwnRelease():
-                return self._paid(state, model, way.queries, charged)
-            case SpareRelease():
-                return self._spared(state, model, way.queries, charged)
+            case OwnRelease() | SpareRelease():
+                return self._released(state, model, way, charged)
             case Tested():
                 return self._tested(state, model, way.queries, charged)
             case Modelled():
@@ -251,25 +249,19 @@ class Asker:
                 self._check_untested()
                 return with_charge(modelled(state, model, way.queries), charged)
 
-    def _paid(
-        self, state: TableState, model: TableModel, queries: tuple[LinearQuery, ...], charged: float
+    def _released(
+        self, state: TableState, model: TableModel, way: OwnRelease | SpareRelease, charged: float
     ) -> Sequence[Answer]:
-        """One release for all; when no question is left, what earlier ones say, or the model, not certified."""
-        answers = release_own(state, queries, self.bench, self.turns, charged)
+        """One release for all; where none is left or others were faster, what they released, or the model."""
+        queries, spare = way.queries, isinstance(way, SpareRelease)
+        answers = release_own(state, queries, self.bench, self.turns, charged, spare=spare)
         if answers is not None:
             return answers
-        (way,) = route(state, queries, spent=True, spares=0)
-        return self._perform(state, model, way, charged)
-
-    def _spared(
-        self, state: TableState, model: TableModel, queries: tuple[LinearQuery, ...], charged: float
-    ) -> Sequence[Answer]:
-        """One release for all; when others were faster, what they released, or the model."""
-        answers = release_own(state, queries, self.bench, self.turns, charged, spare=True)
-        if answers is not None:
-            return answers
-        (way,) = route(state, queries, spent=self._exhausted, spares=0)
-        return self._perform(state, model, way, charged)
+        known = [a for q in queries if (a := self.known(q)) is not None]
+        if len(known) == len(queries):
+            return with_charge(known, charged)
+        (rest,) = route(state, queries, spent=self._exhausted or not spare, spares=0)
+        return self._perform(state, model, rest, charged)
 
     def _tested(
         self, state: TableState, model: TableModel, queries: tuple[LinearQuery, ...], charged: float

@@ -40,7 +40,7 @@ def release_own(
     """Answers to queries of one outline from one new release, the first of them with its charge and ``charged``.
 
     ``None`` when nothing was released: no question is left, or another session has just released a table that answers
-    them all.
+    them all, or asked the same.
     """
     table, ledger = queries[0].table, bench.ledger
     share = state.spare_share(queries) if spare else state.plan.question
@@ -61,7 +61,8 @@ def release_own(
         if reservation is None:
             return None
         turns.follow()
-        if all(state.measured(q) is not None for q in queries) or (spare and state.spares_left() < 0):
+        late = all(ledger.lookup(q.digest) or state.measured(q) for q in queries)
+        if late or (spare and state.spares_left() < 0):
             ledger.free(reservation)
             return None
         with ledger.drawing(reservation):

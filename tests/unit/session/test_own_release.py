@@ -293,6 +293,29 @@ def test_the_last_question_is_paid_although_others_reserve_beside_it(
     assert asker.payments_left() == 0
 
 
+def test_what_is_asked_in_two_sessions_at_the_same_moment_is_paid_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules, q = few(), cell(0, 0)
+    asker, ledger, _ = opened(rules)
+    second, _ = asker_of(rules, ledger, 5)
+    ask(asker, row_count())
+    ask(second, row_count())
+    before, reserve = ledger.totals().spent, ledger.reserve
+    first: list[Any] = []
+
+    def reserves(*given: Any) -> int:
+        if not first:  # the other session has chosen its route by now
+            first.append(None)
+            first.append(ask(asker, q))
+        return reserve(*given)
+
+    monkeypatch.setattr(ledger, "reserve", reserves)
+    late = ask(second, q)
+    assert first[1].charged > late.charged == 0.0
+    assert (late.value, late.error) == (first[1].value, first[1].error)
+    totals = ledger.totals()
+    assert (totals.spent - before, totals.reserved) == (Shares(asker.plan, rules).question, 0)
+
+
 def test_a_kill_among_the_noise_loses_one_question() -> None:
     rules = few()
     ledger = ledger_of(rules)
