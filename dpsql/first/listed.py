@@ -42,9 +42,9 @@ class ListedStrings(FirstTouch):
         """None: what is read was paid for by the first touch of its column."""
         return 0
 
-    def others_at_work(self, column: str) -> bool:
-        """Whether some session reads strings of the column."""
-        return any(name == column for _, found in self._open.values() for name, *_ in found)
+    def others_at_work(self, column: str, listed: Sequence[Key]) -> bool:
+        """Whether some session reads one of the strings."""
+        return any(self._is_under_way((column, *_named(k))) for k in listed) if self._open else False
 
     def unread(self, column: str, listed: Sequence[Key]) -> tuple[Key, ...]:
         """Those of the strings that can be read now: not shown, and nobody has begun them."""
@@ -85,7 +85,7 @@ def read_listed(touch: ListedStrings, queries: Sequence[LinearQuery], bench: Ben
         wanted = touch.unread(column, listed)
         return Step(0, lambda: _read(touch, column, wanted, bench, turns)) if wanted else None
 
-    turns.take(f"strings of {column}", next_step, lambda: touch.others_at_work(column))
+    turns.take(f"strings of {column}", next_step, lambda: touch.others_at_work(column, listed))
 
 
 def _read(touch: ListedStrings, column: str, keys: tuple[Key, ...], bench: Bench, turns: Turns) -> float:

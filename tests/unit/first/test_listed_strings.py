@@ -122,7 +122,9 @@ def test_a_reservation_for_a_string_that_another_session_reads_is_given_back() -
     touch = asker.states["t"].touches.listed
     touch.reserved(901, 0, {"columns": [["w", "r1"], ["w", "r2"]]})
     assert touch.unread("w", [("r1",), ("r3",)]) == (("r3",),)
-    assert touch.others_at_work("w") and not touch.others_at_work("v")
+    assert touch.others_at_work("w", [("r3",), ("r2",)])
+    assert not touch.others_at_work("w", [("r3",)])  # nobody waits for strings that it did not ask for
+    assert not touch.others_at_work("v", [("r2",)])
     touch.reserved(902, 0, {"columns": [["w", "r2"], ["w", "r3"]]})
     assert not touch.opened_before(901) and touch.opened_before(902)
     touch.freed(902)
