@@ -162,17 +162,49 @@ def number_of_values(counts: Counts) -> tuple[int, int, int]:
     >>> number_of_values(Counts(np.array([90.0, -3.0, 2.0, 80.0]), np.full(4, 10.0), lambda i, j: 10.0))
     (2, 2, 4)
     """
+    sure, _, likely, most = _held(counts)
+    least = int(sure.sum())
+    return least + likely, least, least + most
+
+
+def sum_of_values(counts: Counts, numbers: Floats) -> tuple[float, float, float]:
+    """The sum of the values that have rows, each once: an estimate, at least so much, at most so much.
+
+    Of the values that may have rows, as many as ``number_of_values`` allows are the greatest ones, or the least. The
+    estimate takes for each that is likely to be there what they are on average.
+
+    >>> counts = Counts(np.array([90.0, -3.0, 2.0, 80.0]), np.full(4, 10.0), lambda i, j: 10.0)
+    >>> sum_of_values(counts, np.array([10.0, 20.0, 30.0, 40.0]))
+    (50.0, 50.0, 100.0)
+    """
+    sure, rest, likely, most = _held(counts)
+    known, others = float(numbers[sure].sum()), np.sort(numbers[rest])
+    low = known + float(np.minimum(others[:most], 0.0).sum())
+    high = known + float(np.maximum(others[len(others) - most :], 0.0).sum())
+    value = known + (likely * float(others.mean()) if len(others) else 0.0)
+    return min(max(value, low), high), low, high
+
+
+class _Held(NamedTuple):
+    """Which values have rows for ``sure``, which may; of these, how many ``likely`` do and how many at ``most``."""
+
+    sure: npt.NDArray[np.bool_]
+    rest: npt.NDArray[np.bool_]
+    likely: int
+    most: int
+
+
+def _held(counts: Counts) -> _Held:
     bars = counts.at_once(len(counts)) * counts.errors
     empty = (counts.errors == 0) & (counts.values <= 0)
     sure = ~empty & (counts.values > bars)
     rest = ~sure & ~empty
-    least, others = int(sure.sum()), int(rest.sum())
+    others = int(rest.sum())
     if others == 0 or not np.isfinite(counts.errors[rest]).all():
-        return least, least, least + others
+        return _Held(sure, rest, 0, others)
     rows, bar = float(counts.values[rest].sum()), sqrt(float((counts.errors[rest] ** 2).sum()) * DEPENDENT)
     likely = min(max(round(rows / max(float(bars[rest].mean()) / 2, 1.0)), 0), others)
-    most = min(max(floor(rows + bar), likely), others)
-    return least + likely, least, least + most
+    return _Held(sure, rest, likely, min(max(floor(rows + bar), likely), others))
 
 
 def at_once(number: int) -> float:

@@ -15,7 +15,7 @@ MomentsKind = Literal[
     "var_pop", "var_samp", "stddev_pop", "stddev_samp", "sem", "corr", "covar_pop", "covar_samp", "regr_intercept",
     "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy",
 ]  # fmt: skip
-CellsKind = Literal["min", "max", "distinct", "quantile_cont", "quantile_disc", "mode"]
+CellsKind = Literal["min", "max", "distinct", "sum_distinct", "quantile_cont", "quantile_disc", "mode"]
 
 
 @dataclass(frozen=True, eq=False)

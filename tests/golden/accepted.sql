@@ -163,6 +163,10 @@ SELECT sex, COUNT(DISTINCT city) AS cities FROM people GROUP BY sex HAVING COUNT
 -- people(city, sex) by 3 groups
 SELECT MAX(age + kids), median(2 * kids) FROM people;
 -- people(age, kids)
+SELECT SUM(DISTINCT age), SUM(DISTINCT kids - 1) FILTER (WHERE member), SUM(DISTINCT age // 10) FROM people;
+-- people(age, kids, member)
+SELECT sex, COUNT(DISTINCT (kids, city)), COUNT(DISTINCT (member, age)) AS pairs FROM people GROUP BY sex;
+-- people(age, city, kids, member, sex) by 3 groups
 
 -- ## Variances, correlations and regressions
 SELECT stddev(age), var_samp(age), variance(kids), stddev_pop(age), var_pop(kids), sem(age) FROM people;

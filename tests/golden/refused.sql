@@ -37,8 +37,10 @@ SELECT any_value(age) FROM people;
 -- UnsupportedQuery: line 1, column 8: any_value() shows one person's value | write mode(x), the most frequent value, or GROUP BY the column
 SELECT COUNT(COUNT(*)) FROM people;
 -- UnsupportedQuery: line 1, column 8: an aggregate inside an aggregate | aggregate in a subquery first
-SELECT SUM(DISTINCT age) FROM people;
--- UnsupportedQuery: line 1, column 8: sum(DISTINCT ...) is not a sum over rows | GROUP BY the column in a subquery and aggregate its groups
+SELECT AVG(DISTINCT age) FROM people;
+-- UnsupportedQuery: line 1, column 8: avg(DISTINCT ...) is not a sum over rows | GROUP BY the column in a subquery and aggregate its groups
+SELECT SUM(DISTINCT city) FROM people;
+-- DataError: line 1, column 8: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
 SELECT SUM(sex) FROM people;
 -- DataError: line 1, column 8: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
 SELECT AVG(name) FROM people;

@@ -12,7 +12,7 @@ from dpsql.domain import Value
 from dpsql.postprocess import combine, merged_source
 from dpsql.postprocess.combine import Lookup
 from dpsql.postprocess.moments import moment
-from dpsql.postprocess.places import Counts, Place, last, most_frequent, number_of_values, quantile
+from dpsql.postprocess.places import Counts, Place, last, most_frequent, number_of_values, quantile, sum_of_values
 from dpsql.postprocess.spread import DEPENDENT
 from dpsql.query import DistinctCount, Factor, Form, LinearQuery
 from dpsql.query.summary import Cell, Cells, Distinct, Moments
@@ -80,8 +80,8 @@ def _of_cells(
     parts = [combine(c.rows, lookup, integer=True) for c in cells]
     source, charged = merged_source({p.source for p in parts}), sum(p.charged for p in parts)
     counts = _counts(cells, parts, error_of)
-    if summary.kind == "distinct":
-        return _distinct(counts, source, charged), None
+    if summary.kind == "distinct" or summary.kind == "sum_distinct":
+        return _distinct(summary, group, counts, (source, charged), whole=whole), None
     place, beyond = _place(summary, counts)
     if place is None:
         return _null(source, charged), None
@@ -116,10 +116,13 @@ def _place(summary: Cells, counts: Counts) -> tuple[Place | None, float | None]:
             return quantile(counts, summary.level, between=summary.kind == "quantile_cont"), None
 
 
-def _distinct(counts: Counts, source: Source, charged: float) -> Answer:
-    value, low, high = number_of_values(counts)
+def _distinct(summary: Cells, group: int, counts: Counts, paid: tuple[Source, float], *, whole: bool) -> Answer:
+    """How many values have rows, or what they add up to."""
+    value, low, high = (float(n) for n in number_of_values(counts))
+    if summary.kind == "sum_distinct":
+        value, low, high = sum_of_values(counts, np.array([float(c.low) for c in summary.cells[group]]))  # type: ignore[arg-type]
     known = bool(np.isfinite(counts.errors).all())
-    return _number(value, (float(low), float(high)) if known else None, source, charged)
+    return _number(round(value) if whole else value, (low, high) if known else None, *paid)
 
 
 def _inside(cell: Cell, share: float, *, whole: bool) -> Value:

@@ -24,6 +24,7 @@ PAIRED: frozenset[MomentsKind] = frozenset(
     {"corr", "covar_pop", "covar_samp", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy"}
 )
 _QUANTILES = frozenset({"quantile_cont", "quantile_disc"})
+_OF_VALUES = {"distinct": "a count of distinct values", "sum_distinct": "a sum of distinct values"}
 _MOMENTS = frozenset(get_args(MomentsKind))
 
 
@@ -74,18 +75,19 @@ def asked_cells(
     binder: Binder, call: exp.Expr, name: str, arguments: list[exp.Expr], level: float
 ) -> CellsAsked | DistinctAsked:
     """``MAX(x)``, ``MEDIAN(x)``, ``COUNT(DISTINCT x)``: what is asked of the counts of the values of x."""
-    found = asked_distinct(binder, arguments[0]) if SUMMARIES[name] == "distinct" else None
+    kind = SUMMARIES.get(name, "sum_distinct")
+    found = asked_distinct(binder, arguments[0]) if kind == "distinct" else None
     if found is not None:
         return found
-    kind, name = SUMMARIES[name], f"{name}()" if name != "approx_count_distinct" else "a count of distinct values"
+    name = _OF_VALUES.get(kind, f"{name}()")
     if kind in _MOMENTS:
         raise refusal(binder.text, call, f"{name} cannot stand here", "write it of one column")
     (node,) = arguments
     bound = binder.bind(unwrap(node))
-    if bound.outside and (bound.text is None or kind == "distinct" or kind in _QUANTILES):
+    if bound.outside and (bound.text is None or kind in _OF_VALUES or kind in _QUANTILES):
         raise _text_refusal(binder, call, name, kind, bound)
     domain = _column(binder, bound)
-    if kind == "distinct" and isinstance(domain, NumberDomain | DateDomain) and domain.is_binned:
+    if kind in _OF_VALUES and isinstance(domain, NumberDomain | DateDomain) and domain.is_binned:
         reason = f"{domain.name} has more values than can be counted one by one"
         raise refusal(binder.text, call, reason, "count steps of it, as in COUNT(DISTINCT floor(x / 10))")
     return CellsAsked(kind, bound, level, domain)  # type: ignore[arg-type]
@@ -119,6 +121,8 @@ def summarised(binder: Binder, call: exp.Expr) -> MomentsAsked | CellsAsked | Di
         return _within_group(binder, call, name, arguments, ordered)
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         arguments = _distinct(binder, call, name, arguments[0])
+        if name == "sum":
+            return asked_cells(binder, call, name, _checked(binder, call, name, arguments, 1), 0.5)
         name = "approx_count_distinct" if name == "count" else name
     kind = SUMMARIES.get(name)
     if kind is None:
@@ -156,7 +160,7 @@ def _within_group(
 
 def _distinct(binder: Binder, call: exp.Anonymous, name: str, node: exp.Distinct) -> list[exp.Expr]:
     """The arguments behind DISTINCT, of an aggregate that has a meaning with it here."""
-    if name in ("min", "max", "bool_and", "bool_or", "approx_count_distinct") or name == "count":
+    if name in ("min", "max", "bool_and", "bool_or", "approx_count_distinct", "count", "sum"):
         if node.args.get("on") is not None or len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Star):
             raise refusal(binder.text, call, f"{name}(DISTINCT ...) takes one argument", f"write {name}(DISTINCT x)")
         return list(node.expressions)

@@ -7,7 +7,7 @@ from typing import Any
 
 from dpsql.dialect.types import INTEGERS, is_number, released_type
 from dpsql.domain import Value
-from dpsql.errors import InternalError, UnsupportedQuery
+from dpsql.errors import DataError, InternalError, UnsupportedQuery
 from dpsql.query import DistinctCount, Form, regions_of
 from dpsql.query.summary import Cell, Cells, CellsKind, Distinct, Moments
 from dpsql.sql.counting.aggregation import Aggregation, CellsAsked, DistinctAsked, Summand
@@ -57,15 +57,18 @@ def _distinct(asked: DistinctAsked, lowering: Lowering, numbered: Sequence[tuple
 def _of_cells(column: str, asked: CellsAsked, lowering: Lowering, nothing: tuple[Form, ...], name: str) -> Aggregate:
     groups = max(len(lowering.groups), 1)
     most = max(FEWEST_VALUES, min(MOST_VALUES, MOST_COUNTS // groups))
-    if asked.kind == "distinct":
+    each = asked.kind in ("distinct", "sum_distinct")
+    if each:
         most = max(MAX_GROUPS // groups, 1)
     ends = joined_values(asked.column, most)
-    if ends is not None and asked.kind == "distinct":
+    if ends is not None and each:
         reason = f"{name} would count more than {MAX_GROUPS:,} values one by one"
         raise UnsupportedQuery(reason, hint="count steps of it, as in COUNT(DISTINCT x // 10), in fewer groups")
     value = asked.value if ends is None or asked.column is None else cell_number(asked.column, ends)
     inner = lowering.by(value, asked.conjuncts)
     of_values = inner.group_type(-1) if asked.column is None else asked.column.sql_type
+    if asked.kind == "sum_distinct" and not is_number(released_type(of_values)):
+        raise DataError(f"SUM and AVG need numbers, not {of_values}", hint="cast the expression to a number")
     sql_type = _result_type(asked.kind, of_values)
     found: dict[tuple[Value, ...], list[Cell]] = {group: [] for group in lowering.groups}
     for (*group, shown), rows in zip(inner.groups, inner.counts(), strict=True):

@@ -85,6 +85,10 @@ def _plain(text: str, node: exp.Expr) -> exp.Expr | None:
             return None if items is None else _in(node.expressions[1], expressions=items)
         case exp.Anonymous() if node.name.lower() in _QUANTILES and len(node.expressions) == 2:
             return _each(node)
+        case exp.Anonymous(args={"expressions": [exp.Distinct(expressions=[exp.Tuple() as row])]}) if (
+            node.name.lower() == "count" and len(row.expressions) > 1
+        ):
+            return _count_rows(node, row)
         case exp.Anonymous() if node.name.lower() in _NAMES and not node.expressions:
             return _named(node)
         case exp.Anonymous() if node.name.lower() == "position" and len(node.expressions) == 1:
@@ -102,6 +106,24 @@ def _each(node: exp.Anonymous) -> exp.Expr | None:
         return calls
     levels = ", ".join(i.sql("duckdb") for i in items)
     return exp.alias_(calls, f"{node.name.lower()}({value.sql('duckdb')}, list_value({levels}))", quoted=True)
+
+
+def _count_rows(node: exp.Anonymous, row: exp.Tuple) -> exp.Expr:
+    """Different rows of values as different texts of them: of each its length, a colon, itself; of NULL the colon."""
+    parts: list[exp.Expr] = []
+    for value in row.expressions:
+        text = exp.Cast(this=value.copy(), to=exp.DataType.build("VARCHAR"))
+        length = exp.Cast(this=_call("length", text), to=exp.DataType.build("VARCHAR"))
+        parts += [length, exp.Literal.string(":"), text.copy()]
+    made = _call(node.name, exp.Distinct(expressions=[_call("concat", *parts)]))
+    if not isinstance(node.parent, exp.Select) or node.arg_key != "expressions":
+        return made
+    shown = ", ".join(v.sql("duckdb") for v in row.expressions)
+    return exp.alias_(made, f'{node.name.lower()}(DISTINCT "row"({shown}))', quoted=True)
+
+
+def _call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
+    return exp.Anonymous(this=name, expressions=list(arguments))
 
 
 def _named(node: exp.Anonymous) -> exp.Expr:

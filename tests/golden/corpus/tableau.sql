@@ -192,5 +192,5 @@ CREATE LOCAL TEMPORARY TABLE "#Tableau_1_Connect" ("COL" INTEGER) ON COMMIT PRES
 -- 11 unanswerable: the database is only read
 -- UnsupportedQuery: line 1, column 1: CREATE is not a SELECT statement | write CREATE VIEW name AS SELECT ...: it names a query in this session
 DROP TABLE IF EXISTS "#Tableau_1_Connect";
--- 11 unanswerable: the database is only read
+-- 11 answered
 -- answered

@@ -1,13 +1,14 @@
 """Places among values: what rows give where counts are exact, and in their intervals where they are not."""
 
 from collections.abc import Callable
+from itertools import combinations
 from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dpsql.postprocess.places import Counts, last, most_frequent, number_of_values, quantile
+from dpsql.postprocess.places import Counts, last, most_frequent, number_of_values, quantile, sum_of_values
 
 SD = 12.0
 ALPHA = 0.07
@@ -166,3 +167,39 @@ def test_of_unknown_errors_nothing_is_sure() -> None:
     counts = Counts(np.array([9.0, 0.0]), np.array([np.inf, np.inf]), lambda i, j: np.inf)
     assert number_of_values(counts) == (0, 0, 2)
     assert last(counts) is None
+
+
+@pytest.mark.parametrize(("nonempty", "rows"), [(0, 0), (3, 400), (8, 5), (12, 40)])
+def test_the_sum_of_values_is_in_its_interval(nonempty: int, rows: int) -> None:
+    rng = np.random.default_rng(nonempty)
+    numbers = np.arange(20.0) * 7 - 40
+    truth = np.zeros(20)
+    truth[rng.choice(20, nonempty, replace=False)] = rows
+    wanted = float(numbers[truth > 0].sum())
+    found = [sum_of_values(noisy(truth, rng), numbers) for _ in range(200)]
+    assert np.mean([low <= wanted <= high for _, low, high in found]) >= 1 - ALPHA
+    assert all(low <= value <= high for value, low, high in found)
+
+
+def test_the_sum_of_values_with_narrow_bars_is_wrong() -> None:
+    rng = np.random.default_rng(5)
+    found = [sum_of_values(noisy(np.zeros(20), rng, shown=0.3), np.arange(1.0, 21.0)) for _ in range(200)]
+    assert np.mean([low <= 0 <= high for _, low, high in found]) < 1 - ALPHA
+
+
+def test_the_ends_of_the_sum_are_those_of_all_sets_of_values_that_are_possible() -> None:
+    """Every set of at most so many uncertain values, one by one."""
+    rng = np.random.default_rng(6)
+    for _ in range(30):
+        counts = noisy(rng.choice([0.0, 8.0, 90.0], 7), rng)
+        numbers = rng.integers(-20, 20, 7).astype(float)
+        _, least, most = number_of_values(counts)
+        bars = counts.at_once(7) * counts.errors
+        sure = counts.values > bars
+        sets = [s for n in range(most - least + 1) for s in combinations(numbers[~sure].tolist(), n)]
+        sums = [float(numbers[sure].sum()) + sum(s) for s in sets]
+        assert sum_of_values(counts, numbers)[1:] == (min(sums), max(sums))
+
+
+def test_the_sum_of_exact_counts_is_exact() -> None:
+    assert sum_of_values(exact([3, 0, 1, 0]), np.array([5.0, 7.0, -9.0, 1.0])) == (-4.0, -4.0, -4.0)
