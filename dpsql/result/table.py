@@ -5,7 +5,7 @@ to.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -21,7 +21,8 @@ class Result:
     column to one answer per row. ``block_answers`` is set instead when output rows cannot be lined up with released
     numbers (several blocks, DISTINCT, UNION ALL): the released numbers behind the result, block by block. ``notes`` are
     sentences that belong beside the numbers. ``paid``: epsilon that the session spent to answer, also for rows that
-    HAVING or LIMIT dropped.
+    HAVING or LIMIT dropped. ``within``: for each row whether it is a group whose counts and averages are all within
+    their errors of no row at all; empty where rows are no groups.
     """
 
     table: pa.Table
@@ -30,6 +31,28 @@ class Result:
     block_answers: tuple[Answer, ...] = ()
     notes: tuple[Note, ...] = ()
     paid: float = 0.0
+    within: tuple[bool, ...] = ()
+
+    def without_empty(self) -> "Result":
+        """The rows but those of groups that may be empty, and a note that says how many these are.
+
+        For showing only: what is computed of the rows is computed of all of them.
+
+        >>> counts = {0: (Answer(5, 9.0, (0.0, 14.0), "exact", "measurement", True), Answer(40, 9.0, (31.0, 49.0),
+        ...     "exact", "measurement", True))}
+        >>> table = pa.table({"n": [5, 40]})
+        >>> Result(table, ("BIGINT",), counts, within=(True, False)).without_empty().table.to_pylist()
+        [{'n': 40}]
+        """
+        if not any(self.within):
+            return self
+        kept = [i for i, empty in enumerate(self.within) if not empty]
+        answers = {c: tuple([found[i] for i in kept]) for c, found in self.column_answers.items()}
+        hidden = f"{len(self.within) - len(kept):,} of {len(self.within):,} groups are hidden: their counts are"
+        note = Note("few", f"{hidden} within their errors")
+        within = (False,) * len(kept)
+        table = self.table.take(kept) if kept else self.table.slice(0, 0)
+        return replace(self, table=table, column_answers=answers, notes=(*self.notes, note), within=within)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ def _matched(asker: Asker, table: str, column: str, keys: Sequence[str | None] |
     shown = linear_query(asker.states[table].plan.table, [], KeyedFactor((column,), strings, (), ones))
     known = 0.0 if shown is None else model.estimate(shown)
     others = max(0, round(model.row_count - known))
-    rows = f"rows with other strings, about {others:,}, count for nothing in it"
+    rows = f"rows with other strings, about {others:,}, count for nothing in it: a share of all rows is a lower end"
     return Note("strings", f"{text} ({len(strings):,} of them); {rows}")
 
 

@@ -85,3 +85,37 @@ def test_lists_of_numbers_say_that_they_have_no_bar(con: dpsql.Connection) -> No
     ((both,),) = cursor.fetchall()
     assert len(both) == 2
     assert any("both depends on released numbers" in note for note in notes(cursor))
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("SELECT region, COUNT(*) FROM people GROUP BY region", {None}),
+        ("SELECT region, AVG(age) AS m FROM people GROUP BY region ORDER BY m DESC", {None}),
+        ("SELECT region, MAX(age) FROM people GROUP BY region", {None}),
+        ("SELECT region, COUNT(*) AS n, COUNT(*) FILTER (WHERE 1 = 0) FROM people GROUP BY region", {None}),
+        ("SELECT region, SUM(age) FROM people GROUP BY region", set()),
+        ("SELECT region, AVG(age - 5) FROM people WHERE age IN (4, 6) GROUP BY region", {None, "south"}),
+        ("SELECT COUNT(*) FROM people WHERE age IS NULL", set()),
+    ],
+)
+def test_groups_that_may_be_empty_are_hidden_where_that_is_wanted(
+    con: dpsql.Connection, text: str, hidden: set[str | None]
+) -> None:
+    """No region is NULL, and no age of the south is even; averages and sums near 0 are no sign of an empty group."""
+    whole = con.execute(text).result
+    shown = whole.without_empty()
+    gone = set(whole.table.column(0).to_pylist()) - set(shown.table.column(0).to_pylist())
+    assert gone == hidden
+    assert shown.table.num_rows == whole.table.num_rows - len(hidden)
+    assert all(len(found) == shown.table.num_rows for found in shown.column_answers.values())
+    assert any("hidden" in note.text for note in shown.notes) is bool(hidden)
+    assert shown.without_empty() is shown
+
+
+def test_hidden_groups_stay_in_sums(con: dpsql.Connection) -> None:
+    inner = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
+    every = con.execute(inner).result
+    assert any(every.within)
+    ((total,),) = con.execute(f"SELECT SUM(n) FROM ({inner})").fetchall()
+    assert total == sum(int(n) for n in every.table.column(1).to_pylist())

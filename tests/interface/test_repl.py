@@ -2,6 +2,7 @@
 
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from dpsql.interface.shell.completer import SqlCompleter
 from dpsql.interface.shell.prompt import default_history, run_prompt
 from dpsql.interface.shell.repl import run_lines
 from dpsql.interface.shell.shell import COMMANDS, Shell
-from tests.support.fake_session import FakeSession
+from tests.support.fake_session import FakeSession, counts
 
 Captured = pytest.CaptureFixture[str]
 
@@ -172,6 +173,16 @@ def test_timing(shell: Shell, capsys: Captured) -> None:
     for text in ("SELECT 1", "\\timing", "SELECT 1", "\\timing off", "SELECT 1"):
         shell.handle(text)
     assert capsys.readouterr().out.count(" ms)") == 1
+
+
+def test_hiding(shell: Shell, session: FakeSession, capsys: Captured) -> None:
+    session.default = replace(counts(values=(10, 2)), within=(False, True))
+    for text in ("SELECT 1", "\\hide", "SELECT 1", "\\hide off", "SELECT 1"):
+        shell.handle(text)
+    shown = capsys.readouterr()
+    assert (shown.out.count("g0"), shown.out.count("g1")) == (3, 2)
+    assert "1 of 2 groups are hidden" in shown.out
+    assert "groups that may be empty are hidden" in shown.err
 
 
 def test_format(shell: Shell, capsys: Captured) -> None:

@@ -71,7 +71,7 @@ FIELDS = {
     "Budget": "epsilon delta spent_epsilon remaining_epsilon hard_rounds_left queries_answered queries_free purses"
     " tables questions_left",
     "Explanation": "plans outer worst_charge remaining notes statements_left",
-    "Result": "table types column_answers block_answers notes paid",
+    "Result": "table types column_answers block_answers notes paid within",
     "Note": "kind text",
     "Policy": "privacy tables mechanism public_tables",
 }

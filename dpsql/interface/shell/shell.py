@@ -26,6 +26,7 @@ COMMANDS = (
     ("\\budget", "draw what is spent and what is left"),
     ("\\explain SQL", "show what a statement would ask and cost at most; free"),
     ("\\within N", "pay for a 95 % bound of N counts from now on; \\within off ends it"),
+    ("\\hide", "leave out groups whose counts are within their errors, or show them again"),
     ("\\timing", "show the time each statement takes, or stop"),
     ("\\o FORMAT", "write results as table, csv, json, jsonl or markdown"),
     (".read FILE", "run the statements and commands in a file"),
@@ -48,6 +49,7 @@ class Shell:
         self.code = OK
         self._format: Format = "table"
         self._timing = False
+        self._hides = False
         self._terms = NO_TERMS
         self._read_lines = read_lines
         self._depth = 0
@@ -76,14 +78,13 @@ class Shell:
             self.console.notice(words)
         asked = ask(self.session, text, None, self._terms)
         seconds = asked.seconds if self._timing else None
+        result = asked.result.without_empty() if self._hides else asked.result
         style = self.console.out
         self.console.text(
-            render_result(
-                asked.result, self._format, style, budget=asked.budget, seconds=seconds, charged=asked.charged
-            )
+            render_result(result, self._format, style, budget=asked.budget, seconds=seconds, charged=asked.charged)
         )
         if self._format not in WITH_NOTES:
-            self.console.notes(asked.result.notes)
+            self.console.notes(result.notes)
         if self._format == "table":
             self.console.lines([""])
         elif seconds is not None:
@@ -98,6 +99,7 @@ class Shell:
             "\\budget": self._budget,
             "\\explain": self._explain,
             "\\within": self._set_within,
+            "\\hide": self._toggle_hiding,
             "\\timing": self._toggle_timing,
             "\\o": self._set_format,
             ".read": self._read,
@@ -145,6 +147,10 @@ class Shell:
             self._terms = NO_TERMS
         bound = self._terms.within
         self.console.notice("as the plan has it" if bound is None else f"counts within {bound:g}, paid where need be")
+
+    def _toggle_hiding(self, rest: str) -> None:
+        self._hides = {"on": True, "off": False}.get(rest.rstrip("; ").lower(), not self._hides)
+        self.console.notice(f"groups that may be empty are {'hidden' if self._hides else 'shown'}")
 
     def _toggle_timing(self, rest: str) -> None:
         self._timing = {"on": True, "off": False}.get(rest.lower(), not self._timing)

@@ -15,7 +15,7 @@ from dpsql.postprocess import combine, divide, released_array, released_table, s
 from dpsql.postprocess.combine import Lookup
 from dpsql.postprocess.variants import ReleasedColumn
 from dpsql.query import DistinctCount, Form, LinearQuery, Term
-from dpsql.query.summary import Distinct
+from dpsql.query.summary import Cells, Distinct
 from dpsql.result import Answer, Note, Result
 from dpsql.session.results.computed import NOTHING, Inputs, computed_answers
 from dpsql.session.results.summaries import few_rows_note, summarise
@@ -52,10 +52,10 @@ def result(
         return _through_outer(statement, [f.columns for f in found], public, notes, error_of, cut_counts)
     (block,) = statement.blocks
     columns, own = _answered(block, unshown, error_of)
-    notes = (*notes, *own)
+    notes, within = (*notes, *own), _within(block, columns)
     if cut_counts:
         columns = [_shown(a, found) for a, found in zip(block.aggregates, columns, strict=True)]
-    return _direct(statement.direct, block, columns, notes)
+    return replace(_direct(statement.direct, block, columns, notes), within=within)
 
 
 def _shown(aggregate: Aggregate, answers: Sequence[Answer]) -> tuple[Answer, ...]:
@@ -65,6 +65,33 @@ def _shown(aggregate: Aggregate, answers: Sequence[Answer]) -> tuple[Answer, ...
     if aggregate.denominator is not None or aggregate.summary is not None:
         return tuple(answers)
     return tuple([shown_count(a) if f.is_count else a for a, f in zip(answers, aggregate.numerator, strict=True)])
+
+
+def _within(block: Block, columns: Columns) -> tuple[bool, ...]:
+    """For each group whether there may be no row in it, as far as its counts, averages and summaries tell."""
+    told = [_doubted(a, found) for a, found in zip(block.aggregates, columns, strict=True)]
+    groups = zip(*told, strict=True) if told and block.group_columns else [()] * len(block.groups)
+    return tuple([any(d is not None for d in group) and False not in group for group in groups])
+
+
+def _doubted(aggregate: Aggregate, answers: Sequence[Answer]) -> list[bool | None]:
+    """For each group whether its answer may be of no row; ``None`` where an answer does not tell, as a sum's."""
+    if aggregate.denominator is not None or (aggregate.summary is not None and _null_of_few(aggregate)):
+        return [a.shown is None for a in answers]
+    if isinstance(aggregate.summary, Distinct):
+        return [_is_near_zero(a) for a in answers]
+    if aggregate.summary is not None:
+        return [None] * len(answers)
+    return [_is_near_zero(a) if f.is_count else None for a, f in zip(answers, aggregate.numerator, strict=True)]
+
+
+def _null_of_few(aggregate: Aggregate) -> bool:
+    """Whether a summary is NULL where there may be no row."""
+    return isinstance(aggregate.summary, Cells) and not aggregate.summary.kind.endswith("distinct")
+
+
+def _is_near_zero(answer: Answer) -> bool:
+    return answer.error is not None and (answer.value or 0) <= answer.error
 
 
 class _Answered(NamedTuple):
@@ -147,7 +174,9 @@ def _through_outer(
         table = _with_values(table, i, found)
     columns |= _charged(computed.answers, list(left.values()), rows)
     released = tuple(a for columns in blocks for row in zip(*columns, strict=True) for a in row)
-    return _with_late(statement, Result(table, _types(table), columns, () if columns else released, notes))
+    within = () if rows is None else tuple(map(_within(statement.blocks[0], blocks[0]).__getitem__, rows))
+    shown = Result(table, _types(table), columns, () if columns else released, notes, within=within)
+    return _with_late(statement, shown)
 
 
 def _released_columns(blocks: Sequence[Block], answers: Sequence[Columns]) -> dict[tuple[str, str], ReleasedColumn]:
