@@ -19,7 +19,7 @@ _CUT = re.compile(r"(?is)\s(LIMIT\s+\d+%?|FETCH\s+(NEXT|FIRST)\s+\d+\s+ROWS\s+ON
 """What cuts the last rows: which ones they are depends on the noise."""
 
 
-_QUERY = re.compile(r"(?i)\s*(SELECT|WITH|FROM|\()")
+_QUERY = re.compile(r"(?i)\s*(SELECT|WITH|FROM|PIVOT|UNPIVOT|\()")
 
 
 @dataclass(frozen=True)
