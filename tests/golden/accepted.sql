@@ -411,11 +411,11 @@ SELECT COUNT(*) FROM people WHERE kids IN (SELECT x FROM unnest([0, 2]) AS t(x))
 -- people(kids)
 SELECT COUNT(*) FROM people JOIN range(18, 21) AS r(a) ON people.age = r.a;
 -- people(age)
-SELECT * FROM generate_series(DATE '2020-01-01', DATE '2020-03-01', INTERVAL 1 MONTH) AS d;
+SELECT * FROM generate_series(DATE '2020-01-01', DATE '2020-03-01', INTERVAL 1 MONTH) AS d(month);
 -- free
 SELECT sex, [COUNT(*), COUNT_IF(member)] AS both, {'n': COUNT(*), 'kids': SUM(kids)} AS s, struct_pack(n := COUNT(*)) AS t FROM people GROUP BY sex;
 -- people(kids, member, sex) by 3 groups
-SELECT quantile_disc(age, [0.25, 0.75]) FROM people;
+SELECT quantile_disc(age, [0.25, 0.75]) AS quartiles FROM people;
 -- people(age)
 SELECT fsum(kids), favg(age), kahan_sum(kids), sumkahan(kids) FROM people;
 -- people(age, kids)
@@ -425,5 +425,5 @@ SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM cities WHERE cities.city
 -- people(city)
 SELECT sex, COUNT(*) FROM people AS p WHERE NOT EXISTS (SELECT * FROM cities c WHERE p.city = c.city) OR kids = 0 GROUP BY sex;
 -- people(city, kids, sex) by 3 groups
-SELECT COUNT(*) FROM people WHERE EXISTS (FROM cities SELECT country WHERE country = 'USA') AND age < 20;
+SELECT COUNT(*) FROM people WHERE EXISTS (SELECT country FROM cities WHERE country = 'USA') AND age < 20;
 -- people(age)
