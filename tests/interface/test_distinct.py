@@ -132,6 +132,32 @@ def test_units_are_not_compared_or_shown(con: dpsql.Connection, sql: str) -> Non
     assert con.budget.spent_epsilon == spent
 
 
+def test_a_condition_inside_a_bin_is_refused_as_such(con: dpsql.Connection) -> None:
+    with pytest.raises(dpsql.UnsupportedQuery, match="part of a bin") as caught:
+        con.execute("SELECT COUNT(DISTINCT name) FROM people WHERE hours > 33")
+    assert "edge" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT kind, COUNT(DISTINCT person) AS n FROM visits GROUP BY kind LIMIT 0",
+        "SELECT kind, n FROM (SELECT kind, COUNT(DISTINCT v.person) AS n FROM visits AS v GROUP BY kind) WHERE 1 = 0",
+    ],
+)
+def test_tools_ask_for_the_columns_first(con: dpsql.Connection, sql: str) -> None:
+    spent, cursor = con.budget.spent_epsilon, con.execute(sql)
+    assert [d[:2] for d in cursor.description or ()] == [("kind", "VARCHAR"), ("n", "BIGINT")]
+    assert (cursor.fetchall(), con.budget.spent_epsilon) == ([], spent)
+
+
+@pytest.mark.parametrize("sql", ["SELECT person FROM visits LIMIT 0", "SELECT DISTINCT person FROM visits LIMIT 0"])
+def test_the_unit_is_no_column_even_where_no_row_is_wanted(con: dpsql.Connection, sql: str) -> None:
+    with pytest.raises(dpsql.ProgrammingError, match="person"):
+        con.execute(sql)
+    assert "person" not in [d[0] for d in con.execute("SELECT * FROM visits LIMIT 0").description or ()]
+
+
 def test_a_restart_knows_what_was_released(tmp_path: Path) -> None:
     database, ledger = city.build(tmp_path / "city", policy=POLICY), str(tmp_path / "kept.ledger")
     texts = (UNITS, "SELECT COUNT(DISTINCT place) FROM visits", f"{UNITS} WHERE day = 1")

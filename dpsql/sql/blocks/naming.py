@@ -39,9 +39,11 @@ def empty_table(table: TableDomain) -> pa.Table:
     return pa.table({c.name: pa.array([], type=released_type(c.sql_type)) for c in table.columns})
 
 
-def empty_select(table: TableDomain) -> str:
-    """A SELECT that yields the declared columns and no row."""
-    columns = ", ".join(f"CAST(NULL AS {c.sql_type}) AS {quoted(c.name)}" for c in table.columns)
+def empty_select(table: TableDomain, *, units: bool = False) -> str:
+    """A SELECT that yields the declared columns, and with ``units`` the unit's, and no row."""
+    kinds = [(c.name, c.sql_type) for c in table.columns]
+    kinds += [(table.unit, "VARCHAR")] if units and table.unit is not None else []
+    columns = ", ".join(f"CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in kinds)
     return f"SELECT {columns} WHERE FALSE"
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpsql.dialect.types import is_number, released_type, type_name
-from dpsql.domain import Parameters
+from dpsql.domain import Parameters, TableDomain
 from dpsql.policy import Policy
 from dpsql.sql.blocks.block import Asked, Services
 from dpsql.sql.blocks.late_intervals import check_late, late_intervals
@@ -157,7 +157,7 @@ class Reader:
             if domain is None or shadowed:
                 continue
             empty = exp.Subquery(
-                this=parse(empty_select(domain)),
+                this=parse(empty_select(domain, units=_counts_units(table, domain))),
                 alias=exp.TableAlias(this=exp.to_identifier(table.alias or domain.name, quoted=True)),
             )
             table.replace(empty)
@@ -191,6 +191,15 @@ def _empty(tree: exp.Select) -> bool:
             sides[0].this
         ) != int(sides[1].this)
     return False
+
+
+def _counts_units(table: exp.Table, domain: TableDomain) -> bool:
+    """Whether the SELECT around a private table mentions units, and only where different ones are counted."""
+    select = table.find_ancestor(exp.Select)
+    if select is None or domain.unit is None or any(i.is_star for i in select.expressions):
+        return False
+    named = [c for c in select.find_all(exp.Column) if c.name.lower() == domain.unit.lower()]
+    return bool(named) and all(isinstance(c.find_ancestor(exp.Distinct, exp.Select), exp.Distinct) for c in named)
 
 
 def _is_count(item: exp.Expr) -> bool:

@@ -47,7 +47,7 @@ def summarised(
 
 def _distinct(asked: DistinctAsked, lowering: Lowering, numbered: Sequence[tuple[int, Summand]]) -> Distinct:
     forms = lowering.forms(numbered)
-    if any(abs(t.coefficient) != 1 for form in forms for t in form.terms):
+    if any(abs(t.coefficient) != 1 and not t.doubt for form in forms for t in form.terms):
         reason = "different values of rows that a join counts several times are not counted"
         raise UnsupportedQuery(reason, hint="join a table in which each key stands once")
     regions_of([form for form in forms if form.terms])  # refuses what cannot be counted
