@@ -140,6 +140,19 @@ def test_resumed_output_is_that_of_one_run(dpsql: CommandLine, script: str, tmp_
     assert not (tmp_path / "parts.progress").exists()
 
 
+def test_names_of_queries_are_given_again(dpsql: CommandLine, tmp_path: Path) -> None:
+    """A session's names do not outlive its process; what they name is asked where it is read, so they cost nothing."""
+    file, out = tmp_path / "names.sql", str(tmp_path / "out")
+    statements = ["CREATE VIEW v AS SELECT 1 AS x", "SELECT 2", "SELECT x FROM v"]
+    file.write_text("; ".join(statements))
+    dpsql.session.results[statements[2]] = REFUSED
+    assert dpsql("run", str(file), "-o", out).exit_code == 1
+    dpsql.session.executed.clear()
+    del dpsql.session.results[statements[2]]
+    assert dpsql("run", str(file), "-o", out, "--resume").exit_code == 0
+    assert executed(dpsql) == [statements[0], statements[2]]
+
+
 def test_resume_after_a_finished_or_without_any_run_starts_again(
     dpsql: CommandLine, script: str, tmp_path: Path
 ) -> None:

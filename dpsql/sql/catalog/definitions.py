@@ -21,6 +21,8 @@ _NAME = r"(?:\"((?:[^\"]|\"\")++)\"|([A-Za-z_]\w*+))"
 _PLACED = rf"(?:(?:memory|temp)\.)?(?:main\.)?{_NAME}"
 MAX_INNER_NAMES = 64
 """CTEs that the query of a name may have, those of the names that it reads included: each holds its own."""
+MAX_NAMES = 256
+"""Of a session, which holds their texts."""
 _SCHEMAS = frozenset({"main", "temp"})
 _LEAD = r"(?:\s++|--[^\n]*+\n|/\*.*?\*/)*+"
 _FLAGS = re.IGNORECASE | re.DOTALL
@@ -57,6 +59,8 @@ def read_definition(text: str, parameters: Parameters, taken: Collection[str], k
         return old
     if old is not None and not found[1]:
         raise _refused(text, place, f"{name[:80]} is a name of this session", "write CREATE OR REPLACE")
+    if old is None and len(known) >= MAX_NAMES:
+        raise _refused(text, place, f"more than {MAX_NAMES:,} names in this session", "give some up: DROP VIEW name")
     tree: exp.Expr = parse(re.sub(r"[^\n]", " ", text[: found.end()]) + text[found.end() :])
     if parameters is not None or "?" in text or "$" in text:
         bind(tree, parameters)

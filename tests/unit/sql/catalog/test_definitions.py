@@ -4,6 +4,7 @@ import pytest
 
 from dpsql.errors import Error, SqlSyntaxError, UnknownName, UnsupportedQuery
 from dpsql.sql import FrontEnd
+from dpsql.sql.catalog import definitions
 from tests.support.exact import front_end
 
 
@@ -109,6 +110,15 @@ def test_names_within_names_do_not_grow_without_bound(front: FrontEnd) -> None:
             sources = ", ".join(f"v{i} AS t{i}" for i in range(n))
             give(front, f"CREATE VIEW v{n} AS SELECT t0.x FROM {sources}")
     assert "names within names" in str(caught.value)
+
+
+def test_a_session_holds_so_many_names(front: FrontEnd, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(definitions, "MAX_NAMES", 2)
+    give(front, "CREATE VIEW a AS SELECT 1 AS x", "CREATE VIEW b AS SELECT 1 AS x")
+    give(front, "CREATE OR REPLACE VIEW b AS SELECT 2 AS x")
+    with pytest.raises(UnsupportedQuery, match="more than 2 names"):
+        front.lower("CREATE VIEW c AS SELECT 1 AS x")
+    give(front, "DROP VIEW a", "CREATE VIEW c AS SELECT 1 AS x")
 
 
 def test_giving_the_same_name_twice_is_no_error_if_it_says_so(front: FrontEnd) -> None:
