@@ -165,7 +165,7 @@ SELECT MAX(age + kids), median(2 * kids) FROM people;
 -- people(age, kids)
 SELECT SUM(DISTINCT age), SUM(DISTINCT kids - 1) FILTER (WHERE member), SUM(DISTINCT age // 10) FROM people;
 -- people(age, kids, member)
-SELECT sex, COUNT(DISTINCT (kids, city)), COUNT(DISTINCT (member, age)) AS pairs FROM people GROUP BY sex;
+SELECT sex, COUNT(DISTINCT (kids, city)) AS homes, COUNT(DISTINCT (member, age)) AS pairs FROM people GROUP BY sex;
 -- people(age, city, kids, member, sex) by 3 groups
 
 -- ## Variances, correlations and regressions
