@@ -33,23 +33,31 @@ def statement_notes(statement: Statement, asker: Asker) -> tuple[Note, ...]:
             notes.append(_matched(asker, table, column, keys))
         elif keys is not None:
             text = f"only the frequent strings of {column} that were released are groups ({len(keys):,} of them)"
-            notes.append(Note("strings", text))
+            others = _others(asker, table, column, keys)
+            more = "" if others is None else f"; rows with other strings, about {others:,}, are in no group"
+            notes.append(Note("strings", text + more))
     return tuple(notes)
 
 
 def _matched(asker: Asker, table: str, column: str, keys: Sequence[str | None] | None) -> Note:
     """Which strings an expression of text was evaluated on, and about how many rows have others."""
     text = f"an expression of {column} is evaluated on its frequent strings that were released"
-    model = asker.states[table].model
-    if keys is None or model is None:
+    others = None if keys is None else _others(asker, table, column, keys)
+    if keys is None or others is None:
         return Note("strings", f"{text}; rows with other strings count for nothing in it")
+    rows = f"rows with other strings, about {others:,}, count for nothing in it: a share of all rows is a lower end"
+    return Note("strings", f"{text} ({len(keys):,} of them); {rows}")
+
+
+def _others(asker: Asker, table: str, column: str, keys: Sequence[str | None]) -> int | None:
+    """About how many rows have strings that were not released; ``None`` before anything is known of the table."""
+    model = asker.states[table].model
+    if model is None:
+        return None
     strings = tuple((k,) for k in keys)
     ones = np.ones(len(strings), dtype=np.int64)
     shown = linear_query(asker.states[table].plan.table, [], KeyedFactor((column,), strings, (), ones))
-    known = 0.0 if shown is None else model.estimate(shown)
-    others = max(0, round(model.row_count - known))
-    rows = f"rows with other strings, about {others:,}, count for nothing in it: a share of all rows is a lower end"
-    return Note("strings", f"{text} ({len(strings):,} of them); {rows}")
+    return max(0, round(model.row_count - (0.0 if shown is None else model.estimate(shown))))
 
 
 def _has_null_group(statement: Statement, remark: Remark) -> bool:

@@ -317,6 +317,8 @@ SELECT unnest([1, 2]), COUNT(*) FROM people;
 -- UnsupportedQuery: line 1, column 8: unnest() beside other rows is not answered | write FROM unnest([1, 2]) AS t(x)
 PIVOT people ON sex USING sex GROUP BY city;
 -- UnsupportedQuery: line 1, column 27: USING takes an aggregate | write USING COUNT(*)
+PIVOT people USING COUNT(*) GROUP BY city;
+-- UnsupportedQuery: line 1, column 7: a PIVOT without ON has no columns to make | write ON column, or GROUP BY alone
 PIVOT people ON sex IN (SELECT 'Male') USING COUNT(*) GROUP BY city;
 -- UnsupportedQuery: line 1, column 17: this list of a PIVOT is not answered | write ON column IN ('a', 'b')
 PIVOT people ON age, kids, city, member, sex USING COUNT(*) GROUP BY kids;

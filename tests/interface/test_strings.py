@@ -1,5 +1,6 @@
 """Questions about strings, through the public interface: groups of released strings, prefixes, what is said of them."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -113,9 +114,16 @@ def test_strings_that_were_not_shown_are_estimated_near_nothing(con: dpsql.Conne
 
 
 def test_the_shell_says_which_strings_are_groups(con: dpsql.Connection) -> None:
-    result = con.execute(GROUPS).result
+    cursor = con.execute(GROUPS)
+    result = cursor.result
     assert result is not None
-    assert any("only the frequent strings of ext" in note.text for note in result.notes)
+    (text,) = [note.text for note in result.notes if "only the frequent strings of ext" in note.text]
+    found = re.fullmatch(r".*; rows with other strings, about ([0-9,]+), are in no group", text)
+    assert found is not None
+    rows = con.execute("SELECT COUNT(*) FROM files").fetchone()
+    assert rows is not None
+    left = rows[0] - sum(n for _, n in cursor.fetchall())
+    assert abs(int(found[1].replace(",", "")) - left) <= 0.02 * rows[0]
 
 
 def test_patterns_count_the_released_strings_and_say_so(con: dpsql.Connection) -> None:

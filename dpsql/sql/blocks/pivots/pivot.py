@@ -30,6 +30,8 @@ class _Value(NamedTuple):
 def pivoted(text: str, node: exp.Pivot, source: Source) -> exp.Select:
     """The SELECT that a PIVOT stands for. Raises UnsupportedQuery with its place."""
     on = node.args.get("fields") or node.expressions
+    if not on:
+        raise refusal(text, node, "a PIVOT without ON has no columns to make", "write ON column, or GROUP BY alone")
     using = (node.args.get("using") or []) if not node.args.get("fields") else node.expressions
     using = using or [exp.Anonymous(this="COUNT", expressions=[exp.Star()])]
     axes = [_values(text, entry, source) for entry in on]
