@@ -11,6 +11,11 @@ from dpsql.query import Counts
 
 Scope = tuple[str, ...]
 
+WHOLE_CELLS = 1 << 22
+"""A universe (or the part of it in use) up to here is counted in one scan; every smaller scope is a sum over it."""
+
+CACHE_BYTES = 256 << 20
+
 
 class Contingencies:
     """Read-only arrays by (table, scope), scopes in table order.

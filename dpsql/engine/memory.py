@@ -191,6 +191,11 @@ class MemoryEngine:
         """None: it is nowhere but here."""
         return ""
 
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """None: it is no copy."""
+        return ()
+
     def tables_read(self) -> dict[str, frozenset[str]]:
         """The columns of each private table, in lower case."""
         return {name.lower(): frozenset(columns) for name, columns in self._columns.items()}

@@ -111,6 +111,11 @@ class OwnersEngine(Engine, Protocol):
         none, as in memory. Public."""
         ...
 
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """Addresses of what its rows are a copy of: the people of a copy are those of its source. Public."""
+        ...
+
     def tables_read(self) -> dict[str, frozenset[str]]:
         """The columns of each private table, and of each table behind a private view; names in lower case. Public."""
         ...

@@ -10,7 +10,7 @@ import pytest
 from dpsql.domain import TableDomain
 from dpsql.errors import InternalError
 from dpsql.hypothesis import Axis, Hypothesis, MakeHypothesis, Measurement
-from dpsql.query import Factor, LinearQuery, linear_query
+from dpsql.query import Crosstab, Factor, LinearQuery, linear_query
 from tests.support.exact_hypothesis import ExactHypothesis
 from tests.support.simulated import all_of, measured, pairwise_table, table_of
 
@@ -110,6 +110,16 @@ class HypothesisContract:
             for query in queries(seed):
                 expected = query.estimate(model.contingency(query.scope))
                 assert model.answer(query) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+    def test_many_answers_are_the_answers(self, make: MakeHypothesis) -> None:
+        for seed, (total, history) in enumerate(histories()):
+            model = absorbed(make, total, history)
+            of_outline: dict[object, list[LinearQuery]] = {}
+            for query in (*queries(seed), *queries(seed + 100), *queries(seed)):
+                of_outline.setdefault(query.outline, []).append(query)
+            for same in of_outline.values():
+                one_by_one = [model.answer(query) for query in same]
+                assert model.answers(Crosstab.of(same).choices) == pytest.approx(one_by_one, rel=1e-9, abs=1e-9)
 
     def test_it_says_what_it_absorbed(self, make: MakeHypothesis) -> None:
         for total, history in histories():

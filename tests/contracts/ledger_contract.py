@@ -228,6 +228,13 @@ class LedgerContract:
         assert ledger.lookup("b") == EASY
         assert ledger.count_answers() == (2, 1)
 
+    def test_a_released_answer_comes_before_one_that_was_kept(self, ledger: Ledger) -> None:
+        ledger.remember([("q", EASY)])
+        number = ledger.reserve(10, any_cost, {})
+        ledger.release(number, {}, [("q", PAID)])
+        assert ledger.lookup("q") == PAID
+        assert ledger.lookup_all(["q", "other"]) == {"q": PAID}
+
     def test_many_answers(self, ledger: Ledger) -> None:
         ledger.remember((f"q{i}", Answer(i, 1.0, None, "exact", "hypothesis", certified=True)) for i in range(1000))
         assert [ledger.lookup(f"q{i}").value for i in (0, 255, 256, 999)] == [0, 255, 256, 999]  # type: ignore[union-attr]

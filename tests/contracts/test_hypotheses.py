@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpsql.hypothesis import STRATEGIES, Axis, MakeHypothesis, Measurement, ScopedHypothesis
-from dpsql.query import Estimates, LinearQuery
+from dpsql.query import Choices, Estimates, LinearQuery
 from tests.contracts.hypothesis_contract import HypothesisContract, NarrowHypothesisContract
 from tests.support.exact_hypothesis import ExactHypothesis
 
@@ -143,6 +143,11 @@ class TakesADifferenceForACount(ExactHypothesis):
         return model if m.has_differences else super().step(model, m)
 
 
+class AnswersManyOtherwise(ExactHypothesis):
+    def answers(self, asked: Choices) -> Estimates:
+        return super().answers(asked)[::-1]
+
+
 WRONG: dict[type[ExactHypothesis], str] = {
     StartsSkewed: "test_it_starts_uniform",
     LosesRows: "test_a_contingency_is_a_table_of_counts_with_the_total",
@@ -150,6 +155,7 @@ WRONG: dict[type[ExactHypothesis], str] = {
     CanBeWrittenTo: "test_a_contingency_cannot_be_written_to",
     KeepsTheTablesOrder: "test_columns_come_in_the_order_that_was_asked_for",
     AnswersOtherwise: "test_answers_are_weights_times_contingencies",
+    AnswersManyOtherwise: "test_many_answers_are_the_answers",
     ForgetsWhatItAbsorbed: "test_it_says_what_it_absorbed",
     FitsFromWhereItStands: "test_a_replay_is_equal_bit_by_bit",
     DrawsItsStart: "test_nothing_else_reaches_it",

@@ -16,7 +16,7 @@ from tests.contracts.engine_contract import policy_of
 FILES = TableDomain("files", (BooleanDomain("old"), TextDomain("ext", (1, 2, 4)), TextDomain("owner")))
 STRINGS = (
     *("", "a", "ab", "abc", "abd", "abc", "é", "e\u0301", "e\u0301x", "\u0301a"),
-    *("🦆", "🦆a", "🦆ab", "👨\u200d👩\u200d👧", "🇩🇪x", "a\0b", "a ", "AB", "가나다", "\U0010ffffxy", "%", "_b"),
+    *("🦆", "🦆a", "🦆ab", "👨\u200d👩\u200d👧", "🇩🇪x", "a\x01b", "a ", "AB", "가나다", "\U0010ffffxy", "%", "_b"),
 )
 OLD = [i % 3 == 0 for i in range(len(STRINGS) + 2)]
 ROWS = pa.table({"old": OLD, "ext": [*STRINGS, None, None], "owner": ["x", "y"] * (len(OLD) // 2)})

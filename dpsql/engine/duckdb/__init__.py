@@ -9,6 +9,7 @@ from dpsql.engine.duckdb.drafting import (
     describe,
     look_at,
     rows_each,
+    share_found,
 )
 from dpsql.engine.duckdb.engine import DuckDbEngine
 from dpsql.engine.duckdb.importing import database_of, import_rows, is_file_of_rows, is_parquet, table_of
@@ -29,5 +30,6 @@ __all__ = [
     "look_at",
     "open_read_only",
     "rows_each",
+    "share_found",
     "table_of",
 ]

@@ -6,7 +6,8 @@ opening a table looks at no data.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 
@@ -14,16 +15,17 @@ from dpsql.dialect.quoting import identifier
 from dpsql.domain import TableDomain
 from dpsql.engine.duckdb.codes import fits
 from dpsql.engine.duckdb.reader import Reader
+from dpsql.engine.origin import Origin, units_of
 from dpsql.errors import EngineError, PolicyError
 from dpsql.policy import Policy
 
 _WORD = re.compile(r"\w+")
 
 _NAMES = """
-    SELECT database_name, schema_name, name, stored AND database_name IN (
+    SELECT database_name, schema_name, name, comment, stored AND database_name IN (
         SELECT database_name FROM duckdb_databases() WHERE type = 'duckdb')  -- elsewhere a view may look like a table
-    FROM (SELECT database_name, schema_name, table_name AS name, internal, true AS stored FROM duckdb_tables()
-          UNION ALL SELECT database_name, schema_name, view_name, internal, false FROM duckdb_views())
+    FROM (SELECT database_name, schema_name, table_name AS name, comment, internal, true AS stored FROM duckdb_tables()
+          UNION ALL SELECT database_name, schema_name, view_name, NULL, internal, false FROM duckdb_views())
     WHERE NOT internal AND database_name = current_database()
     ORDER BY schema_name <> current_schema(), schema_name, name
 """
@@ -31,11 +33,15 @@ _NAMES = """
 
 @dataclass(frozen=True)
 class Source:
-    """A table or view: its qualified, quoted name, its columns with their DuckDB types, and whether it is no view."""
+    """A table or view: its qualified, quoted name, its columns with their DuckDB types, and whether it is no view.
+
+    ``origin``: what a table of an extract was copied from; a copy of a view is no base table.
+    """
 
     sql: str
     columns: tuple[tuple[str, str], ...]
     is_base_table: bool = False
+    origin: Origin | None = None
 
     @property
     def name(self) -> str:
@@ -54,10 +60,10 @@ class Source:
         return column.lower() in self.types
 
 
-def described(reader: Reader, sql: str, *, is_base_table: bool = False) -> Source:
+def described(reader: Reader, sql: str) -> Source:
     """The source that quoted SQL names."""
-    rows = reader.rows(f"reading the columns of {sql}", f"DESCRIBE {sql}")
-    return Source(sql, tuple((str(row[0]), str(row[1])) for row in rows), is_base_table)
+    rows = reader.rows(f"reading the columns of {sql}", f"DESCRIBE FROM {sql}")
+    return Source(sql, tuple((str(row[0]), str(row[1])) for row in rows))
 
 
 class Catalog:
@@ -67,9 +73,11 @@ class Catalog:
         self.reader = reader
         self._names: dict[str, tuple[str, str, str]] = {}
         self._stored: dict[str, bool] = {}
-        for database, schema, name, stored in reader.rows("listing its tables", _NAMES):
+        self._origins: dict[str, Origin | None] = {}
+        for database, schema, name, comment, stored in reader.rows("listing its tables", _NAMES):
             self._names.setdefault(name.lower(), (database, schema, name))
             self._stored.setdefault(name.lower(), bool(stored))
+            self._origins.setdefault(name.lower(), Origin.of(comment))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -82,7 +90,21 @@ class Catalog:
         if found is None:
             return None
         sql = ".".join(identifier(part) for part in found)
-        return described(self.reader, sql, is_base_table=self._stored[name.lower()])
+        stored, origin = self._stored[name.lower()], self._origins[name.lower()]
+        if not stored:
+            self._check_readable(found[2], sql)
+        is_base_table = stored and not (origin is not None and origin.view)
+        return replace(described(self.reader, sql), is_base_table=is_base_table, origin=origin)
+
+    def _check_readable(self, name: str, sql: str) -> None:
+        """EngineError for a view of something else than this database's tables: a session reads no other file."""
+        with suppress(EngineError):
+            described(self.reader, sql)
+            return
+        raise EngineError(
+            f"the view {name} cannot be read from this database alone: it may show rows of files or of other databases",
+            hint="copy its rows once, with dpsql extract DATABASE --policy POLICY -o EXTRACT.duckdb",
+        )
 
     def details(self, name: str) -> list[tuple[str, str, bool, tuple[str, ...]]]:
         """(column, type, declared NOT NULL, values of an ENUM) of a table or view that exists."""
@@ -113,14 +135,22 @@ def private_sources(catalog: Catalog, policy: Policy) -> dict[str, Source]:
     for table in policy.tables:
         source = catalog.source(table.name)
         if source is None:
-            raise PolicyError(
-                "the database has no such table or view",
-                path=f"tables.{table.name}",
-                hint=_did_you_mean(table.name, catalog.names),
-            )
-        _check_columns(table, source)
+            raise missing(table.name, catalog.names, f"tables.{table.name}")
+        check_columns(table, source)
+        _check_units(table, source)
         out[table.name] = source
     return out
+
+
+def _check_units(table: TableDomain, source: Source) -> None:
+    """PolicyError where an extract holds some rows of each unit, and this policy would count others."""
+    origin = source.origin
+    if origin is not None and origin.units not in ("", units_of(table)):
+        raise PolicyError(
+            "this extract holds the rows of each unit that count under other columns, unit or max_rows_per_unit",
+            path=f"tables.{table.name}",
+            hint="extract again with this policy, or go back to the one that it was made with",
+        )
 
 
 def public_sources(catalog: Catalog, policy: Policy, private: Iterable[Source]) -> dict[str, Source]:
@@ -184,7 +214,13 @@ def _mentioned(reader: Reader, what: str, source: Source) -> set[str]:
     return names
 
 
-def _check_columns(table: TableDomain, source: Source) -> None:
+def missing(table: str, existing: Iterable[str], path: str) -> PolicyError:
+    """The error for a table that is not there."""
+    return PolicyError("the database has no such table or view", path=path, hint=_did_you_mean(table, existing))
+
+
+def check_columns(table: TableDomain, source: Source) -> None:
+    """PolicyError with the key's path when a column or the unit is missing, or cannot be read as declared."""
     path = f"tables.{table.name}"
     existing = [name for name, _ in source.columns]
     for column in table.columns:

@@ -110,6 +110,23 @@ def rows_each(
         return None if not values else (int(rows), int(values), int(usual), int(most))
 
 
+def share_found(
+    database: str | Path | duckdb.DuckDBPyConnection, table: str, column: str, other: str, key: str
+) -> float:
+    """The share of the rows with a value in a column whose value another table's key has; 0.0 without any.
+
+    Reads private rows: for the owner alone.
+    """
+    with _source(database, table, column) as (reader, source), _source(database, other, key) as (_, found):
+        x = f"CAST({identifier(column)} AS VARCHAR)"
+        ((share,),) = reader.rows(
+            f"looking at {table}.{column}",
+            f"SELECT avg(CAST({x} IN (SELECT CAST({identifier(key)} AS VARCHAR) FROM {found.sql}) AS INTEGER)) "
+            f"FROM {source.sql} WHERE {x} IS NOT NULL",
+        )
+        return 0.0 if share is None else float(share)
+
+
 def look_at(database: str | Path | duckdb.DuckDBPyConnection, table: str, column: str) -> ColumnContent:
     """Least, median, largest and, up to 200, distinct values of a column. Reads private rows: for the owner alone."""
     with _source(database, table, column) as (reader, source):

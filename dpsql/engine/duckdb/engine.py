@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from dpsql.dialect.calls import without_cause
 from dpsql.domain import TableDomain
-from dpsql.engine.contingencies import Contingencies, Scope
+from dpsql.engine.contingencies import CACHE_BYTES, WHOLE_CELLS, Contingencies, Scope
 from dpsql.engine.duckdb.catalog import (
     Catalog,
     Source,
@@ -40,11 +40,6 @@ from dpsql.errors import EngineError, UnknownName
 from dpsql.policy import Policy
 from dpsql.private import Private
 from dpsql.query import Counts, Key, KeyCounts, Regions
-
-WHOLE_CELLS = 1 << 22
-"""A universe (or the part of it in use) up to here is counted in one scan; every smaller scope is a sum over it."""
-
-CACHE_BYTES = 256 << 20
 
 
 class DuckDbEngine:
@@ -332,6 +327,12 @@ class DuckDbEngine:
                 "asking for its path", "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
             )
         return str(Path(found[0][0]).resolve()) if found and found[0][0] else ""
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The addresses of what the private tables of an extract were copied from."""
+        found = {s.origin.address for s in self._sources.values() if s.origin is not None}
+        return tuple(sorted(found - {""}))
 
     def tables_read(self) -> dict[str, frozenset[str]]:
         """The columns of private tables, of views and of the tables behind them, in lower case; equal names are one."""

@@ -151,34 +151,54 @@ class Rows:
         """Materialise the kept rows once: the window over units is the costly part."""
         if self._kept or self._table.unit is None:
             return
-        finite, texts = [c.name for c in self._table.finite], [c.name for c in self._table.text]
-        scan = self._scan(finite)
-        inner = [f"r.{identifier(self._table.unit)} AS u"]
-        hashed = [("u", self._source.type_of(self._table.unit))]
+        inner, hashed = self._hashed()
+        texts = {self._text_name(c.name) for c in self._table.text}
         outer = [f"{self._told_apart(hashed[0])} AS u"]
-        for name in finite:
-            values, code = self._table.finite_domain(name).values, self._coded[name].expression
-            inner.append(f"CAST(coalesce({code}, {len(values)}) AS UINTEGER) AS {self._code_name(name)}")
-            hashed.append((self._code_name(name), "UINTEGER"))
-            outer.append(self._code_name(name))
-        numbers = [c for c in self._table.finite if isinstance(c, NumberDomain) and c.is_binned]
-        for name in texts:
-            inner.append(f"CAST(r.{identifier(name)} AS VARCHAR) AS {self._text_name(name)}")
-            hashed.append((self._text_name(name), "VARCHAR"))
-            outer.append(f"encode({self._text_name(name)}) AS {self._text_name(name)}")
-        for domain in numbers:
-            name = self._number_name(domain.name)
-            x = number(domain, f"r.{identifier(domain.name)}")
-            inner.append(f"CASE WHEN {x} = 0 THEN 0.0e0 ELSE {x} END AS {name}")  # one text for both zeros
-            hashed.append((name, "DOUBLE"))
-            outer.append(name)
+        outer += [f"encode({name}) AS {name}" if name in texts else name for name, _ in hashed[1:]]
         self._reader.rows(
             f"keeping at most {self._table.max_rows_per_unit} rows per unit of {self._table.name}",
             f"CREATE TEMP TABLE {self._kept_name} AS SELECT {', '.join(outer)} "
-            f"FROM (SELECT {', '.join(inner)} {scan}) "
+            f"FROM (SELECT {', '.join(inner)} {self._scan([c.name for c in self._table.finite])}) "
             f"QUALIFY row_number() OVER ({self._window(hashed)}) <= {int(self._table.max_rows_per_unit)}",
         )
         self._kept = True
+
+    def stored(self, columns: Sequence[str]) -> str:
+        """A query for ``columns`` of the rows as they are stored: of a table with a unit the counted ones, else all.
+
+        The rows of a unit are those that are counted of the whole table, and all are counted again of what the query
+        gives. Among rows that are equal in all declared values it chooses by what is stored.
+        """
+        names = [identifier(c) for c in columns]
+        if self._table.unit is None:
+            return f"SELECT {', '.join(f'r.{name} AS {name}' for name in names)} FROM {self._source.sql} AS r"
+        inner, hashed = self._hashed()
+        values = [(f"v{i}", self._source.type_of(c)) for i, c in enumerate(columns)]
+        inner += [f"r.{name} AS {value}" for name, (value, _) in zip(names, values, strict=True)]
+        out = ", ".join(f"{value} AS {name}" for name, (value, _) in zip(names, values, strict=True))
+        window = f"{self._window(hashed)}, {content.row_digest(values)}"
+        return (
+            f"SELECT {out} FROM (SELECT {', '.join(inner)} {self._scan([c.name for c in self._table.finite])}) "
+            f"QUALIFY row_number() OVER ({window}) <= {int(self._table.max_rows_per_unit)}"
+        )
+
+    def _hashed(self) -> tuple[list[str], list[tuple[str, str]]]:
+        """SQL for what a unit's rows are chosen by (unit, codes, texts, numbers), and its names with their types."""
+        unit = str(self._table.unit)
+        inner, hashed = [f"r.{identifier(unit)} AS u"], [("u", self._source.type_of(unit))]
+        for column in self._table.finite:
+            code, name = self._coded[column.name].expression, self._code_name(column.name)
+            inner.append(f"CAST(coalesce({code}, {len(column.values)}) AS UINTEGER) AS {name}")
+            hashed.append((name, "UINTEGER"))
+        for text in self._table.text:
+            inner.append(f"CAST(r.{identifier(text.name)} AS VARCHAR) AS {self._text_name(text.name)}")
+            hashed.append((self._text_name(text.name), "VARCHAR"))
+        for domain in self._table.finite:
+            if isinstance(domain, NumberDomain) and domain.is_binned:
+                x, name = number(domain, f"r.{identifier(domain.name)}"), self._number_name(domain.name)
+                inner.append(f"CASE WHEN {x} = 0 THEN 0.0e0 ELSE {x} END AS {name}")  # one text for both zeros
+                hashed.append((name, "DOUBLE"))
+        return inner, hashed
 
     def _window(self, hashed: Sequence[tuple[str, str]]) -> str:
         """Units and the order of their rows; the unit is part of the digest, else all keep the same favourites."""

@@ -10,6 +10,7 @@ import click
 
 from dpsql.interface.cli.common import opened, parameter_option, session_options, terms_options, within_option
 from dpsql.interface.console import Console
+from dpsql.interface.dbapi.paths import DatabasePath
 from dpsql.interface.render import FORMATS, WITH_NOTES, Format
 
 _PARQUET_NEEDS_FILE = "parquet is binary: add -o FILE"
@@ -23,7 +24,7 @@ _PARQUET_NEEDS_FILE = "parquet is binary: add -o FILE"
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Write to a file.")
 def query(
-    database: Path,
+    database: DatabasePath,
     sql: str,
     policy: Path | None,
     ledger: str | None,
@@ -68,7 +69,7 @@ def query(
 @parameter_option
 @within_option
 def explain(
-    database: Path,
+    database: DatabasePath,
     sql: str,
     policy: Path | None,
     ledger: str | None,
@@ -92,7 +93,7 @@ def explain(
 @click.command()
 @session_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a drawing.")
-def budget(database: Path, policy: Path | None, ledger: str | None, new_budget: bool, as_json: bool) -> None:
+def budget(database: DatabasePath, policy: Path | None, ledger: str | None, new_budget: bool, as_json: bool) -> None:
     """Show what has been spent and what is left."""
     console = Console()
     from dpsql.interface.render.budget import budget_object, render_budget
@@ -108,7 +109,7 @@ def budget(database: Path, policy: Path | None, ledger: str | None, new_budget: 
 
 @click.command()
 @session_options
-def shell(database: Path, policy: Path | None, ledger: str | None, new_budget: bool) -> None:
+def shell(database: DatabasePath, policy: Path | None, ledger: str | None, new_budget: bool) -> None:
     """Ask interactively; reads statements from standard input when that is no terminal."""
     console = Console()
     from dpsql.interface.shell.repl import run_shell

@@ -13,6 +13,7 @@ import click
 
 from dpsql.errors import PolicyWarning
 from dpsql.interface.console import Console
+from dpsql.interface.dbapi.paths import Address, DatabasePath
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render.style import escape
 
@@ -21,10 +22,20 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 database_argument = click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 
 
+class _DatabaseType(click.Path):
+    """An existing file, or the address of a server's database."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        return Address(value) if Address.is_one(value) else super().convert(value, parameter, context)
+
+
+session_argument = click.argument("database", type=_DatabaseType(exists=True, dir_okay=False, path_type=Path))
+
+
 def session_options(command: Command) -> Command:
     """``DATABASE --policy --ledger --new-budget``."""
     options = [
-        database_argument,
+        session_argument,
         click.option(
             "--policy",
             type=click.Path(dir_okay=False, path_type=Path),
@@ -69,7 +80,7 @@ within_option = click.option(
 
 @contextmanager
 def opened(
-    console: Console, database: Path, policy: Path | None, ledger: str | None, new_budget: bool
+    console: Console, database: DatabasePath, policy: Path | None, ledger: str | None, new_budget: bool
 ) -> Iterator[SessionView]:
     """An open session, closed at the end; its notices go to standard error."""
     from dpsql.interface.dbapi import connect  # brings in DuckDB, NumPy and the rest, which --help does not need

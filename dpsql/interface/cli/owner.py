@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from dpsql.errors import OperationalError, PolicyError
-from dpsql.interface.cli.common import database_argument
+from dpsql.interface.cli.common import database_argument, session_argument
 from dpsql.interface.console import Console
+from dpsql.interface.dbapi.paths import DatabasePath
 
 if TYPE_CHECKING:
     from dpsql.engine.protocol import OwnersEngine
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bool, look_at_data: bool) -> None:
     """Draft a policy from the schema, for the owner to correct. A csv or parquet file is made a database first."""
     console = Console()
-    from dpsql.engine.duckdb import count_rows, database_of, describe, is_file_of_rows
+    from dpsql.engine.duckdb import database_of, describe, is_file_of_rows
     from dpsql.interface.dbapi.paths import default_policy_path
     from dpsql.interface.schemas import described, looked_at
-    from dpsql.policy_file import draft_policy
+    from dpsql.policy_file import draft_policy, proposed_public
 
     rows_of = database if is_file_of_rows(database) else None
     database = database if rows_of is None else database_of(rows_of)
@@ -49,8 +50,8 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
         raise OperationalError(f"there is no table {min(missing)}", hint=f"tables: {names}")
     schemas = [s for s in schemas if not wanted or s.name.lower() in wanted]
     if look_at_data:
-        schemas = [looked_at(database, s) for s in schemas]
-    rows = {s.name: count_rows(database, s.name) for s in schemas} if look_at_data else None
+        schemas = looked_at(database, schemas)
+    rows = {s.name: s.rows for s in schemas if s.rows is not None}
     text = _advised(draft_policy(schemas), rows)
     try:  # exclusive: a policy that somebody is writing is not lost
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if force else os.O_EXCL), 0o644)
@@ -62,17 +63,19 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
         file.write(text)
     if look_at_data:
         console.notices(["ranges and lists were read from the rows: replace them by what is publicly known"])
+        shown = [s.name for s in schemas if s.name in proposed_public(schemas)]
+        console.notices([f"the draft declares as public, so that every row of {t} is shown: CHECK" for t in shown])
     marks = sum("# CHECK" in line for line in text.splitlines())
     console.lines([f"{path}: {len(schemas)} table{'' if len(schemas) == 1 else 's'}, {marks} lines to check"])
     console.notice(f"next: edit the lines marked CHECK, then: dpsql shell {quote(str(database))}")
 
 
 @click.command()
-@database_argument
+@session_argument
 @click.option("--policy", type=click.Path(dir_okay=False, path_type=Path), help="Default: NAME.dpsql.toml.")
 @click.option("--verify", is_flag=True, help="Read every row again, and say which ledger these rows have.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a listing.")
-def check(database: Path, policy: Path | None, verify: bool, as_json: bool) -> None:
+def check(database: DatabasePath, policy: Path | None, verify: bool, as_json: bool) -> None:
     """Owner only: count rows that are in no answer and values that are not declared; exact and private."""
     console = Console()
     from dpsql.interface.dbapi.opening import contents, open_engine

@@ -9,6 +9,7 @@ import click
 from dpsql.errors import Error
 from dpsql.interface.cli.ask import budget, explain, query, shell
 from dpsql.interface.cli.demo import demo
+from dpsql.interface.cli.extract import extract
 from dpsql.interface.cli.owner import check, init
 from dpsql.interface.cli.run import run
 from dpsql.interface.cli.synth import synth
@@ -63,7 +64,7 @@ def cli() -> None:
     """
 
 
-for _command in (demo, init, shell, run, query, explain, synth, budget, check):
+for _command in (demo, init, shell, run, query, explain, synth, extract, budget, check):
     cli.add_command(_command)
 
 

@@ -17,6 +17,7 @@ from dpsql.interface.asked import ask, price
 from dpsql.interface.cli.common import opened, parameter_option, session_options, terms_options
 from dpsql.interface.cli.parameters import Scalar, chosen, parse_parameters
 from dpsql.interface.console import INTERRUPTED, OK, Console, exit_code
+from dpsql.interface.dbapi.paths import DatabasePath
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render import FORMATS, Format
 from dpsql.interface.render.style import PLAIN
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 @click.option("--resume", is_flag=True, help="Go on after the last finished statement of OUTPUT.")
 @click.option("--keep-going", is_flag=True, help="Go on after a statement that fails.")
 def run(
-    database: Path,
+    database: DatabasePath,
     file: Path,
     policy: Path | None,
     ledger: str | None,

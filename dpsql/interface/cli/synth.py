@@ -14,6 +14,7 @@ import click
 from dpsql.errors import DataError
 from dpsql.interface.cli.common import opened, progress_line, session_options
 from dpsql.interface.console import INTERRUPTED, Console
+from dpsql.interface.dbapi.paths import Address, DatabasePath
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render.style import escape
 
@@ -59,7 +60,7 @@ class _WithMethods(click.Command):
 @click.option("--public", is_flag=True, help="With --compare: these rows are public, and may be compared with.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table and a picture.")
 def synth(
-    database: Path,
+    database: DatabasePath,
     policy: Path | None,
     ledger: str | None,
     new_budget: bool,
@@ -82,6 +83,8 @@ def synth(
     if compare or public:
         if not (compare and public):
             raise click.UsageError("--compare tells true errors: it needs --public, the owner's word that all rows are")
+        if isinstance(database, Address):
+            raise click.UsageError("--compare reads a file: copy the tables into one with dpsql extract")
         from dpsql.interface.cli.comparing import run_comparison
 
         run_comparison(console, database, policy, table, workloads, epsilon, rows, chosen, seed, output, as_json)

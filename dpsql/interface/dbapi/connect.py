@@ -11,7 +11,7 @@ from typing import Any
 from dpsql.errors import InterfaceError, OperationalError, PolicyWarning
 from dpsql.interface.dbapi.connection import Connection
 from dpsql.interface.dbapi.opening import open_parts
-from dpsql.interface.dbapi.paths import StrPath, default_ledger_path, default_policy_path
+from dpsql.interface.dbapi.paths import Address, DatabasePath, StrPath, default_ledger_path, default_policy_path
 from dpsql.policy import Policy
 from dpsql.policy_file import load_policy
 
@@ -27,7 +27,8 @@ def connect(
 ) -> Connection:
     """Open a private database for differentially private SQL.
 
-    ``database``: the path of a DuckDB file (opened read-only), or an open DuckDB connection of the owner's.
+    ``database``: the path of a DuckDB file (opened read-only), an open DuckDB connection of the owner's, or the address
+    of a server's database, ``postgresql://user@host/name``, read as it is at this moment.
     ``policy``: the path of a policy file or a ``Policy``; by default ``census.dpsql.toml`` beside ``census.duckdb``.
     ``ledger``: the path of the ledger, by default ``census.dpsql.ledger`` beside the database, or ``":memory:"``, which
     forgets at close what was spent: for tests and throw-away data only.
@@ -45,8 +46,15 @@ def connect(
     return Connection(opened.session, opened.cautions)
 
 
-def _database_path(database: object) -> Path | None:
-    """The path of a database file; ``None`` for an open connection."""
+def _database_path(database: object) -> DatabasePath | None:
+    """The path of a database file, or a server's address; ``None`` for an open connection."""
+    if isinstance(database, str) and Address.is_one(database):
+        address = Address(database)
+        if address.scheme not in ("postgresql", "postgres"):
+            raise InterfaceError(
+                f"there is no engine for {address.scheme}://", hint="copy the tables into a file with dpsql extract"
+            )
+        return address
     if not isinstance(database, str | PathLike):
         if not callable(getattr(database, "cursor", None)):
             raise InterfaceError(
@@ -68,7 +76,7 @@ def _database_path(database: object) -> Path | None:
     return path
 
 
-def _policy_path(database: Path | None, policy: object) -> Path:
+def _policy_path(database: DatabasePath | None, policy: object) -> Path:
     if isinstance(policy, str) and "\n" in policy:
         raise InterfaceError("a policy is a path or a Policy, not its text", hint="pass policy=dpsql.load_policy(text)")
     if isinstance(policy, str | PathLike):
@@ -82,7 +90,7 @@ def _policy_path(database: Path | None, policy: object) -> Path:
     return default_policy_path(database)
 
 
-def _ledger_path(database: Path | None, ledger: object) -> Path | None:
+def _ledger_path(database: DatabasePath | None, ledger: object) -> Path | None:
     """The path of the ledger; ``None`` for a ledger in memory."""
     if ledger == MEMORY:
         return None

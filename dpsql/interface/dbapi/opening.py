@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpsql.errors import LedgerError
-from dpsql.interface.dbapi.paths import default_ledger_path
+from dpsql.interface.dbapi.paths import Address, default_ledger_path
 from dpsql.policy import Policy, cautions
 
 if TYPE_CHECKING:
@@ -80,6 +80,11 @@ def open_engine(
     ``rules``: those of the ledger, the newest without one. ``known``: what remembers the content of files; without it
     rows are read. PolicyError and EngineError as the engine's own.
     """
+    if isinstance(database, Address):
+        from dpsql.engine.postgresql.database import PostgresDatabase
+        from dpsql.engine.sql import SqlEngine
+
+        return SqlEngine(PostgresDatabase(database), policy, rules)
     from dpsql.engine.duckdb.engine import DuckDbEngine
 
     return DuckDbEngine(database, policy, rules, known)
@@ -103,8 +108,8 @@ def _place(engine: "OwnersEngine") -> "Place":
     from dpsql.ledger import Place
 
     address = engine.address
-    beside = str(default_ledger_path(address).resolve()) if address else ""
-    return Place(address, engine.tables_read(), beside)
+    beside = "" if not address or Address.is_one(address) else str(default_ledger_path(address).resolve())
+    return Place(address, engine.tables_read(), beside, engine.origins)
 
 
 def _check_unrecorded(header: Mapping[str, str], engine: "OwnersEngine", *, new_budget: bool) -> None:

@@ -12,19 +12,53 @@ _LEDGER_SUFFIX = ".dpsql.ledger"
 StrPath = str | PathLike[str]
 
 
+class Address(str):
+    """Where a server's database is, ``postgresql://ann@db.example/clinic``; it may hold a password.
+
+    >>> Address("postgresql://ann:secret@db.example/clinic?sslmode=require").name
+    'clinic'
+    >>> Address.is_one("census.duckdb"), Address.is_one("postgresql:///clinic")
+    (False, True)
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def is_one(text: object) -> bool:
+        """Whether something is written as an address, of whatever server."""
+        return isinstance(text, str) and "://" in text
+
+    @property
+    def scheme(self) -> str:
+        """What it begins with, in lower case."""
+        return self.partition("://")[0].lower()
+
+    @property
+    def name(self) -> str:
+        """The database's name."""
+        return self.partition("?")[0].rpartition("/")[2] or "database"
+
+
+DatabasePath = Path | Address
+
+
 def default_policy_path(database: StrPath) -> Path:
-    """``census.dpsql.toml`` beside ``census.duckdb``.
+    """``census.dpsql.toml`` beside ``census.duckdb``; of a server's database ``clinic`` in the current folder.
 
     >>> default_policy_path("census.duckdb").name
     'census.dpsql.toml'
     """
-    return Path(database).with_suffix(_POLICY_SUFFIX)
+    return _beside(database).with_suffix(_POLICY_SUFFIX)
 
 
 def default_ledger_path(database: StrPath) -> Path:
-    """``census.dpsql.ledger`` beside ``census.duckdb``.
+    """``census.dpsql.ledger`` beside ``census.duckdb``; of a server's database ``clinic`` in the current folder.
 
     >>> default_ledger_path("census.duckdb").name
     'census.dpsql.ledger'
     """
-    return Path(database).with_suffix(_LEDGER_SUFFIX)
+    return _beside(database).with_suffix(_LEDGER_SUFFIX)
+
+
+def _beside(database: StrPath) -> Path:
+    return Path(f"{database.name}.server") if isinstance(database, Address) else Path(database)

@@ -1,0 +1,92 @@
+"""Parquet and CSV files as a source: one file, a pattern, or a folder of them, hive partitions included.
+
+Files are listed once, and must be the same when they have been read: one that was written meanwhile is refused.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import glob
+from hashlib import sha256
+from pathlib import Path
+
+import duckdb
+
+from dpsql.engine.duckdb.importing import is_file_of_rows, is_parquet
+from dpsql.engine.extracting.source import Reading, Relation
+from dpsql.errors import EngineError
+
+_SIGNS = "*?["
+
+
+@dataclass(frozen=True)
+class FilesSource:
+    """``pattern``: a file, a folder, or a pattern with ``*``, ``**`` and ``?``, whose files are all of one kind."""
+
+    pattern: str
+
+    holds_one_table = True
+
+    @contextmanager
+    def open(self, connection: duckdb.DuckDBPyConnection) -> Iterator[Reading]:
+        """EngineError when there is no such file, when kinds are mixed, and when a file changed while it was read."""
+        files = _files(self.pattern)
+        before = _state(files)
+        yield _FilesReading(os.path.abspath(self.pattern), before, files)  # noqa: PTH100 - links are part of a name
+        if _state(_files(self.pattern)) != before:
+            raise EngineError(
+                f"{self.pattern} was written to while it was read", hint="extract again once its writer has finished"
+            )
+
+
+@dataclass(frozen=True)
+class _FilesReading:
+    address: str
+    snapshot: str
+    files: tuple[Path, ...]
+
+    def relation(
+        self, table: str, columns: Sequence[str] | None, *, unit: str | None = None, private: bool = True
+    ) -> Relation:
+        listed = "[" + ", ".join("'" + str(f).replace("'", "''") + "'" for f in self.files) + "]"
+        options = "union_by_name = true" + (", hive_partitioning = true" if _is_hive(self.files) else "")
+        if is_parquet(self.files[0]):
+            return Relation(f"read_parquet({listed}, {options})")
+        return Relation(f"read_csv({listed}, {options}, sample_size = -1)")
+
+
+def _files(pattern: str) -> tuple[Path, ...]:
+    path = Path(pattern)
+    if path.is_dir():
+        found = [p for p in path.rglob("*") if is_file_of_rows(p)]
+    elif any(sign in pattern for sign in _SIGNS):
+        found = [p for p in map(Path, glob(pattern, recursive=True)) if not p.is_dir()]  # noqa: PTH207 - may be absolute
+    else:
+        found = [path]
+    found = sorted(p for p in found if not p.name.startswith((".", "_")))
+    if not found or not all(p.is_file() for p in found):
+        raise EngineError(f"there are no files {pattern}", hint="name a parquet or csv file, a folder, or a pattern")
+    if any(sign in str(p) for p in found for sign in _SIGNS):
+        raise EngineError(f"a file of {pattern} is named like a pattern", hint="rename it, without * ? [")
+    if len({(is_file_of_rows(p), is_parquet(p)) for p in found}) != 1 or not is_file_of_rows(found[0]):
+        raise EngineError(f"{pattern} has files of several kinds", hint="name the parquet files or the csv files alone")
+    return tuple(found)
+
+
+def _is_hive(files: Sequence[Path]) -> bool:
+    """Whether folders are named ``key=value``, the same keys for each file."""
+    keys = {tuple(part.partition("=")[0] for part in f.parts[:-1] if "=" in part) for f in files}
+    return len(keys) == 1 and keys != {()}
+
+
+def _state(files: Sequence[Path]) -> str:
+    """Names, sizes and times of the last write of all files, as one digest."""
+    told = []
+    for file in files:
+        try:
+            found = file.stat()
+        except OSError:
+            found = None
+        told.append((str(file), None) if found is None else (str(file), found.st_size, found.st_mtime_ns, found.st_ino))
+    return f"{len(files)} files {sha256(repr(told).encode()).hexdigest()[:32]}"

@@ -1,0 +1,144 @@
+"""PostgreSQL's way to say what an engine needs: ``dpsql.engine.sql.dialect`` explains each sentence.
+
+What makes PostgreSQL fail on a value is kept away from it: casts of decimals that no double holds, products that
+underflow, comparisons by a column's collation.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Literal
+
+from dpsql.engine.postgresql.connection import identifier, literal
+from dpsql.engine.sql.dialect import SqlColumn
+
+_SMALLEST_NORMAL = "2.3e-308"
+_DIGITS = 300
+"""Digits after the point of a decimal that becomes a double: below, PostgreSQL fails where it would be zero."""
+
+
+class PostgresDialect:
+    """Expressions of PostgreSQL 14 and later."""
+
+    def identifier(self, name: str) -> str:
+        return identifier(name)
+
+    def field(self, x: str, column: SqlColumn) -> str:
+        match column.family:
+            case "integer" | "boolean" | "date":
+                text = f"{x}::text"
+            case "decimal":
+                text = f"trim_scale({x})::text"
+            case "float":
+                return self.float_field(f"{x}::float8")
+            case "moment":
+                text = f"CASE WHEN isfinite({x}) THEN {_microseconds(x)} ELSE {x}::text END"
+            case "time":
+                text = _microseconds(x)
+            case "bytes":
+                return self.string_field(f"upper(encode({x}, 'hex'))")
+            case "string" | "other":
+                return self.string_field(f"{x}::text")
+        return f"coalesce({text} || ',', ',')"
+
+    def string_field(self, text: str) -> str:
+        return f"coalesce(octet_length(convert_to({text}, 'UTF8')) || ':' || {text}, ',')"
+
+    def integer_field(self, x: str) -> str:
+        return f"{x}::text || ','"
+
+    def float_field(self, x: str) -> str:
+        bits = f"('x' || encode(float8send({x}), 'hex'))::bit(64)::bigint::numeric"
+        unsigned = f"CASE WHEN {bits} < 0 THEN {bits} + 18446744073709551616 ELSE {bits} END"
+        return f"CASE WHEN {x} IS NULL THEN ',' WHEN {x} = 'NaN' THEN 'nan,' ELSE ({unsigned})::text || ',' END"
+
+    def md5_hex(self, text: str) -> str:
+        return f"(md5(convert_to({text}, 'UTF8')) COLLATE \"C\")"
+
+    def md5_byte(self, digest: str, number: int) -> str:
+        return f"get_byte(decode({digest}, 'hex'), {number})"
+
+    def hexadecimal(self, text: str) -> str:
+        return f"upper(encode(convert_to({text}, 'UTF8'), 'hex'))"
+
+    def as_text(self, x: str, column: SqlColumn) -> str:
+        return f"{x}::text"
+
+    def prefix(self, text: str, length: int) -> str:
+        return f"left({text}, {length})"
+
+    def integer(self, x: str, column: SqlColumn, low: int, high: int) -> str:
+        inside = f"{x} BETWEEN ({low}) AND ({high})"  # NaN is above every number
+        match column.family:
+            case "decimal":
+                inside, whole = f"{inside} AND {x} = trunc({x})", f"{x}::bigint"
+            case "float":
+                fits = f"{x} BETWEEN -9.2e18 AND 9.2e18"
+                inside, whole = f"{inside} AND {fits} AND {x} = floor({x})", f"{x}::bigint"
+            case _:
+                whole = f"{x}::bigint"
+        return f"CASE WHEN {inside} THEN {whole} - ({low}) END"
+
+    def number(self, x: str, column: SqlColumn) -> str:
+        match column.family:
+            case "decimal":
+                held = f"least(greatest(round({x}, {_DIGITS}), '-1e308'), '1e308')::float8"
+                return f"CASE WHEN {x} <> 'NaN' THEN {held} END"
+            case "float":
+                return f"CASE WHEN {x} <> 'NaN' THEN {x}::float8 END"
+            case _:
+                return f"{x}::float8"
+
+    def between(self, x: str, low: float, high: float) -> str:
+        ends = f"least(greatest({x}, {self.double(low)}), {self.double(high)})"  # both pass over NULL
+        return f"CASE WHEN {x} IS NOT NULL THEN {ends} END"
+
+    def inside(self, x: str, low: float, high: float) -> str:
+        return f"CASE WHEN {x} BETWEEN {self.double(low)} AND {self.double(high)} THEN {x} END"
+
+    def bin(self, x: str, edges: Sequence[float]) -> str:
+        return f"width_bucket({x}, {_array(map(repr, edges[:-1]), 'float8')}) - 1"
+
+    def fraction(self, x: str, low: str, span: str, parts: int) -> str:
+        half = f"(CASE WHEN abs({x}) < {_SMALLEST_NORMAL} THEN 0.0::float8 ELSE {x} * 0.5::float8 END - {low})"
+        tiny = f"{half} < {span} * {2.0**-40!r}::float8"
+        share = f"floor({half} / {span} * {parts}::float8)::bigint"
+        return (
+            f"CASE WHEN {x} IS NULL OR {span} <= 0 OR {half} <= 0 OR {tiny} THEN 0 "
+            f"WHEN {half} >= {span} THEN {parts} ELSE {share} END"
+        )
+
+    def double(self, value: float) -> str:
+        return f"'{float(value)!r}'::float8"
+
+    def day(self, x: str, column: SqlColumn) -> str:
+        if column.kind == "timestamptz":
+            return f"({x} AT TIME ZONE 'UTC')::date"
+        return x if column.family == "date" else f"{x}::date"
+
+    def days_since(self, day: str, first: date) -> str:
+        return f"({day} - {self.date(first)})"
+
+    def part(self, day: str, part: Literal["year", "month", "quarter"]) -> str:
+        return f"extract({part} FROM {day})::int"
+
+    def date(self, day: date) -> str:
+        return f"DATE '{day.isoformat()}'"
+
+    def pick(self, numbers: Sequence[int], index: str) -> str:
+        return f"({_array(map(str, numbers), 'bigint')})[1 + ({index})]"
+
+    def pick_double(self, numbers: Sequence[float], index: str) -> str:
+        return f"({_array(map(repr, numbers), 'float8')})[1 + ({index})]"
+
+    def lookup(self, numbers: Mapping[str, int], text: str) -> str:
+        held = {s: n for s, n in numbers.items() if "\0" not in s and not any("\ud800" <= c <= "\udfff" for c in s)}
+        return f"({literal(json.dumps(held, ensure_ascii=False))}::jsonb ->> ({text}))::int"
+
+
+def _microseconds(x: str) -> str:
+    return f"(extract(epoch FROM {x}) * 1000000)::bigint::text"
+
+
+def _array(values: "map[str]", kind: str) -> str:
+    return f"'{{{','.join(values)}}}'::{kind}[]"

@@ -1,0 +1,33 @@
+"""``dpsql extract``: the owner's copy of private tables from files and other databases."""
+
+from pathlib import Path
+from shlex import quote
+
+import click
+
+from dpsql.interface.console import Console
+
+
+@click.command()
+@click.argument("sources", metavar="[TABLE=]SOURCE...", nargs=-1, required=True)
+@click.option(
+    "--policy", type=click.Path(dir_okay=False, path_type=Path), help="Default: NAME.dpsql.toml beside the output."
+)
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The DuckDB file to write."
+)
+@click.option("--force", is_flag=True, help="Replace an earlier extract.")
+def extract(sources: tuple[str, ...], policy: Path | None, output: Path, force: bool) -> None:
+    """Owner: copy tables from Parquet, CSV, DuckDB or PostgreSQL into a DuckDB file that dpsql reads."""
+    console = Console()
+    from dpsql.interface import extracting
+    from dpsql.interface.dbapi.paths import default_policy_path
+    from dpsql.policy_file import load_policy
+
+    rules = load_policy(default_policy_path(output) if policy is None else policy)
+    extracting.extract(extracting.named_sources(sources, rules), rules, output, replace=force)
+    names = [t.name for t in rules.tables] + list(rules.public_tables)
+    console.lines([f"{output}: {', '.join(names)}, {output.stat().st_size / 1e6:,.1f} MB"])
+    console.notices([f"{output} holds private rows; only you can read it"])
+    option = "" if policy is None or policy == default_policy_path(output) else f" --policy {quote(str(policy))}"
+    console.notice(f"next: dpsql shell {quote(str(output))}{option}")

@@ -1,0 +1,170 @@
+"""The engine on SQL databases keeps the contract on a real PostgreSQL server, and counts as the twin in memory does."""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from dpsql.domain import FIXED_POINT, DateDomain, IntegerDomain, NumberDomain, TableDomain
+from dpsql.engine import MemoryEngine
+from dpsql.engine.duckdb import DuckDbEngine
+from dpsql.engine.extracting import extract
+from dpsql.engine.extracting.postgresql import PostgresSource
+from dpsql.engine.postgresql.database import PostgresDatabase
+from dpsql.engine.protocol import OwnersEngine
+from dpsql.engine.sql import SqlEngine
+from dpsql.policy import Policy
+from tests.contracts.distinct_contract import DistinctContract
+from tests.contracts.engine_contract import EngineContract, policy_of
+from tests.contracts.test_engines import check_agreement, some_table
+from tests.contracts.text_engine_contract import TextEngineContract
+from tests.support.postgres import server
+
+dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="pip install 'dpsql[postgresql]'")
+_SCHEMAS = count()
+
+
+@pytest.fixture(scope="module")
+def uri() -> Iterator[str]:
+    with server() as address:
+        yield address
+
+
+def kind_of(arrow: pa.DataType) -> str:
+    if pa.types.is_dictionary(arrow):
+        return "text"
+    if pa.types.is_decimal(arrow):
+        return f"numeric({arrow.precision}, {arrow.scale})"
+    if pa.types.is_timestamp(arrow):
+        return "timestamp" if arrow.tz is None else "timestamptz"
+    names = {"int8": "int2", "int16": "int2", "int32": "int4", "uint64": "numeric(20)", "float": "float4"}
+    others = {"bool": "bool", "date32[day]": "date", "string": "text", "int64": "int8", "double": "float8"}
+    return names.get(str(arrow)) or others.get(str(arrow), "text")
+
+
+def literal(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    text = value.isoformat() if hasattr(value, "isoformat") else str(value)
+    return "'" + text.replace("'", "''") + "'"
+
+
+def without_nul(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """PostgreSQL stores no U+0000."""
+    values = column.to_pylist()
+    return pa.array([v and v.replace("\0", "?") for v in values]) if "nul\0" in values else column
+
+
+def load(uri: str, tables: Mapping[str, pa.Table], *, views: bool = False) -> str:
+    """The address of these tables in a schema of their own."""
+    schema = f"s{next(_SCHEMAS)}"
+    with dbapi.connect(uri, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE SCHEMA {schema}")
+        for name, table in tables.items():
+            stored = f'{schema}."{name}{"_behind" if views else ""}"'
+            columns = ", ".join(f'"{f.name}" {kind_of(f.type)}' for f in table.schema)
+            cursor.execute(f"CREATE TABLE {stored} ({columns})")
+            lines = zip(*(table.column(i).to_pylist() for i in range(table.num_columns)), strict=True)
+            rows = [f"({', '.join(map(literal, line))})" for line in lines]
+            if rows:
+                cursor.execute(f"INSERT INTO {stored} VALUES {', '.join(rows)}")
+            if views:
+                cursor.execute(f'CREATE VIEW {schema}."{name}" AS SELECT * FROM {stored}')
+    return f"{uri}&options=-csearch_path%3D{schema}"
+
+
+class TestPostgres(EngineContract, TextEngineContract, DistinctContract):
+    stores_nul = False
+
+    @pytest.fixture(autouse=True)
+    def _server(self, uri: str) -> Iterator[None]:
+        self.uri, self.opened = uri, list[OwnersEngine]()
+        yield
+        for engine in self.opened:
+            engine.close()
+
+    def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> OwnersEngine:
+        return self._opened(policy, load(self.uri, tables))
+
+    def over_a_view(self, policy: Policy, tables: Mapping[str, pa.Table]) -> OwnersEngine:
+        return self._opened(policy, load(self.uri, tables, views=True))
+
+    def _opened(self, policy: Policy, uri: str) -> OwnersEngine:
+        self.opened.append(SqlEngine(PostgresDatabase(uri), policy))
+        return self.opened[-1]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_engines_agree_on_random_tables(uri: str, seed: int) -> None:
+    random = Random(1000 + seed)  # noqa: S311 - draws test tables
+    table, drawn = some_table(random)
+    data = pa.table({f.name: without_nul(drawn.column(f.name)) for f in drawn.schema})
+    policy = policy_of(table)
+    engine = SqlEngine(PostgresDatabase(load(uri, {"t": data})), policy)
+    try:
+        check_agreement(random, table, [MemoryEngine(policy, {"t": data}), engine])
+    finally:
+        engine.close()
+
+
+STRANGE = TableDomain(
+    "strange",
+    (
+        NumberDomain("n", (0.0, 1e-300, 0.5, 9.0)),
+        NumberDomain("f", (0.0, 1e-300, 0.5, 9.0)),
+        IntegerDomain("i", 0, 9),
+        IntegerDomain("j", 0, 9),
+        DateDomain("d", date(2020, 1, 1), date(2020, 12, 31), "month"),
+        DateDomain("t", date(2020, 1, 1), date(2020, 12, 31), "week"),
+        DateDomain("z", date(2020, 1, 1), date(2020, 12, 31)),
+    ),
+    unit="u",
+    max_rows_per_unit=1,
+)
+NUMERICS = ("NaN", "Infinity", "-Infinity", "1e400", "-1e400", "1e-400", "0.25", "9")
+FLOATS = ("NaN", "Infinity", "-Infinity", "1e308", "-1e308", "5e-324", "0.25", "9")
+DAYS = (
+    "infinity",
+    "-infinity",
+    "0044-03-15 BC",
+    "20000-01-01",
+    "4713-01-01 BC",
+    "2020-02-29",
+    "2020-12-31",
+    "9999-12-31",
+)
+
+
+def test_no_row_makes_a_question_fail(uri: str, tmp_path: Path) -> None:
+    """An error would tell of the row: what PostgreSQL cannot cast, multiply or send is kept away from it."""
+    lines = ", ".join(
+        f"('{n}', '{f}', '{n}', '{f}', '{d}', '{d}', '{d}', {k})"
+        for k, (n, f, d) in enumerate(zip(NUMERICS, FLOATS, DAYS, strict=True))
+    )
+    address = load(uri, {})
+    with dbapi.connect(address, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE TABLE strange (n numeric, f float8, i numeric, j float8, d date, t timestamp, z timestamptz, "
+            "u numeric)"
+        )
+        cursor.execute(f"INSERT INTO strange VALUES {lines}")
+    policy = policy_of(STRANGE)
+    extract({"strange": PostgresSource(address)}, policy, tmp_path / "x.duckdb")
+    copy, engine = DuckDbEngine(tmp_path / "x.duckdb", policy), SqlEngine(PostgresDatabase(address), policy)
+    for each in (engine, copy):
+        assert each.contingency("strange", ("n",)).reveal().tolist() == [3, 1, 3, 1]
+        assert each.contingency("strange", ("f",)).reveal().tolist() == [3, 1, 3, 1]
+        assert each.contingency("strange", ("i", "j")).reveal()[9, 9] == 1
+        for moment in ("d", "t", "z"):
+            assert int(each.contingency("strange", (moment,)).reveal()[:-1].sum()) == 2
+        assert int(each.sums("strange", "f", ()).reveal()) == 3 * FIXED_POINT + FIXED_POINT // 36
+        assert each.row_tally("strange").counted == len(NUMERICS)
+    assert engine.fingerprint() and engine.positions("strange", "f").reveal().tolist()
+    assert engine.out_of_domain("strange")["d"] == 6
+    engine.close()
+    copy.close()

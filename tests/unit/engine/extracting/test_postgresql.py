@@ -1,0 +1,212 @@
+"""Extracts from a real PostgreSQL server: one moment of all tables, every type by its meaning, no value in an error."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import dpsql
+from dpsql.domain import CategoryDomain, DateDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
+from dpsql.engine import MemoryEngine
+from dpsql.engine.duckdb import DuckDbEngine
+from dpsql.engine.extracting import Reading, Relation, extract
+from dpsql.engine.extracting.postgresql import PostgresSource
+from dpsql.engine.postgresql import Snapshot, public_address
+from dpsql.errors import EngineError, Error, InterfaceError, PolicyError
+from tests.contracts.engine_contract import policy_of
+from tests.support.postgres import server
+
+dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="pip install 'dpsql[postgresql]'")
+CANARY = "Zaphod-48842"
+PEOPLE = TableDomain(
+    "People",
+    (
+        IntegerDomain("age", 0, 9),
+        NumberDomain("amount", (0.0, 1.0, 2.5, 9.0)),
+        NumberDomain("free", (0.0, 1.0, 2.5, 9.0)),
+        DateDomain("day", date(2020, 1, 1), date(2020, 1, 31)),
+        DateDomain("seen", date(2020, 1, 1), date(2020, 1, 31)),
+        CategoryDomain("mood", ("ok", "bad")),
+        CategoryDomain("code", ("x", "y")),
+        TextDomain("Name"),
+    ),
+    unit="owner",
+    max_rows_per_unit=2,
+)
+
+
+@pytest.fixture(scope="module")
+def uri() -> Iterator[str]:
+    with server() as address:
+        run(
+            address,
+            "CREATE TYPE mood AS ENUM ('ok', 'bad', 'other')",
+            "CREATE DOMAIN years AS int2",
+            "CREATE TABLE people (age years, amount numeric(5,2), free numeric, day date, seen timestamptz, mood mood, "
+            f"code bpchar(4), \"Name\" text, owner numeric, secret text DEFAULT '{CANARY}')",
+            "INSERT INTO people SELECT i % 12, (i % 37) / 4.0, "
+            "CASE WHEN i % 7 = 0 THEN 'NaN' ELSE (i % 11)::numeric END, "
+            "CASE WHEN i % 9 = 0 THEN 'infinity'::date ELSE date '2020-01-01' + i % 40 END, "
+            "timestamptz '2020-01-05 23:30:00-05' + i % 3 * interval '1 hour', "
+            "(ARRAY['ok', 'bad', 'other', NULL])[1 + i % 4]::mood, (ARRAY['x', 'y', 'z'])[1 + i % 3], "
+            "CASE WHEN i % 5 > 0 THEN 'nä' || i % 5 END, "
+            "CASE WHEN i % 2 = 0 THEN (i / 6)::numeric ELSE (i / 6) + 0.00 END "
+            "FROM generate_series(0, 299) AS i",
+            "CREATE TABLE accounts (amount int)",
+            "INSERT INTO accounts VALUES (1), (2)",
+            "CREATE TABLE savings AS SELECT * FROM accounts",
+            "CREATE VIEW rich AS SELECT * FROM accounts",
+            "CREATE TABLE strange (box box)",
+        )
+        yield address
+
+
+def run(uri: str, *statements: str) -> None:
+    with dbapi.connect(uri, autocommit=True) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def rows_of(uri: str) -> dict[str, list[Any]]:
+    """The people as Python values, read by another way than the extract's: as text, one value after the other."""
+    with dbapi.connect(uri) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT age::int4, amount::float8, free::float8, CASE WHEN isfinite(day) THEN day END AS day, seen, "
+            'mood::text, code::text, "Name", trim_scale(owner)::text AS owner FROM people'
+        )
+        found: dict[str, list[Any]] = cursor.fetch_arrow_table().to_pydict()
+        return found
+
+
+def test_a_table_counts_as_in_the_server(uri: str, tmp_path: Path) -> None:
+    """Decimals with and without digits, NaN, infinite days, zones, enumerations, blanks, and units that are equal."""
+    policy = policy_of(PEOPLE)
+    dpsql.extract(uri, policy, tmp_path / "x.duckdb")
+    twin, engine = MemoryEngine(policy, {"people": rows_of(uri)}), DuckDbEngine(tmp_path / "x.duckdb", policy)
+    names = [c.name for c in PEOPLE.finite]
+    for scope in [(n,) for n in names] + list(pairwise(names)):
+        found, wanted = (e.contingency("People", scope).reveal() for e in (engine, twin))
+        assert found.tolist() == wanted.tolist(), scope
+    for number in ("amount", "free"):
+        found, wanted = (e.sums("People", number, ("mood",)).reveal() for e in (engine, twin))
+        assert found.tolist() == wanted.tolist()
+    strings, others = (e.key_counts("People", "Name").reveal() for e in (engine, twin))
+    assert (strings.keys, strings.counts.tolist()) == (others.keys, others.counts.tolist())
+    tally = engine.row_tally("People")
+    assert (tally.units, tally.counted, tally.beyond_cap) == (50, 100, 0)
+    assert engine.origins == (public_address(uri),) and "owner@" not in engine.origins[0]
+    engine.close()
+    assert CANARY.encode() not in (tmp_path / "x.duckdb").read_bytes()
+
+
+@dataclass(frozen=True)
+class Meanwhile:
+    """A source that somebody writes to between two of its tables."""
+
+    source: PostgresSource
+    uri: str
+    written: list[str] = field(default_factory=list, hash=False)
+
+    holds_one_table = False
+
+    @contextmanager
+    def open(self, connection: duckdb.DuckDBPyConnection) -> Iterator[Reading]:
+        with self.source.open(connection) as reading:
+            yield _Written(reading, self)
+
+
+@dataclass(frozen=True)
+class _Written:
+    reading: Reading
+    source: Meanwhile
+
+    address = snapshot = ""
+
+    def relation(
+        self, table: str, columns: Sequence[str] | None, *, unit: str | None = None, private: bool = True
+    ) -> Relation:
+        if table == "savings":
+            run(self.source.uri, "WITH a AS (UPDATE accounts SET amount = 0) UPDATE savings SET amount = 9")
+            self.source.written.append(table)
+        return self.reading.relation(table, columns, unit=unit, private=private)
+
+
+def test_a_read_is_never_torn(uri: str, tmp_path: Path) -> None:
+    source = Meanwhile(PostgresSource(uri), uri)
+    tables = [TableDomain(name, (IntegerDomain("amount", 0, 9),)) for name in ("accounts", "savings")]
+    extract({"accounts": source, "savings": source}, policy_of(*tables), tmp_path / "x.duckdb")
+    with duckdb.connect(str(tmp_path / "x.duckdb"), read_only=True) as con:
+        found = con.execute("SELECT (SELECT sum(amount) FROM accounts), (SELECT sum(amount) FROM savings)").fetchall()
+    assert found == [(3, 3)] and source.written == ["savings"]
+    with dbapi.connect(uri) as connection, connection.cursor() as cursor:  # without a snapshot it would be
+        cursor.execute("SELECT sum(amount) FROM savings")
+        assert cursor.fetchall() == [(18,)]
+    run(
+        uri, "TRUNCATE accounts, savings", "INSERT INTO accounts VALUES (1), (2)", "INSERT INTO savings VALUES (1), (2)"
+    )
+
+
+def test_a_snapshot_reads_and_never_writes(uri: str) -> None:
+    held = Snapshot(uri)
+    assert held.rows("counting", "SELECT count(*) FROM accounts") == [(2,)]
+    run(uri, "INSERT INTO accounts VALUES (3)")
+    assert held.rows("counting", "SELECT count(*) FROM accounts") == [(2,)]
+    with pytest.raises(EngineError, match="failed while writing"):
+        held.run("writing", "DELETE FROM accounts")
+    held.close()
+    held.close()
+    with pytest.raises(EngineError, match="closed"):
+        held.rows("counting", "SELECT 1")
+    run(uri, "DELETE FROM accounts WHERE amount = 3")
+
+
+def test_what_cannot_be_extracted_says_so(uri: str, tmp_path: Path) -> None:
+    def refused(error: type[Error], table: TableDomain, words: str, **options: Any) -> None:
+        with pytest.raises(error, match=words) as caught:
+            dpsql.extract(options.pop("source", uri), policy_of(table, **options), tmp_path / "x.duckdb")
+        assert caught.value.hint and CANARY not in repr(caught.value.__context__)
+
+    accounts = TableDomain("accounts", (IntegerDomain("amount", 0, 9),))
+    refused(PolicyError, TableDomain("nobody", (TextDomain("a"),)), "no such table")
+    refused(PolicyError, TableDomain("accounts", (TextDomain("a"),)), "no such column")
+    refused(
+        PolicyError, TableDomain("accounts", (DateDomain("amount", date(2020, 1, 1), date(2020, 1, 2)),)), "cannot be"
+    )
+    refused(PolicyError, TableDomain("strange", (TextDomain("box"),)), "type box")
+    refused(PolicyError, accounts, "view", public=("rich",))
+    refused(EngineError, accounts, "no connection", source="postgresql://ann:secret@127.0.0.1:9/none")
+    refused(EngineError, accounts, "no connection", source=uri.replace("/postgres?", "/nothing?"))
+    assert not (tmp_path / "x.duckdb").exists()
+    assert isinstance(InterfaceError("x"), dpsql.Error)
+
+
+def test_rows_that_a_server_hides_are_an_error(uri: str, tmp_path: Path) -> None:
+    run(
+        uri,
+        "CREATE ROLE clerk LOGIN",
+        "CREATE TABLE ours (amount int, who text)",
+        "INSERT INTO ours VALUES (1, 'clerk'), (2, 'owner')",
+        "ALTER TABLE ours ENABLE ROW LEVEL SECURITY",
+        "CREATE POLICY mine ON ours USING (who = current_user)",
+        "GRANT SELECT ON ours TO clerk",
+    )
+    table = policy_of(TableDomain("ours", (IntegerDomain("amount", 0, 9),)))
+    with pytest.raises(EngineError, match="reading ours"):
+        dpsql.extract(uri.replace("owner@", "clerk@"), table, tmp_path / "x.duckdb")
+    dpsql.extract(uri, table, tmp_path / "x.duckdb")
+
+
+def test_public_tables_are_whole(uri: str, tmp_path: Path) -> None:
+    run(uri, "CREATE TABLE towns AS SELECT 1 AS id, 'Brno' AS name, 1.50::numeric(4,2) AS price, 'a'::\"char\" AS mark")
+    policy = policy_of(TableDomain("accounts", (IntegerDomain("amount", 0, 9),)), public=("Towns",))
+    dpsql.extract(uri, policy, tmp_path / "x.duckdb")
+    engine = DuckDbEngine(tmp_path / "x.duckdb", policy)
+    assert pa.Table.to_pylist(engine.public_table("towns").select(["id", "name"])) == [{"id": 1, "name": "Brno"}]
+    engine.close()
