@@ -81,11 +81,35 @@ class Policy:
                     path=f"tables.{table.name}.row_count",
                     hint="leave row_count out: the number of rows is then measured",
                 )
+            wrong = self._wrong_join(table)
+            if wrong is not None:
+                raise PolicyError(
+                    wrong,
+                    path=f"tables.{table.name}.joins",
+                    hint='name two private tables: a view of patients JOIN visits has joins = ["patients", "visits"]',
+                )
+
+    def _wrong_join(self, table: TableDomain) -> str | None:
+        """Why a table is not the view of two others joined by their unit; ``None`` where it may be."""
+        if not table.joins:
+            return None
+        found = [self.by_name.get(name.lower()) for name in table.joins]
+        if len({id(t) for t in found}) != 2 or None in found or table in found:
+            return "names other than two private tables"
+        if table.unit is None or any(t is None or (t.unit or "").lower() != table.unit.lower() for t in found):
+            return "the view and the two tables need the same unit"
+        other = self.join_of(*table.joins)
+        return None if other is table else f"{table.joins[0]} and {table.joins[1]} have another view"
 
     @cached_property
     def by_name(self) -> dict[str, TableDomain]:
         """Private tables by lower-cased name."""
         return {t.name.lower(): t for t in self.tables}
+
+    def join_of(self, first: str, second: str) -> TableDomain | None:
+        """The private view that is declared as the join of two tables by their unit; ``None`` where there is none."""
+        wanted = {first.lower(), second.lower()}
+        return next((t for t in self.tables if t.joins and {n.lower() for n in t.joins} == wanted), None)
 
     @cached_property
     def digest(self) -> str:

@@ -41,7 +41,9 @@ LOG_BINS = 50
 """Bins of a number column that says nothing of them, with widths that grow with the number's size."""
 _BINS_EXAMPLE = 'bins = 20, or bins = { count = 50, scale = "log" }'
 _LONGEST_LIST = 1000
-_LONGEST_RANGE = 100_000
+_LONGEST_RANGE = 400
+_MOST_DATES = 1000
+"""Cells of a column in a draft, at most; where it has more, the next coarser unit or bins are proposed."""
 _ENUM = "CHECK: an ENUM made from the values that occur is data; list what is publicly known"
 _FROM_DATA = "FROM THE DATA, replace it by what is publicly known"
 
@@ -264,8 +266,16 @@ def _draft_number(column: ColumnSchema) -> Drafted:
 def _draft_date(column: ColumnSchema) -> Drafted:
     low, high = _day_of(column.low), _day_of(column.high)
     if low is not None and high is not None and low <= high:
-        return Drafted(f'type = "date", min = {low}, max = {high}, unit = "month"', f"CHECK: {_FROM_DATA}")
+        unit = _finest_unit(low, high)
+        return Drafted(f'type = "date", min = {low}, max = {high}, unit = "{unit}"', f"CHECK: {_FROM_DATA}")
     return Drafted('type = "date", min = 2000-01-01, max = 2030-12-31, unit = "month"', "CHECK: the range and the unit")
+
+
+def _finest_unit(low: date, high: date) -> DateUnit:
+    """The finest unit of at most 1,000 cells. Weeks are no part of months, so they are not proposed."""
+    months = 12 * (high.year - low.year) + high.month - low.month + 1
+    cells: dict[DateUnit, int] = {"day": (high - low).days + 1, "month": months, "quarter": months // 3 + 2}
+    return next((unit for unit, number in cells.items() if number <= _MOST_DATES), "year")
 
 
 def _draft_text(column: ColumnSchema, never_null: str) -> Drafted:

@@ -4,12 +4,14 @@ An owner who starts from an empty file forgets columns. The draft lists all of t
 no row unless it is asked to.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from dpsql.errors import PolicyError
 from dpsql.policy_file.columns import Drafted, draft_column
+from dpsql.policy_file.joined import join_lines
+from dpsql.policy_file.lookups import proposed_public
 from dpsql.policy_file.schema import ColumnSchema, TableSchema
-from dpsql.policy_file.toml_table import quoted_key
+from dpsql.policy_file.toml_table import quoted, quoted_key, quoted_list
 from dpsql.policy_file.units import left_out, unit_lines
 
 _HEADER = """\
@@ -35,6 +37,9 @@ _PUBLIC = """\
 # [public]                        # tables the analyst may read freely
 # tables = ["zip_codes"]
 """
+_CODES = (
+    "# CHECK: every row of these is shown. They seem to say nothing of people, only what codes of other tables mean"
+)
 
 
 def draft_policy(tables: Iterable[TableSchema | tuple[str, Sequence[ColumnSchema | tuple[object, ...]]]]) -> str:
@@ -50,11 +55,14 @@ def draft_policy(tables: Iterable[TableSchema | tuple[str, Sequence[ColumnSchema
     member = { type = "boolean", nullable = false }
     # photo: BLOB columns cannot be declared
     """
-    schemas = [_schema(t) for t in tables]
+    given = [_schema(t) for t in tables]
+    public = proposed_public(given)
+    schemas = [t for t in given if t.name not in public]
     if not any(draft_column(c).keys is not None for t in schemas for c in t.columns):
         raise PolicyError("no table with a column that can be declared", hint="is this the right database?")
     looked = any(c.looked_at for t in schemas for c in t.columns)
-    parts = [_HEADER, _LOOKED if looked else "", _PRIVACY, *(_table(t) for t in schemas), _PUBLIC]
+    joins = "".join(f"{line}\n" for line in ("", *lines)) if (lines := join_lines(schemas)) else ""
+    parts = [_HEADER, _LOOKED if looked else "", _PRIVACY, *(_table(t) for t in schemas), joins, _public(public)]
     return "".join(parts)
 
 
@@ -71,8 +79,18 @@ def with_advice(draft: str, lines: Sequence[str]) -> str:
 
 
 def _schema(table: TableSchema | tuple[str, Sequence[ColumnSchema | tuple[object, ...]]]) -> TableSchema:
+    if isinstance(table, TableSchema):
+        return table
     name, columns = table
     return TableSchema(name, tuple(ColumnSchema(*c) for c in columns))
+
+
+def _public(tables: Mapping[str, str]) -> str:
+    """The tables proposed as public, each with what it says of which columns; an example in comments where none is."""
+    if not tables:
+        return _PUBLIC
+    lines = [f"# {quoted(name)}: {quoted(codes)}" for name, codes in tables.items()]
+    return "\n".join(["", "[public]", f"{_CODES} (FROM THE DATA):", *lines, f"tables = {quoted_list(tables)}"]) + "\n"
 
 
 def _table(table: TableSchema) -> str:

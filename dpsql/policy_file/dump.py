@@ -89,6 +89,8 @@ def _table(table: TableDomain) -> list[str]:
         lines += [f"unit = {quoted(table.unit)}", f"max_rows_per_unit = {table.max_rows_per_unit}"]
     if table.row_count == "public":
         lines.append('row_count = "public"')
+    if table.joins:
+        lines.append(f"joins = {quoted_list(table.joins)}")
     return [
         *lines,
         f"[tables.{name}.columns]",

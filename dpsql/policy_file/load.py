@@ -152,7 +152,7 @@ def _tables(keys: TomlTable) -> tuple[TableDomain, ...]:
 
 
 def _table(name: str, keys: TomlTable) -> TableDomain:
-    keys.only(("unit", "max_rows_per_unit", "row_count", "columns"), "a table")
+    keys.only(("unit", "max_rows_per_unit", "row_count", "joins", "columns"), "a table")
     unit, rows = None, 1
     if "unit" in keys:
         unit = keys.string("unit", 'unit = "owner_id"')
@@ -168,7 +168,8 @@ def _table(name: str, keys: TomlTable) -> TableDomain:
         raise PolicyError("no column is declared", path=columns.path, hint='add age = { type = "integer", ... }')
     _check_names(columns, "column")
     domains = [read_column(c, columns.table(c, f'{c} = {{ type = "text" }}')) for c in columns.names()]
-    return TableDomain(name, tuple(domains), unit, rows, counted)
+    joins = keys.strings("joins", 'joins = ["patients", "visits"]') if "joins" in keys else ()
+    return TableDomain(name, tuple(domains), unit, rows, counted, joins)
 
 
 def _public(keys: TomlTable, private: set[str]) -> tuple[str, ...]:

@@ -45,7 +45,13 @@ class ColumnSchema(NamedTuple):
 
 
 class TableSchema(NamedTuple):
-    """A table and its columns in order."""
+    """A table and its columns in order.
+
+    ``rows`` and ``describes`` were read from the rows themselves: their number, and the columns of larger tables, as
+    ``trips.zone``, whose values are keys of this one.
+    """
 
     name: str
     columns: tuple[ColumnSchema, ...]
+    rows: int | None = None
+    describes: tuple[str, ...] = ()

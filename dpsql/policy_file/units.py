@@ -19,6 +19,10 @@ _PEOPLE = re.compile(
     "recipient|renter|resident|respondent|rider|seller|sender|ssn|staff|student|subject|subscriber|taxpayer|teacher|"
     "tenant|user|username|victim|visitor|voter|worker"
 )
+_OF_PEOPLE = re.compile(
+    "age|ages|birth|birthdate|birthday|born|children|diagnosis|disease|dob|families|forename|gender|people|races?|"
+    "religion|salary|sex|surname|wages?"
+)
 _TYPES = frozenset([*INTEGERS, "VARCHAR", "UUID", "DECIMAL"])
 _FROM_DATA = "(FROM THE DATA)"
 _STEPS = (1, 2, 5)
@@ -39,7 +43,7 @@ def unit_lines(table: TableSchema) -> list[str]:
         return [
             f"# CHECK: {quoted(found.name)} seems to tell people apart: {_spread(found.rows_each)} {_FROM_DATA}",
             f"unit = {quoted(found.name)}",
-            f"max_rows_per_unit = {_rounded_up(found.rows_each.usual)}  "
+            f"max_rows_per_unit = {rows_of_each(found)}  "
             "# CHECK: rows kept of each person; more of them need more noise",
         ]
     candidates = _candidates(table)
@@ -56,9 +60,7 @@ def unit_lines(table: TableSchema) -> list[str]:
 def declared_unit(table: TableSchema) -> ColumnSchema | None:
     """The column that a draft declares as the unit: of those named after people the one with most values, if some of
     these have several rows. ``None`` where no row was looked at."""
-    found = [
-        c for c in _candidates(table) if _names_people(c.name) and c.rows_each is not None and c.rows_each.most > 1
-    ]
+    found = [c for c in people_columns(table) if c.rows_each is not None and c.rows_each.most > 1]
     return max(found, key=lambda c: c.rows_each.values if c.rows_each is not None else 0, default=None)
 
 
@@ -73,6 +75,28 @@ def may_tell_people(column: ColumnSchema) -> bool:
     """Whether a column may be a unit, by its name and its type."""
     named = looks_like_identifier(column.name) or _names_people(column.name)
     return named and column.name.isprintable() and column.sql_type.upper().split("(")[0] in _TYPES
+
+
+def people_columns(table: TableSchema) -> list[ColumnSchema]:
+    """The columns that may tell people apart by a name that speaks of people."""
+    return [c for c in _candidates(table) if _names_people(c.name)]
+
+
+def rows_of_each(unit: ColumnSchema) -> int:
+    """The ``max_rows_per_unit`` that a draft proposes."""
+    return _SUGGESTED_ROWS if unit.rows_each is None else _rounded_up(unit.rows_each.usual)
+
+
+def speaks_of_people(name: str) -> bool:
+    """Whether a word of a name means people or what only people have: a wider net than that for units.
+
+    >>> [n for n in ("patients", "birth_date", "customer_segment", "zones", "borough") if speaks_of_people(n)]
+    ['patients', 'birth_date', 'customer_segment']
+    """
+    return any(
+        _PEOPLE.fullmatch(word) or _PEOPLE.fullmatch(word.removesuffix("s")) or _OF_PEOPLE.fullmatch(word)
+        for word in _words(name)
+    )
 
 
 def _candidates(table: TableSchema) -> list[ColumnSchema]:
