@@ -3,7 +3,8 @@
 Statements list 1 to 200 strings, drawn by their rows or evenly, a twentieth of them absent from the table; half have a
 condition on another column too. Errors are compared with a Gaussian per statement that is told the number planned, cut
 at 0. ``gain``: its mean error in dpsql's. Tables: ``zipfA`` has 400,000 rows, 4,000 codes by a Zipf law of exponent A
-and one column of ten values that depends on the code; the others are real.
+and one column of ten values that depends on the code. ``uneven`` has three codes of 10,000 rows, all of one kind, and
+others of two sizes, 1 and 30, which no such law has; the others are real.
 """
 
 import tempfile
@@ -16,6 +17,7 @@ from pathlib import Path
 import click
 import duckdb
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 import dpsql
@@ -39,9 +41,24 @@ def zipf(folder: Path, exponent: float) -> BenchmarkTable:
     rng = np.random.default_rng(int(exponent * 100))
     weights = np.arange(1, CODES + 1) ** -exponent
     codes = rng.choice(CODES, size=ROWS, p=weights / weights.sum())
-    mixtures = rng.dirichlet(np.full(KINDS, 0.5), size=CODES).cumsum(axis=1)
-    drawn = (rng.random((ROWS, 1)) > mixtures[codes]).sum(axis=1).clip(0, KINDS - 1)
-    names = np.array([f"code{i:04d}" for i in rng.permutation(CODES)])
+    return _table(folder, codes, rng.dirichlet(np.full(KINDS, 0.5), size=CODES), rng)
+
+
+def uneven(folder: Path) -> BenchmarkTable:
+    """Codes of three sizes; those of the largest have one kind alone."""
+    rng = np.random.default_rng(1)
+    sizes = np.array([10_000] * 3 + [30] * 200 + [1] * 3_000)
+    mixtures = rng.dirichlet(np.full(KINDS, 0.5), size=len(sizes))
+    mixtures[:3] = np.eye(KINDS)[0]
+    return _table(folder, np.repeat(np.arange(len(sizes)), sizes), mixtures, rng)
+
+
+def _table(
+    folder: Path, codes: npt.NDArray[np.int64], mixtures: npt.NDArray[np.float64], rng: np.random.Generator
+) -> BenchmarkTable:
+    """Rows of these codes, each of a kind that its code's mixture says."""
+    drawn = (rng.random((len(codes), 1)) > mixtures.cumsum(axis=1)[codes]).sum(axis=1).clip(0, KINDS - 1)
+    names = np.array([f"code{i:04d}" for i in rng.permutation(len(mixtures))])
     values = tuple(f"kind{i}" for i in range(KINDS))
     rows = pa.table({"code": names[codes], "kind": np.array(values)[drawn]})
     path = folder / "zipf.duckdb"
@@ -55,6 +72,7 @@ def zipf(folder: Path, exponent: float) -> BenchmarkTable:
 
 TABLES: Mapping[str, Callable[[Path], BenchmarkTable]] = {
     **{f"zipf{e}": partial(zipf, exponent=e) for e in EXPONENTS},
+    "uneven": uneven,
     "files": files,
     "pets": pets,
     "flights": flights,

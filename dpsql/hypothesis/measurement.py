@@ -7,13 +7,13 @@ shape: axes with parts, integer values, one sigma.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod, sqrt
+from math import inf, prod, sqrt
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.query import Counts, Factor, Key, LinearQuery, Weights
+from dpsql.query import Counts, Crosstab, Estimates, Factor, Key, LinearQuery, Weights, sums
 
 Labels = npt.NDArray[np.int64]
 _FEW_PARTS = 32
@@ -46,9 +46,7 @@ class Axis:
         array([0, 1, 1, 0])
         """
         shape = weights[0].shape
-        stacked = np.stack([w.reshape(-1) for w in weights], axis=1)
-        _, labels = np.unique(stacked, axis=0, return_inverse=True)
-        labels = labels.reshape(-1).astype(np.int64)
+        labels = _numbered(np.stack([w.reshape(-1) for w in weights], axis=1))
         return cls(columns, labels.reshape(shape), int(labels.max()) + 1)
 
     @classmethod
@@ -123,6 +121,10 @@ class Measurement:
 
     def answer(self, query: LinearQuery) -> tuple[int, float] | None:
         """``(floor of the measured q, its sd)`` in counts when this measurement determines the query, else ``None``."""
+        asked = () if query.keyed is None else query.keyed.strings
+        if len(asked) < len(self.keys):  # what is asked of few keys costs nothing for the others
+            known = query.keyed is not None and all(k in self.key_index for k in asked)
+            return self.of_keys(asked).answer(query) if known else None
         weights = self.weights_of(query)
         if weights is None:
             return None
@@ -130,6 +132,38 @@ class Measurement:
         total = int((full * self.values).sum())
         spread = sqrt(float((full.astype(np.float64) ** 2).sum())) * self.sigma / query.unit
         return total // query.unit, spread
+
+    def answers(self, asked: Crosstab) -> tuple[Counts, Estimates]:
+        """``answer`` of each query: what was measured of it, and its sd, which is infinite where nothing was."""
+        found = None if len(asked) == 1 else self._read_together(asked)
+        if found is None:
+            each = [self.answer(q) or (0, inf) for q in asked]
+            found = np.array([value for value, _ in each], dtype=np.int64), np.array([sd for _, sd in each])
+        return found
+
+    def _read_together(self, asked: Crosstab) -> tuple[Counts, Estimates] | None:
+        """The same where each factor is over the columns of an axis: what several queries share is summed once."""
+        first, choices = asked[0], asked.choices
+        of_axes = {a.columns: i for i, a in enumerate(self.axes)}
+        if first.keyed is not None or self.weights_of(LinearQuery(first.table, (), None, first.value)) is None:
+            return None
+        if not all(columns in of_axes for columns in choices.columns):
+            return None
+        matrices: list[Weights] = [np.ones((1, a.size), dtype=np.int64) for a in self.axes]
+        numbers = [np.zeros(len(asked), dtype=np.int64) for _ in self.axes]
+        known = np.ones(len(asked), dtype=bool)
+        for columns, factors, chosen in zip(choices.columns, choices.factors, choices.numbers, strict=True):
+            at = of_axes[columns]
+            coarse = [self.axes[at].coarse_weights(f.weights) for f in factors]
+            matrices[at] = np.stack([np.zeros(self.axes[at].size, dtype=np.int64) if w is None else w for w in coarse])
+            numbers[at], known = chosen, known & np.array([w is not None for w in coarse])[chosen]
+        spread = np.ones(len(asked))
+        for matrix, chosen in zip(matrices, numbers, strict=True):
+            spread *= (matrix.astype(np.float64) ** 2).sum(axis=1)[chosen]
+        totals = sums(self.values, matrices, numbers, len(asked))
+        if totals is None:
+            return None
+        return totals // choices.units, np.where(known, np.sqrt(spread) * self.sigma / choices.units, inf)
 
     def least_sd(self, query: LinearQuery) -> float:
         """A lower bound on the sd (counts) of any indicator query on ``query``'s cells; 0 for weighted queries."""
@@ -215,6 +249,17 @@ class Measurement:
             coarse = self.axes[touched[0]].coarse_weights(full)
             return None if coarse is None else coarse.reshape(shape)
         return full.reshape(shape) if all(self.axes[i].is_cells for i in touched) else None
+
+
+def _numbered(rows: Weights) -> Labels:
+    """The number of each row among the different ones, in ascending order; rows hold no number below 0."""
+    if rows.shape[1] == 1:
+        found = np.unique(rows, return_inverse=True)[1]
+        return np.asarray(found, dtype=np.int64).reshape(-1)
+    packed = rows.astype(">i8")  # most significant byte first: bytes are ordered as the numbers are
+    keys = [row.tobytes() for row in packed]
+    places = {key: number for number, key in enumerate(sorted(set(keys)))}
+    return np.array([places[key] for key in keys], dtype=np.int64)
 
 
 def coarsen(counts: npt.NDArray[Any], axes: Sequence[Axis], keyed: bool = False) -> npt.NDArray[Any]:

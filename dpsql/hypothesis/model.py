@@ -6,6 +6,8 @@ It is the one place that both share, and where a question learns whether a measu
 from collections.abc import Callable
 from math import inf
 
+import numpy as np
+
 from dpsql.domain import NumberDomain, TableDomain
 from dpsql.errors import InternalError
 from dpsql.hypothesis.measurement import Measurement
@@ -14,7 +16,7 @@ from dpsql.hypothesis.protocol import Hypothesis, IterativeConstruction, MakeHyp
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
 from dpsql.memo import Memo
-from dpsql.query import DIGEST, Key, LinearQuery
+from dpsql.query import DIGEST, Choices, Crosstab, Estimates, Key, LinearQuery
 
 SPARSITY = 10_000
 """Keys in one query at most: the m of Blum-Roth's structure size."""
@@ -48,6 +50,7 @@ class TableModel:
         self.version = 0
         self._alpha = alpha
         self._answers: Memo[float] = Memo(KEPT_ANSWERS)
+        self._answers_of_many: Memo[Estimates] = Memo(KEPT_ANSWERS)
         self._positions: dict[str, tuple[int, Positions]] = {}
         self._measured_positions: dict[str, Measurement] = {}
         self._sparse: dict[tuple[str, ...], SparseHypothesis] = {}
@@ -62,7 +65,7 @@ class TableModel:
         self.version += 1
         if measurement.query is not None:
             self.hypothesis.absorb(measurement)
-            self._answers.clear()
+            self._forget()
             return
         entry = (frozenset(measurement.scope), measurement)
         if measurement.value is not None:
@@ -75,7 +78,11 @@ class TableModel:
             self._of_finite.append(entry)
             if fitted:
                 self.hypothesis.absorb(measurement)
-                self._answers.clear()
+                self._forget()
+
+    def _forget(self) -> None:
+        self._answers.clear()
+        self._answers_of_many.clear()
 
     def know_positions(self, measurement: Measurement) -> None:
         """Take in where the rows of a number column stand inside its bins."""
@@ -123,6 +130,23 @@ class TableModel:
         sparse = self.sparse(query.keyed.text_columns)
         return query.estimate(sparse.keyed_contingency(query.keyed.strings, query.scope))
 
+    def estimates(self, asked: Crosstab) -> Estimates:
+        """``estimate`` of each query, float64, shape (queries,)."""
+        if len(asked) > 1 and asked[0].keyed is None and self.construction is None:
+            if asked[0].value is None:
+                return self.of_products(asked.choices)
+            counted = [self.by_cells(q) for q in asked]
+            if len({q.outline for q in counted}) == 1:
+                return self.of_products(Crosstab.of(counted).choices)
+        return np.array([self.estimate(q) for q in asked], dtype=np.float64)
+
+    def of_products(self, asked: Choices) -> Estimates:
+        """The hypothesis' answers to products of factors, in counts."""
+        known = self._answers_of_many.get(asked.key)
+        return (
+            self._answers_of_many.put(asked.key, self.hypothesis.answers(asked), len(asked)) if known is None else known
+        )
+
     @property
     def contingencies(self) -> tuple[Measurement, ...]:
         """What was released of finite columns, in its order: counts, and sums of values."""
@@ -141,6 +165,23 @@ class TableModel:
                 if found is not None and (best is None or found[1] < best[1]):
                     best = found
         return best
+
+    def readings(self, asked: Crosstab, limit: float = inf) -> list[tuple[int, float] | None]:
+        """``measured`` of each query."""
+        if len(asked) == 1 or asked[0].keyed is not None:
+            return [self.measured(q, limit) for q in asked]
+        scope, counts = frozenset(asked[0].scope), np.array([q.is_indicator for q in asked])
+        values, sds = np.zeros(len(asked), dtype=np.int64), np.full(len(asked), inf)
+        for columns, measurement in self._of_finite:
+            if not scope <= columns:
+                continue
+            least = measurement.least_sd(asked[int(counts.argmax())])  # one for all that count rows: they have a scope
+            within = ~counts | (least <= limit)
+            if within.any():
+                found, noise = measurement.answers(asked)
+                better = within & (noise < sds)
+                values, sds = np.where(better, found, values), np.where(better, noise, sds)
+        return [None if sd == inf else (value, sd) for value, sd in zip(values.tolist(), sds.tolist(), strict=True)]
 
     def _candidates(self, query: LinearQuery) -> list[tuple[frozenset[str], Measurement]]:
         if query.keyed is None:

@@ -15,11 +15,13 @@ tests/contracts/hypothesis_contract.py says in tests what is asked of each.
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+import numpy as np
+
 from dpsql.domain import TableDomain
 from dpsql.errors import InternalError
 from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.hypothesis.rules import ModelRules
-from dpsql.query import Estimates, LinearQuery
+from dpsql.query import Choices, Estimates, LinearQuery
 
 
 class Hypothesis(Protocol):
@@ -44,6 +46,9 @@ class Hypothesis(Protocol):
 
     def answer(self, query: LinearQuery) -> float:
         """The estimate of a query without text columns, in counts (real, at least 0)."""
+
+    def answers(self, asked: Choices) -> Estimates:
+        """``answer`` of each product of factors, float64, shape (products,): the same but for the order of sums."""
 
     def contingency(self, columns: tuple[str, ...]) -> Estimates:
         """Estimated counts over the cells of ``columns`` (any order), float64, read-only, sum = ``row_count``.
@@ -108,6 +113,12 @@ class MakeByRules(Protocol):
 
 MakeHypothesis = Callable[[TableDomain, float], Hypothesis]
 """(table, row_count) to a hypothesis that has absorbed nothing: uniform, with ``row_count`` rows."""
+
+
+def one_by_one(hypothesis: Hypothesis, asked: Choices) -> Estimates:
+    """``answers`` of a hypothesis that answers each question by itself."""
+    table = hypothesis.table.name
+    return np.array([hypothesis.answer(LinearQuery(table, asked.product(k))) for k in range(len(asked))], dtype=float)
 
 
 def check_finite(measurement: Measurement) -> None:

@@ -7,6 +7,7 @@ two processes on one ledger never disagree about a model.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from types import MappingProxyType
 
 
@@ -39,6 +40,10 @@ class ModelRules:
     Of strings: ``weighed``: whether counts of a string by a column's values are those of all its measurements, each
     weighed by its noise, and strings that somebody listed are drawn to what is known of those that were not shown.
     ``every_string``: whether strings that were not shown are counted when they are listed, at no further cost.
+    ``shifted``: a list that was counted is drawn to what was expected of its strings by so many sds of its noise at
+    most. ``rest``: whether strings that no column has counted follow what the counted ones leave of it.
+
+    ``lesson_scopes``: from how many local models of each number of columns error bars are learned at most; 0 for any.
     """
 
     lone_columns: bool = True
@@ -60,6 +65,9 @@ class ModelRules:
     halved: bool = True
     fractions: bool = True
     every_string: bool = True
+    shifted: float = 0.4
+    rest: bool = True
+    lesson_scopes: int = 64
 
 
 _FIRST = ModelRules(
@@ -82,13 +90,17 @@ _FIRST = ModelRules(
     halved=False,
     fractions=False,
     every_string=False,
+    shifted=inf,
+    rest=False,
+    lesson_scopes=0,
 )
-_FIFTH = ModelRules(every_string=False)
+_SIXTH = ModelRules(shifted=inf, rest=False, lesson_scopes=0)
+_FIFTH = replace(_SIXTH, every_string=False)
 _FOURTH = replace(_FIFTH, sparing=False, halved=False, fractions=False)
 _THIRD = replace(_FOURTH, weighed=False, residuals=False)
 _SECOND = replace(_THIRD, classes=False)
 MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
-    {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH, 5: _FIFTH, 6: ModelRules()}
+    {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH, 5: _FIFTH, 6: _SIXTH, 7: ModelRules()}
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that
 ledgers were written with is never changed, a better one is added."""

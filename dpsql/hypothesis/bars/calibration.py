@@ -9,19 +9,20 @@ measurements, so that equal histories give equal error bars. Nothing in this fil
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
+from functools import partial
 from hashlib import sha256
-from math import ceil, hypot, inf, prod, sqrt
+from math import ceil, hypot, inf, prod
 
 import numpy as np
 
 from dpsql.confidence import CONFIDENCE, DEVIATIONS
 from dpsql.domain import TableDomain
-from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.coverage import Coverage, Rounded
 from dpsql.hypothesis.bars.unseen_interactions import Contingency, UnseenInteractions
 from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.measurement import Measurement, coarsen
-from dpsql.memo import Memo
-from dpsql.query import DIGEST, Estimates, Factor, LinearQuery, Weights, linear_query
+from dpsql.query import Choices, Crosstab, Estimates, Factor, LinearQuery, Weights, linear_query, numbered
 
 RAW_SHARE = 0.1
 """Of the sd of the noise that covers a query: so much stays in its error bar, whatever simulations say."""
@@ -42,6 +43,8 @@ _MOST_CELLS = 1 << 20
 _LEAST_QUERIES = 30
 _RANGES, _POINTS = 0.5, 0.2  # shares of random conditions; the rest are lists
 
+Answers = Callable[[Choices], Estimates]
+"""A model's answers to products of factors, in counts."""
 Fit = Callable[[Sequence[Measurement]], Callable[[LinearQuery], float]]
 """Measurements to a model's answers, in counts."""
 
@@ -53,22 +56,24 @@ class _Regression:
     weights: Estimates
     quantile: float
 
-    def predict(self, features: Estimates) -> float:
-        return float(np.exp(features @ self.weights)) * self.quantile
+    def predict(self, features: Estimates) -> Estimates:
+        return np.asarray(np.exp(features @ self.weights) * self.quantile)
 
 
 class Calibration:
     """Predicted 95 % half-widths of a model's answers, in counts; made by ``learn_calibration``."""
 
-    def __init__(self, coverage: Coverage, answer: Callable[[LinearQuery], float], contingency: Contingency) -> None:
+    def __init__(self, coverage: Coverage, answers: Answers, contingency: Contingency) -> None:
         self._coverage = coverage
-        self._answer = answer
+        self._answers = answers
         self._interactions = UnseenInteractions(coverage, contingency)
-        self._products: Memo[float] = Memo()
-        self._singles: Memo[float] = Memo()
         self._regressions: dict[int, _Regression] = {}
 
     def bound(self, query: LinearQuery, factor: float, *, classes: bool = True) -> int | None:
+        """``bounds`` of one query."""
+        return self.bounds(Crosstab.of([query]), factor, classes=classes)[0]
+
+    def bounds(self, asked: Crosstab, factor: float, *, classes: bool = True) -> list[int | None]:
         """b* = ceil sqrt((factor p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + i^2)), at least 1.
 
         factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee. raw: the
@@ -77,20 +82,26 @@ class Calibration:
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """
-        number = min(len(query.scope), LEARNED_COLUMNS)
-        if number == 0 or number not in self._regressions or not self._coverage.covers(query.scope):
-            return None
-        if classes and not query.is_single:
-            found = self._of_conjunctions(query, factor)
-            if found is not None:
-                return found
-        features, h, raw = self._describe(query)
+        scope = asked[0].scope
+        number = min(len(scope), LEARNED_COLUMNS)
+        if number == 0 or number not in self._regressions or not self._coverage.covers(scope):
+            return [None] * len(asked)
+        if classes and not asked[0].is_single:
+            found = [self._of_conjunctions(query, factor) for query in asked]
+            rest = [query for query, bar in zip(asked, found, strict=True) if bar is None]
+            left = iter(self._bounds(Crosstab.of(rest).choices, number, factor) if rest else ())
+            return [next(left) if bar is None else bar for bar in found]
+        return list(self._bounds(asked.choices, number, factor))
+
+    def _bounds(self, asked: Choices, number: int, factor: float) -> list[int]:
+        features, h, raw = self._describe(asked)
         p = self._regressions[number].predict(features)
-        kept = min(raw, RAW_TIMES * (h + 1.0))
-        squares = (factor * p) ** 2 + (DEVIATIONS * RAW_SHARE) ** 2 * (kept**2 + self._range(query) ** 2)
+        kept = np.minimum(raw, RAW_TIMES * (h + 1.0))
+        squares = (factor * p) ** 2 + (DEVIATIONS * RAW_SHARE) ** 2 * (kept**2 + self._range(asked) ** 2)
         if number >= 3:
-            squares += 2.0 * h + self._interactions.squared(query, h, raw)
-        return max(1, ceil(sqrt(squares)))
+            squares = squares + 2.0 * h + self._interactions.squared(asked, h, raw)
+        bars: list[int] = np.maximum(1, np.ceil(np.sqrt(squares))).astype(np.int64).tolist()
+        return bars
 
     def _of_conjunctions(self, query: LinearQuery, factor: float) -> int | None:
         """Of a condition that ties columns together: the bars of disjoint conjunctions, taken as independent.
@@ -105,9 +116,9 @@ class Calibration:
         known = [bar for bar in bars if bar is not None]
         return max(1, ceil(hypot(*known))) if len(known) == len(bars) else None
 
-    def on(self, coverage: Coverage, answer: Callable[[LinearQuery], float], contingency: Contingency) -> "Calibration":
+    def on(self, coverage: Coverage, answers: Answers, contingency: Contingency) -> "Calibration":
         """What was learned, applied to a later model: more measurements were absorbed since."""
-        out = Calibration(coverage, answer, contingency)
+        out = Calibration(coverage, answers, contingency)
         out._regressions = self._regressions
         return out
 
@@ -118,10 +129,10 @@ class Calibration:
 
     @classmethod
     def from_json(
-        cls, text: str, coverage: Coverage, answer: Callable[[LinearQuery], float], contingency: Contingency
+        cls, text: str, coverage: Coverage, answers: Answers, contingency: Contingency
     ) -> "Calibration | None":
         """What ``to_json`` wrote, applied to a model; ``None`` when the text is something else."""
-        out = cls(coverage, answer, contingency)
+        out = cls(coverage, answers, contingency)
         try:
             for number, numbers in json.loads(text).items():
                 *weights, quantile = [float.fromhex(x) for x in numbers]
@@ -132,50 +143,63 @@ class Calibration:
             return None
         return out
 
-    def noise(self, query: LinearQuery) -> float:
-        """Sd, in counts, that the query has from the noise of the tables that cover it."""
-        return self._coverage.noise(query, max(self._answer(query), 0.0), self._rows)
+    def noise(self, asked: Choices) -> Estimates:
+        """Sd, in counts, that each product has from the noise of the tables that cover it."""
+        return self._coverage.noise(asked, self._rows(asked), self._rows)
 
-    def _rows(self, factors: tuple[Factor, ...]) -> float:
-        """The model's rows, at least 0, inside a few of a query's factors."""
-        key = tuple(map(DIGEST, factors))
-        known = self._products.get(key)
-        if known is None:
-            table = self._coverage.table.name
-            known = self._products.put(key, max(self._answer(LinearQuery(table, factors)), 0.0))
-        return known
+    def _rows(self, asked: Choices) -> Estimates:
+        """The model's rows, at least 0, inside the factors of each product."""
+        return np.maximum(self._answers(asked), 0.0)
 
-    def _describe(self, query: LinearQuery) -> tuple[Estimates, float, float]:
-        """Public features of a query, the model's answer, the noise sd of the tables that cover it.
+    def _describe(self, asked: Choices) -> tuple[Estimates, Estimates, Estimates]:
+        """Public features of each product (products, FEATURES), the model's answers, the noise sd of the tables that
+        cover them.
 
         The square of log h lets small and large answers err less than those near the noise.
         """
-        h = max(self._answer(query), 0.0)
+        h = self._rows(asked)
         row_count = self._coverage.row_count
-        share, least, near = 1.0, inf, inf
-        for f in query.factors:
-            rows = self._singles.get(f.digest)
-            if rows is None:
-                rows = self._singles.put(f.digest, self._rows((f,)))
-            share *= rows / row_count
-            least = min(least, rows)
-            near = min(near, rows, row_count - rows)
-        raw = self._coverage.noise(query, h, self._rows)
-        log_h = float(np.log1p(h))
-        logs = [np.log1p(raw), np.log1p(least), np.log1p(row_count * share), np.log1p(max(near, 0.0))]
-        return np.array([1.0, log_h, *logs, log_h**2]), h, raw
+        share, least, near = np.ones(len(asked)), np.full(len(asked), inf), np.full(len(asked), inf)
+        for place in range(len(asked.factors)):
+            rows = self._rows(asked.only([place]))
+            share = share * (rows / row_count)
+            least = np.minimum(least, rows)
+            near = np.minimum(near, np.minimum(rows, row_count - rows))
+        raw = self._coverage.noise(asked, h, self._rows)
+        log_h = np.log1p(h)
+        logs = [np.log1p(raw), np.log1p(least), np.log1p(row_count * share), np.log1p(np.maximum(near, 0.0))]
+        return np.stack([np.ones(len(asked)), log_h, *logs, log_h**2], axis=1), h, raw
 
-    def _range(self, query: LinearQuery) -> float:
+    def _range(self, asked: Choices) -> Estimates:
         """How far the answer moves between leaving out and taking in whole every part that the query cuts."""
-        outer, inner = self._coverage.rounded(query)
-        if outer is None:
-            return 0.0
-        low = 0.0 if inner is None else self._answer(inner)
-        return max(0.0, self._answer(outer) - low)
+        outer, inner, cut = self._coverage.rounded(asked)
+        out = np.zeros(len(asked))
+        if cut.any():
+            some = asked.among(np.flatnonzero(cut))
+            out[cut] = np.maximum(0.0, self._of_rounded(some, outer) - self._of_rounded(some, inner))
+        return out
+
+    def _of_rounded(self, asked: Choices, rounded: Rounded) -> Estimates:
+        """The model's answers to the products of what stands for the factors; 0 where nothing is left of one."""
+        out = np.zeros(len(asked))
+        kinds = [np.array([_Kind.of(f) for f in here])[n] for here, n in zip(rounded, asked.numbers, strict=True)]
+        kept = np.flatnonzero(np.all([kind != _Kind.NONE for kind in kinds], axis=0))
+        codes = np.ravel_multi_index([kind[kept] for kind in kinds], [len(_Kind)] * len(kinds))
+        for code in np.unique(codes):
+            members = kept[codes == code]
+            factors, numbers = [], []
+            for here, kind, number in zip(rounded, kinds, asked.numbers, strict=True):
+                if kind[members[0]] != _Kind.ALL:
+                    used, places = np.unique(number[members], return_inverse=True)
+                    found, of_used = numbered([f for i in used.tolist() for f in here[i] or ()])
+                    factors.append(found)
+                    numbers.append(of_used[places.reshape(-1)])
+            out[members] = self._answers(Choices(tuple(factors), tuple(numbers), len(members)))
+        return out
 
     def learn(self, number: int, queries: Sequence[LinearQuery], errors: Estimates) -> None:
         """Fit the regression for queries over ``number`` columns; ``errors``: simulations in rows, queries across."""
-        design = np.stack([self._describe(q)[0] for q in queries])
+        design = np.concatenate([self._describe(Crosstab.of([q]).choices)[0] for q in queries])
         rms = np.sqrt((errors**2).mean(axis=0)) + 0.5
         penalty = _RIDGE * len(queries) * np.diag([0.0] + [1.0] * (design.shape[1] - 1))
         weights = np.linalg.solve(design.T @ design + penalty, design.T @ np.log(rms))
@@ -192,19 +216,20 @@ def learn_calibration(
     *,
     simulations: int = SIMULATIONS,
     queries: int = QUERIES,
+    scopes: int = 0,
     on_step: Callable[[int, int], None] = lambda done, of: None,
 ) -> Calibration:
     """Error bars of the model that ``fit`` makes of ``measurements`` (without text columns). Deterministic.
 
-    ``contingency``: the fitted model's counts over a few columns, from which measurements are simulated. ``on_step``
-    is told how many of the simulations are done, for it takes seconds.
+    ``contingency``: the fitted model's counts over a few columns, from which measurements are simulated. ``scopes``: as
+    in :func:`random_queries`. ``on_step`` is told how many of the simulations are done, for it takes seconds.
     """
     rng = np.random.default_rng(_seed(measurements))
     coverage = Coverage(table, row_count, measurements)
     answer = fit(measurements)
-    out = Calibration(coverage, answer, contingency)
+    out = Calibration(coverage, partial(_one_by_one, table.name, answer), contingency)
     expected = [(m, _expected(m, contingency)) for m in measurements if prod(table.shape(m.scope)) <= _MOST_CELLS]
-    asked = {r: random_queries(coverage, r, queries, rng) for r in range(1, LEARNED_COLUMNS + 1)}
+    asked = {r: random_queries(coverage, r, queries, rng, scopes) for r in range(1, LEARNED_COLUMNS + 1)}
     asked = {r: qs for r, qs in asked.items() if len(qs) >= _LEAST_QUERIES}
     truths = {r: np.array([answer(q) for q in qs]) for r, qs in asked.items()}
     errors: dict[int, list[Estimates]] = {r: [] for r in asked}
@@ -218,16 +243,44 @@ def learn_calibration(
     return out
 
 
-def random_queries(coverage: Coverage, number: int, count: int, rng: np.random.Generator) -> list[LinearQuery]:
-    """Up to ``count`` conjunctions over ``number`` columns that were all measured with each other; distinct."""
+def _one_by_one(table: str, answer: Callable[[LinearQuery], float], asked: Choices) -> Estimates:
+    return np.array([answer(LinearQuery(table, asked.product(k))) for k in range(len(asked))])
+
+
+class _Kind(IntEnum):
+    """What a condition on one column, brought to normal form, says of rows."""
+
+    NONE = 0
+    ALL = 1
+    SOME = 2
+    SHARE = 3
+
+    @classmethod
+    def of(cls, factors: tuple[Factor, ...] | None) -> "_Kind":
+        if factors is None:
+            return cls.NONE
+        return cls.ALL if not factors else cls.SOME if factors[0].columns else cls.SHARE
+
+
+def random_queries(
+    coverage: Coverage, number: int, count: int, rng: np.random.Generator, most_scopes: int = 0
+) -> list[LinearQuery]:
+    """Up to ``count`` conjunctions over ``number`` columns that were all measured with each other; distinct.
+
+    ``most_scopes``: different sets of columns at most, each a model that every simulation fits; 0 for any number.
+    """
     names = [c.name for c in coverage.table.finite]
     found: dict[str, LinearQuery] = {}
+    taken: dict[tuple[str, ...], None] = {}
     for _ in range(3 * count if number <= len(names) else 0):
         chosen = sorted(rng.choice(len(names), size=number, replace=False).tolist())
         columns = tuple(names[i] for i in chosen)
         if len(found) >= count:
             break
+        if 0 < most_scopes <= len(taken) and columns not in taken:
+            columns = list(taken)[int(rng.integers(len(taken)))]
         if coverage.covers(columns):
+            taken[columns] = None
             factors = [Factor((c,), _random_weights(coverage.table, c, rng)) for c in columns]
             query = linear_query(coverage.table, factors)
             if query is not None and len(query.scope) == number:

@@ -4,19 +4,24 @@ The features from which errors are learned, and the raw noise that a bar never q
 contingencies stand behind a query.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, combinations
-from math import inf, sqrt
+from math import inf
 
 import numpy as np
+import numpy.typing as npt
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.components import precisions, pure_norms, separable
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.partition import refinement
 from dpsql.memo import Memo
-from dpsql.query import COLUMNS, DIGEST, Estimates, Factor, LinearQuery, linear_query
+from dpsql.query import Choices, Estimates, Factor, linear_query
+
+Rounded = tuple[tuple[tuple[Factor, ...] | None, ...], ...]
+"""For each place what stands for each of its factors."""
 
 _TINY = 1e-9
 _LARGE = 1 << 14
@@ -54,12 +59,12 @@ class Coverage:
         self._triples = [m for m in self._all if len(m.axes) > 2]
         split = any(m.has_differences for m in self._all)
         self._precisions = precisions([m for m in self._all if separable(m)]) if split else {}
-        self._parts: dict[str, Labels] = {}
+        self._parts: dict[str, tuple[Labels, Labels]] = {}
+        self._wholes: Memo[tuple[tuple[Factor, ...] | None]] = Memo()
         self._of_axis = _partitions(self._all)
         self._covered: Memo[bool] = Memo()
         self._joint: Memo[bool] = Memo()
         self._over: Memo[list[Measurement]] = Memo()
-        self._noise: Memo[float] = Memo()
         self._facts: Memo[_Facts] = Memo()
         self._norms: Memo[list[tuple[frozenset[str], float]]] = Memo()
 
@@ -80,65 +85,60 @@ class Coverage:
             known = self._joint.put(key, any(m.columns.issuperset(key) for m in self._triples))
         return known
 
-    def noise(self, query: LinearQuery, h: float, rows: Callable[[tuple[Factor, ...]], float]) -> float:
-        """Sd, in counts, of the query from the noise of the tables that cover it.
+    def noise(self, asked: Choices, h: Estimates, rows: Callable[[Choices], Estimates]) -> Estimates:
+        """Sd, in counts, of each product of factors from the noise of the tables that cover it; shape (products,).
 
-        ``h``: the model's answer, ``rows``: its answer to a product of some of the query's factors; both at least 0.
+        ``h``: the model's answers, ``rows``: its answers to products of some of the factors; all at least 0.
 
         From one measurement when it covers the scope; else that of the pairs, each scaled by the share of its rows
         that the query keeps.
         """
-        factors = query.factors
-        if len(query.scope) <= 2 or not query.is_single:
-            return self._least(factors, least_axes=0)
-        best = self._least(factors, least_axes=3)
-        squares = 0.0
-        for f, g in combinations(factors, 2):
-            pair = max(rows((f, g)), 1.0)
-            sd = self._least((f, g), least_axes=0)
-            squares += (sd * min(1.0, h / pair)) ** 2
-        return min(best, sqrt(squares))
+        if sum(map(len, asked.columns)) <= 2 or any(len(columns) != 1 for columns in asked.columns):
+            return self._least(asked, least_axes=0)
+        best = self._least(asked, least_axes=3)
+        squares = np.zeros(len(asked))
+        for places in combinations(range(len(asked.factors)), 2):
+            two = asked.only(places)
+            pair = np.maximum(rows(two), 1.0)
+            squares += (self._least(two, least_axes=0) * np.minimum(1.0, h / pair)) ** 2
+        return np.asarray(np.minimum(best, np.sqrt(squares)))
 
-    def _least(self, factors: Sequence[Factor], least_axes: int) -> float:
+    def _least(self, asked: Choices, least_axes: int) -> Estimates:
         """The least noise of the measurements of at least so many axes that cover the factors' columns."""
-        asked = (least_axes, *map(DIGEST, factors))
-        known = self._noise.get(asked)
-        if known is not None:
-            return known
-        columns = tuple(chain.from_iterable(map(COLUMNS, factors)))
+        columns = tuple(chain.from_iterable(asked.columns))
         found = self._over.get((columns, least_axes))
         if found is None:
             within = [m for m in self._all if len(m.axes) >= least_axes and m.columns.issuperset(columns)]
             found = self._over.put((columns, least_axes), within)
-        by_column: dict[str, tuple[Factor, _Facts]] = {}
-        for f in factors:
-            if len(f.columns) == 1:
-                by_column[f.columns[0]] = f, self._facts.get(f.digest) or self._of(f)
-        sds = [self._sd(by_column, m) for m in found if not m.has_differences]
+        place = {here[0]: i for i, here in enumerate(asked.columns) if len(here) == 1}
+        sds = [self._sd(asked, place, m) for m in found if not m.has_differences]
         if len(sds) < len(found):  # a difference alone determines no number of rows
-            sds.append(self._least_squares_sd(factors))
-        return self._noise.put(asked, min(sds, default=self.row_count))
+            sds.append(self._least_squares_sd(asked))
+        return np.min(sds, axis=0) if sds else np.full(len(asked), self.row_count)
 
-    def _least_squares_sd(self, factors: Sequence[Factor]) -> float:
-        """Sd of the factors' product from all measurements that split into components, the row count being known.
+    def _least_squares_sd(self, asked: Choices) -> Estimates:
+        """Sd of each product from all measurements that split into components, the row count being known.
 
         Components carry independent noise. Those of one or two columns that were lost leave nothing known; larger
         ones that were not measured are taken to be none, as the model does.
         """
-        parts: list[tuple[frozenset[str], float]] = [(frozenset(), 1.0)]
-        for f in factors:
-            norms = self._pure_norms(f)
-            parts = [(columns | kept, norm * n) for columns, norm in parts for kept, n in norms]
-        squares = 0.0
+        parts: list[tuple[frozenset[str], Estimates]] = [(frozenset(), np.ones(len(asked)))]
+        for here, numbers in zip(asked.factors, asked.numbers, strict=True):
+            norms = [self._pure_norms(f) for f in here]  # of the same sets of columns, for each of the factors
+            sets = [kept for kept, _ in norms[0]]
+            of_set = [np.array([found[i][1] for found in norms])[numbers] for i in range(len(sets))]
+            both = list(zip(sets, of_set, strict=True))
+            parts = [(columns | kept, norm * own) for columns, norm in parts for kept, own in both]
+        squares, lost = np.zeros(len(asked)), np.zeros(len(asked), dtype=bool)
         for columns, norm in parts:
-            if not columns or norm == 0.0:
+            if not columns:
                 continue
             precision = self._precisions.get(columns, 0.0)
             if precision > 0.0:
                 squares += norm / precision
             elif len(columns) <= 2:
-                return self.row_count
-        return sqrt(squares)
+                lost |= norm != 0.0
+        return np.where(lost, self.row_count, np.sqrt(squares))
 
     def _pure_norms(self, factor: Factor) -> list[tuple[frozenset[str], float]]:
         known = self._norms.get(factor.digest)
@@ -147,23 +147,24 @@ class Coverage:
             known = self._norms.put(factor.digest, [(frozenset(columns), norm) for columns, norm in norms])
         return known
 
-    def _sd(self, by_column: dict[str, tuple[Factor, _Facts]], m: Measurement) -> float:
+    def _sd(self, asked: Choices, place: Mapping[str, int], m: Measurement) -> Estimates:
         """Noise of the sum of parts; a part that a query cuts counts by its share of cells."""
-        squares = m.sigma**2
+        squares = np.full(len(asked), m.sigma**2)
         for axis in m.axes:
-            found = by_column.get(axis.columns[0])
-            if found is None:
-                squares *= axis.size
-                continue
-            parts = self._of_axis[id(axis)]
-            known = found[1].spread.get(parts.number)
-            squares *= self._spread(*found, axis, parts) if known is None else known
-        return sqrt(squares) if squares < inf else self.row_count
+            at = place.get(axis.columns[0])
+            squares *= axis.size if at is None else asked.each(at, partial(self._spread_of, axis))
+        return np.where(squares < inf, np.sqrt(squares), self.row_count)
+
+    def _spread_of(self, axis: Axis, factor: Factor) -> float:
+        parts, facts = self._of_axis[id(axis)], self._of(factor)
+        known = facts.spread.get(parts.number)
+        return self._spread(factor, facts, axis, parts) if known is None else known
 
     def _spread(self, factor: Factor, facts: _Facts, axis: Axis, parts: _Partition) -> float:
-        share = factor.weights / factor.unit
+        cells = factor.support
+        share = factor.weights[cells] / factor.unit
         if not axis.is_cells:
-            share = np.bincount(axis.labels, weights=share, minlength=axis.size) / parts.widths
+            share = np.bincount(axis.labels[cells], weights=share, minlength=axis.size) / parts.widths
         found = facts.spread[parts.number] = max(float(share @ share), _TINY)
         return found
 
@@ -175,57 +176,57 @@ class Coverage:
                 self._facts.put(factor.digest, known)
         return known
 
-    def rounded(self, query: LinearQuery) -> tuple[LinearQuery | None, LinearQuery | None]:
-        """The query with every cut part wholly in, and wholly out; ``(None, None)`` when no part is cut.
+    def rounded(self, asked: Choices) -> tuple[Rounded, Rounded, npt.NDArray[np.bool_]]:
+        """For each place the different factors with every cut part wholly in, and wholly out; and which products cut
+        some part. None do of one column, which is measured cell by cell, and none whose factors tie columns together.
 
-        Parts are those of the measured pairs; a query over one column is measured cell by cell.
+        Parts are those of the measured pairs. Factors are canonical: none is left of a condition that always holds,
+        and ``None`` of one that never does.
         """
-        if len(query.scope) < 2 or not query.is_single:
-            return None, None
-        found, any_cut = [], False
-        for f in query.factors:
-            facts = self._facts.get(f.digest)
-            rounded = self._rounded(f) if facts is None or facts.rounded is None else facts.rounded
-            found.append(rounded)
-            any_cut = any_cut or rounded[2]
-        if not any_cut:
-            return None, None
-        return self._product([outer for outer, _, _ in found]), self._product([inner for _, inner, _ in found])
-
-    def _product(self, chosen: Sequence[tuple[Factor, ...] | None]) -> LinearQuery | None:
-        """The query of canonical factors in table order, as ``linear_query`` makes it."""
-        factors: list[Factor] = []
-        for found in chosen:
-            if found is None:
-                return None
-            factors += found
-        return LinearQuery(self.table.name, tuple(factors))
+        cut = np.zeros(len(asked), dtype=bool)
+        if len(asked.factors) < 2 or any(len(columns) != 1 for columns in asked.columns):
+            return (), (), cut
+        found = [[self._rounded(f) for f in here] for here in asked.factors]
+        for here, numbers in zip(found, asked.numbers, strict=True):
+            cut |= np.array([is_cut for _, _, is_cut in here])[numbers]
+        return (
+            tuple([tuple([outer for outer, _, _ in here]) for here in found]),
+            tuple([tuple([inner for _, inner, _ in here]) for here in found]),
+            cut,
+        )
 
     def _rounded(self, f: Factor) -> tuple[tuple[Factor, ...] | None, tuple[Factor, ...] | None, bool]:
         facts = self._of(f)
         if facts.rounded is None:
-            labels = self._pair_parts(f.columns[0])
-            parts = int(labels.max()) + 1
-            least, most = np.full(parts, f.unit), np.zeros(parts, dtype=np.int64)
-            np.minimum.at(least, labels, f.weights)
-            np.maximum.at(most, labels, f.weights)
-            outer, inner = self._canonical(f, most[labels]), self._canonical(f, least[labels])
-            facts.rounded = outer, inner, bool((least != most).any())
+            labels, sizes = self._pair_parts(f.columns[0])
+            inside, weights = labels[f.support], f.weights[f.support]
+            least, most = np.full(len(sizes), f.unit), np.zeros(len(sizes), dtype=np.int64)
+            np.minimum.at(least, inside, weights)
+            np.maximum.at(most, inside, weights)
+            least[np.bincount(inside, minlength=len(sizes)) < sizes] = 0
+            facts.rounded = self._whole(f, most), self._whole(f, least), bool((least != most).any())
         return facts.rounded
 
-    def _canonical(self, f: Factor, weights: Labels) -> tuple[Factor, ...] | None:
-        query = linear_query(self.table, [Factor(f.columns, weights, f.unit)])
-        return None if query is None else query.factors
+    def _whole(self, f: Factor, of_parts: Labels) -> tuple[Factor, ...] | None:
+        """The factor with these weights of whole parts, canonical."""
+        key = (f.columns, f.unit, of_parts.tobytes())
+        known = self._wholes.get(key)
+        if known is None:
+            weights = of_parts[self._pair_parts(f.columns[0])[0]]
+            query = linear_query(self.table, [Factor(f.columns, weights, f.unit)])
+            known = self._wholes.put(key, (None if query is None else query.factors,))
+        return known[0]
 
-    def _pair_parts(self, column: str) -> Labels:
+    def _pair_parts(self, column: str) -> tuple[Labels, Labels]:
+        """The part of each cell, and the cells of each part."""
         known = self._parts.get(column)
         if known is None:
             # without a pair of its own, a column's parts are those of the larger contingencies
             joint = [m for m in self._all if len(m.axes) == 2 and column in m.scope] or self._triples
             axes = [a for m in joint for a in m.axes if a.columns == (column,)]
             size = self.table.finite_domain(column).size
-            known = refinement([np.zeros(size, dtype=np.int64), *(a.labels for a in axes)])
-            self._parts[column] = known
+            labels = refinement([np.zeros(size, dtype=np.int64), *(a.labels for a in axes)])
+            known = self._parts[column] = labels, np.bincount(labels)
         return known
 
 

@@ -25,7 +25,7 @@ def keyed_error(
     key's rows the finite columns select a share in [0, 1], the model's p on average: its variance is at most p (1 - p)
     (Bhatia, Davis 2000), and shares of different keys are taken as independent. Never wider than what holds for any
     shares: none or all of W, at most ``finite_limit`` rows of the table (Frechet), and not more than 20 times the rows
-    that are expected (Markov).
+    that are expected (Markov). What is not known of the share of strings that no column has counted they have together.
 
     ``foreseen``: listed keys that are counted before they are answered, and the variances of that noise.
     """
@@ -47,15 +47,26 @@ def keyed_error(
         return max(1, ceil(spread)) + rounding
     rows = {k: most[k] * sparse.rows(k) for k in variances}
     estimate = model.estimate(query)
-    share = min(1.0, max(0.0, estimate / max(sum(rows.values()), 1.0)))
+    share = _share_of(estimate, sum(rows.values()))
     mixed = 0.0
     for key, variance in variances.items():
         mixed += min(variance + rows[key] ** 2 * share * (1.0 - share), _measured_variance(sparse, query, key))
     # expected with every doubt in favour of more rows: those of each key, and the share that the finite columns have
-    upper = sum(rows[k] + most[k] * (sparse.bias(k) or sqrt(sparse.variance(k))) for k in variances)
+    upper = sum(
+        rows[k] + most[k] * (sparse.bias(k) or sqrt(sparse.variance(k))) for k in rows if k not in together.rows
+    )
+    upper += max(0.0, sum(rows[k] for k in together.rows))  # noise may have taken them below
+    upper += hypot(DEVIATIONS * sqrt(sum(together.variances.values())), together.error)
     expected = upper * min(1.0, finite_limit / model.row_count)
     widest: float = max(estimate, min(sum(rows.values()) + spread, finite_limit, expected / OUTSIDE) - estimate)
-    return max(1, ceil(min(hypot(DEVIATIONS * sqrt(mixed), share * bias), widest))) + rounding
+    apart = sum(rows[k] for k in rows if not sparse.has_cells(k, query.scope))
+    unsure = DEVIATIONS * sparse.rest_sd(query.factors) * abs(apart)
+    return max(1, ceil(min(hypot(DEVIATIONS * sqrt(mixed), share * bias, unsure), widest))) + rounding
+
+
+def _share_of(estimate: float, rows: float) -> float:
+    """The share, in [0, 1], that makes ``estimate`` of the rows; 1 where noise has taken these below what says one."""
+    return min(1.0, estimate / rows) if abs(rows) >= 1.0 and estimate / rows >= 0.0 else 1.0
 
 
 def _measured_variance(sparse: SparseHypothesis, query: LinearQuery, key: Key) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.memo import Memo
-from dpsql.query import Estimates, Factor, LinearQuery
+from dpsql.query import Choices, Estimates, Factor
 
 STRENGTH = 1.0
 """A parity's own: a cell may have none of its rows, or twice as many."""
@@ -32,26 +32,27 @@ class UnseenInteractions:
         self._contingency = contingency
         self._scatters: Memo[float] = Memo()
 
-    def squared(self, query: LinearQuery, h: float, raw: float) -> float:
-        """Squared 95 % half-width, in counts, of ``query`` with answer ``h``; 0 for two columns and fewer.
+    def squared(self, asked: Choices, h: Estimates, raw: Estimates) -> Estimates:
+        """Squared 95 % half-width, in counts, of each product with answer ``h``; 0 for two columns and fewer.
 
         Of three columns that were measured together, only as much as the noise hides (``raw``: its sd).
         """
-        if len(query.scope) < 3:
-            return 0.0
-        scatters, grown = [], 1.0
-        for f in query.factors:
-            known = self._scatters.get(f.digest)
-            scatters.append(self._scatter(f) if known is None else known)
-            grown *= 1.0 + scatters[-1]
-        cells = (STRENGTH * h) ** 2
-        if not query.is_single:
-            return cells * (grown - 1.0)
+        if sum(map(len, asked.columns)) < 3:
+            return np.zeros(len(asked))
+        scatters = [asked.each(i, self._scatter_of) for i in range(len(asked.factors))]
+        grown = np.prod([1.0 + scatter for scatter in scatters], axis=0)
+        cells = np.asarray((STRENGTH * h) ** 2)
+        if any(len(columns) != 1 for columns in asked.columns):
+            return np.asarray(cells * (grown - 1.0))
         out = cells * _beyond_pairs(scatters, grown)
-        for (a, f), (b, g), (c, k) in combinations(zip(scatters, query.factors, strict=True), 3):
-            if self._coverage.measured_together(f.columns + g.columns + k.columns):
-                out -= max(0.0, cells * (a * b * c) - raw**2)
-        return out
+        for (a, f), (b, g), (c, k) in combinations(zip(scatters, asked.columns, strict=True), 3):
+            if self._coverage.measured_together(f + g + k):
+                out -= np.maximum(0.0, cells * (a * b * c) - raw**2)
+        return np.asarray(out)
+
+    def _scatter_of(self, factor: Factor) -> float:
+        known = self._scatters.get(factor.digest)
+        return self._scatter(factor) if known is None else known
 
     def _scatter(self, factor: Factor) -> float:
         """Variance of a factor's rows, as a share of their square, when its cells deviate by shares of variance 1."""
@@ -62,13 +63,11 @@ class UnseenInteractions:
         return self._scatters.put(factor.digest, effective * max(0.0, 1.0 - rows / self._coverage.row_count))
 
 
-def _beyond_pairs(scatters: Sequence[float], grown: float) -> float:
+def _beyond_pairs(scatters: Sequence[Estimates], grown: Estimates) -> Estimates:
     """Sum over all sets of three and more of the products of their scatters; ``grown``: the product of each and one.
 
-    >>> _beyond_pairs([0.5, 0.5, 1.0], 4.5), _beyond_pairs([1.0, 1.0, 1.0, 1.0], 16.0)
-    (0.25, 5.0)
+    >>> _beyond_pairs(np.array([[0.5], [0.5], [1.0]]), np.array([4.5])).tolist()
+    [0.25]
     """
-    pairs = 0.0
-    for a, b in combinations(scatters, 2):
-        pairs += a * b
-    return max(0.0, grown - 1.0 - sum(scatters) - pairs)
+    pairs = sum(a * b for a, b in combinations(scatters, 2))
+    return np.asarray(np.maximum(0.0, grown - 1.0 - sum(scatters) - pairs))

@@ -7,7 +7,8 @@ from abc import ABC, abstractmethod
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.measurement import Axis, Measurement
-from dpsql.query import Estimates, LinearQuery
+from dpsql.hypothesis.protocol import one_by_one
+from dpsql.query import Choices, Estimates, LinearQuery
 
 
 class Updated(ABC):
@@ -41,6 +42,10 @@ class Updated(ABC):
     @abstractmethod
     def answer(self, query: LinearQuery) -> float:
         """q(D^t) in counts."""
+
+    def answers(self, asked: Choices) -> Estimates:
+        """``answer`` of each product."""
+        return one_by_one(self, asked)
 
     @abstractmethod
     def update(self, query: LinearQuery, released: float) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 import numpy as np
+import numpy.typing as npt
 
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.partition import part_sums
 from dpsql.memo import Memo
-from dpsql.query import COLUMNS, Estimates, Factor
+from dpsql.query import COLUMNS, Choices, Estimates, Factor
 
 _TINY = 1e-9
 _LARGE = 1 << 12
@@ -54,7 +55,9 @@ class Side:
         key = (self._number, factor.digest)
         known = self._weights.get(key)
         if known is None:
-            known = np.asarray(np.bincount(self.labels, weights=factor.weights * self.within, minlength=self.size))
+            cells = factor.support
+            mean = factor.weights[cells] * self.within[cells]
+            known = np.bincount(self.labels[cells], weights=mean, minlength=self.size).astype(np.float64)
             if known.size <= _LARGE:
                 self._weights.put(key, known)
         return known
@@ -73,15 +76,38 @@ class LocalTable:
 
     def cuts(self, columns: Columns, factors: Sequence[Factor]) -> bool:
         """Whether a part that is coarser than the measured ones is neither wholly in nor wholly out."""
-        for f in factors:
-            axis = columns.index(f.columns[0])
+        return any(self._cuts(columns.index(f.columns[0]), f) for f in factors)
+
+    def cut_by(self, asked: Choices) -> npt.NDArray[np.bool_]:
+        """``cuts`` of each product; place i of ``asked`` is over the column of axis i."""
+        out = np.zeros(len(asked), dtype=bool)
+        for axis, numbers in enumerate(asked.numbers):
             if self.blurred[axis]:
-                labels = self.sides[axis].labels
-                of_part = np.zeros(self.tensor.shape[axis], dtype=np.int64)
-                of_part[labels] = f.weights
-                if bool((of_part[labels] != f.weights).any()):
-                    return True
-        return False
+                out |= np.array([self._cuts(axis, f) for f in asked.factors[axis]])[numbers]
+        return out
+
+    def _cuts(self, axis: int, factor: Factor) -> bool:
+        if not self.blurred[axis]:
+            return False
+        labels = self.sides[axis].labels
+        of_part = np.zeros(self.tensor.shape[axis], dtype=np.int64)
+        of_part[labels] = factor.weights
+        return bool((of_part[labels] != factor.weights).any())
+
+    def contracted(self, asked: Choices) -> Estimates | None:
+        """``contract`` of each product; place i of ``asked`` is over the column of axis i. ``None``: too many."""
+        return asked.summed(self.tensor, [self._weights(axis, here) for axis, here in enumerate(asked.factors)])
+
+    def in_and_out_of(self, asked: Choices) -> Estimates | None:
+        """``in_and_out`` of each product, shape (products, 2, .., 2); ``None`` where there are too many."""
+        inside = [
+            self._weights(axis, here) / np.array([[f.unit] for f in here]) for axis, here in enumerate(asked.factors)
+        ]
+        return asked.summed(self.tensor, [np.stack([1.0 - w, w], axis=1) for w in inside])
+
+    def _weights(self, axis: int, factors: Sequence[Factor]) -> Estimates:
+        """Each part's mean weight of each factor, (factors, parts)."""
+        return np.stack([self.sides[axis].weights(f) for f in factors])
 
     def in_and_out(self, factors: Sequence[Factor]) -> Estimates:
         """Counts of rows out (0) and in (1) of each axis' factor, shape (2,) * axes."""

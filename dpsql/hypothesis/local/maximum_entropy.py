@@ -134,6 +134,26 @@ def raked_answer(tensor: Estimates, inside: Sequence[float], both: dict[tuple[in
     return float(min(out.reshape(-1)[-1], *both.values()))
 
 
+def raked_answers(
+    tensors: Estimates, inside: Sequence[Estimates], both: Mapping[tuple[int, int], Estimates]
+) -> Estimates:
+    """``raked_answer`` of each of some models: ``tensors`` has shape (models,) + (2,) * k, the others (models,)."""
+    total = tensors.reshape(len(tensors), -1).sum(axis=1)
+    out = np.maximum(tensors, _TINY)
+    kept = [np.minimum(np.maximum(one, _TINY), total) for one in inside]
+    pairs = {}
+    for (i, j), rows in both.items():
+        b = np.minimum(np.maximum(rows, _TINY), np.minimum(kept[i], kept[j]))
+        rest = np.maximum(total - kept[i] - kept[j] + b, _TINY)
+        pairs[i, j] = np.stack([rest, kept[j] - b, kept[i] - b, b], axis=1)
+    for _ in range(RAKE_SWEEPS):
+        for (i, j), wanted in pairs.items():
+            others = tuple(a for a in range(1, out.ndim) if a not in (i + 1, j + 1))
+            model = np.maximum(out.sum(axis=others), _TINY)
+            out *= np.expand_dims(wanted.reshape(model.shape) / model, others)
+    return np.asarray(np.minimum(out.reshape(len(out), -1)[:, -1], np.min(list(both.values()), axis=0)))
+
+
 def raked(tensor: Estimates, pairs: Mapping[tuple[int, int], Estimates]) -> Estimates:
     """``tensor`` (> 0) with its own higher interactions, moved to ``pairs`` (i < j): counts of two of its axes each."""
     out = tensor.copy()

@@ -14,15 +14,22 @@ import numpy as np
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.local.local_table import LocalTable, Side, Sides
-from dpsql.hypothesis.local.maximum_entropy import Extra, binary_model, maximum_entropy, raked, raked_answer
+from dpsql.hypothesis.local.maximum_entropy import (
+    Extra,
+    binary_model,
+    maximum_entropy,
+    raked,
+    raked_answer,
+    raked_answers,
+)
 from dpsql.hypothesis.local.one_way import PartCounts, clean_one_way
 from dpsql.hypothesis.local.pair_table import PairCounts, PairTable, clean_pair
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.partition import LEAST_CELL, merged, part_sums, refinement
-from dpsql.hypothesis.protocol import check_finite
+from dpsql.hypothesis.protocol import check_finite, one_by_one
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.memo import Memo
-from dpsql.query import COLUMNS, Estimates, Factor, LinearQuery
+from dpsql.query import COLUMNS, Choices, Estimates, Factor, LinearQuery
 
 LOCAL_CELLS = 20_000
 LOCAL_COLUMNS = 5
@@ -82,6 +89,16 @@ class WideHypothesis:
             factors = factors[1:]
         return scale * self._product(factors)
 
+    def answers(self, asked: Choices) -> Estimates:
+        """``answer`` of each product of factors, with what several share worked out once."""
+        scale, placed = np.ones(len(asked)), []
+        for place, columns in enumerate(asked.columns):
+            if columns:
+                placed.append(place)
+            else:
+                scale *= asked.each(place, lambda f: float(f.weights.sum()) / f.unit)
+        return np.asarray(scale * self._products(asked.only(placed)), dtype=np.float64)
+
     def contingency(self, columns: Columns) -> Estimates:
         """Estimated counts over the cells of ``columns`` (any order), float64; only for scopes of bounded cells."""
         known = self._scopes.get(columns)
@@ -139,6 +156,25 @@ class WideHypothesis:
             both[i, j] = self._product([factors[i], factors[j]]) if near else inside[i] * inside[j] / self.row_count
         return binary_model(self.row_count, inside, both, self._rules, self._pair_sigma)
 
+    def _products(self, asked: Choices) -> Estimates:
+        """``_product`` of each; where each factor has a column of its own, in a model of these columns, together."""
+        order = sorted(range(len(asked.columns)), key=lambda i: [self._order[c] for c in asked.columns[i]])
+        asked = asked.only(order)
+        columns = tuple(chain.from_iterable(asked.columns))
+        if not columns:
+            return np.full(len(asked), self.row_count)
+        if len(columns) > LOCAL_COLUMNS or len(asked.factors) < len(columns):
+            return one_by_one(self, asked)
+        model = self._model(columns)
+        found = model.contracted(asked)
+        if found is None:
+            return one_by_one(self, asked)
+        out = np.asarray(found / asked.units, dtype=np.float64)
+        cut = model.cut_by(asked) if len(columns) > 2 else np.zeros(len(asked), dtype=bool)
+        if cut.any():
+            out[cut] = self._all_raked(model, asked.among(np.flatnonzero(cut)))
+        return out
+
     def _of_classes(self, asked: Classes) -> float:
         """A condition that ties columns together: from counts by class, with the pairs of classes that are known."""
         columns, labels = asked.columns, asked.labels
@@ -172,6 +208,16 @@ class WideHypothesis:
         inside = [self._product([f]) for f in ordered]
         both = {(i, j): self._product([ordered[i], ordered[j]]) for i, j in combinations(range(len(ordered)), 2)}
         return raked_answer(model.in_and_out(ordered), inside, both)
+
+    def _all_raked(self, model: LocalTable, asked: Choices) -> Estimates:
+        """``_raked`` of each."""
+        places = range(len(asked.factors))
+        inside = [self._products(asked.only([i])) for i in places]
+        both = {(i, j): self._products(asked.only([i, j])) for i, j in combinations(places, 2)}
+        halves = model.in_and_out_of(asked)
+        if halves is None:
+            return np.array([self._product(asked.product(k)) for k in range(len(asked))])
+        return raked_answers(halves, inside, both)
 
     # --- clean tables ------------------------------------------------------------------------------------------
 

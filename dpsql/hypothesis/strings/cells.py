@@ -77,9 +77,14 @@ class StringCells:
         """The strings that were measured, in the order of the ledger."""
         return tuple(self._cells)
 
+    @property
+    def variances(self) -> Floats:
+        """Of the noise in each of the cells of every string, as ``keys`` are."""
+        return 1.0 / np.array([c.precision for c in self._cells.values()])
+
     def estimates(self, rows: Sequence[float], variances: Sequence[float], shares: Floats) -> dict[Key, Floats]:
         """Estimated counts by value of every string, whose totals are ``rows`` with ``variances``, as ``keys`` are."""
-        precision = np.array([c.precision for c in self._cells.values()])
-        values = np.stack([c.weighted for c in self._cells.values()]) / precision[:, None]
-        found = drawn_cells(values, 1.0 / precision, np.array(rows), np.array(variances), shares)
+        noise = self.variances
+        values = np.stack([c.weighted for c in self._cells.values()]) * noise[:, None]
+        found = drawn_cells(values, noise, np.array(rows), np.array(variances), shares)
         return dict(zip(self._cells, found, strict=True))

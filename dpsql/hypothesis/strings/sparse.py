@@ -21,8 +21,9 @@ from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.strings.cells import StringCells
 from dpsql.hypothesis.strings.hidden_keys import HiddenKey, drawn_by_row, furthest_way, hidden_key
 from dpsql.hypothesis.strings.key_list import KeyList, key_list
+from dpsql.hypothesis.strings.rest import Rest, rest_of
 from dpsql.hypothesis.structure_size import structure_size
-from dpsql.query import Estimates, Key, sort_key
+from dpsql.query import Estimates, Factor, Key, sort_key
 
 GARROTE = 2.0
 """Shrinkage of a key's estimate y with variance v to y (1 - 2 v / y^2)+: the non-negative garrote (Breiman 1995)."""
@@ -85,8 +86,10 @@ class SparseHypothesis:
         self._by_column: dict[str, dict[Key, float]] = {}
         self._weighed = rules.weighed
         self._every = rules.every_string
+        self._shifted = rules.shifted
+        self._follows_rest = rules.rest
         self._cells: dict[str, StringCells] = {}
-        self._found: dict[str, tuple[tuple[int, float, bytes], dict[Key, Estimates]]] = {}
+        self._found: dict[str, tuple[tuple[int, float, bytes], dict[Key, Estimates], Rest]] = {}
 
     def absorb(self, measurement: Measurement, *, selected: bool = False) -> None:
         """Take a keyed measurement into the weights: each listed key's total, with the noise of its parts.
@@ -204,6 +207,17 @@ class SparseHypothesis:
         """Every key that was ever measured, in order."""
         return tuple(sorted(self._weights, key=sort_key))
 
+    def has_cells(self, key: Key, columns: tuple[str, ...]) -> bool:
+        """Whether the key was counted by one of these finite columns."""
+        return any(key in self._by_column.get(c, ()) for c in columns)
+
+    def rest_sd(self, factors: Sequence[Factor]) -> float:
+        """Of what noise hides of the share that these conditions have of the rows of strings not counted by them."""
+        if not self._follows_rest:
+            return 0.0
+        known = [(f, self.rest(f.columns[0])) for f in factors if len(f.columns) == 1 and f.columns[0] in self._cells]
+        return sqrt(sum(float(((f.weights / f.unit) ** 2 * rest.variances).sum()) for f, rest in known))
+
     @property
     def split_by(self) -> frozenset[str]:
         """The finite columns by which keys were measured."""
@@ -248,36 +262,51 @@ class SparseHypothesis:
         ``foreseen``: variances of the noise of others that are about to be measured.
         """
         if not self._every or self._distinct is None:
-            return key_list({}, HiddenKey(0.0, 0.0, 0.0), {})
+            return KeyList({}, {}, 0.0)
         hidden = self._hidden
         found = {k: self._weights[k] for k in weights if k in self._by_list}
         measured = {k: (w.weighted / w.precision, 1.0 / w.precision) for k, w in found.items()}
         measured |= {k: (hidden.estimate, noise) for k, noise in foreseen.items() if k in weights}
-        return key_list(measured, hidden, weights)
+        return key_list(measured, hidden, weights, self._shifted)
 
     def keyed_contingency(self, keys: Sequence[Key], columns: tuple[str, ...]) -> Estimates:
         """Estimated counts, float64 of shape ``(len(keys), *sizes of columns)``: mirrors ``Engine.keyed_counts``.
 
-        Without a measurement of a key's cells, they follow the table's own contingency over ``columns``.
+        Without a measurement of a key's cells, they follow the table's own contingency over ``columns``, moved to what
+        the strings leave whose cells by one of these were measured.
         """
         listed = self.of_list(dict.fromkeys(keys, 1.0)).rows
         rows = (listed[k] if k in listed else self.rows(k) for k in keys)
         weights = np.fromiter(rows, dtype=np.float64, count=len(keys))
         if not columns:
             return weights
-        cells = self.finite.contingency(columns)
+        cells = self._of_the_rest(columns)
         out = np.multiply.outer(weights, cells / max(float(cells.sum()), _TINY))
         for m in self._with_axes:
             if not (self._weighed and m.scope[0] in self._cells and len(m.axes) == 1 and m.axes[0].is_cells):
                 self._fit_cells(out, keys, columns, m)
         for i, column in enumerate(columns):
             if column in self._cells:
-                self._move_cells(out, keys, i, self._cells[column], column)
+                self._move_cells(out, keys, i, column)
         return out
 
-    def _move_cells(self, out: Estimates, keys: Sequence[Key], i: int, cells: StringCells, column: str) -> None:
+    def _of_the_rest(self, columns: tuple[str, ...]) -> Estimates:
+        """The table's contingency, each column moved to its shares among strings that were not measured by it."""
+        cells = self.finite.contingency(columns)
+        for i, column in enumerate(columns):
+            if self._follows_rest and column in self._cells:
+                whole = cells.sum(axis=tuple(a for a in range(cells.ndim) if a != i))
+                ratio = self.rest(column).shares / np.maximum(whole / max(float(whole.sum()), _TINY), _TINY)
+                cells = cells * ratio.reshape([-1 if a == i else 1 for a in range(cells.ndim)])
+        return cells
+
+    def rest(self, column: str) -> Rest:
+        """What is known of the rows by a finite column of the strings that were not counted by it."""
+        return self._cells_of(column)[1]
+
+    def _move_cells(self, out: Estimates, keys: Sequence[Key], i: int, column: str) -> None:
         """Give measured keys their estimated cells by the ``i``-th column; other columns keep their shares within."""
-        found = self._estimated(cells, column)
+        found = self._cells_of(column)[0]
         places = [place for place, key in enumerate(keys) if key in found]
         if not places:
             return
@@ -292,16 +321,19 @@ class SparseHypothesis:
         ratio = (np.maximum(wanted, 0.0).reshape(shape) + _TINY) / (marginal + _TINY)
         out[places] = own * np.clip(ratio, 0.0, _MOST_TIMES)
 
-    def _estimated(self, cells: StringCells, column: str) -> dict[Key, Estimates]:
-        """The measured keys' estimated counts by the column, kept until something is learned of what they rest on."""
-        whole = self.finite.contingency((column,))
+    def _cells_of(self, column: str) -> tuple[dict[Key, Estimates], Rest]:
+        """The measured keys' estimated counts by the column, and what they leave of it; kept until something is
+        learned of what they rest on."""
+        whole, cells = self.finite.contingency((column,)), self._cells[column]
         shares = whole / max(float(whole.sum()), _TINY)
-        here = (len(self.measurements), self.unassigned, shares.tobytes())
+        here = (len(self.measurements), self.unassigned, whole.tobytes())
         known = self._found.get(column)
         if known is None or known[0] != here:
             rows, variances = zip(*((self.rows(k), self.variance(k)) for k in cells.keys), strict=True)
-            known = self._found[column] = here, cells.estimates(rows, variances, shares)
-        return known[1]
+            found = cells.estimates(rows, variances, shares)
+            rest = rest_of(whole, np.stack(list(found.values())), cells.variances)
+            known = self._found[column] = here, found, rest
+        return known[1], known[2]
 
     def _fit_cells(self, out: Estimates, keys: Sequence[Key], columns: tuple[str, ...], m: Measurement) -> None:
         rows = [i for i, k in enumerate(keys) if k in m.key_index]

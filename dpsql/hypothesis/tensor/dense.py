@@ -4,6 +4,7 @@ It is the hypothesis of the paper (Hardt and Rothblum 2010) with a fit in place 
 of all measurements, so that replaying a ledger gives it again bit by bit.
 """
 
+from itertools import chain
 from math import prod
 
 import numpy as np
@@ -11,10 +12,10 @@ import numpy as np
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.hypothesis.projection import marginal
-from dpsql.hypothesis.protocol import check_finite
+from dpsql.hypothesis.protocol import check_finite, one_by_one
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.tensor.fit import fit_tensor
-from dpsql.query import Estimates, LinearQuery
+from dpsql.query import Choices, Estimates, LinearQuery
 
 PASSES = 4
 PASSES_LARGE = 2
@@ -48,6 +49,13 @@ class DenseHypothesis:
     def answer(self, query: LinearQuery) -> float:
         """The estimate of a query without text columns, in counts."""
         return query.estimate(self.contingency(query.scope))
+
+    def answers(self, asked: Choices) -> Estimates:
+        """The same of each product of factors: axes that several share are summed once."""
+        cells = self.contingency(tuple(chain.from_iterable(asked.columns)))
+        matrices = [np.stack([f.weights.reshape(-1) for f in here]) for here in asked.factors]
+        found = asked.summed(cells.reshape([m.shape[1] for m in matrices]), matrices)
+        return one_by_one(self, asked) if found is None else found / asked.units
 
     def contingency(self, columns: tuple[str, ...]) -> Estimates:
         """Estimated counts over the cells of ``columns`` (any order), float64, shape = the columns' sizes. Public."""

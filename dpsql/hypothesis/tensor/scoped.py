@@ -5,11 +5,14 @@ clean pairs to build on, and its hard rounds measure parts of several columns at
 Ledgers of such tables were answered by it, and answer as before.
 """
 
+from math import prod
+
 import numpy as np
 
 from dpsql.hypothesis.projection import projected
+from dpsql.hypothesis.protocol import one_by_one
 from dpsql.hypothesis.tensor.dense import DenseHypothesis, fitted
-from dpsql.query import Estimates, LinearQuery
+from dpsql.query import Choices, Estimates, LinearQuery
 
 TENSOR_CELLS = 1 << 24
 """Universes up to this size are one tensor: 128 MB of float64."""
@@ -29,6 +32,11 @@ class ScopedHypothesis(DenseHypothesis):
         for f in query.factors:
             out *= super().answer(LinearQuery(query.table, (f,))) / self.row_count
         return out
+
+    def answers(self, asked: Choices) -> Estimates:
+        """``answer`` of each product."""
+        fits = prod(here[0].weights.size for here in asked.factors) <= TENSOR_CELLS
+        return super().answers(asked) if fits else one_by_one(self, asked)
 
     def _cells(self, columns: tuple[str, ...]) -> Estimates:
         """A maximum-entropy model of these columns alone, fitted to what the measurements say about them."""

@@ -1,18 +1,21 @@
 """Calibrated error bars: they cover fresh noise, follow it, repeat, and keep silent where nothing was measured."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import combinations
+from math import inf
 
 import numpy as np
 import pytest
 
 from dpsql.domain import TableDomain
+from dpsql.hypothesis import TableModel
 from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, random_queries
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.local.wide import WideHypothesis
-from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.policy import Mechanism
-from dpsql.query import Factor, LinearQuery, linear_query
+from dpsql.query import Crosstab, Factor, KeyedFactor, LinearQuery, linear_query
 from tests.support.simulated import all_of, marginal, measured, pairwise_table, table_of
 
 SHAPE = (8, 5, 4, 6)
@@ -118,7 +121,8 @@ def test_noise_of_a_query_is_that_of_its_best_table() -> None:
         TABLE, [Factor(("a",), np.array([1, 1, 0, 0, 0, 0, 0, 0])), Factor(("b",), np.array([1, 0, 0, 0, 0]))]
     )
     assert q is not None
-    assert coverage.noise(q, 0.0, lambda _: 0.0) == pytest.approx(min(10.0 * 2**0.5, 4.0 * 8**0.5))
+    noise = coverage.noise(Crosstab.of([q]).choices, np.zeros(1), lambda _: np.zeros(1))
+    assert noise == pytest.approx(min(10.0 * 2**0.5, 4.0 * 8**0.5))
 
 
 def test_cut_parts_are_taken_in_or_left_out_whole() -> None:
@@ -131,18 +135,21 @@ def test_cut_parts_are_taken_in_or_left_out_whole() -> None:
     whole = linear_query(TABLE, [Factor(("a",), np.array([0, 0, 0, 1, 1, 0, 0, 0])), b])
     assert cut is not None
     assert whole is not None
-    outer, inner = coverage.rounded(cut)
-    assert outer is not None
-    assert inner is not None
-    assert outer.factors[0].weights.tolist() == [1, 1, 1, 1, 1, 0, 0, 0]
-    assert inner.digest == whole.digest
-    assert coverage.rounded(whole) == (None, None)
+    outer, inner, cuts = coverage.rounded(Crosstab.of([cut, whole, cut]).choices)
+    assert cuts.tolist() == [True, False, True]
+    assert [[f.weights.tolist() for f in found or ()] for found in outer[0]] == [
+        [[1, 1, 1, 1, 1, 0, 0, 0]],
+        [whole.factors[0].weights.tolist()],
+    ]
+    assert [f.digest for f in inner[0][0] or ()] == [whole.factors[0].digest]
+    assert [f.digest for found in (outer[1][0], inner[1][0]) for f in found or ()] == [b.digest, b.digest]
 
 
 def test_bars_of_large_answers_follow_errors_that_level_off() -> None:
     found = noisy(1.0, 81)
     answer, rng = fit(found), np.random.default_rng(8)
-    bars = Calibration(Coverage(TABLE, TOTAL, found), answer, wide(found).contingency)
+    model = wide(found)
+    bars = Calibration(Coverage(TABLE, TOTAL, found), model.answers, model.contingency)
     queries = asked(2, 200, 9)
     size = np.log1p([answer(q) for q in queries])
     # errors that are largest for answers of middle size: without the square of log h the ratio below is 1.8
@@ -160,7 +167,9 @@ def test_raw_noise_counts_up_to_ten_times_the_answer() -> None:
     found, queries = noisy(sigma, 3), asked(2, 80, 5)
 
     def bounds(h: float) -> list[int]:
-        out = Calibration(Coverage(TABLE, TOTAL, found), lambda query: h, wide(found).contingency)
+        out = Calibration(
+            Coverage(TABLE, TOTAL, found), lambda products: np.full(len(products), h), wide(found).contingency
+        )
         out.learn(2, queries, np.zeros((4, len(queries))))
         return [bound for q in queries if (bound := out.bound(q, FACTOR)) is not None]
 
@@ -168,3 +177,57 @@ def test_raw_noise_counts_up_to_ten_times_the_answer() -> None:
     assert max(bounds(4.0)) <= 11
     assert min(bounds(1000.0)) >= 1.96 * 0.1 * sigma
     assert len(bounds(0.0)) == len(queries)
+
+
+def test_bars_of_many_are_the_bars_of_each() -> None:
+    labels = {"a": np.array([0, 0, 0, 1, 1, 2, 2, 2]), "d": np.array([0, 1, 1, 0, 2, 2])}
+    rng = np.random.default_rng(91)
+    pairs = [measured(CELLS, p, 10.0, rng, labels) for p in combinations(NAMES, 2)]
+    bars = calibrated([measured(CELLS, "abc", 30.0, rng), *pairs, *all_of(CELLS, 1, 5.0, rng)])
+    for number in (1, 2, 3, 4):
+        of_columns: dict[tuple[str, ...], list[LinearQuery]] = {}
+        for query in asked(number, 40, number):
+            of_columns.setdefault(query.scope, []).append(query)
+        for same in of_columns.values():
+            together = bars.bounds(Crosstab.of([*same, same[0]]), FACTOR)
+            assert together == [bars.bound(query, FACTOR) for query in (*same, same[0])]
+
+
+def test_what_measurements_say_of_many_is_what_they_say_of_each() -> None:
+    labels = {"a": np.array([0, 0, 0, 1, 1, 2, 2, 2])}
+    rng = np.random.default_rng(92)
+    model = TableModel(TABLE, Measurement("t", (), np.array(int(TOTAL)), 3.0), 10.0, WideHypothesis)
+    parts = [measured(CELLS, "abc", 30.0, rng), measured(CELLS, "ab", 20.0, rng)]
+    parts.append(measured(CELLS, "ab", 9.0, rng, labels))
+    for m in parts:
+        model.absorb(m)
+    whole = Factor(("a",), np.array([1, 1, 1, 0, 0, 2, 2, 2]), 2)
+    rows = [Factor(("b",), np.eye(5, dtype=np.int64)[i]) for i in range(5)]
+    cut = [Factor(("a",), np.eye(8, dtype=np.int64)[i]) for i in range(3)]
+    asked = Crosstab.of([LinearQuery("t", (a, b)) for b in rows for a in (whole, *cut)])
+    for limit in (inf, 100.0, 40.0, 10.0, 0.1):
+        assert model.readings(asked, limit) == [model.measured(query, limit) for query in asked]
+    for m in parts:
+        values, sds = m.answers(asked)
+        each = [m.answer(query) for query in asked]
+        assert [sd < inf for sd in sds] == [found is not None for found in each]
+        known = [(v, sd) for v, sd in zip(values.tolist(), sds.tolist(), strict=True) if sd < inf]
+        assert known == [pytest.approx(found) for found in each if found is not None]
+
+
+def test_of_many_strings_only_those_that_are_asked_for_are_looked_at() -> None:
+    axis = Axis.cells(("b",), (5,))
+    counts = np.arange(15).reshape(3, 5)
+    m = Measurement("t", (axis,), counts, 2.0, ("name",), (("x",), ("y",), (None,)))
+
+    def query(*strings: str | None, unit: int = 1) -> LinearQuery:
+        keys = tuple((s,) for s in strings)
+        keyed = KeyedFactor(("name",), keys, (), np.arange(len(keys)) % unit + 1, unit)
+        return LinearQuery("t", (Factor(("b",), np.array([0, 1, 1, 0, 0])),), keyed)
+
+    assert m.answer(query("y")) == (6 + 7, pytest.approx(2.0 * 2**0.5))
+    assert m.answer(query("x", None)) == (1 + 2 + 11 + 12, pytest.approx(2.0 * 2))
+    assert m.answer(query("x", None, unit=2)) == ((3 + 2 * 23) // 2, pytest.approx(2.0 * 10**0.5 / 2))
+    assert m.answer(query("x", "z")) is None
+    assert m.answer(LinearQuery("t", query("x").factors)) is None
+    assert replace(m, text_columns=("other",)).answer(query("y")) is None

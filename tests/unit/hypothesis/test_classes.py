@@ -142,7 +142,7 @@ def test_a_condition_and_its_negation_are_all_rows() -> None:
 
 
 def test_ledgers_of_earlier_rules_answer_as_before() -> None:
-    assert [rules.classes for rules in MODEL_RULES.values()] == [False, False, True, True, True, True]
+    assert [rules.classes for rules in MODEL_RULES.values()] == [False, False, True, True, True, True, True]
 
 
 def test_the_bar_of_a_disjunction_is_that_of_the_conjunction_it_leaves_out() -> None:
@@ -161,7 +161,7 @@ def test_the_bar_of_a_disjunction_is_that_of_the_conjunction_it_leaves_out() -> 
 
     bars = learn_calibration(
         TABLE, float(cells.sum()), measurements, fit, model.contingency, simulations=2, queries=40
-    ).on(Coverage(TABLE, float(cells.sum()), measurements), model.answer, model.contingency)
+    ).on(Coverage(TABLE, float(cells.sum()), measurements), model.answers, model.contingency)
     out = [(np.arange(n) < n // 2).astype(np.int64) for n in SHAPE[:3]]
     neither = LinearQuery("t", tuple(Factor((c,), o) for c, o in zip("abc", out, strict=True)))
     either = LinearQuery("t", (Factor(("a", "b", "c"), 1 - np.einsum("i,j,k->ijk", *out)),))

@@ -87,3 +87,12 @@ def test_rows_that_are_hardly_expected_have_a_short_bar() -> None:
     upper = hidden.unassigned + hidden.bias((key,))  # type: ignore[arg-type]
     bound = keyed_error(model, listing((key,), Factor(("a",), rare)), ROWS / 200)
     assert bound == pytest.approx(20 * upper / 200, abs=1)
+
+
+def test_a_string_that_noise_took_below_none_has_a_bar_that_says_so() -> None:
+    model, (key,) = started(), keys_of(1, "listed")
+    model.absorb(counts((key,), [-12], 10.0))
+    half = Factor(("a",), np.arange(50) % 2)
+    bar, said = keyed_error(model, listing((key,), half), 1e9), model.estimate(listing((key,), half))
+    assert bar is not None
+    assert bar + said >= 3  # half of the rows that it may well have
