@@ -4,8 +4,8 @@ Between SQL above and counting below stands one kind of question. Both the priva
 and neither needs to know where it came from.
 """
 
-from dpsql.query.canonical import linear_query, sort_key
-from dpsql.query.crosstab import floors
+from dpsql.query.canonical import canonical_products, linear_query, sort_key
+from dpsql.query.crosstab import Choices, Crosstab, floors, numbered, sums
 from dpsql.query.distinct import DistinctCount, Regions, regions_of
 from dpsql.query.form import Form, Term, centered
 from dpsql.query.key_counts import KeyCounts, key_counts
@@ -21,11 +21,14 @@ from dpsql.query.linear import (
     Weights,
 )
 from dpsql.query.parts import is_part, union
+from dpsql.query.unit_table import UnitTable
 
 __all__ = [
     "COLUMNS",
     "DIGEST",
+    "Choices",
     "Counts",
+    "Crosstab",
     "DistinctCount",
     "Estimates",
     "Factor",
@@ -36,13 +39,17 @@ __all__ = [
     "LinearQuery",
     "Regions",
     "Term",
+    "UnitTable",
     "Weights",
+    "canonical_products",
     "centered",
     "floors",
     "is_part",
     "key_counts",
     "linear_query",
+    "numbered",
     "regions_of",
     "sort_key",
+    "sums",
     "union",
 ]

@@ -10,6 +10,7 @@ from math import gcd
 import numpy as np
 
 from dpsql.domain import TableDomain
+from dpsql.query.crosstab import Crosstab
 from dpsql.query.linear import Factor, Key, KeyedFactor, LinearQuery, Weights
 
 SPLIT_CELLS = 1 << 16
@@ -43,6 +44,31 @@ def linear_query(table: TableDomain, factors: Sequence[Factor], keyed: KeyedFact
     out = [f for f in out if f.columns or f.unit != 1]
     out.sort(key=lambda f: [table.order[c] for c in f.columns])
     return LinearQuery(table.name, tuple(out), keyed)
+
+
+def canonical_products(table: TableDomain, products: Sequence[tuple[Factor, ...]]) -> list[tuple[list[int], Crosstab]]:
+    """The canonical queries of products, those of one outline together, each with its place among ``products``.
+
+    Products of which every weight is 0 are in none.
+    """
+    known: dict[bytes, tuple[Factor, ...] | None] = {}
+    found: dict[tuple[tuple[str, ...], ...], tuple[list[int], list[LinearQuery]]] = {}
+    for place, factors in enumerate(products):
+        out: list[Factor] = []
+        for f in factors:
+            if f.digest not in known:
+                query = linear_query(table, [f])
+                known[f.digest] = None if query is None else query.factors
+            own = known[f.digest]
+            if own is None:
+                break
+            out += own
+        else:
+            out.sort(key=lambda f: [table.order[c] for c in f.columns])
+            places, queries = found.setdefault(tuple([f.columns for f in out]), ([], []))
+            places.append(place)
+            queries.append(LinearQuery(table.name, tuple(out)))
+    return [(places, Crosstab.of(queries)) for places, queries in found.values()]
 
 
 def _lowest_terms(weights: Weights, unit: int) -> tuple[Weights, int]:

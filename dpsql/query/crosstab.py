@@ -1,17 +1,114 @@
-"""Many queries over one contingency at once: each factor that several of them share is summed once.
+"""Queries of one outline as one value: at each place the different factors that stand there, and who has which.
 
-The groups of one statement differ in the factors of the grouped columns alone; their counts are one array.
+The groups of one statement differ in the factors of the grouped columns alone. What depends on single factors is worked
+out once for each of these, and what depends on several is one array over all their combinations; a single query is the
+case of one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
 from math import prod
+from typing import Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
-from dpsql.query.linear import Counts, Factor, LinearQuery
+from dpsql.query.linear import DIGEST, Counts, Estimates, Factor, LinearQuery
 
-MOST_CHOICES = 1 << 20
+MOST_CHOICES = 1 << 22
 """Combinations of factors at most that are counted together; queries that would make more are counted one by one."""
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Products of factors: ``factors[i]`` are the different ones at place i, all over the same columns, and product k
+    has ``factors[i][numbers[i][k]]`` there (``numbers``: int64, shape (products,), one array for each place).
+
+    ``size``: the number of products.
+    """
+
+    factors: tuple[tuple[Factor, ...], ...]
+    numbers: tuple[Counts, ...]
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    @property
+    def columns(self) -> tuple[tuple[str, ...], ...]:
+        """Of each place."""
+        return tuple([here[0].columns for here in self.factors])
+
+    @cached_property
+    def key(self) -> bytes:
+        """Equal for equal products in the same order."""
+        found = sha256(repr((self.size, *map(len, self.factors))).encode())
+        for here, numbers in zip(self.factors, self.numbers, strict=True):
+            found.update(b"".join(map(DIGEST, here)) + numbers.tobytes())
+        return found.digest()
+
+    @cached_property
+    def units(self) -> Counts:
+        """The common denominator of each product's weights; int64, shape (products,)."""
+        out = np.ones(self.size, dtype=np.int64)
+        for here, numbers in zip(self.factors, self.numbers, strict=True):
+            out *= np.array([f.unit for f in here], dtype=np.int64)[numbers]
+        return out
+
+    def only(self, places: Sequence[int]) -> "Choices":
+        """The products of the factors at these places alone."""
+        return Choices(tuple([self.factors[i] for i in places]), tuple([self.numbers[i] for i in places]), self.size)
+
+    def among(self, products: Counts) -> "Choices":
+        """Some of the products, by number."""
+        return Choices(self.factors, tuple([numbers[products] for numbers in self.numbers]), len(products))
+
+    def each(self, place: int, value: Callable[[Factor], float]) -> Estimates:
+        """``value`` of the factor at a place, worked out once for each of the different ones; shape (products,)."""
+        found: Estimates = np.array([value(f) for f in self.factors[place]], dtype=np.float64)[self.numbers[place]]
+        return found
+
+    def product(self, k: int) -> tuple[Factor, ...]:
+        """The factors of one product."""
+        return tuple([here[numbers[k]] for here, numbers in zip(self.factors, self.numbers, strict=True)])
+
+    def summed(self, table: Array, matrices: Sequence[Array]) -> Array | None:
+        """``sums`` of the products, of which axis i of ``table`` is about place i."""
+        return sums(table, matrices, self.numbers, self.size)
+
+
+class Crosstab(Sequence[LinearQuery]):
+    """Queries of one outline, at least one, with their ``choices``. Build it with ``of``."""
+
+    def __init__(self, queries: tuple[LinearQuery, ...], choices: Choices) -> None:
+        self.queries = queries
+        self.choices = choices
+
+    @classmethod
+    def of(cls, queries: Sequence[LinearQuery]) -> "Crosstab":
+        """The queries as a crosstab, which they may be already."""
+        if isinstance(queries, Crosstab):
+            return queries
+        both = [numbered(here) for here in zip(*[q.factors for q in queries], strict=True)]
+        choices = Choices(tuple([f for f, _ in both]), tuple([n for _, n in both]), len(queries))
+        return cls(tuple(queries), choices)
+
+    @overload
+    def __getitem__(self, at: int) -> LinearQuery: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[LinearQuery, ...]: ...
+    def __getitem__(self, at: int | slice) -> LinearQuery | tuple[LinearQuery, ...]:
+        return self.queries[at]
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __iter__(self) -> Iterator[LinearQuery]:
+        return iter(self.queries)
 
 
 def floors(queries: Sequence[LinearQuery], contingency: Counts) -> Counts:
@@ -20,21 +117,36 @@ def floors(queries: Sequence[LinearQuery], contingency: Counts) -> Counts:
     ``queries``: counts of finite columns, at least one, all of one scope; those of several outlines are counted one by
     one. ``contingency``: int64 counts of their ``shape``. Sums of integers in another order: the same numbers.
     """
-    if len({q.outline for q in queries}) > 1:
-        return np.array([q.floor(contingency) for q in queries], dtype=np.int64)
-    choices = [_distinct([q.factors[i] for q in queries]) for i in range(len(queries[0].factors))]
-    if len(queries) == 1 or prod(len(factors) for factors, _ in choices) > MOST_CHOICES:
-        return np.array([q.floor(contingency) for q in queries], dtype=np.int64)
-    table = contingency.reshape([factors[0].weights.size for factors, _ in choices])
-    most_summed_first = sorted(range(len(choices)), key=lambda i: len(choices[i][0]) / table.shape[i])
-    for axis in most_summed_first:
-        table = _contracted(table, axis, choices[axis][0])
-    counted = table[tuple(numbers for _, numbers in choices)]
-    return np.broadcast_to(counted, len(queries)) // np.array([q.unit for q in queries], dtype=np.int64)
+    if len(queries) > 1 and len({q.outline for q in queries}) == 1:
+        choices = Crosstab.of(queries).choices
+        matrices = [np.stack([f.weights.reshape(-1) for f in here]) for here in choices.factors]
+        counted = choices.summed(contingency.reshape([m.shape[1] for m in matrices]), matrices)
+        if counted is not None:
+            return np.asarray(counted // choices.units, dtype=np.int64)
+    return np.array([q.floor(contingency) for q in queries], dtype=np.int64)
 
 
-def _distinct(factors: Sequence[Factor]) -> tuple[list[Factor], list[int]]:
-    """The different factors among these, and for each of these its place among them."""
+def sums(table: Array, matrices: Sequence[Array], numbers: Sequence[Counts], size: int) -> Array | None:
+    """Sums over ``table``: the k-th with row ``numbers[i][k]`` of ``matrices[i]`` (rows, axis' length) along axis i.
+
+    Shape (size, ...): matrices may have more axes between, which follow in their order. ``None`` where the rows have
+    too many combinations to be summed together.
+    """
+    if prod(prod(m.shape[:-1]) for m in matrices) > MOST_CHOICES:
+        return None
+    places = range(len(matrices))
+    about = [(i, 0) for i in places]  # of each axis of the table: its place, and 0 for the rows there
+    for i in sorted(places, key=lambda i: prod(matrices[i].shape[:-1]) / matrices[i].shape[-1]):  # what shrinks most
+        axis = about.index((i, 0))
+        table = _contracted(table, axis, matrices[i])
+        about[axis : axis + 1] = [(i, j) for j in range(matrices[i].ndim - 1)]
+    order = sorted(range(table.ndim), key=lambda axis: (about[axis][1] > 0, about[axis]))
+    found: Array = table.transpose(order)[tuple(numbers)] if numbers else table[None]
+    return np.broadcast_to(found, (size, *found.shape[1:]))
+
+
+def numbered(factors: Sequence[Factor]) -> tuple[tuple[Factor, ...], Counts]:
+    """The different factors among these, and the number of each of these among them."""
     places: dict[bytes, int] = {}
     found: list[Factor] = []
     numbers = []
@@ -43,16 +155,17 @@ def _distinct(factors: Sequence[Factor]) -> tuple[list[Factor], list[int]]:
         if number == len(found):
             found.append(factor)
         numbers.append(number)
-    return found, numbers
+    return tuple(found), np.array(numbers, dtype=np.int64)
 
 
-def _contracted(table: Counts, axis: int, factors: Sequence[Factor]) -> Counts:
-    """The axis, summed with the weights of each factor: as long as there are factors."""
-    weights = np.stack([f.weights.reshape(-1) for f in factors])
-    if (np.count_nonzero(weights, axis=1) == 1).all():  # a group of one value: nothing to sum
-        cells = np.argmax(weights != 0, axis=1)
+def _contracted(table: Array, axis: int, matrix: Array) -> Array:
+    """The axis, summed with each row of ``matrix``: in its place stand the matrix' other axes."""
+    rows = matrix.reshape(-1, matrix.shape[-1])
+    if rows.dtype == np.int64 and (np.count_nonzero(rows, axis=1) == 1).all():  # groups of one value: nothing to sum
+        cells = np.argmax(rows != 0, axis=1)
         shape = [1] * table.ndim
-        shape[axis] = len(factors)
-        taken: Counts = np.take(table, cells, axis=axis) * weights[np.arange(len(factors)), cells].reshape(shape)
-        return taken
-    return np.moveaxis(np.tensordot(weights, table, axes=([1], [axis])), 0, axis)
+        shape[axis] = len(rows)
+        out: Array = np.take(table, cells, axis=axis) * rows[np.arange(len(rows)), cells].reshape(shape)
+    else:
+        out = np.moveaxis(np.tensordot(rows, table, axes=([1], [axis])), 0, axis)
+    return out.reshape(*out.shape[:axis], *matrix.shape[:-1], *out.shape[axis + 1 :])

@@ -6,6 +6,7 @@ are. The test and the ledger only ever see the queries.
 
 from dataclasses import dataclass
 
+from dpsql.memo import once
 from dpsql.query.linear import LinearQuery
 
 
@@ -41,7 +42,7 @@ class Form:
     def is_public(self) -> bool:
         return not self.terms
 
-    @property
+    @once
     def is_count(self) -> bool:
         """Whether the true value counts rows, and so is never below 0: counts added up, or a part taken off a whole."""
         if self.constant < 0 or not all(t.counts for t in self.terms):

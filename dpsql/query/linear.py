@@ -5,7 +5,6 @@ explicit finite list of keys. Everything here is public.
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from hashlib import sha256
 from itertools import chain
 from math import prod
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from dpsql.domain import FIXED_POINT
 from dpsql.errors import InternalError
+from dpsql.memo import once
 
 Counts = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.int64]
@@ -39,7 +39,12 @@ class Factor:
     def __post_init__(self) -> None:
         self.weights.setflags(write=False)
 
-    @cached_property
+    @once
+    def support(self) -> npt.NDArray[np.intp]:
+        """The cells, flat, of weight above 0."""
+        return np.flatnonzero(self.weights)
+
+    @once
     def digest(self) -> bytes:
         packed = np.packbits(self.weights.astype(bool)) if self.unit == 1 else self.weights
         return sha256(repr((self.columns, self.weights.shape, self.unit)).encode() + packed.tobytes()).digest()
@@ -62,7 +67,7 @@ class KeyedFactor:
     def __post_init__(self) -> None:
         self.weights.setflags(write=False)
 
-    @cached_property
+    @once
     def digest(self) -> bytes:
         head = repr((self.text_columns, self.strings, self.columns, self.weights.shape, self.unit)).encode()
         return sha256(head + self.weights.tobytes()).digest()
@@ -96,23 +101,23 @@ class LinearQuery:
             raise InternalError("a sum of values over weighted rows or listed strings")
         object.__setattr__(self, "unit", unit)
 
-    @cached_property
+    @once
     def scope(self) -> tuple[str, ...]:
         """Finite columns: those of the keyed factor first, then those of each factor, in factor order."""
         keyed = self.keyed.columns if self.keyed else ()
         return keyed + tuple(chain.from_iterable(map(COLUMNS, self.factors)))
 
-    @cached_property
+    @once
     def touched(self) -> tuple[str, ...]:
         """The finite columns that the answer depends on: the scope, and the column whose values are summed."""
         return self.scope if self.value is None or self.value in self.scope else (*self.scope, self.value)
 
-    @cached_property
+    @once
     def shape(self) -> tuple[int, ...]:
         keyed = self.keyed.weights.shape[1:] if self.keyed else ()
         return keyed + tuple([n for f in self.factors for n in f.weights.shape])
 
-    @cached_property
+    @once
     def outline(
         self,
     ) -> tuple[str, tuple[tuple[str, ...], ...], tuple[str, ...] | None, tuple[str, ...], str | None]:
@@ -128,7 +133,7 @@ class LinearQuery:
     def cells(self) -> int:
         return prod(self.shape)
 
-    @cached_property
+    @once
     def digest(self) -> str:
         """What equal questions share, and no others: the name under which an answer is kept."""
         parts = [self.table.encode(), *map(DIGEST, self.factors)]
@@ -138,7 +143,7 @@ class LinearQuery:
             parts.append(b"sum of " + self.value.encode())
         return sha256(b"\0".join(parts)).hexdigest()
 
-    @cached_property
+    @once
     def is_single(self) -> bool:
         """Each factor is over one column: a conjunction of conditions on columns, as most questions are."""
         return set(map(len, map(COLUMNS, self.factors))) <= {1}

@@ -5,6 +5,7 @@ One door for every text: limits, parsing, binding and lowering in this order, wi
 
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import NamedTuple
 
 from dpsql.dialect.quoting import identifier
@@ -59,6 +60,7 @@ class FrontEnd:
         *,
         keys: ReleasedKeys | None = None,
         rows: ReleasedRows | None = None,
+        moment: datetime | None = None,
     ) -> Statement:
         """The lowered statement. Raises ``dpsql.errors`` only; touches no private row and charges nothing.
 
@@ -69,6 +71,8 @@ class FrontEnd:
         ``rows`` gives what statements inside it were answered, by their texts; without it a condition on private rows
         that reads a private table is refused. The texts that are not among them are in ``first``, and the statement is
         as if they had no rows.
+
+        ``moment`` (UTC) is what clock functions stand for; without it they are refused.
 
         Raises SqlSyntaxError, UnknownName, UnsupportedQuery with line and column; ProgrammingError and DataError for
         parameters that do not fit and for texts that are none.
@@ -90,35 +94,37 @@ class FrontEnd:
             command = read_command(text, self._catalog)
             definition = read_definition(text, parameters, self._catalog.names, self._definitions)
             if definition is not None:
-                return self._defining(text, definition, lookup)
+                return self._defining(text, definition, lookup, moment)
             if command is None:
-                statement = self._reader.read(text, parameters, lookup).statement
+                statement = self._reader.read(text, parameters, lookup, moment).statement
             else:
-                statement = self._commanded(text, command, parameters, lookup)
+                statement = self._commanded(text, command, parameters, lookup, moment)
         except RecursionError:
             raise UnsupportedQuery("the statement is nested too deeply", hint="split it into simpler ones") from None
-        if key is not None and not rows and not statement.first:
+        if key is not None and not rows and not statement.first and not statement.notices:  # these tell of this moment
             self._statements.put(key, _Lowered(statement, lookup.asked), 1 + _heaviness(statement))
         return statement
 
-    def _defining(self, text: str, definition: Definition, lookup: KeyLookup) -> Statement:
+    def _defining(self, text: str, definition: Definition, lookup: KeyLookup, moment: datetime | None) -> Statement:
         """A statement that gives a name to a query, or gives it up. The query's names are looked up, and no more."""
         if definition.sql is None:
             notice = f"{definition.name} is no name of this session any more"
         else:
             named = Reader(self._policy, self._public, self._services, {definition.name.lower(): definition})
-            named.read(f"SELECT * FROM {identifier(definition.name)} LIMIT 0", None, KeyLookup(None))
+            named.read(f"SELECT * FROM {identifier(definition.name)} LIMIT 0", None, KeyLookup(None), moment)
             notice = f"{definition.name} names its query in this session: it is answered, and charged, where it is read"
         done = self._reader.read(DONE, None, lookup).statement
         return replace(done, text=text, notices=(notice,), defines=definition)
 
-    def _commanded(self, text: str, command: Command, parameters: Parameters, lookup: KeyLookup) -> Statement:
+    def _commanded(
+        self, text: str, command: Command, parameters: Parameters, lookup: KeyLookup, moment: datetime | None
+    ) -> Statement:
         """The statement that answers a command."""
-        found = self._reader.read(command.sql, parameters, lookup).statement
+        found = self._reader.read(command.sql, parameters, lookup, moment).statement
         if command.asks == "columns":
             described = describing([(name, kind, True, None) for name, kind in self._reader.columns(found)])
             found = self._reader.read(described, None, KeyLookup(None)).statement
-        notices = () if command.notice is None else (command.notice,)
+        notices = found.notices if command.notice is None else (*found.notices, command.notice)
         return replace(found, text=text, notices=notices, explained=command.asks == "plan")
 
 

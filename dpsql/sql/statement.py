@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from dpsql.dialect.types import released_type
 from dpsql.domain import FiniteDomain, Value
-from dpsql.query import Form, LinearQuery
+from dpsql.query import Form, LinearQuery, UnitTable
 from dpsql.query.summary import Cells, Distinct, Moments
 
 ROW = "_row"
@@ -65,7 +65,7 @@ class Block:
 
     ``groups`` holds one tuple of public values per output row (one empty tuple without GROUP BY), in domain order.
     ``cut`` says which cells of which binned columns its conditions hold for a part of; ``matched``, of which text
-    columns it counts rows with released strings alone.
+    columns it counts rows with released strings alone. ``units``: the table, where its rows are units of another one.
     """
 
     name: str
@@ -77,6 +77,18 @@ class Block:
     needs_intervals: bool = False
     cut: tuple[tuple[str, str], ...] = ()
     matched: tuple[str, ...] = ()
+    units: UnitTable | None = None
+
+    @cached_property
+    def queries(self) -> tuple[LinearQuery, ...]:
+        """Its distinct linear queries in asking order: group, aggregate, term."""
+        found: dict[str, LinearQuery] = {}
+        for group in range(len(self.groups)):
+            for aggregate in self.aggregates:
+                for form in aggregate.forms(group):
+                    for term in form.terms:
+                        found.setdefault(term.query.digest, term.query)
+        return tuple(found.values())
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -204,12 +216,10 @@ class Statement:
 
     @cached_property
     def queries(self) -> tuple[LinearQuery, ...]:
-        """The distinct linear queries in asking order: block, group, aggregate, term."""
+        """The distinct linear queries on private tables in asking order: those of each block."""
         out: dict[str, LinearQuery] = {}
         for block in self.blocks:
-            for group in range(len(block.groups)):
-                for aggregate in block.aggregates:
-                    for form in aggregate.forms(group):
-                        for term in form.terms:
-                            out.setdefault(term.query.digest, term.query)
+            if block.units is None:
+                for query in block.queries:
+                    out.setdefault(query.digest, query)
         return tuple(out.values())

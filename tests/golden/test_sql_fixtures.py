@@ -2,6 +2,7 @@
 
 import re
 import runpy
+from datetime import UTC, datetime
 from decimal import Decimal
 from math import isclose
 from pathlib import Path
@@ -21,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = runpy.run_path(str(ROOT / "docs" / "generate_sql.py"))
 ACCEPTED = list(PAGE["cases"]("accepted.sql"))
 REFUSED = list(PAGE["cases"]("refused.sql"))
+MOMENT = datetime(2020, 5, 17, tzinfo=UTC)
 KEYS = Released(
     {
         "name": (*STRINGS, None),
@@ -72,7 +74,7 @@ def close(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize("case", ACCEPTED, ids=lambda c: c.sql)
 def test_accepted_statements_equal_duckdb(front: FrontEnd, tables: dict[str, Counted], case: Any) -> None:
-    statement = front.lower(case.sql, keys=KEYS)
+    statement = front.lower(case.sql, keys=KEYS, moment=MOMENT)
     assert statement.awaited == ()
     assert summary(statement) == case.expected
     names, rows = answer(statement, tables)
@@ -90,7 +92,7 @@ def test_accepted_statements_equal_duckdb(front: FrontEnd, tables: dict[str, Cou
 @pytest.mark.parametrize("case", REFUSED, ids=lambda c: c.sql)
 def test_refused_statements_say_why(front: FrontEnd, case: Any) -> None:
     with pytest.raises(Error) as caught:
-        front.lower(case.sql, keys=KEYS)
+        front.lower(case.sql, keys=KEYS, moment=MOMENT)
     assert refusal_line(caught.value) == case.expected
     assert caught.value.hint
     assert caught.value.__cause__ is None

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from dpsql.errors import DataError, Error, UnsupportedQuery
 from dpsql.memo import Memo
-from dpsql.query import centered
+from dpsql.query import UnitTable, centered
 from dpsql.sql.blocks.levels import group_target
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
@@ -103,6 +103,7 @@ class Asked:
             self.needs_intervals,
             lowering.cut(),
             lowering.matched,
+            self.scope.table if isinstance(self.scope.table, UnitTable) else None,
         )
 
     def _aggregate(
@@ -115,14 +116,7 @@ class Asked:
         denominator = list(islice(numbered, len(a.denominator or ())))
         fits = all(abs(t.coefficient) <= LARGEST_BIGINT for f in forms for t in f.terms)
         whole = fits and a.integral and all(lowering.is_integral(s) for s in a.numerator)
-        low = high = None
-        if a.constants is not None:
-            low, high = min(a.constants), max(a.constants)
-        elif a.denominator is not None:
-            ranges = [lowering.value_range(s) for s in a.numerator]
-            lows, highs = [r[0] for r in ranges if r[0] is not None], [r[1] for r in ranges if r[1] is not None]
-            if len(lows) == len(highs) == len(ranges):
-                low, high = min(lows), max(highs)
+        low, high = _range(a, lowering)
         divisor = lowering.forms(denominator) if denominator else None
         centers: tuple[float, ...] = ()
         if divisor is not None and a.numerator[0].value is not None and a.numerator[0].value.straight is not None:
@@ -344,6 +338,24 @@ class BlockLowering:
         if refused.line is None:
             refused = UnsupportedQuery(refused.reason, line=line, column=column, hint=refused.hint)
         raise refused
+
+
+def _range(a: Aggregation, lowering: Lowering) -> tuple[float | None, float | None]:
+    """The least and the greatest value that is averaged; ``None`` where that is not known."""
+    if a.constants is not None:
+        return min(a.constants), max(a.constants)
+    ends: list[tuple[float, float]] = []
+    for part in a.numerator if a.denominator is not None and a.values_are != "unknown" else ():
+        low, high = lowering.value_range(part)
+        if low is None or high is None:
+            return None, None
+        both = (low, high) if a.values_are == "one" else (part.coefficient * low, part.coefficient * high)
+        ends.append((min(both), max(both)))
+    if not ends:
+        return None, None
+    if a.values_are == "all":
+        return sum(low for low, _ in ends), sum(high for _, high in ends)
+    return min(low for low, _ in ends), max(high for _, high in ends)
 
 
 def _several_groups(scope: Scope) -> tuple[str, str]:

@@ -73,3 +73,15 @@ class Inner:
             return to_sql(query)
         ordered = [cte for name, cte in self._ctes.items() if name in used]
         return to_sql(exp.With(expressions=ordered)) + " " + to_sql(query)
+
+
+def used_ctes(node: exp.Expr, clause: exp.With) -> list[exp.Expr]:
+    """The CTEs that the statement reads, directly or through others: what nobody reads is not asked."""
+    around = [c for c in node.iter_expressions() if c is not clause]
+    wanted = {t.name.lower() for c in around for t in c.find_all(exp.Table)}
+    used: list[exp.Expr] = []
+    for cte in reversed(clause.expressions):  # a CTE sees the ones before it
+        if cte.alias.lower() in wanted:
+            used.append(cte)
+            wanted |= {t.name.lower() for t in cte.this.find_all(exp.Table)}
+    return used[::-1]

@@ -3,6 +3,7 @@
 This is the one way from text to a lowered statement; what ``dpsql.sql.shapes`` remembers was read here.
 """
 
+from datetime import datetime
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -26,6 +27,7 @@ from dpsql.sql.expressions.functions import COUNTS
 from dpsql.sql.expressions.names import quoted
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Statement
+from dpsql.sql.text.clock import bind_clock
 from dpsql.sql.text.parameters import bind
 from dpsql.sql.text.parse import parse, to_sql, with_zeros
 
@@ -48,9 +50,12 @@ class Reader:
         self._services = services
         self._definitions = definitions or {}
 
-    def read(self, text: str, parameters: Parameters, keys: KeyLookup) -> Read:
-        """The lowered statement. Raises ``dpsql.errors``, and RecursionError for what is nested too deeply."""
-        found = self._read(text, parameters, keys)
+    def read(self, text: str, parameters: Parameters, keys: KeyLookup, moment: datetime | None = None) -> Read:
+        """The lowered statement. Raises ``dpsql.errors``, and RecursionError for what is nested too deeply.
+
+        ``moment``: what clock functions stand for; without it they are refused.
+        """
+        found = self._read(text, parameters, keys, moment)
         self.check(text)
         return found
 
@@ -58,11 +63,12 @@ class Reader:
         """Raises SqlSyntaxError for what sqlglot reads and DuckDB does not: nobody can say what it means."""
         self._public.read(with_zeros(text))
 
-    def _read(self, text: str, parameters: Parameters, keys: KeyLookup) -> Read:
+    def _read(self, text: str, parameters: Parameters, keys: KeyLookup, moment: datetime | None = None) -> Read:
         tree: exp.Expr = parse(text)
         if parameters is not None or "?" in text or "$" in text:
             bind(tree, parameters)
         tree = with_definitions(tree, self._definitions)
+        notices = () if moment is None else bind_clock(tree, moment)
         check_growth(text, tree)
         if isinstance(tree, exp.Select) and _empty(tree):
             return Read(self._schema_probe(text, tree))
@@ -77,8 +83,9 @@ class Reader:
         if walk.direct is not None:
             awaited, grouped, remarks = keys.awaited, tuple(keys.asked), tuple(walk.remarks)
             direct = Statement(
-                text, blocks, walk.direct, None, awaited=awaited, grouped=grouped, remarks=remarks, first=first
-            )
+                text, blocks, walk.direct, None, awaited=awaited, grouped=grouped, remarks=remarks, notices=notices,
+                first=first,
+            )  # fmt: skip
             return Read(direct, tuple(walk.asked))
         late = late_intervals(text, tree)
         check_outer(text, tree, [*(b.name for b in blocks), *(t.lower() for t in walk.public_tables)])
@@ -102,6 +109,7 @@ class Reader:
             remarks=tuple(walk.remarks),
             redraw=redraw(tree, blocks, self._public_columns, outer_columns, numeric, numbered=row is not None),
             late=late,
+            notices=notices,
             first=first,
         )
         return Read(statement, tuple(walk.asked))
@@ -194,11 +202,13 @@ def _empty(tree: exp.Select) -> bool:
 
 
 def _counts_units(table: exp.Table, domain: TableDomain) -> bool:
-    """Whether the SELECT around a private table mentions units, and only where different ones are counted."""
+    """Whether the SELECT around a private table mentions units, and only where they are counted or grouped by."""
     select = table.find_ancestor(exp.Select)
     if select is None or domain.unit is None or any(i.is_star for i in select.expressions):
         return False
     named = [c for c in select.find_all(exp.Column) if c.name.lower() == domain.unit.lower()]
+    if named and select.args.get("group") is not None and select.parent_select is not None:
+        return True
     return bool(named) and all(isinstance(c.find_ancestor(exp.Distinct, exp.Select), exp.Distinct) for c in named)
 
 

@@ -14,13 +14,14 @@ from sqlglot import exp
 from dpsql.domain import TableDomain
 from dpsql.errors import ProgrammingError
 from dpsql.policy import Policy
+from dpsql.query import UnitTable
 from dpsql.sql.blocks.block import Asked, BlockLowering, Services
-from dpsql.sql.blocks.inner import Inner
-from dpsql.sql.blocks.joins import Joins
+from dpsql.sql.blocks.inner import Inner, used_ctes
+from dpsql.sql.blocks.joins import Joins, as_declared_view
 from dpsql.sql.blocks.levels import has_levels, levels
 from dpsql.sql.blocks.outer import check_outer
 from dpsql.sql.blocks.pivots import Source, turned, turned_entry
-from dpsql.sql.blocks.rows import projection
+from dpsql.sql.blocks.rows import lists_units, projection, unit_rows
 from dpsql.sql.blocks.unions import sides, united
 from dpsql.sql.catalog import series_entry, stand_in
 from dpsql.sql.counting.aggregates import aggregates_itself
@@ -146,6 +147,8 @@ class Walk:
         return self._rows(node, scope)
 
     def _rows(self, node: exp.Expr, scope: Scope) -> Exception:
+        if isinstance(scope.table, UnitTable):
+            return lists_units(self.text, node, scope.table)
         return refusal(
             self.text,
             node,
@@ -165,7 +168,7 @@ class Walk:
                 raise refusal(self.text, cte, f"names that start with {RELEASED_PREFIX} are taken", "rename the CTE")
         inner = dict(env)
         kept = []
-        for cte in _used(node, clause):
+        for cte in used_ctes(node, clause):
             name = cte.alias.lower()
             self.inner.add(cte)
             scope = self.query(cte.this, inner)
@@ -256,7 +259,7 @@ class Walk:
         if clause is None:
             self._subqueries(node, env)
             return None
-        joins = node.args.get("joins") or []
+        joins = as_declared_view(self.text, node, self.policy, env)
         for place in (clause, *joins):
             entry = series_entry(self.text, place.this)
             place.set("this", turned_entry(self.text, entry, self._turnable))
@@ -286,12 +289,18 @@ class Walk:
             found = levels(self.text, node, scope, self.services.namer.names(node, scope))
             self.tree = found.root or self.tree
             for select in found.selects:
-                self._rows_or_block(select, scope, env)
+                rows = self._rows_or_block(select, scope, env)
+                if rows is not None:
+                    raise self._rows(select, rows)
             return None
+        lookup = partial(self._lookup, env=env)
+        units = unit_rows(self.text, node, scope, self.services, lookup, self.keys)
+        if units is not None:
+            return units
         distinct = node.args.get("distinct")
         if node.args.get("group") is None and not aggregates_itself(node):
             if distinct is None:
-                rows, remarks = projection(self.text, node, scope, partial(self._lookup, env=env))
+                rows, remarks = projection(self.text, node, scope, lookup)
                 self.remarks += remarks
                 return rows
             if distinct.args.get("on") is not None or any(i.find(exp.Star) for i in node.expressions):
@@ -301,7 +310,7 @@ class Walk:
         name = f"{RELEASED_PREFIX}{len(self.blocks) + 1}"
         self.blocks.append(_PENDING)
         position = len(self.blocks) - 1
-        lookup, nested = partial(self._lookup, env=env), partial(self._nested, env=env)
+        nested = partial(self._nested, env=env)
         lowering = BlockLowering(self.text, name, node, scope, self.services, lookup, nested, self.keys)
         lowered = lowering.lower()
         self.remarks += lowering.remarks
@@ -372,18 +381,6 @@ class Walk:
 
 
 _PENDING = Block("", "", (), (), (), ())
-
-
-def _used(node: exp.Expr, clause: exp.With) -> list[exp.Expr]:
-    """The CTEs that the statement reads, directly or through others: what nobody reads is not asked."""
-    around = [c for c in node.iter_expressions() if c is not clause]
-    wanted = {t.name.lower() for c in around for t in c.find_all(exp.Table)}
-    used: list[exp.Expr] = []
-    for cte in reversed(clause.expressions):  # a CTE sees the ones before it
-        if cte.alias.lower() in wanted:
-            used.append(cte)
-            wanted |= {t.name.lower() for t in cte.this.find_all(exp.Table)}
-    return used[::-1]
 
 
 def _alike(node: exp.Expr) -> bool:

@@ -4,12 +4,15 @@
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
+from dpsql.domain import BooleanDomain, IntegerDomain, NumberDomain
 from dpsql.sql.counting.aggregation import Aggregation, Summand
 from dpsql.sql.counting.distinct import indicator
 from dpsql.sql.counting.summaries import pair, summarised
+from dpsql.sql.counting.units import counted_units
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound, compose
 from dpsql.sql.expressions.functions import AGGREGATE, LOWERED, REGRESSION, aggregate_refusal
@@ -35,6 +38,7 @@ def aggregation(binder: Binder, node: exp.Expr) -> Aggregation:
     if isinstance(node, exp.Filter):
         call = node.this
         shared = tuple(binder.conjuncts(node.args["expression"].this))
+    call = counted_units(binder, call)
     found = summarised(binder, call)
     if found is not None:
         return Aggregation(node, (), integral=False, summary=found.within(shared) if shared else found)
@@ -45,7 +49,7 @@ def aggregation(binder: Binder, node: exp.Expr) -> Aggregation:
         return made
     numerator = tuple(p.within(shared) for p in made.numerator)
     denominator = None if made.denominator is None else tuple(p.within(shared) for p in made.denominator)
-    return Aggregation(node, numerator, denominator, made.integral, made.constants)
+    return replace(made, numerator=numerator, denominator=denominator)
 
 
 def _linear(binder: Binder, node: exp.Expr, call: exp.Anonymous) -> Aggregation:
@@ -66,7 +70,8 @@ def _linear(binder: Binder, node: exp.Expr, call: exp.Anonymous) -> Aggregation:
             return Aggregation(node, numerator, integral=integral)
         case "avg" if argument is not None:
             numerator, denominator = _sum(binder, argument)[0], (Summand(1.0, _not_null(binder, argument)),)
-            return Aggregation(node, numerator, denominator, integral=False, constants=_constants(argument))
+            made = Aggregation(node, numerator, denominator, integral=False, constants=_constants(argument))
+            return replace(made, values_are="all") if _sides_of(binder, argument) is not None else made
         case _:
             raise refusal(binder.text, call, *aggregate_refusal(name))
 
@@ -82,6 +87,7 @@ def added(found: Sequence[Aggregation], conditions: Sequence[tuple[Bound, ...]])
         None if found[0].denominator is None else tuple(s for bottom in bottoms for s in bottom),
         all(a.integral for a in found),
         tuple(v for values in known for v in values) if len(known) == len(found) else None,
+        values_are="one" if all(a.values_are == "one" for a in found) else "unknown",
     )
 
 
@@ -158,6 +164,9 @@ def _not_null(binder: Binder, argument: exp.Expr) -> tuple[Bound, ...]:
         if isinstance(case[2], (exp.Literal, exp.Boolean)):
             binder.bind(case[0])
             return ()
+    sides = _sides_of(binder, node)
+    if sides is not None:
+        return _not_null(binder, sides[0]) + _not_null(binder, sides[1])
     bound = binder.bind(node)
     decided = null_test(f"{bound.sql} {_NOT_NULL}", bound, negated=True)
     if decided is not None:
@@ -186,7 +195,32 @@ def _sum(binder: Binder, argument: exp.Expr) -> tuple[tuple[Summand, ...], bool]
     predicate = _condition(argument)
     if predicate is not None:
         return (Summand(1.0, tuple(binder.conjuncts(predicate))),), True
+    sides = _sides_of(binder, argument)
+    if sides is not None:  # each side over the rows in which the other is not NULL either
+        (left, right), sign = sides, -1.0 if isinstance(unwrap(argument), exp.Sub) else 1.0
+        (first, whole), (second, also) = _sum(binder, left), _sum(binder, right)
+        negated = tuple(Summand(sign * s.coefficient, s.conjuncts, s.value) for s in second)
+        return _within(first, _not_null(binder, right)) + _within(negated, _not_null(binder, left)), whole and also
     return (Summand(1.0, (), binder.bind(unwrap(argument))),), True
+
+
+def _sides_of(binder: Binder, argument: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
+    """The sides of a sum or difference that share no column, and each have one: what is summed of each is enough."""
+    node = unwrap(argument)
+    if not isinstance(node, (exp.Add, exp.Sub)):
+        return None
+    sides = node.this, node.expression
+    left, right = (binder.bind(unwrap(side)) for side in sides)
+    apart = left.columns and right.columns and left.columns.isdisjoint(right.columns)
+    plain = not (left.outside or right.outside or left.times or right.times or left.span or right.span)
+    numbers = all(_is_number(binder, b) for b in (left, right))
+    return sides if apart and plain and numbers else None
+
+
+def _is_number(binder: Binder, bound: Bound) -> bool:
+    """Whether an expression of columns of numbers is one: dates that are subtracted, and joined strings, are not."""
+    found = [binder.scope.table.by_name[c.lower()] for c in bound.columns]
+    return all(isinstance(c, (IntegerDomain, NumberDomain, BooleanDomain)) for c in found)
 
 
 def _constants(argument: exp.Expr) -> tuple[float, ...] | None:

@@ -4,6 +4,7 @@ The values that reading an aggregate produces; ``aggregates`` and ``summaries`` 
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlglot import exp
 
@@ -86,7 +87,8 @@ class Aggregation:
     """One aggregate: ``numerator`` (over ``denominator`` for AVG). ``integral``: all its values are whole numbers.
 
     ``constants``: the values that an averaged expression can have, when it is written as constants. ``summary``: what
-    is asked instead of a numerator, by an aggregate that is no sum.
+    is asked instead of a numerator, by an aggregate that is no sum. ``values_are``: what an averaged value is of the
+    values of the numerator's parts: one of them, the sum of all, or nothing that is known.
     """
 
     node: exp.Expr
@@ -95,6 +97,7 @@ class Aggregation:
     integral: bool = True
     constants: tuple[float, ...] | None = None
     summary: MomentsAsked | CellsAsked | DistinctAsked | None = None
+    values_are: Literal["one", "all", "unknown"] = "one"
 
     @property
     def summands(self) -> tuple[Summand, ...]:

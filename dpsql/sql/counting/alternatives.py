@@ -56,9 +56,10 @@ def all_but(
             out = out * spread(np.asarray(~truth, dtype=np.int64), grids.ordered(bound.columns), axes)
         none.append(pieces_of(here, axes, out))
     terms = [term_of(table, -1.0, combination) for combination in product(*none)]
-    less = [QueryPiece(t.coefficient, t.query, *_ends(t)) for t in terms]
+    less = [QueryPiece(t.coefficient, t.query, *ends_of(t)) for t in terms]
     return (QueryPiece(1.0, LinearQuery(table.name, ())), *less)
 
 
-def _ends(term: Term) -> tuple[float, float] | tuple[None, None]:
+def ends_of(term: Term) -> tuple[float, float] | tuple[None, None]:
+    """The least and the most that a row of a term may count; nothing where it counts the coefficient."""
     return (term.coefficient - term.doubt, term.coefficient + term.doubt) if term.doubt else (None, None)

@@ -4,7 +4,7 @@ Every expression is decided by DuckDB over all public values of its columns at o
 new statement, so predicates are asked together and results are kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
@@ -17,7 +17,7 @@ from dpsql.domain import NumberDomain, TableDomain, TextDomain, Value, cell_valu
 from dpsql.errors import DataError, UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import Weights
-from dpsql.sql.counting.pieces import GridAxis, Signed
+from dpsql.sql.counting.pieces import GridAxis, Signed, ValueClasses
 from dpsql.sql.counting.points import points_of
 from dpsql.sql.expressions import number_predicates
 from dpsql.sql.expressions.bound import Bound, Listed, Outside
@@ -28,6 +28,7 @@ from dpsql.sql.public_sql import GridColumn, PublicSql, Truth
 from dpsql.sql.text.limits import MAX_CELLS
 
 CACHED_CELLS = 1 << 23  # 64 MB of weights
+NO_CLASSES: Mapping[str, ValueClasses] = {}
 _Key = tuple[object, ...]
 
 
@@ -59,10 +60,16 @@ class Numbers:
 class Grids:
     """Axes of one table under one set of candidates."""
 
-    def __init__(self, table: TableDomain, candidates: Candidates, steps: Steps = NO_STEPS) -> None:
+    def __init__(
+        self,
+        table: TableDomain,
+        candidates: Candidates,
+        steps: Steps = NO_STEPS,
+        classes: Mapping[str, ValueClasses] = NO_CLASSES,
+    ) -> None:
         self.table = table
-        self.candidates = candidates
-        self._steps = steps
+        self.candidates, self.classes = candidates, classes
+        self.steps = steps
         self._axes: dict[str, GridAxis] = {}
 
     def axis(self, column: str) -> GridAxis:
@@ -70,11 +77,13 @@ class Grids:
         if axis is None:
             domain = self.table.by_name[column.lower()]
             if isinstance(domain, TextDomain):
-                classes = text_classes(column, self.candidates.get(column, frozenset()))
-                axis = GridAxis(column, classes.size, classes)
+                strings = text_classes(column, self.candidates.get(column, frozenset()))
+                axis = GridAxis(column, strings.size, strings)
             else:
-                points = points_of(domain, self._steps[column]) if column in self._steps else None
-                axis = GridAxis(column, domain.size if points is None else len(points.values), None, points)
+                points = points_of(domain, self.steps[column]) if column in self.steps else None
+                classes = self.classes.get(column)
+                size = domain.size if classes is None else len(classes.values)
+                axis = GridAxis(column, size if points is None else len(points.values), None, points, classes)
             self._axes[column] = axis
         return axis
 
@@ -99,11 +108,12 @@ class Grids:
 
     def key(self, bound: Bound) -> _Key:
         """What the value of ``bound`` depends on."""
-        points = bound.columns & self._steps.keys() if self._steps else ()
-        if not bound.outside and not points:
+        points = bound.columns & self.steps.keys() if self.steps else ()
+        classes = bound.columns & self.classes.keys() if self.classes else ()
+        if not bound.outside and not points and not classes:
             return (self.table.name, bound.sql, bound.columns)
-        axes = [self.axis(t) for t in sorted((*bound.outside, *points))]
-        parts = [a.points if a.text is None else a.text for a in axes]
+        axes = [self.axis(t) for t in sorted((*bound.outside, *points, *classes))]
+        parts = [a.points or a.classes if a.text is None else a.text for a in axes]
         return (self.table.name, bound.sql, bound.columns, *(p.key for p in parts if p is not None))
 
     def settled(self, bound: Bound, axis: GridAxis) -> Indices | None:
@@ -230,6 +240,8 @@ class Evaluator:
         if axis.points is not None:
             sql_type = grids.table.finite_domain(axis.name).sql_type
             return GridColumn(axis.name, sql_type, axis.points.values)
+        if axis.classes is not None:
+            return GridColumn(axis.name, grids.table.finite_domain(axis.name).sql_type, axis.classes.values)
         key = (grids.table.name, axis.name)
         column = self._columns.get(key)
         if column is None:
@@ -264,10 +276,15 @@ def _decided(grids: Grids, predicate: Bound) -> Weights | None:
     compared = predicate.compared
     if compared is None:
         return None
-    points = grids.axis(compared.column).points
-    if points is not None:
-        return number_predicates.truth_at(compared, points.values)
-    return number_predicates.truth_table(compared, grids.table.finite_domain(compared.column))
+    axis = grids.axis(compared.column)
+    if axis.points is not None:
+        return number_predicates.truth_at(compared, axis.points.values)
+    return _of_classes(axis, number_predicates.truth_table(compared, grids.table.finite_domain(compared.column)))
+
+
+def _of_classes(axis: GridAxis, truth: Weights | None) -> Weights | None:
+    """What holds for each value, for each class of an axis."""
+    return truth if axis.classes is None or truth is None else truth[axis.classes.first]
 
 
 def _check_groups(table: TableDomain, expression: Bound) -> None:
@@ -281,11 +298,11 @@ def _check_groups(table: TableDomain, expression: Bound) -> None:
             )
 
 
-def _listed_truth(grids: Grids, listed: Listed) -> Weights:
+def _listed_truth(grids: Grids, listed: Listed) -> Weights | None:
     axis = grids.axis(listed.column)
     if axis.text is not None:
         return truth_table(listed, axis.text.representatives)
-    return truth_table(listed, cell_values(grids.table.finite_domain(listed.column)))
+    return _of_classes(axis, truth_table(listed, cell_values(grids.table.finite_domain(listed.column))))
 
 
 def _quoted(name: str) -> str:

@@ -6,7 +6,6 @@ the product over components is the query.
 
 from collections.abc import Sequence
 from itertools import product
-from math import inf, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -14,23 +13,24 @@ import numpy.typing as npt
 from dpsql.domain import NumberDomain, TableDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
-from dpsql.query import Form, LinearQuery, Term
+from dpsql.query import Counts, Form, LinearQuery, Term
 from dpsql.sql.counting.aggregation import Summand
 from dpsql.sql.counting.alternatives import all_but, arms_of, predicates_of
 from dpsql.sql.counting.cells import cell_pieces, cut_words, over_cells, summed_pieces
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
+from dpsql.sql.counting.groups import Pieces, check_number, pieces_of_groups
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, term_of
 from dpsql.sql.counting.points import is_unknown
+from dpsql.sql.counting.value_classes import box_pieces, classed, parts_told
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.steps import merged
 from dpsql.sql.expressions.string_predicates import text_refusal
 from dpsql.sql.expressions.text_classes import Candidate, Candidates
-from dpsql.sql.text.limits import MAX_CELLS, MAX_GROUP_CELLS, MAX_GROUPS, MAX_PARTS
+from dpsql.sql.text.limits import MAX_CELLS, MAX_PARTS
 
 Ranks = tuple[int, ...]
-Pieces = tuple[QueryPiece, ...]
 Answer = dict[Ranks, Pieces]
 """For each present combination of the component's group values: the pieces of its weights."""
 
@@ -64,6 +64,7 @@ class Lowering:
         self._released: dict[int, tuple[str | None, ...]] = {}
         self._awaited: set[str] = set()
         self._splits = [self._components(Summand(1.0)), *[self._components(p) for p in parts]]
+        self._grids = classed(self._grids, evaluator, bounds, self._splits)
         self._prefetch()
         awaits = self._release(keys)
         if self._released:
@@ -90,7 +91,7 @@ class Lowering:
 
     def _list(self, candidates: Candidates) -> None:
         """Starts anew with these strings listed."""
-        self._grids = Grids(self._table, candidates, self._steps)
+        self._grids = Grids(self._table, candidates, self._steps, self._grids.classes)
         self._codes.clear()
         self._prefetch()
 
@@ -165,7 +166,7 @@ class Lowering:
             term = term_of(self._table, coefficient, combination)
             keyed = term.query.keyed
             cells = term.query.cells * (len(keyed.strings) if keyed is not None else 1)
-            if cells > self._most_cells and not (self._products and self._told_apart(term.query) <= MAX_PARTS):
+            if cells > self._most_cells and not (self._products and self._parts(term.query) <= MAX_PARTS):
                 raise UnsupportedQuery(
                     f"the statement touches {cells:,} cells at once, more than {self._most_cells:,}",
                     hint='use fewer columns in one statement, or strategy = "frieze-kannan" for products of conditions',
@@ -173,12 +174,8 @@ class Lowering:
             terms.append(term)
         return terms
 
-    def _told_apart(self, query: LinearQuery) -> float:
-        """Parts of its columns at most that the query and its groups tell apart; infinite where that takes a grid."""
-        if query.keyed is not None or query.value is not None or sum(f.weights.size for f in query.factors) > MAX_CELLS:
-            return inf
-        grouped = {c for g in self._groups for c in g.columns}
-        return prod(f.weights.size if f.unit > 1 or grouped & set(f.columns) else 2 for f in query.factors)
+    def _parts(self, query: LinearQuery) -> float:
+        return parts_told(self._grids, query, frozenset(c for g in self._groups for c in g.columns))
 
     def _components(self, part: Summand) -> list[Cluster]:
         return clusters(self._condition + part.conjuncts, self._groups, part.value)
@@ -320,7 +317,7 @@ class Lowering:
             base = base * spread(truth, self._grids.ordered(bound.columns), axes)
         if not c.groups:
             return {(): self._pieces(c, axes, base, by_cells)}
-        flat: Signed = np.zeros(shape, dtype=np.int64)
+        flat: Counts = np.zeros(shape, dtype=np.int64)
         sizes = []
         for g in c.groups:
             codes = self._group_codes(g)
@@ -329,15 +326,9 @@ class Lowering:
             base = base * (placed >= 0)
             flat = flat * len(codes.values) + placed
         flat = np.where(base != 0, flat, -1)
-        present = np.unique(flat[flat >= 0]).tolist()
-        if len(present) * prod(shape) > MAX_GROUP_CELLS or len(present) > MAX_GROUPS:
-            raise _too_many(len(present))
-        return {
-            tuple(int(r) for r in np.unravel_index(code, sizes)): self._pieces(
-                c, axes, np.where(flat == code, base, 0), by_cells
-            )
-            for code in present
-        }
+        of = None if _is_plain(c, axes, flat) else lambda weights: self._pieces(c, axes, weights, by_cells)
+        found = pieces_of_groups(self._table, axes, flat, base, of)
+        return {tuple([int(r) for r in np.unravel_index(code, sizes)]): here for code, here in found.items()}
 
     def _pieces(self, c: Cluster, axes: tuple[GridAxis, ...], base: Signed, by_cells: bool = False) -> Pieces:
         """The queries of the cluster's value, or of 1, over the rows where ``base`` is 1."""
@@ -346,15 +337,21 @@ class Lowering:
         unknown = {
             x for b in decided for x, breaks in b.steps.items() if is_unknown(self._grids.axis(x).points, breaks)
         }
+        if any(a.classes is not None for a in axes):
+            apart = any(value is not None and value.columns == {a.name} and a.classes is None for a in axes)
+            numbers = None if apart or value is None else self._numbers(value, axes)
+            return box_pieces(self._table, c, axes, base, numbers, self._pieces)
         by_cells = by_cells or any(a.text is not None for a in axes)
         if value is not None and value.straight is not None and not by_cells:
             return summed_pieces(self._table, axes, base, value.straight, unknown)
         if value is not None:
-            numbers = self._evaluator.numbers(self._grids, value).numbers
-            base = base * spread(numbers, self._grids.ordered(value.columns), axes)
+            base = base * self._numbers(value, axes)
         if all(a.points is None for a in axes):
             return pieces(self._table, axes, base)
         return cell_pieces(self._table, over_cells(axes, base, unknown))
+
+    def _numbers(self, value: Bound, axes: tuple[GridAxis, ...]) -> Signed:
+        return spread(self._evaluator.numbers(self._grids, value).numbers, self._grids.ordered(value.columns), axes)
 
     def _group_codes(self, position: int) -> Codes:
         codes = self._codes.get(position)
@@ -377,8 +374,7 @@ class Lowering:
             present = [ranks for ranks, here in answer.items() if here]
             total *= len(present)
             found.append([(component.groups, ranks) for ranks in present])
-        if total > MAX_GROUPS:
-            raise _too_many(total)
+        check_number(total)
         combinations: list[Ranks] = []
         for combination in product(*found):
             row = [0] * len(self._groups)
@@ -392,8 +388,8 @@ class Lowering:
         self.groups = tuple(tuple(v[r] for v, r in zip(values, row, strict=True)) for row in combinations)
 
 
-def _too_many(groups: int) -> UnsupportedQuery:
-    return UnsupportedQuery(
-        f"GROUP BY would make {groups:,} groups",
-        hint=f"at most {MAX_GROUPS:,}: group by fewer or coarser expressions, or keep some groups with WHERE",
-    )
+def _is_plain(c: Cluster, axes: Sequence[GridAxis], flat: Counts) -> bool:
+    """Whether rows are told apart by the values of one column alone, each of which is a cell, or a listed string."""
+    if c.value is not None or len(axes) != 1 or axes[0].points is not None or axes[0].classes is not None:
+        return False
+    return axes[0].text is None or (not axes[0].text.starts and int(flat[-1]) < 0)

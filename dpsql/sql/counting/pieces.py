@@ -9,13 +9,14 @@ inversion), so each part is a dense query or has a finite list of keys.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.domain import FIXED_POINT, TableDomain
+from dpsql.domain import FIXED_POINT, TableDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import Factor, Key, KeyedFactor, LinearQuery, Term, Weights, linear_query
 from dpsql.sql.counting.points import Points
@@ -25,15 +26,30 @@ from dpsql.sql.text.limits import LARGEST_VALUE
 Signed = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class ValueClasses:
+    """Classes of a column's values: that of each cell, and for each class its first cell and the value there."""
+
+    labels: npt.NDArray[np.int64]
+    first: npt.NDArray[np.intp]
+    values: tuple[Value, ...]
+
+    @cached_property
+    def key(self) -> bytes:
+        """Equal for equal classes of one column."""
+        return self.labels.tobytes()
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class GridAxis:
     """One column of a grid. ``text`` is set for a text column: the classes of its strings; ``points`` for
-    a binned one."""
+    a binned one; ``classes`` where its values are taken by classes."""
 
     name: str
     size: int
     text: TextClasses | None = None
     points: Points | None = None
+    classes: ValueClasses | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -14,7 +14,7 @@ from dpsql.sql.counting.aggregation import Aggregation, CellsAsked, DistinctAske
 from dpsql.sql.counting.lower import Lowering
 from dpsql.sql.counting.value_cells import cell_number, joined_values
 from dpsql.sql.statement import Aggregate
-from dpsql.sql.text.limits import MAX_GROUPS
+from dpsql.sql.text.limits import MAX_COUNTED_VALUES
 from dpsql.sql.text.parse import to_sql
 
 MOST_VALUES = 1_024
@@ -59,13 +59,16 @@ def _of_cells(column: str, asked: CellsAsked, lowering: Lowering, nothing: tuple
     most = max(FEWEST_VALUES, min(MOST_VALUES, MOST_COUNTS // groups))
     each = asked.kind in ("distinct", "sum_distinct")
     if each:
-        most = max(MAX_GROUPS // groups, 1)
+        most = max(MAX_COUNTED_VALUES // groups, 1)
     ends = joined_values(asked.column, most)
     if ends is not None and each:
-        reason = f"{name} would count more than {MAX_GROUPS:,} values one by one"
+        reason = f"{name} would count more than {MAX_COUNTED_VALUES:,} values one by one"
         raise UnsupportedQuery(reason, hint="count steps of it, as in COUNT(DISTINCT x // 10), in fewer groups")
     value = asked.value if ends is None or asked.column is None else cell_number(asked.column, ends)
     inner = lowering.by(value, asked.conjuncts)
+    if len(inner.groups) > MAX_COUNTED_VALUES:
+        reason = f"{name} would count {len(inner.groups):,} values in all groups, more than {MAX_COUNTED_VALUES:,}"
+        raise UnsupportedQuery(reason, hint="summarise steps of it, as in x // 10, in fewer groups")
     of_values = inner.group_type(-1) if asked.column is None else asked.column.sql_type
     if asked.kind == "sum_distinct" and not is_number(released_type(of_values)):
         raise DataError(f"SUM and AVG need numbers, not {of_values}", hint="cast the expression to a number")

@@ -79,7 +79,7 @@ OF_DUCKDB = frozenset({"version"})
 
 _CLOCK = _names(
     "now today current_date current_time current_timestamp get_current_time get_current_timestamp localtime",
-    "localtimestamp current_localtime current_localtimestamp transaction_timestamp age",
+    "localtimestamp current_localtime current_localtimestamp transaction_timestamp",
 )
 _RANDOM = _names("random uuid gen_random_uuid uuidv4 uuidv7 setseed nextval currval reservoir_quantile")
 

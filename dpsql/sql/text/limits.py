@@ -17,12 +17,26 @@ MAX_LIST_ITEMS = 10_000
 MAX_CELLS = 1 << 24
 MAX_PARTS = 1 << 20
 """A product of conditions on more than MAX_CELLS cells is counted by the parts that it tells apart, at most so many."""
-MAX_GROUPS = 10_000
+MAX_GROUPS = 100_000
+"""Of one block: what memory holds, some kilobytes each, and what minutes are enough for."""
+MAX_COUNTED_VALUES = 10_000
+"""Values that a summary counts one by one, groups times values of each."""
+MAX_UNIT_CELLS = 1 << 16
+"""Numbers of rows of a unit, times groups, that one statement counts units by."""
 LARGEST_VALUE = 1e15
 """Of a summed number: beyond it released sums would leave what a DOUBLE counts in, or any type at all."""
 LARGEST_BIGINT = 1 << 31
 """Sums of larger whole numbers are DOUBLE: with 4e9 rows they would not fit into BIGINT."""
 MAX_GROUP_CELLS = 1 << 27  # groups times cells of one connected component: the work of a GROUP BY
+
+
+def too_many_groups(groups: int) -> UnsupportedQuery:
+    """The refusal of a GROUP BY."""
+    return UnsupportedQuery(
+        f"GROUP BY would make {groups:,} groups",
+        hint=f"at most {MAX_GROUPS:,}: group by fewer or coarser expressions, or keep some groups with WHERE",
+    )
+
 
 _TOKEN = re.compile(
     r"""

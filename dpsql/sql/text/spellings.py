@@ -91,6 +91,9 @@ def _plain(text: str, node: exp.Expr) -> exp.Expr | None:
             return _count_rows(node, row)
         case exp.Anonymous() if node.name.lower() in _NAMES and not node.expressions:
             return _named(node)
+        case exp.Anonymous() if node.name.lower() == "age" and len(node.expressions) == 1:
+            midnight = exp.Cast(this=exp.CurrentDate(), to=exp.DataType.build("TIMESTAMP"))
+            return _call(node.name, midnight, node.expressions[0])
         case exp.Anonymous() if node.name.lower() == "position" and len(node.expressions) == 1:
             return _position(node.expressions[0])
     return None

@@ -49,10 +49,10 @@ SELECT TraficSourceID, SearchPhrase, COUNT(*) AS c FROM hits WHERE SearchPhrase 
 -- answered
 SELECT UserID, COUNT(*) FROM hits GROUP BY UserID ORDER BY COUNT(*) DESC LIMIT 10;
 -- 3 unanswerable: it names units
--- UnsupportedQuery: line 1, column 44: UserID tells units apart, and no condition or group may | count them: COUNT(DISTINCT UserID)
+-- UnsupportedQuery: line 1, column 8: this lists each UserID of hits | count them by their rows: SELECT n, COUNT(*) FROM (SELECT UserID, COUNT(*) AS n FROM hits GROUP BY UserID) GROUP BY n
 SELECT UserID, SearchPhrase, COUNT(*) FROM hits GROUP BY UserID, SearchPhrase LIMIT 10;
 -- 3 unanswerable: it names units
--- UnsupportedQuery: line 1, column 58: UserID tells units apart, and no condition or group may | count them: COUNT(DISTINCT UserID)
+-- UnsupportedQuery: line 1, column 66: rows of each UserID by an expression of other columns are not answered | group by columns with declared values, as they are
 SELECT UserID FROM hits WHERE UserID = 435090932899640449;
 -- 3 unanswerable: it asks for one unit's rows
 -- UnsupportedQuery: line 1, column 31: UserID tells units apart, and no condition or group may | count them: COUNT(DISTINCT UserID)

@@ -99,10 +99,10 @@ SELECT dest, count(*) FROM flights WHERE air_time > 60 AND dep_delay + arr_delay
 -- answered
 SELECT age, education, occupation, native_country, count(*) FROM adult WHERE income = '>50K' GROUP BY 1, 2, 3, 4;
 -- 6 answered
--- UnsupportedQuery: line 1, column 78: GROUP BY would make 13,500 groups | at most 10,000: group by fewer or coarser expressions, or keep some groups with WHERE
+-- answered
 SELECT month, day, dep_hour, avg(dep_delay) FROM flights WHERE origin = 'JFK' GROUP BY ALL;
 -- 6 answered
--- UnsupportedQuery: line 1, column 64: GROUP BY would make 10,400 groups | at most 10,000: group by fewer or coarser expressions, or keep some groups with WHERE
+-- answered
 SELECT sum(sales * quantity), avg(sales * (1 - discount)) FROM sales WHERE region = 'East';
 -- 6 answered
 -- answered

@@ -10,7 +10,7 @@ select count(*) as failures, count(*) != 0 as should_warn, count(*) != 0 as shou
 -- answered
 select count(*) as failures, count(*) != 0 as should_warn, count(*) != 0 as should_error from (select customer_id as unique_field, count(*) as n_records from main.sales where customer_id is not null group by customer_id having count(*) > 1) dbt_internal_test;
 -- 3 answered
--- UnsupportedQuery: line 1, column 176: customer_id tells units apart, and no condition or group may | count them: COUNT(DISTINCT customer_id)
+-- answered
 select count(*) as failures, count(*) != 0 as should_warn, count(*) != 0 as should_error from (with child as (select carrier as from_field from main.flights where carrier is not null), parent as (select carrier as to_field from main.airlines) select from_field from child left join parent on child.from_field = parent.to_field where parent.to_field is null) dbt_internal_test;
 -- 4 answered
 -- answered
@@ -43,7 +43,7 @@ with a as (select count(*) as count_a from main.flights where month = 1), b as (
 -- answered
 select count(*) as failures from (select * from (select month, day, carrier, origin, dest, count(*) as n from main.flights group by 1, 2, 3, 4, 5) where n > 1) dbt_internal_test;
 -- 6 answered
--- UnsupportedQuery: line 1, column 57: GROUP BY would make 81,536 groups | at most 10,000: group by fewer or coarser expressions, or keep some groups with WHERE
+-- answered
 
 -- ## Singular tests and models
 select course, sum(score) as total from main.students group by 1 having not(total >= 0);
@@ -63,10 +63,10 @@ with source as (select * from main.students), renamed as (select grade as school
 -- answered
 with first_orders as (select customer_id, min(order_date) as first_order from main.sales group by 1) select date_trunc('month', first_order) as cohort, count(*) from first_orders group by 1;
 -- 3 unanswerable: it takes the first row of each unit
--- UnsupportedQuery: line 1, column 30: customer_id tells units apart, and no condition or group may | count them: COUNT(DISTINCT customer_id)
+-- UnsupportedQuery: line 1, column 129: of each customer_id only the number of rows is answered | count units by COUNT(*), or sum over all of them
 with orders as (select customer_id, count(*) as number_of_orders from main.sales group by 1) select number_of_orders, count(*) as customers from orders group by 1 order by 1;
 -- 3 answered
--- UnsupportedQuery: line 1, column 24: customer_id tells units apart, and no condition or group may | count them: COUNT(DISTINCT customer_id)
+-- answered
 select sum(case when name is null or trim(name) = '' then 1 else 0 end) as blank, count(*) as total from main.students;
 -- 7 answered
 -- answered

@@ -10,13 +10,13 @@ SELECT zone, COUNT(*) AS n FROM trips GROUP BY zone ORDER BY n DESC;
 -- answered
 SELECT z.borough, COUNT(*) FROM trips t JOIN zones z ON t.zone = z.zone GROUP BY z.borough;
 -- 13 answered
--- UnsupportedQuery: line 1, column 46: a join of private tables | count each in its own subquery, or ask the owner for a view of both, declared with its unit
+-- answered
 SELECT COUNT(*) FROM trips WHERE zone IN (SELECT zone FROM zones WHERE borough = 'Queens');
 -- 13 answered
--- UnsupportedQuery: line 1, column 50: a condition on private rows reads a private table | use values that are public
+-- answered
 SELECT * FROM zones ORDER BY zone;
 -- 13 answered
--- UnsupportedQuery: line 1, column 8: this returns rows of the private table zones | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+-- answered
 SELECT borough, COUNT(*) FROM zones GROUP BY borough;
 -- 13 answered
 -- answered
@@ -31,13 +31,13 @@ SELECT date_trunc('month', day) AS m, COUNT(*) FROM trips GROUP BY m ORDER BY m;
 -- answered
 SELECT day, COUNT(*) FROM trips WHERE day >= DATE '2024-03-01' GROUP BY day ORDER BY day;
 -- 13 answered
--- UnsupportedQuery: line 1, column 39: day has more values than can be groups | group by steps of it, as in GROUP BY date_trunc('month', day)
+-- answered
 SELECT COUNT(DISTINCT rider) FROM trips;
 -- 13 answered
 -- answered
 SELECT p.label, COUNT(*) FROM trips t LEFT JOIN payments p ON t.payment = p.payment GROUP BY p.label;
 -- 13 answered
--- UnsupportedQuery: line 1, column 49: a join of private tables | count each in its own subquery, or ask the owner for a view of both, declared with its unit
+-- answered
 SELECT hour, COUNT(*) FROM trips GROUP BY hour ORDER BY hour;
 -- 13 answered
 -- answered

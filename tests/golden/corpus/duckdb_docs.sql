@@ -109,10 +109,10 @@ SELECT datediff('year', enrolled, DATE '2024-01-01') AS years, count(*) FROM stu
 -- answered
 SELECT count(*) FROM students WHERE age(enrolled) > INTERVAL 2 YEAR;
 -- 9 answered
--- UnsupportedQuery: line 1, column 37: age() depends on the clock | write the date as a literal or pass it as a parameter
+-- answered
 SELECT count(*) FROM students WHERE enrolled > today() - INTERVAL 3 YEAR;
 -- 9 answered
--- UnsupportedQuery: line 1, column 48: today() depends on the clock | write the date as a literal or pass it as a parameter
+-- answered
 SELECT hour("EventTime") AS h, count(*) FROM hits GROUP BY h;
 -- 9 refused: day
 -- UnsupportedQuery: line 1, column 8: EventTime is declared by day, and hour() is finer | ask for parts of EventTime down to the day, such as date_trunc('day', EventTime)

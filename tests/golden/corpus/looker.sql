@@ -61,16 +61,16 @@ SELECT airports.state AS "airports.state", AVG(flights.arr_delay) AS "flights.av
 -- answered
 WITH facts AS (SELECT customer_id, COUNT(*) AS lifetime_orders, SUM(sales) AS lifetime_sales FROM sales GROUP BY customer_id) SELECT facts.lifetime_orders AS "facts.lifetime_orders", COUNT(*) AS "facts.count" FROM facts GROUP BY 1 ORDER BY 1 LIMIT 500;
 -- 3 answered
--- UnsupportedQuery: line 1, column 114: customer_id tells units apart, and no condition or group may | count them: COUNT(DISTINCT customer_id)
+-- answered
 WITH facts AS (SELECT customer_id, COUNT(*) AS lifetime_orders FROM sales GROUP BY 1) SELECT COUNT(CASE WHEN facts.lifetime_orders > 1 THEN 1 END) AS "facts.repeat_customers" FROM facts LIMIT 500;
 -- 3 answered
--- UnsupportedQuery: line 1, column 23: customer_id tells units apart, and no condition or group may | count them: COUNT(DISTINCT customer_id)
+-- answered
 SELECT sales.category AS "sales.category", COUNT(*) AS "sales.count" FROM sales AS sales WHERE sales.region IN (SELECT region FROM (SELECT region, SUM(sales) AS s FROM sales GROUP BY 1 ORDER BY 2 DESC LIMIT 2) AS t) GROUP BY 1 LIMIT 500;
 -- 8 answered
 -- answered
 SELECT COUNT(*) AS "sales.count" FROM sales AS sales WHERE ((sales.order_date >= (DATE_TRUNC('day', CURRENT_DATE) - INTERVAL 29 DAY)) AND (sales.order_date < (DATE_TRUNC('day', CURRENT_DATE) + INTERVAL 1 DAY))) LIMIT 500;
 -- 9 answered
--- UnsupportedQuery: line 1, column 83: the current date depends on the clock | write the date as a literal or a parameter
+-- answered
 SELECT EXTRACT(HOUR FROM hits."EventTime") AS "hits.hour_of_day", COUNT(*) AS "hits.count" FROM hits AS hits GROUP BY 1 ORDER BY 1 LIMIT 500;
 -- 9 refused: day
 -- UnsupportedQuery: line 1, column 26: EventTime is declared by day, and HOUR is finer | ask for parts of EventTime down to the day, such as date_trunc('day', EventTime)

@@ -104,7 +104,7 @@ SELECT COUNT(*) AS "count" FROM "main"."sales" WHERE ("main"."sales"."product_na
 -- answered
 SELECT COUNT(*) AS "count" FROM "main"."sales" WHERE "main"."sales"."order_date" >= DATE_TRUNC('month', (NOW() + INTERVAL '-1 month')) AND "main"."sales"."order_date" < DATE_TRUNC('month', NOW());
 -- 9 answered
--- UnsupportedQuery: line 1, column 106: now() depends on the clock | write the date as a literal or pass it as a parameter
+-- answered
 SELECT CAST(EXTRACT(hour FROM "main"."hits"."EventTime") AS integer) AS "EventTime", COUNT(*) AS "count" FROM "main"."hits" GROUP BY CAST(EXTRACT(hour FROM "main"."hits"."EventTime") AS integer) ORDER BY 1;
 -- 9 refused: day
 -- UnsupportedQuery: line 1, column 157: EventTime is declared by day, and HOUR is finer | ask for parts of EventTime down to the day, such as date_trunc('day', EventTime)
@@ -125,7 +125,7 @@ SELECT "main"."sales"."order_date" AS "order_date", "main"."sales"."sales" AS "s
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table sales | count them: SELECT COUNT(*), with GROUP BY for a breakdown
 SELECT avg("source"."count") AS "avg" FROM (SELECT "main"."sales"."customer_id" AS "customer_id", COUNT(*) AS "count" FROM "main"."sales" GROUP BY "main"."sales"."customer_id") AS "source";
 -- 3 answered
--- UnknownName: line 1, column 148: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- answered
 SELECT COUNT(*) AS "count" FROM (SELECT "main"."sales"."customer_id" AS "customer_id", COUNT(*) AS "count" FROM "main"."sales" GROUP BY "main"."sales"."customer_id") AS "source" WHERE "source"."count" > 1;
 -- 3 answered
--- UnknownName: line 1, column 137: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- answered

@@ -102,10 +102,10 @@ SELECT DATE_TRUNC('HOUR', "hits"."EventTime") AS "thr:EventTime:ok", COUNT(1) AS
 -- UnsupportedQuery: line 1, column 8: EventTime is declared by day, and HOUR is finer | ask for parts of EventTime down to the day, such as date_trunc('day', EventTime)
 SELECT SUM("sales"."sales") AS "sum:sales:ok" FROM "main"."sales" "sales" WHERE ("sales"."order_date" >= (CURRENT_DATE - INTERVAL '30 DAY')) HAVING (COUNT(1) > 0);
 -- 9 answered
--- UnsupportedQuery: line 1, column 82: the current date depends on the clock | write the date as a literal or a parameter
+-- answered
 SELECT SUM((CASE WHEN (CAST(EXTRACT(YEAR FROM "sales"."order_date") AS BIGINT) = EXTRACT(YEAR FROM CURRENT_TIMESTAMP)) THEN "sales"."sales" ELSE NULL END)) AS "usr:YTD:ok" FROM "main"."sales" "sales" HAVING (COUNT(1) > 0);
 -- 9 answered
--- UnsupportedQuery: line 1, column 47: the current time depends on the clock | write the time as a literal or a parameter
+-- answered
 
 -- ## Filters and quick filters
 SELECT "sales"."region" AS "region" FROM "main"."sales" "sales" GROUP BY 1 ORDER BY "region" ASC NULLS FIRST;
@@ -151,10 +151,10 @@ SELECT "t0"."region" AS "region", SUM("t0"."__measure__0") AS "sum:x:ok" FROM (S
 -- answered
 SELECT "t0"."region" AS "region", AVG("t0"."__measure__0") AS "avg:x:ok" FROM (SELECT "sales"."customer_id" AS "customer_id", "sales"."region" AS "region", COUNT(1) AS "__measure__0" FROM "main"."sales" "sales" GROUP BY 1, 2) "t0" GROUP BY 1;
 -- 3 answered
--- UnknownName: line 1, column 87: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- answered
 SELECT COUNT(1) AS "cnt:1:ok", "t0"."__measure__0" AS "Orders per customer" FROM (SELECT "sales"."customer_id" AS "customer_id", COUNT(1) AS "__measure__0" FROM "main"."sales" "sales" GROUP BY 1) "t0" GROUP BY 2;
 -- 3 answered
--- UnknownName: line 1, column 90: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- answered
 SELECT "managers"."manager" AS "manager", SUM("sales"."sales") AS "sum:sales:ok" FROM "main"."sales" "sales" INNER JOIN "main"."managers" "managers" ON ("sales"."region" = "managers"."region") GROUP BY 1;
 -- 4 answered
 -- answered

@@ -25,16 +25,16 @@ select c_count, count(*) as custdist from (select c_custkey, count(o_orderkey) f
 -- UnsupportedQuery: line 1, column 110: a join of private tables | count each in its own subquery, or ask the owner for a view of both, declared with its unit
 select c_count, count(*) as custdist from (select o_custkey, count(*) from orders group by o_custkey) as c_orders (c_custkey, c_count) group by c_count order by custdist desc, c_count desc;
 -- 3 answered
--- UnsupportedQuery: line 1, column 92: o_custkey tells units apart, and no condition or group may | count them: COUNT(DISTINCT o_custkey)
+-- answered
 select o_custkey, count(*) from orders group by o_custkey having count(*) > 3;
 -- 3 unanswerable: it names units
--- UnsupportedQuery: line 1, column 49: o_custkey tells units apart, and no condition or group may | count them: COUNT(DISTINCT o_custkey)
+-- UnsupportedQuery: line 1, column 8: this lists each o_custkey of orders | count them by their rows: SELECT n, COUNT(*) FROM (SELECT o_custkey, COUNT(*) AS n FROM orders GROUP BY o_custkey) GROUP BY n
 select count(*) from (select o_custkey from orders group by o_custkey having count(*) >= 2) as t;
 -- 3 answered
--- UnsupportedQuery: line 1, column 61: o_custkey tells units apart, and no condition or group may | count them: COUNT(DISTINCT o_custkey)
+-- answered
 select count(*) from (select o_custkey from orders group by o_custkey having sum(o_totalprice) > 300000) as t;
 -- 3 unanswerable: it sums a number for each unit
--- UnsupportedQuery: line 1, column 61: o_custkey tells units apart, and no condition or group may | count them: COUNT(DISTINCT o_custkey)
+-- UnsupportedQuery: line 1, column 78: of each o_custkey only the number of rows is answered | count units by COUNT(*), or sum over all of them
 select 100.00 * sum(case when p_type like 'PROMO%' then l_extendedprice * (1 - l_discount) else 0 end) / sum(l_extendedprice * (1 - l_discount)) as promo_revenue from lineitem, part where l_partkey = p_partkey and l_shipdate >= date '1995-09-01' and l_shipdate < date '1995-09-01' + interval '1' month;
 -- 4 answered
 -- answered

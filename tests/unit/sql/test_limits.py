@@ -9,7 +9,7 @@ from dpsql.domain import IntegerDomain, TableDomain, TextDomain
 from dpsql.errors import DataError, Error, ProgrammingError, SqlSyntaxError, UnsupportedQuery
 from dpsql.policy import Mechanism, Policy
 from dpsql.sql import FrontEnd
-from dpsql.sql.counting import lower
+from dpsql.sql.counting import value_classes
 from dpsql.sql.text.limits import MAX_NESTING, MAX_TEXT_BYTES, check_text
 from tests.support.exact import POLICY, front_end, public_sql
 
@@ -160,6 +160,6 @@ def test_conditions_of_a_product_are_small_all_together(monkeypatch: pytest.Monk
     wide = TableDomain("wide", tuple(IntegerDomain(c, 0, 28) for c in columns))
     text = "SELECT COUNT(*) FROM wide WHERE " + " AND ".join(f"(c{i} < 5 OR c{i + 1} < 7)" for i in (0, 2, 4))
     assert FrontEnd(Policy(POLICY.privacy, (wide,)), public_sql()).lower(text).blocks
-    monkeypatch.setattr(lower, "MAX_CELLS", 3 * 30 * 30 - 1)
+    monkeypatch.setattr(value_classes, "MAX_CELLS", 3 * 30 * 30 - 1)
     with pytest.raises(UnsupportedQuery, match="at once"):
         FrontEnd(Policy(POLICY.privacy, (wide,)), public_sql()).lower(text)

@@ -100,7 +100,7 @@ def test_with_many_groups_more_neighbours_are_counted_together() -> None:
         ("SELECT COUNT(DISTINCT x) FROM t", "x has more values than can be counted one by one"),
         ("SELECT COUNT(DISTINCT d) FROM t", "d has more values than can be counted one by one"),
         ("SELECT COUNT(DISTINCT wide) FROM t GROUP BY small", "more than 10,000 values"),
-        ("SELECT COUNT(DISTINCT 2 * wide) FROM t GROUP BY small", "groups"),
+        ("SELECT COUNT(DISTINCT 2 * wide) FROM t GROUP BY small", "more than 10,000"),
         ("SELECT max(x * 2) FROM t", "x has more values than can be groups"),
         ("SELECT max(small) FROM t GROUP BY day", "groups"),
         ("SELECT max(name) FROM t", "every possible string"),

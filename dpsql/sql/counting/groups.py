@@ -1,0 +1,71 @@
+"""The groups of one connected component: what each of them asks, from the cells that it has. Public.
+
+Most components are one column, whose groups are values of it or strings: then nothing has to be searched for a product.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from dpsql.domain import TableDomain
+from dpsql.errors import UnsupportedQuery
+from dpsql.query import Counts, Factor, KeyedFactor, LinearQuery
+from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed
+from dpsql.sql.text.limits import MAX_GROUP_CELLS, MAX_GROUPS, too_many_groups
+
+Pieces = tuple[QueryPiece, ...]
+
+
+def check_number(groups: int) -> None:
+    """UnsupportedQuery for more groups than fit in memory."""
+    if groups > MAX_GROUPS:
+        raise too_many_groups(groups)
+
+
+def pieces_of_groups(
+    table: TableDomain,
+    axes: Sequence[GridAxis],
+    flat: Counts,
+    base: Signed,
+    pieces_of: Callable[[Signed], Pieces] | None,
+) -> dict[int, Pieces]:
+    """For each code in ``flat`` (over the axes' grid; -1: in no group), ascending, the pieces of its cells.
+
+    ``base``: weights over the grid. ``pieces_of`` finds the pieces of some weights; ``None`` where these say only
+    whether a row of one column counts, whose values are cells, or listed strings.
+    """
+    order = np.argsort(flat, axis=None, kind="stable")
+    codes, starts = np.unique(flat.reshape(-1)[order], return_index=True)
+    cells = dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True))
+    cells.pop(-1, None)
+    check_number(len(cells))
+    if pieces_of is None and axes[0].text is not None:
+        return _of_strings(table, axes[0], cells)
+    if len(cells) * flat.size > MAX_GROUP_CELLS:
+        raise UnsupportedQuery(
+            f"{len(cells):,} groups over {flat.size:,} cells are more work than is done",
+            hint="group by fewer or coarser expressions, or keep some groups with WHERE",
+        )
+    if pieces_of is None:
+        return {code: (QueryPiece(1.0, _one_of(table, axes[0], here)),) for code, here in cells.items()}
+    return {code: pieces_of(np.where(flat == code, base, 0)) for code in cells}
+
+
+def _of_strings(table: TableDomain, axis: GridAxis, cells: dict[int, Counts]) -> dict[int, Pieces]:
+    """Of listed strings, of which each group counts its own: those that are not listed are in none."""
+    (part, *_) = () if axis.text is None else axis.text.parts
+    out: dict[int, Pieces] = {}
+    for code, here in cells.items():
+        keys = tuple([(part.keys[i],) for i in here.tolist()])
+        keyed = KeyedFactor((part.column,), keys, (), np.ones(len(keys), dtype=np.int64))
+        out[code] = (QueryPiece(1.0, LinearQuery(table.name, (), keyed)),)
+    return out
+
+
+def _one_of(table: TableDomain, axis: GridAxis, cells: Counts) -> LinearQuery:
+    """The rows with a value in some cells of a finite column."""
+    if len(cells) == axis.size:
+        return LinearQuery(table.name, ())
+    weights = np.zeros(axis.size, dtype=np.int64)
+    weights[cells] = 1
+    return LinearQuery(table.name, (Factor((axis.name,), weights),))

@@ -1,0 +1,59 @@
+"""Groups of one component: found at once, they ask what each of them asks alone."""
+
+import numpy as np
+import pytest
+
+from dpsql.domain import CategoryDomain, TableDomain, TextDomain
+from dpsql.errors import UnsupportedQuery
+from dpsql.query import Counts
+from dpsql.sql.counting import groups
+from dpsql.sql.counting.groups import Pieces, pieces_of_groups
+from dpsql.sql.counting.pieces import GridAxis, Signed, pieces
+from dpsql.sql.expressions.text_classes import text_classes
+
+TABLE = TableDomain("t", (CategoryDomain("kind", tuple("abcdef"), nullable=False), TextDomain("name")))
+STRINGS = text_classes("name", ["x", "b", "a", "é", "Z"])
+AXES = {"kind": GridAxis("kind", 6), "name": GridAxis("name", STRINGS.size, STRINGS)}
+
+
+def asked(found: dict[int, Pieces]) -> dict[int, list[tuple[float, str]]]:
+    return {code: [(p.coefficient, p.query.digest) for p in here] for code, here in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("column", "codes"),
+    [
+        ("kind", [0, 1, 2, 3, 4, 5]),
+        ("kind", [2, -1, 0, 2, -1, 9]),
+        ("kind", [3, 3, 3, 3, 3, 3]),
+        ("kind", [-1, -1, -1, -1, -1, -1]),
+        ("name", [4, 1, 0, -1, 2, 7, -1]),  # NULL, then all other strings, which are in no group
+        ("name", [4, 1, 1, -1, 4, 1, -1]),
+    ],
+)
+def test_they_ask_what_each_asks_alone(column: str, codes: list[int]) -> None:
+    axes, flat = (AXES[column],), np.array(codes)
+    base = (flat >= 0).astype(np.int64)
+
+    def one(weights: Signed) -> Pieces:
+        return pieces(TABLE, axes, weights)
+
+    together = asked(pieces_of_groups(TABLE, axes, flat, base, None))
+    assert together == asked(pieces_of_groups(TABLE, axes, flat, base, one))
+    assert list(together) == sorted(set(codes) - {-1})
+
+
+def grid(number: int) -> tuple[tuple[GridAxis], Counts, Counts]:
+    return (GridAxis("kind", number),), np.arange(number), np.ones(number, dtype=np.int64)
+
+
+def test_more_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "MAX_GROUPS", 5)
+    with pytest.raises(UnsupportedQuery, match="would make 6 groups"):
+        pieces_of_groups(TABLE, *grid(6), None)
+    assert len(pieces_of_groups(TABLE, *grid(5), None)) == 5
+    monkeypatch.setattr(groups, "MAX_GROUP_CELLS", 24)
+    with pytest.raises(UnsupportedQuery, match="5 groups over 5 cells"):
+        pieces_of_groups(TABLE, *grid(5), None)
+    name = (AXES["name"],), np.array([0, 1, 2, 3, 4, -1, -1]), np.ones(STRINGS.size, dtype=np.int64)
+    assert len(pieces_of_groups(TABLE, *name, None)) == 5  # strings cost what their list costs
