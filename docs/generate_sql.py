@@ -79,8 +79,15 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   wherever an expression may, each group one question. A row that finds several rows counts several times, at most 32,
   and may then be grouped by the private table's columns alone. Columns of ON that the private table has are finite,
   without bins, and have at most 10,000 combinations. `public LEFT JOIN private` takes `COUNT` and sums of private
-  columns by public ones. Two private tables are joined by the owner: a view in the database, declared like a table
-  with its unit.
+  columns by public ones.
+* **`current_date`, `today()`, `now()`** and others of their kind, and `age(x)`, stand for one moment of the statement,
+  in UTC, which a note names; the question is the one about that literal.
+* **Rows of each unit**: what stands around `SELECT customer, COUNT(*) AS n FROM sales GROUP BY customer`, such as
+  `GROUP BY n` or `AVG(n)`, and `HAVING COUNT(*) > 5` in it, is answered from one release: how many units have 1, 2, ..
+  rows, up to `max_rows_per_unit`, for each value of other columns in that `GROUP BY`, if there are any. Of a unit
+  nothing else is answered: no sum, and never the unit itself.
+* **Joins of two private tables** are answered where the owner has declared a view of both with `joins = ["a", "b"]`:
+  `a JOIN b USING (unit)`, `ON a.unit = b.unit`, or a comma with this in `WHERE`, means the view.
 * **Statements in steps**: a subquery of a condition, or of FROM beside the private table, may read private tables
   itself, as in `WHERE score > (SELECT AVG(score) FROM students)`. It is answered first and charged like a statement of
   its own; what is around it is then a question about released values, whose bars do not count how far these may be
@@ -121,7 +128,7 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
 * **Free**: statements that ask nothing of private rows, such as `SELECT 1`, `LIMIT 0` and `WHERE FALSE`, and questions
   that were answered before. Every refusal is free.
 
-Limits: 64 KiB of text, nesting 64, 10,000 items in a list, 10,000 groups in a block, 2^24 cells in a scope
+Limits: 64 KiB of text, nesting 64, 10,000 items in a list, 100,000 groups in a block, 2^24 cells in a scope
 (more for conditions on single columns, which need no grid).
 
 The examples use a private table `people` with the columns `age`, `sex`, `city`, `hours`, `joined`, `member`, `kids`

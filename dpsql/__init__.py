@@ -45,6 +45,7 @@ from dpsql.interface.dbapi.types import (
     paramstyle,
     threadsafety,
 )
+from dpsql.interface.extracting import extract
 from dpsql.policy import Policy
 from dpsql.policy_file import dump_policy, load_policy
 from dpsql.result import Answer, Budget, Explanation, Note, Result
@@ -93,6 +94,7 @@ __all__ = [
     "apilevel",
     "connect",
     "dump_policy",
+    "extract",
     "load_policy",
     "paramstyle",
     "threadsafety",

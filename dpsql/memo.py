@@ -5,11 +5,41 @@ It stands at the bottom because every layer may remember; nothing that it holds 
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 V = TypeVar("V")
 
 MOST = 8192
+
+
+class once(Generic[V]):  # noqa: N801 - a decorator is read as a word
+    """A property that is worked out once: ``functools.cached_property`` without the lock that it takes before 3.12.
+
+    Two threads may both work it out, and one value stays: for pure functions of frozen values alone.
+
+    >>> class Square:
+    ...     @once
+    ...     def area(self) -> int:
+    ...         return 4
+    >>> square = Square()
+    >>> square.area, vars(square)
+    (4, {'area': 4})
+    """
+
+    def __init__(self, work: Callable[[Any], V]) -> None:
+        self._work = work
+        self._name = work.__name__
+        self.__doc__ = work.__doc__
+
+    @overload
+    def __get__(self, owner: None, kind: type) -> "once[V]": ...
+    @overload
+    def __get__(self, owner: object, kind: type) -> V: ...
+    def __get__(self, owner: object | None, kind: type) -> "V | once[V]":
+        if owner is None:
+            return self
+        value = owner.__dict__[self._name] = self._work(owner)  # found before this the next time
+        return value
 
 
 class Memo(Generic[V]):

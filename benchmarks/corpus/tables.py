@@ -51,8 +51,8 @@ def drafted(path: Path | None = None) -> tuple[duckdb.DuckDBPyConnection, Policy
 
     con = duckdb.connect(":memory:" if path is None else str(path))
     con.execute((SCHEMA / "trips.sql").read_text(encoding="utf-8"))
-    schemas = [looked_at(con, described(con, name, columns)) for name, columns in describe(con)]
-    return con, parse_policy(draft_policy(schemas))
+    schemas = [described(con, name, columns) for name, columns in describe(con)]
+    return con, parse_policy(draft_policy(looked_at(con, schemas)))
 
 
 def _rows(table: TableDomain, rows: int, rng: np.random.Generator) -> pa.Table:

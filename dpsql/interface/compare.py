@@ -135,4 +135,4 @@ def public_database(file: Path, policy: Path | None) -> Iterator[tuple[Any, Poli
                 yield database, load_policy(beside if policy is None else policy)
             else:
                 schemas = [described(database, name, columns) for name, columns in describe(database)]
-                yield database, load_policy(draft_policy([looked_at(database, s) for s in schemas]))
+                yield database, load_policy(draft_policy(looked_at(database, schemas)))

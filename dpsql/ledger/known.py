@@ -17,11 +17,17 @@ VERSION = "1"
 class Place:
     """Where private rows are: the ``database`` (an absolute path or an address, "" for one that has none) and the
     columns of its ``tables``, those behind views included; all names in lower case. ``ledger``: where the ledger
-    of that database lies when nobody names another path, or ""."""
+    of that database lies when nobody names another path, or "". ``origins``: addresses of what it is a copy of."""
 
     database: str = ""
     tables: Mapping[str, frozenset[str]] = field(default_factory=dict)
     ledger: str = ""
+    origins: tuple[str, ...] = ()
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Every address by which the rows are known: of what they are a copy of, and of the database, if it has one."""
+        return (*self.origins, *((self.database,) if self.database else ()))
 
     def shares_table(self, other: "Place") -> bool:
         """Whether a table of the same name is in both.

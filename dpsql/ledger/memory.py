@@ -6,7 +6,7 @@ The contract tests run on both, so that tests of the session may use this one an
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Self
@@ -65,6 +65,7 @@ class MemoryLedger:
         self._balance = Balance()
         self._events: list[Event] = []
         self._answers: dict[str, Answer] = {}
+        self._released: set[str] = set()
         self._kept: dict[str, str] = {}
         self._drawing: set[int] = set()
         self._seen = 0
@@ -110,7 +111,9 @@ class MemoryLedger:
         with self._entered:
             self._append("release", reservation, self._balance.held(reservation, _HOLDER).cost, payload)
             for key, answer in pairs:
-                self._answers.setdefault(key, answer)
+                if key not in self._released:  # an event's answer comes before one that was only kept
+                    self._answers[key] = answer
+                    self._released.add(key)
 
     def free(self, reservation: int) -> None:
         with self._entered:
@@ -149,6 +152,10 @@ class MemoryLedger:
     def lookup(self, key: str) -> Answer | None:
         with self._entered:
             return self._answers.get(key)
+
+    def lookup_all(self, keys: Sequence[str]) -> dict[str, Answer]:
+        with self._entered:
+            return {key: self._answers[key] for key in keys if key in self._answers}
 
     def remember(self, answers: Iterable[tuple[str, Answer]]) -> None:
         with self._entered:

@@ -4,7 +4,7 @@ Both ledgers keep it, and tests/contracts/ledger_contract.py says in tests what 
 calls is what makes a kill at any moment harmless.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -85,6 +85,10 @@ class Ledger(Protocol):
 
     def lookup(self, key: str) -> Answer | None:
         """The answer once given to this canonical question."""
+        ...
+
+    def lookup_all(self, keys: Sequence[str]) -> dict[str, Answer]:
+        """``lookup`` of each question that has an answer."""
         ...
 
     def remember(self, answers: Iterable[tuple[str, Answer]]) -> None:

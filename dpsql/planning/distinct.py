@@ -23,15 +23,21 @@ class DistinctShare:
     spares: int = 0
 
 
-def distinct_share(plan: Plan, table: TablePlan, payment: Payment, column: str, spares_left: int) -> DistinctShare:
-    """For one release of counts of different values of ``column``; no units where nothing is left that pays for it."""
+def distinct_share(
+    plan: Plan, table: TablePlan, payment: Payment, column: str, spares_left: int, most: int = 1
+) -> DistinctShare:
+    """For one release of counts of different values of ``column``; no units where nothing is left that pays for it.
+
+    ``most``: each set has so many numbers. Their sum is then as exact as one number alone would be, for so many times
+    its price, as far as one question may be paid.
+    """
     alone = distinct_l2_squared(table.neighbors, table.table, column, 1)
     wanted = -(-table.row_count.units * alone // table.l2_squared)
     if plan.spares:
-        number = min(max(1, -(-wanted // plan.spare_units)), MOST_SPARES_EACH, spares_left)
+        number = min(most * max(1, -(-wanted // plan.spare_units)), MOST_SPARES_EACH, spares_left)
         return DistinctShare(number * plan.spare_units, number)
     if payment.number == 0:
         return DistinctShare(0)
     if payment.tests == 0 or wanted == 0:
         return DistinctShare(payment.noise_units)
-    return DistinctShare(min(wanted, payment.noise_units))
+    return DistinctShare(min(most * wanted, payment.noise_units))

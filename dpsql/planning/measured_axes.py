@@ -4,13 +4,13 @@ Chosen before any noise is drawn, from the questions and public numbers alone.
 """
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 
 import numpy as np
 
 from dpsql.confidence import error_bound
 from dpsql.hypothesis import Axis, Measurement, split_identity
-from dpsql.query import Factor, LinearQuery
+from dpsql.query import Crosstab, Factor, LinearQuery
 
 MOST_FINE_CELLS = 1 << 24
 """Of a scope that is measured cell by cell, however many rows the table has."""
@@ -64,17 +64,17 @@ def own_sds(queries: Sequence[LinearQuery], sigma: float) -> list[float]:
     axes = own_axes(queries)
     zeros = np.zeros([a.size for a in axes], dtype=np.int64)
     silent = Measurement(queries[0].table, axes, zeros, sigma, value=queries[0].value)
-    return [found[1] for q in queries if (found := silent.answer(q)) is not None]
+    return [sd for sd in silent.answers(Crosstab.of(queries))[1].tolist() if sd < inf]
 
 
-def counted_together(queries: Sequence[LinearQuery]) -> list[tuple[LinearQuery, ...]]:
+def counted_together(queries: Sequence[LinearQuery]) -> list[Sequence[LinearQuery]]:
     """Queries of one outline in groups that one release can answer: all, or each by itself.
 
     On a grid that fits in no memory several conditions may tell more parts apart than each of them alone.
     """
     if len(queries) > 1 and queries[0].cells > MOST_FINE_CELLS and _parts(queries) > MOST_PARTS:
         return [(q,) for q in queries]
-    return [tuple(queries)]
+    return [queries]
 
 
 def _parts(queries: Sequence[LinearQuery]) -> int:

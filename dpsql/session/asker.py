@@ -29,7 +29,7 @@ from dpsql.memo import Memo
 from dpsql.planning import Shares, plan_tables
 from dpsql.policy import Policy
 from dpsql.private import Private
-from dpsql.query import LinearQuery
+from dpsql.query import Crosstab, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import from_measurement, from_model, with_charge
 from dpsql.session.hard_round import HardRound
@@ -176,10 +176,10 @@ class Asker:
         spent, spares = self.payments_left() == 0, self.purses.spares_left()
         out: list[Route] = []
         for group in by_outline(queries):
-            known = [(q, a) for q in group if (a := self.known(q)) is not None]
+            found = self.known_of(group)
+            known = tuple(q for q in group if q.digest in found)
             if known:
-                out.append(Known(tuple(q for q, _ in known), tuple(a for _, a in known)))
-            found = {q.digest for q, _ in known}
+                out.append(Known(known, tuple(found[q.digest] for q in known)))
             missing = tuple(q for q in group if q.digest not in found)
             ways = route(self.states[group[0].table], missing, spent=spent, spares=spares) if missing else ()
             spares -= spares_of(ways)
@@ -192,12 +192,8 @@ class Asker:
 
         BudgetExhausted, before anything is charged, when the statement cannot be paid.
         """
-        answers, missing = {}, []
-        for query in queries:
-            if (known := self.known(query)) is None:
-                missing.append(query)
-            else:
-                answers[query.digest] = known
+        answers = self.known_of(queries)
+        missing = [q for q in queries if q.digest not in answers] if len(answers) < len(queries) else []
         if missing:
             self.check(missing)
             for group in by_outline(missing):
@@ -206,21 +202,27 @@ class Asker:
 
     def known(self, query: LinearQuery) -> Answer | None:
         """The answer once given to an equal question, free of charge."""
-        answer = self._recent.get(query.digest)
-        if answer is None:
-            answer = self._ledger.lookup(query.digest)
-        answer = self.fold.demands.best(query.digest, answer)
-        return answer if answer is None or answer.charged == 0.0 else replace(answer, charged=0.0)
+        return self.known_of([query]).get(query.digest)
+
+    def known_of(self, queries: Sequence[LinearQuery]) -> dict[str, Answer]:
+        """The same of each of the queries that was answered, by digest."""
+        recent, best = self._recent.get, self.fold.demands.best
+        asked = [q.digest for q in queries]
+        elsewhere = [digest for digest in asked if recent(digest) is None]
+        kept = self._ledger.lookup_all(elsewhere) if elsewhere else {}
+        found = [(digest, best(digest, recent(digest) or kept.get(digest))) for digest in asked]
+        return {digest: a if a.charged == 0.0 else replace(a, charged=0.0) for digest, a in found if a is not None}
 
     def _answered(self, group: tuple[LinearQuery, ...]) -> list[tuple[str, Answer]]:
         """One outline's queries: what is measured first for them, then their routes; kept, and absorbed."""
         query = group[0]
         state = self.states[query.table]
+        asked = Crosstab.of(group)
         charged = self.first_touches(query.table, query.touched, query.keyed.text_columns if query.keyed else ())
-        read_listed(state.touches.listed, group, self.bench, self.turns)
+        read_listed(state.touches.listed, asked, self.bench, self.turns)
         model = _known(state)
         given: list[tuple[LinearQuery, Answer]] = []
-        for way in route(state, group, spent=self._exhausted, spares=self.purses.spares_left()):
+        for way in route(state, asked, spent=self._exhausted, spares=self.purses.spares_left()):
             given += zip(way.queries, self._perform(state, model, way, charged), strict=True)
             charged = 0.0  # shown once, and so in the first answer that a release makes durable
         kept = [(q.digest, a) for q, a in given]
@@ -264,7 +266,7 @@ class Asker:
         return self._perform(state, model, rest, charged)
 
     def _tested(
-        self, state: TableState, model: TableModel, queries: tuple[LinearQuery, ...], charged: float
+        self, state: TableState, model: TableModel, queries: Sequence[LinearQuery], charged: float
     ) -> Sequence[Answer]:
         """The model's answers if all pass the test; else the measurement of a hard round."""
         estimates, values, passed = estimates_of(state, model, queries), self._hard_round.values(queries), 0
@@ -281,8 +283,8 @@ class Asker:
                 if self._is_hard(state, query, value, estimate, reservation):
                     return self._measure(state, model, query, queries, reservation, charged)
             passed += 1
-        both = zip(queries[:passed], estimates[:passed], strict=True)
-        tested = [from_model(e, state.error_bar(q), state.certificate(q)) for q, e in both]
+        both = zip(queries[:passed], estimates[:passed], state.error_bars(queries)[:passed], strict=True)
+        tested = [from_model(estimate, bar, state.certificate(q)) for q, estimate, bar in both]
         return with_charge(tested + unguarded(state, model, queries[passed:], estimates[passed:]), charged)
 
     # --- a hard round ------------------------------------------------------------------------------------------
@@ -305,15 +307,14 @@ class Asker:
         state: TableState,
         model: TableModel,
         query: LinearQuery,
-        queries: tuple[LinearQuery, ...],
+        queries: Sequence[LinearQuery],
         reservation: int,
         charged: float,
     ) -> list[Answer]:
         """The hard round after its record is durable: measure the scope, make that durable, absorb, answer."""
         payload, find = self._hard_round.measure(state, model, query, queries)
         answers = []
-        for q in queries:
-            found = find(q)
+        for q, found in zip(queries, find(queries), strict=True):
             if found is None:
                 raise InternalError("a hard round measured parts that do not determine its own query")
             answers.append(from_measurement(q, *found, state.plan.certain))

@@ -7,8 +7,11 @@ no new lesson.
 """
 
 from collections.abc import Callable, Sequence
-from math import ceil, hypot
+from math import ceil
 from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis import (
@@ -22,7 +25,7 @@ from dpsql.hypothesis import (
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.memo import Memo
 from dpsql.planning import TablePlan
-from dpsql.query import LinearQuery
+from dpsql.query import Crosstab, LinearQuery
 
 FIRST_PAIRS = 8
 KEPT_BARS = 1 << 15
@@ -53,29 +56,33 @@ class ErrorBars:
         self._growing = growing
         self._learned: tuple[int, Calibration] | None = None
         self._current: tuple[int, Coverage, Calibration] | None = None
-        self._bounds: Memo[int] = Memo(KEPT_BARS)
+        self._bounds: Memo[list[int]] = Memo(KEPT_BARS)
 
-    def bound(self, model: TableModel, warm: Sequence[Measurement], query: LinearQuery) -> int | None:
-        """The half-width; ``None`` when some two columns of the query were never measured together.
+    def bounds(self, model: TableModel, warm: Sequence[Measurement], asked: Crosstab) -> list[int | None]:
+        """The half-width of each; ``None`` when some two columns of the queries were never measured together.
 
         ``warm``: the contingencies of the warm start, in the ledger's order.
         """
-        if not query.scope:
-            return None
-        coverage, bars = self._bars(model, warm)
-        if not coverage.covers(query.scope):
-            return None
-        known = self._bounds.get(query.digest)
-        return self._bounds.put(query.digest, self._bound(model, bars, query)) if known is None else known
+        scope = asked[0].scope
+        coverage, bars = self._bars(model, warm) if scope else (None, None)
+        if coverage is None or bars is None or not coverage.covers(scope):
+            return [None] * len(asked)
+        known = self._bounds.get(asked.choices.key)
+        if known is None:
+            known = self._bounds.put(asked.choices.key, self._of(model, bars, asked), len(asked))
+        return list(known)
 
-    def _bound(self, model: TableModel, bars: Calibration, query: LinearQuery) -> int:
-        found = bars.bound(query, self._plan.error_factor, classes=self._plan.rules.classes)
-        if found is None:  # too few tables to learn from: the noise of those that cover the query
-            found = max(1, ceil(DEVIATIONS * bars.noise(query)))
+    def _of(self, model: TableModel, bars: Calibration, asked: Crosstab) -> list[int]:
+        found = bars.bounds(asked, self._plan.error_factor, classes=self._plan.rules.classes)
+        if None in found:  # too few tables to learn from: the noise of those that cover the query
+            noise = bars.noise(asked.choices).tolist()
+            found = [max(1, ceil(DEVIATIONS * sd)) if f is None else f for f, sd in zip(found, noise, strict=True)]
         # the row count is known to the simulations: its own noise reaches an answer in proportion
-        share = max(model.estimate(query), 0.0) / self._row_count
-        spread = DEVIATIONS * self._total_noise * min(share, 1.0)
-        return ceil(hypot(found, spread)) + (not query.is_indicator)
+        shares = np.maximum(model.estimates(asked), 0.0) / self._row_count
+        spread = DEVIATIONS * self._total_noise * np.minimum(shares, 1.0)
+        whole = np.ceil(np.hypot(np.array(found, dtype=np.float64), spread)) + (~_indicators(asked))
+        out: list[int] = whole.astype(np.int64).tolist()
+        return out
 
     def _bars(self, model: TableModel, warm: Sequence[Measurement]) -> tuple[Coverage, Calibration]:
         if self._current is not None and self._current[0] == model.version:
@@ -88,7 +95,7 @@ class ErrorBars:
         self._current = (
             model.version,
             coverage,
-            self._learned[1].on(coverage, model.estimate, model.hypothesis.contingency),
+            self._learned[1].on(coverage, model.of_products, model.hypothesis.contingency),
         )
         return self._current[1], self._current[2]
 
@@ -97,11 +104,12 @@ class ErrorBars:
         if text is None:
             return None
         coverage = Coverage(self._table, self._row_count, known)
-        return Calibration.from_json(text, coverage, model.estimate, model.hypothesis.contingency)
+        return Calibration.from_json(text, coverage, model.of_products, model.hypothesis.contingency)
 
     def _lesson(self, known: Sequence[Measurement]) -> Calibration:
+        contingency, scopes = self._fitted(known).contingency, self._plan.rules.lesson_scopes
         made = learn_calibration(
-            self._table, self._row_count, known, self._fit, self._fitted(known).contingency, on_step=self.on_step
+            self._table, self._row_count, known, self._fit, contingency, scopes=scopes, on_step=self.on_step
         )
         if self._memory is not None:
             self._memory.keep(f"{self._table.name}: {lesson_name(known)}", made.to_json())
@@ -115,6 +123,10 @@ class ErrorBars:
         for m in measurements:
             out.absorb(m)
         return out
+
+
+def _indicators(asked: Crosstab) -> npt.NDArray[np.bool_]:
+    return np.array([q.is_indicator for q in asked])
 
 
 def lesson(warm: Sequence[Measurement], *, growing: bool) -> list[Measurement]:

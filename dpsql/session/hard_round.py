@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from dpsql.first.payload import ANSWER, CONTINGENCY, ONE_COUNT, UPDATE, encode_m
 from dpsql.hypothesis import Axis, Measurement, TableModel
 from dpsql.planning.measured_axes import MOST_PARTS, hard_round_axes
 from dpsql.private import Private
-from dpsql.query import Counts, Key, LinearQuery, sort_key
+from dpsql.query import Counts, Crosstab, Key, LinearQuery, sort_key
 from dpsql.session.table_state import TableState
 
 MOST_WAITING = 2048
@@ -25,8 +25,10 @@ MANY_KEYS = 8
 """Where a first touch teaches the keys, a question that lists more of them is paid as one count: a sum over its keys
 would add up their noise."""
 
-Found = Callable[[LinearQuery], tuple[int, float] | None]
-"""``(value, sd)`` in counts of a query that a hard round determines, else ``None``."""
+Reading = tuple[int, float]
+"""``(value, sd)`` in counts."""
+Found = Callable[[Sequence[LinearQuery]], list[Reading | None]]
+"""For each of some queries of one outline its reading where a hard round determines it, else ``None``."""
 
 
 class HardRound:
@@ -61,7 +63,7 @@ class HardRound:
             return self._update(state, model, query)
         if query.value is not None:
             summed = self._sums(query, same, state.plan.net.sigma)
-            return encode_measurement(ANSWER, summed), summed.answer
+            return encode_measurement(ANSWER, summed), partial(_read, summed)
         if query.keyed is None:
             sigma = self._half(state)
             coarse = model.hypothesis.coarse_axes(query.scope, float(sigma))
@@ -69,12 +71,12 @@ class HardRound:
                 return self._one_answer(query, same, state.plan.net.sigma)
             if coarse is not None:
                 payload, measurement = self._in_two(query, same, coarse, sigma)
-                return payload, measurement.answer
+                return payload, partial(_read, measurement)
         many = query.keyed is not None and len(query.keyed.strings) > MANY_KEYS
         if many and state.plan.texts and all(q is query for q in same):
             return self._many_keys(state, model, query)
         measurement = self._scope(state, model, query, same, state.plan.net.sigma)
-        return encode_measurement(CONTINGENCY, measurement), measurement.answer
+        return encode_measurement(CONTINGENCY, measurement), partial(_read, measurement)
 
     def _update(self, state: TableState, model: TableModel, query: LinearQuery) -> tuple[dict[str, Any], Found]:
         """The answer to the one query, as in the papers: it answers, and the construction is updated with it."""
@@ -82,7 +84,7 @@ class HardRound:
         value = self.value(query).map(lambda n: np.array(n, dtype=np.int64))
         released = replace(self._bench.measured(value, sigma, query.table), query=model.by_cells(query))
         found = int(released.values), float(sigma)
-        return encode_measurement(UPDATE, released), lambda q: found if q is query else None
+        return encode_measurement(UPDATE, released), partial(_only, query, found)
 
     def _many_keys(self, state: TableState, model: TableModel, query: LinearQuery) -> tuple[dict[str, Any], Found]:
         """Half of the precision answers the query as one count, half measures its keys."""
@@ -92,7 +94,7 @@ class HardRound:
         kept = self._scope(state, model, query, (), sigma)
         payload = encode_measurements([(ONE_COUNT, answering), (CONTINGENCY, kept)])
         found = int(answering.values), float(sigma)
-        return payload, lambda q: found if q is query else None
+        return payload, partial(_only, query, found)
 
     def _half(self, state: TableState) -> Fraction:
         """The noise of two Gaussian releases that share a round's measurement evenly."""
@@ -147,7 +149,7 @@ class HardRound:
     ) -> tuple[dict[str, Any], Found]:
         """All of the precision answers the query; nothing of it stays in the model."""
         answering = self._told_apart(query, same, sigma)
-        return encode_measurement(ANSWER, answering), answering.answer
+        return encode_measurement(ANSWER, answering), partial(_read, answering)
 
     def _told_apart(self, query: LinearQuery, same: Sequence[LinearQuery], sigma: Fraction) -> Measurement:
         return self._parts(query.table, hard_round_axes(query, same, 0.0, float(sigma), 0.0), sigma)
@@ -175,6 +177,15 @@ class HardRound:
 def _all_keys(query: LinearQuery, siblings: Sequence[LinearQuery]) -> tuple[Key, ...]:
     keys = {k for q in (query, *siblings) if q.keyed is not None for k in q.keyed.strings}
     return tuple(sorted(keys, key=sort_key))
+
+
+def _read(measurement: Measurement, queries: Sequence[LinearQuery]) -> list[Reading | None]:
+    values, sds = measurement.answers(Crosstab.of(queries))
+    return [None if sd == inf else (value, sd) for value, sd in zip(values.tolist(), sds.tolist(), strict=True)]
+
+
+def _only(query: LinearQuery, found: Reading, queries: Sequence[LinearQuery]) -> list[Reading | None]:
+    return [found if q is query else None for q in queries]
 
 
 def _number(place: int, counts: Counts) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpsql.query import KeyedFactor, linear_query
+from dpsql.query import KeyedFactor, UnitTable, linear_query
 from dpsql.result import Note, table_notes
 from dpsql.session.asker import Asker
 from dpsql.sql.expressions.remarks import notes_of
@@ -18,8 +18,10 @@ def statement_notes(statement: Statement, asker: Asker) -> tuple[Note, ...]:
     """One note per kind and table or column: caps and rows left out, undeclared values, released strings."""
     remarks = [r for r in statement.remarks if not r.grouped or _has_null_group(statement, r)]
     notes = [*(Note("statement", text) for text in statement.notices), *(notes_of(remarks) if remarks else ())]
+    units = {block.table: block.units for block in statement.blocks if block.units is not None}
     for name in dict.fromkeys([block.table for block in statement.blocks]):
-        notes += table_notes(asker.states[name].plan.table)
+        notes += table_notes(units[name].of if name in units else asker.states[name].plan.table)
+        notes += [_most_rows(units[name])] if name in units else []
         if any(b.table == name and b.group_columns and not b.aggregates for b in statement.blocks):
             text = f"values of {name} that are listed without a count are those that are possible: no row was counted"
             notes.append(Note("statement", text))
@@ -27,6 +29,7 @@ def statement_notes(statement: Statement, asker: Asker) -> tuple[Note, ...]:
         text = f"a condition holds for a part of what is counted together of {column}: {cells}"
         notes.append(Note("bins", f"{text}; bars hold wherever in it the rows are"))
     matched = {(block.table, column) for block in statement.blocks for column in block.matched}
+    matched |= {(table.of.name, column) for table in units.values() for column in table.matched}
     for table, column in statement.grouped:
         keys = asker.keys(table, column)
         if (table, column) in matched:
@@ -37,6 +40,13 @@ def statement_notes(statement: Statement, asker: Asker) -> tuple[Note, ...]:
             more = "" if others is None else f"; rows with other strings, about {others:,}, are in no group"
             notes.append(Note("strings", text + more))
     return tuple(notes)
+
+
+def _most_rows(table: UnitTable) -> Note:
+    """What the largest number of rows of a unit stands for."""
+    unit, most = table.of.unit, table.most
+    rows = f"{unit}s are counted by their rows that count, 1 to {most:,}: one with more is among those with {most:,}"
+    return Note("statement", f"{rows}, unless a condition leaves rows out; those without one are left out")
 
 
 def _matched(asker: Asker, table: str, column: str, keys: Sequence[str | None] | None) -> Note:

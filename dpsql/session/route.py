@@ -14,7 +14,7 @@ from dpsql.query import LinearQuery
 from dpsql.result import Answer
 from dpsql.session.table_state import TableState
 
-Queries = tuple[LinearQuery, ...]
+Queries = Sequence[LinearQuery]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +99,11 @@ def route(state: TableState, queries: Queries, *, spent: bool, spares: int) -> t
 
 def _together(state: TableState, queries: Queries) -> list[Queries]:
     """Queries in groups that one release can answer; a construction tests each by itself as it is."""
-    return [queries] if state.plan.strategy.construction is not None else counted_together(queries)
+    return [queries] if state.plan.strategy.construction is not None else [*counted_together(queries)]
 
 
 def _routes(state: TableState, queries: Queries, *, spent: bool, spares: int) -> tuple[Route, ...]:
-    found = [state.measured(q) for q in queries]
+    found = state.readings(queries)
     read = tuple([f for f in found if f is not None])
     if len(read) == len(queries):
         return (Measured(queries, read),)
@@ -138,7 +138,7 @@ def spares_of(ways: Iterable[Route]) -> int:
     return sum(way.spares for way in ways if isinstance(way, SpareRelease))
 
 
-def by_outline(queries: Sequence[LinearQuery]) -> list[Queries]:
+def by_outline(queries: Sequence[LinearQuery]) -> list[tuple[LinearQuery, ...]]:
     """The queries in groups of one outline, in the order in which these occur."""
     if len(queries) == 1:
         return [tuple(queries)]

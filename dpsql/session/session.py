@@ -5,6 +5,7 @@ Whoever reads one file of the package should read ``Session.execute``: each of i
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from threading import RLock
 from typing import TypeVar
 
@@ -20,6 +21,7 @@ from dpsql.policy import Policy
 from dpsql.result import NO_TERMS, Answer, Budget, Explanation, Note, Result, Terms
 from dpsql.session.asker import Asker
 from dpsql.session.distinct.asking import answers_of, check_terms, plans_of, questions_of
+from dpsql.session.distinct.units import errors_of
 from dpsql.session.explaining import explained, explanation
 from dpsql.session.notes import statement_notes
 from dpsql.session.results import result
@@ -39,6 +41,11 @@ T = TypeVar("T")
 _NO_ROWS: ReleasedRows = {}
 
 
+def utc_now() -> datetime:
+    """What clock functions of a statement stand for."""
+    return datetime.now(UTC)
+
+
 class Session:
     """Answers statements of one analyst; thread-safe by one lock, so statements run one after another."""
 
@@ -53,6 +60,7 @@ class Session:
         self._front_end = FrontEnd(policy, public)
         self._asker = Asker(policy, plan, engine, ledger, entropy)
         self._lock = RLock()
+        self._moment = utc_now()
         self._closed = False
 
     @property
@@ -76,6 +84,7 @@ class Session:
         """What ``work`` returns; only errors of dpsql leave, each with what had been paid when it was raised."""
         with self._lock:
             before = self._asker.paid.units
+            self._moment = utc_now()
             try:
                 with self._public.statement():
                     return work()
@@ -108,14 +117,14 @@ class Session:
         if charged > 0 and answers:
             first = next(iter(answers))
             answers[first] = replace(answers[first], charged=answers[first].charged + charged)
-        states, rules = self._asker.states, MODEL_RULES[self._plan.models]
+        errors, rules = errors_of(self._asker, statement), MODEL_RULES[self._plan.models]
         notes = tuple(dict.fromkeys([*steps.notes, *statement_notes(statement, self._asker), *notes]))
         return result(
             statement,
             answers,
             self._public,
             notes,
-            lambda query: states[query.table].error_of(query),
+            errors,
             cut_counts=rules.cut_counts,
         )
 
@@ -134,9 +143,12 @@ class Session:
             return ask_within(self._asker, statement, queries, terms), ()
         if terms.max_charge is not None:
             found, notes = ask_at_most(self._asker, statement, queries, float(terms.max_charge))
-            return found | answers_of(self._asker, questions), notes
-        self._asker.check([q for q in queries if self._asker.known(q) is None])
-        distinct = answers_of(self._asker, questions)
+            return found | answers_of(self._asker, statement, questions), notes
+        if not questions:
+            return self._asker.ask(queries) | answers_of(self._asker, statement, questions), ()
+        known = self._asker.known_of(queries)
+        self._asker.check([q for q in queries if q.digest not in known])
+        distinct = answers_of(self._asker, statement, questions)
         return self._asker.ask(queries) | distinct, ()
 
     def explain(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Explanation:
@@ -221,4 +233,4 @@ class Session:
 
     def _lower(self, text: str, parameters: Parameters, rows: ReleasedRows | None = _NO_ROWS) -> Statement:
         keys = self._asker if self._asker.selects_keys else None
-        return self._front_end.lower(text, parameters, keys=keys, rows=rows)
+        return self._front_end.lower(text, parameters, keys=keys, rows=rows, moment=self._moment)

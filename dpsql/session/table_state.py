@@ -19,7 +19,7 @@ from dpsql.mechanism.entropy import LARGEST_SIGMA
 from dpsql.planning import Basis, Forecast, Share, TablePlan, Way, forecast
 from dpsql.planning.forecast import half_width
 from dpsql.planning.measured_axes import own_sd, own_sds
-from dpsql.query import Factor, LinearQuery, linear_query
+from dpsql.query import Crosstab, Factor, LinearQuery, canonical_products
 from dpsql.session.error_bars import ErrorBars, Memory
 from dpsql.session.own.misfit import Misfit
 from dpsql.session.own.residual import Residual, residual_of
@@ -128,23 +128,30 @@ class TableState:
     # --- what a query needs, from public numbers -----------------------------------------------------------------
 
     def measured(self, query: LinearQuery) -> tuple[int, float] | None:
-        """``(value, sd)`` of a measurement that is accurate enough to answer without a test: by its noise alone."""
-        model, plan = self.model, self.plan
+        """``readings`` of one query."""
+        return self.readings([query])[0]
+
+    def readings(self, queries: Sequence[LinearQuery]) -> list[tuple[int, float] | None]:
+        """(value, sd) in counts of each query of one outline for which a measurement has little enough noise."""
+        model, plan, asked = self.model, self.plan, Crosstab.of(queries)
+        first = asked[0]
         if model is None:
-            return None
-        basis = plan.basis(query)
-        match basis:
+            return [None] * len(asked)
+        match plan.basis(first):
             case Basis.OWN:
-                return _within(model, query, COVERED * own_sd([query], float(plan.question.sigma)))
-            case _ if query.keyed is None and not query.factors:
-                return model.measured(query)  # the row count is always its own measurement's
-            case Basis.START if query.keyed is None:
-                return _within(model, query, plan.accurate)
+                sds = [COVERED * own_sd([query], float(plan.question.sigma)) for query in asked]
+                return [_within(model.measured(q, sd), sd) for q, sd in zip(asked, sds, strict=True)]
+            case _ if first.keyed is None and not first.factors:
+                return model.readings(asked)  # the row count is always its own measurement's
+            case Basis.START if first.keyed is None:
+                return [_within(found, plan.accurate) for found in model.readings(asked, plan.accurate)]
             case Basis.START | Basis.NET:  # without tests, everything measured is
                 limit = MEASURED_SHARE * plan.theta if plan.net.hard_rounds else inf
-                found = model.measured(query, limit / DEVIATIONS)
-                close = found is not None and error_bound(found[1], not query.is_indicator) <= limit
-                return found if close else None
+                read = model.readings(asked, limit / DEVIATIONS)
+                return [
+                    found if found is not None and error_bound(found[1], not q.is_indicator) <= limit else None
+                    for q, found in zip(asked, read, strict=True)
+                ]
 
     def is_tested(self, query: LinearQuery) -> bool:
         """Whether the net guards the query, as long as tests are left."""
@@ -172,7 +179,7 @@ class TableState:
         sigma = float(self.spare_share(queries).sigma)
         if not self._takes_spare(queries):
             return False
-        bars = [self.error_bar(q) for q in queries]
+        bars = self.error_bars(queries)
         known = [b / DEVIATIONS for b in bars if b is not None]
         least = self._sparing * (1.0 if len(queries) == 1 else SPARE_TIMES)
         change = LEAST_CHANGES[min(len(queries[0].scope), len(LEAST_CHANGES) - 1)]
@@ -188,7 +195,7 @@ class TableState:
 
     def may_want_spare(self, queries: Sequence[LinearQuery]) -> bool:
         """Whether first measurements that are still to come will tell if a spare release would be less off."""
-        return self._takes_spare(queries) and any(self.error_bar(q) is None for q in queries)
+        return self._takes_spare(queries) and None in self.error_bars(queries)
 
     def _takes_spare(self, queries: Sequence[LinearQuery]) -> bool:
         """Whether the plan has spare releases for such queries."""
@@ -245,16 +252,19 @@ class TableState:
             self._residual = asked, self._residual_of(queries, float(self.spare_share(queries).sigma))
         return self._residual[1]
 
-    def _known(self, factors: tuple[Factor, ...]) -> tuple[float, float] | None:
-        """Estimate and sd (counts) of the rows in all of these factors."""
-        model, order = self.model, self.plan.table.order
+    def _known(self, products: Sequence[tuple[Factor, ...]]) -> list[tuple[float, float] | None]:
+        """Estimate and sd (counts) of the rows in all of the factors, of each of some products."""
+        model = self.model
         if model is None:
-            return None
-        if not factors:
-            return model.row_count, model.contingencies[0].sigma
-        query = linear_query(self.plan.table, sorted(factors, key=lambda f: order[f.columns[0]]))
-        bar = None if query is None else self.error_bar(query)
-        return None if query is None or bar is None else (model.estimate(query), bar / DEVIATIONS)
+            return [None] * len(products)
+        if not products[0]:
+            return [(model.row_count, model.contingencies[0].sigma)] * len(products)
+        out: list[tuple[float, float] | None] = [None] * len(products)
+        for places, asked in canonical_products(self.plan.table, products):
+            bars, estimates = self.error_bars(asked), model.estimates(asked).tolist()
+            for place, bar, estimate in zip(places, bars, estimates, strict=True):
+                out[place] = None if bar is None else (estimate, bar / DEVIATIONS)
+        return out
 
     def certificate(self, query: LinearQuery) -> int | None:
         """What a passed test guarantees for the query, in counts; ``None`` when that would say nothing."""
@@ -267,26 +277,36 @@ class TableState:
                 return bound if small else None
 
     def error_bar(self, query: LinearQuery) -> int | None:
-        """The calibrated half-width of the model's answer, in counts; ``None`` when nothing is known of it."""
-        if self.model is None or (
-            query.touched and (self.bars is None or self.touches.warm.keeps_waiting(query.touched))
-        ):
-            return None
-        if query.keyed is not None:
-            known = self.plan.basis(query) is Basis.START
-            if not known:
-                return None
-            keyed, listed = query.keyed, self.touches.listed
-            foreseen = listed.foreseen(keyed.text_columns[0], keyed.strings) if len(keyed.text_columns) == 1 else {}
-            return keyed_error(self.model, query, self._finite_limit(query), foreseen)
+        """``error_bars`` of one query."""
+        return self.error_bars([query])[0]
+
+    def error_bars(self, queries: Sequence[LinearQuery]) -> list[int | None]:
+        """The calibrated half-width of the model's answer to each of these queries of one outline, in counts; ``None``
+        when nothing is known of it."""
+        asked = Crosstab.of(queries)
+        first, model = asked[0], self.model
+        waits = first.touched and (self.bars is None or self.touches.warm.keeps_waiting(first.touched))
+        if model is None or waits:
+            return [None] * len(asked)
+        if first.keyed is not None:
+            return [self._keyed_bar(model, query) for query in asked]
         if self.bars is None:
-            return None
-        if query.value is not None:
-            return self._sums_bar(self.model, query.value, query)
-        found = self.bars.bound(self.model, list(self.touches.warm.measured.values()), query)
-        if found is None or len(query.scope) < TESTED_COLUMNS:
+            return [None] * len(asked)
+        if first.value is not None:
+            return [self._sums_bar(model, first.value, query) for query in asked]
+        found = self.bars.bounds(model, list(self.touches.warm.measured.values()), asked)
+        if len(first.scope) < TESTED_COLUMNS:
             return found
-        return ceil(found * (1.0 + WIDENED * self.wide_hard_rounds) * self.misfit.times(len(query.scope)))
+        times = (1.0 + WIDENED * self.wide_hard_rounds) * self.misfit.times(len(first.scope))
+        return [None if bar is None else ceil(bar * times) for bar in found]
+
+    def _keyed_bar(self, model: TableModel, query: LinearQuery) -> int | None:
+        """Of listed strings, where a first touch measured what is known of them."""
+        keyed, listed = query.keyed, self.touches.listed
+        if keyed is None or self.plan.basis(query) is not Basis.START:
+            return None
+        foreseen = listed.foreseen(keyed.text_columns[0], keyed.strings) if len(keyed.text_columns) == 1 else {}
+        return keyed_error(model, query, self._finite_limit(query), foreseen)
 
     def _sums_bar(self, model: TableModel, value: str, query: LinearQuery) -> int | None:
         """Of a sum of values: that of the weighted count it is read from, and what is unknown inside the bins."""
@@ -349,7 +369,6 @@ class TableState:
         return float(half_width(float(sigma) * sqrt(len(keyed.strings) * cells)))
 
 
-def _within(model: TableModel, query: LinearQuery, limit: float) -> tuple[int, float] | None:
-    """The least noisy measurement that determines the query, if its sd is at most ``limit`` counts."""
-    found = model.measured(query, limit)
+def _within(found: tuple[int, float] | None, limit: float) -> tuple[int, float] | None:
+    """What was read of a measurement, if its sd is at most ``limit`` counts."""
     return found if found is not None and found[1] <= limit else None

@@ -23,7 +23,7 @@ def test_help_lists_the_commands_in_the_order_of_a_first_hour(dpsql: CommandLine
     shown = dpsql.plain(["--help"])
     assert shown.exit_code == 0
     commands = [line.split()[0] for line in shown.stdout.split("Commands:\n")[1].splitlines() if line.startswith("  ")]
-    assert [c for c in commands if c.isalpha()][:9] == [
+    assert [c for c in commands if c.isalpha()][:10] == [
         "demo",
         "init",
         "shell",
@@ -31,13 +31,14 @@ def test_help_lists_the_commands_in_the_order_of_a_first_hour(dpsql: CommandLine
         "query",
         "explain",
         "synth",
+        "extract",
         "budget",
         "check",
     ]
     assert "3 budget exhausted" in shown.stdout
 
 
-@pytest.mark.parametrize("command", ["demo", "init", "shell", "run", "query", "explain", "budget", "check"])
+@pytest.mark.parametrize("command", ["demo", "init", "shell", "run", "query", "explain", "extract", "budget", "check"])
 def test_each_command_has_help(dpsql: CommandLine, command: str) -> None:
     assert dpsql.plain([command, "-h"]).exit_code == 0
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 import dpsql as dpsql_module
-from dpsql.domain import CategoryDomain, IntegerDomain
+from dpsql.domain import CategoryDomain, DateDomain, IntegerDomain
 from dpsql.interface.cli import cli
 from dpsql.policy_file import load_policy
 from tests.support.command_line import runner
@@ -230,3 +230,38 @@ def test_not_a_database(tmp_path: Path) -> None:
     shown = dpsql("init", path)
     assert shown.exit_code == 1
     assert CANARY not in shown.output
+
+
+def test_init_proposes_tables_of_codes_as_public(tmp_path: Path) -> None:
+    """Where nearly all of a larger table's values are their keys; nobody looked into the other tables of the schema."""
+    path = tmp_path / "trips.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute("CREATE TABLE zones AS SELECT i AS zone, 'Z' || i AS label FROM range(6) t(i)")
+        con.execute("CREATE TABLE vendors AS SELECT i + 4 AS vendor, 'V' || i AS label FROM range(6) t(i)")
+        con.execute("CREATE TABLE trips AS SELECT i % 6 AS zone, i % 6 AS vendor, i % 3 AS hour FROM range(600) t(i)")
+    shown = dpsql("init", path, "--look-at-data")
+    policy = load_policy(path.with_name("trips.dpsql.toml"))
+    assert ([t.name for t in policy.tables], policy.public_tables) == (["trips", "vendors"], ("zones",))
+    assert "every row of zones is shown" in shown.stderr
+    assert dpsql("init", path, "--force").exit_code == 0
+    assert load_policy(path.with_name("trips.dpsql.toml")).public_tables == ()
+
+
+@pytest.mark.parametrize(
+    ("sql", "unit", "cells"),
+    [
+        ("DATE '2020-01-01' + CAST(i AS INTEGER) FROM range(1000) t(i)", "day", 1000),
+        ("DATE '2020-01-01' + CAST(i AS INTEGER) FROM range(1001) t(i)", "month", 33),
+        ("DATE '1900-01-01' + CAST(365 * i AS INTEGER) FROM range(120) t(i)", "quarter", 476),
+        ("DATE '1500-01-01' + CAST(365 * i AS INTEGER) FROM range(500) t(i)", "year", 499),
+    ],
+)
+def test_dates_are_drafted_by_the_finest_unit_that_is_not_too_fine(
+    tmp_path: Path, sql: str, unit: str, cells: int
+) -> None:
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute(f"CREATE TABLE t AS SELECT CAST({sql.replace(' FROM', ' AS DATE) AS d FROM')}")
+    assert dpsql("init", path, "--look-at-data").exit_code == 0
+    ((column,),) = (t.columns for t in load_policy(path.with_name("t.dpsql.toml")).tables)
+    assert isinstance(column, DateDomain) and (column.unit, len(column.values)) == (unit, cells)

@@ -140,6 +140,7 @@ class Part:
         return ("third",)
 
     address = ""
+    origins = ()
 
     def tables_read(self) -> dict[str, frozenset[str]]:
         return {}

@@ -74,6 +74,10 @@ class Twins(RuleBasedStateMachine):
     def lookup(self, key: str) -> None:
         self.both("lookup", key)
 
+    @rule(some=st.lists(keys, max_size=4))
+    def lookup_all(self, some: list[str]) -> None:
+        self.both("lookup_all", some)
+
     @precondition(lambda self: self.memory.totals().reserved == 0 and not self.memory.open_reservations)
     @rule()
     def restart(self) -> None:

@@ -15,7 +15,7 @@ NAMES = {
     *("Binary", "Date", "DateFromTicks", "Time", "TimeFromTicks", "Timestamp", "TimestampFromTicks"),
     *("apilevel", "paramstyle", "threadsafety"),
     *("Answer", "Budget", "Connection", "Cursor", "Explanation", "Note", "Policy", "Result"),
-    *("connect", "dump_policy", "load_policy"),
+    *("connect", "dump_policy", "extract", "load_policy"),
     *("BudgetExhausted", "DataError", "DatabaseError", "EngineError", "Error", "IntegrityError", "InterfaceError"),
     *(
         "InternalError",
@@ -48,6 +48,7 @@ Error
 """
 SIGNATURES = {
     "connect": "(database, policy=None, ledger=None, *, new_budget=False)",
+    "extract": "(source, policy, output, *, replace=False)",
     "load_policy": "(source)",
     "dump_policy": "(policy)",
     "Connection.execute": "(self, operation, parameters=None, *, max_charge=None, within=None)",
@@ -85,6 +86,7 @@ COMMANDS = {
     "explain": f"{SESSION} SQL -p/--param --within",
     "synth": f"{SESSION} --table --method --workload --epsilon --instead-of-first-look --rows --option --seed"
     " -o/--output --compare --public --json",
+    "extract": "SOURCES --policy -o/--output --force",
     "budget": f"{SESSION} --json",
     "check": "DATABASE --policy --verify --json",
 }

@@ -9,8 +9,8 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import NEWEST, Axis, Measurement, ModelRules
-from dpsql.hypothesis.protocol import check_finite
-from dpsql.query import Estimates, LinearQuery
+from dpsql.hypothesis.protocol import check_finite, one_by_one
+from dpsql.query import Choices, Estimates, LinearQuery
 from tests.support.weights import weights_of
 
 ROUNDS = 60
@@ -37,6 +37,9 @@ class ExactHypothesis:
     def answer(self, query: LinearQuery) -> float:
         weights = (weights_of(query) / query.unit).reshape(self.table.shape(query.scope))
         return float((weights * self.contingency(query.scope)).sum())
+
+    def answers(self, asked: Choices) -> Estimates:
+        return one_by_one(self, asked)
 
     def contingency(self, columns: tuple[str, ...]) -> Estimates:
         shape = self.table.shape(columns)

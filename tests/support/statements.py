@@ -125,7 +125,6 @@ REFUSED = (
     "SELECT COUNT(*) FROM people WHERE error('x')",
     "SELECT COUNT(*) FROM people WHERE error(region) IS NULL",
     "SELECT COUNT(*) FROM people WHERE random() < 0.5",
-    "SELECT COUNT(*) FROM people WHERE joined < current_date",
     "SELECT COUNT(*) FROM people a JOIN people b ON a.age = b.age",
     "SELECT COUNT(*) FROM people, visits",
     "SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM visits WHERE visits.day = people.age)",

@@ -12,7 +12,7 @@ from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.memo import Memo
-from dpsql.query import Factor, LinearQuery
+from dpsql.query import Choices, Crosstab, Factor, LinearQuery
 from tests.support.simulated import all_of, pairwise_table, table_of
 
 SHAPE = (9, 6, 5, 4, 3)
@@ -52,6 +52,14 @@ def fresh(query: LinearQuery) -> LinearQuery:
     return replace(query, factors=tuple(Factor(f.columns, f.weights.copy(), f.unit) for f in query.factors))
 
 
+def product(query: LinearQuery) -> Choices:
+    return Crosstab.of([query]).choices
+
+
+def _digests(factors: tuple[Factor, ...] | None) -> list[bytes] | None:
+    return None if factors is None else [f.digest for f in factors]
+
+
 @pytest.mark.parametrize("most", [2, memo.MOST])
 def test_what_is_remembered_changes_no_bit(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     found = history()
@@ -61,11 +69,13 @@ def test_what_is_remembered_changes_no_bit(monkeypatch: pytest.MonkeyPatch, most
     for query in (*queries, *reversed(queries)):
         other, again = Coverage(TABLE, TOTAL, found), absorbed(found)
         assert model.answer(query) == again.answer(fresh(query))
-        rows = model.answer(query)
-        mine, theirs = (lambda f, m=m: m.answer(LinearQuery("t", f)) for m in (model, again))
-        assert coverage.noise(query, rows, mine) == other.noise(fresh(query), rows, theirs)
-        cut, again_cut = coverage.rounded(query), other.rounded(fresh(query))
-        assert [q and q.digest for q in cut] == [q and q.digest for q in again_cut]
+        rows, of_query, of_fresh = np.array([model.answer(query)]), product(query), product(fresh(query))
+        assert coverage.noise(of_query, rows, model.answers) == other.noise(of_fresh, rows, again.answers)
+        *cut, parts = coverage.rounded(of_query)
+        *again_cut, again_parts = other.rounded(of_fresh)
+        assert parts == again_parts
+        for side, again_side in zip(cut, again_cut, strict=True):
+            assert [_digests(f) for here in side for f in here] == [_digests(f) for here in again_side for f in here]
 
 
 def test_the_latest_are_kept() -> None:

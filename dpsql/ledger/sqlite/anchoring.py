@@ -112,5 +112,5 @@ class Anchoring:
         if self._budget is not None:
             totals, (exact, units) = history.balance.totals, self._budget
             epsilon, spent = float(exact), float(exact * (totals.spent + totals.reserved) / units)
-        databases = (self._place.database,) if self._place.database else ()
-        return Known(self._ledger, str(self._path), history.sequence, databases, self._place.tables, epsilon, spent)
+        databases, tables = self._place.addresses, self._place.tables
+        return Known(self._ledger, str(self._path), history.sequence, databases, tables, epsilon, spent)

@@ -11,7 +11,7 @@ import hashlib
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +23,7 @@ from dpsql.ledger.sqlite.schema import companions
 from dpsql.result import Answer
 
 BATCH = 256
+_ASKED = 500  # questions in one SELECT
 _FREE = 2**62  # in place of an event's sequence number, for answers that no event holds
 _PATIENCE = 64  # batches kept in memory while another process holds the file's lock
 _TIMEOUT = 2.0  # seconds
@@ -71,22 +72,25 @@ class AnswerStore:
 
     def lookup(self, key: str) -> Answer | None:
         """The one answer given to ``key``, buffered ones included."""
+        return self.lookup_all([key]).get(key)
+
+    def lookup_all(self, keys: Sequence[str]) -> dict[str, Answer]:
+        """The same of each key that has an answer: few questions to the file for many keys."""
         try:
-            return self._one(key)
+            return self._stored(keys)
         except (sqlite3.Error, ValueError, TypeError) as error:
             if code(error) not in LOCKED:
                 self._begin_anew()
         with suppress(sqlite3.Error, ValueError, TypeError):
-            return self._one(key)
-        buffered = self._buffer.get(key)
-        return None if buffered is None else buffered.answer
+            return self._stored(keys)
+        return {key: self._buffer[key].answer for key in keys if key in self._buffer}
 
     def remember(self, answers: Pairs) -> None:
-        """Keep answers; every ``BATCH`` of them is written out."""
+        """Keep answers; ``BATCH`` of them or more are written out."""
         for key, answer in answers:
             self._keep(key, answer, _FREE)
-            if len(self._buffer) >= BATCH:
-                self.flush()
+        if len(self._buffer) >= BATCH:
+            self.flush()
 
     def absorb(self, sequence: int, answers: Pairs) -> None:
         """Take over the answers that the ledger's event ``sequence`` holds; events come in order."""
@@ -164,12 +168,16 @@ class AnswerStore:
         if key not in self._buffer or event < self._buffer[key].event:
             self._buffer[key] = _Given(answer, encode_answer(answer), event)
 
-    def _one(self, key: str) -> Answer | None:
-        sql = "SELECT answer, event FROM answers WHERE question = ?"
-        row, buffered = self._file.execute(sql, (_question(key),)).fetchone(), self._buffer.get(key)
-        if buffered is not None and (row is None or buffered.event < row[1]):
-            return buffered.answer
-        return None if row is None else decode_answer(row[0])
+    def _stored(self, keys: Sequence[str]) -> dict[str, Answer]:
+        found: dict[str, Answer] = {}
+        for start in range(0, len(keys), _ASKED):
+            asked = {_question(key): key for key in keys[start : start + _ASKED]}
+            sql = f"SELECT question, answer, event FROM answers WHERE question IN ({', '.join('?' * len(asked))})"
+            for question, text, event in self._file.execute(sql, tuple(asked)).fetchall():
+                given = self._buffer.get(asked[question])
+                earlier = given is not None and given.event < event
+                found[asked[question]] = given.answer if given is not None and earlier else decode_answer(text)
+        return {k: b.answer for k in keys if (b := self._buffer.get(k)) is not None} | found if self._buffer else found
 
     def _write(self) -> None:
         self._file.begin()

@@ -137,9 +137,9 @@ def _is_at(known: Known, path: Path, place: Place) -> bool:
     if not known.place().shares_table(place):
         return False
     if not known.databases:
-        return not place.database and _folder(known.path) == path.parent
+        return not place.addresses and _folder(known.path) == path.parent
     moved = not any("://" in d or Path(d).exists() for d in known.databases) and Path(known.path).exists()
-    return place.database in known.databases or (moved and known.place().looks_like(place))
+    return not set(place.addresses).isdisjoint(known.databases) or (moved and known.place().looks_like(place))
 
 
 def _folder(path: str) -> Path:

@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -236,9 +236,13 @@ class SqliteLedger:
 
     def lookup(self, key: str) -> Answer | None:
         """The answer once given to this canonical question."""
+        return self.lookup_all((key,)).get(key)
+
+    def lookup_all(self, keys: Sequence[str]) -> dict[str, Answer]:
+        """``lookup`` of each question that has an answer."""
         with self._lock:
             self._enter()
-            return self._store.lookup(key)
+            return self._store.lookup_all(keys)
 
     def remember(self, answers: Iterable[tuple[str, Answer]]) -> None:
         """Keep easy answers: buffered, written in unsynced batches."""
@@ -296,16 +300,12 @@ class SqliteLedger:
 
     def _enter(self) -> None:
         if os.getpid() != self._pid:
-            raise LedgerError(
-                f"the ledger {self._path} was opened by the parent process",
-                hint="open a connection of its own in each process",
-            )
+            inherited = f"the ledger {self._path} was opened by the parent process"
+            raise LedgerError(inherited, hint="open a connection of its own in each process")
         if self._closed:
             raise LedgerError(f"the ledger {self._path} is closed", hint="open it again")
         if self._poison is not None:
-            raise LedgerError(
-                f"{self._poison.message} (the session stopped there)", hint="close this session and open a new one"
-            )
+            raise LedgerError(f"{self._poison.message} (the session stopped there)", hint="close it and open a new one")
 
     @property
     def _store(self) -> AnswerStore:

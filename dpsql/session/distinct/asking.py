@@ -17,6 +17,7 @@ from dpsql.session.distinct.release import (
     priced,
     touched_first,
 )
+from dpsql.session.distinct.units import question_of, unit_answers, unit_tables
 from dpsql.sql.statement import Statement
 
 
@@ -24,7 +25,7 @@ def questions_of(statement: Statement) -> list[Question]:
     """The counts of different values of a statement, one question for the groups of an aggregate."""
     found = [a.summary for block in statement.blocks for a in block.aggregates if isinstance(a.summary, Distinct)]
     counts = [tuple([c for c in summary.counts if c is not None]) for summary in found]
-    return [Question(c) for c in counts if c]
+    return [*(Question(c) for c in counts if c), *map(question_of, unit_tables(statement))]
 
 
 def check_terms(asker: Asker, questions: Sequence[Question], terms: Terms) -> Terms:
@@ -50,16 +51,16 @@ def check_terms(asker: Asker, questions: Sequence[Question], terms: Terms) -> Te
     return replace(terms, max_charge=terms.max_charge - worst)
 
 
-def answers_of(asker: Asker, questions: Sequence[Question]) -> dict[str, Answer]:
-    """Answers by digest, the first with what they charged, all or none of them.
+def answers_of(asker: Asker, statement: Statement, questions: Sequence[Question]) -> dict[str, Answer]:
+    """Answers by digest, the first with what they charged, all or none of them; those about units among them.
 
     BudgetExhausted, before anything is charged, where they cannot be paid.
     """
-    out: dict[str, Answer] = {}
     numbers, charged = ask_distinct(asker, questions) if questions else ({}, 0.0)
-    for digest, (table, number) in numbers.items():
-        answer = answer_of(asker, table, number)
-        out[digest] = replace(answer, charged=charged) if not out else answer
+    out = unit_answers(asker, statement)
+    out |= {digest: answer_of(asker, table, number) for digest, (table, number) in numbers.items()}
+    for digest in list(out)[:1]:
+        out[digest] = replace(out[digest], charged=charged)
     return out
 
 

@@ -108,7 +108,7 @@ def priced(asker: Asker, questions: Sequence[Question]) -> list[Priced]:
     plan, purses, left, out = asker.plan, asker.purses, asker.purses.spares_left(), []
     for question in questions:
         table = asker.states[question.table].plan
-        share = distinct_share(plan, table, asker.payment, question.column, left)
+        share = distinct_share(plan, table, asker.payment, question.column, left, question.most)
         left -= share.spares
         if share.units == 0:
             raise _refused(asker, "nothing of the budget is left for counts of different values", 0)

@@ -20,9 +20,9 @@ MOST_TOLD_APART = 512
 MOST_LEVELS = 1 << 14
 """The same where rows count by fractions, of which each column has many."""
 
-Known = Callable[[tuple[Factor, ...]], tuple[float, float] | None]
-"""Estimate and sd (counts) of the rows in all of these factors, of one or two columns, or of all rows; ``None`` where
-nothing is known."""
+Known = Callable[[Sequence[tuple[Factor, ...]]], list[tuple[float, float] | None]]
+"""Of each product, estimate and sd (counts) of the rows in all of its factors, of one or two columns, or of all rows;
+``None`` where nothing is known."""
 Function = tuple[tuple[int, int], ...]
 """(column, class) pairs: the rows that are in all of these classes; of a column whose rows count by fractions, class 0
 stands for what they count."""
@@ -47,7 +47,7 @@ class Cells:
 
         >>> half = Factor(("age",), np.array([0, 1, 2]), 2)
         >>> adult = Factor(("age2",), np.array([0, 1]))
-        >>> cells = Cells.of([half, adult], lambda factors: None)
+        >>> cells = Cells.of([half, adult], lambda products: [None] * len(products))
         >>> cells.weights.tolist(), cells.unit
         ([[0, 0], [0, 1], [0, 2]], 2)
         """
@@ -117,6 +117,6 @@ class Cells:
 
 def _largest_first(column: str, labels: Counts, known: Known) -> list[int]:
     number = int(labels.max()) + 1
-    found = [known((Factor((column,), (labels == n).astype(np.int64)),)) for n in range(number)]
+    found = known([(Factor((column,), (labels == n).astype(np.int64)),) for n in range(number)])
     rows: Estimates = np.array([0.0 if f is None else f[0] for f in found])
     return sorted(range(number), key=lambda n: -rows[n])

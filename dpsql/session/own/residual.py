@@ -142,16 +142,18 @@ def residual_of(
     functions = cells.functions(min(DEGREE, len(first.scope) - 1) - len(apart))
     if len(functions) > MOST_KNOWN:
         return None
-    counts = [[known((*_only(q, apart), *cells.factors(f))) for f in functions] for q in queries]
-    heard = [j for j in range(len(functions)) if all(row[j] is not None for row in counts)]
-    both = np.array([[row[j] or _NOTHING for j in heard] for row in counts]).reshape(len(counts), len(heard), 2)
+    groups_alone = [_only(q, apart) for q in queries]
+    counts = [known([(*alone, *beside) for alone in groups_alone]) for beside in map(cells.factors, functions)]
+    heard = [j for j, row in enumerate(counts) if None not in row]
+    both = np.array([[found or _NOTHING for found in counts[j]] for j in heard])
+    both = both.reshape(len(heard), len(queries), 2).transpose(1, 0, 2)
     values, sds = both[..., 0], both[..., 1]
     scale = SCALE if cells.unit == 1 else COARSE_SCALE
     over = [cells.over(functions[j]) for j in heard]
     table = np.array(over, dtype=np.int64).reshape(len(heard), cells.weights.size).T
     whole = np.rint(_coefficients(cells, table, sds, sigma) * scale).astype(np.int64)
     rest = cells.weights.reshape(-1) * scale - table @ whole
-    models = [known(q.factors) or (0.0, inf) for q in queries]
+    models = [found or (0.0, inf) for found in known([q.factors for q in queries])]
     return Residual(
         tuple(queries),
         (*groups[0], *cells.axes),

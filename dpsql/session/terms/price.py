@@ -29,12 +29,12 @@ _NEARLY = 1 - 1e-12  # of a bound: sds are doubles
 class Priced:
     """One release for queries of one outline, and what it takes; ``sds`` of their answers (counts) at a noise of 1."""
 
-    queries: tuple[LinearQuery, ...]
+    queries: Sequence[LinearQuery]
     sds: tuple[float, ...]
     share: Share
 
 
-def priced(plan: Plan, l2_squared: int, queries: tuple[LinearQuery, ...], within: Sequence[float]) -> Priced | None:
+def priced(plan: Plan, l2_squared: int, queries: Sequence[LinearQuery], within: Sequence[float]) -> Priced | None:
     """One release that gives each query a 95 % bound of at most its ``within`` > 0 counts; none where no noise that the
     plan can charge is so small.
     """

@@ -236,6 +236,9 @@ HELD_TEXTS = (
     "SELECT kind, COUNT(DISTINCT place) FROM held WHERE day < 5 GROUP BY kind",
     "SELECT COUNT(DISTINCT who) FROM held WHERE place IN ('lair', 'den')",
     "SELECT COUNT(DISTINCT place) FROM held",
+    "SELECT n, COUNT(*) FROM (SELECT who, COUNT(*) AS n FROM held WHERE day < 5 GROUP BY who) GROUP BY n",
+    "SELECT kind, AVG(n) FROM (SELECT who, kind, COUNT(*) AS n FROM held GROUP BY ALL) GROUP BY kind",
+    "SELECT COUNT(*) FROM (SELECT who FROM held GROUP BY who HAVING COUNT(*) > 1)",
     "SELECT COUNT(DISTINCT who) FROM held",
 )
 HELD_ADDED = {

@@ -52,6 +52,7 @@ SCALARS: Mapping[str, tuple[str, ...]] = {
         "CASE WHEN <b> THEN <s> END", "make_time(<k>, 0, 0)::VARCHAR", "greatest(<s>, <w>)",
     ),
     "b": (
+        "age(<m>, <m>) > INTERVAL 1 YEAR",
         "contains(<s>, <w>)", "ends_with(<s>, <w>)", "suffix(<s>, <w>)", "prefix(<s>, <w>)", "starts_with(<s>, <w>)",
         "isfinite(<d>)", "isinf(<d>)", "isnan(<d>)", "signbit(<d>)", "regexp_full_match(<s>, '[A-Z].*')",
         "regexp_matches(<s>, 'a.e')", "<s> ~ 'M.*'", "<s> LIKE '%a_e'", "<s> NOT LIKE 'F%'", "<s> ILIKE 'm%'",

@@ -20,6 +20,7 @@ from dpsql.planning import make_plan, plan_tables
 from dpsql.planning.contingencies import NARROW_CELLS, planned_contingencies
 from dpsql.planning.sensitivity import contingency_l2_squared
 from dpsql.policy import Policy
+from dpsql.query import Crosstab
 from dpsql.session.asker import Asker
 from tests.support.asking import ask
 from tests.support.counted import Counted
@@ -163,10 +164,12 @@ def test_the_noise_of_an_answer_is_that_of_the_least_squares_fit(columns: str) -
     known = np.ones((1, 12)) * 1e4  # the row count
     rows = np.concatenate([design(found)[0], known])
     variance = weights.reshape(-1) @ np.linalg.pinv(rows.T @ rows, rcond=1e-14) @ weights.reshape(-1)
-    sd = Coverage(TABLE, 900.0, found).noise(asked, 300.0, lambda factors: 300.0)
+    product = Crosstab.of([asked, asked]).choices
+    sd = Coverage(TABLE, 900.0, found).noise(product, np.full(2, 300.0), lambda some: np.full(2, 300.0))
     assert sd == pytest.approx(variance**0.5, rel=1e-4)
     if columns == "ac":  # without the column alone, nothing is known of its values
-        assert Coverage(TABLE, 900.0, found[1:4]).noise(asked, 300.0, lambda factors: 300.0) == 900.0
+        lost = Coverage(TABLE, 900.0, found[1:4]).noise(product, np.full(2, 300.0), lambda some: np.full(2, 300.0))
+        assert lost.tolist() == [900.0, 900.0]
 
 
 def test_a_session_releases_them_with_the_noise_of_a_unit_and_replays_them() -> None:

@@ -54,6 +54,22 @@ def test_a_full_batch_is_written_for_others_to_see(path: Path) -> None:
         assert ledger.count_answers() == (258, 257)
 
 
+def test_many_are_looked_up_in_few_questions(path: Path) -> None:
+    """Of the file, of what waits to be written, and of both where an event came before what was kept."""
+    with SqliteLedger.open(path, HEADER) as one, SqliteLedger.open(path, HEADER) as two:
+        one.remember((f"q{i}", number(i)) for i in range(1200))
+        one.remember([("q1200", number(1200))])
+        two.remember([("q3", number(7)), ("mine", EASY)])
+        two.release(two.reserve(10, any_cost, {}), {}, [("q4", PAID)])
+        keys = [*(f"q{i}" for i in range(1210)), "mine", "paid"]
+        for ledger in (one, two):
+            found = ledger.lookup_all(keys)
+            assert found == {key: answer for key in keys if (answer := ledger.lookup(key)) is not None}
+        assert (found["q3"], found["q4"], found["q1199"], found["mine"]) == (number(3), PAID, number(1199), EASY)
+        assert one.lookup_all(["q1200", "nothing"]) == {"q1200": number(1200)}
+        assert one.lookup_all([]) == {}
+
+
 def test_any_append_writes_them_out(path: Path) -> None:
     with SqliteLedger.open(path, HEADER) as one, SqliteLedger.open(path, HEADER) as two:
         one.remember([("q", EASY)])

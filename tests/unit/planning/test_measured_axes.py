@@ -46,7 +46,7 @@ def below(*ends: int) -> LinearQuery:
 def test_conditions_that_tell_too_much_apart_together_are_counted_one_by_one() -> None:
     queries = [below(*[2 * i + 1] * 6) for i in range(12)]
     assert queries[0].cells > 1 << 24
-    assert counted_together(queries[:2]) == [tuple(queries[:2])]
+    assert counted_together(queries[:2]) == [queries[:2]]
     assert MOST_PARTS < 13**6
     assert counted_together(queries) == [(q,) for q in queries]
 

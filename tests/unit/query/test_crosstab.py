@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dpsql.query import Factor, LinearQuery, crosstab, floors
+from dpsql.query import Crosstab, Factor, LinearQuery, canonical_products, crosstab, floors, linear_query, sums
+from tests.support.simulated import table_of
 
 SIZES = {"a": 3, "b": 4, "c": 5, "d": 2}
 COUNTS = np.random.default_rng(5).integers(0, 1000, size=tuple(SIZES.values()))
@@ -67,3 +68,45 @@ def test_what_is_no_table_is_counted_one_by_one(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(crosstab, "MOST_CHOICES", 8)
     monkeypatch.setattr(np, "tensordot", None)  # not called
     assert floors(queries, COUNTS).tolist() == together == one_by_one(queries)
+
+
+def test_matrices_of_several_sums_for_each_factor() -> None:
+    rng = np.random.default_rng(6)
+    table = rng.integers(0, 9, (4, 5))
+    matrices = [rng.integers(0, 9, (3, 2, 4)), rng.integers(0, 9, (2, 6, 5))]
+    numbers = [np.array([0, 2, 2, 1]), np.array([1, 1, 0, 0])]
+    found = sums(table, matrices, numbers, 4)
+    assert found is not None
+    assert found.tolist() == [
+        (matrices[0][i] @ table @ matrices[1][j].T).tolist() for i, j in np.stack(numbers, axis=1).tolist()
+    ]
+
+
+def test_choices_are_products_of_their_factors() -> None:
+    rng = np.random.default_rng(7)
+    first, second = ([factor(rng, (c,), 3) for _ in range(3)] for c in "ab")
+    queries = [LinearQuery("t", (first[i], second[j])) for i, j in ((0, 1), (2, 2), (0, 0))]
+    asked = Crosstab.of(queries)
+    assert Crosstab.of(asked) is asked
+    assert asked[1] is queries[1] and asked[1:] == tuple(queries[1:]) and list(asked) == queries
+    assert [asked.choices.product(k) for k in range(3)] == [q.factors for q in queries]
+    assert [len(here) for here in asked.choices.factors] == [2, 3]
+    assert asked.choices.columns == (("a",), ("b",)) and asked.choices.units.tolist() == [9, 9, 9]
+    assert asked.choices.only([1]).among(np.array([2])).product(0) == (second[0],)
+    found = asked.choices.each(0, lambda f: float(f.weights.sum()))
+    assert found.tolist() == [float(first[i].weights.sum()) for i in (0, 2, 0)]
+    copies = [tuple(Factor(f.columns, f.weights.copy(), 3) for f in q.factors) for q in queries]
+    again = Crosstab.of([LinearQuery("t", copy) for copy in copies])
+    assert again.choices.key == asked.choices.key != Crosstab.of(queries[::-1]).choices.key
+
+
+def test_products_of_one_outline_are_canonical_together() -> None:
+    table = table_of(tuple(SIZES.values()))
+    one, none, every = one_value("b", 2), Factor(("a",), np.array([0, 0, 0])), Factor(("a",), np.array([1, 1, 1]))
+    products = [(one, one_value("a", 1)), (one, none), (every, one), (one_value("a", 2), one)]
+    found = canonical_products(table, products)
+    assert [places for places, _ in found] == [[0, 3], [2]]
+    for places, queries in found:
+        for place, query in zip(places, queries, strict=True):
+            expected = linear_query(table, sorted(products[place], key=lambda f: f.columns))
+            assert expected is not None and query.digest == expected.digest

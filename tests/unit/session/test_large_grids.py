@@ -110,7 +110,7 @@ def test_a_hard_round_over_very_many_columns_measures_its_question_alone() -> No
     payload, find = HardRound(made).measure(state, model, query, [query])
     assert engine.parts == [1 << 11]
     assert payload["kind"] == ANSWER
-    found = find(query)
+    (found,) = find([query])
     assert found is not None
     assert found[1] == pytest.approx(float(state.plan.net.sigma))
 

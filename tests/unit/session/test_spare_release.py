@@ -32,7 +32,11 @@ WHOLE = 3
 def bars(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """``of``: the error bar of every answer of the model over several columns."""
     known = {"of": FAR, "of the first": NEAR}
-    monkeypatch.setattr(TableState, "error_bar", lambda state, q: known["of" if len(q.scope) > 1 else "of the first"])
+    monkeypatch.setattr(
+        TableState,
+        "error_bars",
+        lambda state, queries: [known["of" if len(q.scope) > 1 else "of the first"] for q in queries],
+    )
     return known
 
 

@@ -29,7 +29,9 @@ RELATIONS = ("add-remove", "replace-one")
 def bars(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """Error bars of the model's answers: of ``pairs`` and single columns, and ``of`` more."""
     known = {"pairs": 20, "of": 10**6}
-    monkeypatch.setattr(TableState, "error_bar", lambda state, q: known["of" if len(q.scope) > 2 else "pairs"])
+    monkeypatch.setattr(
+        TableState, "error_bars", lambda state, queries: [known["of" if len(q.scope) > 2 else "pairs"] for q in queries]
+    )
     return known
 
 

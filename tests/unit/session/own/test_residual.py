@@ -43,8 +43,8 @@ def counted(codes: Counts, factors: Sequence[Factor]) -> float:
 def truth(codes: Counts, sd: float = 1.0) -> Known:
     """True counts of what local models know."""
 
-    def known(factors: tuple[Factor, ...]) -> tuple[float, float] | None:
-        return counted(codes, factors), sd
+    def known(products: Sequence[tuple[Factor, ...]]) -> list[tuple[float, float] | None]:
+        return [(counted(codes, factors), sd) for factors in products]
 
     return known
 
@@ -264,7 +264,7 @@ def test_conditions_that_tell_too_many_cells_apart_are_released_whole() -> None:
     assert MOST_TOLD_APART < 30 * 30
     found = linear_query(wide, [factor])
     assert found is not None
-    assert residual_of([found], lambda _: (1.0, 1.0), SIGMA) is None
+    assert residual_of([found], lambda products: [(1.0, 1.0)] * len(products), SIGMA) is None
 
 
 def test_a_question_in_too_many_known_counts_is_released_whole() -> None:
@@ -273,11 +273,11 @@ def test_a_question_in_too_many_known_counts_is_released_whole() -> None:
     both = Factor(("a", "b"), np.triu(np.ones((12, 12), dtype=np.int64)))
     found = linear_query(wide, [both, Factor(("c",), np.array([1, 0, 0]))])
     assert found is not None
-    assert residual_of([found], lambda _: (1.0, 1.0), SIGMA) is None
+    assert residual_of([found], lambda products: [(1.0, 1.0)] * len(products), SIGMA) is None
 
 
 def test_where_nothing_is_known_all_is_left_to_measure() -> None:
-    residual = residual_of(ASKED["and of three"], lambda _: None, SIGMA)
+    residual = residual_of(ASKED["and of three"], lambda products: [None] * len(products), SIGMA)
     assert residual is not None
     assert (residual.low, residual.high) == (0, SCALE)
     assert (residual.known.tolist(), residual.modelled_sd.tolist()) == ([0.0], [np.inf])
@@ -299,5 +299,5 @@ def test_more_groups_and_classes_than_one_release_can_hold_are_released_whole() 
     rule = Factor(("b", "c"), np.random.default_rng(2).integers(0, 2, (20, 20)))
     places = np.eye(2700, dtype=np.int64)
     queries = [LinearQuery(wide.name, (Factor(("a",), place), rule)) for place in places]
-    assert residual_of(queries[:2], lambda _: (1.0, 1.0), SIGMA) is not None
-    assert residual_of(queries, lambda _: (1.0, 1.0), SIGMA) is None
+    assert residual_of(queries[:2], lambda products: [(1.0, 1.0)] * len(products), SIGMA) is not None
+    assert residual_of(queries, lambda products: [(1.0, 1.0)] * len(products), SIGMA) is None

@@ -1,5 +1,6 @@
 """What may be charged at most: what is answered for free, what is refused, what is kept."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -112,10 +113,10 @@ def test_no_charge_is_above_the_limit_whatever_the_coins_say(hard: bool) -> None
 
 
 def test_a_spare_release_is_not_made_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def far(state: TableState, q: LinearQuery) -> Any:
-        return 10**6
+    def far(state: TableState, queries: Sequence[LinearQuery]) -> Any:
+        return [10**6] * len(queries)
 
-    monkeypatch.setattr(TableState, "error_bar", far)
+    monkeypatch.setattr(TableState, "error_bars", far)
     asker, ledger = opened(policy(WIDE, 1))
     ask(asker, query(WIDE, a=unit(40, 0)))
     asked = query(WIDE, a=unit(40, 1), b=unit(9, 1), c=unit(8, 1))

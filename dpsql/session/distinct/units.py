@@ -1,0 +1,58 @@
+"""Questions about a table of units: sums of the numbers that one release said of how many rows the units have."""
+
+from collections.abc import Callable
+
+from dpsql.confidence import DEVIATIONS, error_bound
+from dpsql.query import LinearQuery, UnitTable
+from dpsql.result import Answer
+from dpsql.session.asker import Asker
+from dpsql.session.distinct.release import Question, numbers_of
+from dpsql.sql.statement import Statement
+
+
+def unit_tables(statement: Statement) -> list[UnitTable]:
+    """The tables of units that a statement reads and that may have a row."""
+    found = {b.units.name: b.units for b in statement.blocks if b.units is not None and b.units.counts}
+    return list(found.values())
+
+
+def question_of(table: UnitTable) -> Question:
+    """What is to be released for it."""
+    return Question(table.counts, table.most)
+
+
+def unit_answers(asker: Asker, statement: Statement) -> dict[str, Answer]:
+    """Answers to all queries on tables of units, whose numbers are released, by digest."""
+    out: dict[str, Answer] = {}
+    for block in statement.blocks:
+        if block.units is not None:
+            out |= {q.digest: _answer(asker, block.units, q) for q in block.queries}
+    return out
+
+
+def errors_of(asker: Asker, statement: Statement) -> Callable[[LinearQuery], float | None]:
+    """The error that the count of any query has, on a private table or on one of units; ``None``: not known."""
+    units = {table.name: table for table in unit_tables(statement)}
+
+    def error_of(query: LinearQuery) -> float | None:
+        table = units.get(query.table)
+        return asker.states[query.table].error_of(query) if table is None else _answer(asker, table, query).error
+
+    return error_of
+
+
+def _answer(asker: Asker, table: UnitTable, query: LinearQuery) -> Answer:
+    """A sum of released numbers. Their noises are independent, so that its sd is that of the sum.
+
+    What is added up in fractions is not rounded: one more for the discrete noise of the largest of them.
+    """
+    numbers = numbers_of(asker, question_of(table)) if table.counts else []
+    if not numbers:
+        return Answer(0, 0.0, (0.0, 0.0), "exact", "public", True, 0.0)
+    value = table.told(query, [n.value for n in numbers])
+    sd, certain = table.sd(query, numbers[0].sd), asker.states[table.of.name].plan.certain
+    whole = query.is_indicator
+    error = float(error_bound(sd)) if whole else DEVIATIONS * sd + 1.0
+    interval = (max(0.0, value - error), max(0.0, value + error))
+    bound = certain * sd + 1.0
+    return Answer(round(value) if whole else value, error, interval, "exact", "measurement", True, bound)
