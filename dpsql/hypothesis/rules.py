@@ -37,6 +37,9 @@ class ModelRules:
     ``halved``: whether the release of a planned question measures only what the number of rows leaves open of it, which
     is half of what a row can change. ``fractions``: both also for rows that count other than 0 or 1, as in sums.
 
+    ``rounds_beside``: whether the cells of a GROUP BY that a hard round measures are weighed with what the model said,
+    and get all of the round's precision.
+
     Of strings: ``weighed``: whether counts of a string by a column's values are those of all its measurements, each
     weighed by its noise, and strings that somebody listed are drawn to what is known of those that were not shown.
     ``every_string``: whether strings that were not shown are counted when they are listed, at no further cost.
@@ -64,6 +67,7 @@ class ModelRules:
     sparing: bool = True
     halved: bool = True
     fractions: bool = True
+    rounds_beside: bool = True
     every_string: bool = True
     shifted: float = 0.4
     rest: bool = True
@@ -89,12 +93,13 @@ _FIRST = ModelRules(
     sparing=False,
     halved=False,
     fractions=False,
+    rounds_beside=False,
     every_string=False,
     shifted=inf,
     rest=False,
     lesson_scopes=0,
 )
-_SIXTH = ModelRules(shifted=inf, rest=False, lesson_scopes=0)
+_SIXTH = ModelRules(rounds_beside=False, shifted=inf, rest=False, lesson_scopes=0)
 _FIFTH = replace(_SIXTH, every_string=False)
 _FOURTH = replace(_FIFTH, sparing=False, halved=False, fractions=False)
 _THIRD = replace(_FOURTH, weighed=False, residuals=False)

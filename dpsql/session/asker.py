@@ -32,6 +32,7 @@ from dpsql.private import Private
 from dpsql.query import Crosstab, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import from_measurement, from_model, with_charge
+from dpsql.session.beside_model import Beside
 from dpsql.session.hard_round import HardRound
 from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.modelled import estimates_of, modelled, unguarded
@@ -270,6 +271,7 @@ class Asker:
     ) -> Sequence[Answer]:
         """The model's answers if all pass the test; else the measurement of a hard round."""
         estimates, values, passed = estimates_of(state, model, queries), self._hard_round.values(queries), 0
+        bars, weighs = state.error_bars(queries), state.plan.rules.rounds_beside
         for query, estimate in zip(queries, estimates, strict=True):
             query.check_sensitivity()
             reservation = self._reserve_hard_round()
@@ -281,9 +283,10 @@ class Asker:
             state.test.ready()  # which takes a minute at a small epsilon, and may be interrupted here
             with interrupts_held():
                 if self._is_hard(state, query, value, estimate, reservation):
-                    return self._measure(state, model, query, queries, reservation, charged)
+                    beside = Beside(query, tuple(queries), tuple(estimates), tuple(bars), weighs)
+                    return self._measure(state, model, beside, reservation, charged)
             passed += 1
-        both = zip(queries[:passed], estimates[:passed], state.error_bars(queries)[:passed], strict=True)
+        both = zip(queries[:passed], estimates[:passed], bars[:passed], strict=True)
         tested = [from_model(estimate, bar, state.certificate(q)) for q, estimate, bar in both]
         return with_charge(tested + unguarded(state, model, queries[passed:], estimates[passed:]), charged)
 
@@ -306,18 +309,18 @@ class Asker:
         self,
         state: TableState,
         model: TableModel,
-        query: LinearQuery,
-        queries: Sequence[LinearQuery],
+        beside: Beside,
         reservation: int,
         charged: float,
     ) -> list[Answer]:
         """The hard round after its record is durable: measure the scope, make that durable, absorb, answer."""
-        payload, find = self._hard_round.measure(state, model, query, queries)
-        answers = []
-        for q, found in zip(queries, find(queries), strict=True):
-            if found is None:
-                raise InternalError("a hard round measured parts that do not determine its own query")
-            answers.append(from_measurement(q, *found, state.plan.certain))
+        queries = beside.queries
+        payload, find = self._hard_round.measure(state, model, beside.hard, queries)
+        read = [found for found in find(queries) if found is not None]
+        if len(read) < len(queries):
+            raise InternalError("a hard round measured parts that do not determine its own query")
+        measured = [from_measurement(q, *found, state.plan.certain) for q, found in zip(queries, read, strict=True)]
+        answers = beside.answers(measured, [sd for _, sd in read])
         answers = with_charge(answers, charged + self.plan.as_epsilon(self.plan.hard_cost))
         self._ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
         self.bench.paid.units += self.plan.hard_cost

@@ -18,6 +18,7 @@ from dpsql.hypothesis import Axis, Measurement, TableModel
 from dpsql.planning.measured_axes import MOST_PARTS, hard_round_axes
 from dpsql.private import Private
 from dpsql.query import Counts, Crosstab, Key, LinearQuery, sort_key
+from dpsql.session.beside_model import is_weighed
 from dpsql.session.table_state import TableState
 
 MOST_WAITING = 2048
@@ -67,7 +68,8 @@ class HardRound:
         if query.keyed is None:
             sigma = self._half(state)
             coarse = model.hypothesis.coarse_axes(query.scope, float(sigma))
-            if coarse is not None and prod(a.size for a in coarse) > MOST_PARTS:  # two of each column are too many
+            alone = state.plan.rules.rounds_beside and is_weighed(query, same)
+            if coarse is not None and (alone or prod(a.size for a in coarse) > MOST_PARTS):  # two of each are too many
                 return self._one_answer(query, same, state.plan.net.sigma)
             if coarse is not None:
                 payload, measurement = self._in_two(query, same, coarse, sigma)

@@ -17,7 +17,9 @@ _LEAST, _MOST = 0.01, 1e9
 """Sds of a model, in counts, that are taken for none and for any."""
 
 
-def weighed(measured: Estimates, noise: Estimates, modelled: Estimates, bars: Estimates) -> tuple[Estimates, Estimates]:
+def weighed(
+    measured: Estimates, noise: Estimates, modelled: Estimates, bars: Estimates, *, believed: float = BELIEVED
+) -> tuple[Estimates, Estimates]:
     """Estimates and their sds: float64, shape (cells,), in counts like all arguments.
 
     ``noise``: sds of ``measured``, > 0; ``bars``: what error bars say of the sds of ``modelled``, perhaps infinite. A
@@ -29,12 +31,12 @@ def weighed(measured: Estimates, noise: Estimates, modelled: Estimates, bars: Es
     [[105.0], [10.0]]
     """
     squares, far = noise**2, (measured - modelled) ** 2
-    spread, sure = _spread(squares, far, np.clip(bars, _LEAST, _MOST) ** 2)
+    spread, sure = _spread(squares, far, np.clip(bars, _LEAST, _MOST) ** 2, believed)
     weight = spread / (spread + squares)
     return weight * measured + (1.0 - weight) * modelled, np.sqrt(np.minimum(squares, sure))
 
 
-def _spread(squares: Estimates, far: Estimates, bars: Estimates) -> tuple[Estimates, Estimates]:
+def _spread(squares: Estimates, far: Estimates, bars: Estimates, believed: float) -> tuple[Estimates, Estimates]:
     """Squares of what the model is off by: most likely, and at most."""
     if len(bars) < TOGETHER:
         found = np.maximum(_wider(squares, far, bars) * bars, far - squares)
@@ -47,7 +49,7 @@ def _spread(squares: Estimates, far: Estimates, bars: Estimates) -> tuple[Estima
         error = float(squares[block].mean()) * np.sqrt(2.0 / len(block))
         spread[block] = off * shape
         sure[block] = max(off, min(off + error, float(bars[block].mean()))) * shape
-    apart = far > BELIEVED**2 * squares
+    apart = far > believed**2 * squares
     return np.where(apart, np.maximum(spread, far - squares), spread), np.where(apart, squares, sure)
 
 

@@ -1,0 +1,114 @@
+"""The cells of a hard round beside what the model said: closer than either, bars that hold, certificates that hold."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpsql.confidence import DEVIATIONS, error_bound
+from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
+from dpsql.query import Factor, LinearQuery
+from dpsql.result import Answer
+from dpsql.session.answers import from_measurement
+from dpsql.session.beside_model import FAR, Beside, is_weighed
+from dpsql.session.own.weighing import TOGETHER
+
+CELLS, NOISE, CERTAIN = 200, 60.0, 5.0
+TABLE = TableDomain("t", (IntegerDomain("age", 0, CELLS - 1), CategoryDomain("side", ("a", "b"))))
+
+
+def cells(number: int = CELLS) -> tuple[LinearQuery, ...]:
+    ages = np.eye(CELLS + 1, dtype=np.int64)
+    return tuple(LinearQuery("t", (Factor(("age",), ages[i]),)) for i in range(number))
+
+
+QUERIES = cells()
+
+
+def answered(
+    true: np.ndarray, off: float, bar: float, seed: int, *, weighs: bool = True, hard: int = 0, number: int = CELLS
+) -> tuple[list[Answer], list[Answer]]:
+    """(measured, answered) where the model is off by normal errors of sd ``off`` and says ``bar``."""
+    rng = np.random.default_rng(seed)
+    queries = QUERIES[:number]
+    measured = [
+        from_measurement(q, int(v), NOISE, CERTAIN)
+        for q, v in zip(queries, np.rint(true + rng.normal(0, NOISE, number)), strict=True)
+    ]
+    said = tuple(int(v) for v in np.rint(true + rng.normal(0, off, number)))
+    beside = Beside(queries[hard], queries, said, (round(bar * DEVIATIONS),) * number, weighs)
+    return measured, beside.answers(measured, [NOISE] * number)
+
+
+def misses(answers: list[Answer], true: np.ndarray) -> np.ndarray:
+    return np.array([float(a.value or 0) for a in answers]) - true
+
+
+@pytest.mark.parametrize(("off", "bar", "most"), [(15.0, 20.0, 0.5), (15.0, 60.0, 0.5), (60.0, 60.0, 0.8)])
+def test_cells_are_closer_than_they_were_measured(off: float, bar: float, most: float) -> None:
+    true, ratios, inside = np.full(CELLS, 500.0), [], []
+    for seed in range(20):
+        measured, found = answered(true, off, bar, seed)
+        ratios.append(np.abs(misses(found, true)).mean() / np.abs(misses(measured, true)).mean())
+        inside += [abs(m) <= (a.error or 0.0) for m, a in zip(misses(found, true), found, strict=True)]
+    assert np.mean(ratios) < most
+    assert np.mean(inside) > 0.94
+
+
+def test_a_model_that_is_far_off_is_not_believed() -> None:
+    true = np.full(CELLS, 5000.0)
+    measured, found = answered(true, 2000.0, 20.0, 1)
+    assert np.abs(misses(found, true)).mean() < 1.1 * np.abs(misses(measured, true)).mean()
+
+
+def test_a_cell_far_from_the_model_is_as_it_was_measured() -> None:
+    true = np.full(CELLS, 500.0)
+    true[7] += 20 * NOISE
+    rng = np.random.default_rng(2)
+    measured = [from_measurement(q, round(v), NOISE, CERTAIN) for q, v in zip(QUERIES, true, strict=True)]
+    said = tuple(int(v) for v in np.rint(np.full(CELLS, 500.0) + rng.normal(0, 5, CELLS)))
+    found = Beside(QUERIES[0], QUERIES, said, (10,) * CELLS, weighs=True).answers(measured, [NOISE] * CELLS)
+    assert abs(misses(found, true)[7]) < NOISE
+    assert found[7].error == error_bound(NOISE)
+
+
+def test_the_query_that_failed_is_answered_as_it_was_measured() -> None:
+    measured, found = answered(np.full(CELLS, 500.0), 15.0, 20.0, 3, hard=11)
+    assert found[11] is measured[11]
+    assert found[11].error_kind == "exact"
+    assert found[12].error_kind == "calibrated"
+
+
+def test_a_certificate_holds_for_what_was_measured_and_how_far_the_answer_is_from_it() -> None:
+    measured, found = answered(np.full(CELLS, 500.0), 15.0, 20.0, 4)
+    for before, after in zip(measured, found, strict=True):
+        low, high = (
+            (before.value or 0) - (before.certified_bound or 0),
+            (before.value or 0) + (before.certified_bound or 0),
+        )
+        assert (after.value or 0) - (after.certified_bound or 0) <= low
+        assert (after.value or 0) + (after.certified_bound or 0) >= high
+        assert after.certified == before.certified
+
+
+def test_few_cells_and_those_of_older_ledgers_are_as_measured() -> None:
+    few = np.full(TOGETHER - 1, 500.0)
+    measured, found = answered(few, 15.0, 20.0, 5, number=TOGETHER - 1)
+    assert found == measured
+    measured, found = answered(np.full(CELLS, 500.0), 15.0, 20.0, 5, weighs=False)
+    assert found == measured
+
+
+def test_strings_sums_of_values_and_fractions_are_not_weighed() -> None:
+    first = QUERIES[0]
+    assert is_weighed(first, QUERIES)
+    assert not is_weighed(replace(first, value="side"), QUERIES)
+    half = LinearQuery("t", (Factor(("age",), np.ones(CELLS + 1, dtype=np.int64), unit=2),))
+    assert not is_weighed(half, QUERIES)
+
+
+def test_noise_alone_seldom_moves_a_cell_that_the_model_knows() -> None:
+    """With cells believed from 3 sds on, one in 370 would be shown with all of its noise."""
+    true = np.full(CELLS, 500.0)
+    worst = max(np.abs(misses(answered(true, 5.0, 10.0, seed)[1], true)[1:]).max() for seed in range(50))
+    assert worst < FAR * NOISE / 2
