@@ -83,7 +83,9 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch
 
 
 def growth(directory: Path, columns: tuple[IntegerDomain | CategoryDomain, ...], statements: int) -> float:
-    """Objects held more after three times ``statements`` than after the first time, for each statement."""
+    """Objects held more for each statement of the second and the third ``statements``: the least, for what a hard round
+    teaches the model is hundreds at once, and a cache without a bound grows in both.
+    """
     path = directory / "t.duckdb"
     others = "".join(f", chr((97 + hash(i + {j}) % 8)::INTEGER) AS c{j}" for j in range(5))
     with duckdb.connect(str(path)) as con:
@@ -100,7 +102,7 @@ def growth(directory: Path, columns: tuple[IntegerDomain | CategoryDomain, ...],
                 assert con.execute(next(asked)).answers
             assert con.budget.spent_epsilon <= 1.0  # looking writes out the answers that wait for it
             sizes.append(held(con))
-    return (sizes[2] - sizes[0]) / (2 * statements)
+    return min(sizes[1] - sizes[0], sizes[2] - sizes[1]) / statements
 
 
 @pytest.mark.parametrize("columns", [NARROW, WIDE], ids=["narrow", "wide"])
