@@ -18,9 +18,9 @@ from dpsql.errors import InternalError
 from dpsql.hypothesis import Axis, Measurement, coarsen
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure
-from dpsql.planning.measured_axes import own_axes
+from dpsql.planning.measured_axes import MOST_PARTS, own_axes, told_apart
 from dpsql.private import Private, together
-from dpsql.query import Counts, Key, LinearQuery, floors
+from dpsql.query import MOST_CHOICES, Counts, Crosstab, Key, LinearQuery, floors, floors_of_parts
 
 GRID_CELLS = 1 << 20
 """Counts over parts of a larger grid are made without it, if each part has PART_CELLS cells or more on average."""
@@ -61,13 +61,27 @@ class Bench:
     def floors(self, queries: Sequence[LinearQuery]) -> Private[Counts]:
         """``floor(q(D))`` of counts of finite columns, all of one scope; int64, shape (queries,), in rows. Private.
 
-        A grid that is too large is never made: each query is then counted over its own parts. Raises EngineError.
+        A grid that is too large is never made: the parts that the queries tell apart are counted, or where these are
+        too many, the parts of each query by itself. Raises EngineError.
         """
         first = queries[0]
-        if first.cells > GRID_CELLS:
-            return together([self._by_parts(query) for query in queries]).map(np.array)
-        counts = self.engine.contingency(first.table, first.scope)
-        return counts.map(lambda cells: floors(queries, cells))
+        if first.cells <= GRID_CELLS:
+            counts = self.engine.contingency(first.table, first.scope)
+            return counts.map(lambda cells: floors(queries, cells))
+        if self.counts_at_once(queries):
+            axes = told_apart(queries)
+            parts = self.counted(first.table, tuple(axes))
+            return parts.map(lambda rows: floors_of_parts(queries, [a.coarse_weights for a in axes], rows))
+        return together([self._by_parts(query) for query in queries]).map(np.array)
+
+    def counts_at_once(self, queries: Sequence[LinearQuery]) -> bool:
+        """Whether ``floors`` of these queries looks at the rows once."""
+        if queries[0].cells <= GRID_CELLS:
+            return True
+        if len({q.outline for q in queries}) > 1:
+            return False
+        fewer = prod(map(len, Crosstab.of(queries).choices.factors)) <= MOST_CHOICES
+        return fewer and prod(a.size for a in told_apart(queries)) <= MOST_PARTS
 
     def _by_parts(self, query: LinearQuery) -> Private[int]:
         axes = own_axes([query])

@@ -51,7 +51,12 @@ def own_axes(queries: Sequence[LinearQuery]) -> tuple[Axis, ...]:
 
     Without text columns, which this plan does not know.
     """
-    return split_identity([_level_sets([q.factors[i] for q in queries]) for i in range(len(queries[0].factors))])
+    return split_identity(told_apart(queries))
+
+
+def told_apart(queries: Sequence[LinearQuery]) -> list[Axis]:
+    """The same, an axis for each factor."""
+    return [_level_sets([q.factors[i] for q in queries]) for i in range(len(queries[0].factors))]
 
 
 def own_sd(queries: Sequence[LinearQuery], sigma: float) -> float:

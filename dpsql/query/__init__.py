@@ -5,7 +5,7 @@ and neither needs to know where it came from.
 """
 
 from dpsql.query.canonical import canonical_products, linear_query, sort_key
-from dpsql.query.crosstab import Choices, Crosstab, floors, numbered, sums
+from dpsql.query.crosstab import MOST_CHOICES, Choices, Crosstab, floors, floors_of_parts, numbered, sums
 from dpsql.query.distinct import DistinctCount, Regions, regions_of
 from dpsql.query.form import Form, Term, centered
 from dpsql.query.key_counts import KeyCounts, key_counts
@@ -26,6 +26,7 @@ from dpsql.query.unit_table import UnitTable
 __all__ = [
     "COLUMNS",
     "DIGEST",
+    "MOST_CHOICES",
     "Choices",
     "Counts",
     "Crosstab",
@@ -44,6 +45,7 @@ __all__ = [
     "canonical_products",
     "centered",
     "floors",
+    "floors_of_parts",
     "is_part",
     "key_counts",
     "linear_query",

@@ -15,6 +15,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from dpsql.errors import InternalError
 from dpsql.query.linear import DIGEST, Counts, Estimates, Factor, LinearQuery
 
 MOST_CHOICES = 1 << 22
@@ -124,6 +125,27 @@ def floors(queries: Sequence[LinearQuery], contingency: Counts) -> Counts:
         if counted is not None:
             return np.asarray(counted // choices.units, dtype=np.int64)
     return np.array([q.floor(contingency) for q in queries], dtype=np.int64)
+
+
+def floors_of_parts(
+    queries: Sequence[LinearQuery], coarse: Sequence[Callable[[Counts], Counts | None]], parts: Counts
+) -> Counts:
+    """``floors`` of queries of one outline from counts of parts of the cells, one axis for each of their factors.
+
+    ``coarse``: of each axis, a factor's weights of its parts, ``None`` where they are not constant on a part:
+    InternalError. At most MOST_CHOICES combinations of factors.
+    """
+    choices = Crosstab.of(queries).choices
+    matrices = []
+    for here, weights_of in zip(choices.factors, coarse, strict=True):
+        found = [weights for f in here if (weights := weights_of(f.weights)) is not None]
+        if len(found) < len(here):
+            raise InternalError("parts on which their own queries are not constant")
+        matrices.append(np.stack(found))
+    counted = choices.summed(parts, matrices)
+    if counted is None:
+        raise InternalError("queries that cannot be counted together")
+    return np.asarray(counted // choices.units, dtype=np.int64)
 
 
 def sums(table: Array, matrices: Sequence[Array], numbers: Sequence[Counts], size: int) -> Array | None:

@@ -28,6 +28,11 @@ DIGEST = attrgetter("digest")
 COLUMNS = attrgetter("columns")
 
 
+def _within(weights: Weights, unit: int) -> bool:
+    flat = weights.reshape(-1)
+    return not flat.size or bool(np.minimum.reduce(flat) >= 0 and np.maximum.reduce(flat) <= unit)
+
+
 @dataclass(frozen=True, eq=False)
 class Factor:
     """Weights over the cells of ``columns`` (table order): ``weights / unit`` in [0, 1], shape = the columns' sizes."""
@@ -38,6 +43,11 @@ class Factor:
 
     def __post_init__(self) -> None:
         self.weights.setflags(write=False)
+
+    @once
+    def is_bounded(self) -> bool:
+        """Every weight is between 0 and 1."""
+        return _within(self.weights, self.unit)
 
     @once
     def support(self) -> npt.NDArray[np.intp]:
@@ -66,6 +76,11 @@ class KeyedFactor:
 
     def __post_init__(self) -> None:
         self.weights.setflags(write=False)
+
+    @once
+    def is_bounded(self) -> bool:
+        """Every weight is between 0 and 1."""
+        return _within(self.weights, self.unit)
 
     @once
     def digest(self) -> bytes:
@@ -164,10 +179,8 @@ class LinearQuery:
     def check_sensitivity(self) -> None:
         """``InternalError`` unless every row counts between 0 and 1: what the test is charged for."""
         parts: list[Factor | KeyedFactor] = [*self.factors, *([self.keyed] if self.keyed else [])]
-        for p in parts:
-            flat = p.weights.reshape(-1)
-            if flat.size and (np.minimum.reduce(flat) < 0 or np.maximum.reduce(flat) > p.unit):
-                raise InternalError("a query with weights outside [0, 1]")
+        if not all(p.is_bounded for p in parts):
+            raise InternalError("a query with weights outside [0, 1]")
         if len(set(self.scope)) < len(self.scope) or (
             self.keyed and len(set(self.keyed.strings)) < len(self.keyed.strings)
         ):

@@ -207,11 +207,13 @@ class Asker:
 
     def known_of(self, queries: Sequence[LinearQuery]) -> dict[str, Answer]:
         """The same of each of the queries that was answered, by digest."""
-        recent, best = self._recent.get, self.fold.demands.best
+        recent, demands = self._recent.get, self.fold.demands
         asked = [q.digest for q in queries]
         elsewhere = [digest for digest in asked if recent(digest) is None]
         kept = self._ledger.lookup_all(elsewhere) if elsewhere else {}
-        found = [(digest, best(digest, recent(digest) or kept.get(digest))) for digest in asked]
+        found = [(digest, recent(digest) or kept.get(digest)) for digest in asked]
+        if demands:
+            found = [(digest, demands.best(digest, answer)) for digest, answer in found]
         return {digest: a if a.charged == 0.0 else replace(a, charged=0.0) for digest, a in found if a is not None}
 
     def _answered(self, group: tuple[LinearQuery, ...]) -> list[tuple[str, Answer]]:

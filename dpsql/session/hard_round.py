@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsql.first import GRID_CELLS, Bench
+from dpsql.first import Bench
 from dpsql.first.payload import ANSWER, CONTINGENCY, ONE_COUNT, UPDATE, encode_measurement, encode_measurements
 from dpsql.hypothesis import Axis, Measurement, TableModel
 from dpsql.planning.measured_axes import MOST_PARTS, hard_round_axes
@@ -117,7 +117,7 @@ class HardRound:
         """``value`` of each of these queries of one outline, none before the first is wanted: counts over a grid are
         then made all at once."""
         first = queries[0]
-        if first.value is not None or first.keyed is not None or first.cells > GRID_CELLS:
+        if first.value is not None or first.keyed is not None or not self._bench.counts_at_once(queries):
             yield from map(self.value, queries)
             return
         floors = self._bench.floors(queries)

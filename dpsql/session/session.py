@@ -10,6 +10,7 @@ from threading import RLock
 from typing import TypeVar
 
 from dpsql.accounting import Plan
+from dpsql.collector import collected_seldom
 from dpsql.domain import Parameters, TableDomain
 from dpsql.engine.protocol import Engine
 from dpsql.errors import Error, InternalError
@@ -86,7 +87,7 @@ class Session:
             before = self._asker.paid.units
             self._moment = utc_now()
             try:
-                with self._public.statement():
+                with self._public.statement(), collected_seldom():
                     return work()
             except Error as error:
                 error.after_charge(self._charged_since(before))

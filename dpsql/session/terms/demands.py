@@ -24,6 +24,10 @@ class Demands:
         """The same of reservations before that one, which are served before it."""
         return sum(units for number, units in self._units.items() if number < reservation)
 
+    def __bool__(self) -> bool:
+        """Whether any demand was answered."""
+        return bool(self._answers)
+
     def best(self, digest: str, other: Answer | None) -> Answer | None:
         """The answer of a demand, or the ``other`` one where its error is smaller."""
         found = self._answers.get(digest)

@@ -116,7 +116,8 @@ def term_of(table: TableDomain, coefficient: float, combination: Sequence[QueryP
             f"a value beyond {LARGEST_VALUE:.0e} cannot be summed", hint="divide it, or sum a smaller number"
         )
     if len(factors) > 1:
-        factors.sort(key=lambda f: [table.order[c] for c in f.columns])
+        order = table.order  # no two share a column, so the first one tells them apart
+        factors.sort(key=lambda f: order[f.columns[0]] if f.columns else -1)
     query = LinearQuery(table.name, tuple(factors), keyed, value)
     return Term(float(scale), query, float(max(ends[1] - scale, scale - ends[0])))
 

@@ -81,6 +81,40 @@ def test_answers_from_parts_are_those_from_the_grid(
     assert any(a.charged for a in from_parts)
 
 
+def test_the_groups_of_a_large_grid_are_counted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One look at the rows, whose numbers are those of each query by itself."""
+    policy = Policy(Privacy(Fraction(4), Fraction(1, 10**6)), (EDGES,))
+    engine = Counting(policy)
+    made = Bench(make_plan(policy), engine, MemoryLedger({}), SeededEntropy(1))
+    rng = np.random.default_rng(9)
+    labels, half = rng.integers(0, 40, VERTICES), Factor(("dst",), rng.integers(0, 4, VERTICES), 3)
+    groups = [linear_query(EDGES, [Factor(("src",), (labels == i).astype(np.int64)), half]) for i in range(40)]
+    queries = [q for q in groups if q is not None]
+    weights, sources, targets = half.weights, labels[ROWS["src"]], np.array(ROWS["dst"])
+    expected = [int(weights[targets[sources == i]].sum()) // 3 for i in range(40)]
+    assert made.counts_at_once(queries)
+    assert made.floors(queries).reveal().tolist() == expected
+    assert len(engine.cells) == 1
+    monkeypatch.setattr(bench, "MOST_PARTS", 100)
+    assert not made.counts_at_once(queries)
+    assert made.floors(queries).reveal().tolist() == expected
+    assert len(engine.cells) == 1 + 40
+
+
+def test_queries_of_several_outlines_are_counted_one_by_one() -> None:
+    policy = Policy(Privacy(Fraction(4), Fraction(1, 10**6)), (EDGES,))
+    engine = Counting(policy)
+    made = Bench(make_plan(policy), engine, MemoryLedger({}), SeededEntropy(1))
+    far = np.abs(np.subtract.outer(np.arange(VERTICES), np.arange(VERTICES)))
+    both = linear_query(EDGES, [Factor(("src", "dst"), (far < 90).astype(np.int64))])
+    assert both is not None
+    asked = [cuts(1)[0], both]
+    assert len({q.outline for q in asked}) > 1
+    assert not made.counts_at_once(asked)
+    each = [int(made.floors([q]).reveal()[0]) for q in asked]
+    assert made.floors(asked).reveal().tolist() == each
+
+
 WIDE = TableDomain("wide", tuple(IntegerDomain(f"c{i}", 0, 2, nullable=False) for i in range(22)))
 
 
