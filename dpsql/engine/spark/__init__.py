@@ -1,5 +1,5 @@
 """Counting on Spark 4: a session of the owner's over tables of Parquet files."""
 
-from dpsql.engine.spark.database import SparkDatabase, is_session
+from dpsql.engine.spark.database import SparkDatabase
 
-__all__ = ["SparkDatabase", "is_session"]
+__all__ = ["SparkDatabase"]

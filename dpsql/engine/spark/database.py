@@ -37,16 +37,6 @@ _FILES = """
 _ELSEWHERE = "keep its rows as a table USING parquet, or copy them: dpsql.extract({name: rows}, policy, path)"
 
 
-def is_session(database: object) -> bool:
-    """Whether it is a session of Spark's, of the classic kind or of Spark Connect.
-
-    >>> is_session("people.duckdb")
-    False
-    """
-    kind = type(database)
-    return kind.__name__ == "SparkSession" and kind.__module__.startswith("pyspark.sql.")
-
-
 class SparkDatabase:
     """The catalog of an open session, which stays open. EngineError where its time zone is not UTC."""
 

@@ -1,7 +1,7 @@
 """Spark's way to say what an engine needs: ``dpsql.engine.sql.dialect`` explains each sentence.
 
-The same under ANSI and without: nothing is cast before a range test, nothing is looked up outside an array, no number
-of analysts' or of lists' becomes a branch of generated code. Strings are told apart by bytes, whatever a collation says.
+The same with ANSI and without: nothing is cast before a range test, nothing is looked up outside an array, no list
+becomes branches of generated code. Strings are told apart by bytes, whatever a collation says.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

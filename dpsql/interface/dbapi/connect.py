@@ -11,7 +11,14 @@ from typing import Any
 from dpsql.errors import InterfaceError, OperationalError, PolicyWarning
 from dpsql.interface.dbapi.connection import Connection
 from dpsql.interface.dbapi.opening import open_parts
-from dpsql.interface.dbapi.paths import Address, DatabasePath, StrPath, default_ledger_path, default_policy_path
+from dpsql.interface.dbapi.paths import (
+    Address,
+    DatabasePath,
+    StrPath,
+    default_ledger_path,
+    default_policy_path,
+    is_spark_session,
+)
 from dpsql.policy import Policy
 from dpsql.policy_file import load_policy
 
@@ -27,8 +34,9 @@ def connect(
 ) -> Connection:
     """Open a private database for differentially private SQL.
 
-    ``database``: the path of a DuckDB file (opened read-only), an open DuckDB connection of the owner's, or the address
-    of a server's database, ``postgresql://user@host/name``, read as it is at this moment.
+    ``database``: the path of a DuckDB file (opened read-only), an open DuckDB connection of the owner's, an open
+    session of Spark 4 with tables of Parquet files, or the address of a server's database,
+    ``postgresql://user@host/name``, read as it is at this moment.
     ``policy``: the path of a policy file or a ``Policy``; by default ``census.dpsql.toml`` beside ``census.duckdb``.
     ``ledger``: the path of the ledger, by default ``census.dpsql.ledger`` beside the database, or ``":memory:"``, which
     forgets at close what was spent: for tests and throw-away data only.
@@ -56,9 +64,9 @@ def _database_path(database: object) -> DatabasePath | None:
             )
         return address
     if not isinstance(database, str | PathLike):
-        if not callable(getattr(database, "cursor", None)):
+        if not callable(getattr(database, "cursor", None)) and not is_spark_session(database):
             raise InterfaceError(
-                f"a database is a path or a DuckDB connection, not {type(database).__name__}",
+                f"a database is a path, a DuckDB connection or a Spark session, not {type(database).__name__}",
                 hint='call dpsql.connect("census.duckdb")',
             )
         return None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpsql.errors import LedgerError
-from dpsql.interface.dbapi.paths import Address, default_ledger_path
+from dpsql.interface.dbapi.paths import Address, default_ledger_path, is_spark_session
 from dpsql.policy import Policy, cautions
 
 if TYPE_CHECKING:
@@ -85,6 +85,11 @@ def open_engine(
         from dpsql.engine.sql import SqlEngine
 
         return SqlEngine(PostgresDatabase(database), policy, rules)
+    if is_spark_session(database):
+        from dpsql.engine.spark import SparkDatabase
+        from dpsql.engine.sql import SqlEngine
+
+        return SqlEngine(SparkDatabase(database), policy, rules)
     from dpsql.engine.duckdb.engine import DuckDbEngine
 
     return DuckDbEngine(database, policy, rules, known)

@@ -42,6 +42,16 @@ class Address(str):
 DatabasePath = Path | Address
 
 
+def is_spark_session(database: object) -> bool:
+    """Whether it is a session of Spark's, of the classic kind or of Spark Connect.
+
+    >>> is_spark_session("people.duckdb")
+    False
+    """
+    kind = type(database)
+    return kind.__name__ == "SparkSession" and kind.__module__.startswith("pyspark.sql.")
+
+
 def default_policy_path(database: StrPath) -> Path:
     """``census.dpsql.toml`` beside ``census.duckdb``; of a server's database ``clinic`` in the current folder.
 
