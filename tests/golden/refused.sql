@@ -309,6 +309,10 @@ SELECT i FROM generate_series(TIMESTAMP '2020-01-01', TIMESTAMP '2030-01-01', IN
 -- UnsupportedQuery: line 1, column 15: generate_series() of more than 1,048,576 rows, or of no constants | write numbers, or dates and an interval of days or more: generate_series(DATE '2024-01-01', ...)
 SELECT x FROM unnest([range(2000000)]) AS t(x);
 -- UnsupportedQuery: line 1, column 23: range() of more than 1,048,576 rows, or of no constants | write numbers, or dates and an interval of days or more: generate_series(DATE '2024-01-01', ...)
+SELECT * FROM range(0, 5, 0);
+-- UnsupportedQuery: line 1, column 15: the step of range() cannot be 0 | write a step that leads to the end
+SELECT * FROM generate_series(DATE '2024-01-01', DATE '2024-01-05', INTERVAL 0 DAY);
+-- UnsupportedQuery: line 1, column 15: the step of generate_series() cannot be 0 | write a step that leads to the end
 SELECT unnest([1, 2]), COUNT(*) FROM people;
 -- UnsupportedQuery: line 1, column 8: unnest() beside other rows is not answered | write FROM unnest([1, 2]) AS t(x)
 PIVOT people ON sex USING sex GROUP BY city;
@@ -317,6 +321,8 @@ PIVOT people USING COUNT(*) GROUP BY city;
 -- UnsupportedQuery: line 1, column 7: a PIVOT without ON has no columns to make | write ON column, or GROUP BY alone
 PIVOT people ON sex IN (SELECT 'Male') USING COUNT(*) GROUP BY city;
 -- UnsupportedQuery: line 1, column 17: this list of a PIVOT is not answered | write ON column IN ('a', 'b')
+PIVOT people ON sex IN ('Male', 'Male') USING COUNT(*) GROUP BY city;
+-- UnsupportedQuery: line 1, column 33: the value Male stands twice in this IN | write each value once
 PIVOT people ON age, kids, city, member, sex USING COUNT(*) GROUP BY kids;
 -- UnsupportedQuery: line 1, column 7: PIVOT would make more than 256 columns | name the values: ON column IN ('a', 'b')
 PIVOT people ON sex USING COUNT(*) FILTER (WHERE member) GROUP BY city;

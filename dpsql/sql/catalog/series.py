@@ -45,6 +45,8 @@ def check_series(text: str, node: exp.Expr) -> None:
         if not isinstance(item, exp.Select) or item.args.get("from_") is not None or len(node.expressions) != 1:
             raise refusal(text, node, "unnest() beside other rows is not answered", "write FROM unnest([1, 2]) AS t(x)")
         return
+    if len(node.expressions) == 3 and _is_zero(unwrap(node.expressions[2])):
+        raise refusal(text, node, f"the step of {_called(node)}() cannot be 0", "write a step that leads to the end")
     if _length(node.expressions) > MAX_SERIES:
         raise refusal(text, node, f"{_called(node)}() of more than {MAX_SERIES:,} rows, or of no constants", _HINT)
 
@@ -60,7 +62,7 @@ def _length(arguments: list[exp.Expr]) -> int:
     known = [n for n in numbers if n is not None]
     if len(known) == len(arguments) and 1 <= len(known) <= 3:
         start, stop, step = [(0, known[0], 1), (*known, 1), tuple(known)][len(known) - 1]
-        return 0 if step == 0 else abs(stop - start) // abs(step) + 1
+        return abs(stop - start) // max(1, abs(step)) + 1
     if len(arguments) != 3 or not isinstance(unwrap(arguments[2]), exp.Interval):
         return unknown
     dates = [_date(unwrap(a)) for a in arguments[:2]]
@@ -68,6 +70,13 @@ def _length(arguments: list[exp.Expr]) -> int:
     coarse = unit is not None and unit.name.upper().rstrip("S") in _COARSE
     first, last = dates
     return abs((last - first).days) + 1 if coarse and first is not None and last is not None else unknown
+
+
+def _is_zero(step: exp.Expr) -> bool:
+    """A number or the number of an interval, which the parser keeps as a string."""
+    if isinstance(step, exp.Interval):
+        return isinstance(step.this, exp.Literal) and not step.this.name.strip("0 ")
+    return _number(step) == 0
 
 
 def _number(node: exp.Expr) -> int | None:

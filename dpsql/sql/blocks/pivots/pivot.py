@@ -63,11 +63,15 @@ def _values(text: str, entry: exp.Expr, source: Source) -> list[_Value]:
         return [_value(target, v, _shown(v)) for v in sorted(_distinct(target, source), key=_shown)]
     if entry.args.get("query") or not entry.expressions or isinstance(target, exp.Tuple):
         raise refusal(text, entry, "this list of a PIVOT is not answered", "write ON column IN ('a', 'b')")
-    found = []
+    found: list[_Value] = []
+    seen: set[str] = set()
     for listed in entry.expressions:
         value = listed.this if isinstance(listed, (exp.PivotAlias, exp.Alias)) else listed
         if not isinstance(unwrap(value), (exp.Literal, exp.Boolean, exp.Neg, exp.Cast)):
             raise refusal(text, listed, "a value of a PIVOT is a literal", "write ON column IN ('a', 'b')")
+        if (shown := _shown(value)) in seen:
+            raise refusal(text, listed, f"the value {shown} stands twice in this IN", "write each value once")
+        seen.add(shown)
         found.append(_value(target, value, listed.alias or _shown(value)))
     return found
 
