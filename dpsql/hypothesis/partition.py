@@ -6,6 +6,7 @@ counts, the same way in every session, since a replayed ledger must find the sam
 
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 from math import isqrt
 
 import numpy as np
@@ -68,10 +69,13 @@ def _merged_intervals(masses: Estimates, size: int) -> Labels:
         labels = compact(np.floor(share * (_GREEDY / max(float(masses.sum()), 1e-9))).astype(np.int64))
     weight = part_sums(labels, masses).tolist()
     starts = list(range(len(weight)))
+    joined = [a + b for a, b in pairwise(weight)]
     while len(weight) > size:
-        i = min(range(len(weight) - 1), key=lambda j: weight[j] + weight[j + 1])
-        weight[i : i + 2] = [weight[i] + weight[i + 1]]
-        del starts[i + 1]
+        i = joined.index(min(joined))  # the first of the lightest
+        weight[i : i + 2] = [joined[i]]
+        del starts[i + 1], joined[i]
+        for j in range(max(i - 1, 0), min(i + 1, len(joined))):
+            joined[j] = weight[j] + weight[j + 1]
     out: Labels = np.searchsorted(np.array(starts), labels, side="right") - 1
     return out.astype(np.int64)
 

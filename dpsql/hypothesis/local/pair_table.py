@@ -43,10 +43,15 @@ class PairTable:
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """0/1 matrices: parts of the table to measured parts, and measured parts to the level's."""
+    """0/1 matrices: parts of the table to measured parts, and measured parts to the level's; None for an identity.
 
-    measured: Estimates
-    level: Estimates
+    ``labels``: the level's part of each part of the table; ``widths``: how many measured parts each of its parts has.
+    """
+
+    measured: Estimates | None
+    level: Estimates | None
+    labels: Labels
+    widths: Estimates
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +113,22 @@ def _levels(masses: Estimates, base: Labels, measured: Labels, ordered: bool) ->
     weights = part_sums(part, masses)
     by_size = nested(weights, [s for pair in LEVELS for s in pair if 0 < s < number], ordered)
     by_size[0] = np.arange(number, dtype=np.int64)
-    to_measured = indicator(part)
-    return {size: _Level(to_measured, indicator(labels)) for size, labels in by_size.items()}
+    to_measured = _adding(part)
+    return {
+        size: _Level(to_measured, _adding(labels), labels[part], np.bincount(labels).astype(np.float64))
+        for size, labels in by_size.items()
+    }
+
+
+def _adding(labels: Labels) -> Estimates | None:
+    """The matrix that adds up the parts; None where each is alone, as most are: the product would change no bit."""
+    return None if np.array_equal(labels, np.arange(len(labels))) else indicator(labels)
+
+
+def _added(left: Estimates | None, table: Estimates, right: Estimates | None) -> Estimates:
+    """``left @ table @ right.T``; the table itself where both are None."""
+    rows = table if left is None else left @ table
+    return rows if right is None else rows @ right.T
 
 
 def _steps(counts: PairCounts, left: dict[int, _Level], right: dict[int, _Level]) -> list[_LevelStep]:
@@ -117,25 +136,24 @@ def _steps(counts: PairCounts, left: dict[int, _Level], right: dict[int, _Level]
     out = []
     for a, b in dict.fromkeys((a if a in left else 0, b if b in right else 0) for a, b in LEVELS):
         g, h = left[a], right[b]
-        spread = np.outer(_part_variance(g.level), _part_variance(h.level))
-        out.append(_LevelStep(g, h, g.level @ values @ h.level.T, counts.sigma * np.sqrt(spread)))
+        spread = np.outer(_part_variance(g.widths), _part_variance(h.widths))
+        out.append(_LevelStep(g, h, _added(g.level, values, h.level), counts.sigma * np.sqrt(spread)))
     return out
 
 
-def _part_variance(member: Estimates) -> Estimates:
+def _part_variance(width: Estimates) -> Estimates:
     """Variance of a part's sum of independent unit noise after its mean over all cells is taken out."""
-    width = member.sum(axis=1)
     return np.asarray(width * (1.0 - width / max(float(width.sum()), 1.0)))
 
 
 def _take(table: Estimates, step: _LevelStep, floor: float) -> None:
     g, h = step.left, step.right
-    measured = g.measured @ table @ h.measured.T
-    model = g.level @ measured @ h.level.T
+    measured = _added(g.measured, table, h.measured)
+    model = _added(g.level, measured, h.level)
     # both sides have the same 1-ways, so the true gap is a pure interaction; what else the noise holds is left out
-    gap = step.values - g.level @ pure(measured) @ h.level.T
+    gap = step.values - _added(g.level, pure(measured), h.level)
     ratio = shrunken(model, gap, step.sigma, floor) / np.maximum(model, _TINY)
-    table *= g.measured.T @ (g.level.T @ ratio @ h.level) @ h.measured
+    table *= ratio.take(g.labels, axis=0).take(h.labels, axis=1)
 
 
 def _rake(table: Estimates, rows: Estimates, columns: Estimates) -> None:

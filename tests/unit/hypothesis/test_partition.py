@@ -85,3 +85,17 @@ def test_noise_of_empty_cells_stays_in_their_part() -> None:
     new = clean_one_way(1000, [fine, parts], truth.sum())[far].sum()
     old = clean_one_way(1000, [fine, parts], truth.sum(), parts_first=False)[far].sum()
     assert new < 300 < old
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 11])
+def test_neighbours_are_joined_lightest_first_and_of_equal_ones_the_first(size: int) -> None:
+    rng = np.random.default_rng(size)
+    for masses in (rng.exponential(5.0, 40), rng.integers(0, 3, 40).astype(np.float64), np.zeros(12)):
+        parts = [[i] for i in range(len(masses))]
+        sums = masses.tolist()
+        while len(parts) > size:
+            pairs = [sums[i] + sums[i + 1] for i in range(len(sums) - 1)]
+            i = pairs.index(min(pairs))
+            parts[i : i + 2], sums[i : i + 2] = [parts[i] + parts[i + 1]], [pairs[i]]
+        told = [n for n, part in enumerate(parts) for _ in part]
+        assert merged(masses, size, ordered=True).tolist() == told
