@@ -2,7 +2,7 @@
 
 Spark has no transaction over tables. What fixes a state here is the list of a table's files with size and time of the
 last write: it is taken at opening, and a count during which it changed is never handed on. Only :meth:`sql` of the
-session is used, so a session of Spark Connect will do. Spark's own messages quote rows: none leaves here.
+session is used, as Spark Connect has it (not tested there). Spark's own messages quote rows: none leaves here.
 """
 
 from collections.abc import Callable
