@@ -69,7 +69,7 @@ def test_ctrl_c_at_any_draw_costs_nothing(table: TableDomain, columns: str, hard
 
 def test_what_is_not_held_is_burnt(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above sees an interrupt that gets through."""
-    monkeypatch.setattr("dpsql.ledger.interrupts.signal.getsignal", lambda number: None)
+    monkeypatch.setattr("dpsql.ledger.interrupts._signal.getsignal", lambda number: None)
     kinds, _, times = asked(NARROW, one_of(NARROW, "a"), Pressed(3, hard=False))
     assert (kinds.count("burn"), times) == (1, 2)
 
