@@ -131,7 +131,7 @@ class MemoryEngine:
         out.setflags(write=False)
         return Private(out)
 
-    def key_counts(self, table: str, text_column: str) -> Private[KeyCounts]:
+    def key_counts(self, table: str, text_column: str, least: int = 1) -> Private[KeyCounts]:
         """Every string of a text column and its number of counted rows; see the protocol."""
         domain = self._table(table)
         text_columns_of(domain, (text_column,))

@@ -51,8 +51,11 @@ class Engine(Protocol):
         """
         ...
 
-    def key_counts(self, table: str, text_column: str) -> Private[KeyCounts]:
-        """Every string of a text column, declared or derived, and its number of counted rows; NULL is left out."""
+    def key_counts(self, table: str, text_column: str, least: int = 1) -> Private[KeyCounts]:
+        """Every string of a text column, declared or derived, and its number of counted rows; NULL is left out.
+
+        Strings of fewer than ``least`` rows may be counted by their number of rows in place of being listed.
+        """
         ...
 
     def sums(self, table: str, number: str, columns: tuple[str, ...]) -> Private[Counts]:

@@ -21,7 +21,7 @@ from dpsql.first.turns import Step, Turns
 from dpsql.hypothesis import Axis, Measurement
 from dpsql.ledger import interrupts_held
 from dpsql.ledger.event import Payload
-from dpsql.mechanism import select_keys
+from dpsql.mechanism import drawn_alone, select_keys
 from dpsql.planning import TablePlan, TextStart
 from dpsql.planning.portions import AT_STAKE, Portion, part_of
 from dpsql.planning.strings import HEAVY, Selection
@@ -228,7 +228,6 @@ def _select(
 ) -> float:
     """Select the keys and begin to count them; what was charged, 0.0 when another session was faster."""
     table, ledger, text, start = touch.plan.name, bench.ledger, (column,), touch.starts[column]
-    found = bench.engine.key_counts(table, column)
     (first, count), cost = chosen, sum(p.units for p in chosen)
     distinct_units = first.units * start.distinct_units // (start.select_units + start.distinct_units)
     selected, distinct_sigma, count_sigma = (
@@ -236,6 +235,7 @@ def _select(
         for units in (first.units - distinct_units, distinct_units, count.units)
     )
     selection = touch.selection(column, selected)
+    found = bench.engine.key_counts(table, column, drawn_alone(selection.sigma, selection.threshold))
     payload = {"purpose": touch.purpose, "table": table} | touch.portions_payload(chosen)
     payload |= {"delta": str(selection.delta), "try": selection.attempt, "hidden": selection.most_hidden}
     with interrupts_held():
@@ -247,7 +247,7 @@ def _select(
             raise InternalError("the ledger's delta does not cover this selection of keys", hint="ask without it")
         with ledger.drawing(reservation):
             shown = select_keys(found, selection.sigma, selection.threshold, bench.entropy)
-            number = found.map(lambda f: np.array(len(f.keys), dtype=np.int64))
+            number = found.map(lambda f: np.array(f.number, dtype=np.int64))
             distinct = bench.measured(number, distinct_sigma, table, text=text)
             keys: tuple[Key, ...] = (*((k,) for k in shown), (None,))
             counted = bench.engine.keyed_counts(table, text, keys, ())

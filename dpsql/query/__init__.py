@@ -8,7 +8,7 @@ from dpsql.query.canonical import canonical_products, linear_query, sort_key
 from dpsql.query.crosstab import MOST_CHOICES, Choices, Crosstab, floors, floors_of_parts, numbered, sums
 from dpsql.query.distinct import DistinctCount, Regions, regions_of
 from dpsql.query.form import Form, Term, centered
-from dpsql.query.key_counts import KeyCounts, key_counts
+from dpsql.query.key_counts import KeyCounts, Positions, key_counts
 from dpsql.query.linear import (
     COLUMNS,
     DIGEST,
@@ -38,6 +38,7 @@ __all__ = [
     "KeyCounts",
     "KeyedFactor",
     "LinearQuery",
+    "Positions",
     "Regions",
     "Term",
     "UnitTable",

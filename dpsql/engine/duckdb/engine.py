@@ -4,6 +4,7 @@ It answers the private questions of ``dpsql.engine.protocol`` and owns the cache
 analyst's ever gets here: scopes are columns of the policy, keys are values.
 """
 
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from threading import RLock
@@ -39,7 +40,7 @@ from dpsql.engine.values import data
 from dpsql.errors import EngineError, UnknownName
 from dpsql.policy import Policy
 from dpsql.private import Private
-from dpsql.query import Counts, Key, KeyCounts, Regions
+from dpsql.query import Counts, Key, KeyCounts, Positions, Regions
 
 
 class DuckDbEngine:
@@ -241,12 +242,19 @@ class DuckDbEngine:
         counts.setflags(write=False)
         return Private(counts)
 
-    def key_counts(self, table: str, text_column: str) -> Private[KeyCounts]:
+    def key_counts(self, table: str, text_column: str, least: int = 1) -> Private[KeyCounts]:
         """Every string of a text column and its number of counted rows, NULL left out; see the protocol."""
         domain = private_table(self._policy, table)
         text_columns_of(domain, (text_column,))
         with self._lock:
-            return Private(self._text_index(domain, (text_column,)).strings())
+            index = self._text_index(domain, (text_column,))
+            found = index.strings(least)
+
+        def named(chosen: Positions) -> tuple[str, ...]:
+            with self._lock:
+                return index.named(chosen)
+
+        return Private(replace(found, named=named))
 
     def distinct_counts(self, table: str, column: str, regions: Regions, most: int = 1) -> Private[Counts]:
         """How many values of ``column`` have so many rows in each region; see the protocol. One scan, and not kept."""

@@ -1,11 +1,13 @@
 """An index from strings to counts, so that a sparse query costs what its support costs, not what the table does.
 
 The strings of a table are numbered once per tuple of text columns. Counts by (string number, cell) are kept in
-compressed sparse rows; a lookup is a dictionary hit and a slice.
+compressed sparse rows; a lookup is a dictionary hit and a slice. Where there are many strings they stay in DuckDB: those
+that somebody lists are looked up there once, found or not, so that the second time says nothing of the rows.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +16,11 @@ from dpsql.dialect.quoting import identifier
 from dpsql.domain import TableDomain
 from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader
-from dpsql.query import Counts, Key, KeyCounts, key_counts
+from dpsql.query import Counts, Key, KeyCounts, Positions, key_counts
 
 Encoded = tuple[bytes | None, ...]
+FEW = 1 << 16
+"""Strings that are all held here, by their number; of more only those that were asked for."""
 INDEX_BYTES = 512 << 20
 """Room for the counts of all scopes over one tuple of text columns."""
 
@@ -66,6 +70,7 @@ class TextIndex:
         self._text_columns = text_columns
         self._numbers: dict[bytes | None, int] | dict[Encoded, int] = {}
         self._counts: dict[frozenset[str], SparseCounts] = {}
+        self._all_held = True
 
     def counts(self, keys: Sequence[Key], columns: tuple[str, ...]) -> Counts:
         """Counts of the listed keys over the cells of ``columns``, int64, ``(len(keys), *sizes)``."""
@@ -76,14 +81,37 @@ class TextIndex:
             index = self._count(tuple(sorted(columns, key=lambda c: self._table.order[c])))
         return index.of(self._numbers_of(keys), columns, self._table.shape(columns))
 
-    def strings(self) -> KeyCounts:
-        """Every string of the only text column and its number of counted rows, NULL left out."""
+    def strings(self, least: int = 1) -> KeyCounts:
+        """Every string of the only text column and its number of counted rows, NULL left out.
+
+        Where they are many, those of fewer than ``least`` rows are counted: ``named`` reads some of them.
+        """
         if not self._counts:
             self._number_strings()
         counts = self._counts[frozenset()].counts
-        numbers: dict[bytes | None, int] = self._numbers  # type: ignore[assignment]  # one text column
-        named = ((as_key(string), number) for string, number in numbers.items())
-        return key_counts({string: int(counts[number]) for string, number in named if string is not None})
+        if self._all_held:
+            numbers: dict[bytes | None, int] = self._numbers  # type: ignore[assignment]  # one text column
+            named = ((as_key(string), number) for string, number in numbers.items())
+            return key_counts({string: int(counts[number]) for string, number in named if string is not None})
+        what = f"counting strings of {self._table.name}"
+        often = self._reader.rows(what, f"SELECT k0, n FROM {self._name} WHERE k0 IS NOT NULL AND n >= ?", [least])
+        listed = key_counts({key: n for string, n in often if (key := as_key(string)) is not None})
+        few = np.bincount(counts[counts < least], minlength=least).astype(np.int64)
+        null = self._reader.rows(what, f"SELECT n FROM {self._name} WHERE k0 IS NULL AND n < ?", [least])
+        few[[n for (n,) in null]] -= 1
+        return KeyCounts(listed.keys, listed.counts, few, self.named)
+
+    def named(self, chosen: Positions) -> tuple[str, ...]:
+        """Some strings by their number of rows and their places among those of so many."""
+        n, at = zip(*((n, i) for n, places in chosen.items() for i in places), strict=True)
+        found = self._reader.rows(
+            f"reading strings of {self._table.name}",
+            f"SELECT k0 FROM (SELECT k0, n, row_number() OVER (PARTITION BY n ORDER BY k0) - 1 AS place FROM {self._name} "
+            "WHERE k0 IS NOT NULL AND n IN (SELECT unnest(?::BIGINT[]))) "
+            "SEMI JOIN (SELECT unnest(?::BIGINT[]) AS n, unnest(?::BIGINT[]) AS place) USING (n, place)",
+            [list(chosen), list(n), list(at)],
+        )
+        return tuple(key for (string,) in found if (key := as_key(string)) is not None)
 
     def _narrowest(self, columns: tuple[str, ...]) -> SparseCounts | None:
         holds = [s for key, s in self._counts.items() if key.issuperset(columns)]
@@ -95,9 +123,27 @@ class TextIndex:
             tuple(None if part is None else part.encode("utf-8", "surrogatepass") for part in key) for key in keys
         )
         numbers: dict[object, int] = self._numbers  # type: ignore[assignment]  # keys are looked up, never stored
-        if len(self._text_columns) == 1:
-            return [numbers.get(key[0], -1) for key in encoded]
-        return [numbers.get(key, -1) for key in encoded]
+        wanted = [key[0] for key in encoded] if len(self._text_columns) == 1 else list(encoded)
+        if not self._all_held:
+            self._look_up([key for key in dict.fromkeys(wanted) if key not in numbers])
+        return [numbers.get(key, -1) for key in wanted]
+
+    def _look_up(self, keys: Sequence[Any]) -> None:
+        """Number keys that nobody asked for before; -1 when they do not occur."""
+        if not keys:
+            return
+        parts = [[key] if len(self._text_columns) == 1 else key for key in keys]
+        same = " AND ".join(f"d.{p} IS NOT DISTINCT FROM w.{p}" for p in self._parts)
+        lists = ", ".join(f"unnest(?::BLOB[]) AS {p}" for p in self._parts)
+        found = self._reader.rows(
+            f"looking strings of {self._table.name} up",
+            f"SELECT w.place, d.number FROM (SELECT {lists}, unnest(range(?::BIGINT)) AS place) AS w "
+            f"JOIN {self._name} AS d ON {same}",
+            [*(list(column) for column in zip(*parts, strict=True)), len(keys)],
+        )
+        numbers: dict[Any, int] = self._numbers  # keys of one column or of several
+        numbers.update(dict.fromkeys(keys, -1))
+        numbers.update((keys[place], number) for place, number in found)
 
     @property
     def _parts(self) -> list[str]:
@@ -113,13 +159,14 @@ class TextIndex:
             f"CREATE TEMP TABLE {self._name} AS SELECT {grouped}, n, row_number() OVER () - 1 AS number "
             f"FROM (SELECT {grouped}, count(*) AS n FROM (SELECT {texts} {source}) GROUP BY {grouped})",
         )
-        found = self._reader.arrays(what, f"SELECT number, n, {grouped} FROM {self._name} ORDER BY number")
-        parts = [found[p].tolist() for p in self._parts]  # masked entries, NULL, become None
-        if len(parts) == 1:
-            self._numbers = dict(zip(map(_bytes, parts[0]), range(len(parts[0])), strict=True))
-        else:
+        self._all_held = self._reader.rows(what, f"SELECT count(*) FROM {self._name}")[0][0] <= FEW
+        held = f", {grouped}" if self._all_held else ""
+        found = self._reader.arrays(what, f"SELECT number, n{held} FROM {self._name} ORDER BY number")
+        if self._all_held:
+            parts = [found[p].tolist() for p in self._parts]  # masked entries, NULL, become None
             keys = (tuple(map(_bytes, key)) for key in zip(*parts, strict=True))
-            self._numbers = dict(zip(keys, range(len(parts[0])), strict=True))
+            named: Iterator[Any] = (key[0] for key in keys) if len(parts) == 1 else keys
+            self._numbers = dict(zip(named, range(len(parts[0])), strict=True))
         counts = _small(np.asarray(found["n"], dtype=np.int64))
         offsets = np.arange(len(counts) + 1, dtype=np.int64)
         self._counts[frozenset()] = SparseCounts((), (), offsets, np.zeros(len(counts), dtype=np.int32), counts)
@@ -134,7 +181,7 @@ class TextIndex:
             f"FROM (SELECT {texts}, {self._rows.cell(columns)} AS cell {source}) AS s "
             f"JOIN {self._name} AS d ON {same} GROUP BY ALL ORDER BY number, cell",
         )
-        strings = len(self._numbers)
+        strings = len(self._counts[frozenset()].counts)
         per_string = np.bincount(found["number"], minlength=strings)
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(per_string, dtype=np.int64)])
         index = SparseCounts(columns, self._table.shape(columns), offsets, _small(found["cell"]), _small(found["n"]))

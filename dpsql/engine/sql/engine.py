@@ -196,7 +196,7 @@ class SqlEngine:
             f"FROM ({rows.query([*text_columns, *columns])}) AS counted) AS keyed WHERE k IS NOT NULL GROUP BY {named}",
         )
 
-    def key_counts(self, table: str, text_column: str) -> Private[KeyCounts]:
+    def key_counts(self, table: str, text_column: str, least: int = 1) -> Private[KeyCounts]:
         """Every string of a text column and its number of counted rows; see the protocol."""
         domain = private_table(self._policy, table)
         text_columns_of(domain, (text_column,))
