@@ -11,10 +11,10 @@ _FIRST_BITS = 160
 
 
 def binomial(trials: int, chance: Bounds, entropy: Entropy) -> int:
-    """How many of ``trials`` independent uniform numbers in [0, 1) are below a probability p < 1, which ``chance`` bounds.
+    """How many of ``trials`` independent uniform numbers in [0, 1) are below a probability, which ``chance`` bounds.
 
-    All numbers are read at once, bit by bit. At a bit where p has 1, those that have 0 are below p; where p has 0,
-    those that have 1 are above; the others are undecided and go on. So about 2 ``trials`` coins are drawn, whatever p.
+    p < 1. All numbers are read at once, bit by bit. At a bit where p has 1, those that have 0 are below p; where p has
+    0, those that have 1 are above; the others are undecided and go on. About 2 ``trials`` coins are drawn, whatever p.
 
     >>> from dpsql.mechanism import SystemEntropy
     >>> binomial(10, lambda bits: (0, 0), SystemEntropy())
@@ -57,6 +57,6 @@ def subset(total: int, size: int, entropy: Entropy) -> list[int]:
 
 def _below(end: int, entropy: Entropy) -> int:
     """Uniform on 0 .. ``end - 1``."""
-    while (drawn := entropy.bits(end.bit_length())) >= end:
+    while (drawn := entropy.bits((end - 1).bit_length())) >= end:
         pass
     return drawn

@@ -33,9 +33,10 @@ def tail_bounds(sigma: Fraction, above: int, bits: int) -> tuple[int, int]:
 def _sums(sigma: Fraction, bits: int) -> tuple[list[int], list[int]]:
     """Bounds on 2^bits times the sum of exp(-k^2 / (2 sigma^2)) over k >= x, for x = 0, 1, ..
 
-    Arguments and exponentials have relative errors of 10^(1 - digits), and y exp(-y) < 1, so a weight is off by less than
-    10^(3 - digits), and its product with 2^bits by less than one unit: it lies between its floor less 1 and its floor and 2.
-    Those left out sum to at most sigma^2 / last exp(-last^2 / (2 sigma^2)) <= 1 unit: last >= sigma, last^2 >= 2 sigma^2 (bits + 12).
+    Arguments and exponentials have relative errors of 10^(1 - digits), and y exp(-y) < 1, so a weight is off by less
+    than 10^(3 - digits), and its product with 2^bits by less than one unit: it lies between its floor less 1 and its
+    floor and 2. Those left out sum to at most sigma^2 / last exp(-last^2 / (2 sigma^2)) <= 1 unit, for last >= sigma
+    and last^2 >= 2 sigma^2 (bits + 12).
     """
     digits = bits * 302 // 1000 + 8
     traps = [InvalidOperation, DivisionByZero, Overflow]

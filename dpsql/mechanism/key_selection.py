@@ -26,10 +26,10 @@ def select_keys(found: Private[KeyCounts], sigma: Fraction, threshold: int, entr
     Korolova, Kenthapadi, Mishra, Ntoulas 2009, with Gaussian noise; charge it as a Gaussian release of the counts
     (``Plan.release_cost``) and take its delta from the plan's purse: ``accounting.selection_threshold`` gives the
     threshold. The noisy counts that were compared are dropped: given that a key was shown they are not centred.
-    Keys that ``found`` only counts are drawn together: of k keys of n rows as many as a binomial draw of the probability
-    that one of them is shown, and then that many of them, each set equally likely. The law is the same (docs/privacy.md).
-    Sorted. ``InternalError`` when sigma is not in (0, 2^50], the threshold is below 1, or keys are counted that
-    ``drawn_alone`` says to list.
+    Keys that ``found`` only counts are drawn together: of k keys of n rows as many as a binomial draw of the chance
+    that one of them is shown, and then that many of them, each set equally likely. The law is the same
+    (docs/privacy.md). Sorted. ``InternalError`` when sigma is not in (0, 2^50], the threshold is below 1, or keys are
+    counted that ``drawn_alone`` says to list.
     """
     if not 0 < sigma <= LARGEST_SIGMA:
         raise InternalError("a key selection needs sigma in (0, 2^50]", hint="take sigma from the plan")

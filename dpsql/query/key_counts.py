@@ -42,23 +42,6 @@ class KeyCounts:
         """How many keys there are, listed or counted."""
         return len(self.keys) + int(self.fewer.sum())
 
-    def above(self, least: int) -> "KeyCounts":
-        """The same with keys of fewer than ``least`` rows counted; for keys that are all listed.
-
-        >>> found = key_counts({"a": 1, "b": 1, "c": 5}).above(2)
-        >>> found.keys, found.fewer.tolist(), found.named({1: [1]}), found.number
-        (('c',), [0, 2], ('b',), 3)
-        """
-        listed = np.flatnonzero(self.counts >= least)
-        few = self.counts[self.counts < least]
-
-        def named(chosen: Positions) -> tuple[str, ...]:
-            return tuple(self.keys[i] for n, at in chosen.items() for i in np.flatnonzero(self.counts == n)[list(at)])
-
-        return KeyCounts(
-            tuple(self.keys[i] for i in listed), self.counts[listed], np.bincount(few, minlength=least), named
-        )
-
 
 def key_counts(counted: dict[str, int]) -> KeyCounts:
     """Key counts from a dictionary in any order.

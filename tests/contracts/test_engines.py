@@ -23,7 +23,8 @@ from dpsql.domain import (
     TextDomain,
 )
 from dpsql.engine import MemoryEngine, Rules
-from dpsql.engine.duckdb import DuckDbEngine
+from dpsql.engine.duckdb import DuckDbEngine, text_index
+from dpsql.engine.duckdb.reader import Reader
 from dpsql.engine.protocol import OwnersEngine
 from dpsql.policy import Policy
 from tests.contracts.distinct_contract import DistinctContract
@@ -57,6 +58,37 @@ class TestDuckDbEngine(EngineContract, TextEngineContract, DistinctContract):
         for name in tables:
             con.execute(f'CREATE VIEW "{name}" AS SELECT * FROM "{name}_behind"').fetchall()
         return DuckDbEngine(con, policy)
+
+
+class TestDuckDbEngineWithManyStrings(TestDuckDbEngine):
+    """Strings stay in DuckDB however few they are."""
+
+    @pytest.fixture(autouse=True)
+    def held_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(text_index, "FEW", -1)
+
+    def test_rare_strings_are_counted_and_read_by_their_places(self) -> None:
+        rows = pa.table({"w": ["b", "é", "a", "é", "c", "c", "d", "d", "d", None], "x": [True] * 10})
+        table = TableDomain("t", (TextDomain("w", (1,)), BooleanDomain("x")))
+        found = self.engine(policy_of(table), {"t": rows}).key_counts("t", "w", 3).reveal()
+        assert (found.keys, found.counts.tolist(), found.fewer.tolist()) == (("d",), [3], [0, 2, 2])
+        assert found.number == 5  # NULL is no string
+        assert not found.fewer.flags.writeable
+        assert set(found.named({1: [1], 2: [0, 1]})) == {"b", "c", "é"}  # in the order of bytes, from 0
+        assert found.named({1: [0]}) == ("a",)
+
+    def test_strings_are_looked_up_once_whether_they_occur_or_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        table = TableDomain("t", (TextDomain("w"), TextDomain("v")))
+        engine = self.engine(policy_of(table), {"t": pa.table({"w": ["a", "a", None], "v": ["x", None, None]})})
+        asked: list[str] = []
+        rows = Reader.rows
+        monkeypatch.setattr(Reader, "rows", lambda self, what, *rest: (asked.append(what), rows(self, what, *rest))[1])
+        for _ in range(2):
+            keys = (("a",), ("b",), (None,), ("a",), ("\ud800",))
+            assert engine.keyed_counts("t", ("w",), keys, ()).reveal().tolist() == [2, 0, 1, 2, 0]
+            pairs = (("a", None), ("a", "x"), (None, None), (None, "x"))
+            assert engine.keyed_counts("t", ("w", "v"), pairs, ()).reveal().tolist() == [1, 1, 1, 0]
+        assert asked.count("looking strings of t up") == 2
 
 
 def some_float(random: Random) -> float:

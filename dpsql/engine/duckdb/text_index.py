@@ -1,8 +1,8 @@
 """An index from strings to counts, so that a sparse query costs what its support costs, not what the table does.
 
 The strings of a table are numbered once per tuple of text columns. Counts by (string number, cell) are kept in
-compressed sparse rows; a lookup is a dictionary hit and a slice. Where there are many strings they stay in DuckDB: those
-that somebody lists are looked up there once, found or not, so that the second time says nothing of the rows.
+compressed sparse rows; a lookup is a dictionary hit and a slice. Where there are many strings they stay in DuckDB:
+those that somebody lists are looked up there once, found or not, so that the second time says nothing of the rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -106,8 +106,8 @@ class TextIndex:
         n, at = zip(*((n, i) for n, places in chosen.items() for i in places), strict=True)
         found = self._reader.rows(
             f"reading strings of {self._table.name}",
-            f"SELECT k0 FROM (SELECT k0, n, row_number() OVER (PARTITION BY n ORDER BY k0) - 1 AS place FROM {self._name} "
-            "WHERE k0 IS NOT NULL AND n IN (SELECT unnest(?::BIGINT[]))) "
+            f"SELECT k0 FROM (SELECT k0, n, row_number() OVER (PARTITION BY n ORDER BY k0) - 1 AS place "
+            f"FROM {self._name} WHERE k0 IS NOT NULL AND n IN (SELECT unnest(?::BIGINT[]))) "
             "SEMI JOIN (SELECT unnest(?::BIGINT[]) AS n, unnest(?::BIGINT[]) AS place) USING (n, place)",
             [list(chosen), list(n), list(at)],
         )

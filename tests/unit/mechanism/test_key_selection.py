@@ -9,10 +9,11 @@ import pytest
 
 from dpsql.accounting import selection_threshold
 from dpsql.errors import InternalError
-from dpsql.mechanism import select_keys
+from dpsql.mechanism import drawn_alone, select_keys
 from dpsql.private import Private
 from dpsql.query import KeyCounts, key_counts
 from tests.support.entropy import SeededEntropy
+from tests.support.rare import rare
 
 
 class Fixed:
@@ -83,6 +84,21 @@ FOUND = key_counts({"b": 10, "a": 11, "c": 12, "d": 3})
 def test_a_key_is_shown_when_its_noisy_count_exceeds_the_threshold() -> None:
     assert select_keys(Private(FOUND), Fraction(1), 10, Fixed([0, 0, 0, 0])) == ("a", "c")
     assert select_keys(Private(FOUND), Fraction(1), 10, Fixed([-1, 1, -2, 8])) == ("b", "d")
+
+
+def test_keys_that_are_counted_below_the_line_are_refused() -> None:
+    assert drawn_alone(Fraction(1), 10) == 11
+    select_keys(Private(rare(FOUND, 11)), Fraction(1), 10, SeededEntropy(1))
+    for sigma, least in ((Fraction(1), 12), (Fraction(5000), 11)):  # too many are counted; noise too wide for tails
+        with pytest.raises(InternalError):
+            select_keys(Private(rare(FOUND, least)), sigma, 10, SeededEntropy(1))
+
+
+def test_keys_that_are_counted_and_shown_are_sorted_among_the_others() -> None:
+    found = key_counts({f"k{i:02}": 20 if i % 3 else 12 for i in range(60)})
+    keys = select_keys(Private(rare(found, 13)), Fraction(3), 12, SeededEntropy(1))
+    assert list(keys) == sorted(keys)
+    assert 40 < len(keys) < 60
 
 
 def test_nothing_occurs_nothing_is_shown() -> None:
