@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 import dpsql
+from dpsql.engine.duckdb import text_index
 
 POLICY = """version = 1
 [privacy]
@@ -45,6 +46,19 @@ def connected(database: Path, strategy: str = "auto") -> dpsql.Connection:
 def con(database: Path) -> Iterator[dpsql.Connection]:
     with connected(database) as con:
         yield con
+
+
+def test_strings_that_stay_in_duckdb_are_released_and_counted_alike(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_index, "FEW", -1)
+    with connected(database) as con:
+        groups = dict(con.execute(GROUPS).fetchall())
+        assert {f"py{i}" for i in range(10)} <= set(groups)
+        assert not any(str(ext).startswith("rare") for ext in groups)
+        assert all(abs(groups[f"py{i}"] - 2000) < 200 for i in range(10))
+        both = "SELECT COUNT(*) FROM files WHERE ext IN ('py1', 'absent') AND kind = 'b'"
+        assert abs(con.execute(both).fetchall()[0][0] - 2000) < 200
 
 
 def test_groups_are_the_released_strings(con: dpsql.Connection) -> None:
