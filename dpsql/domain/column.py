@@ -9,7 +9,7 @@ queries are sparse. Everything here is public.
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from itertools import pairwise
 from math import floor
@@ -19,7 +19,9 @@ from dpsql.errors import PolicyError
 
 Value = int | float | str | bool | date | None
 """What a row holds in a declared column."""
-DateUnit = Literal["day", "week", "month", "quarter", "year"]
+DateUnit = Literal["minute", "hour", "day", "week", "month", "quarter", "year"]
+OF_A_DAY = {"hour": timedelta(hours=1), "minute": timedelta(minutes=1)}
+"""The units of less than a day: their columns hold moments, in UTC where the database has a time zone."""
 Beyond = Literal["clip", "null"]
 """What a number outside [min, max] counts as: the nearer end, or NULL."""
 Reading = Literal["value", "cell"]
@@ -28,6 +30,7 @@ FIXED_POINT = 1 << 24
 """Fractions of a row are counted in so many parts: their sums stay below 2^63 for 5e11 rows."""
 EXACT_BELOW = 2**53
 """Whole numbers below it, and above its negative, are doubles."""
+_ENDS = "write min = 2019-01-31 for days, min = 2019-01-31T10:00:00 for hours and minutes"
 MAX_COLUMN_CELLS = 1 << 20  # a longer list of values belongs in a text column or wider bins
 
 
@@ -197,10 +200,11 @@ class BooleanDomain:
 
 @dataclass(frozen=True)
 class DateDomain:
-    """Days from that of ``low`` on, in cells of a day, a week (from Monday), a month, a quarter or a year.
+    """Days from that of ``low`` on, in cells of a day, a week (from Monday), a month, a quarter or a year; or moments,
+    in cells of an hour or a minute.
 
-    The cell of ``high`` is in it as a whole. Days outside are NULL. What a row holds is its day; with ``reading``
-    "cell" the first day of its cell.
+    The cell of ``high`` is in it as a whole. Days outside are NULL. What a row holds is its day, with ``unit`` "hour"
+    or "minute" the start of that; with ``reading`` "cell" the first day of its cell.
 
     >>> DateDomain("joined", date(2019, 1, 15), date(2019, 3, 1), "month").values
     (datetime.date(2019, 1, 1), datetime.date(2019, 2, 1), datetime.date(2019, 3, 1))
@@ -213,16 +217,31 @@ class DateDomain:
     nullable: bool = True
     reading: Reading = field(default="value", repr=False)
     kind: Literal["date"] = field(default="date", init=False)
-    sql_type: Literal["DATE"] = field(default="DATE", init=False)
+    sql_type: Literal["DATE", "TIMESTAMP"] = field(default="DATE", init=False)
     ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        for end in (self.low, self.high):
+            if isinstance(end, datetime) != (self.step is not None) or getattr(end, "tzinfo", None) is not None:
+                wanted = "dates" if self.step is None else "times of a day, without a zone,"
+                raise PolicyError(f"min and max must be {wanted} for unit {self.unit}", path=self.name, hint=_ENDS)
         if self.low > self.high:
             raise PolicyError("min is after max", path=self.name, hint="swap min and max")
+        if self.step is not None:
+            object.__setattr__(self, "sql_type", "TIMESTAMP")
+            _check_cells(self.name, (self.high - self.low) // self.step + 1)
         _check_cells(self.name, len(self.values))
+
+    @property
+    def step(self) -> timedelta | None:
+        """How long a cell of less than a day is; ``None`` for cells of days."""
+        return OF_A_DAY.get(self.unit)
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
+        if self.step is not None:
+            first, last = (truncate(end, self.unit) for end in (self.low, self.high))
+            return tuple(first + i * self.step for i in range((last - first) // self.step + 1))
         out: list[Value] = []
         day = truncate(self.low, self.unit)
         while day <= self.high and len(out) <= MAX_COLUMN_CELLS:
@@ -238,20 +257,22 @@ class DateDomain:
 
     @property
     def end(self) -> date:
-        """The first day after the last cell; 9999-12-31 where there is none."""
+        """The first day, or moment, after the last cell; 9999-12-31 where there is none."""
         last = self.values[-1]
+        if isinstance(last, datetime) and self.step is not None:
+            return last + self.step if last < datetime.max - self.step else datetime.max
         if not isinstance(last, date) or last > _last_start(self.unit):
             return date.max
         return _next_start(last, self.unit)
 
     @property
     def is_binned(self) -> bool:
-        return self.unit != "day" and self.reading == "value"
+        return self.unit not in ("minute", "hour", "day") and self.reading == "value"
 
     @property
     def words(self) -> str:
         by = "" if self.unit == "day" else f", by {self.unit}"
-        return f"{self.low.isoformat()} to {self.high.isoformat()}{by}"
+        return f"{self.low} to {self.high}{by}"
 
 
 @dataclass(frozen=True)
@@ -301,8 +322,10 @@ def code_of(domain: FiniteDomain, value: Any) -> int | None:
             return int(value)
         case DateDomain():
             if isinstance(value, datetime):
-                value = (value.astimezone(UTC) if value.tzinfo is not None else value).date()
-            day = truncate(value, domain.unit)
+                value = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo is not None else value
+            if domain.step is not None:
+                return _moment_code(domain, value, domain.step)
+            day = truncate(value.date() if isinstance(value, datetime) else value, domain.unit)
             return domain.values.index(day) if day in domain.values else None
 
 
@@ -315,13 +338,23 @@ def as_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _moment_code(domain: DateDomain, value: date, step: timedelta) -> int | None:
+    moment: Any = value if isinstance(value, datetime) else datetime.combine(value, time())
+    code = int((moment - domain.values[0]) // step)
+    return code if 0 <= code < len(domain.values) else None
+
+
 def truncate(day: date, unit: DateUnit) -> date:
-    """The first day of the unit that holds ``day``, as DuckDB's date_trunc.
+    """The first day, or moment, of the unit that holds ``day``, as DuckDB's date_trunc.
 
     >>> truncate(date(2020, 5, 17), "quarter"), truncate(date(2020, 5, 17), "week")
     (datetime.date(2020, 4, 1), datetime.date(2020, 5, 11))
     """
     match unit:
+        case "minute" | "hour":
+            moment = day if isinstance(day, datetime) else datetime.combine(day, time())
+            minute = moment.minute if unit == "minute" else 0
+            return moment.replace(minute=minute, second=0, microsecond=0)
         case "day":
             return day
         case "week":
@@ -336,6 +369,8 @@ def truncate(day: date, unit: DateUnit) -> date:
 
 def _next_start(day: date, unit: DateUnit) -> date:
     match unit:
+        case "minute" | "hour":
+            return day + OF_A_DAY[unit]
         case "day":
             return date.fromordinal(day.toordinal() + 1)
         case "week":

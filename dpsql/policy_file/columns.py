@@ -7,7 +7,7 @@ of this package.
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
@@ -27,7 +27,7 @@ from dpsql.domain import (
     TextDomain,
     log_edges,
 )
-from dpsql.domain.column import MAX_COLUMN_CELLS
+from dpsql.domain.column import MAX_COLUMN_CELLS, OF_A_DAY
 from dpsql.errors import PolicyError
 from dpsql.policy_file.schema import ColumnSchema
 from dpsql.policy_file.spread import bins_of
@@ -127,7 +127,8 @@ def _boolean(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
 
 def _date(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
     unit = cast(DateUnit, keys.choice("unit", get_args(DateUnit))) if "unit" in keys else "day"
-    return DateDomain(name, _day(keys, "min"), _day(keys, "max"), unit, nullable)
+    read = _moment if unit in OF_A_DAY else _day
+    return DateDomain(name, read(keys, "min"), read(keys, "max"), unit, nullable)
 
 
 def _text(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
@@ -145,6 +146,14 @@ def _day(keys: TomlTable, key: str) -> date:
     found = keys.value(key, example)
     if isinstance(found, datetime) or not isinstance(found, date):
         keys.refuse(key, "must be a date", f"write {example}")
+    return found
+
+
+def _moment(keys: TomlTable, key: str) -> datetime:
+    example = f"{key} = 2019-01-31T10:00:00, without quotes"
+    found = keys.value(key, example)
+    if not isinstance(found, datetime) or found.tzinfo is not None:
+        keys.refuse(key, "must be a date and a time, without a zone, where unit is hour or minute", f"write {example}")
     return found
 
 
@@ -194,7 +203,11 @@ def _keys(column: ColumnDomain) -> list[str]:
         case CategoryDomain():
             return [f"values = {quoted_list(column.values)}"]
         case DateDomain():
-            return [f"min = {column.low}", f"max = {column.high}", f"unit = {quoted(column.unit)}"]
+            return [
+                f"min = {column.low.isoformat()}",
+                f"max = {column.high.isoformat()}",
+                f"unit = {quoted(column.unit)}",
+            ]
         case TextDomain(prefixes=prefixes) if prefixes:
             return [f"prefixes = [{', '.join(str(n) for n in prefixes)}]"]
         case BooleanDomain() | TextDomain():
@@ -264,6 +277,10 @@ def _draft_number(column: ColumnSchema) -> Drafted:
 
 
 def _draft_date(column: ColumnSchema) -> Drafted:
+    first, last = _hour_of(column.low), _hour_of(column.high)
+    if first is not None and last is not None and timedelta(0) <= last - first < _MOST_DATES * OF_A_DAY["hour"]:
+        keys = f'type = "date", min = {first.isoformat()}, max = {last.isoformat()}, unit = "hour"'
+        return Drafted(keys, f"CHECK: {_FROM_DATA}")
     low, high = _day_of(column.low), _day_of(column.high)
     if low is not None and high is not None and low <= high:
         unit = _finest_unit(low, high)
@@ -284,6 +301,14 @@ def _draft_text(column: ColumnSchema, never_null: str) -> Drafted:
         return Drafted(f'type = "category", values = {quoted_list(dict.fromkeys(values))}', f"CHECK: {_FROM_DATA}")
     note = 'CHECK: unbounded; better, when the values are known: type = "category", values = ["a", "b"]'
     return Drafted(f'type = "text"{never_null}', note)
+
+
+def _hour_of(value: object) -> datetime | None:
+    """The hour of a moment, in UTC."""
+    if not isinstance(value, datetime):
+        return None
+    plain = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+    return plain.replace(minute=0, second=0, microsecond=0)
 
 
 def _day_of(value: object) -> date | None:

@@ -6,7 +6,7 @@ into the last code. ``dpsql.domain.code_of`` says the same in Python, and the co
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from itertools import pairwise
 from math import floor, inf, isfinite, nextafter
 
@@ -55,7 +55,7 @@ def fits(column: ColumnDomain, kind: str) -> bool:
         case "boolean":
             return kind == "BOOLEAN"
         case "date":
-            return kind == "DATE" or kind.startswith("TIMESTAMP")
+            return (kind == "DATE" and column.sql_type == "DATE") or kind.startswith("TIMESTAMP")
 
 
 def coded(domain: FiniteDomain, column: str, kind: str, lookup: str) -> Coded:
@@ -176,7 +176,25 @@ def _category(domain: CategoryDomain, column: str, lookup: str) -> Coded:
     )
 
 
+def _moment(domain: DateDomain, column: str, kind: str, step: timedelta) -> str:
+    x, first, last = utc_moment(column, kind), domain.values[0], domain.values[-1]
+    if not isinstance(first, datetime) or not isinstance(last, datetime):
+        return "NULL"
+    last += step - timedelta(microseconds=1)
+    code = f"(epoch_us({x}) - epoch_us(TIMESTAMP '{first}')) // {step // timedelta(microseconds=1)}"
+    # the range is checked first: infinite moments never reach the arithmetic
+    return f"CASE WHEN {x} BETWEEN TIMESTAMP '{first}' AND TIMESTAMP '{last}' THEN {code} END"
+
+
+def utc_moment(column: str, kind: str) -> str:
+    """The TIMESTAMP of a TIMESTAMP column; with a time zone, in UTC whatever the session's zone is."""
+    zoned = kind == "TIMESTAMP WITH TIME ZONE"
+    return f"make_timestamp(epoch_us({column}))" if zoned else f"TRY_CAST({column} AS TIMESTAMP)"
+
+
 def _date(domain: DateDomain, column: str, kind: str) -> str:
+    if domain.step is not None:
+        return _moment(domain, column, kind, domain.step)
     day = calendar_day(column, kind)
     first = domain.values[0]
     last = domain.values[-1]

@@ -6,7 +6,7 @@ underflow, comparisons by a column's collation.
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from typing import Literal
 
 from dpsql.engine.postgresql.connection import identifier, literal
@@ -115,6 +115,15 @@ class PostgresDialect:
         if column.kind == "timestamptz":
             return f"({x} AT TIME ZONE 'UTC')::date"
         return x if column.family == "date" else f"{x}::date"
+
+    def moment(self, x: str, column: SqlColumn) -> str:
+        return f"({x} AT TIME ZONE 'UTC')" if column.kind == "timestamptz" else x
+
+    def units_since(self, moment: str, first: datetime, seconds: int) -> str:
+        return f"floor(extract(epoch FROM {moment} - {self.timestamp(first)}) / {seconds})::int"
+
+    def timestamp(self, moment: datetime) -> str:
+        return f"TIMESTAMP '{moment}'"
 
     def days_since(self, day: str, first: date) -> str:
         return f"({day} - {self.date(first)})"

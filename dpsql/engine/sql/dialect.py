@@ -7,7 +7,7 @@ fail, for an error would tell of that row.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Any, Literal, Protocol
 
 import pyarrow as pa
@@ -113,6 +113,18 @@ class Dialect(Protocol):
 
     def day(self, x: str, column: SqlColumn) -> str:
         """The calendar day of a date or moment; with a time zone, its day in UTC."""
+        ...
+
+    def moment(self, x: str, column: SqlColumn) -> str:
+        """The moment of a moment column, without a time zone; with one, in UTC."""
+        ...
+
+    def units_since(self, moment: str, first: datetime, seconds: int) -> str:
+        """How many whole units of so many seconds; only where both are finite, and not before ``first``."""
+        ...
+
+    def timestamp(self, moment: datetime) -> str:
+        """A literal of a moment without a time zone."""
         ...
 
     def days_since(self, day: str, first: date) -> str:

@@ -5,7 +5,7 @@ a column that is not nullable is dropped, and of a unit's rows those with the sm
 """
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime, timedelta
 from itertools import pairwise
 
 from dpsql.domain import (
@@ -163,12 +163,22 @@ class SqlRows:
             case BooleanDomain():
                 return f"CASE WHEN {x} THEN 1 WHEN NOT {x} THEN 0 END"
             case DateDomain():
+                if domain.step is not None:
+                    return self._moment(domain, d.moment(x, column), domain.step)
                 return self._date(domain, d.day(x, column))
 
     def _clipped(self, domain: NumberDomain) -> str:
         x = self._dialect.number(self._sql(domain.name), self._column(domain.name))
         low, high = domain.edges[0], domain.edges[-1]
         return self._dialect.inside(x, low, high) if domain.outside == "null" else self._dialect.between(x, low, high)
+
+    def _moment(self, domain: DateDomain, moment: str, step: timedelta) -> str:
+        d, first, last = self._dialect, domain.values[0], domain.values[-1]
+        if not isinstance(first, datetime) or not isinstance(last, datetime):  # they are moments, never NULL
+            return "NULL"
+        ends = f"{d.timestamp(first)} AND {d.timestamp(last + step - timedelta(microseconds=1))}"
+        code = d.units_since(moment, first, int(step.total_seconds()))
+        return f"CASE WHEN {moment} BETWEEN {ends} THEN {code} END"
 
     def _date(self, domain: DateDomain, day: str) -> str:
         d, first, last = self._dialect, domain.values[0], domain.values[-1]
@@ -232,7 +242,7 @@ _FITS = {
 
 
 def _check_fits(domain: FiniteDomain | TextDomain, column: SqlColumn, table: str) -> None:
-    if column.family not in _FITS[domain.kind]:
+    if column.family not in _FITS[domain.kind] or (domain.sql_type == "TIMESTAMP" and column.family != "moment"):
         raise PolicyError(
             f"a column of type {column.kind} cannot be declared as {domain.kind}",
             path=f"tables.{table}.columns.{domain.name}",

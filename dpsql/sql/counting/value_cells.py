@@ -1,6 +1,6 @@
 """Neighbouring values of a column counted together, where they are too many to be counted one by one. Public."""
 
-from datetime import date
+from datetime import date, datetime
 from itertools import pairwise
 from math import ceil
 
@@ -27,6 +27,9 @@ def joined_values(domain: FiniteDomain | None, most: int) -> Ends | None:
             return tuple((s, min(s + width - 1, domain.high)) for s in starts)
         case DateDomain() if domain.is_binned or len(domain.values) > most:
             starts_of = _thinned(tuple(domain.values), most)
+            if domain.step is not None:
+                lasts = [s - domain.step for s in starts_of[1:]]  # type: ignore[operator]
+                return tuple(zip(starts_of, (*lasts, starts_of[-1]), strict=True))
             days = [d.toordinal() for d in (*starts_of[1:], domain.end)]  # type: ignore[union-attr]
             return tuple((s, type(s).fromordinal(d - 1)) for s, d in zip(starts_of, days, strict=True))  # type: ignore[union-attr]
     return None
@@ -57,4 +60,6 @@ def cell_number(domain: FiniteDomain, ends: Ends) -> Bound:
 
 
 def _written(value: Value) -> str:
+    if isinstance(value, datetime):
+        return f"TIMESTAMP '{value}'"
     return f"DATE '{value}'" if isinstance(value, date) else f"CAST({value!r} AS DOUBLE)"

@@ -1,6 +1,7 @@
 """Which questions about a date column are finer than the values that its rows hold. Public.
 
-A row of a date column holds its day, whatever time the database has beside it. What asks for hours of such a column, or
+A row of a date column holds its day, whatever time the database has beside it; one declared by hours or minutes holds
+the start of its hour or minute. What asks for hours of such a column, or
 moves it by hours, would get the answer of midnight for every row, so it is refused. One rule decides: an expression of
 a date column may ask for parts of it down to the declared unit, and what it asked for leaves no time of day behind.
 """
@@ -17,6 +18,9 @@ from dpsql.sql.text.position import refusal
 
 DAY, HOUR, MINUTE, SECOND = range(4)
 """How fine a question about a date is."""
+_UNITS = {"hour": HOUR, "minute": MINUTE}
+_UNIT_NAMES = {DAY: "day", HOUR: "hour", MINUTE: "minute", SECOND: "second"}
+_LEAST = {DAY: "a day", HOUR: "an hour", MINUTE: "a minute", SECOND: "a second"}
 _PARTS = {"HOUR": HOUR, "HR": HOUR, "H": HOUR, "MINUTE": MINUTE, "MIN": MINUTE, "M": MINUTE, "MS": SECOND}
 _WHOLE = frozenset(
     {
@@ -72,16 +76,23 @@ def asked(text: str, node: exp.Expr, table: TableDomain, made: Bound, fineness: 
 
     Raises UnsupportedQuery, which names the declared unit, where that is finer than what a row holds.
     """
-    if fineness and made.times:
+    if fineness > _held(table, made):
         raise _too_fine(text, node, table, made, what)
     return made._replace(times=frozenset()) if made.times else made
 
 
 def met(text: str, node: exp.Expr, table: TableDomain, made: Bound) -> Bound:
     """``made`` of several parts. Raises UnsupportedQuery where dates meet spans of less than a day."""
-    if made.span and made.times:
-        raise _too_fine(text, node, table, made, "an interval of less than a day")
+    held = _held(table, made)
+    if made.span > held:
+        raise _too_fine(text, node, table, made, f"an interval of less than {_LEAST[held]}")
     return made
+
+
+def _held(table: TableDomain, made: Bound) -> int:
+    """How fine all the date columns are whose time of day could show in ``made``; the finest where there is none."""
+    units = {c.name: c.unit for c in table.columns if isinstance(c, DateDomain)}
+    return min((_UNITS.get(units.get(name, ""), DAY) for name in made.times), default=SECOND)
 
 
 def function(text: str, node: exp.Expr, table: TableDomain, name: str, parts: Sequence[Bound], made: Bound) -> Bound:
@@ -108,7 +119,9 @@ def function(text: str, node: exp.Expr, table: TableDomain, name: str, parts: Se
         plain = all(isinstance(n, exp.Interval) or (isinstance(n, exp.Cast) and _is_date(n)) for n in origin)
         whole = isinstance(node.expressions[0], exp.Interval) or parts[0].sql.startswith("to_")
         fineness = made.span if plain and whole else SECOND
-        return asked(text, node, table, made, fineness, "a bucket that is not of whole days")
+        return asked(
+            text, node, table, made, fineness, f"a bucket that is not of whole {_UNIT_NAMES[_held(table, made)]}s"
+        )
     return met(text, node, table, made)
 
 
@@ -132,8 +145,9 @@ def _shown(part: str | None) -> str:
 
 
 def _too_fine(text: str, node: exp.Expr, table: TableDomain, made: Bound, what: str) -> UnsupportedQuery:
-    column = next(c for c in table.columns if c.name in made.times)
-    unit = column.unit if isinstance(column, DateDomain) else "day"
+    held = _held(table, made)
+    column = next(c for c in table.columns if c.name in made.times and _UNITS.get(getattr(c, "unit", ""), DAY) == held)
+    unit, part = column.unit if isinstance(column, DateDomain) else "day", _UNIT_NAMES[held]
     reason = f"{column.name} is declared by {unit}, and {what} is finer"
-    hint = f"ask for parts of {column.name} down to the day, such as date_trunc('day', {column.name})"
+    hint = f"ask for parts of {column.name} down to the {part}, such as date_trunc('{part}', {column.name})"
     return refusal(text, node, reason, hint)

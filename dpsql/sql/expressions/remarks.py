@@ -7,7 +7,7 @@ policy's declarations.
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from difflib import get_close_matches
 from typing import Any
 
@@ -29,6 +29,9 @@ from dpsql.sql.statement import Remark
 
 _NUMBER = re.compile(r"-?(?:[0-9]{1,18}(?:\.[0-9]{1,18})?|\.[0-9]{1,18})(?:[eE][+-]?[0-9]{1,3})?")
 _DATE = re.compile(r"(?:CAST\()?'([0-9]{4}-[0-9]{2}-[0-9]{2})'(?: AS DATE\))?")
+_MOMENT = re.compile(
+    r"(?:CAST\()?'([0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?)'(?: AS (?:DATE|TIMESTAMP)\))?"
+)
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SHOWN = 3
 """Literals of a column that a note shows."""
@@ -82,7 +85,7 @@ def remark(table: TableDomain, symbol: str, left: Bound, items: Sequence[Bound])
         case IntegerDomain() | NumberDomain():
             asked = _beyond(column, symbol, [_number(i) for i in items])
         case DateDomain():
-            asked = _beyond(column, symbol, [_date(i) for i in items])
+            asked = _beyond(column, symbol, [_date(i, column) for i in items])
         case _:
             return None
     return Remark(table.name, column, asked) if asked else None
@@ -150,7 +153,9 @@ def _beyond(column: FiniteDomain, symbol: str, places: Sequence[tuple[Place, str
         (first, one), (last, other) = known
         inside = low <= first <= high and low <= last <= high
         return () if inside else (f"{column.name} BETWEEN {one} AND {other}",)
-    step: Any = timedelta(1) if isinstance(column, DateDomain) else int(isinstance(column, IntegerDomain))
+    step: Any = int(isinstance(column, IntegerDomain))
+    if isinstance(column, DateDomain):
+        step = column.step or timedelta(1)
     sign = "=" if symbol == "IN" else symbol
     return tuple(
         [f"{column.name} {sign} {text}" for place, text in known if _is_beyond(symbol, place, low, high, step)]
@@ -188,9 +193,11 @@ def _number(item: Bound) -> tuple[Place, str] | None:
     return (float(text), text) if _NUMBER.fullmatch(text) else None
 
 
-def _date(item: Bound) -> tuple[Place, str] | None:
-    found = _DATE.fullmatch(item.sql)
+def _date(item: Bound, column: DateDomain) -> tuple[Place, str] | None:
+    found = (_DATE if column.step is None else _MOMENT).fullmatch(item.sql)
     try:
+        if found is not None and column.step is not None:
+            return datetime.fromisoformat(found[1]), f"'{found[1]}'"
         return None if found is None else (date.fromisoformat(found[1]), f"'{found[1]}'")
     except ValueError:
         return None
