@@ -260,7 +260,8 @@ class DateDomain:
         """The first day, or moment, after the last cell; 9999-12-31 where there is none."""
         last = self.values[-1]
         if isinstance(last, datetime) and self.step is not None:
-            return last + self.step if last < datetime.max - self.step else datetime.max
+            latest = datetime.combine(date.max, time.max)
+            return last + self.step if last <= latest - self.step else latest
         if not isinstance(last, date) or last > _last_start(self.unit):
             return date.max
         return _next_start(last, self.unit)

@@ -28,7 +28,7 @@ def joined_values(domain: FiniteDomain | None, most: int) -> Ends | None:
         case DateDomain() if domain.is_binned or len(domain.values) > most:
             starts_of = _thinned(tuple(domain.values), most)
             if domain.step is not None:
-                lasts = [s - domain.step for s in starts_of[1:]]  # type: ignore[operator]
+                lasts = [s - domain.step for s in starts_of[1:] if isinstance(s, datetime)]
                 return tuple(zip(starts_of, (*lasts, starts_of[-1]), strict=True))
             days = [d.toordinal() for d in (*starts_of[1:], domain.end)]  # type: ignore[union-attr]
             return tuple((s, type(s).fromordinal(d - 1)) for s, d in zip(starts_of, days, strict=True))  # type: ignore[union-attr]

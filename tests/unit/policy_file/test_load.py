@@ -242,7 +242,7 @@ REFUSED = [
     (f"{P}.min", column('type = "date", max = 2020-01-01'), "missing"),
     (f"{P}.min", column('type = "date", min = "2020-01-01", max = 2020-01-01'), "must be a date"),
     (f"{P}.max", column('type = "date", min = 2020-01-01, max = 2020-01-01T00:00:00'), "must be a date"),
-    (f"{P}.unit", column('type = "date", min = 2020-01-01, max = 2020-01-01, unit = "hour"'), "not known"),
+    (f"{P}.unit", column('type = "date", min = 2020-01-01, max = 2020-01-01, unit = "second"'), "not known"),
     (f"{P}", column('type = "date", min = 2020-01-02, max = 2020-01-01'), "min is after max"),
     (f"{P}", column('type = "date", min = 0001-01-01, max = 9999-12-31'), "more than"),
     (f"{P}.prefixes", column('type = "text", prefixes = 2'), "must be a list"),
