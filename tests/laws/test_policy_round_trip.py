@@ -1,7 +1,7 @@
 """Writing a policy and reading it back changes nothing, whatever the policy."""
 
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from typing import get_args
 
@@ -21,6 +21,7 @@ from dpsql.domain import (
     TableDomain,
     TextDomain,
 )
+from dpsql.domain.column import OF_A_DAY
 from dpsql.errors import PolicyError
 from dpsql.hypothesis import STRATEGIES
 from dpsql.policy import Mechanism, Neighbors, Policy, Privacy, WhenSpent
@@ -33,11 +34,19 @@ days = st.dates(date(1900, 1, 1), date(2100, 1, 1))
 decimals = st.builds(lambda n, p: Fraction(n, 10**p), st.integers(1, 999), st.integers(2, 40))
 
 
+def date_column(name: str, low: date, span: int, unit: DateUnit, nulls: bool) -> DateDomain:
+    """So many days, or, of a column by hours or minutes, so many minutes that begin at an odd time."""
+    if unit not in OF_A_DAY:
+        return DateDomain(name, low, low + timedelta(span), unit, nulls)
+    first = datetime.combine(low, time(22, 59, 58, 500000))
+    return DateDomain(name, first, first + timedelta(minutes=span), unit, nulls)
+
+
 def column(name: str) -> st.SearchStrategy[ColumnDomain]:
     integers = st.builds(lambda a, n, u: IntegerDomain(name, a, a + n, u), whole, st.integers(0, 99), nullable)
     numbers = st.builds(lambda e, u, o: NumberDomain(name, tuple(sorted(e)), u, o), edges, nullable, beyond)
     categories = st.builds(lambda v, u: CategoryDomain(name, tuple(v), u), values, nullable)
-    dates = st.builds(lambda a, n, t, u: DateDomain(name, a, a + timedelta(n), t, u), days, spans, units, nullable)
+    dates = st.builds(lambda a, n, t, u: date_column(name, a, n, t, u), days, spans, units, nullable)
     texts = st.builds(lambda p, u: TextDomain(name, tuple(sorted(p)), u), st.sets(st.integers(1, 64)), nullable)
     return st.one_of(integers, numbers, categories, dates, texts, st.builds(BooleanDomain, st.just(name), nullable))
 
