@@ -1,7 +1,7 @@
 """The engine on SQL databases keeps the contract on a real PostgreSQL server, and counts as the twin in memory does."""
 
 from collections.abc import Iterator, Mapping
-from datetime import date
+from datetime import date, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dpsql.domain import FIXED_POINT, DateDomain, IntegerDomain, NumberDomain, TableDomain
+from dpsql.domain import FIXED_POINT, DateDomain, IntegerDomain, NumberDomain, TableDomain, code_of
 from dpsql.engine import MemoryEngine
 from dpsql.engine.duckdb import DuckDbEngine
 from dpsql.engine.extracting import extract
@@ -18,6 +18,7 @@ from dpsql.engine.extracting.postgresql import PostgresSource
 from dpsql.engine.postgresql.database import PostgresDatabase
 from dpsql.engine.protocol import OwnersEngine
 from dpsql.engine.sql import SqlEngine
+from dpsql.errors import PolicyError
 from dpsql.policy import Policy
 from tests.contracts.distinct_contract import DistinctContract
 from tests.contracts.engine_contract import EngineContract, policy_of
@@ -168,3 +169,54 @@ def test_no_row_makes_a_question_fail(uri: str, tmp_path: Path) -> None:
     assert engine.out_of_domain("strange")["d"] == 6
     engine.close()
     copy.close()
+
+
+FIRST = datetime(1969, 12, 31, 22, 30)  # noqa: DTZ001
+MOMENTS = TableDomain(
+    "moments",
+    (
+        DateDomain("t", FIRST, FIRST + timedelta(hours=3), "hour"),
+        DateDomain("z", FIRST, FIRST + timedelta(hours=3), "minute"),
+    ),
+)
+ODD = ("infinity", "-infinity", "4713-01-01 BC", "20000-01-01", "9999-12-31 23:59:59.999999")
+
+
+def test_hours_and_minutes_are_counted_alike(uri: str, tmp_path: Path) -> None:
+    places = [FIRST + timedelta(minutes=m, microseconds=u) for m in range(-40, 260, 10) for u in (-1, 0, 1)]
+    written = [*(str(p) for p in places), *ODD]
+    address = load(uri, {})
+    with dbapi.connect(address, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE moments (t timestamp, z timestamptz)")
+        cursor.execute(
+            "INSERT INTO moments VALUES (NULL, NULL), "
+            + ", ".join(f"('{w}', '{w}+00')" for w in written if "BC" not in w and "inf" not in w)
+        )
+        cursor.execute(
+            "INSERT INTO moments VALUES " + ", ".join(f"('{w}', '{w}')" for w in written if "BC" in w or "inf" in w)
+        )
+    policy = policy_of(MOMENTS)
+    extract({"moments": PostgresSource(address)}, policy, tmp_path / "x.duckdb")
+    copy, engine = DuckDbEngine(tmp_path / "x.duckdb", policy), SqlEngine(PostgresDatabase(address), policy)
+    data = pa.table({"t": pa.array(places, pa.timestamp("us")), "z": pa.array(places, pa.timestamp("us", "UTC"))})
+    memory = MemoryEngine(policy, {"moments": data})
+    for name in ("t", "z"):
+        domain = MOMENTS.finite_domain(name)
+        wanted = [0] * domain.size
+        for place in places:
+            code = code_of(domain, place)
+            wanted[-1 if code is None else code] += 1
+        assert memory.contingency("moments", (name,)).reveal().tolist() == wanted
+        wanted[-1] += len(ODD) + 1
+        for each in (engine, copy):
+            assert each.contingency("moments", (name,)).reveal().tolist() == wanted
+    engine.close()
+    copy.close()
+
+
+def test_days_are_no_hours(uri: str) -> None:
+    address = load(uri, {})
+    with dbapi.connect(address, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE moments (t date, z timestamptz)")
+    with pytest.raises(PolicyError, match="cannot be declared"):
+        SqlEngine(PostgresDatabase(address), policy_of(MOMENTS))
