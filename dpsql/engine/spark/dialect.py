@@ -5,7 +5,7 @@ becomes branches of generated code. Strings are told apart by bytes, whatever a 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from typing import Literal
 
 from dpsql.engine.sql.dialect import SqlColumn
@@ -106,6 +106,16 @@ class SparkDialect:
 
     def day(self, x: str, column: SqlColumn) -> str:
         return x if column.family == "date" else f"CAST({x} AS DATE)"
+
+    def moment(self, x: str, column: SqlColumn) -> str:
+        return f"CAST({x} AS TIMESTAMP_NTZ)"
+
+    def units_since(self, moment: str, first: datetime, seconds: int) -> str:
+        begun = _microseconds(self.timestamp(first))
+        return f"(({_microseconds(moment)} - {begun}) DIV {seconds * 1_000_000}L)"
+
+    def timestamp(self, moment: datetime) -> str:
+        return f"TIMESTAMP_NTZ '{moment}'"
 
     def days_since(self, day: str, first: date) -> str:
         return f"datediff({day}, {self.date(first)})"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.domain import Value
+from dpsql.domain import Value, truncate
 from dpsql.postprocess import combine, merged_source
 from dpsql.postprocess.combine import Lookup
 from dpsql.postprocess.moments import moment
@@ -86,7 +86,7 @@ def _of_cells(
     if place is None:
         return _null(source, charged), None
     low, high = cells[place.low].low, cells[place.high].high
-    value = _inside(cells[place.at], place.share, whole=whole)
+    value = _inside(cells[place.at], place.share, whole=whole, between=summary.kind == "quantile_cont")
     after = cells[place.after]
     if place.after > place.at and isinstance(value, float) and isinstance(after.low, (int, float)):
         value = cells[place.at].low + place.share * (after.low - cells[place.at].low)  # type: ignore[operator]
@@ -125,13 +125,14 @@ def _distinct(summary: Cells, group: int, counts: Counts, paid: tuple[Source, fl
     return _number(round(value) if whole else value, (low, high) if known else None, *paid)
 
 
-def _inside(cell: Cell, share: float, *, whole: bool) -> Value:
-    """The value so far into a cell."""
+def _inside(cell: Cell, share: float, *, whole: bool, between: bool) -> Value:
+    """The value so far into a cell; ``between``: it may stand between two values that rows hold."""
     low, high = cell.low, cell.high
     if low is None or high is None or isinstance(low, (str, bool)):
         return low
     if isinstance(low, datetime) and isinstance(high, datetime):
-        return low + share * (high - low)
+        found = low + share * (high - low)
+        return found if between else truncate(found, "minute" if low.minute or high.minute else "hour")
     if isinstance(low, date):
         return date.fromordinal(low.toordinal() + floor(share * (high.toordinal() - low.toordinal())))  # type: ignore[union-attr]
     value = low + share * (high - low)  # type: ignore[operator]

@@ -34,3 +34,12 @@ def test_codes_of_ordered_domains_are_in_order_of_value(domain: FiniteDomain) ->
 def test_order_is_no_part_of_a_policys_digest(domain: FiniteDomain) -> None:
     """It follows from the kind; a digest that had it would part ledgers from their policies."""
     assert "ordered" not in repr(domain)
+
+
+def test_what_a_digest_is_made_of_says_nothing_new_of_days() -> None:
+    """Policies of earlier versions keep their digests, and so their ledgers."""
+    joined = DateDomain("joined", date(2019, 1, 15), date(2019, 3, 1), "month")
+    assert repr(joined) == (
+        "DateDomain(name='joined', low=datetime.date(2019, 1, 15), high=datetime.date(2019, 3, 1), unit='month', "
+        "nullable=True, kind='date', sql_type='DATE')"
+    )
