@@ -45,3 +45,12 @@ def test_finer_questions_name_the_hour(con: dpsql.Connection) -> None:
             con.execute("SELECT minute(arrived), COUNT(*) FROM visits GROUP BY 1")
         assert con.budget.spent_epsilon == 0
         assert len(con.execute("SELECT hour(arrived), COUNT(*) FROM visits GROUP BY 1").fetchall()) == 25
+
+
+def test_single_moments_are_shown_as_they_are(con: dpsql.Connection) -> None:
+    """Constants of a statement are no values of the column."""
+    with con:
+        row = con.execute(
+            "SELECT MAX(CASE WHEN hour(arrived) < 9 THEN TIMESTAMP '2020-01-01 00:00:30' END) FROM visits"
+        ).fetchone()
+        assert row == (datetime(2020, 1, 1, 0, 0, 30),)  # noqa: DTZ001 - TIMESTAMP has no zone

@@ -132,7 +132,7 @@ def _inside(cell: Cell, share: float, *, whole: bool, between: bool) -> Value:
         return low
     if isinstance(low, datetime) and isinstance(high, datetime):
         found = low + share * (high - low)
-        return found if between else truncate(found, "minute" if low.minute or high.minute else "hour")
+        return found if between or low == high else truncate(found, "minute" if low.minute or high.minute else "hour")
     if isinstance(low, date):
         return date.fromordinal(low.toordinal() + floor(share * (high.toordinal() - low.toordinal())))  # type: ignore[union-attr]
     value = low + share * (high - low)  # type: ignore[operator]
