@@ -122,3 +122,26 @@ SELECT COUNT(*) FROM hits WHERE SearchPhrase LIKE '%car%' AND RegionID = 3;
 SELECT upper(SearchPhrase) AS p, COUNT(*) FROM hits GROUP BY p ORDER BY 2 DESC LIMIT 10;
 -- 7 answered
 -- answered
+
+-- ## Sent by tools and courses, written before any was tried
+SELECT RegionID, COUNT(*) AS c, SUM(IsRefresh), AVG(ResolutionWidth) FROM hits WHERE IsRefresh = 0 GROUP BY RegionID HAVING COUNT(*) > 20 ORDER BY c DESC LIMIT 10 OFFSET 5;
+-- 0 answered
+-- answered
+SELECT EventDate, COUNT(DISTINCT UserID) AS u FROM hits GROUP BY EventDate ORDER BY EventDate;
+-- 2 answered
+-- answered
+SELECT COUNT(*) FROM hits WHERE URL LIKE '%google%' AND Title NOT LIKE '%oak%';
+-- 7 answered
+-- answered
+SELECT approx_top_k(SearchPhrase, 3) FROM hits;
+-- 7 answered
+-- UnsupportedQuery: line 1, column 8: approx_top_k() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT histogram(AdvEngineID) FROM hits;
+-- 0 answered
+-- UnsupportedQuery: line 1, column 8: histogram() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT arg_max(RegionID, c) FROM (SELECT RegionID, COUNT(*) AS c FROM hits GROUP BY RegionID);
+-- 0 answered
+-- answered
+SELECT n, COUNT(*) AS units FROM (SELECT UserID, COUNT(*) AS n FROM hits WHERE AdvEngineID <> 0 GROUP BY UserID) GROUP BY n ORDER BY n;
+-- 3 answered
+-- answered

@@ -277,3 +277,65 @@ CREATE VIEW seniors AS SELECT course, COUNT(*) AS n FROM students WHERE grade = 
 CREATE TEMP TABLE by_city AS SELECT city, AVG(score) AS m FROM students GROUP BY city;
 -- 11 answered
 -- answered
+
+-- ## Sent by tools and courses, written before any was tried
+SELECT sex, COUNT(age) AS count, AVG(age) AS mean, STDDEV_SAMP(age) AS std, MIN(age) AS min, MEDIAN(age) AS p50, MAX(age) AS max FROM adult GROUP BY sex;
+-- 0 answered
+-- answered
+SELECT education, COUNT(*) AS n, COUNT(*) / SUM(COUNT(*)) OVER () AS freq FROM adult GROUP BY education ORDER BY n DESC;
+-- 0 answered
+-- answered
+SELECT CORR(dep_delay, arr_delay) FROM flights;
+-- 5 answered
+-- answered
+SELECT SKEWNESS(age), KURTOSIS(age) FROM adult;
+-- 5 answered
+-- UnsupportedQuery: line 1, column 8: skewness() is not answered on private rows | write it with COUNT, SUM and AVG
+SELECT NTILE(4) OVER (ORDER BY n) AS q, workclass, n FROM (SELECT workclass, COUNT(*) AS n FROM adult GROUP BY workclass);
+-- 0 answered
+-- answered
+SELECT width_bucket, COUNT(*) FROM (SELECT least(9, floor(hours_per_week / 10))::int AS width_bucket FROM adult) GROUP BY 1 ORDER BY 1;
+-- 0 answered
+-- answered
+SELECT COUNT(DISTINCT age) AS nunique FROM adult WHERE income = '>50K';
+-- 2 answered
+-- answered
+SELECT mode(education), mode(age) FROM adult;
+-- 5 answered
+-- answered
+SELECT course, AVG(score) AS avg_score FROM students GROUP BY course HAVING AVG(score) > (SELECT AVG(score) FROM students);
+-- 0 answered
+-- answered
+SELECT city, COUNT(*) FILTER (WHERE passed) AS p, COUNT(*) FILTER (WHERE NOT passed) AS f, ROUND(100.0 * COUNT(*) FILTER (WHERE passed) / COUNT(*), 1) AS rate FROM students GROUP BY city;
+-- 0 answered
+-- answered
+SELECT d.dname, COUNT(e.job) AS heads FROM dept d LEFT JOIN emp e ON e.deptno = d.deptno GROUP BY d.dname ORDER BY heads DESC;
+-- 0 answered
+-- answered
+SELECT job, COUNT(*) FROM emp e WHERE EXISTS (SELECT 1 FROM dept d WHERE d.deptno = e.deptno AND d.loc = 'CHICAGO') GROUP BY job;
+-- 0 answered
+-- answered
+SELECT deptno, (SELECT dname FROM dept d WHERE d.deptno = e.deptno) AS dname, COUNT(*) FROM emp e GROUP BY deptno ORDER BY deptno;
+-- 0 answered
+-- ProgrammingError: Referenced table "e" not found! | see docs/sql.md for what dpsql answers
+SELECT YEAR(hiredate) AS y, COUNT(*) - LAG(COUNT(*)) OVER (ORDER BY YEAR(hiredate)) AS growth FROM emp GROUP BY y ORDER BY y;
+-- 0 answered
+-- answered
+SELECT course, max_by(city, n) AS top_city FROM (SELECT course, city, COUNT(*) AS n FROM students GROUP BY course, city) GROUP BY course ORDER BY course;
+-- 0 answered
+-- answered
+SELECT left(name, 1) AS initial, COUNT(*) FROM students GROUP BY initial HAVING COUNT(*) >= 10 ORDER BY COUNT(*) DESC;
+-- 7 answered
+-- answered
+SELECT * FROM (SELECT city, course, COUNT(*) AS n, ROW_NUMBER() OVER (PARTITION BY city ORDER BY COUNT(*) DESC) AS rn FROM students GROUP BY city, course) WHERE rn = 1;
+-- 0 answered
+-- answered
+SELECT grade, GREATEST(COUNT(*) - 100, 0) AS over FROM students GROUP BY grade;
+-- 0 answered
+-- answered
+SELECT COALESCE(city, 'ALL') AS city, COALESCE(gender, 'ALL') AS gender, COUNT(*) FROM students GROUP BY CUBE (city, gender);
+-- 0 answered
+-- answered
+SELECT CASE WHEN score >= 90 THEN 'A' WHEN score >= 80 THEN 'B' WHEN score >= 70 THEN 'C' ELSE 'F' END AS letter, COUNT(*) * 100.0 / (SELECT COUNT(*) FROM students) AS pct FROM students GROUP BY letter ORDER BY letter;
+-- 0 answered
+-- answered

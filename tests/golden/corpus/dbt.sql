@@ -103,3 +103,26 @@ select column_name, data_type, character_maximum_length, numeric_precision, nume
 select case when count(*) > 0 then 'has rows' else 'empty' end from main.emp;
 -- 0 answered
 -- answered
+
+-- ## Sent by tools and courses, written before any was tried
+select count(*) as failures, count(*) != 0 as should_warn, count(*) != 0 as should_error from (select * from sales where quantity < 0) dbt_internal_test;
+-- 0 answered
+-- answered
+with all_values as (select region as value_field, count(*) as n_records from sales group by region) select * from all_values where value_field not in ('East','West','South');
+-- 0 answered
+-- answered
+select sum(case when product_name is null then 1 else 0 end) / count(*)::double as pct_null from sales;
+-- 0 answered
+-- answered
+select order_date, count(*) as n from sales group by 1 having count(*) < 1;
+-- 0 answered
+-- answered
+select 'adult' as tbl, count(*) as n from adult union all select 'emp', count(*) from emp;
+-- 0 answered
+-- answered
+with a as (select count(*) as n from sales where returned), b as (select count(*) as n from sales) select a.n, b.n, a.n * 100.0 / nullif(b.n, 0) as pct from a cross join b;
+-- 0 answered
+-- answered
+select count(*) - count(distinct customer_id) as dup from sales;
+-- 2 answered
+-- answered

@@ -327,3 +327,26 @@ SELECT count(*) FROM students WHERE random() < 0.1;
 SELECT getvariable('x');
 -- 0 unanswerable: it names no variable
 -- UnsupportedQuery: line 1, column 8: the function getvariable is not answered | docs/sql.md lists the functions that are answered
+
+-- ## Sent by tools and courses, written before any was tried
+FROM adult SELECT education, count() GROUP BY ALL ORDER BY count() DESC;
+-- 0 answered
+-- answered
+SELECT COUNT(COLUMNS(*)) FROM emp;
+-- 0 answered
+-- UnsupportedQuery: line 1, column 14: the function columns is not answered | docs/sql.md lists the functions that are answered
+SELECT list(region ORDER BY n DESC) FROM (SELECT region, COUNT(*) AS n FROM sales GROUP BY region);
+-- 0 answered
+-- answered
+SUMMARIZE adult;
+-- 0 answered
+-- answered
+PIVOT sales ON ship_mode USING SUM(quantity) GROUP BY region;
+-- 0 answered
+-- answered
+SELECT region, string_agg(segment, ', ' ORDER BY n DESC) FROM (SELECT region, segment, COUNT(*) AS n FROM sales GROUP BY ALL) GROUP BY region;
+-- 0 answered
+-- answered
+SELECT count_if(age > 40), bool_or(age > 89), product(1) FROM adult;
+-- 0 refused: COUNT, SUM and AVG
+-- UnsupportedQuery: line 1, column 47: product() is not answered on private rows | write it with COUNT, SUM and AVG

@@ -86,3 +86,17 @@ SELECT `sales`.`region` AS `sales.region`, COUNT(*) AS `sales.count` FROM sales 
 SELECT sales.product_name AS "sales.product_name", sales.sales AS "sales.sales" FROM sales AS sales GROUP BY 1, 2 ORDER BY 1 LIMIT 500;
 -- 6 answered
 -- UnsupportedQuery: line 1, column 1: sales has more values than can be groups | group by steps of it, as in GROUP BY floor(sales / 10) * 10
+
+-- ## Sent by tools and courses, written before any was tried
+SELECT carrier, origin, COUNT(*) AS n FROM (SELECT *, CASE WHEN arr_delay > 15 THEN 'late' ELSE 'on time' END AS status FROM flights) f WHERE f.status = 'late' GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 500;
+-- 0 answered
+-- answered
+SELECT COALESCE(SUM(n), 0) AS total, COUNT(*) AS units FROM (SELECT customer_id, COUNT(*) AS n FROM sales GROUP BY customer_id) t;
+-- 3 answered
+-- answered
+SELECT a.name AS airline, COUNT(*) AS c, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM flights f LEFT JOIN airlines a ON f.carrier = a.carrier GROUP BY 1 QUALIFY r <= 3;
+-- 0 answered
+-- answered
+SELECT ap.state, COUNT(*) AS n FROM flights INNER JOIN airports AS ap ON flights.dest = ap.faa GROUP BY ap.state ORDER BY n DESC;
+-- 0 answered
+-- answered

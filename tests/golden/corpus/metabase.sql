@@ -129,3 +129,20 @@ SELECT avg("source"."count") AS "avg" FROM (SELECT "main"."sales"."customer_id" 
 SELECT COUNT(*) AS "count" FROM (SELECT "main"."sales"."customer_id" AS "customer_id", COUNT(*) AS "count" FROM "main"."sales" GROUP BY "main"."sales"."customer_id") AS "source" WHERE "source"."count" > 1;
 -- 3 answered
 -- answered
+
+-- ## Sent by tools and courses, written before any was tried
+SELECT DATE_TRUNC('month', "sales"."order_date") AS "order_date", SUM("sales"."sales") AS "sum", SUM(SUM("sales"."sales")) OVER (ORDER BY DATE_TRUNC('month', "sales"."order_date") ASC ROWS UNBOUNDED PRECEDING) AS "cum" FROM "sales" GROUP BY 1 ORDER BY 1;
+-- 0 answered
+-- answered
+SELECT FLOOR("age" / 10.0) * 10.0 AS "age", COUNT(*) AS "count" FROM "adult" GROUP BY FLOOR("age" / 10.0) * 10.0 ORDER BY 1;
+-- 0 answered
+-- answered
+SELECT CAST(extract(isodow FROM "order_date") AS integer) AS "d", COUNT(*) AS "count" FROM "sales" GROUP BY 1 ORDER BY 1;
+-- 0 answered
+-- answered
+SELECT "source"."region", AVG("source"."count") AS "avg" FROM (SELECT "region", "order_date", COUNT(*) AS "count" FROM "sales" GROUP BY 1, 2) AS "source" GROUP BY 1;
+-- 0 answered
+-- answered
+SELECT COUNT(CASE WHEN "returned" THEN 1 END) AS r, SUM(CASE WHEN "discount" > 0.2 THEN "sales" ELSE 0.0 END) / SUM("sales") AS "share" FROM "sales";
+-- 0 answered
+-- answered

@@ -77,3 +77,14 @@ select "TABLE_NAME", "TABLE_SCHEMA" from information_schema.tables where table_t
 select c.column_name, c.ordinal_position, c.is_nullable, c.data_type from information_schema.columns c where c.table_schema = 'main' and c.table_name = 'adult' order by c.ordinal_position;
 -- 11 answered
 -- answered
+
+-- ## Sent by tools and courses, written before any was tried
+select top_rows.region, top_rows.a0 from (select rows_.region, sum(rows_.sales) as a0 from (select * from sales) as rows_ group by rows_.region) as top_rows where not top_rows.a0 is null order by top_rows.a0 desc limit 1001;
+-- 0 answered
+-- answered
+select count(distinct(customer_id)) + max(case when customer_id is null then 1 else 0 end) as a0 from sales;
+-- 2 refused: COUNT(DISTINCT customer_id)
+-- UnsupportedQuery: line 1, column 53: customer_id tells units apart, and no condition or group may | count them: COUNT(DISTINCT customer_id)
+select sum(case when quantity > 5 then 1 else 0 end) c1, sum(case when quantity <= 5 then 1 else 0 end) c2, avg(cast(quantity as double)) c3 from sales where order_date >= timestamp '2023-03-01 00:00:00' and order_date < timestamp '2023-06-01 00:00:00';
+-- 0 answered
+-- answered

@@ -118,3 +118,17 @@ SELECT avg(n) AS "Orders per customer" FROM (SELECT customer_id, COUNT(*) AS n F
 SELECT n AS n, COUNT(*) AS count FROM (SELECT "UserID", COUNT(*) AS n FROM hits GROUP BY "UserID") AS virtual_table GROUP BY n ORDER BY n LIMIT 100;
 -- 3 answered
 -- answered
+
+-- ## Sent by tools and courses, written before any was tried
+SELECT carrier AS carrier, COUNT(*) AS count, AVG(dep_delay) AS "AVG(dep_delay)" FROM flights WHERE cancelled = false AND month >= 6 AND month < 9 GROUP BY carrier ORDER BY count DESC LIMIT 1000;
+-- 0 answered
+-- answered
+SELECT region, category, SUM(profit) AS p FROM sales JOIN (SELECT region AS region__, SUM(profit) AS mme_inner__ FROM sales GROUP BY region ORDER BY mme_inner__ DESC LIMIT 2) AS series_limit ON region = region__ GROUP BY region, category;
+-- 0 answered
+-- answered
+SELECT origin, min(dep_delay) AS lo, quantile_cont(dep_delay, 0.25) AS q1, median(dep_delay) AS med, quantile_cont(dep_delay, 0.75) AS q3, max(dep_delay) AS hi FROM flights GROUP BY origin;
+-- 5 answered
+-- answered
+SELECT CASE WHEN age < 30 THEN 'young' WHEN age BETWEEN 30 AND 60 THEN 'mid' ELSE 'old' END AS band, income, COUNT(*) AS c FROM adult GROUP BY ALL ORDER BY ALL;
+-- 0 answered
+-- answered

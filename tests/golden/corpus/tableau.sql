@@ -194,3 +194,20 @@ CREATE LOCAL TEMPORARY TABLE "#Tableau_1_Connect" ("COL" INTEGER) ON COMMIT PRES
 DROP TABLE IF EXISTS "#Tableau_1_Connect";
 -- 11 answered
 -- answered
+
+-- ## Sent by tools and courses, written before any was tried
+SELECT "sales"."region" AS "region", SUM(1) AS "cnt", SUM("sales"."profit") / SUM("sales"."sales") AS "ratio" FROM "sales" GROUP BY 1 HAVING (COUNT(1) > 0);
+-- 0 answered
+-- answered
+SELECT (CASE WHEN ("sales"."profit" > 0) THEN 'Profit' ELSE 'Loss' END) AS "calc", COUNT(*) AS c, SUM(sales) AS s FROM "sales" GROUP BY 1;
+-- 0 answered
+-- answered
+SELECT "t0"."region" AS "region", AVG("t0"."x") AS "avg" FROM (SELECT "region" AS "region", "segment" AS "segment", SUM("sales") AS "x" FROM "sales" GROUP BY 1, 2) "t0" GROUP BY 1;
+-- 0 answered
+-- answered
+SELECT MIN("sales"."order_date") AS "lo", MAX("sales"."order_date") AS "hi" FROM "sales" HAVING (COUNT(1) > 0);
+-- 1 answered
+-- answered
+SELECT DATEPART('year', "order_date") AS "y", DATEPART('quarter', "order_date") AS "q", SUM("quantity") AS "s" FROM "sales" GROUP BY 1, 2;
+-- 0 answered
+-- answered

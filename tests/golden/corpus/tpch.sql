@@ -107,3 +107,35 @@ select count(distinct l_suppkey) from lineitem where l_shipmode = 'AIR';
 select * from lineitem where l_quantity > 49 limit 20;
 -- 0 unanswerable: it shows rows
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table lineitem | count them: SELECT COUNT(*), with GROUP BY for a breakdown
+
+-- ## Sent by tools and courses, written before any was tried
+select 100.00 * sum(case when p_type like 'PROMO%' then l_extendedprice * (1 - l_discount) else 0 end) / sum(l_extendedprice * (1 - l_discount)) as promo_revenue from lineitem, part where l_partkey = p_partkey;
+-- 0 answered
+-- answered
+select sum(l_extendedprice * l_discount) as revenue from lineitem where l_shipdate >= date '1994-01-01' and l_shipdate < date '1994-01-01' + interval '1' year and l_discount between 0.05 and 0.07 and l_quantity < 24;
+-- 0 answered
+-- answered
+select n_name, count(*) as custs, avg(c_acctbal) as bal from customer, nation where c_nationkey = n_nationkey group by n_name order by custs desc;
+-- 0 answered
+-- answered
+select r_name, n_name, count(*) from customer join nation on c_nationkey = n_nationkey join region on n_regionkey = r_regionkey group by rollup (r_name, n_name);
+-- 0 answered
+-- answered
+select o_orderpriority, count(*) as order_count from orders where o_orderdate >= date '1993-07-01' and o_orderdate < date '1993-10-01' and o_totalprice > 1000 group by o_orderpriority order by o_orderpriority;
+-- 0 answered
+-- answered
+select substring(c_phone from 1 for 2) as cntrycode, count(*) as numcust, sum(c_acctbal) as totacctbal from customer where substring(c_phone from 1 for 2) in ('13','31','23') group by cntrycode order by cntrycode;
+-- 7 answered
+-- answered
+select c_mktsegment, count(*) from customer where c_acctbal > (select avg(c_acctbal) from customer where c_acctbal > 0.00) group by c_mktsegment;
+-- 0 answered
+-- answered
+with rev as (select l_suppkey as supplier_no, sum(l_quantity) as total from lineitem group by l_suppkey) select s_suppkey, total from supplier, rev where s_suppkey = supplier_no and total = (select max(total) from rev);
+-- 0 answered
+-- answered
+select case when l_quantity between 1 and 20 then '1-20' when l_quantity between 21 and 40 then '21-40' else '41+' end as bucket, count(*), avg(l_discount), avg(l_tax) from lineitem group by bucket;
+-- 0 answered
+-- answered
+select l_shipmode, sum(l_quantity) as q, sum(sum(l_quantity)) over () as tot, sum(l_quantity) * 100.0 / sum(sum(l_quantity)) over () as pct from lineitem group by l_shipmode;
+-- 0 answered
+-- answered
