@@ -47,6 +47,7 @@ class ModelRules:
     most. ``rest``: whether strings that no column has counted follow what the counted ones leave of it.
 
     ``lesson_scopes``: from how many local models of each number of columns error bars are learned at most; 0 for any.
+    ``scattered``: whether error bars know of how many ranges a condition on an ordered column is made.
     """
 
     lone_columns: bool = True
@@ -72,6 +73,7 @@ class ModelRules:
     shifted: float = 0.4
     rest: bool = True
     lesson_scopes: int = 64
+    scattered: bool = True
 
 
 _FIRST = ModelRules(
@@ -98,8 +100,9 @@ _FIRST = ModelRules(
     shifted=inf,
     rest=False,
     lesson_scopes=0,
+    scattered=False,
 )
-_SIXTH = ModelRules(rounds_beside=False, shifted=inf, rest=False, lesson_scopes=0)
+_SIXTH = ModelRules(rounds_beside=False, shifted=inf, rest=False, lesson_scopes=0, scattered=False)
 _FIFTH = replace(_SIXTH, every_string=False)
 _FOURTH = replace(_FIFTH, sparing=False, halved=False, fractions=False)
 _THIRD = replace(_FOURTH, weighed=False, residuals=False)

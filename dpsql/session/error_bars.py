@@ -104,12 +104,20 @@ class ErrorBars:
         if text is None:
             return None
         coverage = Coverage(self._table, self._row_count, known)
-        return Calibration.from_json(text, coverage, model.of_products, model.hypothesis.contingency)
+        answers, contingency = model.of_products, model.hypothesis.contingency
+        return Calibration.from_json(text, coverage, answers, contingency, scattered=self._plan.rules.scattered)
 
     def _lesson(self, known: Sequence[Measurement]) -> Calibration:
-        contingency, scopes = self._fitted(known).contingency, self._plan.rules.lesson_scopes
+        rules = self._plan.rules
         made = learn_calibration(
-            self._table, self._row_count, known, self._fit, contingency, scopes=scopes, on_step=self.on_step
+            self._table,
+            self._row_count,
+            known,
+            self._fit,
+            self._fitted(known).contingency,
+            scopes=rules.lesson_scopes,
+            scattered=rules.scattered,
+            on_step=self.on_step,
         )
         if self._memory is not None:
             self._memory.keep(f"{self._table.name}: {lesson_name(known)}", made.to_json())

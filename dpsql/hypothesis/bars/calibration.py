@@ -63,7 +63,11 @@ class _Regression:
 class Calibration:
     """Predicted 95 % half-widths of a model's answers, in counts; made by ``learn_calibration``."""
 
-    def __init__(self, coverage: Coverage, answers: Answers, contingency: Contingency) -> None:
+    def __init__(
+        self, coverage: Coverage, answers: Answers, contingency: Contingency, *, scattered: bool = True
+    ) -> None:
+        """``scattered``: as in ``ModelRules``."""
+        self._scattered = scattered
         self._coverage = coverage
         self._answers = answers
         self._interactions = UnseenInteractions(coverage, contingency)
@@ -118,7 +122,7 @@ class Calibration:
 
     def on(self, coverage: Coverage, answers: Answers, contingency: Contingency) -> "Calibration":
         """What was learned, applied to a later model: more measurements were absorbed since."""
-        out = Calibration(coverage, answers, contingency)
+        out = Calibration(coverage, answers, contingency, scattered=self._scattered)
         out._regressions = self._regressions
         return out
 
@@ -129,14 +133,14 @@ class Calibration:
 
     @classmethod
     def from_json(
-        cls, text: str, coverage: Coverage, answers: Answers, contingency: Contingency
+        cls, text: str, coverage: Coverage, answers: Answers, contingency: Contingency, *, scattered: bool = True
     ) -> "Calibration | None":
         """What ``to_json`` wrote, applied to a model; ``None`` when the text is something else."""
-        out = cls(coverage, answers, contingency)
+        out = cls(coverage, answers, contingency, scattered=scattered)
         try:
             for number, numbers in json.loads(text).items():
                 *weights, quantile = [float.fromhex(x) for x in numbers]
-                if len(weights) != FEATURES:
+                if len(weights) != FEATURES + scattered:
                     return None
                 out._regressions[int(number)] = _Regression(np.array(weights), quantile)
         except (ValueError, TypeError, AttributeError, OverflowError):
@@ -152,10 +156,11 @@ class Calibration:
         return np.maximum(self._answers(asked), 0.0)
 
     def _describe(self, asked: Choices) -> tuple[Estimates, Estimates, Estimates]:
-        """Public features of each product (products, FEATURES), the model's answers, the noise sd of the tables that
-        cover them.
+        """Public features of each product (products, FEATURES and perhaps one more), the model's answers, the noise sd
+        of the tables that cover them.
 
-        The square of log h lets small and large answers err less than those near the noise.
+        The square of log h lets small and large answers err less than those near the noise. Ranges of a column are
+        known from its parts, values that lie apart only one by one: so it matters how many ranges they are.
         """
         h = self._rows(asked)
         row_count = self._coverage.row_count
@@ -168,7 +173,16 @@ class Calibration:
         raw = self._coverage.noise(asked, h, self._rows)
         log_h = np.log1p(h)
         logs = [np.log1p(raw), np.log1p(least), np.log1p(row_count * share), np.log1p(np.maximum(near, 0.0))]
-        return np.stack([np.ones(len(asked)), log_h, *logs, log_h**2], axis=1), h, raw
+        apart = [self._ranges(asked)] if self._scattered else []
+        return np.stack([np.ones(len(asked)), log_h, *logs, log_h**2, *apart], axis=1), h, raw
+
+    def _ranges(self, asked: Choices) -> Estimates:
+        """The logarithm of how many ranges of values each product is made of; unordered columns have one."""
+        out = np.zeros(len(asked))
+        for here, numbers in zip(asked.factors, asked.numbers, strict=True):
+            if len(here[0].columns) == 1 and self._coverage.table.finite_domain(here[0].columns[0]).ordered:
+                out += np.log([max(1, ranges(f.weights)) for f in here])[numbers]
+        return out
 
     def _range(self, asked: Choices) -> Estimates:
         """How far the answer moves between leaving out and taking in whole every part that the query cuts."""
@@ -217,17 +231,19 @@ def learn_calibration(
     simulations: int = SIMULATIONS,
     queries: int = QUERIES,
     scopes: int = 0,
+    scattered: bool = True,
     on_step: Callable[[int, int], None] = lambda done, of: None,
 ) -> Calibration:
     """Error bars of the model that ``fit`` makes of ``measurements`` (without text columns). Deterministic.
 
     ``contingency``: the fitted model's counts over a few columns, from which measurements are simulated. ``scopes``: as
-    in :func:`random_queries`. ``on_step`` is told how many of the simulations are done, for it takes seconds.
+    in :func:`random_queries`; ``scattered``: as in ``ModelRules``. ``on_step`` is told how many of the simulations are
+    done, for it takes seconds.
     """
     rng = np.random.default_rng(_seed(measurements))
     coverage = Coverage(table, row_count, measurements)
     answer = fit(measurements)
-    out = Calibration(coverage, partial(_one_by_one, table.name, answer), contingency)
+    out = Calibration(coverage, partial(_one_by_one, table.name, answer), contingency, scattered=scattered)
     expected = [(m, _expected(m, contingency)) for m in measurements if prod(table.shape(m.scope)) <= _MOST_CELLS]
     asked = {r: random_queries(coverage, r, queries, rng, scopes) for r in range(1, LEARNED_COLUMNS + 1)}
     asked = {r: qs for r, qs in asked.items() if len(qs) >= _LEAST_QUERIES}
@@ -241,6 +257,16 @@ def learn_calibration(
     for r, qs in asked.items():
         out.learn(r, qs, np.stack(errors[r]))
     return out
+
+
+def ranges(weights: Weights) -> int:
+    """How many ranges of neighbouring cells have a weight above 0.
+
+    >>> ranges(np.array([1, 1, 0, 3, 0, 1]))
+    3
+    """
+    inside = weights.reshape(-1) > 0
+    return int(np.count_nonzero(inside[1:] & ~inside[:-1])) + int(bool(inside[:1].any()))
 
 
 def _one_by_one(table: str, answer: Callable[[LinearQuery], float], asked: Choices) -> Estimates:

@@ -8,9 +8,9 @@ from math import inf
 import numpy as np
 import pytest
 
-from dpsql.domain import TableDomain
+from dpsql.domain import IntegerDomain, TableDomain
 from dpsql.hypothesis import TableModel
-from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, random_queries
+from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, random_queries, ranges
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement
@@ -231,3 +231,52 @@ def test_of_many_strings_only_those_that_are_asked_for_are_looked_at() -> None:
     assert m.answer(query("x", "z")) is None
     assert m.answer(LinearQuery("t", query("x").factors)) is None
     assert replace(m, text_columns=("other",)).answer(query("y")) is None
+
+
+LONG = TableDomain("long", (IntegerDomain("age", 0, 59, nullable=False),))
+PEAKS = np.random.default_rng(4).integers(0, 12, 60) * np.linspace(12, 1, 60)
+
+
+def of_ages(scattered: bool, seed: int) -> tuple[list[float], list[float]]:
+    """Ratios of errors to bars of ``age % 5`` and of ``age // 12`` where noise is about as large as the counts."""
+    rng, rows, sigma = np.random.default_rng(seed), np.rint(PEAKS), 40.0
+
+    def made(measurements: Sequence[Measurement]) -> WideHypothesis:
+        out = WideHypothesis(LONG, float(rows.sum()))
+        for m in measurements:
+            out.absorb(m)
+        return out
+
+    parts = [np.arange(60), np.arange(60) // 12]
+    axes = [Axis(("age",), labels, int(labels.max()) + 1) for labels in parts]
+    counts = [np.bincount(a.labels, rows, a.size) for a in axes]
+    noisy_counts = [np.rint(c + rng.normal(0, sigma, len(c))).astype(np.int64) for c in counts]
+    found = [Measurement("long", (a,), c, sigma) for a, c in zip(axes, noisy_counts, strict=True)]
+    bars = learn_calibration(
+        LONG, float(rows.sum()), found, lambda m: made(m).answer, made(found).contingency, scattered=scattered
+    )
+    out: list[list[float]] = [[], []]
+    for place, labels in enumerate((np.arange(60) % 5, np.arange(60) // 12)):
+        for i in range(5):
+            query = linear_query(LONG, [Factor(("age",), (labels == i).astype(np.int64))])
+            assert query is not None
+            bar = bars.bound(query, FACTOR)
+            assert bar is not None
+            out[place].append(abs(made(found).answer(query) - float(rows[labels == i].sum())) / bar)
+    return out[0], out[1]
+
+
+@pytest.mark.statistical
+def test_bars_of_values_that_lie_apart_are_not_those_of_ranges() -> None:
+    """With one bar for both the first are covered too seldom; both are covered with a bar for each."""
+    apart, together = zip(*(of_ages(scattered=True, seed=seed) for seed in range(12)), strict=True)
+    assert np.mean(np.concatenate(apart) <= 1) >= 0.92
+    assert np.mean(np.concatenate(together) <= 1) >= 0.92
+    before, ranged = zip(*(of_ages(scattered=False, seed=seed) for seed in range(12)), strict=True)
+    assert np.quantile(np.concatenate(before), 0.9) > 1.15 * np.quantile(np.concatenate(apart), 0.9)
+    assert np.quantile(np.concatenate(ranged), 0.9) < np.quantile(np.concatenate(together), 0.9)
+
+
+@pytest.mark.parametrize(("weights", "number"), [([1, 1, 1], 1), ([0, 0], 0), ([1, 0, 1], 2), ([0, 2, 0, 1, 1], 2)])
+def test_ranges(weights: list[int], number: int) -> None:
+    assert ranges(np.array(weights)) == number
