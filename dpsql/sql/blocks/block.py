@@ -12,11 +12,11 @@ from sqlglot import exp
 from dpsql.errors import DataError, Error, UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import UnitTable, centered
+from dpsql.sql.aggregates.aggregates import added, aggregation, is_aggregate
+from dpsql.sql.aggregates.aggregation import Aggregation, Summand
 from dpsql.sql.blocks.levels import group_target
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
-from dpsql.sql.counting.aggregates import added, aggregation, is_aggregate
-from dpsql.sql.counting.aggregation import Aggregation, Summand
 from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.lower import Answer, Lowering

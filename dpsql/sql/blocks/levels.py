@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from dpsql.sql.counting.aggregates import aggregates_itself, is_aggregate
+from dpsql.sql.aggregates.aggregates import aggregates_itself, is_aggregate
 from dpsql.sql.expressions.names import Scope
 from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.text.parse import to_sql

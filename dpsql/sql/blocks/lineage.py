@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from dpsql.sql.counting.aggregates import is_aggregate
+from dpsql.sql.aggregates.aggregates import is_aggregate
 from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.statement import HIGH, LOW, ROW, Block, Dependence
 

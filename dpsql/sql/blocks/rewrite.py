@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dpsql.sql.counting.aggregates import is_aggregate
+from dpsql.sql.aggregates.aggregates import is_aggregate
 from dpsql.sql.expressions.functions import INTERVAL_HIGH, INTERVAL_LOW
 from dpsql.sql.expressions.names import Scope, unknown_column
 from dpsql.sql.expressions.operators import unwrap

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from dpsql.sql.counting.aggregates import is_aggregate
+from dpsql.sql.aggregates.aggregates import is_aggregate
 from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.statement import ROW, Block
 from dpsql.sql.text.parse import parse, to_sql

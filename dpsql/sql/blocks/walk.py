@@ -15,6 +15,7 @@ from dpsql.domain import TableDomain
 from dpsql.errors import ProgrammingError
 from dpsql.policy import Policy
 from dpsql.query import UnitTable
+from dpsql.sql.aggregates.aggregates import aggregates_itself
 from dpsql.sql.blocks.block import Asked, BlockLowering, Services
 from dpsql.sql.blocks.inner import Inner, used_ctes
 from dpsql.sql.blocks.joins import Joins, as_declared_view
@@ -24,7 +25,6 @@ from dpsql.sql.blocks.pivots import Source, turned, turned_entry
 from dpsql.sql.blocks.rows import lists_units, projection, unit_rows
 from dpsql.sql.blocks.unions import sides, united
 from dpsql.sql.catalog import series_entry, stand_in
-from dpsql.sql.counting.aggregates import aggregates_itself
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.expressions.names import Scope, check_usable, table_scope, unknown
 from dpsql.sql.public_sql import PublicSql

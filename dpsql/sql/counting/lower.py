@@ -14,7 +14,7 @@ from dpsql.domain import NumberDomain, TableDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import Counts, Form, LinearQuery, Term
-from dpsql.sql.counting.aggregation import Summand
+from dpsql.sql.aggregates.aggregation import Summand
 from dpsql.sql.counting.alternatives import all_but, arms_of, predicates_of
 from dpsql.sql.counting.cells import cell_pieces, cut_words, over_cells, summed_pieces
 from dpsql.sql.counting.clusters import Cluster, clusters

@@ -10,7 +10,7 @@ from dpsql.domain import Value
 from dpsql.errors import DataError, InternalError, UnsupportedQuery
 from dpsql.query import DistinctCount, Form, regions_of
 from dpsql.query.summary import Cell, Cells, CellsKind, Distinct, Moments
-from dpsql.sql.counting.aggregation import Aggregation, CellsAsked, DistinctAsked, Summand
+from dpsql.sql.aggregates.aggregation import Aggregation, CellsAsked, DistinctAsked, Summand
 from dpsql.sql.counting.lower import Lowering
 from dpsql.sql.counting.value_cells import cell_number, joined_values
 from dpsql.sql.statement import Aggregate

@@ -5,7 +5,7 @@ import pytest
 from sqlglot import exp
 
 from dpsql.errors import UnsupportedQuery
-from dpsql.sql.counting import aggregates
+from dpsql.sql.aggregates import aggregates
 from dpsql.sql.expressions.functions import AGGREGATE, LOWERED, RELEASED_AGGREGATE, SCALAR, WINDOW, function_refusal
 from dpsql.sql.text.parse import parse, to_sql
 from tests.support.exact import front_end

@@ -7,8 +7,8 @@ columns of the relation, is the same without them.
 from sqlglot import exp
 
 from dpsql.errors import UnsupportedQuery
+from dpsql.sql.aggregates.aggregates import is_aggregate
 from dpsql.sql.blocks.joins.sources import Sources
-from dpsql.sql.counting.aggregates import is_aggregate
 from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.text.position import refusal
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from dpsql.sql.aggregates.aggregates import is_aggregate
 from dpsql.sql.blocks.pivots.source import Source
-from dpsql.sql.counting.aggregates import is_aggregate
 from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import refusal

@@ -13,10 +13,10 @@ from dpsql.domain import FiniteDomain, IntegerDomain, TextDomain, Value, cell_va
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import DistinctCount, Form, UnitTable
 from dpsql.query.unit_table import NUMBER
+from dpsql.sql.aggregates.aggregates import aggregation, is_aggregate
 from dpsql.sql.blocks.block import Asked, Services
 from dpsql.sql.blocks.levels import group_target
 from dpsql.sql.blocks.naming import simple_name
-from dpsql.sql.counting.aggregates import aggregation, is_aggregate
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.expressions.bind import Binder, Lookup
 from dpsql.sql.expressions.bound import Bound

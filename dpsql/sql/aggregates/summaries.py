@@ -11,8 +11,8 @@ from sqlglot import exp
 from dpsql.domain import DateDomain, FiniteDomain, IntegerDomain, NumberDomain
 from dpsql.errors import UnsupportedQuery
 from dpsql.query.summary import MomentsKind
-from dpsql.sql.counting.aggregation import CellsAsked, DistinctAsked, MomentsAsked, Summand
-from dpsql.sql.counting.distinct import asked_distinct
+from dpsql.sql.aggregates.aggregation import CellsAsked, DistinctAsked, MomentsAsked, Summand
+from dpsql.sql.aggregates.distinct import asked_distinct
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.functions import AGGREGATE, SUMMARIES

@@ -9,10 +9,10 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dpsql.domain import BooleanDomain, IntegerDomain, NumberDomain
-from dpsql.sql.counting.aggregation import Aggregation, Summand
-from dpsql.sql.counting.distinct import indicator
-from dpsql.sql.counting.summaries import pair, summarised
-from dpsql.sql.counting.units import counted_units
+from dpsql.sql.aggregates.aggregation import Aggregation, Summand
+from dpsql.sql.aggregates.distinct import indicator
+from dpsql.sql.aggregates.summaries import pair, summarised
+from dpsql.sql.aggregates.units import counted_units
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound, compose
 from dpsql.sql.expressions.functions import AGGREGATE, LOWERED, REGRESSION, aggregate_refusal

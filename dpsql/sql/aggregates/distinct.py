@@ -5,7 +5,7 @@ They are counted by the engine as they are: their groups could not be listed.
 
 from sqlglot import exp
 
-from dpsql.sql.counting.aggregation import DistinctAsked
+from dpsql.sql.aggregates.aggregation import DistinctAsked
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.operators import unwrap
 
