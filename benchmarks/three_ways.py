@@ -1,4 +1,4 @@
-"""A session's rows beside AIM: ``python -m benchmarks.three_ways [--tables adult6,nltcs] [--peer aim]``.
+"""A session's rows beside AIM: ``python -m benchmarks.three_ways [--tables adult6,nltcs,fire] [--peer aim]``.
 
 The mean total variation distance, over all contingencies of three columns, between a synthetic table and the private
 one. dpsql's tables are rows of a session that has only had its first look at the table, and of one that answered ad-hoc
@@ -17,34 +17,21 @@ from itertools import combinations
 from pathlib import Path
 
 import click
-import duckdb
 import numpy as np
 
 import dpsql
 from benchmarks.peers.exchange import PeerColumn, PeerTask
 from benchmarks.report import show
 from benchmarks.rows import Rows, load
-from benchmarks.rules_study import NLTCS
-from benchmarks.tables import HERE, BenchmarkTable, adult6, distinct
-from benchmarks.workload import Column, dense_statements
-from dpsql.domain import CategoryDomain, TableDomain
+from benchmarks.strangers.tables import fire, nltcs
+from benchmarks.tables import HERE, BenchmarkTable, adult6
+from benchmarks.workload import dense_statements
 
 Threes = dict[tuple[str, ...], np.ndarray]
 Line = dict[str, object]
 
 
-def nltcs(folder: Path) -> BenchmarkTable:
-    """The National Long Term Care Survey, 21,574 rows, 16 columns of two values: 65,536 cells."""
-    path = folder / "nltcs.duckdb"
-    with duckdb.connect(str(path)) as con:
-        columns = ", ".join(f"{c}::VARCHAR AS {c}" for c in NLTCS)
-        con.execute(f"CREATE TABLE nltcs AS SELECT {columns} FROM '{HERE / 'data' / 'nltcs.parquet'}'")
-        values = {n: distinct(con, "nltcs", n) for n in NLTCS}
-    domain = TableDomain("nltcs", tuple(CategoryDomain(n, values[n], nullable=False) for n in NLTCS))
-    return BenchmarkTable(path, domain, tuple(Column(n, values[n]) for n in NLTCS))
-
-
-BUILDERS: dict[str, Callable[[Path], BenchmarkTable]] = {"adult6": adult6, "nltcs": nltcs}
+BUILDERS: dict[str, Callable[[Path], BenchmarkTable]] = {"adult6": adult6, "nltcs": nltcs, "fire": fire}
 
 
 def distance(rows: Rows, found: Callable[[tuple[str, ...]], np.ndarray]) -> float:

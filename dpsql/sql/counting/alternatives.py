@@ -37,6 +37,12 @@ def arms_of(grids: Grids, c: Cluster) -> Arms | None:
     return tuple(map(tuple, merged)) if len(merged) > 1 else None
 
 
+def tied_columns(grids: Grids, c: Cluster) -> list[frozenset[str]]:
+    """The sets of columns of which a cluster needs the grids: all of its own, or those of each part of an OR."""
+    arms = arms_of(grids, c)
+    return [c.columns] if arms is None else [union(arm) for arm in arms]
+
+
 def predicates_of(grids: Grids, c: Cluster) -> Sequence[Bound]:
     """What is evaluated of a cluster's conditions, each on a grid of its own columns."""
     arms = arms_of(grids, c)

@@ -18,7 +18,7 @@ from dpsql.domain import TableDomain, TextDomain, Value, cell_values
 from dpsql.errors import Error, UnsupportedQuery
 from dpsql.hypothesis.classes import boxes
 from dpsql.query import LinearQuery
-from dpsql.sql.counting.alternatives import arms_of, ends_of
+from dpsql.sql.counting.alternatives import ends_of, tied_columns
 from dpsql.sql.counting.clusters import Cluster
 from dpsql.sql.counting.evaluate import Evaluator, Grids
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, ValueClasses, term_of
@@ -33,13 +33,8 @@ PiecesOf = Callable[[Cluster, tuple[GridAxis, ...], Signed], tuple[QueryPiece, .
 
 def classed(grids: Grids, evaluator: Evaluator, bounds: Sequence[Bound], splits: Iterable[Sequence[Cluster]]) -> Grids:
     """The grids with classes for the columns of clusters that are too large without them; else the same."""
-    wide = {
-        name
-        for split in splits
-        for c in split
-        if prod(a.size for a in grids.ordered(c.columns)) > MAX_CELLS and arms_of(grids, c) is None
-        for name in c.columns
-    }
+    tied = [columns for split in splits for c in split for columns in tied_columns(grids, c)]
+    wide = {name for columns in tied if prod(a.size for a in grids.ordered(columns)) > MAX_CELLS for name in columns}
     found = {name: classes for name in sorted(wide) if (classes := _classes(grids, evaluator, bounds, name))}
     return Grids(grids.table, grids.candidates, grids.steps, found) if found else grids
 

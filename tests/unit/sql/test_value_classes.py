@@ -6,7 +6,7 @@ import pytest
 
 from dpsql.errors import UnsupportedQuery
 from dpsql.sql import FrontEnd
-from dpsql.sql.counting import lower, value_classes
+from dpsql.sql.counting import alternatives, evaluate, lower, value_classes
 from dpsql.sql.statement import Block
 from tests.support.contingency import TWIN, Counted, random_rows, seeded
 from tests.support.exact import front_end
@@ -77,6 +77,26 @@ def test_groups_and_sums_are_those_of_duckdb(boxed: list[int], twins: Counted, s
     assert not true
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_parts_of_a_disjunction_are_taken_by_classes_too(
+    monkeypatch: pytest.MonkeyPatch, boxed: list[int], twins: Counted, seed: int
+) -> None:
+    """A part that ties columns together in a grid of its own, beside parts that share none with it."""
+    monkeypatch.setattr(alternatives, "MAX_CELLS", 6)
+    monkeypatch.setattr(evaluate, "MAX_CELLS", 24)
+    rng = seeded(seed)
+    alone = rng.choice(["sex = 'Male'", "NOT sex = 'Female'", "sex IS NULL", "sex IN ('Male', 'Other')"])
+    low, most, longer = rng.randint(17, 30), rng.randint(20, 45), rng.randint(1, 60)
+    shapes = [
+        f"((age > {low} AND hours < {longer}) OR age = {most}) OR {alone}",
+        f"{alone} OR NOT ((age BETWEEN {low} AND {most} OR NOT hours > {longer}) AND hours <> 40)",
+        f"NOT (NOT {alone} AND (age IS NULL OR NOT (age <= {most} AND hours BETWEEN 5 AND {longer})))",
+    ]
+    where = shapes[seed % 3]
+    ((truth,),) = twins.connection.execute(f"SELECT COUNT(*) FROM twins WHERE {where}").fetchall()
+    assert exact(twins, block_of(f"SELECT COUNT(*) FROM twins WHERE {where}")) == {None: pytest.approx(truth)}
+
+
 def test_the_classes_are_used(boxed: list[int]) -> None:
     for seed in range(12):
         block_of(f"SELECT COUNT(*) FROM twins WHERE {condition(seed)}")
@@ -94,8 +114,6 @@ def test_each_box_is_a_product_of_single_columns(boxed: list[int]) -> None:
 
 def test_what_is_told_by_value_keeps_its_grid(monkeypatch: pytest.MonkeyPatch, boxed: list[int]) -> None:
     """Both columns are compared as they are: there are no classes, and the grid decides as before."""
-    from dpsql.sql.counting import evaluate
-
     block_of("SELECT COUNT(*) FROM twins WHERE age > hours")
     assert not boxed
     monkeypatch.setattr(evaluate, "MAX_CELLS", 6)
