@@ -48,6 +48,7 @@ class ModelRules:
 
     ``lesson_scopes``: from how many local models of each number of columns error bars are learned at most; 0 for any.
     ``scattered``: whether error bars know of how many ranges a condition on an ordered column is made.
+    ``extrapolated``: whether they grow with how far an answer is below the pairs of columns that it is worked out from.
     """
 
     lone_columns: bool = True
@@ -74,6 +75,7 @@ class ModelRules:
     rest: bool = True
     lesson_scopes: int = 64
     scattered: bool = True
+    extrapolated: bool = True
 
 
 _FIRST = ModelRules(
@@ -101,14 +103,16 @@ _FIRST = ModelRules(
     rest=False,
     lesson_scopes=0,
     scattered=False,
+    extrapolated=False,
 )
-_SIXTH = ModelRules(rounds_beside=False, shifted=inf, rest=False, lesson_scopes=0, scattered=False)
+_SEVENTH = ModelRules(extrapolated=False)
+_SIXTH = replace(_SEVENTH, rounds_beside=False, shifted=inf, rest=False, lesson_scopes=0, scattered=False)
 _FIFTH = replace(_SIXTH, every_string=False)
 _FOURTH = replace(_FIFTH, sparing=False, halved=False, fractions=False)
 _THIRD = replace(_FOURTH, weighed=False, residuals=False)
 _SECOND = replace(_THIRD, classes=False)
 MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
-    {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH, 5: _FIFTH, 6: _SIXTH, 7: ModelRules()}
+    {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH, 5: _FIFTH, 6: _SIXTH, 7: _SEVENTH, 8: ModelRules()}
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that
 ledgers were written with is never changed, a better one is added."""

@@ -73,7 +73,8 @@ class ErrorBars:
         return list(known)
 
     def _of(self, model: TableModel, bars: Calibration, asked: Crosstab) -> list[int]:
-        found = bars.bounds(asked, self._plan.error_factor, classes=self._plan.rules.classes)
+        rules = self._plan.rules
+        found = bars.bounds(asked, self._plan.error_factor, classes=rules.classes, extrapolated=rules.extrapolated)
         if None in found:  # too few tables to learn from: the noise of those that cover the query
             noise = bars.noise(asked.choices).tolist()
             found = [max(1, ceil(DEVIATIONS * sd)) if f is None else f for f, sd in zip(found, noise, strict=True)]

@@ -18,7 +18,7 @@ import numpy as np
 
 from dpsql.confidence import CONFIDENCE, DEVIATIONS
 from dpsql.domain import TableDomain
-from dpsql.hypothesis.bars.coverage import Coverage, Rounded
+from dpsql.hypothesis.bars.coverage import Coverage, Rounded, places_of_pairs
 from dpsql.hypothesis.bars.unseen_interactions import Contingency, UnseenInteractions
 from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.measurement import Measurement, coarsen
@@ -29,6 +29,9 @@ RAW_SHARE = 0.1
 RAW_TIMES = 10.0
 """Of that sd no more than so many times the answer (and one row) counts: the fit shrinks what it cannot tell from 0,
 and rows are never negative."""
+LOG_ERROR = 0.5
+"""Of three columns and more: the share of the answer that a bar grows by for each factor e between it and the least
+pair of its conditions. A model works such an answer out as a product, whose error is a share for each factor."""
 SIMULATIONS = 8
 QUERIES = 200
 """Random queries for each number of columns."""
@@ -73,16 +76,21 @@ class Calibration:
         self._interactions = UnseenInteractions(coverage, contingency)
         self._regressions: dict[int, _Regression] = {}
 
-    def bound(self, query: LinearQuery, factor: float, *, classes: bool = True) -> int | None:
+    def bound(
+        self, query: LinearQuery, factor: float, *, classes: bool = True, extrapolated: bool = True
+    ) -> int | None:
         """``bounds`` of one query."""
-        return self.bounds(Crosstab.of([query]), factor, classes=classes)[0]
+        return self.bounds(Crosstab.of([query]), factor, classes=classes, extrapolated=extrapolated)[0]
 
-    def bounds(self, asked: Crosstab, factor: float, *, classes: bool = True) -> list[int | None]:
-        """b* = ceil sqrt((factor p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + i^2)), at least 1.
+    def bounds(
+        self, asked: Crosstab, factor: float, *, classes: bool = True, extrapolated: bool = True
+    ) -> list[int | None]:
+        """b* = ceil sqrt((factor p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + i^2 + l^2)).
 
         factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee. raw: the
         noise that covers the query, at most 10 (h + 1). h: the answer; 2 h is chance in what pairs do not fix. i: what
-        ``UnseenInteractions`` of three columns and more may add. ``classes``: as in ``ModelRules``.
+        ``UnseenInteractions`` of three columns and more may add. l: half of h for each factor e by which h is below the
+        least pair of its conditions. At least 1. ``classes``, ``extrapolated``: as in ``ModelRules``.
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """
@@ -91,23 +99,27 @@ class Calibration:
         if number == 0 or number not in self._regressions or not self._coverage.covers(scope):
             return [None] * len(asked)
         if classes and not asked[0].is_single:
-            found = [self._of_conjunctions(query, factor) for query in asked]
+            found = [self._of_conjunctions(query, factor, extrapolated) for query in asked]
             rest = [query for query, bar in zip(asked, found, strict=True) if bar is None]
-            left = iter(self._bounds(Crosstab.of(rest).choices, number, factor) if rest else ())
+            left = iter(self._bounds(Crosstab.of(rest).choices, number, factor, extrapolated) if rest else ())
             return [next(left) if bar is None else bar for bar in found]
-        return list(self._bounds(asked.choices, number, factor))
+        return list(self._bounds(asked.choices, number, factor, extrapolated))
 
-    def _bounds(self, asked: Choices, number: int, factor: float) -> list[int]:
-        features, h, raw = self._describe(asked)
+    def _bounds(self, asked: Choices, number: int, factor: float, extrapolated: bool) -> list[int]:
+        pairs = self._pairs(asked)
+        features, h, raw = self._describe(asked, pairs)
         p = self._regressions[number].predict(features)
         kept = np.minimum(raw, RAW_TIMES * (h + 1.0))
         squares = (factor * p) ** 2 + (DEVIATIONS * RAW_SHARE) ** 2 * (kept**2 + self._range(asked) ** 2)
         if number >= 3:
             squares = squares + 2.0 * h + self._interactions.squared(asked, h, raw)
+        if extrapolated and pairs:
+            folds = np.log1p(np.min(pairs, axis=0)) - np.log1p(h)
+            squares = squares + (LOG_ERROR * h * np.maximum(0.0, folds)) ** 2
         bars: list[int] = np.maximum(1, np.ceil(np.sqrt(squares))).astype(np.int64).tolist()
         return bars
 
-    def _of_conjunctions(self, query: LinearQuery, factor: float) -> int | None:
+    def _of_conjunctions(self, query: LinearQuery, factor: float, extrapolated: bool) -> int | None:
         """Of a condition that ties columns together: the bars of disjoint conjunctions, taken as independent.
 
         Of what counts or of what does not, whichever are fewer: both have the same error, for all rows are known.
@@ -116,7 +128,7 @@ class Calibration:
         parts = None if classes is None else classes.conjunctions(query.table)
         if parts is None:
             return None
-        bars = [self.bound(part, factor) if part.factors else 0 for part in parts[1]]
+        bars = [self.bound(part, factor, extrapolated=extrapolated) if part.factors else 0 for part in parts[1]]
         known = [bar for bar in bars if bar is not None]
         return max(1, ceil(hypot(*known))) if len(known) == len(bars) else None
 
@@ -149,13 +161,17 @@ class Calibration:
 
     def noise(self, asked: Choices) -> Estimates:
         """Sd, in counts, that each product has from the noise of the tables that cover it."""
-        return self._coverage.noise(asked, self._rows(asked), self._rows)
+        return self._coverage.noise(asked, self._rows(asked), self._pairs(asked))
+
+    def _pairs(self, asked: Choices) -> list[Estimates]:
+        """The model's rows inside each two factors of three and more."""
+        return [self._rows(asked.only(places)) for places in places_of_pairs(asked)]
 
     def _rows(self, asked: Choices) -> Estimates:
         """The model's rows, at least 0, inside the factors of each product."""
         return np.maximum(self._answers(asked), 0.0)
 
-    def _describe(self, asked: Choices) -> tuple[Estimates, Estimates, Estimates]:
+    def _describe(self, asked: Choices, pairs: Sequence[Estimates]) -> tuple[Estimates, Estimates, Estimates]:
         """Public features of each product (products, FEATURES and perhaps one more), the model's answers, the noise sd
         of the tables that cover them.
 
@@ -170,7 +186,7 @@ class Calibration:
             share = share * (rows / row_count)
             least = np.minimum(least, rows)
             near = np.minimum(near, np.minimum(rows, row_count - rows))
-        raw = self._coverage.noise(asked, h, self._rows)
+        raw = self._coverage.noise(asked, h, pairs)
         log_h = np.log1p(h)
         logs = [np.log1p(raw), np.log1p(least), np.log1p(row_count * share), np.log1p(np.maximum(near, 0.0))]
         apart = [self._ranges(asked)] if self._scattered else []
@@ -213,7 +229,8 @@ class Calibration:
 
     def learn(self, number: int, queries: Sequence[LinearQuery], errors: Estimates) -> None:
         """Fit the regression for queries over ``number`` columns; ``errors``: simulations in rows, queries across."""
-        design = np.concatenate([self._describe(Crosstab.of([q]).choices)[0] for q in queries])
+        choices = [Crosstab.of([q]).choices for q in queries]
+        design = np.concatenate([self._describe(asked, self._pairs(asked))[0] for asked in choices])
         rms = np.sqrt((errors**2).mean(axis=0)) + 0.5
         penalty = _RIDGE * len(queries) * np.diag([0.0] + [1.0] * (design.shape[1] - 1))
         weights = np.linalg.solve(design.T @ design + penalty, design.T @ np.log(rms))

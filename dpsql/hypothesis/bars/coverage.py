@@ -4,7 +4,7 @@ The features from which errors are learned, and the raw noise that a bar never q
 contingencies stand behind a query.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, combinations
@@ -85,22 +85,22 @@ class Coverage:
             known = self._joint.put(key, any(m.columns.issuperset(key) for m in self._triples))
         return known
 
-    def noise(self, asked: Choices, h: Estimates, rows: Callable[[Choices], Estimates]) -> Estimates:
+    def noise(self, asked: Choices, h: Estimates, pairs: Sequence[Estimates]) -> Estimates:
         """Sd, in counts, of each product of factors from the noise of the tables that cover it; shape (products,).
 
-        ``h``: the model's answers, ``rows``: its answers to products of some of the factors; all at least 0.
+        ``h``: the model's answers, ``pairs``: those to each two factors, as ``pairs_of`` has them; all at least 0.
 
         From one measurement when it covers the scope; else that of the pairs, each scaled by the share of its rows
         that the query keeps.
         """
-        if sum(map(len, asked.columns)) <= 2 or any(len(columns) != 1 for columns in asked.columns):
+        places = places_of_pairs(asked)
+        if not places:
             return self._least(asked, least_axes=0)
         best = self._least(asked, least_axes=3)
         squares = np.zeros(len(asked))
-        for places in combinations(range(len(asked.factors)), 2):
-            two = asked.only(places)
-            pair = np.maximum(rows(two), 1.0)
-            squares += (self._least(two, least_axes=0) * np.minimum(1.0, h / pair)) ** 2
+        for two, rows in zip(places, pairs, strict=True):
+            share = np.minimum(1.0, h / np.maximum(rows, 1.0))
+            squares += (self._least(asked.only(two), least_axes=0) * share) ** 2
         return np.asarray(np.minimum(best, np.sqrt(squares)))
 
     def _least(self, asked: Choices, least_axes: int) -> Estimates:
@@ -228,6 +228,13 @@ class Coverage:
             labels = refinement([np.zeros(size, dtype=np.int64), *(a.labels for a in axes)])
             known = self._parts[column] = labels, np.bincount(labels)
         return known
+
+
+def places_of_pairs(asked: Choices) -> list[tuple[int, ...]]:
+    """Each two of three or more factors over single columns, which are known through their pairs; else none."""
+    if len(asked.factors) <= 2 or any(len(columns) != 1 for columns in asked.columns):
+        return []
+    return list(combinations(range(len(asked.factors)), 2))
 
 
 def _partitions(measurements: Sequence[Measurement]) -> dict[int, _Partition]:

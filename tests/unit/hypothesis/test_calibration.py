@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
-from math import inf
+from math import ceil, hypot, inf, log
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, ra
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement
+from dpsql.hypothesis.rules import MODEL_RULES
 from dpsql.policy import Mechanism
 from dpsql.query import Crosstab, Factor, KeyedFactor, LinearQuery, linear_query
 from tests.support.simulated import all_of, marginal, measured, pairwise_table, table_of
@@ -280,3 +281,21 @@ def test_bars_of_values_that_lie_apart_are_not_those_of_ranges() -> None:
 @pytest.mark.parametrize(("weights", "number"), [([1, 1, 1], 1), ([0, 0], 0), ([1, 0, 1], 2), ([0, 2, 0, 1, 1], 2)])
 def test_ranges(weights: list[int], number: int) -> None:
     assert ranges(np.array(weights)) == number
+
+
+def test_a_bar_grows_with_how_far_the_answer_is_below_its_pairs() -> None:
+    """Against the formula, from answers of the model alone; nothing for two columns, and in rules before the eighth."""
+    found = noisy(30.0, 61)
+    bars, answer = calibrated(found), fit(found)
+    grown = 0
+    for number in (2, 3, 4):
+        for q in asked(number, 40, 6):
+            before, after = (bars.bound(q, FACTOR, extrapolated=on) for on in (False, True))
+            assert before is not None and after is not None
+            h = max(0.0, answer(q))
+            pairs = [max(0.0, answer(LinearQuery("t", two))) for two in combinations(q.factors, 2)]
+            share = max(0.0, log((min(pairs) + 1.0) / (h + 1.0))) / 2.0 if number > 2 else 0.0
+            assert ceil(hypot(before - 1, share * h)) <= after <= ceil(hypot(before, share * h) + 1e-9)
+            grown += after > before
+    assert grown > 10
+    assert [rules.extrapolated for rules in MODEL_RULES.values()] == [False] * 7 + [True]
