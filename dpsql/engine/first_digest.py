@@ -24,7 +24,7 @@ def _null(values: Sequence[Any]) -> str:
 
 
 def _field(value: Any, null: str = "-") -> str:
-    """The text of a value as in :mod:`dpsql.engine.duckdb.first_content`."""
+    """The text of a value as in :mod:`dpsql.engine.duckdb.identity.first_content`."""
     match value:
         case float():
             return f"{unpack('>Q', pack('>d', value))[0]},"

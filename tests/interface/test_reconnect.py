@@ -48,7 +48,7 @@ def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return read(reader, source, rules)
 
     monkeypatch.setattr(engine, "content_fingerprint", noted)
-    monkeypatch.setattr("dpsql.engine.duckdb.file_state.SETTLED", 0)
+    monkeypatch.setattr("dpsql.engine.duckdb.identity.file_state.SETTLED", 0)
     return found
 
 

@@ -27,8 +27,8 @@ from dpsql.engine.duckdb.catalog import (
 )
 from dpsql.engine.duckdb.coded_rows import CodedRows
 from dpsql.engine.duckdb.distinct import distinct_counts
-from dpsql.engine.duckdb.file_state import FileContent, KnownContent, descriptors
-from dpsql.engine.duckdb.fingerprint import content_fingerprint
+from dpsql.engine.duckdb.identity.file_state import FileContent, KnownContent, descriptors
+from dpsql.engine.duckdb.identity.fingerprint import content_fingerprint
 from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader, open_read_only
 from dpsql.engine.duckdb.text_index import TextIndex

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 
 from dpsql.dialect.quoting import identifier
 from dpsql.domain import FiniteDomain, NumberDomain, TableDomain
-from dpsql.engine.duckdb import codes, content, first_content
+from dpsql.engine.duckdb import codes
 from dpsql.engine.duckdb.catalog import Source
 from dpsql.engine.duckdb.codes import Coded, coded, number
+from dpsql.engine.duckdb.identity import content, first_content
 from dpsql.engine.duckdb.reader import Reader
 from dpsql.engine.tally import RowTally
 

@@ -13,7 +13,7 @@ import duckdb
 from dpsql.dialect.calls import without_cause
 from dpsql.dialect.quoting import identifier
 from dpsql.engine.duckdb.catalog import Catalog, base_tables, missing
-from dpsql.engine.duckdb.file_state import FileState
+from dpsql.engine.duckdb.identity.file_state import FileState
 from dpsql.engine.duckdb.reader import Reader
 from dpsql.engine.extracting.source import Reading, Relation
 from dpsql.errors import EngineError, PolicyError

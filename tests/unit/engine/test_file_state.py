@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql.engine.duckdb.file_state import SETTLED, FileContent, FileState
+from dpsql.engine.duckdb.identity.file_state import SETTLED, FileContent, FileState
 
 LATER = 10**19
 """A clock that is far past every file's times."""

@@ -29,7 +29,7 @@ class Kept:
 @pytest.fixture
 def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tables whose rows were read; files are taken for old."""
-    monkeypatch.setattr("dpsql.engine.duckdb.file_state.SETTLED", -(10**12))
+    monkeypatch.setattr("dpsql.engine.duckdb.identity.file_state.SETTLED", -(10**12))
     plain, scanned = engine_module.content_fingerprint, list[str]()
 
     def counted(*told: object) -> str:

@@ -6,8 +6,8 @@ Without it a copy, an alias or another path would begin a second budget on the s
 from hashlib import sha256
 
 from dpsql.dialect.quoting import identifier
-from dpsql.engine.duckdb import content, first_content
 from dpsql.engine.duckdb.catalog import Source
+from dpsql.engine.duckdb.identity import content, first_content
 from dpsql.engine.duckdb.reader import Reader
 from dpsql.engine.values import content as content_digest
 
