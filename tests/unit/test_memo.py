@@ -8,7 +8,7 @@ import pytest
 
 from dpsql import memo
 from dpsql.hypothesis.bars.calibration import random_queries
-from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.coverage import Coverage, places_of_pairs
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.memo import Memo
@@ -56,6 +56,10 @@ def product(query: LinearQuery) -> Choices:
     return Crosstab.of([query]).choices
 
 
+def pairs(product: Choices, model: WideHypothesis) -> list[np.ndarray]:
+    return [model.answers(product.only(two)) for two in places_of_pairs(product)]
+
+
 def _digests(factors: tuple[Factor, ...] | None) -> list[bytes] | None:
     return None if factors is None else [f.digest for f in factors]
 
@@ -70,7 +74,9 @@ def test_what_is_remembered_changes_no_bit(monkeypatch: pytest.MonkeyPatch, most
         other, again = Coverage(TABLE, TOTAL, found), absorbed(found)
         assert model.answer(query) == again.answer(fresh(query))
         rows, of_query, of_fresh = np.array([model.answer(query)]), product(query), product(fresh(query))
-        assert coverage.noise(of_query, rows, model.answers) == other.noise(of_fresh, rows, again.answers)
+        assert coverage.noise(of_query, rows, pairs(of_query, model)) == other.noise(
+            of_fresh, rows, pairs(of_fresh, again)
+        )
         *cut, parts = coverage.rounded(of_query)
         *again_cut, again_parts = other.rounded(of_fresh)
         assert parts == again_parts

@@ -13,7 +13,7 @@ from dpsql.domain import BooleanDomain, TableDomain
 from dpsql.first.payload import CONTINGENCY, decode_release, encode_measurement
 from dpsql.first.warm_start import WarmStart
 from dpsql.hypothesis import Axis, DenseHypothesis, Measurement, TableModel, coarsen
-from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.coverage import Coverage, places_of_pairs
 from dpsql.hypothesis.components import PURE_CELLS, components, precisions, pure, pure_sigma
 from dpsql.hypothesis.projection import projected
 from dpsql.planning import make_plan, plan_tables
@@ -165,10 +165,12 @@ def test_the_noise_of_an_answer_is_that_of_the_least_squares_fit(columns: str) -
     rows = np.concatenate([design(found)[0], known])
     variance = weights.reshape(-1) @ np.linalg.pinv(rows.T @ rows, rcond=1e-14) @ weights.reshape(-1)
     product = Crosstab.of([asked, asked]).choices
-    sd = Coverage(TABLE, 900.0, found).noise(product, np.full(2, 300.0), lambda some: np.full(2, 300.0))
+    rows = np.full(2, 300.0)  # of the product and of each pair: a share of one
+    pairs = [rows for _ in places_of_pairs(product)]
+    sd = Coverage(TABLE, 900.0, found).noise(product, rows, pairs)
     assert sd == pytest.approx(variance**0.5, rel=1e-4)
     if columns == "ac":  # without the column alone, nothing is known of its values
-        lost = Coverage(TABLE, 900.0, found[1:4]).noise(product, np.full(2, 300.0), lambda some: np.full(2, 300.0))
+        lost = Coverage(TABLE, 900.0, found[1:4]).noise(product, rows, pairs)
         assert lost.tolist() == [900.0, 900.0]
 
 
