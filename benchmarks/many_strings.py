@@ -4,6 +4,7 @@
 """
 
 import argparse
+import os
 import resource
 import sys
 import tempfile
@@ -36,6 +37,7 @@ def main() -> None:
     parser.add_argument("--strings", type=int, default=100_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["DPSQL_STATE_HOME"] = str(Path(folder, "state"))
         file = Path(folder, "many.duckdb")
         with duckdb.connect(str(file)) as con:
             con.execute(

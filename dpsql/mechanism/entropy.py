@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from dpsql.errors import InternalError, OperationalError
+from dpsql.mechanism.gaussian_noise import gaussian_noise, pays
 
 LARGEST_SIGMA = 1 << 50
 """Counts: the largest noise that is drawn; beyond it counts and noise would not fit a signed 64-bit integer."""
@@ -63,9 +64,9 @@ class SystemEntropy:
         """Discrete Gaussians on i64; sigma is rounded up to a double when it is not one."""
         if sigma <= 0:
             raise InternalError("noise needs sigma > 0", hint="take sigma from the plan")
-        scale = float(sigma)
-        if Fraction(scale) < sigma:
-            scale = math.nextafter(scale, math.inf)
+        scale = _at_least(sigma)
+        if pays(Fraction(scale), size):
+            return gaussian_noise(Fraction(scale), size, self.bits)
         noise = _sampler(scale)([0] * size) if size > 0 else []
         if len(noise) != size:
             raise OperationalError("the noise sampler failed", hint="reinstall opendp")

@@ -150,14 +150,12 @@ class TextIndex:
         return [f"k{i}" for i in range(len(self._text_columns))]
 
     def _number_strings(self) -> None:
-        texts = ", ".join(f"{self._rows.text(c)} AS k{i}" for i, c in enumerate(self._text_columns))
         grouped = ", ".join(self._parts)
         what = f"indexing the strings of {self._table.name}"
-        source = self._rows.from_where(())
         self._reader.rows(
             what,
             f"CREATE TEMP TABLE {self._name} AS SELECT {grouped}, n, row_number() OVER () - 1 AS number "
-            f"FROM (SELECT {grouped}, count(*) AS n FROM (SELECT {texts} {source}) GROUP BY {grouped})",
+            f"FROM ({self._groups(())})",
         )
         self._all_held = self._reader.rows(what, f"SELECT count(*) FROM {self._name}")[0][0] <= FEW
         held = f", {grouped}" if self._all_held else ""
@@ -172,14 +170,11 @@ class TextIndex:
         self._counts[frozenset()] = SparseCounts((), (), offsets, np.zeros(len(counts), dtype=np.int32), counts)
 
     def _count(self, columns: tuple[str, ...]) -> SparseCounts:
-        texts = ", ".join(f"{self._rows.text(c)} AS k{i}" for i, c in enumerate(self._text_columns))
         same = " AND ".join(f"s.{p} IS NOT DISTINCT FROM d.{p}" for p in self._parts)
-        source = self._rows.from_where(columns)
         found = self._reader.integers(
             f"counting strings of {self._table.name}",
-            f"SELECT d.number AS number, s.cell AS cell, count(*) AS n "
-            f"FROM (SELECT {texts}, {self._rows.cell(columns)} AS cell {source}) AS s "
-            f"JOIN {self._name} AS d ON {same} GROUP BY ALL ORDER BY number, cell",
+            f"SELECT d.number AS number, s.cell AS cell, s.n AS n FROM ({self._groups(columns)}) AS s "
+            f"JOIN {self._name} AS d ON {same} ORDER BY number, cell",
         )
         strings = len(self._counts[frozenset()].counts)
         per_string = np.bincount(found["number"], minlength=strings)
@@ -188,6 +183,18 @@ class TextIndex:
         self._counts[frozenset(columns)] = index
         self._make_room()
         return index
+
+    def _groups(self, columns: tuple[str, ...]) -> str:
+        """A query for the number ``n`` of rows of each string and cell; rows are grouped before strings are bytes."""
+        named = list(zip(self._parts, self._text_columns, strict=True))
+        source = self._rows.from_where(columns)
+        inner = ", ".join(f"{self._rows.grouped_text(c)} AS {k}" for k, c in named)
+        outer = ", ".join(f"{self._rows.bytes_of(c, k)} AS {k}" for k, c in named)
+        cell, grouped = self._rows.cell(columns), ", ".join(self._parts)
+        return (
+            f"SELECT {outer}, cell, n FROM (SELECT {grouped}, cell, count(*) AS n "
+            f"FROM (SELECT {inner}, {cell} AS cell {source}) GROUP BY {grouped}, cell)"
+        )
 
     def _make_room(self) -> None:
         """Drop the oldest scopes; the counts without columns and the newest scope stay."""
