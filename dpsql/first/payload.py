@@ -70,7 +70,7 @@ def encode_measurement(kind: str, measurement: Measurement) -> dict[str, Any]:
         "values": measurement.values.reshape(-1).tolist(),
         "sigma": measurement.sigma.hex(),
         "text": list(measurement.text_columns),
-        "keys": [list(k) for k in measurement.keys],
+        "keys": list(map(list, measurement.keys)),
         **({} if measurement.value is None else {"value": measurement.value}),
         **({} if measurement.query is None else {"query": encode_query(measurement.query)}),
     }
@@ -86,7 +86,7 @@ def decode_measurement(payload: Payload) -> Measurement:
             values,
             float.fromhex(payload["sigma"]),
             tuple(payload["text"]),
-            tuple(tuple(k) for k in payload["keys"]),
+            tuple(map(tuple, payload["keys"])),
             str(payload["value"]) if "value" in payload else None,
             decode_query(str(payload["table"]), payload["query"]) if "query" in payload else None,
         )

@@ -52,6 +52,7 @@ class TextStarts(Portioned):
         self._hidden: dict[str, float] = {}
         self._shown: dict[str, Measurement] = {}
         self._gone: set[str] = set()
+        self._heavy: dict[str, tuple[Key, ...]] = {}
 
     # --- the fold ----------------------------------------------------------------------------------------------
 
@@ -91,6 +92,7 @@ class TextStarts(Portioned):
     def _know(self, columns: Columns, measurement: Measurement) -> None:
         if columns[1:] == (COUNTS,):
             self._shown[columns[0]] = measurement
+            self._heavy.pop(columns[0], None)
 
     def _changed(self) -> None:
         """Nothing is kept."""
@@ -147,8 +149,10 @@ class TextStarts(Portioned):
 
     def heavy_keys(self, column: str) -> tuple[Key, ...]:
         """The keys that their complete counts show to be heavy."""
-        counts, least = self._shown[column], HEAVY * float(self.starts[column].pair_sigma)
-        return tuple(key for key, count in zip(counts.keys, counts.values.tolist(), strict=True) if count >= least)
+        if column not in self._heavy:
+            counts, least = self._shown[column], HEAVY * float(self.starts[column].pair_sigma)
+            self._heavy[column] = tuple([counts.keys[i] for i in np.flatnonzero(counts.values >= least).tolist()])
+        return self._heavy[column]
 
     def counted(self, column: str) -> Measurement | None:
         """The complete counts of the released keys; ``None`` before, and where they were lost."""

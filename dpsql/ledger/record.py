@@ -7,7 +7,7 @@ whole.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast, get_args
 
 from dpsql.errors import LedgerError
@@ -33,6 +33,10 @@ class Record:
     def digest(self, previous: bytes) -> bytes:
         """The chain's next head, 32 bytes: covers every field and, through ``previous``, every earlier record."""
         return hashlib.sha256(previous + encode(self.row()).encode("ascii")).digest()
+
+    def movement(self) -> Event:
+        """The event as far as a balance reads it: the payload of a reservation alone. Others may be megabytes."""
+        return self.event() if self.kind == "reserve" else replace(self, payload="{}").event()
 
     def event(self) -> Event:
         """The event; ``LedgerError`` when the text is none."""

@@ -52,7 +52,8 @@ def gaussian_noise(sigma: Fraction, size: int, bits: Bits) -> list[int]:
     for i in open_ones.tolist():
         drawn[i] = _with_more(sigma, int(first[i]), bits)
     negative = (words & np.uint64(1)).astype(bool)
-    return [int(x) for x in np.where(negative, -drawn, drawn).tolist()]
+    signed: list[int] = np.where(negative, -drawn, drawn).tolist()
+    return signed
 
 
 @lru_cache(maxsize=16)

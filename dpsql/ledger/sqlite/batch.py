@@ -31,7 +31,7 @@ class Batch:
         sequence = self.sequence + 1
         number = sequence if reservation is None else reservation
         record = Record(sequence, kind, number, str(cost), payload, self.holder, answers)
-        self.balance.apply(record.event(), self.holder)
+        self.balance.apply(record.movement(), self.holder)
         self.head = record.digest(self.head)
         self.sequence = sequence
         self.records.append((record, self.head))
