@@ -10,8 +10,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Protocol
 
-from dpsql.errors import InternalError, OperationalError
+from dpsql.errors import InternalError
 from dpsql.mechanism.gaussian_noise import gaussian_noise, pays
+from dpsql.mechanism.single_gaussian import single_gaussian
 
 LARGEST_SIGMA = 1 << 50
 """Counts: the largest noise that is drawn; beyond it counts and noise would not fit a signed 64-bit integer."""
@@ -47,7 +48,7 @@ class Entropy(Protocol):
 
 
 class SystemEntropy:
-    """The operating system's entropy: ``secrets`` for coins, OpenDP's exact sampler for discrete Gaussians.
+    """The operating system's entropy: ``secrets`` for coins, of which discrete Gaussians are made; OpenDP for choices.
 
     OpenDP draws from its cryptographic generator, which the operating system seeds and which seeds itself anew in a
     forked process and in every thread. Draws are variable-time (docs/known-vulnerabilities.md).
@@ -61,16 +62,12 @@ class SystemEntropy:
         return secrets.randbits(n)
 
     def discrete_gaussian(self, sigma: Fraction, size: int) -> list[int]:
-        """Discrete Gaussians on i64; sigma is rounded up to a double when it is not one."""
+        """Discrete Gaussians of this very sigma: many from one table of tails, few or wide ones one by one."""
         if sigma <= 0:
             raise InternalError("noise needs sigma > 0", hint="take sigma from the plan")
-        scale = _at_least(sigma)
-        if pays(Fraction(scale), size):
-            return gaussian_noise(Fraction(scale), size, self.bits)
-        noise = _sampler(scale)([0] * size) if size > 0 else []
-        if len(noise) != size:
-            raise OperationalError("the noise sampler failed", hint="reinstall opendp")
-        return [int(draw) for draw in noise]
+        if pays(sigma, size):
+            return gaussian_noise(sigma, size, self.bits)
+        return [single_gaussian(sigma, self.bits) for _ in range(size)]
 
     def noisy_max(self, scores: list[int], scale: Fraction) -> int:
         """Report noisy max on i64; the scale is rounded up to a double when it is not one."""
@@ -103,6 +100,7 @@ def _gumbel_chooser(scale: float) -> Any:
 
 def _noisy_max(measure: Any, scale: float) -> Any:
     """Exponential noise for the max divergence, Gumbel noise for the concentrated one; both exact."""
+    # imported at the first draw: it loads a large library, which help texts and explanations never need
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_noisy_max
     from opendp.metrics import linf_distance
@@ -110,15 +108,3 @@ def _noisy_max(measure: Any, scale: float) -> Any:
 
     enable_features("contrib")
     return make_noisy_max(vector_domain(atom_domain(T="i64")), linf_distance(T="i64"), measure, scale=scale)
-
-
-@lru_cache(maxsize=64)
-def _sampler(scale: float) -> Any:
-    # imported at the first draw: it loads a large library, which help texts and explanations never need
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_gaussian
-    from opendp.metrics import l2_distance
-    from opendp.mod import enable_features
-
-    enable_features("contrib")
-    return make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="i64"), scale=scale)

@@ -4,7 +4,6 @@ Of each draw 63 coins are looked at with numpy, as whole numbers. Where they do 
 it and compared with more bits of the tails: no float, and no rounded probability, decides a draw.
 """
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
@@ -13,9 +12,8 @@ import numpy.typing as npt
 
 from dpsql.errors import InternalError
 from dpsql.mechanism.gaussian_tail import WIDEST, all_tail_bounds
+from dpsql.mechanism.single_gaussian import Bits
 
-Bits = Callable[[int], int]
-"""Coins: uniform on the integers 0 <= k < 2^n, independent at every call."""
 Words = npt.NDArray[np.uint64]
 _WORD = 64
 _FIRST = _WORD - 1
@@ -27,15 +25,15 @@ def pays(sigma: Fraction, size: int) -> bool:
     >>> pays(Fraction(10), 10_000), pays(Fraction(10), 10), pays(Fraction(10**9), 10**6)
     (True, False, False)
     """
-    return sigma <= WIDEST and size >= 4 * sigma + 32
+    return sigma <= WIDEST and size >= 2 * sigma + 32
 
 
 def gaussian_noise(sigma: Fraction, size: int, bits: Bits) -> list[int]:
     """``size`` independent draws with probability proportional to exp(-x^2 / (2 sigma^2)) on the integers, exactly.
 
-    With T_a = P[abs(Z) > a] and U uniform in [0, 1), the number of a >= 0 with U < T_a has the law of abs(Z) (inversion);
-    a fair coin of its own is the sign. U is known by its first coins: it lies in [w, w + 1) / 2^n. ``InternalError`` when
-    sigma is not in (0, 2^11], or the size is negative.
+    With T_a = P[abs(Z) > a] and U uniform in [0, 1), the number of a >= 0 with U < T_a has the law of abs(Z)
+    (inversion); a fair coin of its own is the sign. U is known by its first coins: it lies in [w, w + 1) / 2^n.
+    ``InternalError`` when sigma is not in (0, 2^11], or the size is negative.
 
     >>> from secrets import randbits
     >>> len(gaussian_noise(Fraction(3), 5, randbits))
@@ -71,6 +69,6 @@ def _with_more(sigma: Fraction, first: int, bits: Bits) -> int:
     while True:
         known, places = known << _WORD | bits(_WORD), places + _WORD
         tails = all_tail_bounds(sigma, places + 1)  # 2^(places + 1) P[Z > a] = 2^places T_a
-        surely, perhaps = (sum(known < bound for bound in side) for side in zip(*tails, strict=True))
-        if surely == perhaps:
+        surely = len([1 for low, _ in tails if known < low])
+        if surely == len([1 for _, high in tails if known < high]):
             return surely

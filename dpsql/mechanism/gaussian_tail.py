@@ -53,10 +53,11 @@ def _over_all(low: list[int], high: list[int], k: int, bits: int) -> tuple[int, 
 def _sums(sigma: Fraction, bits: int) -> tuple[list[int], list[int]]:
     """Bounds on 2^bits times the sum of exp(-k^2 / (2 sigma^2)) over k >= x, for x = 0, 1, ..
 
-    Weight k is the product of r, r q, .., r q^(k - 1), for r = exp(-y), y = 1 / (2 sigma^2) and q = r^2. With e = 10^(1 -
-    digits), which bounds the relative error of every operation, r is off by less than (y + 1) e of itself, and weight k by
-    less than k^2 (y + 1) e + 4 k^2 e, all roundings included; as k^2 y exp(-k^2 y) < 1, by less than (1 + 5 k^2) e in all,
-    twice as much with products of errors. So its product with 2^bits is off by less than one unit: it lies between its
+    Weight k is the product of r, r q, .., r q^(k - 1), for r = exp(-y), y = 1 / (2 sigma^2) and q = r^2. With e =
+    10^(1 - digits), which bounds the relative error of every operation, r is off by less than (y + 1) e of itself, and
+    weight k by less than k^2 (y + 1) e + 4 k^2 e, all roundings included; as k^2 y exp(-k^2 y) < 1, by less than (1 +
+    5 k^2) e in all, twice as much with products of errors; digits are 8 more than 2^bits and 10 last^2 have together.
+    So a weight's product with 2^bits is off by less than one unit: it lies between its
     floor less 1 and its floor and 2. Those left out sum to at most sigma^2 / last exp(-last^2 / (2 sigma^2)) <= 1 unit,
     for last >= sigma and last^2 >= 2 sigma^2 (bits + 12).
     """

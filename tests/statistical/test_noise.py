@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from dpsql.mechanism import SystemEntropy, measure
+from dpsql.mechanism.gaussian_noise import gaussian_noise
+from dpsql.mechanism.single_gaussian import single_gaussian
 from dpsql.private import Private
 from tests.statistical.goodness_of_fit import DRAWS, fits, gaussian_law
 from tests.support.entropy import SeededEntropy, continuous_rounded
@@ -20,6 +22,69 @@ SIGMAS = [Fraction(1, 2), Fraction(9, 2), Fraction(122713, 4096)]
 @pytest.mark.parametrize("sigma", SIGMAS)
 def test_system_noise_is_discrete_gaussian(sigma: Fraction) -> None:
     assert fits(SystemEntropy().discrete_gaussian(sigma, DRAWS), gaussian_law(float(sigma)))
+
+
+@pytest.mark.parametrize("sigma", [*SIGMAS, Fraction(5, 2), Fraction(1000)])
+def test_draws_one_by_one_have_the_same_law(sigma: Fraction) -> None:
+    """Few draws, and wide ones, have no table of tails."""
+    bits = SystemEntropy().bits
+    draws = [single_gaussian(sigma, bits) for _ in range(DRAWS)]
+    assert fits([x // 20 for x in draws], pooled(sigma, 20)) if sigma > 100 else fits(draws, gaussian_law(float(sigma)))
+    for factor in (Fraction(4, 5), Fraction(6, 5)):
+        other = [single_gaussian(sigma * factor, bits) for _ in range(DRAWS)]
+        assert not fits([x // 20 for x in other] if sigma > 100 else other, pooled(sigma, 20 if sigma > 100 else 1))
+
+
+def pooled(sigma: Fraction, width: int) -> dict[int, float]:
+    law: dict[int, float] = {}
+    for x, probability in gaussian_law(float(sigma)).items():
+        law[x // width] = law.get(x // width, 0.0) + probability
+    return law
+
+
+@pytest.mark.parametrize("above", [0, 4])
+def test_one_residue_that_is_too_likely_is_rejected(above: int) -> None:
+    """A uniform draw below 5 with one number 15 % too often: so was the noise of OpenDP 0.14."""
+    generator = random.Random(23)
+    draws = gaussian_noise(Fraction(9, 2), 7 * DRAWS, SeededEntropy(22).bits)
+    kept = [x for x in draws if abs(x) % 5 == above or generator.random() < 0.87][: 5 * DRAWS]
+    assert len(kept) == 5 * DRAWS
+    assert not fits(kept, gaussian_law(4.5))
+    assert fits(draws[: 5 * DRAWS], gaussian_law(4.5))
+
+
+@pytest.mark.parametrize("sigma", [Fraction(5, 2), Fraction(9, 2)])
+def test_no_residue_of_draws_one_by_one_is_too_likely(sigma: Fraction) -> None:
+    bits = SystemEntropy().bits
+    assert fits([single_gaussian(sigma, bits) for _ in range(5 * DRAWS)], gaussian_law(float(sigma)))
+
+
+@pytest.mark.parametrize("sigma", SIGMAS)
+def test_draws_together_have_the_law_of_their_scale_alone(sigma: Fraction) -> None:
+    assert fits(gaussian_noise(sigma, DRAWS, SeededEntropy(17).bits), gaussian_law(float(sigma)))
+    for factor in (Fraction(4, 5), Fraction(6, 5)):
+        assert not fits(gaussian_noise(sigma * factor, DRAWS, SeededEntropy(18).bits), gaussian_law(float(sigma)))
+
+
+def test_draws_together_are_of_both_signs_and_independent() -> None:
+    draws = np.array(gaussian_noise(Fraction(9, 2), DRAWS, SeededEntropy(19).bits), dtype=np.float64)
+    limit = 6.2 / DRAWS**0.5
+    assert abs(np.corrcoef(draws[:-1], draws[1:])[0, 1]) < limit
+    assert abs(np.corrcoef(np.abs(draws), np.sign(draws))[0, 1]) < limit
+
+
+@pytest.mark.parametrize("shift", [0, 2])
+def test_coins_that_are_used_twice_are_rejected(shift: int) -> None:
+    """A sign that is the first coin of the magnitude, or halves of one tail: both are seen."""
+    coins = SeededEntropy(20)
+
+    def twice(n: int) -> int:
+        drawn = np.array([coins.bits(64) for _ in range(n // 64)], dtype=np.uint64)
+        first = drawn >> np.uint64(63)
+        again = drawn | np.uint64(1) if shift else drawn & ~np.uint64(1) | first
+        return int.from_bytes(again.astype("<u8").tobytes(), "little")
+
+    assert not fits(gaussian_noise(Fraction(9, 2), DRAWS, twice), gaussian_law(4.5))
 
 
 @pytest.mark.parametrize("sigma", SIGMAS)

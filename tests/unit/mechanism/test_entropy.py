@@ -1,10 +1,9 @@
-"""System entropy: lazy, unseedable, fresh in every process, never below the asked scale."""
+"""System entropy: lazy, unseedable, fresh in every process, at the scale that is asked for."""
 
 import subprocess
 import sys
 import threading
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -88,16 +87,22 @@ def test_no_noise_is_refused(sigma: Fraction) -> None:
 
 
 @pytest.mark.parametrize("sigma", [Fraction(1, 3), Fraction(10, 3), Fraction(2**60 + 1), Fraction(9, 2)])
-def test_the_scale_is_rounded_up(sigma: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
-    scales: list[float] = []
+@pytest.mark.parametrize("size", [2, 1000])
+def test_the_scale_is_the_one_that_is_asked_for(sigma: Fraction, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    scales: list[Fraction] = []
 
-    def sampler(scale: float) -> Any:
+    def single(scale: Fraction, bits: object) -> int:
         scales.append(scale)
-        return list
+        return 7
 
-    monkeypatch.setattr(entropy, "_sampler", sampler)
-    assert SystemEntropy().discrete_gaussian(sigma, 2) == [0, 0]
-    assert sigma <= Fraction(scales[0]) <= sigma * (1 + Fraction(1, 2**51))
+    def many(scale: Fraction, size: int, bits: object) -> list[int]:
+        scales.append(scale)
+        return [7] * size
+
+    monkeypatch.setattr(entropy, "single_gaussian", single)
+    monkeypatch.setattr(entropy, "gaussian_noise", many)
+    assert SystemEntropy().discrete_gaussian(sigma, size) == [7] * size
+    assert set(scales) == {sigma}
 
 
 def test_sizes() -> None:
