@@ -43,7 +43,7 @@ def gaussian_noise(sigma: Fraction, size: int, bits: Bits) -> list[int]:
         raise InternalError("fewer than no draws")
     coins = bits(_WORD * size).to_bytes(_WORD // 8 * size, "little")
     words: Words = np.frombuffer(coins, dtype="<u8").astype(np.uint64)
-    lows, highs = _first_tails(sigma)
+    lows, highs = first_tails(sigma)
     first = words >> np.uint64(1)
     drawn = len(highs) - np.searchsorted(highs, first, side="right")  # of ascending bounds, those above
     open_ones = np.flatnonzero((drawn > 0) & (first >= lows[len(lows) - np.maximum(drawn, 1)]))
@@ -55,7 +55,7 @@ def gaussian_noise(sigma: Fraction, size: int, bits: Bits) -> list[int]:
 
 
 @lru_cache(maxsize=16)
-def _first_tails(sigma: Fraction) -> tuple[Words, Words]:
+def first_tails(sigma: Fraction) -> tuple[Words, Words]:
     """Ascending bounds of 2^63 T_a, on both sides: for a = last, .., 0, and the lower bound of the last is 0."""
     beyond = 128 - _WORD  # 2^128 P[Z > a] / 2^64 = 2^63 T_a
     found = all_tail_bounds(sigma, 128)[::-1]

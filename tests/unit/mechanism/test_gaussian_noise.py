@@ -8,7 +8,7 @@ import pytest
 
 from dpsql.errors import InternalError
 from dpsql.mechanism import SystemEntropy
-from dpsql.mechanism.gaussian_noise import _first_tails, gaussian_noise, pays
+from dpsql.mechanism.gaussian_noise import first_tails, gaussian_noise, pays
 from dpsql.mechanism.gaussian_tail import WIDEST, all_tail_bounds, tail_bounds
 
 SIGMAS = [Fraction(1, 1000), Fraction(1, 2), Fraction(9, 2), Fraction(122713, 4096)]
@@ -59,7 +59,7 @@ def test_every_magnitude_begins_where_its_tail_does(sigma: Fraction, sign: int) 
 
 def test_few_coins_decide_unless_they_are_next_to_a_tail() -> None:
     sigma = Fraction(9, 2)
-    lows, highs = _first_tails(sigma)
+    lows, highs = first_tails(sigma)
     for low, high in zip(lows.tolist()[-9:], highs.tolist()[-9:], strict=True):
         assert 0 < high - low <= 2
         for first, alone in ((low - 1, True), (low, False), (high - 1, False), (high, True)):
@@ -71,12 +71,12 @@ def test_coins_that_are_all_zero_are_drawn_on_without_end() -> None:
     sigma = Fraction(3)
     x, calls = drawn(1, 0, sigma)
     assert calls > 4
-    assert x > len(_first_tails(sigma)[0])
+    assert x > len(first_tails(sigma)[0])
 
 
 def test_bounds_are_whole_numbers_all_the_way() -> None:
     """63 bits are more than a double holds; one unit is seen at every tail."""
-    lows, highs = _first_tails(Fraction(30))
+    lows, highs = first_tails(Fraction(30))
     assert lows.dtype == highs.dtype == np.uint64
     assert int(highs.max()) > 1 << 62
     assert [int(h) % 1024 for h in highs[-50:]].count(0) < 5
