@@ -265,7 +265,11 @@ def told_of(value: Any) -> Iterator[Any]:
 def chain(error: BaseException | None) -> Iterator[Any]:
     """An error, its causes and contexts: class, text, attributes and notes."""
     while error is not None:
-        yield type(error).__qualname__, str(error), sorted((k, repr(v)) for k, v in vars(error).items())
+        yield (
+            type(error).__qualname__,
+            str(error),
+            sorted((k, repr(v)) for k, v in getattr(error, "__dict__", {}).items()),
+        )
         if error.__cause__ is not None:
             yield from chain(error.__cause__)
         error = error.__context__
