@@ -23,6 +23,7 @@ from dpsql.domain.column import (
     code_of,
     truncate,
 )
+from dpsql.domain.derived import Derived, Expression
 from dpsql.domain.identifier import looks_like_identifier
 from dpsql.domain.parameters import Parameters
 from dpsql.domain.prefix import LONGEST_PREFIX, Prefix
@@ -41,6 +42,8 @@ __all__ = [
     "ColumnDomain",
     "DateDomain",
     "DateUnit",
+    "Derived",
+    "Expression",
     "Fate",
     "FiniteDomain",
     "IntegerDomain",

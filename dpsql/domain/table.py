@@ -10,6 +10,7 @@ from math import prod
 from typing import Literal
 
 from dpsql.domain.column import ColumnDomain, FiniteDomain, TextDomain
+from dpsql.domain.derived import Derived
 from dpsql.domain.prefix import Prefix
 from dpsql.errors import PolicyError
 
@@ -23,7 +24,8 @@ class TableDomain:
     ``unit`` names the column whose value identifies a privacy unit (``None``: every row is its own unit), and at most
     ``max_rows_per_unit`` rows of a unit are counted. ``row_count``: "public" where the owner declares that everybody
     may know the number of rows. ``joins``: two private tables that have the same unit, where this is the view of their
-    inner join by it.
+    inner join by it. ``derived``: the
+    columns among them that are worked out from others of the same row.
 
     >>> from dpsql.domain import BooleanDomain, IntegerDomain
     >>> t = TableDomain("t", (IntegerDomain("age", 0, 9, nullable=False), BooleanDomain("b", nullable=False)))
@@ -37,6 +39,7 @@ class TableDomain:
     max_rows_per_unit: int = 1
     row_count: RowCount = field(default="measured", repr=False)  # ledgers are bound to the repr of earlier fields
     joins: tuple[str, ...] = field(default=(), repr=False)
+    derived: tuple[Derived, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         for derived, prefix in self.prefixes.items():

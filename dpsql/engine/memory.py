@@ -14,7 +14,15 @@ from dpsql.domain import FiniteDomain, NumberDomain, TableDomain, as_text, code_
 from dpsql.engine.first_digest import first_digest
 from dpsql.engine.partition import Partition, partitions_of, shape_of
 from dpsql.engine.rules import Rules
-from dpsql.engine.scope import check_row_counts, holder_of, number_of, private_table, scope_of, text_columns_of
+from dpsql.engine.scope import (
+    check_row_counts,
+    holder_of,
+    number_of,
+    private_table,
+    refuse_derived,
+    scope_of,
+    text_columns_of,
+)
 from dpsql.engine.tally import RowTally
 from dpsql.engine.values import NO_TEXT, content_of, data, field, row_digest
 from dpsql.errors import EngineError, PolicyError, UnknownName
@@ -48,6 +56,7 @@ class MemoryEngine:
         views: Collection[str] = (),
         rules: Rules | None = None,
     ) -> None:
+        refuse_derived(policy, "in memory")
         self._policy = policy
         self._rules = Rules() if rules is None else rules
         if self._rules.fingerprint == 1:

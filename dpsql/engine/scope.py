@@ -51,6 +51,17 @@ def holder_of(table: TableDomain, column: str) -> None:
         text_columns_of(table, (column,))
 
 
+def refuse_derived(policy: Policy, where: str) -> None:
+    """PolicyError for a column that is worked out from others, ``where`` nothing is."""
+    for table in policy.tables:
+        for derived in table.derived:
+            raise PolicyError(
+                f"no column is derived {where}",
+                path=f"tables.{table.name}.columns.{derived.name}.sql",
+                hint="make a view that has the column, declare it without sql, and extract the view if need be",
+            )
+
+
 def check_row_counts(policy: Policy, is_base_table: Callable[[str], bool]) -> None:
     """PolicyError when the row count of a view is declared public: one replaced row behind it may enter or leave."""
     for table in policy.tables:

@@ -135,6 +135,9 @@ class Policy:
         null = tuple((t.name, c.name) for t in self.tables for c in t.columns if _is_null_outside(c))
         if null:  # what is beside it in the ledger's header says how numbers outside are read that are not listed here
             digest = sha256(repr((digest, "outside", null)).encode()).hexdigest()
+        derived = tuple((t.name, d.name, d.sql) for t in self.tables for d in t.derived)
+        if derived:
+            digest = sha256(repr((digest, "derived", derived)).encode()).hexdigest()
         return digest
 
     @cached_property

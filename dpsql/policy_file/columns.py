@@ -52,7 +52,7 @@ def read_column(name: str, keys: TomlTable) -> ColumnDomain:
     """The domain that ``keys`` declare for the column ``name``; PolicyError at the offending key otherwise."""
     chosen = keys.choice("type", tuple(_READERS))
     known, read = _READERS[chosen]
-    keys.only(("type", *known, "nullable"), f'a column of type "{chosen}"')
+    keys.only(("type", *known, "nullable", "sql"), f'a column of type "{chosen}"')
     nullable = keys.boolean("nullable") if "nullable" in keys else True
     try:
         return read(name, keys, nullable)
@@ -173,8 +173,8 @@ _READERS: dict[str, tuple[tuple[str, ...], Callable[[str, TomlTable, bool], Colu
 }
 
 
-def column_line(column: ColumnDomain, path: str = "") -> str:
-    """One column's line: ``name = { type = ..., ... }``.
+def column_line(column: ColumnDomain, path: str = "", sql: str | None = None) -> str:
+    """One column's line: ``name = { type = ..., ... }``; ``sql``: what it is worked out as, of a derived one.
 
     PolicyError at ``path`` for a column that is read by its cells: a file cannot say that.
 
@@ -190,6 +190,8 @@ def column_line(column: ColumnDomain, path: str = "") -> str:
     keys = [f"type = {quoted(column.kind)}", *_keys(column)]
     if not column.nullable:
         keys.append("nullable = false")
+    if sql is not None:
+        keys.append(f"sql = {quoted(sql)}")
     return f"{quoted_key(column.name)} = {{ {', '.join(keys)} }}"
 
 

@@ -91,10 +91,11 @@ def _table(table: TableDomain) -> list[str]:
         lines.append('row_count = "public"')
     if table.joins:
         lines.append(f"joins = {quoted_list(table.joins)}")
+    derived = {d.name: d.sql for d in table.derived}
     return [
         *lines,
         f"[tables.{name}.columns]",
-        *(column_line(c, f"tables.{table.name}.columns.{c.name}") for c in table.columns),
+        *(column_line(c, f"tables.{table.name}.columns.{c.name}", derived.get(c.name)) for c in table.columns),
     ]
 
 

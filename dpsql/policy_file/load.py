@@ -15,6 +15,7 @@ from dpsql.errors import PolicyError
 from dpsql.hypothesis import STRATEGIES
 from dpsql.policy import RETIRED_STRATEGIES, Calibration, Mechanism, Neighbors, Policy, Privacy, WhenSpent
 from dpsql.policy_file.columns import read_column
+from dpsql.policy_file.derived import check_derived, read_derived
 from dpsql.policy_file.toml_table import TomlTable
 
 VERSION = 1
@@ -167,9 +168,11 @@ def _table(name: str, keys: TomlTable) -> TableDomain:
     if not columns.names():
         raise PolicyError("no column is declared", path=columns.path, hint='add age = { type = "integer", ... }')
     _check_names(columns, "column")
-    domains = [read_column(c, columns.table(c, f'{c} = {{ type = "text" }}')) for c in columns.names()]
+    declared = {c: columns.table(c, f'{c} = {{ type = "text" }}') for c in columns.names()}
+    derived = tuple(read_derived(c, keys) for c, keys in declared.items() if "sql" in keys)
+    domains = [read_column(c, keys) for c, keys in declared.items()]
     joins = keys.strings("joins", 'joins = ["patients", "visits"]') if "joins" in keys else ()
-    return TableDomain(name, tuple(domains), unit, rows, counted, joins)
+    return TableDomain(name, tuple(domains), unit, rows, counted, joins, check_derived(name, unit, derived))
 
 
 def _public(keys: TomlTable, private: set[str]) -> tuple[str, ...]:

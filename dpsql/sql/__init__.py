@@ -5,6 +5,7 @@ spent.
 """
 
 from dpsql.sql.counting.key_source import ReleasedKeys
+from dpsql.sql.derived import derived_expression
 from dpsql.sql.frontend import FrontEnd, lower
 from dpsql.sql.public_sql import GridColumn, PublicSql
 from dpsql.sql.statement import Aggregate, Block, DirectColumn, Statement
@@ -18,5 +19,6 @@ __all__ = [
     "PublicSql",
     "ReleasedKeys",
     "Statement",
+    "derived_expression",
     "lower",
 ]

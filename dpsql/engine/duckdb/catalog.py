@@ -14,6 +14,7 @@ from functools import cached_property
 from dpsql.dialect.quoting import identifier
 from dpsql.domain import TableDomain
 from dpsql.engine.duckdb.codes import fits
+from dpsql.engine.duckdb.derived import derived_sql
 from dpsql.engine.duckdb.reader import Reader
 from dpsql.engine.origin import Origin, units_of
 from dpsql.errors import EngineError, PolicyError
@@ -35,13 +36,23 @@ _NAMES = """
 class Source:
     """A table or view: its qualified, quoted name, its columns with their DuckDB types, and whether it is no view.
 
-    ``origin``: what a table of an extract was copied from; a copy of a view is no base table.
+    ``origin``: what a table of an extract was copied from; a copy of a view is no base table. ``derived``: name, DuckDB
+    type and SQL of columns that are worked out from the others; they are no part of what the table is known by.
     """
 
     sql: str
     columns: tuple[tuple[str, str], ...]
     is_base_table: bool = False
     origin: Origin | None = None
+    derived: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def relation(self) -> str:
+        """What stands after FROM for all columns, the derived ones too."""
+        if not self.derived:
+            return self.sql
+        more = ", ".join(f"{expression} AS {identifier(name)}" for name, _, expression in self.derived)
+        return f"(SELECT *, {more} FROM {self.sql})"
 
     @property
     def name(self) -> str:
@@ -51,7 +62,7 @@ class Source:
     @cached_property
     def types(self) -> dict[str, str]:
         """DuckDB types by lower-cased column name."""
-        return {name.lower(): kind for name, kind in self.columns}
+        return {name.lower(): kind for name, kind, *_ in (*self.columns, *self.derived)}
 
     def type_of(self, column: str) -> str:
         return self.types[column.lower()]
@@ -136,10 +147,25 @@ def private_sources(catalog: Catalog, policy: Policy) -> dict[str, Source]:
         source = catalog.source(table.name)
         if source is None:
             raise missing(table.name, catalog.names, f"tables.{table.name}")
+        source = with_derived(table, source)
         check_columns(table, source)
         _check_units(table, source)
         out[table.name] = source
     return out
+
+
+def with_derived(table: TableDomain, source: Source) -> Source:
+    """The source with the derived columns; PolicyError where one cannot be worked out or has a column's name."""
+    out = []
+    for derived in table.derived:
+        path = f"tables.{table.name}.columns.{derived.name}"
+        if source.has(derived.name):
+            raise PolicyError(
+                "the table has a column of this name", path=path, hint="give the derived one another name, or no sql"
+            )
+        sql, kind = derived_sql(derived, source.types, f"{path}.sql")
+        out.append((derived.name, kind, sql))
+    return replace(source, derived=tuple(out))
 
 
 def _check_units(table: TableDomain, source: Source) -> None:

@@ -146,7 +146,7 @@ class Rows:
                 self._reader.rows(f"preparing {self._table.name}.{name}", *code.setup)
                 self._set_up.add(name)
             joins.append(code.join)
-        return " ".join([f"FROM {self._source.sql} AS r", *filter(None, joins)])
+        return " ".join([f"FROM {self._source.relation} AS r", *filter(None, joins)])
 
     @property
     def _kept_name(self) -> str:

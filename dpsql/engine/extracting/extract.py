@@ -24,7 +24,7 @@ from dpsql.engine.duckdb.reader import Reader
 from dpsql.engine.extracting.source import Reading, Relation, Source
 from dpsql.engine.origin import Origin, units_of
 from dpsql.engine.rules import Rules
-from dpsql.engine.scope import check_row_counts
+from dpsql.engine.scope import check_row_counts, refuse_derived
 from dpsql.errors import EngineError
 from dpsql.policy import Policy
 
@@ -43,6 +43,7 @@ def extract(sources: Mapping[str, Source], policy: Policy, output: Path, *, repl
     PolicyError where a table, a column or its type does not fit, EngineError where a source cannot be read, where it
     changed meanwhile, and where ``output`` is there already and is not to be replaced.
     """
+    refuse_derived(policy, "in an extract")
     _check_output(output, replace)
     with _private_folder(output) as folder, ExitStack() as held:
         draft = folder / "extract.duckdb"

@@ -16,7 +16,15 @@ from dpsql.domain import TableDomain
 from dpsql.engine.contingencies import CACHE_BYTES, WHOLE_CELLS, Contingencies, Scope
 from dpsql.engine.partition import Partition, partitions_of, shape_of
 from dpsql.engine.rules import Rules
-from dpsql.engine.scope import check_row_counts, holder_of, number_of, private_table, scope_of, text_columns_of
+from dpsql.engine.scope import (
+    check_row_counts,
+    holder_of,
+    number_of,
+    private_table,
+    refuse_derived,
+    scope_of,
+    text_columns_of,
+)
 from dpsql.engine.sql.dialect import Database, SqlTable
 from dpsql.engine.sql.rows import SqlRows, text_of, token_of
 from dpsql.engine.tally import RowTally
@@ -35,6 +43,7 @@ class SqlEngine:
     """
 
     def __init__(self, database: Database, policy: Policy, rules: Rules | None = None) -> None:
+        refuse_derived(policy, "in the database of a server or of Spark")
         self._database, self._policy = database, policy
         self._rules = Rules() if rules is None else rules
         self._lock = RLock()
