@@ -113,14 +113,15 @@ def _finite(text: str) -> float:
 
 
 def _moment(node: exp.Cast) -> datetime:
-    wanted = node.to.this in (exp.DataType.Type.DATE, exp.DataType.Type.TIMESTAMP)
+    kinds = (exp.DataType.Type.DATE, exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPNTZ)
+    wanted = node.to.this in kinds
     try:
         found = datetime.fromisoformat(str(node.this.this)) if wanted else None
     except ValueError:
         found = None
     if found is None or found.tzinfo is not None:
         raise PolicyError(
-            "a cast that may fail", hint="days are DATE '2020-01-31'; numbers in text TRY_CAST(x AS DOUBLE)"
+            "is a cast that may fail", hint="days are DATE '2020-01-31'; numbers in text TRY_CAST(x AS DOUBLE)"
         )
     return found
 
