@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dpsql.domain import Derived
 from dpsql.errors import PolicyError
 from dpsql.policy_file.toml_table import TomlTable
-from dpsql.sql import derived_expression
 
 
 def read_derived(name: str, keys: TomlTable) -> Derived:
@@ -16,6 +15,8 @@ def read_derived(name: str, keys: TomlTable) -> Derived:
     if keys.value("type", 'type = "boolean"') == "text":
         keys.refuse("sql", "a column of type text is not derived", "declare its values: a category")
     sql = keys.string("sql", "sql = \"species LIKE '%Mix%'\"")
+    from dpsql.sql import derived_expression  # here, so that ``import dpsql`` does not load sqlglot
+
     try:
         return Derived(name, sql, derived_expression(sql))
     except PolicyError as error:
