@@ -16,6 +16,7 @@ from dpsql.hypothesis import STRATEGIES
 from dpsql.policy import RETIRED_STRATEGIES, Calibration, Mechanism, Neighbors, Policy, Privacy, WhenSpent
 from dpsql.policy_file.columns import read_column
 from dpsql.policy_file.derived import check_derived, read_derived
+from dpsql.policy_file.source import DataSource, read_source
 from dpsql.policy_file.toml_table import TomlTable
 
 VERSION = 1
@@ -55,6 +56,13 @@ def load_policy(source: str | PathLike[str]) -> Policy:
     return parse_policy(_read(Path(source)))
 
 
+def load_source(file: str | PathLike[str]) -> DataSource | None:
+    """Where the policy in a file says that its rows are; ``None`` where it does not. PolicyError as `load_policy`."""
+    path = Path(file)
+    root = TomlTable(_toml(_read(path)))
+    return read_source(root.table("source", "[source]"), path.parent) if "source" in root else None
+
+
 def parse_policy(text: str) -> Policy:
     """The policy written in TOML ``text``. Numbers are read exactly as written. Raises PolicyError.
 
@@ -71,7 +79,9 @@ def parse_policy(text: str) -> Policy:
     version = root.value("version", "version = 1 at the top")
     if isinstance(version, bool) or not isinstance(version, int) or version != VERSION:
         root.refuse("version", f"must be {VERSION}", f"this dpsql reads version = {VERSION}")
-    root.only(("version", "privacy", "mechanism", "tables", "public"), "the policy")
+    root.only(("version", "privacy", "source", "mechanism", "tables", "public"), "the policy")
+    if "source" in root:
+        read_source(root.table("source", "[source] with path or uri"))  # of the file, not of the policy
     privacy = _privacy(root.table("privacy", "[privacy] with epsilon and delta"))
     mechanism = _mechanism(root.table("mechanism", "[mechanism]")) if "mechanism" in root else Mechanism()
     tables = _tables(root.table("tables", "[tables.NAME.columns] with a line for each column"))

@@ -73,7 +73,6 @@ def test_three_processes_make_one_first_look(directory: Path) -> None:
     at_once(directory, 3)
 
 
-@pytest.mark.slow
 def test_eight_processes_make_one_first_look(directory: Path) -> None:
     at_once(directory, 8)
 

@@ -62,6 +62,41 @@ def test_options_reach_the_session(dpsql: CommandLine) -> None:
     ]
 
 
+def test_a_source_is_the_database_of_every_command(dpsql: CommandLine) -> None:
+    shown = dpsql.plain(["--source", str(dpsql.database), "query", "SELECT 1", "--policy", "p.toml"])
+    assert shown.exit_code == 0 and dpsql.session.executed == [("SELECT 1", None)]
+    shown = dpsql.plain(["--source", "postgresql://ann@db/clinic", "budget"])
+    assert shown.exit_code == 0
+    shown = dpsql.plain(["--source", str(dpsql.database)], stdin="SELECT 2;")  # alone: its shell
+    assert shown.exit_code == 0 and "10 ± 3" in shown.stdout
+    assert dpsql.opened == [
+        (dpsql.database, Path("p.toml"), None, False),
+        ("postgresql://ann@db/clinic", None, None, False),
+        (dpsql.database, None, None, False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["demo"], "--source is not for demo"),
+        (["init", "x.duckdb"], "--source is not for init"),
+        (["query", "other.duckdb", "SELECT 1"], "unexpected extra argument"),
+        (["nosuch"], "No such command"),
+    ],
+)
+def test_a_source_that_is_of_no_use_is_a_usage_error(dpsql: CommandLine, arguments: list[str], words: str) -> None:
+    shown = dpsql.plain(["--source", str(dpsql.database), *arguments])
+    assert shown.exit_code == 2 and words in shown.stderr
+    assert dpsql.opened == []
+
+
+def test_a_source_without_a_file_is_a_usage_error(dpsql: CommandLine) -> None:
+    shown = dpsql.plain(["--source", "nowhere.duckdb"])
+    assert shown.exit_code == 2 and "nowhere.duckdb" in shown.stderr
+    assert dpsql.plain(["--"]).exit_code == 2
+
+
 def test_refused_is_1_and_exhausted_is_3(dpsql: CommandLine) -> None:
     refused = dpsql("query", "refused")
     assert (refused.exit_code, refused.stdout) == (1, "")

@@ -1,7 +1,9 @@
 """What dpsql.connect makes of its arguments before anything is opened."""
 
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 
@@ -98,6 +100,86 @@ def test_not_a_database(opened: Opened, database: object, error: type[dpsql.Erro
         dpsql.connect(database, dpsql.load_policy(POLICY), ":memory:")
     assert caught.value.hint and opened.calls == []
     assert caught.value.__cause__ is None and caught.value.__context__ is None
+
+
+def test_connections_of_other_libraries_are_refused_in_words(opened: Opened) -> None:
+    with closing(sqlite3.connect(":memory:")) as other, pytest.raises(dpsql.InterfaceError) as caught:
+        dpsql.connect(other, dpsql.load_policy(POLICY), ":memory:")
+    assert "sqlite3.Connection" in str(caught.value) and "postgresql://" in caught.value.hint and opened.calls == []
+
+
+def test_a_policy_stands_for_the_database_that_it_names(opened: Opened, database: Path, tmp_path: Path) -> None:
+    named = tmp_path / "people.dpsql.toml"
+    named.write_text(f'{POLICY}[source]\npath = "{database.name}"\n', encoding="utf-8")
+    policy = dpsql.load_policy(POLICY)
+    dpsql.connect(named)
+    dpsql.connect(str(named), ledger=":memory:")
+    assert opened.calls == [
+        (database, policy, tmp_path / "people.dpsql.ledger", False),
+        (database, policy, None, False),
+    ]
+    named.write_text(f'{POLICY}[source]\nuri = "postgresql://ann@db.example/clinic"\n', encoding="utf-8")
+    dpsql.connect(named)
+    assert opened.calls[2] == ("postgresql://ann@db.example/clinic", policy, tmp_path / "people.dpsql.ledger", False)
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "words"),
+    [
+        ("", dpsql.PolicyError, "does not say where"),
+        ('[source]\npath = "nowhere.duckdb"', dpsql.OperationalError, "no database file"),
+        ('[source]\npath = "people.dpsql.toml"', dpsql.PolicyError, "is a policy"),
+        ('[source]\nuri = "mysql://db.example/clinic"', dpsql.InterfaceError, "no engine for mysql"),
+    ],
+)
+def test_a_policy_that_leads_nowhere(
+    opened: Opened, tmp_path: Path, source: str, error: type[dpsql.Error], words: str
+) -> None:
+    named = tmp_path / "people.dpsql.toml"
+    named.write_text(f"{POLICY}{source}\n", encoding="utf-8")
+    with pytest.raises(error, match=words) as caught:
+        dpsql.connect(named)
+    assert caught.value.hint and opened.calls == []
+
+
+def test_an_engine_is_a_database_by_another_name(opened: Opened, database: Path) -> None:
+    policy = dpsql.load_policy(POLICY)
+    dpsql.connect(engine=database)
+    dpsql.connect(engine="postgresql://ann@db.example/clinic", policy=policy, ledger=":memory:")
+    with duckdb.connect() as own:
+        dpsql.connect(engine=own, policy=policy, ledger=":memory:")
+        assert opened.calls == [
+            (database, policy, database.parent / "my.census.dpsql.ledger", False),
+            ("postgresql://ann@db.example/clinic", policy, None, False),
+            (own, policy, None, False),
+        ]
+        with pytest.raises(dpsql.InterfaceError, match="two sources"):
+            dpsql.connect(database, engine=own)
+    with pytest.raises(dpsql.InterfaceError, match="not NoneType"):
+        dpsql.connect()
+    with pytest.raises(dpsql.InterfaceError, match="not NoneType"):
+        dpsql.connect(policy=policy)
+
+
+@pytest.mark.parametrize("name", ["people.dpsql.toml", "rules.toml"])
+def test_a_policy_alone_says_where_its_rows_are(opened: Opened, database: Path, tmp_path: Path, name: str) -> None:
+    named = tmp_path / name
+    named.write_text(f'{POLICY}[source]\npath = "{database.name}"\n', encoding="utf-8")
+    dpsql.connect(policy=named)
+    ledger = tmp_path / f"{name.partition('.')[0]}.dpsql.ledger"
+    assert opened.calls == [(database, dpsql.load_policy(POLICY), ledger, False)]
+    with pytest.raises(dpsql.PolicyError, match="no such policy file"):
+        dpsql.connect(policy=tmp_path / "missing.toml")
+    with pytest.raises(dpsql.InterfaceError):
+        dpsql.connect(policy="")
+
+
+def test_two_policies_are_one_too_many(opened: Opened, tmp_path: Path) -> None:
+    named = tmp_path / "people.dpsql.toml"
+    named.write_text(POLICY, encoding="utf-8")
+    with pytest.raises(dpsql.InterfaceError, match="another one"):
+        dpsql.connect(named, dpsql.load_policy(POLICY))
+    assert opened.calls == []
 
 
 @pytest.mark.parametrize(

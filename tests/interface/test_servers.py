@@ -7,7 +7,7 @@ import pytest
 from click.testing import Result
 
 import dpsql as dpsql_module
-from dpsql.errors import EngineError, InterfaceError, LedgerError
+from dpsql.errors import EngineError, InterfaceError, LedgerError, PolicyError
 from dpsql.interface.cli import cli
 from tests.support.command_line import runner
 from tests.support.postgres import server
@@ -34,18 +34,29 @@ def run(uri: str, *statements: str) -> None:
             cursor.execute(statement)
 
 
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with server() as started:
+        yield started
+
+
 @pytest.fixture
-def uri(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
     (tmp_path / "postgres.dpsql.toml").write_text(POLICY)
-    with server() as address:
-        run(
-            address,
-            "CREATE TABLE people AS SELECT (i % 10)::int2 AS age, 'n' || i % 3 AS name FROM generate_series(1, 3000) i",
-            "CREATE TABLE towns AS SELECT 1 AS id, 'Brno' AS name, 2.50::numeric(4, 2) AS price",
-        )
-        yield address
+    return tmp_path
+
+
+@pytest.fixture
+def uri(folder: Path, address: str) -> str:
+    run(
+        address,
+        "DROP TABLE IF EXISTS people, towns",
+        "CREATE TABLE people AS SELECT (i % 10)::int2 AS age, 'n' || i % 3 AS name FROM generate_series(1, 3000) i",
+        "CREATE TABLE towns AS SELECT 1 AS id, 'Brno' AS name, 2.50::numeric(4, 2) AS price",
+    )
+    return address
 
 
 def test_one_ledger_for_a_server_and_for_a_copy_of_its_rows(uri: str, tmp_path: Path) -> None:
@@ -76,7 +87,24 @@ def test_a_session_speaks_of_one_moment(uri: str) -> None:
         dpsql_module.connect(uri)
 
 
-def test_addresses_that_lead_nowhere(uri: str, tmp_path: Path) -> None:
+def test_a_policy_that_names_its_server(uri: str, folder: Path) -> None:
+    (folder / "clinic.dpsql.toml").write_text(f'{POLICY}[source]\nuri = "{uri}"\n')
+    asked = "SELECT count(*) AS n FROM people WHERE age < 5"
+    shown = dpsql("query", "clinic.dpsql.toml", asked, "--format", "csv")
+    assert shown.exit_code == 0, shown.stderr
+    assert (folder / "clinic.dpsql.ledger").exists()
+    checked = dpsql("check", "clinic.dpsql.toml")
+    assert checked.exit_code == 0 and "3,000" in checked.stdout
+    copied = dpsql("extract", "--policy", "clinic.dpsql.toml", "-o", "copy.duckdb")
+    assert copied.exit_code == 0, copied.stderr
+    again = dpsql("query", "copy.duckdb", asked, "--policy", "clinic.dpsql.toml", "--ledger", "clinic.dpsql.ledger",
+                  "--format", "csv")  # fmt: skip
+    assert again.stdout == shown.stdout
+    with pytest.raises(LedgerError, match="already ha"):
+        dpsql_module.connect(uri)
+
+
+def test_addresses_that_lead_nowhere(folder: Path) -> None:
     with pytest.raises(InterfaceError, match="no engine for mysql://") as caught:
         dpsql_module.connect("mysql://ann:secret@db/clinic", "postgres.dpsql.toml")
     assert "secret" not in str(caught.value)
@@ -85,3 +113,10 @@ def test_addresses_that_lead_nowhere(uri: str, tmp_path: Path) -> None:
     assert "secret" not in str(failed.value) and "secret" not in repr(failed.value.__context__)
     shown = dpsql("query", "postgresql://ann:secret@127.0.0.1:9/none", "SELECT 1", "--policy", "postgres.dpsql.toml")
     assert shown.exit_code == 1 and "secret" not in shown.stderr
+    with pytest.raises(PolicyError, match="no such policy file") as unnamed:
+        dpsql_module.connect("postgresql://ann:secret@127.0.0.1")
+    assert "secret" not in str(unnamed.value)
+    for command in (("init",), ("check",), ("query", "SELECT 1")):
+        shown = dpsql(command[0], "postgresql://ann:se/secret@db/x", *command[1:])
+        assert shown.exit_code in (1, 2) and "secret" not in shown.stderr
+    assert dpsql("check", "mysql://db/x").stderr.startswith("error: there is no engine for mysql://")

@@ -47,7 +47,7 @@ Error
   InterfaceError
 """
 SIGNATURES = {
-    "connect": "(database, policy=None, ledger=None, *, new_budget=False)",
+    "connect": "(database=None, policy=None, ledger=None, *, engine=None, new_budget=False)",
     "extract": "(source, policy, output, *, replace=False)",
     "load_policy": "(source)",
     "dump_policy": "(policy)",

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
-from urllib.parse import parse_qs, urlsplit
 
 import pyarrow as pa
 
+from dpsql.dialect.address import ServerAddress
 from dpsql.errors import EngineError, Error
 
 T = TypeVar("T")
@@ -90,22 +90,6 @@ def is_address(text: str) -> bool:
     return text.partition("://")[0].lower() in SCHEMES
 
 
-def public_address(uri: str) -> str:
-    """Where the database is, without user, password and options: one address for one database.
-
-    >>> public_address("postgres://ann:secret@DB.example/clinic?sslmode=require")
-    'postgresql://db.example:5432/clinic'
-    >>> public_address("postgresql:///clinic?host=/run/pg")
-    'postgresql:///run/pg:5432/clinic'
-    """
-    parts = urlsplit(uri)
-    options = parse_qs(parts.query)
-    host = parts.hostname or options.get("host", ["localhost"])[0]
-    port = parts.port or options.get("port", ["5432"])[0]
-    name = parts.path.lstrip("/") or options.get("dbname", [parts.username or ""])[0]
-    return f"postgresql://{host}:{port}/{name}"
-
-
 class Snapshot:
     """A transaction on one database that sees one moment of it, until it is closed.
 
@@ -113,7 +97,7 @@ class Snapshot:
     """
 
     def __init__(self, uri: str) -> None:
-        self.address = public_address(uri)
+        self.address = ServerAddress.of(uri).public
         driver = _driver()
         refused = EngineError(
             f"no connection to {self.address}", hint="check address, user and password; PGPASSWORD or ~/.pgpass hold it"

@@ -19,17 +19,32 @@ from dpsql.interface.render.style import escape
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-database_argument = click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+
+class _FileType(click.Path):
+    """An existing file; an address is refused without being shown."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if Address.is_one(value):
+            self.fail("a policy is drafted from a file, not from a server: write it as docs/policy.md says")
+        return super().convert(value, parameter, context)
+
+
+database_argument = click.argument("database", type=_FileType(exists=True, dir_okay=False, path_type=Path))
 
 
 class _DatabaseType(click.Path):
-    """An existing file, or the address of a server's database."""
+    """An existing file, a policy among them, or the address of a server's database."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         return Address(value) if Address.is_one(value) else super().convert(value, parameter, context)
 
 
 session_argument = click.argument("database", type=_DatabaseType(exists=True, dir_okay=False, path_type=Path))
+
+
+def takes_source(command: click.Command) -> bool:
+    """Whether its first argument is a database to open, or the address of one."""
+    return any(isinstance(p.type, _DatabaseType) for p in command.params)
 
 
 def session_options(command: Command) -> Command:

@@ -9,7 +9,7 @@ from dpsql.interface.console import Console
 
 
 @click.command()
-@click.argument("sources", metavar="[TABLE=]SOURCE...", nargs=-1, required=True)
+@click.argument("sources", metavar="[TABLE=]SOURCE...", nargs=-1)
 @click.option(
     "--policy", type=click.Path(dir_okay=False, path_type=Path), help="Default: NAME.dpsql.toml beside the output."
 )
@@ -18,13 +18,19 @@ from dpsql.interface.console import Console
 )
 @click.option("--force", is_flag=True, help="Replace an earlier extract.")
 def extract(sources: tuple[str, ...], policy: Path | None, output: Path, force: bool) -> None:
-    """Owner: copy tables from Parquet, CSV, DuckDB or PostgreSQL into a DuckDB file that dpsql reads."""
+    """Owner: copy tables from Parquet, CSV, DuckDB or PostgreSQL into a DuckDB file that dpsql reads.
+
+    Without SOURCE from where the policy's [source] says.
+    """
     console = Console()
     from dpsql.interface import extracting
+    from dpsql.interface.dbapi.database import source_of
     from dpsql.interface.dbapi.paths import default_policy_path
     from dpsql.policy_file import load_policy
 
-    rules = load_policy(default_policy_path(output) if policy is None else policy)
+    written = default_policy_path(output) if policy is None else policy
+    rules = load_policy(written)
+    sources = sources or (str(source_of(written)),)
     extracting.extract(extracting.named_sources(sources, rules), rules, output, replace=force)
     names = [t.name for t in rules.tables] + list(rules.public_tables)
     console.lines([f"{output}: {', '.join(names)}, {output.stat().st_size / 1e6:,.1f} MB"])

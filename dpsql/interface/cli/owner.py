@@ -78,6 +78,7 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
 def check(database: DatabasePath, policy: Path | None, verify: bool, as_json: bool) -> None:
     """Owner only: count rows that are in no answer and values that are not declared; exact and private."""
     console = Console()
+    from dpsql.interface.dbapi.database import database_path, named_by_policy, source_of
     from dpsql.interface.dbapi.opening import contents, open_engine
     from dpsql.interface.dbapi.paths import default_policy_path
     from dpsql.interface.render.domain_check import TableCheck, domain_check_object, render_domain_check
@@ -85,6 +86,9 @@ def check(database: DatabasePath, policy: Path | None, verify: bool, as_json: bo
     from dpsql.policy import cautions
     from dpsql.policy_file import load_policy
 
+    by_policy = named_by_policy(database_path(database), policy)
+    if by_policy is not None:
+        database, policy = source_of(by_policy), by_policy
     rules = load_policy(default_policy_path(database) if policy is None else policy)
     engine = open_engine(database, rules, known=contents(trusted=not verify))
     try:

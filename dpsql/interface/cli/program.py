@@ -8,6 +8,7 @@ import click
 
 from dpsql.errors import Error
 from dpsql.interface.cli.ask import budget, explain, query, shell
+from dpsql.interface.cli.common import takes_source
 from dpsql.interface.cli.demo import demo
 from dpsql.interface.cli.extract import extract
 from dpsql.interface.cli.owner import check, init
@@ -39,6 +40,18 @@ class Program(click.Group):
             ctx.exit(QUERY_ERROR)
         return value
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """What ``--source`` says is the DATABASE of a command that opens a session, or checks one's rows."""
+        name, command, rest = super().resolve_command(ctx, args)
+        source = ctx.params.get("source")
+        if source is None or command is None:
+            return name, command, rest
+        if not takes_source(command):
+            raise click.UsageError(f"--source is not for {name}: see dpsql {name} --help")
+        return name, command, [source, *rest]
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)  # in the order of a first hour, not of the alphabet
 
@@ -54,14 +67,25 @@ def _forget_stdout() -> None:
 @click.group(
     cls=Program,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    invoke_without_command=True,
+    no_args_is_help=True,
     epilog="Exit codes: 0 ok, 1 query error, 2 usage, 3 budget exhausted, 130 interrupted.",
 )
 @click.version_option(package_name="dpsql", prog_name="dpsql")
-def cli() -> None:
+@click.option(
+    "--source", metavar="SOURCE", help="In place of DATABASE: a file, a policy, or postgresql://... Alone: its shell."
+)
+@click.pass_context
+def cli(context: click.Context, source: str | None) -> None:
     """SQL counting queries on private DuckDB tables, answered with differential privacy.
 
     One fixed (epsilon, delta) holds for the whole session, however many questions are asked. Start with: dpsql demo
     """
+    if context.invoked_subcommand is None:
+        if source is None:
+            raise click.UsageError("which command? see dpsql --help")
+        with shell.make_context("shell", [source], parent=context) as asked:
+            shell.invoke(asked)
 
 
 for _command in (demo, init, shell, run, query, explain, synth, extract, budget, check):

@@ -4,39 +4,40 @@ What is wrong with a path or an argument is said before anything is opened.
 """
 
 import warnings
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from dpsql.errors import InterfaceError, OperationalError, PolicyWarning
+from dpsql.errors import InterfaceError, PolicyWarning
 from dpsql.interface.dbapi.connection import Connection
+from dpsql.interface.dbapi.database import MEMORY, database_path, file_path, named_by_policy, source_of
 from dpsql.interface.dbapi.opening import open_parts
 from dpsql.interface.dbapi.paths import (
-    Address,
     DatabasePath,
     StrPath,
     default_ledger_path,
     default_policy_path,
-    is_spark_session,
 )
 from dpsql.policy import Policy
 from dpsql.policy_file import load_policy
 
-MEMORY = ":memory:"
-
 
 def connect(
-    database: StrPath | Any,
+    database: StrPath | Any = None,
     policy: StrPath | Policy | None = None,
     ledger: StrPath | None = None,
     *,
+    engine: StrPath | Any = None,
     new_budget: bool = False,
 ) -> Connection:
     """Open a private database for differentially private SQL.
 
     ``database``: the path of a DuckDB file (opened read-only), an open DuckDB connection of the owner's, an open
-    session of Spark 4 with tables of Parquet files, or the address of a server's database,
-    ``postgresql://user@host/name``, read as it is at this moment.
+    session of Spark 4 with tables of Parquet files, the address of a server's database,
+    ``postgresql://user@host/name``, read as it is at this moment, or the path of a policy, ``census.dpsql.toml``, whose
+    ``[source]`` says which of these it is; then ``policy`` is left out and the ledger is beside the policy.
+    Without one, where the ``[source]`` of the policy's file says.
+    ``engine``: the same by another name: ``dpsql.connect(engine=spark, policy=.., ledger=..)``.
     ``policy``: the path of a policy file or a ``Policy``; by default ``census.dpsql.toml`` beside ``census.duckdb``.
     ``ledger``: the path of the ledger, by default ``census.dpsql.ledger`` beside the database, or ``":memory:"``, which
     forgets at close what was spent: for tests and throw-away data only.
@@ -45,50 +46,27 @@ def connect(
     Warns (``dpsql.PolicyWarning``) of policies that may protect less than they seem to.
     Raises PolicyError, LedgerError, EngineError, OperationalError (no such file), InterfaceError (a path is missing).
     """
-    where = _database_path(database)
+    if engine is not None and database is not None:
+        raise InterfaceError("a database and an engine are two sources", hint="pass one of them")
+    given = engine if database is None else database
+    alone = _policy_path(None, policy) if given is None and isinstance(policy, str | PathLike) else None
+    where = alone or database_path(given)
     ledger_path = _ledger_path(where, ledger)
+    by_policy = alone or named_by_policy(where, policy)
+    if by_policy is not None:
+        where, policy = source_of(by_policy), by_policy
     rules = policy if isinstance(policy, Policy) else load_policy(_policy_path(where, policy))
-    opened = open_parts(database if where is None else where, rules, ledger_path, new_budget=new_budget)
+    opened = open_parts(given if where is None else where, rules, ledger_path, new_budget=new_budget)
     for caution in opened.cautions:
         warnings.warn(caution, PolicyWarning, stacklevel=2)
     return Connection(opened.session, opened.cautions)
-
-
-def _database_path(database: object) -> DatabasePath | None:
-    """The path of a database file, or a server's address; ``None`` for an open connection."""
-    if isinstance(database, str) and Address.is_one(database):
-        address = Address(database)
-        if address.scheme not in ("postgresql", "postgres"):
-            raise InterfaceError(
-                f"there is no engine for {address.scheme}://", hint="copy the tables into a file with dpsql extract"
-            )
-        return address
-    if not isinstance(database, str | PathLike):
-        if not callable(getattr(database, "cursor", None)) and not is_spark_session(database):
-            raise InterfaceError(
-                f"a database is a path, a DuckDB connection or a Spark session, not {type(database).__name__}",
-                hint='call dpsql.connect("census.duckdb")',
-            )
-        return None
-    if database == MEMORY:
-        raise InterfaceError(
-            "an in-memory database holds no table to protect", hint="pass the open DuckDB connection that holds it"
-        )
-    path = _path(database, "database", "census.duckdb")
-    try:
-        found = path.is_file()
-    except OSError:  # a name too long, a folder that may not be read
-        found = False
-    if not found:
-        raise OperationalError(f"there is no database file {path}", hint="check the path")
-    return path
 
 
 def _policy_path(database: DatabasePath | None, policy: object) -> Path:
     if isinstance(policy, str) and "\n" in policy:
         raise InterfaceError("a policy is a path or a Policy, not its text", hint="pass policy=dpsql.load_policy(text)")
     if isinstance(policy, str | PathLike):
-        return _path(policy, "policy", "census.dpsql.toml")
+        return file_path(policy, "policy", "census.dpsql.toml")
     if policy is not None:
         raise InterfaceError(
             f"a policy is a path or a Policy, not {type(policy).__name__}", hint='pass policy="census.dpsql.toml"'
@@ -103,7 +81,7 @@ def _ledger_path(database: DatabasePath | None, ledger: object) -> Path | None:
     if ledger == MEMORY:
         return None
     if isinstance(ledger, str | PathLike):
-        return _path(ledger, "ledger", "census.dpsql.ledger")
+        return file_path(ledger, "ledger", "census.dpsql.ledger")
     if ledger is not None:
         raise InterfaceError(
             f"a ledger is a path, not {type(ledger).__name__}", hint='pass ledger="census.dpsql.ledger"'
@@ -111,12 +89,3 @@ def _ledger_path(database: DatabasePath | None, ledger: object) -> Path | None:
     if database is None:
         raise InterfaceError("an open connection needs a ledger", hint='pass ledger="census.dpsql.ledger"')
     return default_ledger_path(database)
-
-
-def _path(given: "str | PathLike[str]", what: str, example: str) -> Path:
-    text = fspath(given)
-    if not isinstance(text, str) or not Path(text).name or "\0" in text:
-        raise InterfaceError(
-            f"not the path of a {what}", hint=f'write the file\'s path as a string, such as "{example}"'
-        )
-    return Path(text)

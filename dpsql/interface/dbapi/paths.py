@@ -3,8 +3,10 @@
 The command line, ``dpsql.connect`` and the search for earlier ledgers must mean the same files.
 """
 
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
+
+from dpsql.dialect.address import ServerAddress
 
 _POLICY_SUFFIX = ".dpsql.toml"
 _LEDGER_SUFFIX = ".dpsql.ledger"
@@ -35,11 +37,21 @@ class Address(str):
 
     @property
     def name(self) -> str:
-        """The database's name."""
-        return self.partition("?")[0].rpartition("/")[2] or "database"
+        """The database's name, for the names of files; EngineError where the address cannot be read."""
+        name = ServerAddress.of(self).name.rpartition("/")[2]
+        return name if name not in ("", ".", "..") else "database"
 
 
 DatabasePath = Path | Address
+
+
+def is_policy_path(path: StrPath) -> bool:
+    """Whether a file is a policy by its name, which may stand for the database that it names as its source.
+
+    >>> is_policy_path("clinic.dpsql.toml"), is_policy_path("clinic.duckdb")
+    (True, False)
+    """
+    return fspath(path).lower().endswith(_POLICY_SUFFIX)
 
 
 def is_spark_session(database: object) -> bool:
@@ -62,11 +74,15 @@ def default_policy_path(database: StrPath) -> Path:
 
 
 def default_ledger_path(database: StrPath) -> Path:
-    """``census.dpsql.ledger`` beside ``census.duckdb``; of a server's database ``clinic`` in the current folder.
+    """``census.dpsql.ledger`` beside ``census.duckdb`` or ``census.dpsql.toml``.
+
+    Of a server's database ``clinic`` it is in the current folder.
 
     >>> default_ledger_path("census.duckdb").name
     'census.dpsql.ledger'
     """
+    if is_policy_path(database) and not isinstance(database, Address):
+        return Path(f"{fspath(database)[: -len(_POLICY_SUFFIX)]}{_LEDGER_SUFFIX}")
     return _beside(database).with_suffix(_LEDGER_SUFFIX)
 
 

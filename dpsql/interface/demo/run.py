@@ -48,7 +48,7 @@ def run_demo(console: Console, keep: Path | None, *, questions: int = RANDOM_QUE
         for name in _TITLES:
             built = build(name, folder)
             # a ledger in memory: what a tour spends on public data need not be remembered
-            connection = connect.connect(built.database, built.policy, connect.MEMORY)
+            connection = connect.connect(built.database, built.policy, ":memory:")
             connections[name] = stack.enter_context(connection)
             truths[name] = Truth(name)
             stack.callback(truths[name].close)

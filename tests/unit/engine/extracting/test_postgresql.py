@@ -13,12 +13,13 @@ import pyarrow as pa
 import pytest
 
 import dpsql
+from dpsql.dialect.address import ServerAddress
 from dpsql.domain import CategoryDomain, DateDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.engine import MemoryEngine
 from dpsql.engine.duckdb import DuckDbEngine
 from dpsql.engine.extracting import Reading, Relation, extract
 from dpsql.engine.extracting.postgresql import PostgresSource
-from dpsql.engine.postgresql import Snapshot, public_address
+from dpsql.engine.postgresql import Snapshot
 from dpsql.errors import EngineError, Error, InterfaceError, PolicyError
 from tests.contracts.engine_contract import policy_of
 from tests.support.postgres import server
@@ -101,7 +102,7 @@ def test_a_table_counts_as_in_the_server(uri: str, tmp_path: Path) -> None:
     assert (strings.keys, strings.counts.tolist()) == (others.keys, others.counts.tolist())
     tally = engine.row_tally("People")
     assert (tally.units, tally.counted, tally.beyond_cap) == (50, 100, 0)
-    assert engine.origins == (public_address(uri),) and "owner@" not in engine.origins[0]
+    assert engine.origins == (ServerAddress.of(uri).public,) and "owner@" not in engine.origins[0]
     engine.close()
     assert CANARY.encode() not in (tmp_path / "x.duckdb").read_bytes()
 
