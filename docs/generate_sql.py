@@ -40,8 +40,11 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   measurement of its own, with noise for what one unit changes: 1 in each group for the unit itself. Its charge is shown
   by `explain`; the groups of one aggregate share it, and an equal question is free. A unit counts where one of the
   `max_rows_per_unit` rows that are kept of it does. The unit's own values are never shown, compared or grouped by.
-* **Variances, standard deviations, covariances, `CORR` and `REGR_...`** are functions of `COUNT`, `SUM(x)`,
-  `SUM(x * x)` and `SUM(x * y)`; their intervals hold at all ends of the bars of these together.
+* **`histogram(x)` and `approx_top_k(x, k)`** are the counts of a `GROUP BY x` in one value: a map of those above 0, and
+  the values that have the largest ones. A note says how far off any of these counts may be.
+* **Variances, standard deviations, covariances, `CORR`, `REGR_...`, `skewness` and `kurtosis`** are functions of
+  `COUNT`, `SUM(x)`, `SUM(x * x)`, `SUM(x * y)` and higher powers; their intervals hold at all ends of the bars of these
+  together.
 * **`GROUP BY`** lists every group that the declared domains make possible, zeros included, in domain order, NULL last;
   groups that `WHERE` excludes for every possible row are not listed. So `DISTINCT` and the number of groups say nothing
   about the data: they are public and free.

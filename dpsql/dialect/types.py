@@ -127,6 +127,17 @@ def released_type(name: str) -> pa.DataType:
     )
 
 
+def aggregate_type(name: str) -> pa.DataType:
+    """How a released table holds an aggregate of a DuckDB type: as a group key, or as counts or a list of such values.
+
+    >>> aggregate_type("MAP(VARCHAR, UBIGINT)"), aggregate_type("DATE[]")
+    (MapType(map<string, uint64>), ListType(list<item: date32[day]>))
+    """
+    if name.startswith("MAP(") and name.endswith(", UBIGINT)"):
+        return pa.map_(released_type(name[len("MAP(") : -len(", UBIGINT)")]), pa.uint64())
+    return pa.list_(released_type(name[:-2])) if name.endswith("[]") else released_type(name)
+
+
 def python_values(column: pa.ChunkedArray, released: pa.DataType) -> tuple[Any, ...]:
     """The distinct values of a column as Python's, each of which a released table of type ``released`` can hold.
 
@@ -173,14 +184,28 @@ def check_python_forms(table: pa.Table) -> None:
             raise DataError(NO_PYTHON_FORM, hint="cast the column to VARCHAR")
 
 
+def python_column(column: pa.ChunkedArray) -> list[Any]:
+    """A column of a result as Python's values, maps as dictionaries; raises what pyarrow does for one without a form.
+
+    >>> python_column(pa.chunked_array([[[("a", 1)], None]], pa.map_(pa.string(), pa.int64())))
+    [{'a': 1}, None]
+    """
+    values: list[Any] = column.to_pylist()
+    return [None if v is None else dict(v) for v in values] if pa.types.is_map(column.type) else values
+
+
 def type_name(arrow: pa.DataType) -> str:
     """The DuckDB type that a column of a result shows; Arrow's own name where DuckDB has none.
 
-    >>> type_name(pa.decimal128(38, 0)), type_name(pa.int64())
-    ('DECIMAL(38,0)', 'BIGINT')
+    >>> type_name(pa.decimal128(38, 0)), type_name(pa.map_(pa.string(), pa.list_(pa.int64())))
+    ('DECIMAL(38,0)', 'MAP(VARCHAR, BIGINT[])')
     """
     if pa.types.is_decimal(arrow):
         return f"DECIMAL({arrow.precision},{arrow.scale})"
+    if pa.types.is_map(arrow):
+        return f"MAP({type_name(arrow.key_type)}, {type_name(arrow.item_type)})"
+    if pa.types.is_list(arrow) or pa.types.is_large_list(arrow):
+        return f"{type_name(arrow.value_type)}[]"
     return _SHOWN.get(arrow) or str(arrow).upper()
 
 

@@ -1,4 +1,4 @@
-"""Variances, correlations and regressions from released sums, with their intervals. Post-processing.
+"""Variances, skewness, correlations and regressions from released sums, with their intervals. Post-processing.
 
 Each is a quotient of sums of squares, all of which come with a bar. At the ends of the bars of all sums together the
 function takes its farthest values, as far as it rises or falls along each: the interval then holds however the errors
@@ -14,8 +14,14 @@ import numpy.typing as npt
 from dpsql.query.summary import MomentsKind
 
 Floats = npt.NDArray[np.float64]
-_RANGES: dict[MomentsKind, tuple[float, float]] = {"corr": (-1.0, 1.0), "regr_r2": (0.0, 1.0)}
-_SIGNED = frozenset({"covar_pop", "covar_samp", "regr_intercept", "regr_slope", "regr_sxy", "corr"})
+_RANGES: dict[MomentsKind, tuple[float, float]] = {
+    "corr": (-1.0, 1.0),
+    "regr_r2": (0.0, 1.0),
+    "kurtosis_pop": (-2.0, np.inf),  # Pearson: the fourth moment is at least the square of the second
+}
+_SIGNED = frozenset(
+    {"covar_pop", "covar_samp", "regr_intercept", "regr_slope", "regr_sxy", "corr", "skewness", "kurtosis"}
+)
 
 
 def moment(
@@ -23,7 +29,8 @@ def moment(
 ) -> tuple[float, tuple[float, float] | None] | None:
     """The value and its interval, ``None`` where an error is not known; nothing where the count is within its bar.
 
-    ``sums``: of 1, x, x^2, and with two arguments (y, x) of 1, y, y^2, x, x^2, xy, each y and x less its center.
+    ``sums``: of 1, x, x^2, for higher moments x^3 and x^4, and with two arguments (y, x) of 1, y, y^2, x, x^2, xy, each
+    y and x less its center.
     ``errors``: 95 % half-widths of these.
 
     >>> moment("var_pop", [4.0, 0.0, 8.0], [0.0, 0.0, 2.0], [0.0])
@@ -54,6 +61,8 @@ def moments(kind: MomentsKind, sums: Floats, centers: Sequence[float]) -> Floats
         squares = np.maximum(sums[:, 2] - sums[:, 1] ** 2 / rows, 0.0)
         if sums.shape[1] == 3:
             return _of_one(kind, rows, squares)
+        if sums.shape[1] == 5:
+            return _of_shape(kind, sums, squares)
         others = np.maximum(sums[:, 4] - sums[:, 3] ** 2 / rows, 0.0)
         products = sums[:, 5] - sums[:, 1] * sums[:, 3] / rows
         return _of_two(kind, rows, (squares, others, products), sums, centers)
@@ -73,6 +82,21 @@ def _of_one(kind: MomentsKind, rows: Floats, squares: Floats) -> Floats:
             return np.sqrt(squares) / rows
         case _:
             raise AssertionError(kind)
+
+
+def _of_shape(kind: MomentsKind, sums: Floats, squares: Floats) -> Floats:
+    """DuckDB's estimators: of skewness G1 and of kurtosis G2 of Joanes and Gill 1998, and the excess g2 of all rows."""
+    rows, mean = sums[:, 0], sums[:, 1] / sums[:, 0]
+    second = squares / rows
+    if kind == "skewness":
+        third = sums[:, 3] / rows - 3 * mean * sums[:, 2] / rows + 2 * mean**3
+        return np.where(rows > 2, np.sqrt(rows * (rows - 1)) / (rows - 2) * third / second**1.5, np.nan)
+    fourth = sums[:, 4] / rows - 4 * mean * sums[:, 3] / rows + 6 * mean**2 * sums[:, 2] / rows - 3 * mean**4
+    excess = fourth / second**2 - 3
+    if kind == "kurtosis_pop":
+        return excess
+    corrected = (rows - 1) / ((rows - 2) * (rows - 3)) * ((rows + 1) * excess + 6)
+    return np.where(rows > 3, corrected, np.nan)
 
 
 def _of_two(

@@ -12,10 +12,10 @@ import pyarrow as pa
 from dpsql.dialect.types import type_name
 from dpsql.domain import Value
 from dpsql.errors import DataError
-from dpsql.result import Answer
+from dpsql.result import Answer, Shown
 
 
-def released_array(values: Sequence[Value], kind: pa.DataType) -> Any:
+def released_array(values: Sequence[Shown], kind: pa.DataType) -> Any:
     """The values as an Arrow array of ``kind`` (``released_type`` of their DuckDB type).
 
     Raises DataError for a released sum beyond its type.
@@ -44,7 +44,7 @@ def released_table(
     ``groups``: one tuple of values per row. ``aggregates``: one sequence of answers per aggregate, each as long as
     ``groups``. With ``intervals`` both ends follow each value, NULL where the error is unknown.
     """
-    columns: list[Sequence[Value]] = [range(len(groups))]
+    columns: list[Sequence[Shown]] = [range(len(groups))]
     group_columns = len(schema) - 1 - len(aggregates) * (3 if intervals else 1)
     columns += [[group[i] for group in groups] for i in range(group_columns)]
     for answers in aggregates:

@@ -13,14 +13,17 @@ from dpsql.query.form import Form
 
 MomentsKind = Literal[
     "var_pop", "var_samp", "stddev_pop", "stddev_samp", "sem", "corr", "covar_pop", "covar_samp", "regr_intercept",
-    "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy",
+    "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "skewness", "kurtosis", "kurtosis_pop",
 ]  # fmt: skip
-CellsKind = Literal["min", "max", "distinct", "sum_distinct", "quantile_cont", "quantile_disc", "mode"]
+CellsKind = Literal[
+    "min", "max", "distinct", "sum_distinct", "quantile_cont", "quantile_disc", "mode", "histogram", "approx_top_k",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """A function of sums, for every group: of 1, x, x^2, and for two arguments (y, x) of 1, y, y^2, x, x^2, xy.
+    """A function of sums, for every group: of 1, x, x^2, for higher moments of x^3 and x^4 as well, and for two
+    arguments (y, x) of 1, y, y^2, x, x^2, xy.
 
     ``centers``: what was taken from each argument before.
     """
@@ -41,11 +44,15 @@ class Cell(NamedTuple):
     rows: Form
 
 
+LISTS: frozenset[CellsKind] = frozenset({"histogram", "approx_top_k"})
+"""Summaries that are several values at once."""
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
     """A function of the counts of an expression's values, for every group in ascending order. NULL is none of them.
 
-    ``level``: of a quantile. ``name``: the aggregate, as a note names it.
+    ``level``: of a quantile; of ``approx_top_k`` how many values. ``name``: the aggregate, as a note names it.
     """
 
     kind: CellsKind

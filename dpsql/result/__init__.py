@@ -4,7 +4,7 @@ These are the types that leave the session. They know neither engine nor ledger,
 private value.
 """
 
-from dpsql.result.answer import EXACT_ZERO, Answer, ErrorKind, Source
+from dpsql.result.answer import EXACT_ZERO, Answer, ErrorKind, Label, Shown, Source
 from dpsql.result.budget import Budget, TableOutlook
 from dpsql.result.explanation import Explanation, QueryPlan
 from dpsql.result.note import Note, NoteKind, table_notes
@@ -18,10 +18,12 @@ __all__ = [
     "Budget",
     "ErrorKind",
     "Explanation",
+    "Label",
     "Note",
     "NoteKind",
     "QueryPlan",
     "Result",
+    "Shown",
     "Source",
     "TableOutlook",
     "Terms",

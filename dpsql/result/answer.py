@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from dpsql.domain import Value
+
 Source = Literal["public", "hypothesis", "measurement", "cache"]
 """``public``: depends on the policy alone, exact. ``hypothesis``: the model's estimate. ``measurement``: read from a
 released noisy contingency. ``cache`` is never stored: an equal question shows the first answer's own source."""
 
 ErrorKind = Literal["exact", "calibrated", "computed"]
+
+Label = str | date | bool | dict[Value, int] | tuple[Value, ...]
+Shown = Value | Label
 
 
 @dataclass(frozen=True)
@@ -25,8 +30,8 @@ class Answer:
     ``computed``: SQL made the number of released ones, and the error is what their errors make of it.
     ``certified``: whether the bound ``certified_bound`` (same unit) is guaranteed by a passed test or a fresh release.
     ``charged``: epsilon-equivalent share of the session's budget paid for this number; 0.0 when it was free.
-    ``label``: what is shown that is no number, a date, a string or a boolean, as ``MAX`` may give; a note says how far
-    off it may be.
+    ``label``: what is shown that is no number, a date, a string or a boolean, as ``MAX`` may give, or several values,
+    as ``histogram`` does; a note says how far off it may be.
     """
 
     value: int | float | None
@@ -37,10 +42,10 @@ class Answer:
     certified: bool
     certified_bound: float | None = None
     charged: float = 0.0
-    label: str | date | bool | None = None
+    label: Label | None = None
 
     @property
-    def shown(self) -> int | float | str | date | None:
+    def shown(self) -> Shown:
         """What stands in the table."""
         return self.value if self.label is None else self.label
 

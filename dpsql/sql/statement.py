@@ -10,10 +10,11 @@ from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
-from dpsql.dialect.types import released_type
+from dpsql.dialect.types import aggregate_type, released_type
 from dpsql.domain import FiniteDomain, Value
 from dpsql.query import Form, LinearQuery, UnitTable
-from dpsql.query.summary import Cells, Distinct, Moments
+from dpsql.query.summary import LISTS, Cells, Distinct, Moments
+from dpsql.result import Shown
 
 ROW = "_row"
 """The first column of a released table: the row's number, from 0."""
@@ -53,10 +54,15 @@ class Aggregate:
         below = () if self.denominator is None else (self.denominator[group],)
         return (self.numerator[group], *below)
 
-    def label(self, group: int, number: int) -> Value:
+    def label(self, group: int, number: int) -> Shown:
         """One of the values that a ``MAX`` of dates or strings may have, by number; NULL where there is none."""
         cells = self.summary.cells[group] if isinstance(self.summary, Cells) else ()
-        return cells[number % len(cells)].low if cells else None
+        if not cells:
+            return None
+        low = cells[number % len(cells)].low
+        if not isinstance(self.summary, Cells) or self.summary.kind not in LISTS:
+            return low
+        return {low: number} if self.summary.kind == "histogram" else (low,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +106,7 @@ class Block:
         fields = [pa.field(ROW, pa.int64())]
         fields += [pa.field(n, released_type(t)) for n, t in zip(self.group_columns, self.group_types, strict=True)]
         for aggregate in self.aggregates:
-            fields.append(pa.field(aggregate.column, released_type(aggregate.sql_type)))
+            fields.append(pa.field(aggregate.column, aggregate_type(aggregate.sql_type)))
             if self.needs_intervals:
                 fields += [pa.field(aggregate.column + end, pa.float64()) for end in (LOW, HIGH)]
         return pa.schema(fields)

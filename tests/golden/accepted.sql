@@ -153,6 +153,10 @@ SELECT percentile_cont(0.1) WITHIN GROUP (ORDER BY age DESC) AS tenth FROM peopl
 -- people(age)
 SELECT COUNT(DISTINCT age), COUNT(DISTINCT CASE WHEN member THEN city END), approx_count_distinct(age // 10) FROM people;
 -- people(age, city, member)
+SELECT sex, histogram(kids) AS h, approx_top_k(city, 2) AS k FROM people WHERE member GROUP BY sex;
+-- people(city, kids, member, sex) by 3 groups
+SELECT skewness(age), kurtosis(kids), kurtosis_pop(kids) FROM people;
+-- people(age, kids)
 SELECT mode(sex), bool_or(age > 20), bool_and(age >= 18) FROM people;
 -- people(age, sex)
 SELECT COUNT(DISTINCT name), COUNT(DISTINCT pet) FILTER (WHERE member AND age > 20) FROM people WHERE sex = 'Male' OR kids > 0;

@@ -10,6 +10,8 @@ import pytest
 import dpsql
 import dpsql.mechanism
 from dpsql.interface.render.structured import render_json
+from dpsql.interface.render.style import PLAIN
+from dpsql.interface.render.table import render_table
 from tests.support import city
 from tests.support.entropy import SeededEntropy
 
@@ -101,6 +103,71 @@ def test_text_sees_released_strings_alone(con: dpsql.Connection) -> None:
     assert all(n is None or n.startswith("name") for n in names)
     assert names[0] is not None
     assert any("frequent strings of name" in text for text in told(cursor, "strings"))
+
+
+def test_a_histogram_is_the_counts_of_its_groups(con: dpsql.Connection) -> None:
+    cursor = con.execute("SELECT region, histogram(member) AS h FROM people GROUP BY region ORDER BY region")
+    found = dict(cursor.fetchall())
+    assert cursor.description is not None and cursor.description[1][1] == "MAP(BOOLEAN, UBIGINT)"
+    grouped = con.execute("SELECT region, member, COUNT(*) AS n FROM people GROUP BY ALL")
+    counts: dict[str | None, dict[bool, int]] = {}
+    for (region, member, n), answer in zip(grouped.fetchall(), grouped.answers, strict=True):
+        assert answer.error is not None
+        if member is not None and n > 0:
+            counts.setdefault(region, {})[member] = n
+    assert found == {region: counts.get(region) for region in found}
+    (told_error,) = told(cursor, "beyond")
+    worst = max(a.error for a in grouped.answers if a.error is not None)
+    assert (
+        told_error
+        == f"each count in histogram(member) is within {worst:,.0f} rows, 0 for a value that is left out (95 %)"
+    )
+    assert [a.label for a in cursor.answers] == list(found.values()) and all(a.error is None for a in cursor.answers)
+
+
+def test_the_most_frequent_values_are_listed_by_their_counts(con: dpsql.Connection) -> None:
+    cursor = con.execute("SELECT approx_top_k(age, 3), approx_top_k(name, 2) FROM people")
+    ((ages, names),) = cursor.fetchall()
+    counts = dict(con.execute("SELECT age, COUNT(*) FROM people WHERE age IS NOT NULL GROUP BY age").fetchall())
+    assert ages == sorted(counts, key=lambda age: (-counts[age], age))[:3]
+    assert len(names) == 2 and all(n.startswith("name") for n in names)
+    assert any("approx_top_k(age, 3) goes by counts: each is within" in text for text in told(cursor, "beyond"))
+
+
+def test_lists_of_no_rows_and_of_refused_forms(con: dpsql.Connection) -> None:
+    assert con.execute("SELECT histogram(age), approx_top_k(age, 2) FROM people WHERE age < 0").fetchall() == [
+        (None, None)
+    ]
+    spent = con.budget.spent_epsilon
+    for text, words in (
+        ("histogram(hours)", "floor"),
+        ("histogram(DISTINCT age)", "one argument"),
+        ("histogram(age, [1, 2])", "one argument"),
+        ("histogram(name || 'x')", "the column itself"),
+        ("approx_top_k(age, 0)", "approx_top_k(x, 3)"),
+        ("approx_top_k(age, 1.5)", "approx_top_k(x, 3)"),
+        ("approx_top_k(age)", "two arguments"),
+    ):
+        with pytest.raises(dpsql.UnsupportedQuery) as caught:
+            con.execute(f"SELECT {text} FROM people")
+        assert words in f"{caught.value} {caught.value.hint}", text
+    assert con.budget.spent_epsilon == spent
+
+
+def test_lists_are_shown_as_duckdb_shows_them(con: dpsql.Connection) -> None:
+    cursor = con.execute("SELECT histogram(member) AS h, approx_top_k(age, 2) AS k FROM people")
+    ((members, ages),) = cursor.fetchall()
+    row = json.loads(render_json(cursor.result))[0]
+    assert row["h"]["value"] == {str(k): v for k, v in members.items()} and row["k"]["value"] == ages
+    drawn = "\n".join(render_table(cursor.result, PLAIN))
+    assert f"{{false={members[False]}, true={members[True]}}}" in drawn and f"[{ages[0]}, {ages[1]}]" in drawn
+
+
+def test_the_shape_of_a_distribution(con: dpsql.Connection) -> None:
+    cursor = con.execute("SELECT skewness(age), kurtosis(age), kurtosis_pop(age) FROM people")
+    assert all(a.interval is not None and a.error is not None for a in cursor.answers)
+    for answer, truth in zip(cursor.answers, (0.0, -1.2242, -1.2242), strict=True):  # ten ages, equally many of each
+        assert answer.interval is not None and answer.interval[0] <= truth <= answer.interval[1]
 
 
 def test_a_refusal_has_charged_nothing(con: dpsql.Connection) -> None:

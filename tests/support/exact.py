@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from dpsql.dialect.types import python_column
 from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.policy import Policy, Privacy
 from dpsql.public import DuckDbPublicSql
@@ -38,7 +39,7 @@ def answer(statement: Statement, tables: dict[str, Counted]) -> tuple[list[str],
     released = {b.name: _released(b, tables[b.table]) for b in statement.blocks}
     if statement.direct is not None:
         table = next(iter(released.values()))
-        columns = [table.column(c.source).to_pylist() for c in statement.direct]
+        columns = [python_column(table.column(c.source)) for c in statement.direct]
         return [c.name for c in statement.direct], list(zip(*columns, strict=True))
     out = public_sql().run(statement.outer_sql or "", released, statement.public_tables)
     if statement.row_column is not None:
@@ -50,7 +51,7 @@ def answer(statement: Statement, tables: dict[str, Counted]) -> tuple[list[str],
             if source is not None:  # the row numbers lead to the very values that are shown
                 shown = block.column(source).to_pylist()
                 assert [shown[p] for p in positions] == out.column(i).to_pylist()
-    shown = [c.to_pylist() for c in out.columns]
+    shown = [python_column(c) for c in out.columns]
     for late in statement.late:  # exact numbers are both ends of their intervals
         shown[late.column] = shown[late.of]
     return out.column_names, list(zip(*shown, strict=True))

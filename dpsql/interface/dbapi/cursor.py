@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import pyarrow as pa
 
 from dpsql import errors
-from dpsql.dialect.types import NO_PYTHON_FORM
+from dpsql.dialect.types import NO_PYTHON_FORM, python_column
 from dpsql.domain import Parameters
 from dpsql.errors import DataError, Error, InterfaceError, ProgrammingError
 from dpsql.interface.dbapi.session_view import SessionView
@@ -242,7 +242,7 @@ class _Executed:
 def _python_rows(table: pa.Table) -> list[Row] | None:
     """Rows as tuples of Python values; column names may repeat. ``None`` where a value has no Python form."""
     try:
-        columns = [column.to_pylist() for column in table.columns]
+        columns = [python_column(column) for column in table.columns]
     except (ValueError, OverflowError, TypeError):  # pyarrow's own errors are ValueErrors or TypeErrors
         return None
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows

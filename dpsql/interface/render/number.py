@@ -90,7 +90,12 @@ def error(value: float, digits: int | None) -> str:
 
 
 def plain(value: object) -> str:
-    """A public cell, escaped: numbers without separators (17, 2018), dates in ISO form, NULL as NULL."""
+    """A public cell, escaped: numbers without separators (17, 2018), dates in ISO form, NULL as NULL, lists and maps as
+    DuckDB shows them.
+
+    >>> plain({"Female": 12, None: [1, 2.5]})
+    '{Female=12, NULL=[1, 2.5]}'
+    """
     if value is None:
         return NULL
     if isinstance(value, bool):
@@ -101,6 +106,10 @@ def plain(value: object) -> str:
         return value.isoformat(sep=" ")
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(plain, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{plain(k)}={plain(v)}' for k, v in value.items())}}}"
     return escape(str(value))
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from dpsql.dialect.types import python_column
 from dpsql.interface.render.number import plain
 from dpsql.interface.render.style import escape
 from dpsql.result import Answer, Result
@@ -56,7 +57,7 @@ def json_rows(result: Result) -> list[dict[str, Any]]:
     """One object per row, JSON-able: released numbers as objects, dates in ISO form, what JSON lacks as strings."""
     columns = []
     for i in range(result.table.num_columns):
-        values = [_jsonable(v) for v in result.table.column(i).to_pylist()]
+        values = [_jsonable(v) for v in python_column(result.table.column(i))]
         answers = result.column_answers.get(i)
         if answers is not None:
             values = [answer_object(v, a) for v, a in zip(values, answers, strict=True)]
@@ -142,7 +143,7 @@ def render_parquet(result: Result) -> bytes:
 
 def _flat(result: Result, chosen: Sequence[str]) -> tuple[list[str], list[list[Any]]]:
     names = list(result.names)
-    columns = [c.to_pylist() for c in result.table.columns]
+    columns = [python_column(c) for c in result.table.columns]
     for i, answers in sorted(result.column_answers.items()):
         fields = [_fields(a) for a in answers]
         for name in chosen:

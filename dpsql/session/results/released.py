@@ -9,14 +9,13 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from dpsql.dialect.types import released_type, type_name
-from dpsql.domain import Value
+from dpsql.dialect.types import aggregate_type, type_name
 from dpsql.postprocess import combine, divide, released_array, released_table, shown_count
 from dpsql.postprocess.combine import Lookup
 from dpsql.postprocess.variants import ReleasedColumn
 from dpsql.query import DistinctCount, Form, LinearQuery, Term
-from dpsql.query.summary import Cells, Distinct
-from dpsql.result import Answer, Note, Result
+from dpsql.query.summary import LISTS, Cells, Distinct
+from dpsql.result import Answer, Note, Result, Shown
 from dpsql.session.results.computed import NOTHING, Inputs, computed_answers
 from dpsql.session.results.summaries import few_rows_note, summarise
 from dpsql.sql.public_sql import PublicSql
@@ -87,7 +86,8 @@ def _doubted(aggregate: Aggregate, answers: Sequence[Answer]) -> list[bool | Non
 
 def _null_of_few(aggregate: Aggregate) -> bool:
     """Whether a summary is NULL where there may be no row."""
-    return isinstance(aggregate.summary, Cells) and not aggregate.summary.kind.endswith("distinct")
+    kind = aggregate.summary.kind if isinstance(aggregate.summary, Cells) else "distinct"
+    return kind not in LISTS and not kind.endswith("distinct")
 
 
 def _is_near_zero(answer: Answer) -> bool:
@@ -117,7 +117,7 @@ def _answered(block: Block, unshown: dict[str, Answer], error_of: Callable[[Line
             if aggregate.denominator is not None:
                 few.append([a.value is None and a.source != "public" for a in out[-1]])
             continue
-        whole = pa.types.is_integer(released_type(aggregate.sql_type))
+        whole = pa.types.is_integer(aggregate_type(aggregate.sql_type))
         found = summarise(aggregate.summary, len(block.groups), lookup, error_of, whole=whole)
         out.append(found.answers)
         notes += found.notes
@@ -280,13 +280,13 @@ def _direct(direct: Sequence[DirectColumn], block: Block, columns: Columns, note
         kind = kinds[column.source]
         if column.source in released:
             found = released[column.source]
-            values: list[Value] = [a.shown for a in found]
+            values: list[Shown] = [a.shown for a in found]
             answers[position] = found
             released[column.source] = tuple([replace(a, charged=0.0) if a.charged else a for a in found])
         else:
             at = block.group_columns.index(column.source)
             values = [group[at] for group in block.groups]
-        arrays.append(released_array(values, released_type(kind)))
+        arrays.append(released_array(values, aggregate_type(kind)))
         names.append(column.name)
         types.append(kind)
     return Result(pa.table(arrays, names=names), tuple(types), answers, notes=notes)

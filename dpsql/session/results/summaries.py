@@ -1,6 +1,7 @@
 """Answers to aggregates that are no sums: released counts and sums become a value, its interval, its note. Public."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from math import floor, inf, isfinite, sqrt
 from typing import NamedTuple
@@ -15,8 +16,9 @@ from dpsql.postprocess.moments import moment
 from dpsql.postprocess.places import Counts, Place, last, most_frequent, number_of_values, quantile, sum_of_values
 from dpsql.postprocess.spread import DEPENDENT
 from dpsql.query import DistinctCount, Factor, Form, LinearQuery
-from dpsql.query.summary import Cell, Cells, Distinct, Moments
+from dpsql.query.summary import LISTS, Cell, Cells, Distinct, Moments
 from dpsql.result import EXACT_ZERO, Answer, Note, Source
+from dpsql.session.results.lists import list_note, listed
 
 LookupAny = Callable[[LinearQuery | DistinctCount], Answer]
 ErrorOf = Callable[[LinearQuery], float | None]
@@ -45,10 +47,29 @@ def summarise(
     if isinstance(summary, Moments):
         sums = [_of_sums(summary, group, lookup) for group in range(groups)]
         return Summarised(tuple([answer for answer, _ in sums]), (), tuple([few for _, few in sums]))
+    if summary.kind in LISTS:
+        return _lists(summary, groups, lookup)
     found = [_of_cells(summary, group, lookup, error_of, whole=whole) for group in range(groups)]
     answers = tuple([answer for answer, _ in found])
     few = tuple([a.shown is None and a.source != "public" for a in answers])
     return Summarised(answers, _notes(summary, [f for _, f in found]), few)
+
+
+def _lists(summary: Cells, groups: int, lookup: Lookup) -> Summarised:
+    """Several values for each group."""
+    answers, all_parts = [], []
+    for group in range(groups):
+        parts = [combine(c.rows, lookup, integer=True) for c in summary.cells[group]]
+        source, charged = merged_source({p.source for p in parts}), sum(p.charged for p in parts)
+        answers.append(replace(_null(source, charged), label=listed(summary, group, parts)))
+        all_parts += parts
+    few = tuple([a.shown is None and a.source != "public" for a in answers])
+    return Summarised(tuple(answers), list_note(summary, _called(summary), all_parts), few)
+
+
+def _called(summary: Cells) -> str:
+    """The aggregate, as a note names it."""
+    return summary.name if len(summary.name) <= _MOST_NAME else summary.kind
 
 
 def _of_sums(summary: Moments, group: int, lookup: Lookup) -> tuple[Answer, bool]:
@@ -199,7 +220,7 @@ class _Runs(NamedTuple):
 def _notes(summary: Cells, found: Sequence[_Found | None]) -> tuple[Note, ...]:
     """How many rows may lie beyond an extreme; between which values a label is."""
     places = [f for f in found if f is not None]
-    name = summary.name if len(summary.name) <= _MOST_NAME else summary.kind
+    name = _called(summary)
     if not places:
         return ()
     beyond = [f.beyond for f in places if f.beyond is not None]

@@ -33,7 +33,8 @@ class Summand:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class MomentsAsked:
-    """A function of sums: of 1, x, x^2 or of 1, x, x^2, y, y^2, xy, each a tuple of parts; x and y less ``centers``."""
+    """A function of sums: of 1, x, x^2, to x^4 for higher moments, or of 1, x, x^2, y, y^2, xy, each a tuple of parts;
+    x and y less ``centers``."""
 
     kind: MomentsKind
     sums: tuple[tuple[Summand, ...], ...]
@@ -50,7 +51,7 @@ class MomentsAsked:
 class CellsAsked:
     """A function of the counts of the values of ``value`` in the rows where every one of ``conjuncts`` is TRUE.
 
-    ``level``: of a quantile. ``column``: the domain of the column that the value is, if it is one.
+    ``level``: of a quantile, or how many values. ``column``: the domain of the column that the value is, if it is one.
     """
 
     kind: CellsKind

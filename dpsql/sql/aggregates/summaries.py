@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dpsql.domain import DateDomain, FiniteDomain, IntegerDomain, NumberDomain
 from dpsql.errors import UnsupportedQuery
-from dpsql.query.summary import MomentsKind
+from dpsql.query.summary import LISTS, MomentsKind
 from dpsql.sql.aggregates.aggregation import CellsAsked, DistinctAsked, MomentsAsked, Summand
 from dpsql.sql.aggregates.distinct import asked_distinct
 from dpsql.sql.expressions.bind import Binder
@@ -18,18 +18,20 @@ from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.functions import AGGREGATE, SUMMARIES
 from dpsql.sql.expressions.names import quoted
 from dpsql.sql.expressions.operators import unwrap
+from dpsql.sql.text.limits import MAX_COUNTED_VALUES
 from dpsql.sql.text.position import refusal
 
 PAIRED: frozenset[MomentsKind] = frozenset(
     {"corr", "covar_pop", "covar_samp", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy"}
 )
+HIGHER: frozenset[MomentsKind] = frozenset({"skewness", "kurtosis", "kurtosis_pop"})
 _QUANTILES = frozenset({"quantile_cont", "quantile_disc"})
 _OF_VALUES = {"distinct": "a count of distinct values", "sum_distinct": "a sum of distinct values"}
 _MOMENTS = frozenset(get_args(MomentsKind))
 
 
 def asked_moments(kind: MomentsKind, binder: Binder, arguments: list[exp.Expr]) -> MomentsAsked:
-    """``VAR_SAMP(x)``, ``CORR(y, x)``: rows count in which no argument is NULL."""
+    """``VAR_SAMP(x)``, ``SKEWNESS(x)``, ``CORR(y, x)``: rows count in which no argument is NULL."""
     columns = [unwrap(a) for a in arguments]
     bounds = [binder.bind(c) for c in columns]
     centers = tuple(_center(binder, b) for b in bounds)
@@ -42,6 +44,11 @@ def asked_moments(kind: MomentsKind, binder: Binder, arguments: list[exp.Expr]) 
         sums.append((Summand(1.0, conjuncts, binder.bind(_product(m, m))),))
     if len(moved) == 2:
         sums.append((Summand(1.0, conjuncts, binder.bind(_product(*moved))),))
+    if kind in HIGHER:
+        (m,) = moved
+        cube = _product(_product(m, m), m)
+        sums.append((Summand(1.0, conjuncts, binder.bind(cube)),))
+        sums.append((Summand(1.0, conjuncts, binder.bind(_product(cube, m))),))
     return MomentsAsked(kind, tuple(sums), centers)
 
 
@@ -87,9 +94,10 @@ def asked_cells(
     if bound.outside and (bound.text is None or kind in _OF_VALUES or kind in _QUANTILES):
         raise _text_refusal(binder, call, name, kind, bound)
     domain = _column(binder, bound)
-    if kind in _OF_VALUES and isinstance(domain, NumberDomain | DateDomain) and domain.is_binned:
+    if (kind in _OF_VALUES or kind in LISTS) and isinstance(domain, NumberDomain | DateDomain) and domain.is_binned:
         reason = f"{domain.name} has more values than can be counted one by one"
-        raise refusal(binder.text, call, reason, "count steps of it, as in COUNT(DISTINCT floor(x / 10))")
+        steps = "COUNT(DISTINCT floor(x / 10))" if kind in _OF_VALUES else "histogram(floor(x / 10))"
+        raise refusal(binder.text, call, reason, f"count steps of it, as in {steps}")
     return CellsAsked(kind, bound, level, domain)  # type: ignore[arg-type]
 
 
@@ -136,6 +144,9 @@ def summarised(binder: Binder, call: exp.Expr) -> MomentsAsked | CellsAsked | Di
     if kind in _QUANTILES and name != "median":
         arguments = _checked(binder, call, name, arguments, 2)
         level = _level(binder, call, arguments.pop())
+    elif name == "approx_top_k":
+        arguments = _checked(binder, call, name, arguments, 2)
+        level = _how_many(binder, call, arguments.pop())
     return asked_cells(binder, call, name, _checked(binder, call, name, arguments, 1), level)
 
 
@@ -191,3 +202,12 @@ def _level(binder: Binder, call: exp.Expr, node: exp.Expr) -> float:
             binder.text, call, "a quantile needs one number from 0 to 1", "write quantile_cont(x, 0.5), once for each"
         )
     return bound
+
+
+def _how_many(binder: Binder, call: exp.Expr, node: exp.Expr) -> float:
+    bare = unwrap(node)
+    known = isinstance(bare, exp.Literal) and not bare.is_string and bare.this.isdigit()
+    if not known or not 1 <= int(bare.this) <= MAX_COUNTED_VALUES:
+        reason = f"approx_top_k() needs a whole number from 1 to {MAX_COUNTED_VALUES:,}"
+        raise refusal(binder.text, call, reason, "write approx_top_k(x, 3)")
+    return float(bare.this)

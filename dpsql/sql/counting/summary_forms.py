@@ -9,7 +9,7 @@ from dpsql.dialect.types import INTEGERS, is_number, released_type
 from dpsql.domain import Value
 from dpsql.errors import DataError, InternalError, UnsupportedQuery
 from dpsql.query import DistinctCount, Form, regions_of
-from dpsql.query.summary import Cell, Cells, CellsKind, Distinct, Moments
+from dpsql.query.summary import LISTS, Cell, Cells, CellsKind, Distinct, Moments
 from dpsql.sql.aggregates.aggregation import Aggregation, CellsAsked, DistinctAsked, Summand
 from dpsql.sql.counting.lower import Lowering
 from dpsql.sql.counting.value_cells import cell_number, joined_values
@@ -57,13 +57,13 @@ def _distinct(asked: DistinctAsked, lowering: Lowering, numbered: Sequence[tuple
 def _of_cells(column: str, asked: CellsAsked, lowering: Lowering, nothing: tuple[Form, ...], name: str) -> Aggregate:
     groups = max(len(lowering.groups), 1)
     most = max(FEWEST_VALUES, min(MOST_VALUES, MOST_COUNTS // groups))
-    each = asked.kind in ("distinct", "sum_distinct")
+    each = asked.kind in ("distinct", "sum_distinct") or asked.kind in LISTS
     if each:
         most = max(MAX_COUNTED_VALUES // groups, 1)
     ends = joined_values(asked.column, most)
     if ends is not None and each:
         reason = f"{name} would count more than {MAX_COUNTED_VALUES:,} values one by one"
-        raise UnsupportedQuery(reason, hint="count steps of it, as in COUNT(DISTINCT x // 10), in fewer groups")
+        raise UnsupportedQuery(reason, hint="count steps of it, as in x // 10, in fewer groups")
     value = asked.value if ends is None or asked.column is None else cell_number(asked.column, ends)
     inner = lowering.by(value, asked.conjuncts)
     if len(inner.groups) > MAX_COUNTED_VALUES:
@@ -92,6 +92,9 @@ def _result_type(kind: CellsKind, of_values: str) -> str:
     """The type of a summary of values, without its size. A place between two days is a time, as in DuckDB."""
     if kind == "distinct":
         return "BIGINT"
+    if kind in LISTS:
+        one = _result_type("mode", of_values)
+        return f"MAP({one}, UBIGINT)" if kind == "histogram" else f"{one}[]"
     if not is_number(released_type(of_values)):
         return "TIMESTAMP" if kind == "quantile_cont" and of_values == "DATE" else of_values
     return "BIGINT" if of_values in INTEGERS and kind != "quantile_cont" else "DOUBLE"

@@ -41,11 +41,14 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
     {name: name for name in ("max", "min", "mode", "quantile_cont", "quantile_disc", "var_pop", "var_samp", "sem")}
     | {name: name for name in ("stddev_pop", "stddev_samp", "corr", "covar_pop", "covar_samp", "regr_intercept")}
     | {name: name for name in ("regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy")}
+    | {name: name for name in ("skewness", "kurtosis", "kurtosis_pop")}
     | {
         "approx_count_distinct": "distinct",
         "approx_quantile": "quantile_disc",
+        "approx_top_k": "approx_top_k",
         "bool_and": "min",
         "bool_or": "max",
+        "histogram": "histogram",
         "median": "quantile_cont",
         "percentile_cont": "quantile_cont",
         "percentile_disc": "quantile_disc",

@@ -135,10 +135,10 @@ SELECT COUNT(*) FROM hits WHERE URL LIKE '%google%' AND Title NOT LIKE '%oak%';
 -- answered
 SELECT approx_top_k(SearchPhrase, 3) FROM hits;
 -- 7 answered
--- UnsupportedQuery: line 1, column 8: approx_top_k() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT histogram(AdvEngineID) FROM hits;
 -- 0 answered
--- UnsupportedQuery: line 1, column 8: histogram() is not answered on private rows | write it with COUNT, SUM and AVG
+-- answered
 SELECT arg_max(RegionID, c) FROM (SELECT RegionID, COUNT(*) AS c FROM hits GROUP BY RegionID);
 -- 0 answered
 -- answered

@@ -5,6 +5,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpsql.postprocess.moments import moment, moments
 from dpsql.query.summary import MomentsKind
@@ -29,6 +30,9 @@ ORACLE = {
     "regr_sxx": X.var() * 500,
     "regr_syy": Y.var() * 500,
     "regr_sxy": np.cov(Y, X, ddof=0)[0, 1] * 500,
+    "skewness": stats.skew(Y, bias=False),
+    "kurtosis": stats.kurtosis(Y, bias=False),
+    "kurtosis_pop": stats.kurtosis(Y),
 }
 
 
@@ -36,6 +40,8 @@ def sums(kind: str, y: float, x: float) -> list[float]:
     """The sums that are asked for, each value less its center."""
     a, b = Y - y, X - x
     one = [500.0, float(a.sum()), float((a * a).sum())]
+    if kind in ("skewness", "kurtosis", "kurtosis_pop"):
+        return [*one, float((a**3).sum()), float((a**4).sum())]
     return (
         one
         if kind not in PAIRED and kind != "regr_syy"
