@@ -119,7 +119,7 @@ REFUSED = (
     "SELECT COUNT(*) FROM visits WHERE person = 3",
     "SELECT LIST(age) FROM people",
     "SELECT STRING_AGG(name) FROM people",
-    "SELECT KURTOSIS(age) FROM people",
+    "SELECT ENTROPY(age) FROM people",
     "SELECT COUNT(*) FROM people WHERE age / 0 > 1 AND CAST(region AS INTEGER) = 1",
     "SELECT COUNT(*) FROM people WHERE CAST(region AS INTEGER) = 1",
     "SELECT COUNT(*) FROM people WHERE error('x')",
