@@ -94,7 +94,7 @@ def test_a_released_column_holds_the_values_that_come_as_group_keys(row: SqlType
 def test_shown_names() -> None:
     assert type_name(pa.decimal128(38, 0)) == "DECIMAL(38,0)"
     assert type_name(pa.large_string()) == "VARCHAR"
-    assert type_name(pa.list_(pa.int32())) == "LIST<ITEM: INT32>"
+    assert type_name(pa.list_(pa.int32())) == "INTEGER[]"
 
 
 @pytest.mark.parametrize("name", ["", "BIGINT[]", "ENUM('a')[]", "VARCHAR[3]", "BIGINT BIGINT", "no type"])
