@@ -76,7 +76,10 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
 * **`range`, `generate_series` and `unnest`** of constants are public tables, to join counts with.
 * **Lists and structs** of released numbers (`[COUNT(*), SUM(x)]`, `{'n': COUNT(*)}`, `quantile_disc(x, [0.25, 0.75])`)
   are shown without bars: a number by itself has one.
-* **`EXISTS`** finds rows of a public table by one equality with an expression of the private columns.
+* **Correlated subqueries** over public tables, `(SELECT max(name) FROM codes WHERE codes.code = t.code)`, `EXISTS` and
+  `IN`, are functions of the private columns that they name: DuckDB computes them for every declared value, at most
+  10,000 combinations, so a value that finds two rows is refused whether or not a row has it. Of a text column, `EXISTS`
+  with one equality is answered. A column made so of the columns of `GROUP BY` need not stand there itself.
 * **Joins with public tables** (`JOIN`, `LEFT JOIN`, `USING`, `NATURAL`, commas, chains of tables, subqueries and CTEs
   of public tables): what a row finds is a function of its declared values, so the other table's columns may stand
   wherever an expression may, each group one question. A row that finds several rows counts several times, at most 32,

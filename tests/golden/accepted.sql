@@ -287,6 +287,16 @@ SELECT country, COUNT(p.city) AS n FROM cities c LEFT JOIN people p USING (city)
 -- people(city) by 3 groups
 SELECT COUNT(*) FROM people p JOIN cities c ON p.kids = c.age % 2;
 -- people(kids)
+SELECT COUNT(*) FROM people AS p WHERE EXISTS (SELECT 1 FROM cities c WHERE c.city = p.city AND c.country = p.sex);
+-- free
+SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM cities WHERE cities.age > people.age + kids);
+-- people(age, kids)
+SELECT city, (SELECT max(c.country) FROM cities c WHERE c.city = p.city) AS country, COUNT(*) AS n FROM people p GROUP BY city;
+-- people(city) by 5 groups
+SELECT (SELECT count(*) FROM cities c WHERE c.age <= p.age) AS younger_cities, COUNT(*) FROM people p GROUP BY ALL;
+-- people(age) by 5 groups
+SELECT COUNT(*) FROM people p WHERE p.age > (SELECT AVG(c.age) FROM cities c WHERE length(c.city) > p.kids);
+-- people(age)
 WITH parent AS (SELECT city AS c FROM cities) SELECT COUNT(*) AS orphans FROM people LEFT JOIN parent ON city = c WHERE c IS NULL AND city IS NOT NULL;
 -- people(city)
 SELECT a.sex, a.n - b.n AS difference FROM (SELECT sex, COUNT(*) n FROM people GROUP BY sex) a JOIN (SELECT sex, COUNT(*) n FROM people WHERE member GROUP BY sex) b USING (sex);

@@ -18,7 +18,7 @@ from dpsql.query import UnitTable
 from dpsql.sql.aggregates.aggregates import aggregates_itself
 from dpsql.sql.blocks.block import Asked, BlockLowering, Services
 from dpsql.sql.blocks.inner import Inner, used_ctes
-from dpsql.sql.blocks.joins import Joins, as_declared_view
+from dpsql.sql.blocks.joins import Correlated, Joins, as_declared_view
 from dpsql.sql.blocks.levels import has_levels, levels
 from dpsql.sql.blocks.outer import check_outer
 from dpsql.sql.blocks.pivots import Source, turned, turned_entry
@@ -62,6 +62,7 @@ class Walk:
     def __post_init__(self) -> None:
         self.inner = Inner(self.text, self.answered)
         self.joins = Joins(self.text, self.policy, self.public, self.inner)
+        self.correlated = Correlated(self.text, self.policy, self.public, self.inner.names)
 
     def forget(self, before: int) -> None:
         """Blocks from number ``before`` on are not asked here: what reads them is answered as a statement before."""
@@ -285,6 +286,7 @@ class Walk:
         return self._rows_or_block(node, private[0][1], env)
 
     def _rows_or_block(self, node: exp.Select, scope: Scope, env: Environment) -> Scope | None:
+        scope = self.correlated.as_columns(node, scope)
         if has_levels(node):
             found = levels(self.text, node, scope, self.services.namer.names(node, scope))
             self.tree = found.root or self.tree
@@ -373,7 +375,7 @@ class Walk:
                 self.text,
                 query,
                 "the subquery does not stand alone",
-                "correlated subqueries are not answered: it may name columns of public tables only",
+                "it may name columns of public tables, and of the rows around it by the name before the dot",
             ) from None
         if result.num_columns != 1:
             raise refusal(self.text, query, "the subquery has several columns", "select one column")

@@ -80,7 +80,7 @@ class Scope:
                     suggestions=list(self.by_source) or [self.qualifier],
                     line=line,
                     column=column,
-                    hint=f"only columns of {seen} can be named here; correlated subqueries are not answered",
+                    hint=f"only columns of {seen} can be named here",
                 )
             found = names.get(node.name.lower())
             if found is None:

@@ -210,7 +210,7 @@ WITH a AS (SELECT AVG(score) AS m FROM students) SELECT COUNT(*) FROM students, 
 -- answered
 SELECT COUNT(*) FROM emp e WHERE sal > (SELECT AVG(sal) FROM emp x WHERE x.deptno = e.deptno);
 -- 8 answered
--- UnknownName: line 1, column 85: 'e' is not the table that is counted here | only columns of x can be named here; correlated subqueries are not answered
+-- UnsupportedQuery: line 1, column 62: a correlated subquery over emp, which is no public table | name public tables in it, or count in a subquery of FROM and join that
 SELECT e.job, e.sal FROM emp e WHERE e.sal = (SELECT MAX(sal) FROM emp);
 -- 0 unanswerable: it shows rows
 -- UnsupportedQuery: line 1, column 1: this returns rows of the private table emp | count them: SELECT COUNT(*), with GROUP BY for a breakdown
@@ -317,7 +317,7 @@ SELECT job, COUNT(*) FROM emp e WHERE EXISTS (SELECT 1 FROM dept d WHERE d.deptn
 -- answered
 SELECT deptno, (SELECT dname FROM dept d WHERE d.deptno = e.deptno) AS dname, COUNT(*) FROM emp e GROUP BY deptno ORDER BY deptno;
 -- 0 answered
--- ProgrammingError: Referenced table "e" not found! | see docs/sql.md for what dpsql answers
+-- answered
 SELECT YEAR(hiredate) AS y, COUNT(*) - LAG(COUNT(*)) OVER (ORDER BY YEAR(hiredate)) AS growth FROM emp GROUP BY y ORDER BY y;
 -- 0 answered
 -- answered

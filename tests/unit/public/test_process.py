@@ -15,7 +15,7 @@ import pytest
 
 from dpsql.errors import DataError, Error, SqlSyntaxError, UnsupportedQuery
 from dpsql.public import DuckDbPublicSql
-from dpsql.public.process import IDLE, Process
+from dpsql.public.process import IDLE
 from dpsql.sql.public_sql import GridColumn
 
 AGE = GridColumn("age", "BIGINT", tuple(range(40)))
@@ -97,27 +97,37 @@ def test_memory_is_bounded() -> None:
 
 
 @LINUX
-def test_a_process_that_ends_by_itself_is_replaced(sql: DuckDbPublicSql) -> None:
-    kill(sql._borrowed.process)
-    with pytest.raises(Error):
-        sql.truth([AGE], ["age > 4"])
-    assert works(sql)
+def test_a_process_that_ends_by_itself_is_replaced() -> None:
+    others = begin()
+    with closing(DuckDbPublicSql({"names": NAMES}.__getitem__)) as sql:
+        assert works(sql)
+        assert kill_but(others)
+        with pytest.raises(Error):
+            sql.truth([AGE], ["age > 4"])
+        assert works(sql)
 
 
 @LINUX
 def test_processes_that_ended_while_they_waited_are_replaced() -> None:
+    others = begin()
     for _ in range(2):
         with closing(DuckDbPublicSql({"names": NAMES}.__getitem__)) as sql:
             assert works(sql)
-        assert IDLE._waiting
-        for process in IDLE._waiting:
-            kill(process)
+        assert kill_but(others)
 
 
-def kill(process: Process | None) -> None:
-    """End one process from outside; others of this one may be at work for other tests."""
-    assert process is not None
-    os.kill(process._process.pid, signal.SIGKILL)
+def begin() -> set[int]:
+    """The processes that are at work for other tests; none waits."""
+    IDLE.end()
+    return set(children())
+
+
+def kill_but(others: set[int]) -> int:
+    """Ends all processes but these from outside; how many that were."""
+    ours = set(children()) - others
+    for process in ours:
+        os.kill(process, signal.SIGKILL)
+    return len(ours)
 
 
 def children() -> list[int]:

@@ -62,10 +62,10 @@ class Joins:
             sql = f"{JOINED}{len(released)}"
             released[sql] = rows
         alias = (entry.alias or entry.name).lower()
-        return Relation(alias, sql, _columns(rows), entry)
+        return Relation(alias, sql, columns_of(rows), entry)
 
 
-def _columns(rows: pa.Table) -> dict[str, tuple[str, str]]:
+def columns_of(rows: pa.Table) -> dict[str, tuple[str, str]]:
     """Name and DuckDB type by lower-cased name, of columns whose values can be written down."""
     out: dict[str, tuple[str, str]] = {}
     for name, arrow in zip(rows.schema.names, rows.schema.types, strict=True):
