@@ -196,11 +196,12 @@ class Statement:
     A statement without blocks is public. ``awaited`` lists the (table, text column) pairs, declared or derived, whose
     keys are the groups of a block and are not released yet: such a block has no groups, and the statement is to be
     lowered again once they are. ``grouped`` lists all such pairs, released or not. ``remarks``: what it asks beyond the
-    declared values of columns. ``redraw`` is set when an output column is computed from
-    released numbers rather than one of them; ``late`` columns are NULL in the outer statement. ``notices``: sentences
-    that belong beside its result. ``explained``: its plan is wanted, and no answer. ``first``:
-    statements inside it whose answers it depends on; it is to be lowered again once they are known. ``defines``: the
-    name that it gives to a query, from the next statement on.
+    declared values of columns. ``redraw`` is set when an output column is computed from released numbers rather than
+    one of them; ``counts_rows``: such a number, or one that is public, goes by how many groups there are, and no
+    condition on released numbers chooses among them; ``late`` columns are NULL in the outer statement. ``notices``:
+    sentences that belong beside its result. ``explained``: its plan is wanted, and no answer. ``first``: statements
+    inside it whose answers it depends on; it is to be lowered again once they are known. ``defines``: the name that it
+    gives to a query, from the next statement on.
     """
 
     text: str
@@ -214,6 +215,7 @@ class Statement:
     grouped: tuple[tuple[str, str], ...] = ()
     remarks: tuple[Remark, ...] = ()
     redraw: Redraw | None = None
+    counts_rows: bool = False
     late: tuple[LateInterval, ...] = ()
     notices: tuple[str, ...] = ()
     explained: bool = False

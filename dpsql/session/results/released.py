@@ -157,7 +157,8 @@ def _through_outer(
     if statement.redraw is not None:
         inputs = Inputs(tables, _released_columns(statement.blocks, blocks), error_of)
         computed = computed_answers(statement, inputs, table, public)
-    notes = (*notes, *computed.notes)
+    empty = _empty_groups_notes(statement.blocks, blocks) if statement.counts_rows else ()
+    notes = (*notes, *empty, *computed.notes)
     rows = table.column(0).to_pylist() if statement.outer_columns else None
     table = table if statement.row_column is None else table.drop_columns([table.column_names[0]])
     left = {
@@ -177,6 +178,13 @@ def _through_outer(
     within = () if rows is None else tuple(map(_within(statement.blocks[0], blocks[0]).__getitem__, rows))
     shown = Result(table, _types(table), columns, () if columns else released, notes, within=within)
     return _with_late(statement, shown)
+
+
+def _empty_groups_notes(blocks: Sequence[Block], answers: Sequence[Columns]) -> Sequence[Note]:
+    """That groups with no row are averaged and counted like others, which they are not where rows are read."""
+    doubted = [_within(block, columns) for block, columns in zip(blocks, answers, strict=True)]
+    text = "{} of the {:,} groups that are averaged or counted may have no row; a condition on their count drops these"
+    return [Note("few", text.format(f"{sum(d):,}", len(d))) for d in doubted if sum(d)]
 
 
 def _released_columns(blocks: Sequence[Block], answers: Sequence[Columns]) -> dict[tuple[str, str], ReleasedColumn]:

@@ -96,6 +96,7 @@ class Reader:
         dry = try_out(self._public, outer, blocks, public_tables)
         numeric = [is_number(t) for t in dry.schema.types][row is not None :]
         check_late(late, numeric)
+        drawn = redraw(tree, blocks, self._public_columns, outer_columns, numeric, numbered=row is not None)
         statement = Statement(
             text,
             blocks,
@@ -107,7 +108,8 @@ class Reader:
             awaited=keys.awaited,
             grouped=tuple(keys.asked),
             remarks=tuple(walk.remarks),
-            redraw=redraw(tree, blocks, self._public_columns, outer_columns, numeric, numbered=row is not None),
+            redraw=drawn.redraw,
+            counts_rows=drawn.counts_rows,
             late=late,
             notices=notices,
             first=first,

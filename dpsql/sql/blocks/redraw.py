@@ -7,16 +7,30 @@ so that its quotient is infinite in that draw instead of a number.
 """
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from sqlglot import exp
 
+from dpsql.sql.aggregates.aggregates import is_aggregate
 from dpsql.sql.blocks.lineage import Lineage, NotUnderstoodError, is_plain
+from dpsql.sql.expressions.functions import LOWERED
 from dpsql.sql.expressions.names import quoted
 from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.statement import DRAW, DRAWS, Block, Dependence, Redraw
 from dpsql.sql.text.parse import parse, to_sql
 
 _ROWS = "_released_rows"
+
+
+class Redrawn(NamedTuple):
+    """``redraw`` is ``None`` when no number is computed from released ones.
+
+    ``counts_rows``: whether a number goes by how many groups there are, as that of COUNT and AVG does and that of SUM
+    does not, where no condition on released numbers chooses among them.
+    """
+
+    redraw: Redraw | None
+    counts_rows: bool
 
 
 def redraw(
@@ -27,8 +41,8 @@ def redraw(
     numeric: Sequence[bool],
     *,
     numbered: bool,
-) -> Redraw | None:
-    """``None`` when no number is computed from released ones. ``tree`` is left as it is.
+) -> Redrawn:
+    """The outer statement once more. ``tree`` is left as it is.
 
     ``shown``: for each output column the aggregate column that it shows unchanged (empty: none does). ``numeric``:
     which output columns hold numbers. ``numbered``: the first column is the row number.
@@ -39,11 +53,13 @@ def redraw(
         outputs = lineage.outputs(tree)[numbered:]
     except NotUnderstoodError:
         outputs = ()
-    if len(outputs) != len(numeric):
+    understood = len(outputs) == len(numeric)
+    if not understood:
         outputs = _everything(blocks, numeric)
     unchanged = shown or [None] * len(outputs)
+    counts_rows = understood and not lineage.dependent and any(_goes_by_rows(n) for n in tree.walk())
     if not any(d.sources and s is None for d, s in zip(outputs, unchanged, strict=True)):
-        return None
+        return Redrawn(None, counts_rows)
     _uncut(tree, lineage.dependent, tree)
     for division in list(tree.find_all(exp.Div, exp.IntDiv, exp.Mod)):
         _guard(division)
@@ -51,7 +67,13 @@ def redraw(
     for table in list(tree.find_all(exp.Table)):
         if table.name in by_name:
             _draw(table, by_name[table.name])
-    return Redraw(f"SELECT {DRAWS}.{DRAW}, {_ROWS}.* FROM {DRAWS}, LATERAL ({to_sql(tree)}) AS {_ROWS}", outputs)
+    sql = f"SELECT {DRAWS}.{DRAW}, {_ROWS}.* FROM {DRAWS}, LATERAL ({to_sql(tree)}) AS {_ROWS}"
+    return Redrawn(Redraw(sql, outputs), counts_rows)
+
+
+def _goes_by_rows(node: exp.Expr) -> bool:
+    """Whether it is an aggregate that one more group, with a count of 0, changes."""
+    return isinstance(node, exp.Anonymous) and is_aggregate(node) and LOWERED.get(node.name.lower()) != "sum"
 
 
 def _everything(blocks: Sequence[Block], numeric: Sequence[bool]) -> tuple[Dependence, ...]:
