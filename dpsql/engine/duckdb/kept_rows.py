@@ -20,6 +20,9 @@ from dpsql.engine.duckdb.identity import content, first_content
 from dpsql.engine.duckdb.reader import Reader
 from dpsql.engine.tally import RowTally
 
+ROWS_AT_ONCE = 2_000_000
+"""About 240 bytes of memory are needed for each, and one look at the table for so many."""
+
 
 class Rows:
     """The counted rows of one private table. Lookup tables, and the kept rows of units, are made at first use."""
@@ -162,20 +165,29 @@ class Rows:
         return f"n{self._table.order[column]}"
 
     def _keep(self) -> None:
-        """Materialise the kept rows once: the window over units is the costly part."""
+        """Materialise the kept rows once, some units at a time: a window holds all rows that it looks at."""
         if self._kept or self._table.unit is None:
             return
         inner, hashed = self._hashed()
         texts = {self._text_name(c.name) for c in self._table.text}
         outer = [f"{self._told_apart(hashed[0])} AS u"]
         outer += [f"encode({name}) AS {name}" if name in texts else name for name, _ in hashed[1:]]
-        self._reader.rows(
-            f"keeping at most {self._table.max_rows_per_unit} rows per unit of {self._table.name}",
-            f"CREATE TEMP TABLE {self._kept_name} AS SELECT {', '.join(outer)} "
-            f"FROM (SELECT {', '.join(inner)} {self._scan([c.name for c in self._table.finite])}) "
-            f"QUALIFY row_number() OVER ({self._window(hashed)}) <= {int(self._table.max_rows_per_unit)}",
-        )
+        what = f"keeping at most {self._table.max_rows_per_unit} rows per unit of {self._table.name}"
+        rows = f"FROM (SELECT {', '.join(inner)} {self._scan([c.name for c in self._table.finite])})"
+        kept = f"QUALIFY row_number() OVER ({self._window(hashed)}) <= {int(self._table.max_rows_per_unit)}"
+        made = f"CREATE OR REPLACE TEMP TABLE {self._kept_name} AS"  # one that was interrupted begins anew
+        for part in self._parts(what, hashed[0]):
+            self._reader.rows(what, f"{made} SELECT {', '.join(outer)} {rows} WHERE {part} {kept}")
+            made = f"INSERT INTO {self._kept_name}"
         self._kept = True
+
+    def _parts(self, what: str, unit: tuple[str, str]) -> list[str]:
+        """Conditions on the unit of which each row fulfils one, the rows of a unit the same, so that few fulfil it."""
+        ((rows,),) = self._reader.rows(what, f"SELECT count(*) FROM {self._source.sql}")
+        number = -(-int(rows) // ROWS_AT_ONCE)
+        if number <= 1 or self._rule == 1:  # there a collation may make one unit of texts with different digests
+            return ["TRUE"]
+        return [f"hash({self._told_apart(unit)}) % {number} = {part}" for part in range(number)]
 
     def stored(self, columns: Sequence[str]) -> str:
         """A query for ``columns`` of the rows as they are stored: of a table with a unit the counted ones, else all.
