@@ -4,7 +4,7 @@ It answers the private questions of ``dpsql.engine.protocol`` and owns the cache
 analyst's ever gets here: scopes are columns of the policy, keys are values.
 """
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from math import prod
 from pathlib import Path
 from threading import RLock
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from dpsql.dialect.calls import without_cause
 from dpsql.domain import TableDomain
+from dpsql.engine.companion import LEAST_ROWS, Companion
 from dpsql.engine.contingencies import CACHE_BYTES, WHOLE_CELLS, Contingencies, Scope
 from dpsql.engine.duckdb.catalog import (
     Catalog,
@@ -51,7 +52,7 @@ class DuckDbEngine:
     missing or unfit table or column raises PolicyError with the key's path; an unreadable file raises EngineError.
 
     ``known``: what remembers the content of a file's tables, so that an unchanged file is not read to know them again;
-    an open connection is always read.
+    an open connection is always read. ``companion``: what keeps counts of such a file for the next process.
 
     Counts are kept once counted, so one engine answers from one state of the data. Which rows are counted is said in
     :mod:`dpsql.engine.duckdb.kept_rows`. Safe to use from several threads.
@@ -74,6 +75,7 @@ class DuckDbEngine:
         policy: Policy,
         rules: Rules | None = None,
         known: KnownContent | None = None,
+        companion: Companion | None = None,
     ) -> None:
         self._lock = RLock()
         self._rules = Rules() if rules is None else rules
@@ -89,6 +91,7 @@ class DuckDbEngine:
                 known = None
         self._reader = Reader(connection)
         self._file = None if known is None or file is None else FileContent(file, known)
+        self._companion = companion
         try:
             catalog = Catalog(self._reader)
             self._sources = private_sources(catalog, policy)
@@ -168,16 +171,7 @@ class DuckDbEngine:
             if prod(domain.shape(candidate)) <= WHOLE_CELLS:
                 widest = candidate
                 break
-        rows = self._rows[domain.name]
-        source = rows.from_where(widest)
-        found = self._reader.integers(
-            f"counting rows of {domain.name}",
-            f"SELECT cell, count(*) AS n FROM (SELECT {rows.cell(widest)} AS cell {source}) GROUP BY cell",
-        )
-        shape = domain.shape(widest)
-        counts = np.zeros(prod(shape), dtype=np.int64)
-        counts[found["cell"]] = found["n"]
-        counts = counts.reshape(shape)
+        counts = self._by_cell(domain, widest)
         self._contingencies.put(domain.name, widest, counts)
         if widest == scope:
             return counts
@@ -207,17 +201,29 @@ class DuckDbEngine:
 
     def _summed(self, domain: TableDomain, scope: Scope, summed: str, number: str) -> Counts:
         """Sums of an integer expression over ``number`` by the cells of ``scope``: one scan."""
-        rows = self._rows[domain.name]
-        source = rows.from_where(tuple(dict.fromkeys((*scope, number))))
-        found = self._reader.integers(
-            f"summing {domain.name}",
-            f"SELECT cell, CAST(sum(part) AS BIGINT) AS n FROM "
-            f"(SELECT {rows.cell(scope)} AS cell, {summed} AS part {source}) GROUP BY cell",
-        )
-        shape = domain.shape(scope)
-        sums = np.zeros(prod(shape), dtype=np.int64)
-        sums[found["cell"]] = found["n"]
-        return sums.reshape(shape)
+        return self._by_cell(domain, scope, number, summed)
+
+    def _by_cell(self, domain: TableDomain, scope: Scope, number: str | None = None, summed: str = "1") -> Counts:
+        """Sums of ``summed`` over the rows of each cell: from beside the ledger, else by one scan."""
+        rows, source, size = self._rows[domain.name], self._sources[domain.name], prod(domain.shape(scope))
+
+        def scanned() -> Counts:
+            columns = scope if number is None else tuple(dict.fromkeys((*scope, number)))
+            total = "count(*)" if number is None else "CAST(sum(part) AS BIGINT)"
+            found = self._reader.integers(
+                f"{'counting rows of' if number is None else 'summing'} {domain.name}",
+                f"SELECT cell, {total} AS n FROM "
+                f"(SELECT {rows.cell(scope)} AS cell, {summed} AS part {rows.from_where(columns)}) GROUP BY cell",
+            )
+            sums = np.zeros(size, dtype=np.int64)
+            sums[found["cell"]] = found["n"]
+            return sums
+
+        if self._file is None or self._companion is None or not source.is_base_table or rows.stored_rows < LEAST_ROWS:
+            return scanned().reshape(domain.shape(scope))
+        of = (self._content(source, self._rules.fingerprint), self._rules.unit_rows, duckdb.__version__)
+        key = repr((*of, asdict(domain), source.relation, source.columns, summed, scope))
+        return self._companion.known(key, size, scanned).reshape(domain.shape(scope))
 
     def _coded_rows(self, domain: TableDomain) -> CodedRows | None:
         """The table's rows as codes; ``None`` when they are too many."""

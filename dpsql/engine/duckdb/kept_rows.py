@@ -10,6 +10,7 @@ Two rules decide which rows are counted, the same for every scope; each looks at
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from dpsql.dialect.quoting import identifier
 from dpsql.domain import FiniteDomain, NumberDomain, TableDomain
@@ -176,15 +177,20 @@ class Rows:
         rows = f"FROM (SELECT {', '.join(inner)} {self._scan([c.name for c in self._table.finite])})"
         kept = f"QUALIFY row_number() OVER ({self._window(hashed)}) <= {int(self._table.max_rows_per_unit)}"
         made = f"CREATE OR REPLACE TEMP TABLE {self._kept_name} AS"  # one that was interrupted begins anew
-        for part in self._parts(what, hashed[0]):
+        for part in self._parts(hashed[0]):
             self._reader.rows(what, f"{made} SELECT {', '.join(outer)} {rows} WHERE {part} {kept}")
             made = f"INSERT INTO {self._kept_name}"
         self._kept = True
 
-    def _parts(self, what: str, unit: tuple[str, str]) -> list[str]:
+    @cached_property
+    def stored_rows(self) -> int:
+        """The number of rows of the table, counted or not."""
+        found = self._reader.rows(f"counting rows of {self._table.name}", f"SELECT count(*) FROM {self._source.sql}")
+        return int(found[0][0])
+
+    def _parts(self, unit: tuple[str, str]) -> list[str]:
         """Conditions on the unit of which each row fulfils one, the rows of a unit the same, so that few fulfil it."""
-        ((rows,),) = self._reader.rows(what, f"SELECT count(*) FROM {self._source.sql}")
-        number = -(-int(rows) // ROWS_AT_ONCE)
+        number = -(-self.stored_rows // ROWS_AT_ONCE)
         if number <= 1 or self._rule == 1:  # there a collation may make one unit of texts with different digests
             return ["TRUE"]
         return [f"hash({self._told_apart(unit)}) % {number} = {part}" for part in range(number)]

@@ -46,7 +46,7 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
         stored = {} if ledger is None else stored_header(ledger)
         rules = Rules.of(stored)  # those of the ledger, before any private question
         read = rules.read(policy)
-        engine = open_engine(database, read, rules, known=contents())
+        engine = open_engine(database, read, rules, known=contents(), beside=ledger)
         opened.callback(engine.close)
         plan = make_plan(policy)
         doubts = cautions(policy, engine.tables_read()) + paper_notices(plan, policy)
@@ -73,12 +73,18 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
 
 
 def open_engine(
-    database: Any, policy: Policy, rules: "Rules | None" = None, *, known: "Contents | None" = None
+    database: Any,
+    policy: Policy,
+    rules: "Rules | None" = None,
+    *,
+    known: "Contents | None" = None,
+    beside: Path | None = None,
 ) -> "OwnersEngine":
     """The engine of a database, for sessions and for ``dpsql check``: another engine is chosen here.
 
     ``rules``: those of the ledger, the newest without one. ``known``: what remembers the content of files; without it
-    rows are read. PolicyError and EngineError as the engine's own.
+    rows are read. ``beside``: the ledger beside which counts of a large file are kept. PolicyError and EngineError as
+    the engine's own.
     """
     if isinstance(database, Address):
         from dpsql.engine.postgresql.database import PostgresDatabase
@@ -90,9 +96,11 @@ def open_engine(
         from dpsql.engine.sql import SqlEngine
 
         return SqlEngine(SparkDatabase(database), policy, rules)
+    from dpsql.engine.companion import Companion
     from dpsql.engine.duckdb.engine import DuckDbEngine
 
-    return DuckDbEngine(database, policy, rules, known)
+    companion = None if beside is None else Companion(beside.with_name(f"{beside.name}.cells"))
+    return DuckDbEngine(database, policy, rules, known, companion)
 
 
 def contents(*, trusted: bool = True) -> "Contents | None":
