@@ -23,7 +23,6 @@ MOST_BYTES = 256 << 20
 """Of one ledger; the oldest make room."""
 
 _MAGIC = b"dpsql cells 1\n"
-_DIGEST = 32
 
 
 class Companion:
@@ -53,7 +52,7 @@ class Companion:
             content = self._file(key).read_bytes()
         except OSError:
             return None
-        body = content[len(_MAGIC) + _DIGEST : -_DIGEST]
+        body = content[len(_MAGIC) + sha256().digest_size : -sha256().digest_size]
         if content != _sealed(key, body):
             return None
         at, counts = np.split(np.frombuffer(body, dtype=np.int64), 2)

@@ -52,6 +52,25 @@ def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
+def test_counts_of_a_large_file_lie_beside_the_ledger(
+    database: Path, scans: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted, original = list[str](), engine.Reader.integers
+
+    def noted(self: engine.Reader, what: str, sql: str) -> object:
+        counted.append(what)
+        return original(self, what, sql)
+
+    monkeypatch.setattr(engine.Reader, "integers", noted)
+    monkeypatch.setattr(engine, "LEAST_ROWS", 500)
+    for age in (3, 5):
+        with dpsql.connect(database) as con:
+            con.execute("SELECT age, COUNT(*) FROM people GROUP BY age").fetchall()
+            con.execute(f"SELECT COUNT(*) FROM people WHERE age < {age}").fetchall()
+        assert counted == ["counting rows of people"] and scans == ["people"]
+        assert len(list(database.with_suffix(".dpsql.ledger.cells").iterdir())) == 1
+
+
 def test_an_unchanged_file_is_not_read_again(database: Path, scans: list[str]) -> None:
     with dpsql.connect(database) as con:
         first = con.execute("SELECT COUNT(*) FROM people").fetchall()
