@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from weakref import WeakSet
 
 from dpsql.errors import OperationalError
@@ -140,7 +140,7 @@ class Idle:
     """Processes that wait for their next connection; ``IDLE`` holds those of this process."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()  # a collection of garbage gives back while this thread takes
         self._waiting: list[Process] = []
 
     def take(self, memory: int) -> Process:
@@ -168,7 +168,7 @@ class Idle:
 
     def forget(self) -> None:
         """After a fork: all processes are the other one's."""
-        self._lock = Lock()
+        self._lock = RLock()
         self._waiting = []
         for process in list(_ALL):
             process.forget()

@@ -174,9 +174,9 @@ def test_an_old_ledger_keeps_the_rows_of_units_that_it_speaks_of(
     rules = []
 
     class Noted(DuckDbEngine):
-        def __init__(self, database: Any, policy: Any, told: Any = None, known: Any = None) -> None:
+        def __init__(self, database: Any, policy: Any, told: Any = None, *more: Any) -> None:
             rules.append(told)
-            super().__init__(database, policy, told, known)
+            super().__init__(database, policy, told, *more)
 
     monkeypatch.setattr("dpsql.engine.duckdb.engine.DuckDbEngine", Noted)
     database = old_ledgers.build(old_ledgers.FIXTURES / "units", tmp_path)

@@ -251,7 +251,7 @@ def with_parts(monkeypatch: pytest.MonkeyPatch, broken: str) -> tuple[list[str],
         vars(found).update(content)
         monkeypatch.setitem(sys.modules, name, found)
 
-    module("dpsql.engine.duckdb.engine", DuckDbEngine=lambda database, policy, rules, known: part("engine"))
+    module("dpsql.engine.duckdb.engine", DuckDbEngine=lambda *given: part("engine"))
     module("dpsql.public.locked_duckdb", DuckDbPublicSql=lambda read: object())
     modules = {"SqliteLedger": None, "stored_header": None, "Place": Place, "Registry": Registry}
     modules |= {

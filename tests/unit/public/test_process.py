@@ -1,5 +1,6 @@
 """Public work runs in a process that can be stopped: by its limits, by Ctrl-C; the next work gets another."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -117,7 +118,8 @@ def test_processes_that_ended_while_they_waited_are_replaced() -> None:
 
 
 def begin() -> set[int]:
-    """The processes that are at work for other tests; none waits."""
+    """The processes that are at work for other tests; none waits, and none is given back when garbage is collected."""
+    gc.collect()
     IDLE.end()
     return set(children())
 
