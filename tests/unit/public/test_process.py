@@ -153,6 +153,21 @@ def test_a_process_that_is_used_again_knows_nothing_of_before() -> None:
 
 
 @LINUX
+def test_the_memory_of_this_process_is_not_the_other_ones() -> None:
+    """A child's ``ru_maxrss`` begins at its parent's: processes of large sessions would never be used again."""
+    program = (
+        "import numpy as np\nfrom contextlib import closing\nfrom dpsql.public import DuckDbPublicSql\n"
+        "from tests.unit.public.test_process import children\nlarge = np.ones(60_000_000)\n"
+        "for _ in range(2):\n"
+        "    with closing(DuckDbPublicSql({}.__getitem__)) as sql:\n"
+        "        sql.read('SELECT 1')\n        print(*children())\n"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
+    first, second = found.stdout.split()
+    assert first == second
+
+
+@LINUX
 def test_nothing_of_this_process_is_within_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPSQL_TEST_SECRET", "4711")
     with closing(DuckDbPublicSql({}.__getitem__, memory=1 << 29)) as sql:
