@@ -22,9 +22,10 @@ def extract(
 ) -> Path:
     """Copy a policy's tables, from wherever they are, into a new DuckDB file that dpsql reads. For the owner.
 
-    ``source``: a parquet or csv file, a folder or a pattern of them; the folder of a Delta table, the metadata file of
-    an Iceberg one; a DuckDB file; ``postgresql://user@host/name``; a pandas, Polars or pyarrow frame or reader, such as
-    an ADBC cursor's; or a mapping of table names to these, where ``""`` is for all tables that are not named.
+    ``source``: a parquet or csv file, a folder or a pattern of them; the folder of a Delta table (``PATH@v3``: of its
+    version 3), the metadata file of an Iceberg one (``PATH@ID``: of the snapshot with this id); a DuckDB file;
+    ``postgresql://user@host/name``; a pandas, Polars or pyarrow frame or reader, such as an ADBC cursor's; or a mapping
+    of table names to these, where ``""`` is for all tables that are not named.
     ``policy``: the path of a policy file, or a ``Policy``. ``output``: the path of the file, which is complete or not
     there at all. ``replace``: whether it may take the place of another.
 
@@ -88,7 +89,7 @@ def _source(given: Any) -> "Source":
     from dpsql.engine.extracting.duckdb_file import DuckDbSource
     from dpsql.engine.extracting.files import FilesSource
     from dpsql.engine.extracting.frames import FrameSource
-    from dpsql.engine.extracting.lakehouse import DeltaSource, IcebergSource, is_delta, is_iceberg
+    from dpsql.engine.extracting.lakehouse import lake_source
     from dpsql.engine.extracting.postgresql import PostgresSource
     from dpsql.engine.postgresql import is_address
 
@@ -105,10 +106,9 @@ def _source(given: Any) -> "Source":
     if not text or "\0" in text:
         raise InterfaceError("not the path of a source", hint='write a path, such as "people.parquet"')
     path = Path(text)
-    if is_delta(path):
-        return DeltaSource(path)
-    if is_iceberg(path):
-        return IcebergSource(path)
+    lake = lake_source(text)
+    if lake is not None:
+        return lake
     if path.is_file() and not is_file_of_rows(path):
         return DuckDbSource(path)
     return FilesSource(text)

@@ -15,8 +15,11 @@ _SCHEMAS = count()
 
 
 @contextmanager
-def spark_session(folder: Path) -> Iterator[Any]:
-    """A session with an empty catalog, everything it writes below ``folder``."""
+def spark_session(folder: Path, *, master: str = "local[2]", compiled: bool = False) -> Iterator[Any]:
+    """A session with an empty catalog, everything it writes below ``folder``.
+
+    ``compiled``: queries become Java code, which for the small tables of tests takes longer than it saves.
+    """
     sql = pytest.importorskip("pyspark.sql", reason="pip install 'dpsql[spark]'")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java: no java on the PATH")
@@ -28,10 +31,10 @@ def spark_session(folder: Path) -> Iterator[Any]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.log.level": "OFF",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
-    builder = sql.SparkSession.builder.master("local[2]")
+    if not compiled:
+        settings |= {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    builder = sql.SparkSession.builder.master(master)
     for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()

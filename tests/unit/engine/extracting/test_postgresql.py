@@ -1,10 +1,12 @@
 """Extracts from a real PostgreSQL server: one moment of all tables, every type by its meaning, no value in an error."""
 
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +154,54 @@ def test_a_read_is_never_torn(uri: str, tmp_path: Path) -> None:
     run(
         uri, "TRUNCATE accounts, savings", "INSERT INTO accounts VALUES (1), (2)", "INSERT INTO savings VALUES (1), (2)"
     )
+
+
+def moved(uri: str, stop: threading.Event) -> Iterator[int]:
+    """Moves an amount from one table to the other and back, a transaction each; how many were committed."""
+    with dbapi.connect(uri) as connection, connection.cursor() as cursor:
+        for number in count(1):
+            taken = 1 if number % 2 else -1
+            cursor.execute(f"UPDATE accounts SET amount = amount - {taken} WHERE amount < 9")
+            cursor.execute(f"UPDATE savings SET amount = amount + {taken} WHERE amount < 9")
+            connection.commit()
+            yield number
+            if stop.is_set():
+                return
+
+
+def test_a_writer_is_never_seen_half(uri: str, tmp_path: Path) -> None:
+    """Somebody moves amounts all the while: each extract has the sum that every state has, two reads do not always."""
+    tables = [TableDomain(name, (IntegerDomain("amount", 0, 9),)) for name in ("accounts", "savings")]
+    run(uri, "TRUNCATE accounts, savings", *(f"INSERT INTO {t.name} VALUES (4), (5)" for t in tables))
+    total = "SELECT (SELECT sum(amount) FROM accounts) + (SELECT sum(amount) FROM savings)"
+    stop, committed = threading.Event(), [0]
+
+    def write() -> None:
+        for committed[0] in moved(uri, stop):
+            pass
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        extracted, before = [], committed[0]
+        for i in range(8):
+            dpsql.extract(uri, policy_of(*tables), tmp_path / f"{i}.duckdb")
+            with duckdb.connect(str(tmp_path / f"{i}.duckdb"), read_only=True) as con:
+                extracted += con.execute(total).fetchall()
+        torn, until = False, time.monotonic() + 60
+        with dbapi.connect(uri, autocommit=True) as connection, connection.cursor() as cursor:
+            while not torn and time.monotonic() < until:
+                parts = []
+                for table in tables:
+                    cursor.execute(f"SELECT sum(amount) FROM {table.name}")
+                    parts.append(int(cursor.fetchall()[0][0]))
+                torn = sum(parts) != 18
+    finally:
+        stop.set()
+        writer.join()
+        run(uri, "TRUNCATE accounts, savings", *(f"INSERT INTO {t.name} VALUES (1), (2)" for t in tables))
+    assert extracted == [(18,)] * 8 and committed[0] > before + 8
+    assert torn  # without a snapshot it would be
 
 
 def test_a_snapshot_reads_and_never_writes(uri: str) -> None:
