@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -15,6 +16,7 @@ from dpsql.engine import MemoryEngine
 from dpsql.engine.duckdb import DuckDbEngine
 from dpsql.engine.extracting import extract
 from dpsql.engine.extracting.postgresql import PostgresSource
+from dpsql.engine.partition import Partition
 from dpsql.engine.postgresql.database import PostgresDatabase
 from dpsql.engine.protocol import OwnersEngine
 from dpsql.engine.sql import SqlEngine
@@ -139,6 +141,47 @@ DAYS = (
     "2020-12-31",
     "9999-12-31",
 )
+
+
+class Noted(PostgresDatabase):
+    """What was asked of the server."""
+
+    def __init__(self, uri: str) -> None:
+        super().__init__(uri)
+        self.asked: list[str] = []
+
+    def arrow(self, what: str, sql: str) -> pa.Table:
+        self.asked.append(sql)
+        return super().arrow(what, sql)
+
+
+@pytest.mark.parametrize(("room", "scans"), [(1 << 20, 1), (40, 6)], ids=["held", "too many"])
+@pytest.mark.parametrize("unit", [None, "u"])
+def test_a_wide_table_is_scanned_once(
+    uri: str, monkeypatch: pytest.MonkeyPatch, room: int, scans: int, unit: str | None
+) -> None:
+    """Unless more combinations occur than there is room for: then each scope is a scan, after the first try."""
+    monkeypatch.setattr("dpsql.engine.sql.engine.WHOLE_CELLS", 10)
+    monkeypatch.setattr("dpsql.engine.sql.engine.HELD_BYTES", room)
+    columns = tuple(IntegerDomain(c, 0, 9) for c in "abc")
+    table = TableDomain("t", columns, unit=unit, max_rows_per_unit=2 if unit else 1)
+    rows = {
+        c: [(i * k + i // 7) % 11 if i % 13 else None for i in range(200)] for c, k in {"a": 1, "b": 3, "c": 7}.items()
+    }
+    data = pa.table({**rows, "u": [i // 5 for i in range(200)]})
+    database, twin = Noted(load(uri, {"t": data})), MemoryEngine(policy_of(table), {"t": data})
+    engine = SqlEngine(database, policy_of(table))
+    try:
+        scopes = [("a",), ("b", "a"), ("b", "c"), ("a", "b", "c"), ("c",), ()]
+        for scope in scopes:
+            found, wanted = (e.contingency("t", scope).reveal() for e in (engine, twin))
+            assert found.tolist() == wanted.tolist(), scope
+        halves = tuple(Partition((c,), np.arange(11) % 2, 2) for c in "ab")
+        found, wanted = (e.part_counts("t", halves).reveal() for e in (engine, twin))
+        assert found.tolist() == wanted.tolist()
+        assert sum("count(*)" in sql for sql in database.asked) == scans
+    finally:
+        engine.close()
 
 
 def test_no_row_makes_a_question_fail(uri: str, tmp_path: Path) -> None:

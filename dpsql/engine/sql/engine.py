@@ -34,6 +34,10 @@ from dpsql.policy import Policy
 from dpsql.private import Private
 from dpsql.query import Counts, Key, KeyCounts, Regions, key_counts
 
+HELD_BYTES = 256 << 20
+"""Room for the combinations of a wide table that occur, eight bytes a code; with more of them each scope is a scan."""
+_Cells = tuple[npt.NDArray[np.int64], Counts]
+
 
 class SqlEngine:
     """Counts rows of private tables in a SQL database; implements :class:`dpsql.engine.protocol.OwnersEngine`.
@@ -49,6 +53,7 @@ class SqlEngine:
         self._lock = RLock()
         self._contingencies = Contingencies(CACHE_BYTES)
         self._contents: dict[str, str] = {}
+        self._held: dict[str, _Cells | None] = {}
         try:
             if self._rules.fingerprint == 1 or self._rules.unit_rows == 1:
                 raise EngineError(
@@ -119,23 +124,43 @@ class SqlEngine:
         """One scan, over all finite columns where their cells are few enough."""
         whole = tuple(c.name for c in domain.finite)
         widest = whole if prod(domain.shape(whole)) <= WHOLE_CELLS else scope
-        cells, values = self._grouped(domain, widest, "count(*)")
+        cells, values = self._counted(domain, widest)
         counts = _spread(cells, values, domain.shape(widest))
         self._contingencies.put(domain.name, widest, counts)
         found = self._contingencies.get(domain.name, scope)
-        return _spread(*self._grouped(domain, scope, "count(*)"), domain.shape(scope)) if found is None else found
+        return _spread(*self._counted(domain, scope), domain.shape(scope)) if found is None else found
+
+    def _counted(self, domain: TableDomain, columns: Sequence[str]) -> _Cells:
+        """Codes ``(cells, columns)`` of cells that have rows, one cell several times perhaps, and numbers of rows."""
+        names = tuple(c.name for c in domain.finite)
+        if domain.name not in self._held:
+            found = None
+            if prod(domain.shape(names)) > WHOLE_CELLS:
+                most = HELD_BYTES // (8 * (len(names) + 1))
+                found = self._grouped(domain, names, "count(*)", most=most + 1)
+                found = None if len(found[1]) > most else found
+            self._held[domain.name] = found
+        held = self._held[domain.name]
+        if held is None:
+            return self._grouped(domain, columns, "count(*)")
+        return held[0][:, [names.index(c) for c in columns]], held[1]
 
     def _grouped(
-        self, domain: TableDomain, columns: Sequence[str], summed: str, also: Sequence[str] = ()
-    ) -> tuple[npt.NDArray[np.int64], Counts]:
-        """Codes ``(groups, columns)`` of the groups that have rows, and a BIGINT for each."""
+        self,
+        domain: TableDomain,
+        columns: Sequence[str],
+        summed: str,
+        also: Sequence[str] = (),
+        most: int | None = None,
+    ) -> _Cells:
+        """Codes ``(groups, columns)`` of the groups that have rows, ``most`` of them, and a BIGINT for each."""
         rows = self._rows[domain.name]
         codes = rows.codes(columns)
         grouped = f" GROUP BY {', '.join(codes)}" if codes else ""
         found = self._numbers(
             f"counting rows of {domain.name}",
             f"SELECT {', '.join([*codes, f'CAST({summed} AS BIGINT) AS n'])} "
-            f"FROM ({rows.query([*columns, *also])}) AS counted{grouped}",
+            f"FROM ({rows.query([*columns, *also])}) AS counted{grouped}{'' if most is None else f' LIMIT {most}'}",
         )
         return found[:, :-1], found[:, -1]
 
@@ -151,7 +176,7 @@ class SqlEngine:
         shape = shape_of(domain, partitions)
         columns = [c for p in partitions for c in p.columns]
         with self._lock:
-            cells, values = self._grouped(domain, columns, "count(*)")
+            cells, values = self._counted(domain, columns)
         parts = np.zeros((len(values), len(partitions)), dtype=np.int64)
         for i, p in enumerate(partitions):
             at = [columns.index(c) for c in p.columns]
@@ -349,6 +374,7 @@ class SqlEngine:
         with self._lock:
             self._database.close()
             self._contingencies = Contingencies(CACHE_BYTES)
+            self._held = {}
 
 
 def _spread(cells: npt.NDArray[np.int64], values: Counts, shape: tuple[int, ...]) -> Counts:
