@@ -4,12 +4,14 @@ Tables are told by a policy; a file of rows has no name for its table. What fits
 is opened.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpsql.errors import InterfaceError, OperationalError, PolicyError
+from dpsql.interface.dbapi.database import file_path
 from dpsql.policy import Policy
 from dpsql.policy_file import load_policy
 
@@ -36,7 +38,7 @@ def extract(
 
     rules = policy if isinstance(policy, Policy) else load_policy(policy)
     given = source if isinstance(source, Mapping) else {"": source}
-    path = Path(fspath(output))
+    path = file_path(output, "new database", "people.duckdb")
     extracting.extract(_by_table(given, rules), rules, path, replace=replace)
     return path
 
@@ -109,6 +111,6 @@ def _source(given: Any) -> "Source":
     lake = lake_source(text)
     if lake is not None:
         return lake
-    if path.is_file() and not is_file_of_rows(path):
+    if os.path.isfile(path) and not is_file_of_rows(path):  # noqa: PTH113 - a name too long is no file
         return DuckDbSource(path)
     return FilesSource(text)

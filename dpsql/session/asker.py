@@ -231,7 +231,8 @@ class Asker:
         kept = [(q.digest, a) for q, a in given]
         self._ledger.remember(kept)
         if any(a.charged for _, a in kept):  # another session may have paid for the same at the same moment
-            kept = [(key, replace(self._ledger.lookup(key) or a, charged=a.charged)) for key, a in kept]
+            durable = self._ledger.lookup_all([key for key, _ in kept])
+            kept = [(key, replace(durable.get(key) or a, charged=a.charged)) for key, a in kept]
         for key, answer in kept:
             self._recent.put(key, answer)
         return kept

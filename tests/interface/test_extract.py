@@ -89,3 +89,23 @@ def test_sources_and_tables_must_fit(folder: Path) -> None:
     assert shown.exit_code == 1 and "two sources" in shown.stderr
     assert not (folder / "x.duckdb").exists()
     assert issubclass(InterfaceError, dpsql_module.Error) and issubclass(OperationalError, dpsql_module.Error)
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "source", [LONG, f"{LONG}.parquet", f"{LONG}.metadata.json@3", f"{LONG}@v3", "a/" * 3000, "a\0b", "a\udcff.csv"]
+)
+def test_a_name_that_no_file_has_is_no_source(folder: Path, source: str) -> None:
+    with pytest.raises(dpsql_module.Error) as caught:
+        dpsql_module.extract({"": "people.parquet", "towns": source}, "x.dpsql.toml", "x.duckdb")
+    assert getattr(caught.value, "hint", "")
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("output", [LONG, "x" * 250, f"{LONG}/x.duckdb", "people.parquet/x", "a\0b", "a\udcff", ""])
+def test_a_name_that_no_file_can_have_is_no_output(folder: Path, output: str, replace: bool) -> None:
+    with pytest.raises(dpsql_module.Error, match=r"not the path|cannot be written") as caught:
+        dpsql_module.extract(dict(s.split("=") for s in SOURCES), "x.dpsql.toml", output, replace=replace)
+    assert getattr(caught.value, "hint", "") and not list(folder.glob(".*"))

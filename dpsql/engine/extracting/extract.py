@@ -44,7 +44,8 @@ def extract(sources: Mapping[str, Source], policy: Policy, output: Path, *, repl
     changed meanwhile, and where ``output`` is there already and is not to be replaced.
     """
     refuse_derived(policy, "in an extract")
-    _check_output(output, replace)
+    with _named(output):
+        _check_output(output, replace)
     with _private_folder(output) as folder, ExitStack() as held:
         draft = folder / "extract.duckdb"
         connection = held.enter_context(_working(folder))
@@ -137,15 +138,22 @@ def _working(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 @contextmanager
 def _private_folder(output: Path) -> Iterator[Path]:
     """Beside ``output``, so that a rename puts the file in place; gone when the context ends, whatever ended it."""
-    try:
+    with _named(output):
         folder = Path(tempfile.mkdtemp(prefix=f".{output.name}.new-", dir=output.parent or Path()))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _named(output: Path) -> Iterator[None]:
+    """EngineError for a name that the file system does not take: too long, in a folder that is none or is closed."""
+    try:
+        yield
     except OSError as error:
-        failure = EngineError(f"{output.parent} cannot be written: {error.strerror}", hint="check path and permissions")
+        failure = EngineError(f"{output} cannot be written: {error.strerror}", hint="check path and permissions")
     else:
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
         return
     raise failure
 

@@ -58,14 +58,14 @@ class _FilesReading:
 
 def _files(pattern: str) -> tuple[Path, ...]:
     path = Path(pattern)
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - a name too long is an error of Path's, and of no folder here
         found = [p for p in path.rglob("*") if is_file_of_rows(p)]
     elif any(sign in pattern for sign in _SIGNS):
         found = [p for p in map(Path, glob(pattern, recursive=True)) if not p.is_dir()]  # noqa: PTH207 - may be absolute
     else:
         found = [path]
     found = sorted(p for p in found if not p.name.startswith((".", "_")))
-    if not found or not all(p.is_file() for p in found):
+    if not found or not all(os.path.isfile(p) for p in found):  # noqa: PTH113
         raise EngineError(f"there are no files {pattern}", hint="name a parquet or csv file, a folder, or a pattern")
     if any(sign in str(p) for p in found for sign in _SIGNS):
         raise EngineError(f"a file of {pattern} is named like a pattern", hint="rename it, without * ? [")

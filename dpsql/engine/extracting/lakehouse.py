@@ -4,6 +4,7 @@ Both name a state of a table for ever, until it is expired. Their readers are ex
 An older state is named behind the path, as Delta's own paths do: ``visits@v3``, ``00004.metadata.json@8744736658``.
 """
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -30,10 +31,11 @@ def lake_source(text: str) -> "DeltaSource | IcebergSource | None":
     (IcebergSource(path=PosixPath('00004.metadata.json'), version=8744736658), None)
     """
     path, version = Path(text), None
-    found = None if path.exists() else _AT.fullmatch(text)  # what is there has its own name, whatever is in it
+    there = os.path.exists(path)  # noqa: PTH110 - a name too long is an error of Path's, and of no file here
+    found = None if there else _AT.fullmatch(text)  # what is there has its own name, whatever is in it
     if found is not None:
         path, version = Path(found["path"]), int(found["version"].removeprefix("v"))
-    if (path / "_delta_log").is_dir():
+    if os.path.isdir(path / "_delta_log"):  # noqa: PTH112
         return DeltaSource(path, version)
     return IcebergSource(path, version) if path.name.endswith(_ICEBERG) else None
 
@@ -93,7 +95,7 @@ class IcebergSource:
             return table.scan(selected_fields=chosen, snapshot_id=current.snapshot_id).to_arrow_batch_reader()
 
         snapshot = f"{table.metadata.table_uuid} snapshot {current.snapshot_id}"
-        schema = table.schema() if current.schema_id is None else table.schemas()[current.schema_id]
+        schema = table.schemas().get(current.schema_id, table.schema())
         names = tuple(str(field.name) for field in schema.fields)
         yield _LakeReading(connection, str(table.location()), snapshot, names, stream)
 

@@ -72,11 +72,20 @@ def source_of(policy: Path) -> DatabasePath:
 def file_path(given: StrPath, what: str, example: str) -> Path:
     """The path of a file that need not be there. InterfaceError where it is none."""
     text = fspath(given)
-    if not isinstance(text, str) or not Path(text).name or "\0" in text:
+    if not isinstance(text, str) or not Path(text).name or "\0" in text or not _is_utf8(text):
         raise InterfaceError(
             f"not the path of a {what}", hint=f'write the file\'s path as a string, such as "{example}"'
         )
     return Path(text)
+
+
+def _is_utf8(text: str) -> bool:
+    """Whether DuckDB and SQLite can be told this name: a file system's other bytes are surrogates in it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _known_scheme(address: Address) -> Address:

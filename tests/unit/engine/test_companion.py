@@ -152,7 +152,7 @@ def test_an_interrupt_leaves_no_draft(tmp_path: Path, kept: Companion, monkeypat
     assert list((tmp_path / "people.ledger.cells").iterdir()) == []
 
 
-def test_processes_at_once_find_whole_files(kept: Companion) -> None:
+def test_writers_at_once_leave_whole_files(kept: Companion) -> None:
     wrong: list[int] = []
 
     def work() -> None:
