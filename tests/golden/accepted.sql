@@ -243,8 +243,6 @@ SELECT kids % 2 AS kids, COUNT(*) AS n FROM people GROUP BY kids % 2 HAVING kids
 -- people(kids) by 2 groups
 SELECT kids AS age, age AS kids, COUNT(*) AS n FROM people GROUP BY age, kids HAVING age > 18 ORDER BY age, kids;
 -- people(age, kids) by 30 groups
-SELECT kids AS age, age AS kids, COUNT(*) AS n FROM people GROUP BY ALL HAVING age > 1 ORDER BY age, kids;
--- people(age, kids) by 30 groups
 SELECT -kids AS kids, COUNT(*) AS n FROM people GROUP BY kids ORDER BY kids * 2;
 -- people(kids) by 3 groups
 SELECT DISTINCT ON (age) sex, COUNT(*) AS age FROM people GROUP BY ALL ORDER BY age;

@@ -1,7 +1,7 @@
 """A block's SELECT rewritten over its released table: aggregates and groups become columns, the rest stays.
 
 Aliases mean what they mean in DuckDB: columns come first, except that a bare ORDER BY or DISTINCT ON entry names the
-output; HAVING falls back on aliases, and under GROUP BY ALL asks them first.
+output; HAVING falls back on aliases. (DuckDB before 2.0.1 asked these first under GROUP BY ALL, and nowhere else.)
 """
 
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ class Rewriter:
         self._aliases = aliases
         self._parts = parts
         self._rewritten: dict[str, exp.Expr] = {}
-        self._fallback = self._alias_first = False
+        self._fallback = False
         self.intervals = False
 
     def rewrite(self, select: exp.Select, names: list[str]) -> None:
@@ -69,13 +69,11 @@ class Rewriter:
         having = select.args.get("having")
         if having is None:
             return None
-        group = select.args.get("group")
         self._fallback = True
-        self._alias_first = group is not None and bool(group.args.get("all"))
         try:
             return exp.Where(this=self._replaced(having.this))
         finally:
-            self._fallback = self._alias_first = False
+            self._fallback = False
 
     def _outputs(self, node: exp.Expr) -> None:
         """The entries of ORDER BY and DISTINCT ON: a bare name is an output column's before it is a table's."""
@@ -96,10 +94,6 @@ class Rewriter:
             return self._interval(node)
         if is_aggregate(node):
             return self._column(self._parts.measure(node))
-        if isinstance(node, exp.Column) and self._alias_first:
-            done = self._alias(node)
-            if done is not None:
-                return done
         if not isinstance(node, (exp.Literal, exp.Boolean, exp.Null, exp.Window)) and _bindable(node):
             source = self._parts.group_of(node)
             if source is not None:

@@ -293,3 +293,12 @@ def test_groups_share_their_factors_so_that_a_thousand_of_them_are_kept() -> Non
     end = FrontEnd(policy, public_sql())
     text = "SELECT b, COUNT(*), SUM(a) FROM t GROUP BY b"
     assert len(end.lower(text).blocks[0].groups) == 1001 and end.lower(text) is end.lower(text)
+
+
+def test_having_means_the_same_under_group_by_all(front: FrontEnd) -> None:
+    """A grouped column comes before an output of its name, as in DuckDB from 2.0.1 on; other names are outputs'."""
+    items = "SELECT kids AS age, age AS kids, sex IS NULL AS sex, COUNT(*) AS n FROM people"
+    having = "HAVING age > 18 AND sex ORDER BY 1"
+    one, other = (front.lower(f"{items} GROUP BY {groups} {having}") for groups in ("ALL", "1, 2, 3"))
+    assert one.outer_sql == other.outer_sql and one.outer_sql is not None
+    assert "g1 > 18" in one.outer_sql.replace('"', "")
