@@ -4,7 +4,7 @@ It stands at the bottom because every layer may remember; nothing that it holds 
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Generic, TypeVar, overload
 
 V = TypeVar("V")
@@ -70,6 +70,14 @@ class Memo(Generic[V]):
             oldest, _ = self._values.popitem(last=False)
             self._held -= self._weights.pop(oldest)
         return value
+
+    def holds_any(self, keys: Iterable[Hashable]) -> bool:
+        """Whether it holds a value of one of the keys."""
+        return not self._values.keys().isdisjoint(keys)
+
+    def values(self) -> tuple[V, ...]:
+        """What it holds, the ones that were stored longest ago first."""
+        return tuple(self._values.values())
 
     def clear(self) -> None:
         self._values.clear()

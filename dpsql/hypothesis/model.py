@@ -170,7 +170,7 @@ class TableModel:
         """``measured`` of each query."""
         if len(asked) == 1 or asked[0].keyed is not None:
             return [self.measured(q, limit) for q in asked]
-        scope, counts = frozenset(asked[0].scope), np.array([q.is_indicator for q in asked])
+        scope, counts = frozenset(asked[0].scope), asked.indicators
         values, sds = np.zeros(len(asked), dtype=np.int64), np.full(len(asked), inf)
         for columns, measurement in self._of_finite:
             if not scope <= columns:
@@ -181,6 +181,8 @@ class TableModel:
                 found, noise = measurement.answers(asked)
                 better = within & (noise < sds)
                 values, sds = np.where(better, found, values), np.where(better, noise, sds)
+        if np.isinf(sds).all():
+            return [None] * len(asked)
         return [None if sd == inf else (value, sd) for value, sd in zip(values.tolist(), sds.tolist(), strict=True)]
 
     def _candidates(self, query: LinearQuery) -> list[tuple[frozenset[str], Measurement]]:

@@ -15,7 +15,7 @@ from dpsql.errors import LedgerError
 from dpsql.ledger.answer_text import encode, encode_answer, encode_answers
 from dpsql.ledger.balance import Balance, already_hard, burn_of, checked_cost, tests_of
 from dpsql.ledger.event import Event, Kind, Payload, Totals
-from dpsql.result import Answer
+from dpsql.result import Answer, CrosstabAnswers
 
 _HOLDER = "memory"
 
@@ -66,6 +66,7 @@ class MemoryLedger:
         self._events: list[Event] = []
         self._answers: dict[str, Answer] = {}
         self._released: set[str] = set()
+        self._crosstabs: dict[bytes, tuple[tuple[str, ...], CrosstabAnswers]] = {}
         self._kept: dict[str, str] = {}
         self._drawing: set[int] = set()
         self._seen = 0
@@ -162,6 +163,21 @@ class MemoryLedger:
             for key, answer in answers:
                 encode_answer(answer)  # what a file could not keep is refused here too
                 self._answers.setdefault(key, answer)
+
+    def lookup_crosstab(self, name: bytes) -> CrosstabAnswers | None:
+        with self._entered:
+            digests, answers = self._crosstabs.get(name, ((), None))
+            return None if any(key in self._released for key in digests) else answers
+
+    def remember_crosstab(self, name: bytes, digests: bytes, answers: CrosstabAnswers) -> bool:
+        with self._entered:
+            text = digests.hex()
+            keys = tuple([text[at : at + 64] for at in range(0, len(text), 64)])
+            if any(key in self._answers for key in keys):
+                return False
+            self._answers.update(zip(keys, answers, strict=True))
+            self._crosstabs[name] = keys, answers
+            return True
 
     def recall(self, name: str) -> str | None:
         with self._entered:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from dpsql.ledger.event import Event, Payload, Totals
-from dpsql.result import Answer
+from dpsql.result import Answer, CrosstabAnswers
 
 
 class Ledger(Protocol):
@@ -93,6 +93,18 @@ class Ledger(Protocol):
 
     def remember(self, answers: Iterable[tuple[str, Answer]]) -> None:
         """Keep easy answers: buffered, written in unsynced batches; a crash may lose the last ones."""
+        ...
+
+    def lookup_crosstab(self, name: bytes) -> CrosstabAnswers | None:
+        """What ``remember_crosstab`` kept under this name; ``None`` where some question has another answer since."""
+        ...
+
+    def remember_crosstab(self, name: bytes, digests: bytes, answers: CrosstabAnswers) -> bool:
+        """Keep easy answers to the questions of one crosstab, each of which ``lookup`` then knows by its key as well.
+
+        ``digests``: of the questions, 32 bytes each, whose keys are these in hexadecimal. False, and nothing is kept,
+        where one of them has an answer already or the answers cannot be written. Unsynced.
+        """
         ...
 
     def count_answers(self) -> tuple[int, int]:

@@ -5,6 +5,6 @@ steps countable.
 """
 
 from dpsql.postprocess.combine import combine, divide, merged_source, shown_count
-from dpsql.postprocess.released import released_array, released_table
+from dpsql.postprocess.released import released_array, released_table, shown_values
 
-__all__ = ["combine", "divide", "merged_source", "released_array", "released_table", "shown_count"]
+__all__ = ["combine", "divide", "merged_source", "released_array", "released_table", "shown_count", "shown_values"]

@@ -12,7 +12,7 @@ import pyarrow as pa
 from dpsql.dialect.types import type_name
 from dpsql.domain import Value
 from dpsql.errors import DataError
-from dpsql.result import Answer, Shown
+from dpsql.result import Answer, CrosstabAnswers, Shown
 
 
 def released_array(values: Sequence[Shown], kind: pa.DataType) -> Any:
@@ -32,6 +32,11 @@ def released_array(values: Sequence[Shown], kind: pa.DataType) -> Any:
     )
 
 
+def shown_values(answers: Sequence[Answer]) -> Sequence[Shown]:
+    """What stands in the table for each of the answers."""
+    return answers.numbers.tolist() if isinstance(answers, CrosstabAnswers) else [a.shown for a in answers]
+
+
 def released_table(
     schema: pa.Schema,
     groups: Sequence[Sequence[Value]],
@@ -48,7 +53,7 @@ def released_table(
     group_columns = len(schema) - 1 - len(aggregates) * (3 if intervals else 1)
     columns += [[group[i] for group in groups] for i in range(group_columns)]
     for answers in aggregates:
-        columns.append([a.shown for a in answers])
+        columns.append(shown_values(answers))
         if intervals:
             columns += [[None if a.interval is None else a.interval[end] for a in answers] for end in (0, 1)]
     return pa.table([released_array(c, t) for c, t in zip(columns, schema.types, strict=True)], schema=schema)

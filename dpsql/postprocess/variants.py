@@ -33,7 +33,7 @@ class ReleasedColumn:
     spread.
     """
 
-    answers: tuple[Answer, ...]
+    answers: Sequence[Answer]
     keys: tuple[Hashable, ...]
     integer: bool
     queries: tuple[LinearQuery | None, ...]

@@ -7,7 +7,7 @@ and neither needs to know where it came from.
 from dpsql.query.canonical import canonical_products, linear_query, sort_key
 from dpsql.query.crosstab import MOST_CHOICES, Choices, Crosstab, floors, floors_of_parts, numbered, sums
 from dpsql.query.distinct import DistinctCount, Regions, regions_of
-from dpsql.query.form import Form, Term, centered
+from dpsql.query.form import CountForms, Form, Term, centered
 from dpsql.query.key_counts import KeyCounts, Positions, key_counts
 from dpsql.query.linear import (
     COLUMNS,
@@ -28,6 +28,7 @@ __all__ = [
     "DIGEST",
     "MOST_CHOICES",
     "Choices",
+    "CountForms",
     "Counts",
     "Crosstab",
     "DistinctCount",

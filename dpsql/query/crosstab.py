@@ -83,11 +83,18 @@ class Choices:
 
 
 class Crosstab(Sequence[LinearQuery]):
-    """Queries of one outline, at least one, with their ``choices``. Build it with ``of``."""
+    """Queries of one outline, at least one, with their ``choices``. Build it with ``of`` or ``of_counts``.
 
-    def __init__(self, queries: tuple[LinearQuery, ...], choices: Choices) -> None:
-        self.queries = queries
+    Queries are made when they are looked at: what answers all groups of a statement at once needs none of them.
+    """
+
+    def __init__(
+        self, choices: Choices, make: Callable[[int], LinearQuery], made: tuple[LinearQuery, ...] = ()
+    ) -> None:
         self.choices = choices
+        self._make = make
+        self._first = made[0] if made else make(0)
+        self._made = made
 
     @classmethod
     def of(cls, queries: Sequence[LinearQuery]) -> "Crosstab":
@@ -96,17 +103,66 @@ class Crosstab(Sequence[LinearQuery]):
             return queries
         both = [numbered(here) for here in zip(*[q.factors for q in queries], strict=True)]
         choices = Choices(tuple([f for f, _ in both]), tuple([n for _, n in both]), len(queries))
-        return cls(tuple(queries), choices)
+        made = tuple(queries)
+        return cls(choices, made.__getitem__, made)
+
+    @classmethod
+    def of_counts(cls, table: str, choices: Choices) -> "Crosstab":
+        """The numbers of rows in each product of factors, which are canonical and in the table's order."""
+        return cls(choices, lambda k: LinearQuery(table, choices.product(k)))
+
+    @property
+    def queries(self) -> tuple[LinearQuery, ...]:
+        if not self._made:
+            self._made = (self._first, *map(self._make, range(1, len(self))))
+        return self._made
+
+    @cached_property
+    def name(self) -> bytes:
+        """What equal questions in the same order share, and no others."""
+        keyed = b"".join(q.keyed.digest for q in self if q.keyed is not None) if self._first.keyed else b""
+        return sha256(repr(self._first.outline).encode() + self.choices.key + keyed).digest()
+
+    @cached_property
+    def raw_digests(self) -> bytes:
+        """The digests of all queries, 32 bytes each."""
+        if self._made or self._first.keyed is not None or self._first.value is not None:
+            return bytes.fromhex("".join([q.digest for q in self.queries]))
+        table = np.frombuffer(self._first.table.encode(), dtype=np.uint8)  # in the order of LinearQuery.digest
+        rows = [np.broadcast_to(table, (len(self), len(table)))]
+        for here, numbers in zip(self.choices.factors, self.choices.numbers, strict=True):
+            digests = np.frombuffer(b"".join([b"\0" + f.digest for f in here]), dtype=np.uint8)
+            rows.append(digests.reshape(len(here), -1)[numbers])
+        text, width = np.concatenate(rows, axis=1).tobytes(), sum(r.shape[1] for r in rows)
+        return b"".join([sha256(text[at : at + width]).digest() for at in range(0, len(text), width)])
+
+    @cached_property
+    def digests(self) -> tuple[str, ...]:
+        """``LinearQuery.digest`` of each."""
+        text = self.raw_digests.hex()
+        return tuple([text[at : at + 64] for at in range(0, len(text), 64)])
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each query, by digest."""
+        return dict(zip(self.digests, range(len(self)), strict=True))
+
+    @cached_property
+    def indicators(self) -> npt.NDArray[np.bool_]:
+        """``LinearQuery.is_indicator`` of each; bool, shape (queries,)."""
+        if self._made:
+            return np.array([q.is_indicator for q in self._made])
+        return np.asarray(self.choices.units == 1)
 
     @overload
     def __getitem__(self, at: int) -> LinearQuery: ...
     @overload
     def __getitem__(self, at: slice) -> tuple[LinearQuery, ...]: ...
     def __getitem__(self, at: int | slice) -> LinearQuery | tuple[LinearQuery, ...]:
-        return self.queries[at]
+        return self._first if at == 0 else self.queries[at]
 
     def __len__(self) -> int:
-        return len(self.queries)
+        return self.choices.size
 
     def __iter__(self) -> Iterator[LinearQuery]:
         return iter(self.queries)
@@ -118,7 +174,7 @@ def floors(queries: Sequence[LinearQuery], contingency: Counts) -> Counts:
     ``queries``: counts of finite columns, at least one, all of one scope; those of several outlines are counted one by
     one. ``contingency``: int64 counts of their ``shape``. Sums of integers in another order: the same numbers.
     """
-    if len(queries) > 1 and len({q.outline for q in queries}) == 1:
+    if len(queries) > 1 and (isinstance(queries, Crosstab) or len({q.outline for q in queries}) == 1):
         choices = Crosstab.of(queries).choices
         matrices = [np.stack([f.weights.reshape(-1) for f in here]) for here in choices.factors]
         counted = choices.summed(contingency.reshape([m.shape[1] for m in matrices]), matrices)

@@ -4,9 +4,13 @@
 are. The test and the ledger only ever see the queries.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import overload
 
 from dpsql.memo import once
+from dpsql.query.crosstab import Crosstab
 from dpsql.query.linear import LinearQuery
 
 
@@ -56,6 +60,30 @@ class Form:
                 return whole.keyed is None and all(f.digest in factors for f in whole.factors)
             case _:
                 return False
+
+
+class CountForms(Sequence[Form]):
+    """One form for each group, of which each is the count of one query of ``crosstab``; made when it is looked at."""
+
+    def __init__(self, crosstab: Crosstab) -> None:
+        self.crosstab = crosstab
+
+    @cached_property
+    def _forms(self) -> tuple[Form, ...]:
+        return tuple([Form(0.0, (Term(1.0, query),)) for query in self.crosstab])
+
+    @overload
+    def __getitem__(self, at: int) -> Form: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Form, ...]: ...
+    def __getitem__(self, at: int | slice) -> Form | tuple[Form, ...]:
+        return self._forms[at]
+
+    def __len__(self) -> int:
+        return len(self.crosstab)
+
+    def __iter__(self) -> Iterator[Form]:
+        return iter(self._forms)
 
 
 def centered(top: Form, bottom: Form) -> tuple[Form, float]:

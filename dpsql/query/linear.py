@@ -55,6 +55,11 @@ class Factor:
         return np.flatnonzero(self.weights)
 
     @once
+    def point(self) -> int | None:
+        """The only cell, flat, of weight above 0, as a group of one value has it; ``None`` where there are more."""
+        return int(self.support[0]) if len(self.support) == 1 else None
+
+    @once
     def digest(self) -> bytes:
         packed = np.packbits(self.weights.astype(bool)) if self.unit == 1 else self.weights
         return sha256(repr((self.columns, self.weights.shape, self.unit)).encode() + packed.tobytes()).digest()

@@ -6,6 +6,7 @@ private value.
 
 from dpsql.result.answer import EXACT_ZERO, Answer, ErrorKind, Label, Shown, Source
 from dpsql.result.budget import Budget, TableOutlook
+from dpsql.result.crosstab import CrosstabAnswers
 from dpsql.result.explanation import Explanation, QueryPlan
 from dpsql.result.note import Note, NoteKind, table_notes
 from dpsql.result.table import Result
@@ -16,6 +17,7 @@ __all__ = [
     "NO_TERMS",
     "Answer",
     "Budget",
+    "CrosstabAnswers",
     "ErrorKind",
     "Explanation",
     "Label",

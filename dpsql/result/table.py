@@ -4,7 +4,7 @@ Rows can be sorted, filtered and cut by the outer statement; the answers must st
 to.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -27,7 +27,7 @@ class Result:
 
     table: pa.Table
     types: tuple[str, ...]
-    column_answers: Mapping[int, tuple[Answer, ...]] = field(default_factory=dict)
+    column_answers: Mapping[int, Sequence[Answer]] = field(default_factory=dict)
     block_answers: tuple[Answer, ...] = ()
     notes: tuple[Note, ...] = ()
     paid: float = 0.0

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import ceil
 
+import numpy as np
+
 from dpsql.confidence import error_bound
 from dpsql.query import LinearQuery
-from dpsql.result import Answer, Source
+from dpsql.result import Answer, CrosstabAnswers, Source
 
 
 def rounded_together(estimates: Iterable[float]) -> list[int]:
@@ -19,12 +21,8 @@ def rounded_together(estimates: Iterable[float]) -> list[int]:
     >>> rounded_together([0.4, 0.4, 0.4, 2.8])
     [0, 1, 0, 3]
     """
-    out, whole, done = [], 0.0, 0
-    for estimate in estimates:
-        whole += estimate
-        out.append(round(whole) - done)
-        done += out[-1]
-    return out
+    whole = np.rint(np.cumsum(np.array([*estimates], dtype=np.float64)))
+    return [int(n) for n in np.diff(whole, prepend=0.0).tolist()]
 
 
 def exact(value: int, bound: int, source: Source) -> Answer:
@@ -42,6 +40,19 @@ def from_measurement(query: LinearQuery, value: int, sd: float, certain: float) 
     fractional = not query.is_indicator
     answer = exact(value, error_bound(sd, fractional), "measurement")
     return replace(answer, certified_bound=float(ceil(certain * sd) + fractional))
+
+
+def read_together(found: Sequence[tuple[int, float]], certain: float) -> CrosstabAnswers | None:
+    """``from_measurement`` of counts of whole rows, of each (value, sd); ``None`` where their noise differs."""
+    if len({sd for _, sd in found}) > 1:
+        return None
+    one, values = _bounds(found[0][1], certain), np.array([value for value, _ in found], dtype=np.int64)
+    return CrosstabAnswers(values, np.full(len(found), one[0]), "exact", "measurement", one[1])
+
+
+def _bounds(sd: float, certain: float, *, fractional: bool = False) -> tuple[float, float]:
+    """Error and certified bound of what is read from a measurement."""
+    return float(error_bound(sd, fractional)), float(ceil(certain * sd) + fractional)
 
 
 def completed(estimate: float, sd: float, certain: float | None = None, *, fractional: bool = False) -> Answer:

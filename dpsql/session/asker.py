@@ -25,7 +25,6 @@ from dpsql.first import (
 from dpsql.hypothesis import Measurement, TableModel
 from dpsql.ledger import Ledger, interrupts_held
 from dpsql.mechanism import Entropy, public_row_count, two_sided
-from dpsql.memo import Memo
 from dpsql.planning import Shares, plan_tables
 from dpsql.policy import Policy
 from dpsql.private import Private
@@ -33,6 +32,7 @@ from dpsql.query import Crosstab, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import from_measurement, from_model, with_charge
 from dpsql.session.beside_model import Beside
+from dpsql.session.given import Given
 from dpsql.session.hard_round import HardRound
 from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.modelled import estimates_of, modelled, unguarded
@@ -51,8 +51,6 @@ from dpsql.session.route import (
     spares_of,
 )
 from dpsql.session.table_state import TableState
-
-_RECENT = 1 << 15  # more than one statement of 10,000 groups asks for
 
 
 class Asker:
@@ -79,7 +77,7 @@ class Asker:
         self._reservation: int | None = None
         self._exhausted = False
         self._half_followed = False
-        self._recent: Memo[Answer] = Memo(_RECENT)
+        self.given = Given(ledger, self.fold)
         self._follow()
 
     # --- the ledger --------------------------------------------------------------------------------------------
@@ -207,14 +205,7 @@ class Asker:
 
     def known_of(self, queries: Sequence[LinearQuery]) -> dict[str, Answer]:
         """The same of each of the queries that was answered, by digest."""
-        recent, demands = self._recent.get, self.fold.demands
-        asked = [q.digest for q in queries]
-        elsewhere = [digest for digest in asked if recent(digest) is None]
-        kept = self._ledger.lookup_all(elsewhere) if elsewhere else {}
-        found = [(digest, recent(digest) or kept.get(digest)) for digest in asked]
-        if demands:
-            found = [(digest, demands.best(digest, answer)) for digest, answer in found]
-        return {digest: a if a.charged == 0.0 else replace(a, charged=0.0) for digest, a in found if a is not None}
+        return self.given.of(queries)
 
     def _answered(self, group: tuple[LinearQuery, ...]) -> list[tuple[str, Answer]]:
         """One outline's queries: what is measured first for them, then their routes; kept, and absorbed."""
@@ -233,8 +224,7 @@ class Asker:
         if any(a.charged for _, a in kept):  # another session may have paid for the same at the same moment
             durable = self._ledger.lookup_all([key for key, _ in kept])
             kept = [(key, replace(durable.get(key) or a, charged=a.charged)) for key, a in kept]
-        for key, answer in kept:
-            self._recent.put(key, answer)
+        self.given.keep(kept)
         return kept
 
     def _perform(self, state: TableState, model: TableModel, way: Route, charged: float) -> Sequence[Answer]:

@@ -11,7 +11,6 @@ from math import ceil
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis import (
@@ -81,7 +80,7 @@ class ErrorBars:
         # the row count is known to the simulations: its own noise reaches an answer in proportion
         shares = np.maximum(model.estimates(asked), 0.0) / self._row_count
         spread = DEVIATIONS * self._total_noise * np.minimum(shares, 1.0)
-        whole = np.ceil(np.hypot(np.array(found, dtype=np.float64), spread)) + (~_indicators(asked))
+        whole = np.ceil(np.hypot(np.array(found, dtype=np.float64), spread)) + ~asked.indicators
         out: list[int] = whole.astype(np.int64).tolist()
         return out
 
@@ -132,10 +131,6 @@ class ErrorBars:
         for m in measurements:
             out.absorb(m)
         return out
-
-
-def _indicators(asked: Crosstab) -> npt.NDArray[np.bool_]:
-    return np.array([q.is_indicator for q in asked])
 
 
 def lesson(warm: Sequence[Measurement], *, growing: bool) -> list[Measurement]:

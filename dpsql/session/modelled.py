@@ -1,13 +1,15 @@
 """What a model answers without a test: estimates as whole numbers, and the bars that stand beside them. Public."""
 
 from collections.abc import Sequence
-from math import ceil, inf
+from math import ceil, inf, nan
+
+import numpy as np
 
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis import TableModel
 from dpsql.planning import Basis
 from dpsql.query import Crosstab, LinearQuery
-from dpsql.result import Answer
+from dpsql.result import Answer, CrosstabAnswers
 from dpsql.session.answers import from_model, rounded_together, untested
 from dpsql.session.table_state import TableState
 
@@ -25,6 +27,15 @@ def estimates_of(state: TableState, model: TableModel, queries: Sequence[LinearQ
             return rounded_together(estimates)
         case Basis.NET:  # one by one, as ledgers of this kind have always shown them
             return [round(e) for e in estimates]
+
+
+def modelled_together(state: TableState, model: TableModel, asked: Crosstab) -> CrosstabAnswers | None:
+    """The same as arrays; ``None`` where measurements may answer some of the queries."""
+    if state.plan.basis(asked[0]) is not Basis.START:
+        return None
+    bars = np.array([nan if bar is None else bar for bar in state.error_bars(asked)])
+    values = rounded_together(model.estimates(asked).tolist())
+    return CrosstabAnswers(np.array(values, dtype=np.int64), bars, "calibrated", "hypothesis")
 
 
 def unguarded(

@@ -19,8 +19,10 @@ from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy
 from dpsql.planning import outlook
 from dpsql.policy import Policy
-from dpsql.result import NO_TERMS, Answer, Budget, Explanation, Note, Result, Terms
+from dpsql.query import Crosstab
+from dpsql.result import NO_TERMS, Answer, Budget, CrosstabAnswers, Explanation, Note, Result, Terms
 from dpsql.session.asker import Asker
+from dpsql.session.crosstabs import ask_crosstab
 from dpsql.session.distinct.asking import answers_of, check_terms, plans_of, questions_of
 from dpsql.session.distinct.units import errors_of
 from dpsql.session.explaining import explained, explanation
@@ -114,7 +116,8 @@ class Session:
         if statement.awaited and terms == NO_TERMS:
             charged += sum(self._asker.release_keys(*column) for column in statement.awaited)
             statement = self._lower(text, parameters, steps.rows)
-        answers, notes = self._asked(statement, terms)
+        together = self._asked_together(statement, terms) if charged == 0 else None
+        answers, notes = ({}, ()) if together is not None else self._asked(statement, terms)
         if charged > 0 and answers:
             first = next(iter(answers))
             answers[first] = replace(answers[first], charged=answers[first].charged + charged)
@@ -127,7 +130,15 @@ class Session:
             notes,
             errors,
             cut_counts=rules.cut_counts,
+            together=together,
         )
+
+    def _asked_together(self, statement: Statement, terms: Terms) -> CrosstabAnswers | None:
+        """All that a statement of many groups asks, where nothing of it is paid for or tested."""
+        queries = statement.queries
+        if terms != NO_TERMS or not isinstance(queries, Crosstab) or questions_of(statement):
+            return None
+        return ask_crosstab(self._asker, queries)
 
     def _first(self, statement: Statement, terms: Terms) -> FirstSteps:
         """The answers of the statements inside one, in the order in which they stand there."""

@@ -144,7 +144,8 @@ class TableState:
             case _ if first.keyed is None and not first.factors:
                 return model.readings(asked)  # the row count is always its own measurement's
             case Basis.START if first.keyed is None:
-                return [_within(found, plan.accurate) for found in model.readings(asked, plan.accurate)]
+                read = model.readings(asked, plan.accurate)
+                return [_within(found, plan.accurate) for found in read] if any(read) else read
             case Basis.START | Basis.NET:  # without tests, everything measured is
                 limit = MEASURED_SHARE * plan.theta if plan.net.hard_rounds else inf
                 read = model.readings(asked, limit / DEVIATIONS)
@@ -185,7 +186,7 @@ class TableState:
         change = LEAST_CHANGES[min(len(queries[0].scope), len(LEAST_CHANGES) - 1)]
         if len(known) < len(bars):
             return False
-        exact = self.plan.rules.residuals and all(q.is_indicator for q in queries)
+        exact = self.plan.rules.residuals and bool(Crosstab.of(queries).indicators.all())
         if exact and hypot(*known) <= least * change * sigma * sqrt(len(known)):
             return False
         found = self.spare_sds(queries)

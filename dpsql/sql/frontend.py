@@ -14,6 +14,7 @@ from dpsql.errors import UnsupportedQuery
 from dpsql.hypothesis import strategy_named
 from dpsql.memo import Memo
 from dpsql.policy import Policy
+from dpsql.query import Crosstab
 from dpsql.sql.blocks.block import Services
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.reading import Reader
@@ -175,9 +176,13 @@ def _key(text: object, parameters: Parameters) -> Hashable | None:
 def _heaviness(statement: Statement) -> int:
     """How many light statements one is worth in the cache, by the numbers that it holds: groups share factors."""
     held: dict[int, int] = {}
-    for query in statement.queries:
+    queries = statement.queries
+    if isinstance(queries, Crosstab) and queries[0].keyed is None:
+        cells = sum(f.weights.size for here in queries.choices.factors for f in here)
+        return (cells + _QUERY_CELLS * len(queries)) * STATEMENTS // HEAVY_CELLS
+    for query in queries:
         for factor in query.factors:
             held[id(factor)] = factor.weights.size
         if query.keyed is not None:
             held[id(query.keyed)] = query.keyed.weights.size + len(query.keyed.strings)
-    return (sum(held.values()) + _QUERY_CELLS * len(statement.queries)) * STATEMENTS // HEAVY_CELLS
+    return (sum(held.values()) + _QUERY_CELLS * len(queries)) * STATEMENTS // HEAVY_CELLS

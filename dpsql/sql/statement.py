@@ -4,6 +4,7 @@ The session answers blocks and runs the rest without knowing any syntax tree; th
 statement.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from dpsql.dialect.types import aggregate_type, released_type
 from dpsql.domain import FiniteDomain, Value
-from dpsql.query import Form, LinearQuery, UnitTable
+from dpsql.query import CountForms, Crosstab, Form, LinearQuery, UnitTable
 from dpsql.query.summary import LISTS, Cells, Distinct, Moments
 from dpsql.result import Shown
 
@@ -39,8 +40,8 @@ class Aggregate:
 
     column: str
     sql_type: str
-    numerator: tuple[Form, ...]
-    denominator: tuple[Form, ...] | None = None
+    numerator: Sequence[Form]
+    denominator: Sequence[Form] | None = None
     low: float | None = None
     high: float | None = None
     centers: tuple[float, ...] = ()
@@ -86,8 +87,18 @@ class Block:
     units: UnitTable | None = None
 
     @cached_property
-    def queries(self) -> tuple[LinearQuery, ...]:
+    def crosstab(self) -> Crosstab | None:
+        """Its queries, where all that it asks is one count for each group: for one aggregate, or for equal ones."""
+        forms = [a.numerator for a in self.aggregates if a.denominator is None and a.summary is None]
+        found = [f.crosstab for f in forms if isinstance(f, CountForms)]
+        alone = bool(found) and len(found) == len(self.aggregates) and len({c.name for c in found}) == 1
+        return found[0] if alone and self.units is None else None
+
+    @cached_property
+    def queries(self) -> Sequence[LinearQuery]:
         """Its distinct linear queries in asking order: group, aggregate, term."""
+        if self.crosstab is not None:
+            return self.crosstab
         found: dict[str, LinearQuery] = {}
         for group in range(len(self.groups)):
             for aggregate in self.aggregates:
@@ -223,8 +234,11 @@ class Statement:
     defines: Definition | None = None
 
     @cached_property
-    def queries(self) -> tuple[LinearQuery, ...]:
+    def queries(self) -> Sequence[LinearQuery]:
         """The distinct linear queries on private tables in asking order: those of each block."""
+        match self.blocks:
+            case (Block(crosstab=Crosstab() as found),):
+                return found
         out: dict[str, LinearQuery] = {}
         for block in self.blocks:
             if block.units is None:

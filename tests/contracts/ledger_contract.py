@@ -2,17 +2,26 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from hashlib import sha256
 
 import numpy as np
 import pytest
 
 from dpsql.errors import BudgetExhausted, LedgerError
 from dpsql.ledger import Ledger, Totals
-from dpsql.result import Answer
+from dpsql.result import Answer, CrosstabAnswers
 
 HEADER = {"policy": "policy digest", "data": "data fingerprint", "plan": '{"epsilon": "1"}'}
 EASY = Answer(12, 3.5, (8.5, 15.5), "calibrated", "hypothesis", certified=True, certified_bound=40.25)
 PAID = Answer(-0.0, 0.1 + 0.2, None, "exact", "measurement", certified=True, charged=1 / 3)
+
+
+def crosstab(number: int, first: int = 0) -> tuple[bytes, list[str], CrosstabAnswers]:
+    """Digests of so many questions, their keys, and answers to them, some of which have no error."""
+    found = [sha256(b"%d" % i).digest() for i in range(first, first + number)]
+    errors = np.where(np.arange(number) % 7 == 0, np.nan, np.arange(number) + 0.1)
+    answers = CrosstabAnswers(np.arange(number) - 3, errors, "calibrated", "hypothesis", 40.25)
+    return b"".join(found), [digest.hex() for digest in found], answers
 
 
 def any_cost(totals: Totals) -> None:
@@ -240,6 +249,42 @@ class LedgerContract:
         assert [ledger.lookup(f"q{i}").value for i in (0, 255, 256, 999)] == [0, 255, 256, 999]  # type: ignore[union-attr]
         assert ledger.count_answers() == (1000, 1000)
 
+    def test_a_crosstab_is_found_by_its_name_and_by_each_question(self, ledger: Ledger) -> None:
+        digests, keys, answers = crosstab(1000)
+        assert ledger.lookup_crosstab(b"name") is None
+        assert ledger.remember_crosstab(b"name", digests, answers)
+        assert ledger.lookup_crosstab(b"name") == answers
+        assert ledger.lookup_all([*keys, "no digest", "00" * 32]) == dict(zip(keys, answers, strict=True))
+        assert ledger.lookup(keys[7]) == answers[7] and ledger.lookup(keys[7].upper()) is None
+        assert ledger.count_answers() == (1000, 1000)
+
+    def test_a_crosstab_is_kept_only_where_all_of_it_is_new(self, ledger: Ledger) -> None:
+        """One free answer to one question: known alone, known to be paid for, or in another crosstab."""
+        digests, keys, answers = crosstab(100)
+        paid, _, _ = crosstab(50, 200)
+        ledger.remember([(keys[99], EASY)])
+        ledger.release(ledger.reserve(1, any_cost, {}), {}, [(paid[:32].hex(), PAID)])
+        assert not ledger.remember_crosstab(b"name", digests, answers)
+        assert not ledger.remember_crosstab(b"other", paid, answers.among(np.arange(50)))
+        assert ledger.lookup_crosstab(b"name") is None and ledger.lookup(keys[0]) is None
+        assert ledger.remember_crosstab(b"less", digests[: 99 * 32], answers.among(np.arange(99)))
+        assert not ledger.remember_crosstab(b"again", digests[: 64 * 32], answers.among(np.arange(64)))
+        assert (ledger.lookup(keys[99]), ledger.lookup(keys[98])) == (EASY, answers[98])
+        assert ledger.count_answers() == (101, 100)
+
+    def test_what_is_in_a_crosstab_is_not_kept_again(self, ledger: Ledger) -> None:
+        digests, keys, answers = crosstab(300)
+        assert ledger.remember_crosstab(b"name", digests, answers)
+        ledger.remember((key, EASY) for key in keys)
+        assert ledger.lookup_all(keys) == dict(zip(keys, answers, strict=True))
+
+    def test_a_released_answer_comes_before_a_crosstab(self, ledger: Ledger) -> None:
+        digests, keys, answers = crosstab(100)
+        assert ledger.remember_crosstab(b"name", digests, answers)
+        ledger.release(ledger.reserve(1, any_cost, {}), {}, [(keys[3], PAID)])
+        assert ledger.lookup_crosstab(b"name") is None  # it is asked question by question
+        assert ledger.lookup_all(keys[2:5]) == {keys[2]: answers[2], keys[3]: PAID, keys[4]: answers[4]}
+
     def test_answers_that_cannot_be_kept(self, ledger: Ledger) -> None:
         wrong = Answer(np.int64(1), 1.0, None, "exact", "hypothesis", certified=True)  # type: ignore[arg-type]
         number = ledger.reserve(1, any_cost, {})
@@ -269,6 +314,8 @@ class LedgerContract:
             ledger.count_answers,
             lambda: ledger.lookup("q"),
             lambda: ledger.remember([]),
+            lambda: ledger.lookup_crosstab(b"name"),
+            lambda: ledger.remember_crosstab(b"name", *crosstab(64)[::2]),
             lambda: ledger.reserve(1, any_cost, {}),
             lambda: ledger.free(number),
         ):

@@ -88,6 +88,8 @@ def test_sessions_release_and_test_what_their_configuration_is_for(configuration
     assert any(o.flips for o in one.tape.opened) == configuration.startswith("graph, response")
     assert any(o.weighted for o in one.tape.opened) == configuration.startswith("dual-query")
     assert not one.tape.odd
+    kept = [text for name, text in one.tape.written if name == "answers together"]
+    assert any(text.endswith("True)") for text in kept) or not configuration.startswith("wide")
 
 
 # --- releases of what estimates leave open ---------------------------------------------------------------------------

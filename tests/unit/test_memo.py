@@ -1,5 +1,6 @@
 """What models and error bars remember is what they would work out again, bit by bit, and it is bounded."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -91,3 +92,37 @@ def test_the_latest_are_kept() -> None:
     assert [kept.get(i) for i in range(10)] == [None] * 7 + [-7, -8, -9]
     kept.clear()
     assert len(kept) == 0
+
+
+@pytest.mark.parametrize("coarse_pairs", [False, True])
+def test_conditions_of_one_value_are_worked_out_together(monkeypatch: pytest.MonkeyPatch, coarse_pairs: bool) -> None:
+    """The same bits as one by one: weights of parts, noise, and what is left of a part that is cut."""
+    rng = np.random.default_rng(8)
+    pairs = all_of(CELLS, 2, 40.0, rng)
+    known = [*all_of(CELLS, 1, 20.0, rng), *[coarse(m) if coarse_pairs else m for m in pairs]]
+    found = []
+    for each in (False, True):
+        if each:
+            monkeypatch.setattr(Factor, "point", None)
+        here = {c: [one_value(c, i) for i in range(n)] for c, n in zip("abcde", SHAPE, strict=True)}
+        coverage, wide = Coverage(TABLE, TOTAL, known), WideHypothesis(TABLE, TOTAL)
+        for m in known:
+            wide.absorb(m)
+        for columns in ("a", "ab", "ace", "bcd"):
+            queries = [LinearQuery("t", factors) for factors in itertools.product(*[here[c] for c in columns])]
+            asked = Crosstab.of(queries).choices
+            outer, inner, cut = coverage.rounded(asked)
+            told = [[None if f is None else [g.digest for g in f] for f in place] for place in (*outer, *inner)]
+            h = np.maximum(wide.answers(asked), 0.0)
+            twos = [np.maximum(wide.answers(asked.only(two)), 0.0) for two in places_of_pairs(asked)]
+            noise = coverage.noise(asked, h, twos)
+            found.append((columns, each, told, cut.tolist(), h.tolist(), noise.tolist()))
+    half = len(found) // 2
+    assert [f[2:] for f in found[:half]] == [f[2:] for f in found[half:]]
+    assert any(any(cut) for _, _, _, cut, _, _ in found) is coarse_pairs
+
+
+def one_value(column: str, code: int, weight: int = 2, unit: int = 3) -> Factor:
+    weights = np.zeros(SHAPE["abcde".index(column)], dtype=np.int64)
+    weights[code] = weight
+    return Factor((column,), weights, unit)

@@ -197,7 +197,7 @@ class Calibration:
         out = np.zeros(len(asked))
         for here, numbers in zip(asked.factors, asked.numbers, strict=True):
             if len(here[0].columns) == 1 and self._coverage.table.finite_domain(here[0].columns[0]).ordered:
-                out += np.log([max(1, ranges(f.weights)) for f in here])[numbers]
+                out += np.log([1 if f.point is not None else max(1, ranges(f.weights)) for f in here])[numbers]
         return out
 
     def _range(self, asked: Choices) -> Estimates:

@@ -6,7 +6,6 @@ contingencies stand behind a query.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain, combinations
 from math import inf
 
@@ -152,8 +151,19 @@ class Coverage:
         squares = np.full(len(asked), m.sigma**2)
         for axis in m.axes:
             at = place.get(axis.columns[0])
-            squares *= axis.size if at is None else asked.each(at, partial(self._spread_of, axis))
+            squares *= axis.size if at is None else self._spreads(axis, asked.factors[at])[asked.numbers[at]]
         return np.where(squares < inf, np.sqrt(squares), self.row_count)
+
+    def _spreads(self, axis: Axis, factors: Sequence[Factor]) -> Estimates:
+        """``_spread_of`` each factor, those of one cell together."""
+        points = [f.point for f in factors]
+        if None in points:
+            return np.array([self._spread_of(axis, f) for f in factors])
+        cells = np.array(points, dtype=np.int64)
+        share = np.array([f.weights[cell] / f.unit for f, cell in zip(factors, points, strict=True)])
+        if not axis.is_cells:
+            share = share / self._of_axis[id(axis)].widths[axis.labels[cells]]
+        return np.asarray(np.maximum(share * share, _TINY), dtype=np.float64)
 
     def _spread_of(self, axis: Axis, factor: Factor) -> float:
         parts, facts = self._of_axis[id(axis)], self._of(factor)
@@ -196,9 +206,12 @@ class Coverage:
         )
 
     def _rounded(self, f: Factor) -> tuple[tuple[Factor, ...] | None, tuple[Factor, ...] | None, bool]:
+        labels, sizes = self._pair_parts(f.columns[0])
+        if f.point is not None and len(sizes) > 1:
+            part = int(labels[f.point])
+            return ((f,), (f,), False) if sizes[part] == 1 else (self._part_of(f, part), None, True)
         facts = self._of(f)
         if facts.rounded is None:
-            labels, sizes = self._pair_parts(f.columns[0])
             inside, weights = labels[f.support], f.weights[f.support]
             least, most = np.full(len(sizes), f.unit), np.zeros(len(sizes), dtype=np.int64)
             np.minimum.at(least, inside, weights)
@@ -206,6 +219,16 @@ class Coverage:
             least[np.bincount(inside, minlength=len(sizes)) < sizes] = 0
             facts.rounded = self._whole(f, most), self._whole(f, least), bool((least != most).any())
         return facts.rounded
+
+    def _part_of(self, f: Factor, part: int) -> tuple[Factor, ...] | None:
+        """A factor of one cell with its whole part wholly in."""
+        key = (f.columns, f.unit, part, int(f.weights[f.point]))
+        known = self._wholes.get(key)
+        if known is None:
+            of_parts = np.zeros(len(self._pair_parts(f.columns[0])[1]), dtype=np.int64)
+            of_parts[part] = f.weights[f.point]
+            known = self._wholes.put(key, (self._whole(f, of_parts),))
+        return known[0]
 
     def _whole(self, f: Factor, of_parts: Labels) -> tuple[Factor, ...] | None:
         """The factor with these weights of whole parts, canonical."""

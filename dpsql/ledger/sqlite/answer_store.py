@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dpsql.ledger.answer_text import decode_answer, encode_answer
+from dpsql.ledger.sqlite.crosstab_store import TABLES, CrosstabStore, place_of
 from dpsql.ledger.sqlite.file import LOCKED, SqliteFile, code
 from dpsql.ledger.sqlite.holder import boot_identity
 from dpsql.ledger.sqlite.schema import companions
-from dpsql.result import Answer
+from dpsql.result import Answer, CrosstabAnswers
 
 BATCH = 256
 _ASKED = 500  # questions in one SELECT
@@ -41,6 +42,7 @@ _TABLES = (
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
     "CREATE TABLE counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID",
 )
+_KEPT_ALONE = "INSERT OR IGNORE INTO answers SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM places WHERE place = ?4)"
 
 
 def answer_files(ledger: Path) -> tuple[Path, ...]:
@@ -68,7 +70,7 @@ class AnswerStore:
         self.written: tuple[int, str | None] | None = None
         """The last event of the ledger, and the chain's head, that the file knew of when it was opened."""
         self.notices: list[str] = []
-        self._file = self._open()
+        self._use(self._open())
 
     def lookup(self, key: str) -> Answer | None:
         """The one answer given to ``key``, buffered ones included."""
@@ -91,6 +93,43 @@ class AnswerStore:
             self._keep(key, answer, _FREE)
         if len(self._buffer) >= BATCH:
             self.flush()
+
+    def lookup_crosstab(self, name: bytes) -> CrosstabAnswers | None:
+        """The answers kept together under a name, unless the ledger has others to some of the questions."""
+        self.flush()
+        try:
+            return self._crosstabs.find(name)
+        except (sqlite3.Error, ValueError, TypeError) as error:
+            if code(error) not in LOCKED:
+                self._begin_anew()
+        return None
+
+    def remember_crosstab(self, name: bytes, digests: bytes, answers: CrosstabAnswers) -> bool:
+        """Keep free answers together; False where some question has one already, or the file cannot be written."""
+        self.flush()
+        if self._buffer:
+            return False
+        keys = digests.hex().encode()
+        questions = [_sha256(keys[at : at + 64]) for at in range(0, len(keys), 64)]
+        try:
+            self._file.begin()
+            self._step("remember:begin")
+            answered = self._file.one("SELECT value FROM counts WHERE name = 'answered'")[0]
+            new = not self._crosstabs.is_known(digests, questions, answered)
+            if new:
+                self._crosstabs.add(name, digests, answers)
+                sql = "UPDATE counts SET value = value + ? WHERE name IN ('answered', 'free')"
+                self._file.execute(sql, (len(answers),))
+            self._step("remember:written")
+            self._file.commit()
+            self._step("remember:committed")
+            return new
+        except sqlite3.Error as error:
+            with suppress(sqlite3.Error):
+                self._file.rollback()
+            if code(error) not in LOCKED:
+                self._begin_anew()
+        return False
 
     def absorb(self, sequence: int, answers: Pairs) -> None:
         """Take over the answers that the ledger's event ``sequence`` holds; events come in order."""
@@ -118,7 +157,7 @@ class AnswerStore:
         try:
             self._write()
         except sqlite3.Error:
-            self._file = self._in_memory()
+            self._use(self._in_memory())
             self._write()
 
     def note(self, sequence: int, head: str) -> None:
@@ -177,6 +216,10 @@ class AnswerStore:
                 given = self._buffer.get(asked[question])
                 earlier = given is not None and given.event < event
                 found[asked[question]] = given.answer if given is not None and earlier else decode_answer(text)
+        events = {key for key, given in self._buffer.items() if given.event < _FREE} if self._buffer else set()
+        missing = [key for key in keys if key not in found and key not in events]
+        if missing:
+            found |= self._crosstabs.lookup_all(missing)
         return {k: b.answer for k in keys if (b := self._buffer.get(k)) is not None} | found if self._buffer else found
 
     def _write(self) -> None:
@@ -185,8 +228,12 @@ class AnswerStore:
         for name, free in (("free", True), ("paid", False)):
             before = self._file.total_changes
             self._file.executemany(
-                "INSERT OR IGNORE INTO answers VALUES (?, ?, ?)",
-                [(_question(k), g.text, g.event) for k, g in self._buffer.items() if (g.answer.charged == 0) is free],
+                _KEPT_ALONE,
+                [
+                    (_question(k), g.text, g.event, place_of(k) if g.event == _FREE else None)
+                    for k, g in self._buffer.items()
+                    if (g.answer.charged == 0) is free
+                ],
             )
             new = self._file.total_changes - before
             self._file.execute("UPDATE counts SET value = value + ? WHERE name IN ('answered', ?)", (new, name))
@@ -194,6 +241,7 @@ class AnswerStore:
             "UPDATE answers SET answer = ?, event = ? WHERE question = ? AND event > ?",
             [(g.text, g.event, _question(k), g.event) for k, g in self._buffer.items() if g.event < _FREE],
         )
+        self._crosstabs.mix(k for k, g in self._buffer.items() if g.event < _FREE)
         self._file.execute(
             "UPDATE facts SET value = ? WHERE name = 'applied' AND CAST(value AS INTEGER) < ?",
             (str(self._applied), self._applied),
@@ -202,6 +250,9 @@ class AnswerStore:
         self._file.commit()
         self._buffer.clear()
         self._step("remember:committed")
+
+    def _use(self, file: SqliteFile) -> None:
+        self._file, self._crosstabs = file, CrosstabStore(file)
 
     def _open(self) -> SqliteFile:
         try:
@@ -234,6 +285,8 @@ class AnswerStore:
             file.executemany("INSERT INTO counts VALUES (?, 0)", (("answered",), ("free",), ("paid",)))
         elif "event" not in {row[1] for row in file.execute("PRAGMA table_info(answers)").fetchall()}:
             file.execute(_EVENTS)
+        for table in TABLES:
+            file.execute(table)
         known = dict(file.execute("SELECT name, value FROM facts").fetchall())
         if known.get("ledger") != self._ledger:
             raise ValueError("another ledger's answers")
@@ -253,7 +306,7 @@ class AnswerStore:
     def _begin_anew(self) -> None:
         with suppress(sqlite3.Error):
             self._file.close()
-        self._file = self._replaced()
+        self._use(self._replaced())
 
     def _replaced(self) -> SqliteFile:
         """A new file in place of one that cannot be used, which is kept under another name."""
@@ -290,4 +343,8 @@ def _written(facts: Mapping[str, str]) -> tuple[int, str | None]:
 
 def _question(key: str) -> bytes:
     """Questions may be kilobytes long; their SHA-256 keeps the file and the search tree small."""
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+    return _sha256(key.encode("utf-8", "surrogatepass"))
+
+
+def _sha256(key: bytes) -> bytes:
+    return hashlib.sha256(key).digest()

@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -27,13 +27,14 @@ from dpsql.ledger.sqlite.batch import Batch
 from dpsql.ledger.sqlite.file import BUSY_SECONDS, LOCKED, code, explain
 from dpsql.ledger.sqlite.history import History
 from dpsql.ledger.sqlite.holder import Holder, is_alive, stale_files, sweep
+from dpsql.ledger.sqlite.kept_answers import KeptAnswers
 from dpsql.ledger.sqlite.opening import Opening, Step, prepare
 from dpsql.result import Answer
 
 T = TypeVar("T")
 
 
-class SqliteLedger:
+class SqliteLedger(KeptAnswers):
     """``Ledger`` in a file; open it with ``SqliteLedger.open``. All it holds is public. Thread-safe.
 
     Errors are ``LedgerError``. After a failed append, or when the file is found altered, the ledger is *poisoned* until
@@ -233,40 +234,6 @@ class SqliteLedger:
         yield
         with self._lock:
             self._drawing.discard(reservation)
-
-    def lookup(self, key: str) -> Answer | None:
-        """The answer once given to this canonical question."""
-        return self.lookup_all((key,)).get(key)
-
-    def lookup_all(self, keys: Sequence[str]) -> dict[str, Answer]:
-        """``lookup`` of each question that has an answer."""
-        with self._lock:
-            self._enter()
-            return self._store.lookup_all(keys)
-
-    def remember(self, answers: Iterable[tuple[str, Answer]]) -> None:
-        """Keep easy answers: buffered, written in unsynced batches."""
-        with self._lock:
-            self._enter()
-            self._store.remember(answers)
-
-    def recall(self, name: str) -> str | None:
-        """The text last kept under ``name``."""
-        with self._lock:
-            self._enter()
-            return self._store.recall(name)
-
-    def keep(self, name: str, text: str) -> None:
-        """Keep a text that can be worked out again; unsynced, and lost with the answers' file."""
-        with self._lock:
-            self._enter()
-            self._store.keep(name, text)
-
-    def count_answers(self) -> tuple[int, int]:
-        """(questions answered, of these free), over all processes; approximate after a crash."""
-        with self._lock:
-            self._enter()
-            return self._store.counts()
 
     def close(self) -> None:
         """Flush answers, give back own reservations without a hard outcome, close; idempotent."""

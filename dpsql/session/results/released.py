@@ -7,21 +7,22 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from dpsql.dialect.types import aggregate_type, type_name
-from dpsql.postprocess import combine, divide, released_array, released_table, shown_count
+from dpsql.postprocess import combine, divide, released_array, released_table, shown_count, shown_values
 from dpsql.postprocess.combine import Lookup
 from dpsql.postprocess.variants import ReleasedColumn
 from dpsql.query import DistinctCount, Form, LinearQuery, Term
 from dpsql.query.summary import LISTS, Cells, Distinct
-from dpsql.result import Answer, Note, Result, Shown
+from dpsql.result import Answer, CrosstabAnswers, Note, Result, Shown
 from dpsql.session.results.computed import NOTHING, Inputs, computed_answers
 from dpsql.session.results.summaries import few_rows_note, summarise
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Aggregate, Block, DirectColumn, Statement
 
-Columns = list[tuple[Answer, ...]]
+Columns = list[Sequence[Answer]]
 """A block's answers: for each aggregate one per group."""
 
 
@@ -37,28 +38,31 @@ def result(
     error_of: Callable[[LinearQuery], float | None] = _not_known,
     *,
     cut_counts: bool = True,
+    together: CrosstabAnswers | None = None,
 ) -> Result:
     """What the analyst sees: ``answers`` by query key, combined and taken through the outer statement.
 
     ``error_of``: the error that the count of a query would have that was not asked, from public numbers.
     ``cut_counts``: counts that are shown as they were released are shown as 0 where noise took them below. The outer
-    statement computes with what was released.
+    statement computes with what was released. ``together``: in place of ``answers``, those of one crosstab.
     """
     unshown = dict(answers)
     if statement.direct is None:
-        found = [_answered(block, unshown, error_of) for block in statement.blocks]
+        found = [_answered(block, unshown, error_of, together) for block in statement.blocks]
         notes = (*notes, *dict.fromkeys(note for answered in found for note in answered.notes))
         return _through_outer(statement, [f.columns for f in found], public, notes, error_of, cut_counts)
     (block,) = statement.blocks
-    columns, own = _answered(block, unshown, error_of)
+    columns, own = _answered(block, unshown, error_of, together)
     notes, within = (*notes, *own), _within(block, columns)
     if cut_counts:
         columns = [_shown(a, found) for a, found in zip(block.aggregates, columns, strict=True)]
     return replace(_direct(statement.direct, block, columns, notes), within=within)
 
 
-def _shown(aggregate: Aggregate, answers: Sequence[Answer]) -> tuple[Answer, ...]:
+def _shown(aggregate: Aggregate, answers: Sequence[Answer]) -> Sequence[Answer]:
     """An aggregate's answers, one per group, counts as they are shown."""
+    if isinstance(answers, CrosstabAnswers):
+        return answers.shown()
     if isinstance(aggregate.summary, Distinct):
         return tuple([shown_count(a) for a in answers])
     if aggregate.denominator is not None or aggregate.summary is not None:
@@ -68,6 +72,9 @@ def _shown(aggregate: Aggregate, answers: Sequence[Answer]) -> tuple[Answer, ...
 
 def _within(block: Block, columns: Columns) -> tuple[bool, ...]:
     """For each group whether there may be no row in it, as far as its counts, averages and summaries tell."""
+    if block.group_columns and columns and all(isinstance(found, CrosstabAnswers) for found in columns):
+        near = [found.near_zero() for found in columns if isinstance(found, CrosstabAnswers)]
+        return tuple(np.logical_and.reduce(near).tolist())
     told = [_doubted(a, found) for a, found in zip(block.aggregates, columns, strict=True)]
     groups = zip(*told, strict=True) if told and block.group_columns else [()] * len(block.groups)
     return tuple([any(d is not None for d in group) and False not in group for group in groups])
@@ -99,8 +106,15 @@ class _Answered(NamedTuple):
     notes: tuple[Note, ...]
 
 
-def _answered(block: Block, unshown: dict[str, Answer], error_of: Callable[[LinearQuery], float | None]) -> _Answered:
+def _answered(
+    block: Block,
+    unshown: dict[str, Answer],
+    error_of: Callable[[LinearQuery], float | None],
+    together: CrosstabAnswers | None,
+) -> _Answered:
     """One answer per group for each aggregate of the block; in ``unshown`` the charges that it shows become 0."""
+    if together is not None:
+        return _Answered([together] * len(block.aggregates), ())
 
     def lookup(query: LinearQuery | DistinctCount) -> Answer:
         answer = unshown[query.digest]
@@ -162,21 +176,21 @@ def _through_outer(
     rows = table.column(0).to_pylist() if statement.outer_columns else None
     table = table if statement.row_column is None else table.drop_columns([table.column_names[0]])
     left = {
-        (b.name, a.column): list(_shown(a, found) if cut_counts else found)
+        (b.name, a.column): _unshown(_shown(a, found) if cut_counts else found)
         for b, columns in zip(statement.blocks, blocks, strict=True)
         for a, found in zip(b.aggregates, columns, strict=True)
     }
     columns = {
-        i: tuple([_once(left[statement.blocks[0].name, source], r) for r in rows or ()])
+        i: _of_rows(left[statement.blocks[0].name, source], rows or [])
         for i, source in enumerate(statement.outer_columns)
         if source is not None
     }
     for i, found in columns.items():
         table = _with_values(table, i, found)
-    columns |= _charged(computed.answers, list(left.values()), rows)
-    released = tuple(a for columns in blocks for row in zip(*columns, strict=True) for a in row)
+    columns |= _charged(computed.answers, [c for c in left.values() if isinstance(c, list)], rows)
+    released = () if columns else tuple(a for found in blocks for row in zip(*found, strict=True) for a in row)
     within = () if rows is None else tuple(map(_within(statement.blocks[0], blocks[0]).__getitem__, rows))
-    shown = Result(table, _types(table), columns, () if columns else released, notes, within=within)
+    shown = Result(table, _types(table), columns, released, notes, within=within)
     return _with_late(statement, shown)
 
 
@@ -262,11 +276,23 @@ def _with_late(statement: Statement, found: Result) -> Result:
 
 def _with_values(table: pa.Table, column: int, answers: Sequence[Answer]) -> pa.Table:
     """The table with a column's values as the answers show them, where these differ."""
-    shown = [a.value for a in answers]
+    shown = answers.numbers.tolist() if isinstance(answers, CrosstabAnswers) else [a.value for a in answers]
     field, values = table.schema.field(column), table.column(column)
     if not pa.types.is_integer(field.type) or values.to_pylist() == shown:
         return table
     return table.set_column(column, field, pa.array(shown, field.type))
+
+
+def _unshown(answers: Sequence[Answer]) -> CrosstabAnswers | list[Answer]:
+    """Answers whose charges are still to be shown; those of a crosstab are free."""
+    return answers if isinstance(answers, CrosstabAnswers) else list(answers)
+
+
+def _of_rows(answers: CrosstabAnswers | list[Answer], rows: Sequence[int]) -> Sequence[Answer]:
+    """The answer of each row."""
+    if isinstance(answers, CrosstabAnswers):
+        return answers.among(np.array(rows, dtype=np.int64))
+    return tuple([_once(answers, r) for r in rows])
 
 
 def _once(answers: list[Answer], row: int) -> Answer:
@@ -279,7 +305,7 @@ def _once(answers: list[Answer], row: int) -> Answer:
 
 def _direct(direct: Sequence[DirectColumn], block: Block, columns: Columns, notes: tuple[Note, ...]) -> Result:
     """The fast path: the block's rows are the result."""
-    released: dict[str, tuple[Answer, ...]] = {}
+    released: dict[str, Sequence[Answer]] = {}
     kinds: dict[str, str] = dict(zip(block.group_columns, block.group_types, strict=True))
     for aggregate, found in zip(block.aggregates, columns, strict=True):
         released[aggregate.column], kinds[aggregate.column] = found, aggregate.sql_type
@@ -288,9 +314,10 @@ def _direct(direct: Sequence[DirectColumn], block: Block, columns: Columns, note
         kind = kinds[column.source]
         if column.source in released:
             found = released[column.source]
-            values: list[Shown] = [a.shown for a in found]
+            values: Sequence[Shown] = shown_values(found)
             answers[position] = found
-            released[column.source] = tuple([replace(a, charged=0.0) if a.charged else a for a in found])
+            if not isinstance(found, CrosstabAnswers):  # which are free
+                released[column.source] = tuple([replace(a, charged=0.0) if a.charged else a for a in found])
         else:
             at = block.group_columns.index(column.source)
             values = [group[at] for group in block.groups]

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from dpsql.errors import DataError, Error, UnsupportedQuery
 from dpsql.memo import Memo
-from dpsql.query import UnitTable, centered
+from dpsql.query import CountForms, UnitTable, centered
 from dpsql.sql.aggregates.aggregates import added, aggregation, is_aggregate
 from dpsql.sql.aggregates.aggregation import Aggregation, Summand
 from dpsql.sql.blocks.levels import group_target
@@ -114,7 +114,8 @@ class Asked:
             return summarised(f"a{number}", a, lowering, list(islice(numbered, len(a.summands))))
         forms = lowering.forms(list(islice(numbered, len(a.numerator))))
         denominator = list(islice(numbered, len(a.denominator or ())))
-        fits = all(abs(t.coefficient) <= LARGEST_BIGINT for f in forms for t in f.terms)
+        counts = isinstance(forms, CountForms)
+        fits = counts or all(abs(t.coefficient) <= LARGEST_BIGINT for f in forms for t in f.terms)
         whole = fits and a.integral and all(lowering.is_integral(s) for s in a.numerator)
         low, high = _range(a, lowering)
         divisor = lowering.forms(denominator) if denominator else None

@@ -13,13 +13,14 @@ import numpy.typing as npt
 from dpsql.domain import NumberDomain, TableDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
-from dpsql.query import Counts, Form, LinearQuery, Term
+from dpsql.query import CountForms, Counts, Form, LinearQuery, Term
 from dpsql.sql.aggregates.aggregation import Summand
 from dpsql.sql.counting.alternatives import all_but, arms_of, predicates_of
 from dpsql.sql.counting.cells import cell_pieces, cut_words, over_cells, summed_pieces
 from dpsql.sql.counting.clusters import Cluster, clusters
+from dpsql.sql.counting.crosstabs import Component, Ranks, combinations, counted
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
-from dpsql.sql.counting.groups import Pieces, check_number, pieces_of_groups
+from dpsql.sql.counting.groups import Pieces, pieces_of_groups
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, term_of
 from dpsql.sql.counting.points import is_unknown
@@ -30,7 +31,6 @@ from dpsql.sql.expressions.string_predicates import text_refusal
 from dpsql.sql.expressions.text_classes import Candidate, Candidates
 from dpsql.sql.text.limits import MAX_CELLS, MAX_PARTS
 
-Ranks = tuple[int, ...]
 Answer = dict[Ranks, Pieces]
 """For each present combination of the component's group values: the pieces of its weights."""
 
@@ -72,14 +72,10 @@ class Lowering:
         self._open = self._open_texts()
         awaits |= self._release_matched(keys)
         self._answers = [self._split_answers(split) for split in self._splits]
-        self.groups: tuple[tuple[Value, ...], ...] = ()
-        self._ranks: list[Ranks] = [()]
-        if awaits:
-            self._ranks = []
-        elif groups:
-            self._find_groups()
-        else:
-            self.groups = ((),)
+        self.groups: tuple[tuple[Value, ...], ...] = ((),)
+        self._ranks: Counts = np.zeros((1, 0), dtype=np.int64)
+        if awaits or groups:
+            self._find_groups(none=awaits)
 
     def _with_released(self, candidates: Candidates) -> Candidates:
         merged = dict(candidates)
@@ -101,7 +97,7 @@ class Lowering:
         shared = self._text, self._table, self._evaluator, self._cache
         return Lowering(*shared, inside, groups, (), self._keys, self._most_cells, products=self._products)
 
-    def counts(self) -> tuple[Form, ...]:
+    def counts(self) -> Sequence[Form]:
         """The number of rows of each group."""
         return self.forms([(-1, Summand(1.0))])
 
@@ -109,10 +105,15 @@ class Lowering:
         """DuckDB type of a group expression."""
         return self._group_codes(position).sql_type
 
-    def forms(self, chosen: Sequence[tuple[int, Summand]]) -> tuple[Form, ...]:
+    def forms(self, chosen: Sequence[tuple[int, Summand]]) -> Sequence[Form]:
         """One form per group: the sum of the parts, each given with its index in the constructor's list."""
+        match chosen:
+            case [(index, Summand(coefficient=1))] if len(self.groups) > 1:
+                found = counted(self._table, self._components_of(index + 1), self._ranks, self._most_cells)
+                if found is not None:
+                    return CountForms(found)
         out = []
-        for ranks in self._ranks:
+        for ranks in map(tuple, self._ranks.tolist()):
             terms: list[Term] = []
             for index, part in chosen:
                 terms.extend(self._terms(index + 1, part.coefficient, ranks))
@@ -366,26 +367,17 @@ class Lowering:
             self._codes[position] = codes
         return codes
 
-    def _find_groups(self) -> None:
-        """Combinations of group values that the condition leaves possible, in domain order."""
-        found: list[list[tuple[tuple[int, ...], Ranks]]] = []
-        total = 1
-        for component, answer in zip(self._splits[0], self._answers[0], strict=True):
-            present = [ranks for ranks, here in answer.items() if here]
-            total *= len(present)
-            found.append([(component.groups, ranks) for ranks in present])
-        check_number(total)
-        combinations: list[Ranks] = []
-        for combination in product(*found):
-            row = [0] * len(self._groups)
-            for positions, ranks in combination:
-                for g, r in zip(positions, ranks, strict=True):
-                    row[g] = r
-            combinations.append(tuple(row))
-        combinations.sort()
-        self._ranks = combinations
-        values = [self._group_codes(g).values for g in range(len(self._groups))]
-        self.groups = tuple(tuple(v[r] for v, r in zip(values, row, strict=True)) for row in combinations)
+    def _find_groups(self, *, none: bool) -> None:
+        """Combinations of group values that the condition leaves possible, in domain order; or ``none`` yet."""
+        width = len(self._groups)
+        self._ranks = np.zeros((0, width), dtype=np.int64) if none else combinations(self._components_of(0), width)
+        self.groups = ()
+        if len(self._ranks):
+            values = [map(self._group_codes(g).values.__getitem__, self._ranks[:, g].tolist()) for g in range(width)]
+            self.groups = tuple(zip(*values, strict=True))
+
+    def _components_of(self, split: int) -> list[Component]:
+        return [(c.groups, a) for c, a in zip(self._splits[split], self._answers[split], strict=True)]
 
 
 def _is_plain(c: Cluster, axes: Sequence[GridAxis], flat: Counts) -> bool:

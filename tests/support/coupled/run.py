@@ -21,11 +21,19 @@ from dpsql.mechanism import ThresholdTest
 from dpsql.mechanism.randomized_response import randomized_response
 from dpsql.planning import make_plan
 from dpsql.private import Private
+from dpsql.session import given
 from dpsql.synthesis.dual_query import method
 from dpsql.synthesis.graph import noise
 from tests.support import walk
 from tests.support.coupled.entropy import Retelling, Telling
 from tests.support.coupled.tape import Tape
+
+_ANSWERS = (
+    "SELECT * FROM answers ORDER BY 1",
+    "SELECT * FROM counts",
+    "SELECT * FROM crosstabs",
+    "SELECT * FROM places",
+)
 
 Shown = list[tuple[str, Any]]
 Asked = str | tuple[str, Any]
@@ -141,7 +149,7 @@ def in_files(ledger: Path) -> Shown:
     shown: Shown = []
     for file, queries in (
         (ledger, ("SELECT sequence, kind, reservation, cost, payload, answers FROM events ORDER BY 1",)),
-        (ledger.with_name(f"{ledger.name}.answers"), ("SELECT * FROM answers ORDER BY 1", "SELECT * FROM counts")),
+        (ledger.with_name(f"{ledger.name}.answers"), _ANSWERS),
     ):
         with closing(sqlite3.connect(file)) as connection:
             for query in queries:
@@ -153,6 +161,7 @@ def in_files(ledger: Path) -> Shown:
 def _written(kind: Any, tape: Tape) -> Iterator[None]:
     """What a ledger is told goes on the tape, and which opened values each reservation pays for."""
     reserve, release, remember, keep = kind.reserve, kind.release, kind.remember, kind.keep
+    remember_crosstab = kind.remember_crosstab
 
     def reserves(ledger: Any, cost: int, check: Callable[[Totals], None], payload: Any) -> int:
         number: int = reserve(ledger, cost, check, payload)
@@ -170,6 +179,11 @@ def _written(kind: Any, tape: Tape) -> Iterator[None]:
         remember(ledger, kept)
         tape.written.append(("answers", repr(kept)))
 
+    def remembers_crosstab(ledger: Any, name: bytes, digests: bytes, answers: Any) -> bool:
+        kept: bool = remember_crosstab(ledger, name, digests, answers)
+        tape.written.append(("answers together", repr((name, digests, [*answers], kept))))
+        return kept
+
     def keeps(ledger: Any, name: str, text: str) -> None:
         keep(ledger, name, text)
         tape.written.append((name, text))
@@ -178,6 +192,8 @@ def _written(kind: Any, tape: Tape) -> Iterator[None]:
         patch.object(kind, "reserve", reserves),
         patch.object(kind, "release", releases),
         patch.object(kind, "remember", remembers),
+        patch.object(kind, "remember_crosstab", remembers_crosstab),
+        patch.object(given, "FEWEST", 2),  # so that the few groups of these tables are kept as one
         patch.object(kind, "keep", keeps),
     ):
         yield

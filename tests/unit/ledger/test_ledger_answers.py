@@ -2,18 +2,19 @@
 
 import sqlite3
 import tracemalloc
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
 from dpsql.ledger import SqliteLedger, Totals
 from dpsql.ledger.sqlite import answer_store
 from dpsql.ledger.sqlite.answer_store import AnswerStore
 from dpsql.result import Answer
-from tests.contracts.ledger_contract import EASY, HEADER, PAID, any_cost
+from tests.contracts.ledger_contract import EASY, HEADER, PAID, any_cost, crosstab
 
 
 def number(value: int) -> Answer:
@@ -225,3 +226,80 @@ def test_a_file_of_before_events_were_told_apart_is_kept(path: Path) -> None:
         assert not ledger.notices
         ledger.release(ledger.reserve(10, any_cost, {}), {}, [("free", PAID)])
         assert ledger.lookup("free") == EASY
+
+
+def test_crosstabs_are_remembered_across_sessions(path: Path) -> None:
+    digests, keys, answers = crosstab(500)
+    with SqliteLedger.open(path, HEADER) as one, SqliteLedger.open(path, HEADER) as two:
+        one.remember([(keys[0], EASY)])  # waits to be written, and is before the crosstab
+        assert two.remember_crosstab(b"name", digests, answers)
+        assert one.lookup_crosstab(b"name") == answers
+        assert not one.remember_crosstab(b"name", digests, answers)
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.lookup_all(keys) == dict(zip(keys, answers, strict=True))
+        assert ledger.count_answers() == (502, 501)
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["all are read", "each is looked for"])
+def test_single_answers_before_a_crosstab_are_found(path: Path, many: bool) -> None:
+    digests, keys, answers = crosstab(100)
+    with SqliteLedger.open(path, HEADER) as ledger:
+        ledger.remember((f"q{i}", number(i)) for i in range(1000 if many else 20))
+        assert ledger.remember_crosstab(b"less", digests[:-32], answers.among(np.arange(99)))
+        ledger.remember([(keys[99], EASY)])
+        assert not ledger.remember_crosstab(b"last", digests[-64 * 32 :], answers.among(np.arange(64)))
+        assert ledger.lookup(keys[99]) == EASY
+
+
+def test_paid_answers_that_another_file_of_answers_missed_come_before_crosstabs(path: Path) -> None:
+    """The file is older than the ledger: an event answers a question of a crosstab that it holds."""
+    digests, keys, answers = crosstab(100)
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.remember_crosstab(b"name", digests, answers)
+    older = {p: p.read_bytes() for p in path.parent.glob("a.ledger.answers*")}
+    with SqliteLedger.open(path, HEADER) as ledger:
+        ledger.release(ledger.reserve(10, any_cost, {}), {}, [(keys[5], PAID)])
+    for p, content in older.items():
+        p.write_bytes(content)
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert (ledger.lookup(keys[5]), ledger.lookup(keys[6])) == (PAID, answers[6])
+        assert ledger.lookup_crosstab(b"name") is None
+
+
+@pytest.mark.parametrize(
+    "spoilt", [b"", b"nothing", b'[3,"exact","public",null]\n123', b'[-1,"exact","public",null]\n']
+)
+def test_a_spoilt_crosstab_is_none(path: Path, spoilt: bytes) -> None:
+    digests, keys, answers = crosstab(64)
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.remember_crosstab(b"name", digests, answers)
+    with closing(sqlite3.connect(answers_file(path))) as file:
+        file.execute("UPDATE crosstabs SET answers = ?", (spoilt,))
+        file.commit()
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.lookup_crosstab(b"name") is None
+        assert ledger.lookup("paid") == PAID and ledger.lookup(keys[0]) is None
+        assert ledger.remember_crosstab(b"name", digests, answers)
+        assert ledger.lookup(keys[63]) == answers[63]
+
+
+def test_a_file_of_answers_without_crosstabs_is_taken_over(path: Path) -> None:
+    with closing(sqlite3.connect(answers_file(path))) as file:
+        file.execute("DROP TABLE crosstabs")
+        file.execute("DROP TABLE places")
+        file.commit()
+    digests, keys, answers = crosstab(64)
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.lookup("free") == EASY
+        assert ledger.remember_crosstab(b"name", digests, answers) and ledger.lookup(keys[1]) == answers[1]
+
+
+def test_a_crosstab_that_cannot_be_written_is_refused(path: Path) -> None:
+    digests, keys, answers = crosstab(64)
+    with SqliteLedger.open(path, HEADER) as ledger, closing(sqlite3.connect(answers_file(path))) as other:
+        with patch.object(answer_store, "_TIMEOUT", 0.01):
+            other.execute("BEGIN IMMEDIATE")
+            assert not ledger.remember_crosstab(b"name", digests, answers)
+            assert ledger.lookup(keys[0]) is None
+            other.rollback()
+        assert ledger.remember_crosstab(b"name", digests, answers)

@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from dpsql.query import Crosstab, Factor, LinearQuery, canonical_products, crosstab, floors, linear_query, sums
+from dpsql.query import (
+    CountForms,
+    Crosstab,
+    Factor,
+    KeyedFactor,
+    LinearQuery,
+    canonical_products,
+    crosstab,
+    floors,
+    linear_query,
+    sums,
+)
 from tests.support.simulated import table_of
 
 SIZES = {"a": 3, "b": 4, "c": 5, "d": 2}
@@ -110,3 +121,40 @@ def test_products_of_one_outline_are_canonical_together() -> None:
         for place, query in zip(places, queries, strict=True):
             expected = linear_query(table, sorted(products[place], key=lambda f: f.columns))
             assert expected is not None and query.digest == expected.digest
+
+
+def test_queries_of_counts_are_made_when_they_are_looked_at() -> None:
+    """The same queries, digests and units as those that were made before."""
+    first, second = [one_value("a", i) for i in range(3)], [one_value("b", i, 2, 3) for i in range(4)]
+    made = Crosstab.of([LinearQuery("t\u00e4", (f, g)) for f in first for g in second])
+    lazy = Crosstab.of_counts("t\u00e4", made.choices)
+    assert lazy.digests == tuple(q.digest for q in made) == made.digests
+    assert lazy.raw_digests == made.raw_digests == b"".join(bytes.fromhex(q.digest) for q in made)
+    assert lazy.indicators.tolist() == made.indicators.tolist() == [False] * 12
+    assert (len(lazy), lazy[0].digest, lazy[5].digest) == (12, made[0].digest, made[5].digest)
+    assert [q.digest for q in lazy] == [q.digest for q in lazy.queries] == [q.digest for q in made]
+    assert lazy.places[made[7].digest] == 7 and lazy.name == made.name
+
+
+def test_names_tell_crosstabs_apart() -> None:
+    values = [one_value("a", i) for i in range(3)]
+    some = [LinearQuery("t", (f,)) for f in values]
+    other = [LinearQuery("u", (f,)) for f in values]
+    sums = [LinearQuery("t", (f,), value="b") for f in values]
+    strings = [
+        LinearQuery("t", (f,), KeyedFactor(("s",), ((k,),), (), np.ones(1, dtype=np.int64)))
+        for f in values
+        for k in "xy"
+    ]
+    asked = [some, other, sums, some[::-1], some[:2], strings, [*strings[1:], strings[0]]]
+    assert len({Crosstab.of(queries).name for queries in asked}) == len(asked)
+    for queries in asked:
+        assert Crosstab.of(queries).digests == tuple(q.digest for q in queries)
+
+
+def test_forms_of_counts_are_those_of_their_queries() -> None:
+    made = Crosstab.of([LinearQuery("t", (one_value("a", i),)) for i in range(3)])
+    forms = CountForms(Crosstab.of_counts("t", made.choices))
+    assert [(f.constant, f.terms[0].coefficient, f.terms[0].doubt) for f in forms] == [(0.0, 1.0, 0.0)] * 3
+    assert [f.terms[0].query.digest for f in forms] == list(made.digests)
+    assert len(forms) == 3 and forms[1] is list(forms)[1] and forms[1:] == tuple(forms)[1:] and forms[0].is_count
