@@ -239,7 +239,7 @@ def numbered(factors: Sequence[Factor]) -> tuple[tuple[Factor, ...], Counts]:
 def _contracted(table: Array, axis: int, matrix: Array) -> Array:
     """The axis, summed with each row of ``matrix``: in its place stand the matrix' other axes."""
     rows = matrix.reshape(-1, matrix.shape[-1])
-    if rows.dtype == np.int64 and (np.count_nonzero(rows, axis=1) == 1).all():  # groups of one value: nothing to sum
+    if (np.count_nonzero(rows, axis=1) == 1).all():  # groups of one value: nothing to sum
         cells = np.argmax(rows != 0, axis=1)
         shape = [1] * table.ndim
         shape[axis] = len(rows)

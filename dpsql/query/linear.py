@@ -4,6 +4,7 @@ Weights are exact fixed-point numbers: integer numerators over a common ``unit``
 explicit finite list of keys. Everything here is public.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import chain
@@ -33,6 +34,11 @@ def _within(weights: Weights, unit: int) -> bool:
     return not flat.size or bool(np.minimum.reduce(flat) >= 0 and np.maximum.reduce(flat) <= unit)
 
 
+def _head(columns: tuple[str, ...], shape: tuple[int, ...], unit: int) -> bytes:
+    """How a factor's digest begins."""
+    return repr((columns, shape, unit)).encode()
+
+
 @dataclass(frozen=True, eq=False)
 class Factor:
     """Weights over the cells of ``columns`` (table order): ``weights / unit`` in [0, 1], shape = the columns' sizes."""
@@ -43,6 +49,28 @@ class Factor:
 
     def __post_init__(self) -> None:
         self.weights.setflags(write=False)
+
+    @classmethod
+    def points(cls, column: str, size: int, cells: Sequence[int]) -> "list[Factor]":
+        """For each of some cells of a column of ``size`` cells the factor of weight 1 there alone, as its groups have.
+
+        What is worked out of a factor when it is first needed is known of these at once.
+
+        >>> one, = Factor.points("a", 3, [2])
+        >>> one.weights.tolist(), one.digest == Factor(("a",), np.array([0, 0, 1])).digest
+        ([0, 0, 1], True)
+        """
+        weights = np.zeros((len(cells), size), dtype=np.int64)
+        weights[np.arange(len(cells)), cells] = 1
+        head, supports = _head((column,), (size,), 1), np.array(cells, dtype=np.intp).reshape(-1, 1)
+        out = []
+        for row, cell, support in zip(weights, cells, supports, strict=True):
+            packed = bytearray((size + 7) // 8)  # np.packbits of the row
+            packed[cell >> 3] = 128 >> (cell & 7)
+            factor = cls((column,), row)
+            vars(factor).update(point=cell, support=support, is_bounded=True, digest=sha256(head + packed).digest())
+            out.append(factor)
+        return out
 
     @once
     def is_bounded(self) -> bool:
@@ -62,7 +90,7 @@ class Factor:
     @once
     def digest(self) -> bytes:
         packed = np.packbits(self.weights.astype(bool)) if self.unit == 1 else self.weights
-        return sha256(repr((self.columns, self.weights.shape, self.unit)).encode() + packed.tobytes()).digest()
+        return sha256(_head(self.columns, self.weights.shape, self.unit) + packed.tobytes()).digest()
 
 
 @dataclass(frozen=True, eq=False)

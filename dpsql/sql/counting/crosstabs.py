@@ -68,15 +68,16 @@ def _counted(
         return None
     queries = []
     for here in map(pieces.__getitem__, used.tolist()):
-        if len(here) != 1 or here[0].coefficient != 1.0 or here[0].low is not None or not here[0].query.is_indicator:
+        if len(here) != 1 or here[0].coefficient != 1.0 or here[0].low is not None:
             return None
         queries.append(here[0].query)
-    if queries[0].keyed is not None or len({q.outline for q in queries}) > 1:
+    if any(q.keyed is not None or not q.is_indicator or len(q.factors) != len(queries[0].factors) for q in queries):
         return None
     out = []
     for factors in zip(*[q.factors for q in queries], strict=True):
-        if not factors[0].columns:
+        columns = factors[0].columns
+        if not columns or any(f.columns != columns for f in factors):
             return None
         different, which = numbered(factors)
-        out.append((factors[0].columns, different, which[numbers.reshape(-1)]))
+        out.append((columns, different, which[numbers.reshape(-1)]))
     return out

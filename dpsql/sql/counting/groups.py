@@ -35,17 +35,23 @@ def pieces_of_groups(
     whether a row of one column counts, whose values are cells, or listed strings.
     """
     order = np.argsort(flat, axis=None, kind="stable")
-    codes, starts = np.unique(flat.reshape(-1)[order], return_index=True)
-    cells = dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True))
-    cells.pop(-1, None)
-    check_number(len(cells))
-    if pieces_of is None and axes[0].text is not None:
-        return _of_strings(table, axes[0], cells)
-    if len(cells) * flat.size > MAX_GROUP_CELLS:
+    codes, starts, widths = np.unique(flat.reshape(-1)[order], return_index=True, return_counts=True)
+    first = int(codes[0] == -1)
+    check_number(len(codes) - first)
+    finite = pieces_of is not None or axes[0].text is None
+    if finite and (len(codes) - first) * flat.size > MAX_GROUP_CELLS:
         raise UnsupportedQuery(
-            f"{len(cells):,} groups over {flat.size:,} cells are more work than is done",
+            f"{len(codes) - first:,} groups over {flat.size:,} cells are more work than is done",
             hint="group by fewer or coarser expressions, or keep some groups with WHERE",
         )
+    if finite and pieces_of is None and axes[0].size > 1 and (widths[first:] == 1).all():
+        points = Factor.points(axes[0].name, axes[0].size, order[starts[first:]].tolist())
+        queries = [LinearQuery(table.name, (point,)) for point in points]
+        return {code: (QueryPiece(1.0, q),) for code, q in zip(codes[first:].tolist(), queries, strict=True)}
+    cells = dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True))
+    cells.pop(-1, None)
+    if not finite:
+        return _of_strings(table, axes[0], cells)
     if pieces_of is None:
         return {code: (QueryPiece(1.0, _one_of(table, axes[0], here)),) for code, here in cells.items()}
     return {code: pieces_of(np.where(flat == code, base, 0)) for code in cells}

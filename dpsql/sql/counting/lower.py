@@ -303,7 +303,7 @@ class Lowering:
         answer = self._cache.get(key)
         if answer is None:
             answer = self._evaluate(c, by_cells=by_cells)
-            weight = sum(p.query.cells + 64 for found in answer.values() for p in found)
+            weight = sum(_held(p.query) for found in answer.values() for p in found)
             self._cache.put(key, answer, weight + 64)
         return answer
 
@@ -378,6 +378,12 @@ class Lowering:
 
     def _components_of(self, split: int) -> list[Component]:
         return [(c.groups, a) for c, a in zip(self._splits[split], self._answers[split], strict=True)]
+
+
+def _held(query: LinearQuery) -> int:
+    """Numbers that the query holds, its own objects among them."""
+    keyed = 0 if query.keyed is None else query.keyed.weights.size + len(query.keyed.strings)
+    return 64 + keyed + sum([f.weights.size for f in query.factors])
 
 
 def _is_plain(c: Cluster, axes: Sequence[GridAxis], flat: Counts) -> bool:

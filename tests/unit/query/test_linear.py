@@ -29,3 +29,21 @@ def test_rows_that_count_more_than_once_or_against_others_are_refused(weights: l
     listed = KeyedFactor(("w",), (("x",), ("y",)), (), np.array(weights))
     with pytest.raises(InternalError, match="outside"):
         LinearQuery("t", (A,), listed).check_sensitivity()
+
+
+@pytest.mark.parametrize("size", [2, 8, 9, 1000])
+def test_factors_of_one_cell_each_are_what_they_are_one_by_one(size: int) -> None:
+    cells = sorted({0, 1, size // 2, size - 1})
+    for cell, point in zip(cells, Factor.points("a", size, cells), strict=True):
+        weights = np.zeros(size, dtype=np.int64)
+        weights[cell] = 1
+        other = Factor(("a",), weights)
+        assert point.weights.tolist() == weights.tolist() and not point.weights.flags.writeable
+        assert (point.columns, point.unit, point.digest) == (other.columns, 1, other.digest)
+        assert (point.point, point.support.tolist()) == (other.point, other.support.tolist()) == (cell, [cell])
+        assert point.is_bounded is other.is_bounded is True
+
+
+def test_a_factor_of_more_cells_or_none_has_no_point() -> None:
+    assert [Factor(("a",), np.array(w)).point for w in ([0, 1, 1], [0, 0, 0], [1, 1, 1])] == [None] * 3
+    assert Factor(("a", "b"), np.array([[0, 0], [3, 0]]), 4).point == 2
