@@ -118,12 +118,12 @@ class TextIndex:
         return min(holds, key=lambda s: len(s.cells), default=None)
 
     def _numbers_of(self, keys: Sequence[Key]) -> list[int]:
-        # surrogates never match: no stored string has them
-        encoded: Iterator[Encoded] = (
-            tuple(None if part is None else part.encode("utf-8", "surrogatepass") for part in key) for key in keys
-        )
         numbers: dict[object, int] = self._numbers  # type: ignore[assignment]  # keys are looked up, never stored
-        wanted = [key[0] for key in encoded] if len(self._text_columns) == 1 else list(encoded)
+        wanted: list[Any]
+        if len(self._text_columns) == 1:
+            wanted = [None if k is None else k.encode("utf-8", "surrogatepass") for (k,) in keys]
+        else:  # surrogates never match: no stored string has them
+            wanted = [tuple([None if k is None else k.encode("utf-8", "surrogatepass") for k in key]) for key in keys]
         if not self._all_held:
             self._look_up([key for key in dict.fromkeys(wanted) if key not in numbers])
         return [numbers.get(key, -1) for key in wanted]

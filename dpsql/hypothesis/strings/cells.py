@@ -67,10 +67,13 @@ class StringCells:
     def absorb(self, measurement: Measurement) -> None:
         """Counts of shape (strings, values)."""
         precision = 1.0 / measurement.sigma**2
-        for key, y in zip(measurement.keys, measurement.values.astype(np.float64), strict=True):
-            cell = self._cells.setdefault(key, _Cell(np.zeros(y.shape), 0.0))
-            cell.weighted = cell.weighted + y * precision
-            cell.precision += precision
+        for key, weighted in zip(measurement.keys, measurement.values.astype(np.float64) * precision, strict=True):
+            cell = self._cells.get(key)
+            if cell is None:
+                self._cells[key] = _Cell(weighted, precision)
+            else:
+                cell.weighted = cell.weighted + weighted
+                cell.precision += precision
 
     @property
     def keys(self) -> tuple[Key, ...]:
