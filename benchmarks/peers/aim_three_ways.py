@@ -1,7 +1,8 @@
-"""AIM's table for all contingencies of three columns: ``python -m benchmarks.peers.aim_three_ways FOLDER``.
+"""AIM's table for all contingencies of three columns: ``python -m benchmarks.peers.aim_three_ways FOLDER [MEGABYTES]``.
 
 Runs in a Python that has ``pip install 'opendp[mbi]'``; reads a task as ``benchmarks.peers.aim`` does, told that every
-three columns count alike, and writes their contingencies as it estimates them into ``three_ways.npz``.
+three columns count alike, and writes their contingencies as it estimates them into ``three_ways.npz``. ``MEGABYTES``: of
+its model, 80 as it ships; each of its rounds takes time by them.
 """
 
 import sys
@@ -32,10 +33,11 @@ def main() -> None:
     )
     threes = list(combinations(names, 3))
     asked = [dp.mbi.Count(by=columns, weight=1.0) for columns in threes]
+    algorithm = dp.mbi.AIM(queries=asked, max_size=float(sys.argv[2]) if len(sys.argv) > 2 else 80.0)
     released = (
         context.query()
         .select(*names)
-        .contingency_table(keys={c: list(range(task.size(c))) for c in names}, algorithm=dp.mbi.AIM(queries=asked))
+        .contingency_table(keys={c: list(range(task.size(c))) for c in names}, algorithm=algorithm)
         .release()
     )
     found = {

@@ -4,8 +4,9 @@ Single questions and whole crosstabs are kept apart, for the groups of a stateme
 one. A question is found in either.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from dpsql.ledger import Ledger
 from dpsql.memo import Memo
@@ -19,6 +20,14 @@ FEWEST = 64
 """Questions of a crosstab that is kept as one: fewer are found faster one by one."""
 
 
+class _Kept(NamedTuple):
+    """Answers to a crosstab, and where each question stands in it: not the crosstab, whose factors may be large."""
+
+    outline: object
+    places: Mapping[str, int]
+    answers: CrosstabAnswers
+
+
 class Given:
     """What was answered. ``fold`` knows which answers on demand are better than what is kept of a question."""
 
@@ -26,7 +35,7 @@ class Given:
         self._ledger = ledger
         self._fold = fold
         self._recent: Memo[Answer] = Memo(RECENT)
-        self._crosstabs: Memo[tuple[Crosstab, CrosstabAnswers]] = Memo(RECENT)
+        self._crosstabs: Memo[_Kept] = Memo(RECENT)
 
     def of(self, queries: Sequence[LinearQuery]) -> dict[str, Answer]:
         """The answer to each of the queries that was answered, by digest; free of charge."""
@@ -45,9 +54,8 @@ class Given:
     def _held(self, digests: Sequence[str]) -> dict[str, Answer]:
         """What this session's crosstabs have of these questions."""
         found: dict[str, Answer] = {}
-        for asked, answers in self._crosstabs.values():
-            places = asked.places
-            found |= {d: answers[places[d]] for d in digests if d in places}
+        for kept in self._crosstabs.values():
+            found |= {d: kept.answers[kept.places[d]] for d in digests if d in kept.places}
         return found
 
     def keep(self, answers: Iterable[tuple[str, Answer]]) -> None:
@@ -61,11 +69,11 @@ class Given:
             return None
         held = self._crosstabs.get(asked.name)
         if held is not None:
-            return held[1]
+            return held.answers
         found = self._ledger.lookup_crosstab(asked.name)
         if found is None or len(found) != len(asked) or self._knows_some(asked):
             return None
-        return self._crosstabs.put(asked.name, (asked, found), len(asked))[1]
+        return self._hold(asked, found)
 
     def keep_crosstab(self, asked: Crosstab, answers: CrosstabAnswers) -> bool:
         """Keep free answers to questions of which none has any; else False, and nothing is kept."""
@@ -73,11 +81,14 @@ class Given:
             return False
         if not self._ledger.remember_crosstab(asked.name, asked.raw_digests, answers):
             return False
-        self._crosstabs.put(asked.name, (asked, answers), len(asked))
+        self._hold(asked, answers)
         return True
+
+    def _hold(self, asked: Crosstab, answers: CrosstabAnswers) -> CrosstabAnswers:
+        return self._crosstabs.put(asked.name, _Kept(asked[0].outline, asked.places, answers), len(asked)).answers
 
     def _knows_some(self, asked: Crosstab) -> bool:
         """Whether this session has shown an answer to one of the questions."""
         places = asked.places
-        others = [other.places for other, _ in self._crosstabs.values() if other[0].outline == asked[0].outline]
+        others = [kept.places for kept in self._crosstabs.values() if kept.outline == asked[0].outline]
         return self._recent.holds_any(places) or not all(places.keys().isdisjoint(other) for other in others)
