@@ -1,8 +1,8 @@
 """AIM's table for all contingencies of three columns: ``python -m benchmarks.peers.aim_three_ways FOLDER [MEGABYTES]``.
 
 Runs in a Python that has ``pip install 'opendp[mbi]'``; reads a task as ``benchmarks.peers.aim`` does, told that every
-three columns count alike, and writes their contingencies as it estimates them into ``three_ways.npz``. ``MEGABYTES``: of
-its model, 80 as it ships; each of its rounds takes time by them.
+three columns count alike, and writes their contingencies as it estimates them into ``three_ways.npz``. ``MEGABYTES``
+is the size of its model, 80 as it ships: each of its rounds takes time by it.
 """
 
 import sys
