@@ -10,22 +10,34 @@ from dpsql.session.answers import read_together
 from dpsql.session.asker import Asker
 from dpsql.session.modelled import modelled_together
 from dpsql.session.route import Measured, Modelled, route
+from dpsql.session.table_state import TableState
 
 
-def ask_crosstab(asker: Asker, asked: Crosstab) -> CrosstabAnswers | None:
-    """The free answers to all of the queries; ``None``, and nothing is drawn, charged or kept, where there are none."""
-    found = asker.given.crosstab(asked)
-    if found is not None:
-        return found
-    first = asked[0]
-    state = asker.states[first.table]
-    model = state.model
-    if model is None or first.keyed is not None or not state.touches.warm.is_ready(first.touched):
+def ask_crosstab(asker: Asker, asked: Crosstab) -> tuple[CrosstabAnswers | None, float]:
+    """The free answers to all of the queries, and what measuring what they wait for charged before, in epsilon.
+
+    ``None`` where they are to be asked one by one: nothing else is drawn, charged or kept then. BudgetExhausted when
+    the row count cannot be paid.
+    """
+    found, first = asker.given.crosstab(asked), asked[0]
+    if found is not None or not asker.given.takes(asked):
+        return found, 0.0
+    state, charged = asker.states[first.table], 0.0
+    if state.model is None or not state.touches.warm.is_ready(first.touched):
+        if asker.known_of(asked):  # what is known waits for nothing
+            return None, 0.0
+        asker.check(asked)
+        charged = asker.first_touches(first.table, first.touched)
+    return _answered(asker, state, asked), charged
+
+
+def _answered(asker: Asker, state: TableState, asked: Crosstab) -> CrosstabAnswers | None:
+    if state.model is None:
         return None
     spent, spares = asker.payments_left() == 0, asker.purses.spares_left()
     match route(state, asked, spent=spent, spares=spares):
         case (Modelled(),):
-            answers = modelled_together(state, model, asked)
+            answers = modelled_together(state, state.model, asked)
         case (Measured() as way,):
             answers = read_together(way.found, state.plan.certain) if bool(asked.indicators.all()) else None
         case _:

@@ -63,9 +63,13 @@ class Given:
         for digest, answer in answers:
             self._recent.put(digest, answer)
 
+    def takes(self, asked: Crosstab) -> bool:
+        """Whether such a crosstab is kept as one."""
+        return len(asked) >= FEWEST and asked[0].keyed is None and not self._fold.demands
+
     def crosstab(self, asked: Crosstab) -> CrosstabAnswers | None:
         """The answers that were given to these questions as one; ``None`` where they are to be asked one by one."""
-        if self._fold.demands or len(asked) < FEWEST:
+        if not self.takes(asked):
             return None
         held = self._crosstabs.get(asked.name)
         if held is not None:
@@ -77,7 +81,7 @@ class Given:
 
     def keep_crosstab(self, asked: Crosstab, answers: CrosstabAnswers) -> bool:
         """Keep free answers to questions of which none has any; else False, and nothing is kept."""
-        if self._fold.demands or len(asked) < FEWEST or self._knows_some(asked):
+        if not self.takes(asked) or self._knows_some(asked):
             return False
         if not self._ledger.remember_crosstab(asked.name, asked.raw_digests, answers):
             return False

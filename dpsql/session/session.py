@@ -3,7 +3,7 @@
 Whoever reads one file of the package should read ``Session.execute``: each of its lines is a room of the house.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from threading import RLock
@@ -20,7 +20,8 @@ from dpsql.mechanism import Entropy
 from dpsql.planning import outlook
 from dpsql.policy import Policy
 from dpsql.query import Crosstab
-from dpsql.result import NO_TERMS, Answer, Budget, CrosstabAnswers, Explanation, Note, Result, Terms
+from dpsql.result import NO_TERMS, Answer, Budget, Explanation, Note, Result, Terms
+from dpsql.session.answers import with_charge
 from dpsql.session.asker import Asker
 from dpsql.session.crosstabs import ask_crosstab
 from dpsql.session.distinct.asking import answers_of, check_terms, plans_of, questions_of
@@ -116,9 +117,12 @@ class Session:
         if statement.awaited and terms == NO_TERMS:
             charged += sum(self._asker.release_keys(*column) for column in statement.awaited)
             statement = self._lower(text, parameters, steps.rows)
-        together = self._asked_together(statement, terms) if charged == 0 else None
+        together, touched = self._asked_together(statement, terms)
         answers, notes = ({}, ()) if together is not None else self._asked(statement, terms)
-        if charged > 0 and answers:
+        charged += touched
+        if charged > 0 and together is not None:
+            together = with_charge(together, charged)
+        elif charged > 0 and answers:
             first = next(iter(answers))
             answers[first] = replace(answers[first], charged=answers[first].charged + charged)
         errors, rules = errors_of(self._asker, statement), MODEL_RULES[self._plan.models]
@@ -133,11 +137,12 @@ class Session:
             together=together,
         )
 
-    def _asked_together(self, statement: Statement, terms: Terms) -> CrosstabAnswers | None:
-        """All that a statement of many groups asks, where nothing of it is paid for or tested."""
+    def _asked_together(self, statement: Statement, terms: Terms) -> tuple[Sequence[Answer] | None, float]:
+        """All that a statement of many groups asks, where nothing of it has a test or a release; what its first
+        touches charged."""
         queries = statement.queries
         if terms != NO_TERMS or not isinstance(queries, Crosstab) or questions_of(statement):
-            return None
+            return None, 0.0
         return ask_crosstab(self._asker, queries)
 
     def _first(self, statement: Statement, terms: Terms) -> FirstSteps:

@@ -38,7 +38,7 @@ def result(
     error_of: Callable[[LinearQuery], float | None] = _not_known,
     *,
     cut_counts: bool = True,
-    together: CrosstabAnswers | None = None,
+    together: Sequence[Answer] | None = None,
 ) -> Result:
     """What the analyst sees: ``answers`` by query key, combined and taken through the outer statement.
 
@@ -110,11 +110,12 @@ def _answered(
     block: Block,
     unshown: dict[str, Answer],
     error_of: Callable[[LinearQuery], float | None],
-    together: CrosstabAnswers | None,
+    together: Sequence[Answer] | None,
 ) -> _Answered:
     """One answer per group for each aggregate of the block; in ``unshown`` the charges that it shows become 0."""
     if together is not None:
-        return _Answered([together] * len(block.aggregates), ())
+        free = together if isinstance(together, CrosstabAnswers) else [replace(a, charged=0.0) for a in together]
+        return _Answered([together, *[free] * (len(block.aggregates) - 1)], ())
 
     def lookup(query: LinearQuery | DistinctCount) -> Answer:
         answer = unshown[query.digest]

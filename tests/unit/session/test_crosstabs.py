@@ -9,7 +9,9 @@ import duckdb
 import pytest
 
 import dpsql
+from dpsql.first.warm_start import WarmStart
 from dpsql.session import given
+from dpsql.session.asker import Asker
 
 POLICY = """version = 1
 [privacy]
@@ -153,3 +155,31 @@ def test_another_session_may_have_been_faster(database: Path) -> None:
         with patch.object(given.Given, "crosstab", lambda *_: None):
             second = con.execute(GROUPS)
         assert second.answers == first.answers and not together(second.result.column_answers[2])
+
+
+@pytest.mark.parametrize("outer", ["{}", "{} ORDER BY n DESC", "SELECT SUM(n) AS s FROM ({}) AS g"])
+def test_what_first_touches_charge_is_shown_once(database: Path, outer: str) -> None:
+    """By the first statement of a ledger, whose groups are one record all the same."""
+    statement = outer.format("SELECT a, d, COUNT(*) AS n, COUNT(*) AS again FROM t GROUP BY a, d")
+    for file in database.parent.glob("ledger*"):
+        file.unlink()
+    with connected(database) as con:
+        first = con.execute(statement)
+        assert first.result.charged == pytest.approx(con.budget.spent_epsilon) and con.budget.spent_epsilon > 0
+        assert [a.charged > 0 for a in first.answers].count(True) == 1
+        assert sum(a.charged for a in first.answers) == pytest.approx(con.budget.spent_epsilon)
+        again = con.execute(statement)
+        assert again.fetchall() == first.fetchall() and again.result.charged == 0.0
+        cells = con.execute("SELECT a, d, COUNT(*) AS n, COUNT(*) AS again FROM t GROUP BY a, d").result.column_answers
+        assert together(cells[2]) and together(cells[3])
+
+
+def test_groups_that_are_known_one_by_one_pay_for_nothing(database: Path) -> None:
+    """Their table has measurements to come, which another question would pay for."""
+    with patch.object(given, "FEWEST", 1 << 30), connected(database) as con:
+        rows = con.execute(GROUPS).fetchall()
+    with connected(database) as con:
+        spent = con.budget.spent_epsilon
+        with patch.object(WarmStart, "is_ready", lambda *_: False), patch.object(Asker, "first_touches", None):
+            assert con.execute(GROUPS).fetchall() == rows
+        assert con.budget.spent_epsilon == spent
