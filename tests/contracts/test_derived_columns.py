@@ -1,6 +1,7 @@
 """Derived columns: what DuckDB makes of them is what Python does, and no row can make them fail."""
 
 import math
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Any
 
@@ -86,8 +87,9 @@ def test_the_random_expressions_use_every_operation() -> None:
 
 
 def test_a_part_that_fails_would_fail_outside_of_try(rows: duckdb.DuckDBPyConnection) -> None:
-    """Why there is no TRY: of two that share a cast, DuckDB evaluates the cast by itself."""
-    with pytest.raises(duckdb.Error):
+    """Why there is no TRY: of two that share a cast, DuckDB before 2.0.1 evaluates the cast by itself."""
+    mended = tuple(map(int, duckdb.__version__.split(".")[:3])) >= (2, 0, 1)
+    with nullcontext() if mended else pytest.raises(duckdb.Error):
         rows.execute("SELECT TRY(CAST(s AS INTEGER) > 3), TRY(CAST(s AS INTEGER) < 9) FROM rows").fetchall()
     shared = [written(f"TRY_CAST(s AS DOUBLE) {c} 3") for c in ("<", ">")]
     assert rows.execute(f"SELECT count({shared[0]}), count({shared[1]}) FROM rows").fetchall() == [(2, 2)]
