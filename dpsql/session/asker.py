@@ -51,6 +51,7 @@ from dpsql.session.route import (
     route,
     spares_of,
 )
+from dpsql.session.strings.by_word import by_word, narrower
 from dpsql.session.strings.released import released_keys
 from dpsql.session.table_state import TableState
 
@@ -143,8 +144,9 @@ class Asker:
 
         A statement that cannot be paid in full is never answered in part. Draws nothing and charges nothing.
         """
-        for name in dict.fromkeys(g[0].table for g in by_outline(missing) if not self._by_word(g)):
-            check_row_count(self.states[name].touches.row_count, self.bench, self.turns)
+        groups = ((self.states[group[0].table], group) for group in by_outline(missing))
+        for state in dict.fromkeys(state for state, group in groups if not by_word_alone(state, group)):
+            check_row_count(state.touches.row_count, self.bench, self.turns)
         if self.policy.mechanism.when_spent == "refuse":
             worst = sum(r.payments for r in self.routes(missing))
             cost, tests = worst * self.payment.units, worst * self.payment.tests
@@ -223,7 +225,7 @@ class Asker:
         query = group[0]
         state = self.states[query.table]
         asked = Crosstab.of(group)
-        said = self._by_word(asked)
+        said = by_word_alone(state, asked)
         if said:
             return self._kept([(q, a) for way in said for q, a in zip(way.queries, way.answers, strict=True)])
         charged = self.first_touches(query.table, query.touched, query.keyed.text_columns if query.keyed else ())
@@ -234,10 +236,6 @@ class Asker:
             given += zip(way.queries, self._perform(state, model, way, charged), strict=True)
             charged = 0.0  # shown once, and so in the first answer that a release makes durable
         return self._kept(given)
-
-    def _by_word(self, group: Sequence[LinearQuery]) -> tuple[Declared, ...]:
-        """How the owner's word answers these queries of one outline; empty where rows have to be asked."""
-        return by_word_alone(self.states[group[0].table], group, lambda: self._exhausted or self.payments_left() == 0)
 
     def _kept(self, given: Sequence[tuple[LinearQuery, Answer]]) -> list[tuple[str, Answer]]:
         """Answers by digest, remembered for equal questions."""
@@ -304,6 +302,7 @@ class Asker:
             passed += 1
         both = zip(queries[:passed], estimates[:passed], bars[:passed], strict=True)
         tested = [from_model(estimate, bar, state.certificate(q)) for q, estimate, bar in both]
+        tested = narrower(tested, by_word(state.plan, queries[:passed]))
         return with_charge(tested + unguarded(state, model, queries[passed:], estimates[passed:]), charged)
 
     # --- a hard round ------------------------------------------------------------------------------------------
@@ -336,7 +335,7 @@ class Asker:
         if len(read) < len(queries):
             raise InternalError("a hard round measured parts that do not determine its own query")
         measured = [from_measurement(q, *found, state.plan.certain) for q, found in zip(queries, read, strict=True)]
-        answers = beside.answers(measured, [sd for _, sd in read])
+        answers = narrower(beside.answers(measured, [sd for _, sd in read]), by_word(state.plan, queries))
         answers = with_charge(answers, charged + self.plan.as_epsilon(self.plan.hard_cost))
         self._ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
         self.bench.paid.units += self.plan.hard_cost

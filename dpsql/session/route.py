@@ -5,7 +5,7 @@ explanation is about the very path that asking takes. The order of the cases is 
 (docs/privacy.md): what is known or measured is free, and only what must be is paid for or tested.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dpsql.confidence import error_bound
@@ -108,14 +108,14 @@ def route(state: TableState, queries: Queries, *, spent: bool, spares: int) -> t
     return tuple(out)
 
 
-def by_word_alone(state: TableState, queries: Queries, is_spent: Callable[[], bool]) -> tuple[Declared, ...]:
+def by_word_alone(state: TableState, queries: Queries) -> tuple[Declared, ...]:
     """The routes of queries of one outline that the owner's word answers whole; empty where anything else is needed.
 
     Nothing is measured before such answers, not even a number of rows.
     """
     if queries[0].keyed is None or not state.plan.most_rows:
         return ()
-    ways = route(state, queries, spent=is_spent(), spares=0)
+    ways = route(state, queries, spent=False, spares=0)
     said = tuple([way for way in ways if isinstance(way, Declared)])
     return said if len(said) == len(ways) else ()
 
@@ -140,7 +140,7 @@ def _routes(state: TableState, queries: Queries, *, spent: bool, spares: int) ->
         return (Measured(queries, read),)
     rest = tuple([q for q, f in zip(queries, found, strict=True) if f is None])
     measured = tuple([q for q, f in zip(queries, found, strict=True) if f is not None])
-    if said is not None and (_is_enough(state, said) or spent):
+    if said is not None and _is_enough(state, said):
         answers = tuple([s for s, f in zip(said, found, strict=True) if f is None])
         return (*((Measured(measured, read),) if measured else ()), Declared(rest, answers))
     match state.plan.basis(queries[0]):

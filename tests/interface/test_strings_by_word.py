@@ -173,6 +173,18 @@ def test_long_lists_are_tested_and_measured_as_one_count(con: dpsql.Connection) 
     assert one.interval == (0.0, 10.0)  # it was measured beside the others, with more noise than the word leaves
 
 
+def test_a_test_that_certifies_nothing_leaves_the_word(tmp_path: Path) -> None:
+    """Its bound is more than a twentieth of the rows, and so not shown; and there is no other bar for such a list."""
+    path = tmp_path / "few.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute("CREATE TABLE codes AS SELECT 'c' || (i % 100) AS code, 'a' AS kind FROM range(1000) t(i)")
+    absent = f"SELECT COUNT(*) FROM codes WHERE code IN ({', '.join(repr(f'x{i}') for i in range(300))})"
+    with connected(path) as con:
+        assert "test" in con.explain(absent).plans[0].source
+        answer = number(con, absent)
+        assert (answer.source, answer.interval) == ("public", (0.0, 3000.0))
+
+
 def test_when_nothing_is_left_the_word_still_answers(database: Path) -> None:
     with connected(database, mechanism="hard_rounds = 1") as con:
         spent = number(con, listed(2000)).charged
@@ -182,7 +194,9 @@ def test_when_nothing_is_left_the_word_still_answers(database: Path) -> None:
         assert answer.interval == (0.0, 25_000.0) and answer.source == "public"
     with connected(database, mechanism='hard_rounds = 1\nwhen_spent = "refuse"') as con:
         number(con, listed(2000))
-        assert number(con, listed(100)).interval == (0.0, 1000.0)
+        assert number(con, listed(20)).interval == (0.0, 200.0)  # no wider than a test would have certified
+        with pytest.raises(dpsql.BudgetExhausted):
+            con.execute(later)
 
 
 def test_what_is_left_of_the_rows_is_all_less_the_word(database: Path) -> None:
