@@ -80,7 +80,7 @@ def _listed_by_frequency(con: dpsql.Connection) -> None:
         told = "; ".join(note.text for note in con.explain(text).notes)
     except dpsql.UnsupportedQuery as error:
         told = str(error)
-    sys.stdout.write(f"{time.process_time() - begin:.2f} s EXPLAIN {text}\n  {told}\n")
+    sys.stdout.write(f"{time.process_time() - begin:.3f} s EXPLAIN {text}\n  {told}\n")
     sys.stdout.write(f"  charged so far: epsilon {con.budget.spent_epsilon:g}\n")
 
 

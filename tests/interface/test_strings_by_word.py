@@ -173,6 +173,14 @@ def test_long_lists_are_tested_and_measured_as_one_count(con: dpsql.Connection) 
     assert one.interval == (0.0, 10.0)  # it was measured beside the others, with more noise than the word leaves
 
 
+def test_cells_that_are_measured_with_more_noise_than_the_word_leaves_keep_the_word(con: dpsql.Connection) -> None:
+    text = listed(400).replace("SELECT", "SELECT kind,") + " GROUP BY kind"
+    answers = con.execute(text).answers  # 1,000 and 3,000 rows: a test is hard
+    assert sum(a.charged for a in answers) > 0
+    assert [a.interval for a in answers] == [(0.0, 4000.0)] * 2
+    assert max(a.error or 0.0 for a in answers) <= 3000
+
+
 def test_a_test_that_certifies_nothing_leaves_the_word(tmp_path: Path) -> None:
     """Its bound is more than a twentieth of the rows, and so not shown; and there is no other bar for such a list."""
     path = tmp_path / "few.duckdb"
