@@ -143,6 +143,9 @@ def test_what_is_charged_at_most_may_be_nothing(con: dpsql.Connection) -> None:
     cursor = con.cursor()
     cursor.execute("SELECT COUNT(*) FROM codes WHERE code = 'c7'", max_charge=0.0)
     assert cursor.fetchall() == [(5,)] and con.budget.spent_epsilon == 0
+    both = "SELECT COUNT(*), COUNT(*) FILTER (WHERE code = 'c9' AND kind = 'b') FROM codes"
+    cursor.execute(both, max_charge=0.1)  # the number of rows alone is measured for it
+    assert 0 < con.budget.spent_epsilon < 0.1
 
 
 def test_bars_of_a_sum_over_strings_may_all_be_reached_together(con: dpsql.Connection) -> None:
@@ -169,8 +172,19 @@ def test_long_lists_are_tested_and_measured_as_one_count(con: dpsql.Connection) 
     assert (answer.source, answer.error_kind) == ("measurement", "exact") and answer.charged > 0
     assert answer.error is not None and answer.error < 1000 and answer.interval is not None
     assert answer.interval[0] - 500 < 9000 < answer.interval[1] + 500
-    one = number(con, "SELECT COUNT(*) FROM codes WHERE code = 'c7'")
-    assert one.interval == (0.0, 10.0)  # it was measured beside the others, with more noise than the word leaves
+
+
+def test_a_string_that_was_measured_with_more_noise_than_the_word_leaves_keeps_the_word(database: Path) -> None:
+    many = POLICY.replace("planned_queries = 1000", "planned_queries = 1_000_000_000")  # measured strings answer sooner
+    with dpsql.connect(
+        database, policy=dpsql.load_policy(many.format(word=TEN, mechanism="")), ledger=":memory:"
+    ) as con:
+        assert number(con, listed(900)).source == "measurement"
+        text = "SELECT COUNT(*) FROM codes WHERE code IN ('c7', 'c8')"
+        assert con.explain(text).plans[0].source.startswith("the owner's word")
+        assert number(con, text).interval == (0.0, 20.0)
+        wide = con.execute(f"{listed(200)} AND kind IN ('a', 'b')").answers  # of many together the noise is less
+        assert wide[0].error is not None and wide[0].error <= 1000
 
 
 def test_cells_that_are_measured_with_more_noise_than_the_word_leaves_keep_the_word(con: dpsql.Connection) -> None:

@@ -5,13 +5,15 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dpsql.accounting import Plan, Unshown
 from dpsql.domain import BooleanDomain, TableDomain, TextDomain
-from dpsql.planning import Shares, Way, make_plan, plan_tables
+from dpsql.planning import Basis, Shares, Way, make_plan, plan_tables
 from dpsql.planning.strings import HARDLY, text_starts
 from dpsql.policy import Mechanism, Policy, Privacy
+from dpsql.query import KeyedFactor, LinearQuery
 from tests.support.simulated import table_of
 
 B = BooleanDomain("b")
@@ -72,6 +74,17 @@ def test_prefixes_keep_what_they_had() -> None:
     assert plan_of(policy).delta_purse == plan_of(policy_of(worded(None, prefixes=(1, 2)), *columns)).delta_purse
     starts = text_starts(Shares(plan_of(policy), policy), policy.tables[0]).values()
     assert sum(s.delta for s in starts) == plan_of(policy).delta_purse
+
+
+def test_lists_of_it_rest_on_the_net_beside_prefixes_that_are_selected() -> None:
+    policy = policy_of(worded(10, prefixes=(1,)), worded(None, "v"), B)
+    found = plan_tables(plan_of(policy), policy)["t"]
+
+    def basis(*columns: str) -> Basis:
+        keyed = KeyedFactor(columns, (("x",) * len(columns),), (), np.ones(1, dtype=np.int64))
+        return found.basis(LinearQuery("t", (), keyed))
+
+    assert (basis("w"), basis("w[:1]"), basis("v"), basis("w", "v")) == (Basis.NET, *[Basis.START] * 3)
 
 
 def test_another_text_column_keeps_its_selection() -> None:
