@@ -50,6 +50,7 @@ from dpsql.session.route import (
     by_word_alone,
     route,
     spares_of,
+    tables_asked,
 )
 from dpsql.session.strings.by_word import by_word, narrower
 from dpsql.session.strings.released import released_keys
@@ -144,9 +145,8 @@ class Asker:
 
         A statement that cannot be paid in full is never answered in part. Draws nothing and charges nothing.
         """
-        groups = ((self.states[group[0].table], group) for group in by_outline(missing))
-        for state in dict.fromkeys(state for state, group in groups if not by_word_alone(state, group)):
-            check_row_count(state.touches.row_count, self.bench, self.turns)
+        for name in tables_asked(self.states, missing):
+            check_row_count(self.states[name].touches.row_count, self.bench, self.turns)
         if self.policy.mechanism.when_spent == "refuse":
             worst = sum(r.payments for r in self.routes(missing))
             cost, tests = worst * self.payment.units, worst * self.payment.tests

@@ -5,7 +5,7 @@ explanation is about the very path that asking takes. The order of the cases is 
 (docs/privacy.md): what is known or measured is free, and only what must be is paid for or tested.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dpsql.confidence import error_bound
@@ -120,6 +120,15 @@ def by_word_alone(state: TableState, queries: Queries) -> tuple[Declared, ...]:
     return said if len(said) == len(ways) else ()
 
 
+def tables_asked(states: Mapping[str, TableState], queries: Queries) -> list[str]:
+    """The tables of which rows have to be asked for these queries."""
+    tables = [*dict.fromkeys(q.table for q in queries)]
+    if not any(states[table].plan.most_rows for table in tables):
+        return tables
+    groups = by_outline(queries)
+    return [*dict.fromkeys(g[0].table for g in groups if not by_word_alone(states[g[0].table], g))]
+
+
 def asking_rows(queries: Queries, routes: Iterable[Route]) -> list[LinearQuery]:
     """The queries without those that the owner's word or an earlier answer tells: nothing is measured for these."""
     told = {query.digest for way in routes if isinstance(way, Declared | Known) for query in way.queries}
@@ -138,17 +147,17 @@ def _routes(state: TableState, queries: Queries, *, spent: bool, spares: int) ->
     read = tuple([f for f in found if f is not None])
     if len(read) == len(queries):
         return (Measured(queries, read),)
-    rest = tuple([q for q, f in zip(queries, found, strict=True) if f is None])
-    measured = tuple([q for q, f in zip(queries, found, strict=True) if f is not None])
     if said is not None and _is_enough(state, said):
-        answers = tuple([s for s, f in zip(said, found, strict=True) if f is None])
-        return (*((Measured(measured, read),) if measured else ()), Declared(rest, answers))
+        rest, measured = _parted(queries, found)
+        declared = Declared(rest, tuple([s for s, f in zip(said, found, strict=True) if f is None]))
+        return (Measured(measured, read), declared) if measured else (declared,)
     match state.plan.basis(queries[0]):
         case Basis.OWN:
             return (Untested(queries) if spent else OwnRelease(queries),)
         case Basis.START:
             return (_from_model(state, queries, spent=spent, spares=spares),)
         case Basis.NET:
+            rest, measured = _parted(queries, found)
             # a construction learns from one answer at a time: each query has a test, and perhaps a release, of its own
             alone = state.plan.strategy.construction is not None
             models = [
@@ -156,6 +165,12 @@ def _routes(state: TableState, queries: Queries, *, spent: bool, spares: int) ->
                 for same in ([(q,) for q in rest] if alone else [rest])
             ]
             return (Measured(measured, read), *models) if measured else tuple(models)
+
+
+def _parted(queries: Queries, found: Sequence[tuple[int, float] | None]) -> tuple[Queries, Queries]:
+    """The queries of which nothing was read, and the others."""
+    both = [*zip(queries, found, strict=True)]
+    return tuple([q for q, f in both if f is None]), tuple([q for q, f in both if f is not None])
 
 
 def _closer(query: LinearQuery, found: tuple[int, float] | None, said: Answer) -> tuple[int, float] | None:
