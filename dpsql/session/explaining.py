@@ -68,8 +68,8 @@ def explanation(
         if first_charges[name] > 0
     ]
     plan += [
-        f"the strings of {column} that count are its frequent ones{_shown_from(asker.states[table], column)}, "
-        "once they are measured"
+        f"the strings of {column} that count are its frequent ones, once they are measured"
+        f"{_shown_from(asker.states[table], column)}"
         for table, column in statement.awaited
     ]
     worst = sum(p.worst_charge for p in (*plans, *others)) + sum(first_charges.values())

@@ -98,7 +98,7 @@ def test_what_only_released_strings_could_answer_is_refused_at_no_charge(con: dp
 def test_without_the_word_an_explanation_says_from_how_many_rows_on_a_string_is_shown(database: Path) -> None:
     with connected(database, word="") as con:
         told = [note.text for note in con.explain(OFTEN).notes]
-        assert any("frequent ones (of about 51 rows or more), once they are measured" in text for text in told)
+        assert any("frequent ones, once they are measured (of about 51 rows or more)" in text for text in told)
         told = [note.text for note in con.explain("SELECT COUNT(*) FROM codes WHERE code = 'c1'").notes]
         assert any("the frequent strings of code (of about 51 rows or more)" in text for text in told)
         assert con.budget.spent_epsilon == 0
