@@ -76,6 +76,7 @@ class ModelRules:
     lesson_scopes: int = 64
     scattered: bool = True
     extrapolated: bool = True
+    hidden_kinds: bool = True
 
 
 _FIRST = ModelRules(
@@ -104,15 +105,17 @@ _FIRST = ModelRules(
     lesson_scopes=0,
     scattered=False,
     extrapolated=False,
+    hidden_kinds=False,
 )
-_SEVENTH = ModelRules(extrapolated=False)
+_EIGHTH = ModelRules(hidden_kinds=False)
+_SEVENTH = replace(_EIGHTH, extrapolated=False)
 _SIXTH = replace(_SEVENTH, rounds_beside=False, shifted=inf, rest=False, lesson_scopes=0, scattered=False)
 _FIFTH = replace(_SIXTH, every_string=False)
 _FOURTH = replace(_FIFTH, sparing=False, halved=False, fractions=False)
 _THIRD = replace(_FOURTH, weighed=False, residuals=False)
 _SECOND = replace(_THIRD, classes=False)
 MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
-    {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH, 5: _FIFTH, 6: _SIXTH, 7: _SEVENTH, 8: ModelRules()}
+    {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH, 5: _FIFTH, 6: _SIXTH, 7: _SEVENTH, 8: _EIGHTH, 9: ModelRules()}
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that
 ledgers were written with is never changed, a better one is added."""

@@ -14,6 +14,7 @@ from dpsql.accounting import Net, Plan
 from dpsql.confidence import DEVIATIONS, deviations_at_once
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import IterativeConstruction, MakeHypothesis, ModelRules, Strategy
+from dpsql.planning.contingencies import FIRST_TOUCH, first_touch
 from dpsql.planning.paper import PaperConstants, paper_constants
 from dpsql.planning.plans import WARM_FALSE_ALARMS
 from dpsql.planning.sensitivity import (
@@ -116,6 +117,12 @@ class TablePlan:
                 return True
             case Way.OWN | Way.CONTINGENCIES | Way.KEYS | Way.NET:
                 return False
+
+    @cached_property
+    def first_touch(self) -> float:
+        """How slowly the shares of pairs that wait for a question fall, as ``first_touch_share`` has it."""
+        columns = len(self.measured_columns)
+        return first_touch(self.planned, columns) if self.rules.hidden_kinds and columns > 1 else FIRST_TOUCH
 
     @property
     def hypothesis(self) -> MakeHypothesis:
