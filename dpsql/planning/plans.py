@@ -10,7 +10,7 @@ from math import comb, floor, hypot, sqrt
 from dpsql.accounting import Plan, calibrate
 from dpsql.domain import TableDomain
 from dpsql.errors import PolicyError
-from dpsql.planning.contingencies import ONE_WAY_SHARE
+from dpsql.planning.contingencies import EAGER_COLUMNS, ONE_WAY_SHARE
 from dpsql.planning.forecast import Forecast, own_noise_is_better
 from dpsql.planning.paper import solved_updates
 from dpsql.planning.sensitivity import contingency_l2_squared, measures_differences, query_sensitivity
@@ -45,6 +45,11 @@ SPARE_QUESTIONS = 0.6
 TENSOR_SPARES = 0.4
 """A table with one tensor has spare releases where its foreseen sd is so many times that of noise for each question."""
 MOST_SPARES = 6000
+WIDE_SPARES = 1500
+"""The same where pairs wait for a question to touch them: questions of so many columns wear single spares out less than
+they wear out the pairs, which all of them share."""
+WIDE_SPARE_SHARE = 0.6
+"""Of the budget for spare releases, so much at least stays where WIDE_SPARES are fewer than would be planned."""
 DELTA_SHARE = Fraction(1, 4)
 """Of delta for the selections of keys, split evenly between text columns and declared prefix lengths."""
 
@@ -172,8 +177,11 @@ def _with_spares(plan: Plan, policy: Policy) -> Plan:
     if not worse or (least and max(worse) < 1.0):
         return plan
     times = max(1.0, *worse)
-    number = min(MOST_SPARES, int(min(1.0, SPARE_QUESTIONS * times) * policy.privacy.planned_queries))
-    units = int(min(MOST_SPARE_SHARE, SPARE_SHARE * times) * shares.spared_starts) // max(1, number)
+    planned = max(1, int(min(1.0, SPARE_QUESTIONS * times) * policy.privacy.planned_queries))
+    waits = any(len(t.varied) > EAGER_COLUMNS for t in policy.tables if shares.way(t) is Way.LOCAL)
+    number = min(planned, WIDE_SPARES if waits else MOST_SPARES)
+    kept = max(WIDE_SPARE_SHARE, number / planned) if waits else 1.0
+    units = int(min(MOST_SPARE_SHARE, SPARE_SHARE * times) * kept * shares.spared_starts) // number
     return replace(plan, spares=number, spare_units=units) if min(number, units) > 0 else plan
 
 

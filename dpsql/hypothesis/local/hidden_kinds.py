@@ -8,7 +8,7 @@ is where the cleaning of a pair begins; what the pair's own counts say beyond it
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb
 
 import numpy as np
@@ -114,7 +114,7 @@ class _Gaps:
         labels = [_common_parts(c, ones[c], ordered[c], pairs) for c in names]
         sums = [part_sums(a, ones[c]) for a, c in zip(labels, names, strict=True)]
         ends = np.cumsum([0, *(len(s) for s in sums)])
-        places = tuple(slice(int(a), int(b)) for a, b in zip(ends, ends[1:], strict=False))
+        places = tuple(slice(a, b) for a, b in pairwise(ends.tolist()))
         flat = np.concatenate(sums)
         expected = np.outer(flat, flat) / max(float(sums[0].sum()), _TINY)
         values, seen = np.zeros_like(expected), np.zeros_like(expected)
@@ -155,11 +155,10 @@ def _common_parts(column: str, one: Estimates, ordered: bool, pairs: Pairs) -> L
 
 def _within(measured: Labels, parts: Labels) -> Estimates | None:
     """The matrix that adds measured parts up to ``parts``; ``None`` where one of them is in several."""
-    both = np.unique(np.stack([measured, parts]), axis=1)
-    if both.shape[1] > int(measured.max()) + 1:
+    of_measured = np.zeros(int(measured.max()) + 1, dtype=np.int64)
+    of_measured[measured] = parts
+    if (of_measured[measured] != parts).any():
         return None
-    of_measured = np.empty(both.shape[1], dtype=np.int64)
-    of_measured[both[0]] = both[1]
     out = np.zeros((int(parts.max()) + 1, len(of_measured)))
     out[of_measured, np.arange(len(of_measured))] = 1.0
     return out

@@ -20,6 +20,7 @@ from dpsql.query import Estimates
 ROUNDS = 4
 LEVELS = ((4, 4), (6, 6), (4, 12), (12, 4), (8, 8), (4, 0), (0, 4), (16, 16), (12, 0), (0, 12), (0, 0))
 """Parts per column of each step, coarse to fine; 0 stands for the measured parts themselves."""
+_FINEST = ((0, 0),)
 START_RAKES = 6
 """Sweeps that bring a start to the 1-ways."""
 _TINY = 1e-9
@@ -91,14 +92,13 @@ def clean_pair(
     looked at once, in the measured parts: coarse levels and further rounds would follow noise that is known to be it.
     """
     counts = _pooled(counts)
-    parts = counts if start is None else [*counts, start]
-    left = refinement([np.zeros(len(one_left), dtype=np.int64), *(c.left for c in parts)])
-    right = refinement([np.zeros(len(one_right), dtype=np.int64), *(c.right for c in parts)])
+    tables: list[PairCounts | PairTable] = [*counts] if start is None else [*counts, start]
+    left = refinement([np.zeros(len(one_left), dtype=np.int64), *(c.left for c in tables)])
+    right = refinement([np.zeros(len(one_right), dtype=np.int64), *(c.right for c in tables)])
     rows, columns = part_sums(left, one_left), part_sums(right, one_right)
     table = np.outer(rows, columns) / max(float(rows.sum()), _TINY)
-    levels, rounds = LEVELS, ROUNDS
+    levels, rounds = (LEVELS, ROUNDS) if start is None else (_FINEST, 1)
     if start is not None:
-        levels, rounds = LEVELS[-1:], 1
         table *= _lifts(start, left, right, table)
         for _ in range(START_RAKES):
             _rake(table, rows, columns)

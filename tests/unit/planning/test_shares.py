@@ -32,3 +32,17 @@ def test_starts_row_counts_and_spare_releases_fit_into_the_releases(neighbors: A
         questions = plan.questions * shares.question
         assert sum(parts) + plan.spares * plan.spare_units + questions <= plan.release_budget
         assert (plan.spares > 0) == (plan.spare_units > 0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "planned", "number", "share"),
+    [(20, 2_000, 1_200, 0.35), (20, 4_000, 1_500, 0.219), (20, 10_000, 1_500, 0.21), (16, 10_000, 6_000, 0.35)],
+)
+def test_spare_releases_are_few_where_pairs_wait_and_many_questions_are_planned(
+    columns: int, planned: int, number: int, share: float
+) -> None:
+    """Shares of the local models' budget, to one spare release."""
+    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6), planned_queries=planned), (table_of((6,) * columns),))
+    plan = make_plan(policy)
+    assert plan.spares == number
+    assert plan.spares * plan.spare_units / Shares(plan, policy).spared_starts == pytest.approx(share, abs=0.001)
