@@ -33,6 +33,8 @@ class ModelRules:
     a condition that ties columns together (OR, NOT, CASE) is answered from the classes of values that it tells apart,
     as a conjunction is. ``residuals``: whether spare releases measure only what estimates of columns and pairs leave
     open of a question; ``sparing``: whether the last of them are for questions that a model answers ever worse.
+    ``hidden_kinds``: whether pairs of columns that wait for a question begin where all of them together put each, and
+    the shares of those to come fall slowly where many questions are planned.
 
     ``halved``: whether the release of a planned question measures only what the number of rows leaves open of it, which
     is half of what a row can change. ``fractions``: both also for rows that count other than 0 or 1, as in sums.

@@ -20,7 +20,6 @@ from dpsql.query import Estimates
 ROUNDS = 4
 LEVELS = ((4, 4), (6, 6), (4, 12), (12, 4), (8, 8), (4, 0), (0, 4), (16, 16), (12, 0), (0, 12), (0, 0))
 """Parts per column of each step, coarse to fine; 0 stands for the measured parts themselves."""
-_FINEST = ((0, 0),)
 START_RAKES = 6
 """Sweeps that bring a start to the 1-ways."""
 _TINY = 1e-9
@@ -97,7 +96,8 @@ def clean_pair(
     right = refinement([np.zeros(len(one_right), dtype=np.int64), *(c.right for c in tables)])
     rows, columns = part_sums(left, one_left), part_sums(right, one_right)
     table = np.outer(rows, columns) / max(float(rows.sum()), _TINY)
-    levels, rounds = (LEVELS, ROUNDS) if start is None else (_FINEST, 1)
+    levels: Sequence[tuple[int, int]] = LEVELS if start is None else LEVELS[-1:]
+    rounds = ROUNDS if start is None else 1
     if start is not None:
         table *= _lifts(start, left, right, table)
         for _ in range(START_RAKES):
