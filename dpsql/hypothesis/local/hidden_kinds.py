@@ -8,7 +8,7 @@ is where the cleaning of a pair begins; what the pair's own counts say beyond it
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import pairwise
 from math import comb
 
 import numpy as np
@@ -74,21 +74,41 @@ def together(measurements: Sequence[Measurement], columns: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class HiddenKinds:
-    """``starts``: the pairs of columns that are well told by a few kinds, each as a table to begin with."""
+    """``labels``: the parts of each column; ``expected``: counts of each two under independence, ``fitted``: what a few
+    kinds of rows add to them, both over all columns' parts, of which each column has its ``places``."""
 
-    starts: Mapping[tuple[str, str], PairTable]
+    labels: Mapping[str, Labels]
+    places: Mapping[str, slice]
+    expected: Estimates
+    fitted: Estimates
+
+    @classmethod
+    def none(cls) -> "HiddenKinds":
+        """Nothing is known together."""
+        return cls({}, {}, np.zeros((0, 0)), np.zeros((0, 0)))
 
     @classmethod
     def of(cls, ones: Mapping[str, Estimates], ordered: Mapping[str, bool], pairs: Pairs) -> "HiddenKinds":
         """From clean counts of single columns and noisy counts of pairs of them; none where too few are there."""
         if len(pairs) < FEWEST_PAIRS:
-            return cls({})
+            return cls.none()
         gaps = _Gaps.of(ones, ordered, pairs)
-        fitted, beyond = _fitted(gaps)
-        noise, alone = gaps.by_pair(gaps.variance), gaps.by_pair(gaps.values**2 - gaps.variance)
-        good = (beyond <= TRUSTED * noise) & (beyond <= GAINED * np.maximum(alone, 0.0))
-        chosen = [(i, j) for i, j in combinations(range(len(gaps.names)), 2) if good[i, j]]
-        return cls({(gaps.names[i], gaps.names[j]): gaps.table(i, j, fitted) for i, j in chosen})
+        return cls(gaps.labels, gaps.places, gaps.expected, _fitted(gaps))
+
+    def start(self, left: str, right: str, counts: Sequence[PairCounts]) -> PairTable | None:
+        """Where the cleaning of a pair begins; ``None`` for independence, where its counts say much beyond the fit."""
+        if left not in self.labels or right not in self.labels or len(counts) != 1:
+            return None
+        a, b, here = self.labels[left], self.labels[right], (self.places[left], self.places[right])
+        expected, fitted = self.expected[here], self.fitted[here]
+        gap = _gap(counts[0], a, b, expected)
+        if gap is None:
+            return None
+        values, variance = gap
+        beyond, alone = float(((values - fitted) ** 2 - variance).mean()), float((values**2 - variance).mean())
+        if beyond > TRUSTED * float(variance.mean()) or beyond > GAINED * max(0.0, alone):
+            return None
+        return PairTable(a, b, np.maximum(expected + fitted, LEAST_SHARE * expected))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +119,8 @@ class _Gaps:
     pair was measured, as 0 or 1; ``column``: parts to columns, as 0 or 1.
     """
 
-    names: tuple[str, ...]
-    labels: tuple[Labels, ...]
-    places: tuple[slice, ...]
+    labels: Mapping[str, Labels]
+    places: Mapping[str, slice]
     column: Estimates
     values: Estimates
     expected: Estimates
@@ -111,38 +130,26 @@ class _Gaps:
     @classmethod
     def of(cls, ones: Mapping[str, Estimates], ordered: Mapping[str, bool], pairs: Pairs) -> "_Gaps":
         names = tuple(c for c in ones if any(c in pair for pair in pairs))
-        labels = [_common_parts(c, ones[c], ordered[c], pairs) for c in names]
-        sums = [part_sums(a, ones[c]) for a, c in zip(labels, names, strict=True)]
+        labels = {c: _common_parts(c, ones[c], ordered[c], pairs) for c in names}
+        sums = [part_sums(labels[c], ones[c]) for c in names]
         ends = np.cumsum([0, *(len(s) for s in sums)])
-        places = tuple(slice(a, b) for a, b in pairwise(ends.tolist()))
+        places = {c: slice(a, b) for c, (a, b) in zip(names, pairwise(ends.tolist()), strict=True)}
         flat = np.concatenate(sums)
         expected = np.outer(flat, flat) / max(float(sums[0].sum()), _TINY)
-        values, seen = np.zeros_like(expected), np.zeros_like(expected)
-        variance = expected.copy()
+        values, variance, seen = np.zeros_like(expected), expected.copy(), np.zeros_like(expected)
         column = np.repeat(np.eye(len(names)), [len(s) for s in sums], axis=0)
-        for i, j in combinations(range(len(names)), 2):
-            found = pairs.get((names[i], names[j]))
-            parts = None if found is None else (_within(found.left, labels[i]), _within(found.right, labels[j]))
-            if found is None or parts is None or parts[0] is None or parts[1] is None:
-                continue
-            here, there = (places[i], places[j]), (places[j], places[i])
-            values[here] = pure(parts[0] @ found.values @ parts[1].T) - pure(expected[here])
-            variance[here] += found.sigma**2 * np.outer(parts[0].sum(axis=1), parts[1].sum(axis=1))
-            seen[here] = 1.0
-            values[there], variance[there], seen[there] = values[here].T, variance[here].T, 1.0
-        return cls(names, tuple(labels), places, column, values, expected, variance, seen)
+        for (left, right), counts in pairs.items():
+            here, there = (places[left], places[right]), (places[right], places[left])
+            gap = _gap(counts, labels[left], labels[right], expected[here])
+            if gap is not None:
+                values[here], variance[here], seen[here] = *gap, 1.0
+                values[there], variance[there], seen[there] = values[here].T, variance[here].T, 1.0
+        return cls(labels, places, column, values, expected, variance, seen)
 
     def by_pair(self, cells: Estimates) -> Estimates:
         """Means over the measured cells of each two columns."""
         number = self.column.T @ self.seen @ self.column
         return np.asarray(self.column.T @ (self.seen * cells) @ self.column / np.maximum(number, 1.0))
-
-    def table(self, i: int, j: int, fitted: Estimates) -> PairTable:
-        """Two columns as the fitted matrix has them, over their parts."""
-        here = self.places[i], self.places[j]
-        expected = self.expected[here]
-        counts = np.maximum(expected + fitted[here], LEAST_SHARE * expected)
-        return PairTable(self.labels[i], self.labels[j], counts)
 
 
 def _common_parts(column: str, one: Estimates, ordered: bool, pairs: Pairs) -> Labels:
@@ -151,6 +158,16 @@ def _common_parts(column: str, one: Estimates, ordered: bool, pairs: Pairs) -> L
     coarsest = min(of_pairs, key=lambda labels: int(labels.max()))
     joined: Labels = merged(part_sums(coarsest, one), MOST_PARTS, ordered)[coarsest]
     return joined
+
+
+def _gap(counts: PairCounts, left: Labels, right: Labels, expected: Estimates) -> tuple[Estimates, Estimates] | None:
+    """A pair's interaction beyond independence over parts of its columns, and the variance of its cells; ``None`` where
+    it was measured on others."""
+    a, b = _within(counts.left, left), _within(counts.right, right)
+    if a is None or b is None:
+        return None
+    variance = expected + counts.sigma**2 * np.outer(a.sum(axis=1), b.sum(axis=1))
+    return pure(a @ counts.values @ b.T) - pure(expected), variance
 
 
 def _within(measured: Labels, parts: Labels) -> Estimates | None:
@@ -164,8 +181,8 @@ def _within(measured: Labels, parts: Labels) -> Estimates | None:
     return out
 
 
-def _fitted(gaps: _Gaps) -> tuple[Estimates, Estimates]:
-    """The matrix of low rank, and for each pair the variance that its counts have beyond it and their own.
+def _fitted(gaps: _Gaps) -> Estimates:
+    """The matrix of low rank.
 
     A weighted fit by filling in (Srebro and Jaakkola 2003): each pass replaces a cell by a mean of what was measured
     and what was fitted, by their precision. Pairs that do not fit weigh less in the next pass, so that two columns that
@@ -173,7 +190,7 @@ def _fitted(gaps: _Gaps) -> tuple[Estimates, Estimates]:
     and Donoho 2017, for the Frobenius norm).
     """
     fitted = np.zeros_like(gaps.values)
-    beyond = np.zeros((len(gaps.names), len(gaps.names)))
+    beyond = np.zeros((len(gaps.labels), len(gaps.labels)))
     vectors: Estimates | None = None
     for _ in range(PASSES):
         variance = gaps.variance + gaps.column @ np.maximum(beyond, 0.0) @ gaps.column.T
@@ -185,7 +202,7 @@ def _fitted(gaps: _Gaps) -> tuple[Estimates, Estimates]:
         kept[MOST_KINDS:] = 0.0
         fitted = np.asarray((vectors * kept) @ vectors.T)
         beyond = gaps.by_pair((gaps.values - fitted) ** 2 - gaps.variance)
-    return fitted, beyond
+    return fitted
 
 
 def _largest(matrix: Estimates, before: Estimates | None) -> tuple[Estimates, npt.NDArray[np.float64]]:

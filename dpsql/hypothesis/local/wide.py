@@ -59,7 +59,7 @@ class WideHypothesis:
         self._order = {c.name: i for i, c in enumerate(table.finite)}
         self._tables: dict[frozenset[str], list[Measurement]] = {}
         self._pair_sigma = 0.0
-        self._hidden = 0, HiddenKinds({})
+        self._hidden = 0, HiddenKinds.none()
         self._forget()
 
     def _forget(self) -> None:
@@ -241,14 +241,10 @@ class WideHypothesis:
             # sums of a contingency over more columns are far noisier, and would only blur a pair's own measurement
             own = self._tables.get(frozenset((left, right)))
             within = own or [m for s, found in self._tables.items() if left in s and right in s for m in found]
-            known = clean_pair(
-                self.one_way(left),
-                self.one_way(right),
-                [PairCounts.of(m, left, right) for m in within],
-                (self._ordered(left), self._ordered(right)),
-                self._rules.floor,
-                self._kinds().starts.get((left, right)),
-            )
+            counts = [PairCounts.of(m, left, right) for m in within]
+            ones, ordered = (self.one_way(left), self.one_way(right)), (self._ordered(left), self._ordered(right))
+            start = self._kinds().start(left, right, counts)
+            known = clean_pair(*ones, counts, ordered, self._rules.floor, start)
             self._pairs[left, right] = known
         return known
 
