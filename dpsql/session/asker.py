@@ -274,7 +274,7 @@ class Asker:
     ) -> Sequence[Answer]:
         """The model's answers if all pass the test; else the measurement of a hard round."""
         estimates, values, passed = estimates_of(state, model, queries), self._hard_round.values(queries), 0
-        bars, weighs = state.error_bars(queries), state.plan.rules.rounds_beside
+        bars, rules = state.error_bars(queries), state.plan.rules
         for query, estimate in zip(queries, estimates, strict=True):
             query.check_sensitivity()
             reservation = self._reserve_hard_round()
@@ -286,7 +286,8 @@ class Asker:
             state.test.ready()  # which takes a minute at a small epsilon, and may be interrupted here
             with interrupts_held():
                 if self._is_hard(state, query, value, estimate, reservation):
-                    beside = Beside(query, tuple(queries), tuple(estimates), tuple(bars), weighs)
+                    said = tuple(queries), tuple(estimates), tuple(bars)
+                    beside = Beside(query, *said, rules.rounds_beside, rules.mixed)
                     return self._measure(state, model, beside, reservation, charged)
             passed += 1
         both = zip(queries[:passed], estimates[:passed], bars[:passed], strict=True)

@@ -242,7 +242,7 @@ class WideHypothesis:
                 self.one_way(right),
                 [_pair_counts(m, left, right) for m in within],
                 (self._ordered(left), self._ordered(right)),
-                self._rules.floor,
+                self._rules,
             )
             self._pairs[left, right] = known
         return known

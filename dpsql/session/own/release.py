@@ -14,11 +14,12 @@ from dpsql.first import Bench, Turns
 from dpsql.first.payload import CONTINGENCY, ONE_COUNT, RESIDUAL, encode_measurement
 from dpsql.hypothesis import Measurement
 from dpsql.ledger import interrupts_held
-from dpsql.planning.measured_axes import own_axes
+from dpsql.planning.measured_axes import own_axes, own_sd
 from dpsql.planning.table_plan import Share
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import completed, from_measurement, with_charge
+from dpsql.session.own.in_common import are_alike, moved_together
 from dpsql.session.own.residual import Residual
 from dpsql.session.table_state import TableState
 
@@ -85,8 +86,12 @@ def _whole(state: TableState, queries: Sequence[LinearQuery], bench: Bench, shar
 
     def draw() -> tuple[list[Answer], dict[str, Any]]:
         measurement = bench.measured(counts, share.sigma, table, axes, value=value)
-        payload = _of_spare(measurement, queries) if spare else encode_measurement(CONTINGENCY, measurement)
-        return _answers(measurement, queries, state.plan.certain), payload
+        answers = _answers(measurement, queries, state.plan.certain)
+        if spare:
+            return answers, _of_spare(measurement, queries)
+        if state.plan.rules.in_common and are_alike(queries):
+            answers = moved_together(answers, [own_sd([q], float(share.sigma)) for q in queries])
+        return answers, encode_measurement(CONTINGENCY, measurement)
 
     return draw
 
@@ -105,7 +110,8 @@ def _rest(state: TableState, residual: Residual, bench: Bench, share: Share, cer
         measurement = bench.measured(counts, sigma, table, axes)
         found = residual.found(measurement)
         lessons = {"columns": found.columns, "lessons": found.lessons(times)}
-        return [completed(*a, certain, fractional=found.fractional) for a in found.answers()], encode_measurement(
+        answers = found.answers(mixed=state.plan.rules.mixed)
+        return [completed(*a, certain, fractional=found.fractional) for a in answers], encode_measurement(
             RESIDUAL, measurement
         ) | lessons
 
