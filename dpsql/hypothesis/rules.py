@@ -48,6 +48,7 @@ class ModelRules:
     ``every_string``: whether strings that were not shown are counted when they are listed, at no further cost.
     ``shifted``: a list that was counted is drawn to what was expected of its strings by so many sds of its noise at
     most. ``rest``: whether strings that no column has counted follow what the counted ones leave of it.
+    ``listed_spares``: whether a question about listed strings may be answered by a spare release.
 
     ``lesson_scopes``: from how many local models of each number of columns error bars are learned at most; 0 for any.
     ``scattered``: whether error bars know of how many ranges a condition on an ordered column is made.
@@ -82,6 +83,7 @@ class ModelRules:
     extrapolated: bool = True
     mixed: bool = True
     in_common: bool = True
+    listed_spares: bool = True
 
 
 _FIRST = ModelRules(
@@ -113,8 +115,9 @@ _FIRST = ModelRules(
     extrapolated=False,
     mixed=False,
     in_common=False,
+    listed_spares=False,
 )
-_EIGHTH = ModelRules(held=inf, mixed=False, in_common=False)
+_EIGHTH = ModelRules(held=inf, mixed=False, in_common=False, listed_spares=False)
 _SEVENTH = replace(_EIGHTH, extrapolated=False)
 _SIXTH = replace(_SEVENTH, rounds_beside=False, shifted=inf, rest=False, lesson_scopes=0, scattered=False)
 _FIFTH = replace(_SIXTH, every_string=False)
