@@ -25,7 +25,7 @@ from dpsql.session.answers import completed, from_measurement, with_charge
 from dpsql.session.own.in_common import are_alike, moved_together
 from dpsql.session.own.residual import Residual
 from dpsql.session.own.weighing import weighed
-from dpsql.session.table_state import TableState
+from dpsql.session.table_state import LISTED_TIMES, TableState
 
 KEPT_CELLS = 1 << 16
 """The partition of a larger grid is not kept with the spare release of one question."""
@@ -111,13 +111,14 @@ def _listed(state: TableState, query: LinearQuery, bench: Bench, share: Share) -
     whole = bench.engine.contingency(table, ())
     rest = together([inside.map(int), whole.map(int)]).map(_inside_less_outside)
     sigma = bench.plan.release_sigma(share.units, state.plan.weighted_l2_squared(-1, 1))
-    modelled, sd = np.full(1, model.estimate(query)), np.full(1, inf if bar is None else bar / DEVIATIONS)
+    sd = inf if bar is None else bar / DEVIATIONS / LISTED_TIMES
+    modelled, unsure = np.full(1, model.estimate(query)), np.full(1, sd)
 
     def draw() -> tuple[list[Answer], dict[str, Any]]:
         measurement = bench.measured(rest, sigma, table)
         measured = np.full(1, (float(measurement.values) + known[0]) / 2.0)
         noise = np.full(1, hypot(float(sigma), known[1]) / 2.0)
-        (estimate,), (error,) = weighed(measured, noise, modelled, sd)
+        (estimate,), (error,) = weighed(measured, noise, modelled, unsure)
         payload = encode_measurement(RESIDUAL, measurement) | {"columns": 0, "lessons": []}
         return [completed(float(estimate), float(error))], payload
 
