@@ -113,7 +113,8 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   settles them (`name IN ('a', 'b')`). Otherwise it lists the *released keys*: strings whose noisy count was high
   enough when the column was first asked for. Rows with other strings are in no group, so the groups may not add up to
   the total. `WHERE` and `FILTER` may then use any expression of the column, as it is evaluated on the released keys
-  alone. Strategies that release no keys refuse such a statement.
+  alone. Strategies that release no keys refuse such a statement, and so, before any charge, does a column whose owner
+  says that its strings have too few rows to be shown (`max_rows_per_value`): lists of them are answered.
 * **The catalog** is the policy's: `SHOW TABLES`, `DESCRIBE table`, `PRAGMA table_info`, `information_schema.tables`,
   `.columns` and `.schemata`, `duckdb_tables()`, `duckdb_columns()` and their kin show what is declared, and NULL for
   any number of rows. `SUMMARIZE table` shows declared ranges. `DESCRIBE SELECT ...` shows types, `EXPLAIN SELECT ...`

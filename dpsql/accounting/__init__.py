@@ -18,7 +18,7 @@ from dpsql.accounting.curve import (
     units,
 )
 from dpsql.accounting.net import TABLE_MARGIN, TABLE_RANGE, Net
-from dpsql.accounting.plan import Plan
+from dpsql.accounting.plan import Plan, Unshown
 from dpsql.accounting.profile import SMOOTHING, delta_bound, noise_cost
 from dpsql.accounting.selection import selection_threshold
 
@@ -30,6 +30,7 @@ __all__ = [
     "Accountant",
     "Net",
     "Plan",
+    "Unshown",
     "approximate_hard_round_cost",
     "calibrate",
     "delta_bound",

@@ -8,7 +8,7 @@ import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpsql.accounting.curve import UNITS, budget_units, gaussian_cost, hard_round_cost, pure_cost, range_cost, units
 from dpsql.accounting.grid import sigma_from_variance
@@ -18,12 +18,23 @@ from dpsql.confidence import OUTSIDE
 from dpsql.errors import InternalError, LedgerError
 
 _FRACTIONS = ("epsilon", "delta", "delta_purse", "alpha", "slope", "sigma")
-NEWEST_MODELS = 8
+NEWEST_MODELS = 9
 """The version of the rules by which new ledgers are modelled: the last of ``dpsql.hypothesis.rules``."""
 _FIRST_MODELS = 1  # of plans that do not say
 _LATER = ("questions", "spares", "spare_units", "on_demand_units")
 """Written where they are not 0: plans that do not know them have none."""
 _INTEGERS = ("hard_rounds", "test_cost", "measure_cost", "total_units")
+
+
+class Unshown(NamedTuple):
+    """A text column of which no selection is made: none of its strings could be shown, by their owner's word. Public.
+
+    ``rows``: from about so many rows on a string could have been shown.
+    """
+
+    table: str
+    column: str
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,8 @@ class Plan:
     the precision. ``questions``: above 0, so many questions get noise of their own and share the release budget evenly;
     there is no test then (T = 0). ``spares``: so many questions may get noise of their own beside models, for
     ``spare_units`` each, where a model's answer could be far off. ``on_demand_units``: of the release budget, for noise
-    that analysts choose. ``models``: the version of the rules by which tables
+    that analysts choose. ``unshown``: text columns whose share of the releases and of delta goes to the others, for no
+    string of theirs could be shown. ``models``: the version of the rules by which tables
     are modelled; no matter of privacy, but frozen with the ledger, and versions of dpsql that do not know it refuse the
     plan.
 
@@ -60,6 +72,7 @@ class Plan:
     spare_units: int = 0
     on_demand_units: int = 0
     models: int = NEWEST_MODELS
+    unshown: tuple[Unshown, ...] = ()
 
     def __post_init__(self) -> None:
         if self.epsilon <= 0 or not 0 <= self.delta_purse < self.delta < 1:
@@ -187,6 +200,8 @@ class Plan:
         fields |= {name: getattr(self, name) for name in _LATER if getattr(self, name)}
         if self.models != _FIRST_MODELS:
             fields["models"] = self.models
+        if self.unshown:  # versions that do not know it refuse the plan, as they would select
+            return json.dumps(fields | {"units": UNITS, "unshown": self.unshown}, sort_keys=True)
         return json.dumps(fields | {"units": UNITS}, sort_keys=True)
 
     @classmethod
@@ -196,6 +211,7 @@ class Plan:
             fields = json.loads(text)
             scale, models = fields.pop("units"), fields.pop("models", _FIRST_MODELS)
             later = {name: fields.pop(name, 0) for name in _LATER}
+            unshown = tuple([_unshown(*found) for found in fields.pop("unshown", ())])
             if set(fields) != {*_FRACTIONS, *_INTEGERS} or scale != UNITS:
                 raise LedgerError("the ledger's plan has other fields")
             if not all(type(n) is int for n in (models, *later.values(), *(fields[name] for name in _INTEGERS))):
@@ -209,6 +225,12 @@ class Plan:
                     hint="open it with the dpsql version that wrote it",
                 )
             values: dict[str, Any] = {"alpha": None} | {name: Fraction(n) for name, n in numbers.items()}
-            return cls(**values, **{name: fields[name] for name in _INTEGERS}, **later, models=models)
+            return cls(**values, **{name: fields[name] for name in _INTEGERS}, **later, models=models, unshown=unshown)
         except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, InternalError) as error:
             raise LedgerError("the ledger's plan cannot be read") from error
+
+
+def _unshown(table: object, column: object, rows: object) -> Unshown:
+    if not (isinstance(table, str) and isinstance(column, str) and type(rows) is int):
+        raise LedgerError("the ledger's plan names text columns in a way that cannot be read")
+    return Unshown(table, column, rows)

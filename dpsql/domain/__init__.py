@@ -16,7 +16,6 @@ from dpsql.domain.column import (
     FiniteDomain,
     IntegerDomain,
     NumberDomain,
-    TextDomain,
     Value,
     as_text,
     cell_values,
@@ -30,12 +29,14 @@ from dpsql.domain.prefix import LONGEST_PREFIX, Prefix
 from dpsql.domain.row_count import row_count_obstacle
 from dpsql.domain.scales import log_edges
 from dpsql.domain.table import RowCount, TableDomain
+from dpsql.domain.text import MOST_ROWS_OF_A_VALUE, TextDomain
 from dpsql.domain.undeclared import Fate, undeclared_become
 
 __all__ = [
     "EXACT_BELOW",
     "FIXED_POINT",
     "LONGEST_PREFIX",
+    "MOST_ROWS_OF_A_VALUE",
     "Beyond",
     "BooleanDomain",
     "CategoryDomain",

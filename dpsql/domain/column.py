@@ -15,6 +15,7 @@ from itertools import pairwise
 from math import floor
 from typing import Any, ClassVar, Literal
 
+from dpsql.domain.text import TextDomain
 from dpsql.errors import PolicyError
 
 Value = int | float | str | bool | date | None
@@ -274,17 +275,6 @@ class DateDomain:
     def words(self) -> str:
         by = "" if self.unit == "day" else f", by {self.unit}"
         return f"{self.low} to {self.high}{by}"
-
-
-@dataclass(frozen=True)
-class TextDomain:
-    """Strings without a declared list; ``prefixes`` are the lengths for which LIKE 'ab%' may be answered."""
-
-    name: str
-    prefixes: tuple[int, ...] = ()
-    nullable: bool = True
-    kind: Literal["text"] = field(default="text", init=False)
-    sql_type: Literal["VARCHAR"] = field(default="VARCHAR", init=False)
 
 
 FiniteDomain = IntegerDomain | NumberDomain | CategoryDomain | BooleanDomain | DateDomain

@@ -9,9 +9,10 @@ from functools import cached_property
 from math import prod
 from typing import Literal
 
-from dpsql.domain.column import ColumnDomain, FiniteDomain, TextDomain
+from dpsql.domain.column import ColumnDomain, FiniteDomain
 from dpsql.domain.derived import Derived
 from dpsql.domain.prefix import Prefix
+from dpsql.domain.text import TextDomain
 from dpsql.errors import PolicyError
 
 RowCount = Literal["measured", "public"]
@@ -67,6 +68,11 @@ class TableDomain:
     @cached_property
     def text(self) -> tuple[TextDomain, ...]:
         return tuple(c for c in self.columns if isinstance(c, TextDomain))
+
+    @cached_property
+    def most_rows(self) -> dict[str, int]:
+        """The owner's word on the rows of a string, by text column; nothing of columns without one."""
+        return {c.name: c.max_rows_per_value for c in self.text if c.max_rows_per_value is not None}
 
     @cached_property
     def order(self) -> dict[str, int]:

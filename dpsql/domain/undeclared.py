@@ -9,8 +9,8 @@ from dpsql.domain.column import (
     DateDomain,
     IntegerDomain,
     NumberDomain,
-    TextDomain,
 )
+from dpsql.domain.text import TextDomain
 
 Fate = Literal["clipped", "NULL", "left out", "none"]
 """``clipped``: the value counts as the nearer end of its range. ``NULL``: the row counts as one without a value there.

@@ -210,10 +210,13 @@ class MemoryEngine:
         return {name.lower(): frozenset(columns) for name, columns in self._columns.items()}
 
     def out_of_domain(self, table: str) -> dict[str, int]:
-        """Values that are not NULL but undeclared, per finite column. For the owner alone."""
+        """Values that are not NULL but undeclared, per finite column; rows beyond a word. For the owner alone."""
         domain = self._table(table)
-        columns = self._columns[domain.name]
-        return {
+        columns, beyond = self._columns[domain.name], {}
+        for name, most in domain.most_rows.items():
+            held = Counter(texts[name] for _, texts, _ in self._kept[domain.name] if texts[name] is not None)
+            beyond[name] = sum(n for n in held.values() if n > most)
+        return beyond | {
             c.name: sum(v is not None and _is_outside(c, v) for v in columns[c.name.lower()]) for c in domain.finite
         }
 

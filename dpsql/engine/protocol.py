@@ -124,7 +124,10 @@ class OwnersEngine(Engine, Protocol):
         ...
 
     def out_of_domain(self, table: str) -> dict[str, int]:
-        """Values that are not NULL but undeclared, per finite column, over all rows: exact counts of private rows."""
+        """Values that are not NULL but undeclared, per finite column, over all rows: exact counts of private rows.
+
+        Of a text column with ``max_rows_per_value`` the counted rows whose strings are in more of them.
+        """
         ...
 
     def row_tally(self, table: str) -> RowTally:

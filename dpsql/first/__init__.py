@@ -8,7 +8,7 @@ wait; ``Purses`` checks that the budget covers it.
 from dpsql.first.bench import GRID_CELLS, Bench
 from dpsql.first.listed import read_listed
 from dpsql.first.purses import ON_DEMAND, Purses, Used
-from dpsql.first.row_count import check_row_count, measure_row_count
+from dpsql.first.row_count import check_row_count, measure_row_count, published_row_count
 from dpsql.first.text_start import measure_strings
 from dpsql.first.touches import Touches
 from dpsql.first.turns import Turns
@@ -27,5 +27,6 @@ __all__ = [
     "measure_contingencies",
     "measure_row_count",
     "measure_strings",
+    "published_row_count",
     "read_listed",
 ]

@@ -6,13 +6,19 @@ Under add-remove neighbours the number of rows is as private as any other count,
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from dpsql.domain import TableDomain
 from dpsql.errors import BudgetExhausted
 from dpsql.first.bench import Bench
 from dpsql.first.payload import ROW_COUNT, encode_measurement
 from dpsql.first.release import release_first
 from dpsql.first.touch import Columns, FirstTouch, Released
 from dpsql.first.turns import Step, Turns
+from dpsql.hypothesis import Measurement
+from dpsql.mechanism import public_row_count
 from dpsql.planning import TablePlan
+from dpsql.policy import Neighbors
 
 NO_COLUMNS: Columns = ()
 
@@ -100,3 +106,11 @@ def _exhausted(touch: RowCount, bench: Bench, turns: Turns) -> BudgetExhausted:
         requested=bench.plan.as_epsilon(touch.share.units),
         remaining=bench.plan.as_epsilon(turns.affordable()),
     )
+
+
+def published_row_count(table: TableDomain, bench: Bench, neighbors: Neighbors) -> Measurement:
+    """The exact number of rows of a table whose owner declares it public; charges nothing, draws nothing."""
+    rows = bench.engine.contingency(table.name, NO_COLUMNS)
+    stored = bench.engine.is_base_table(table.name)
+    exact = np.array(public_row_count(rows, neighbors, table, is_base_table=stored))
+    return Measurement(table.name, (), exact, 0.0)

@@ -159,7 +159,7 @@ class WarmStart(Portioned):
         planned = self.planned_units if self._planned is None else 0
         planned += sum(self._missing(p.columns, self._units(p)) for p in self._planned or ())
         if self.touched_later and self._planned is not None:
-            later = later_shares(self._pairs_begun(), len(self._names)) * self._for_pairs
+            later = later_shares(self._pairs_begun(), len(self._names), self.plan.first_touch) * self._for_pairs
             planned += floor(self.planned_units * later)
             pairs = (c for c in self._in_part() if len(c) > 1 and INSIDE not in c and PARTS not in c)
             planned += sum(self._missing(columns, 0) for columns in pairs)
@@ -179,7 +179,7 @@ class WarmStart(Portioned):
         for pair in combinations(ordered, 2):
             if not self._is_begun(pair):
                 number += pair not in in_part
-                share = first_touch_share(number, len(self._names)) * self._for_pairs
+                share = first_touch_share(number, len(self._names), self.plan.first_touch) * self._for_pairs
                 planned.append(PlannedContingency(pair, share))
             elif not self._given_up:
                 planned.append(PlannedContingency(pair, 0.0))

@@ -110,6 +110,10 @@ class Measurement:
         """Whether no number of rows can be read off it."""
         return any(a.difference for a in self.axes)
 
+    def axis_of(self, column: str) -> int:
+        """The place of the axis over this column alone."""
+        return next(i for i, a in enumerate(self.axes) if a.columns == (column,))
+
     @cached_property
     def key_index(self) -> dict[Key, int]:
         return {k: i for i, k in enumerate(self.keys)}

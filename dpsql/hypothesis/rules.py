@@ -26,25 +26,31 @@ class ModelRules:
     below. ``at_once``: whether the certified bound of a measured number holds for all planned questions at once, as
     that of a tested one does, or for this number alone.
 
-    Of local models: ``floor``: a step never takes a part of a pair below this fraction of what it was. ``sweeps``: how
+    Of local models: ``floor``: a step never takes a part of a pair below this fraction of what it was. ``held``: cells
+    of clean pairs are at most so many sds of noise from what was measured. ``sweeps``: how
     often all pairs are fitted at most; they are done when none is off by more than ``settled`` of its sd.
     ``parts_first``: whether a column's parts are made possible counts before the cells in them are, so that the noise
     of empty cells stays where it is; long ranges of whole numbers are then also measured in parts. ``classes``: whether
     a condition that ties columns together (OR, NOT, CASE) is answered from the classes of values that it tells apart,
     as a conjunction is. ``residuals``: whether spare releases measure only what estimates of columns and pairs leave
     open of a question; ``sparing``: whether the last of them are for questions that a model answers ever worse.
+    ``hidden_kinds``: whether pairs of columns that wait for a question begin where all of them together put each, and
+    the shares of those to come fall slowly where many questions are planned.
 
     ``halved``: whether the release of a planned question measures only what the number of rows leaves open of it, which
     is half of what a row can change. ``fractions``: both also for rows that count other than 0 or 1, as in sums.
 
     ``rounds_beside``: whether the cells of a GROUP BY that a hard round measures are weighed with what the model said,
-    and get all of the round's precision.
+    and get all of the round's precision. ``mixed``: whether many cells that are weighed with a model, these or those of
+    a spare release, are weighed by how many of them are how far off; ``in_common``: whether the cells of a release that
+    no model is beside are moved to what they have in common.
 
     Of strings: ``weighed``: whether counts of a string by a column's values are those of all its measurements, each
     weighed by its noise, and strings that somebody listed are drawn to what is known of those that were not shown.
     ``every_string``: whether strings that were not shown are counted when they are listed, at no further cost.
     ``shifted``: a list that was counted is drawn to what was expected of its strings by so many sds of its noise at
     most. ``rest``: whether strings that no column has counted follow what the counted ones leave of it.
+    ``listed_spares``: whether a question about listed strings may be answered by a spare release.
 
     ``lesson_scopes``: from how many local models of each number of columns error bars are learned at most; 0 for any.
     ``scattered``: whether error bars know of how many ranges a condition on an ordered column is made.
@@ -58,6 +64,7 @@ class ModelRules:
     moved: float = 1.0
     rakes: int = 20
     floor: float = 0.001
+    held: float = 2.5
     sweeps: int = 20
     settled: float = 0.1
     cut_counts: bool = True
@@ -76,6 +83,10 @@ class ModelRules:
     lesson_scopes: int = 64
     scattered: bool = True
     extrapolated: bool = True
+    hidden_kinds: bool = True
+    mixed: bool = True
+    in_common: bool = True
+    listed_spares: bool = True
 
 
 _FIRST = ModelRules(
@@ -86,6 +97,7 @@ _FIRST = ModelRules(
     moved=0.0,
     rakes=1,
     floor=0.05,
+    held=inf,
     sweeps=5,
     settled=0.0,
     cut_counts=False,
@@ -104,15 +116,20 @@ _FIRST = ModelRules(
     lesson_scopes=0,
     scattered=False,
     extrapolated=False,
+    hidden_kinds=False,
+    mixed=False,
+    in_common=False,
+    listed_spares=False,
 )
-_SEVENTH = ModelRules(extrapolated=False)
+_EIGHTH = ModelRules(held=inf, hidden_kinds=False, mixed=False, in_common=False, listed_spares=False)
+_SEVENTH = replace(_EIGHTH, extrapolated=False)
 _SIXTH = replace(_SEVENTH, rounds_beside=False, shifted=inf, rest=False, lesson_scopes=0, scattered=False)
 _FIFTH = replace(_SIXTH, every_string=False)
 _FOURTH = replace(_FIFTH, sparing=False, halved=False, fractions=False)
 _THIRD = replace(_FOURTH, weighed=False, residuals=False)
 _SECOND = replace(_THIRD, classes=False)
 MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
-    {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH, 5: _FIFTH, 6: _SIXTH, 7: _SEVENTH, 8: ModelRules()}
+    {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH, 5: _FIFTH, 6: _SIXTH, 7: _SEVENTH, 8: _EIGHTH, 9: ModelRules()}
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that
 ledgers were written with is never changed, a better one is added."""

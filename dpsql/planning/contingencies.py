@@ -40,6 +40,9 @@ RANGE_PARTS = 32
 EAGER_COLUMNS = 16
 """Up to so many columns all pairs are measured at once, above it when first touched."""
 FIRST_TOUCH = 0.1
+"""The delay P times this of first touches' shares, which fall as 1 / (j + .1 P), at least; P: the number of pairs."""
+MOST_FIRST_TOUCH = 1.0
+"""The same where many questions are planned for each pair."""
 MOST_COLUMNS = 4
 """Queries over at most so many columns are foreseen."""
 _WHOLE_COLUMNS = 8
@@ -164,31 +167,42 @@ def _shared(
     return tuple(PlannedContingency(c, share * w / whole) for c, w in zip(chosen, weights, strict=True))
 
 
-def first_touch_share(j: int, columns: int) -> float:
+def first_touch(planned: int, columns: int) -> float:
+    """The delay of ``first_touch_share`` for so many planned questions: the more of them for each pair, the surer that
+    late pairs are asked about as often as early ones.
+
+    >>> first_touch(500, 40), round(first_touch(2_000, 40), 2), first_touch(100_000, 40)
+    (0.1, 0.26, 1.0)
+    """
+    return min(MOST_FIRST_TOUCH, max(FIRST_TOUCH, FIRST_TOUCH * planned / comb(columns, 2)))
+
+
+def first_touch_share(j: int, columns: int, delay: float = FIRST_TOUCH) -> float:
     """Share of the releases' squared precision for the ``j``-th pair (1, 2, ..) of a table with ``columns`` columns.
 
-    Proportional to 1 / (j + .1 P) with P the number of pairs: pairs touched early get more, and the last is still paid.
+    Proportional to 1 / (j + delay P) with P the number of pairs: pairs touched early get more, and the last is still
+    paid.
 
     >>> pairs = 17 * 16 // 2
     >>> round(sum(first_touch_share(j, 17) for j in range(1, pairs + 1)), 6)
     0.88
     """
-    return (1.0 - ONE_WAY_SHARE) / (j + FIRST_TOUCH * comb(columns, 2)) / _harmonic(0, columns)
+    return (1.0 - ONE_WAY_SHARE) / (j + delay * comb(columns, 2)) / _harmonic(0, columns, delay)
 
 
-def later_shares(j: int, columns: int) -> float:
+def later_shares(j: int, columns: int, delay: float = FIRST_TOUCH) -> float:
     """The shares of all pairs after the ``j``-th.
 
     >>> round(later_shares(0, 17), 6), later_shares(136, 17)
     (0.88, 0.0)
     """
-    return (1.0 - ONE_WAY_SHARE) * _harmonic(j, columns) / _harmonic(0, columns)
+    return (1.0 - ONE_WAY_SHARE) * _harmonic(j, columns, delay) / _harmonic(0, columns, delay)
 
 
 @lru_cache(maxsize=1 << 16)
-def _harmonic(j: int, columns: int) -> float:
+def _harmonic(j: int, columns: int, delay: float) -> float:
     pairs = comb(columns, 2)
-    return sum((1.0 / (i + FIRST_TOUCH * pairs) for i in range(j + 1, pairs + 1)), 0.0)
+    return sum((1.0 / (i + delay * pairs) for i in range(j + 1, pairs + 1)), 0.0)
 
 
 def predicted_noise(table: TableDomain, planned: Sequence[PlannedContingency], *, pure: bool = False) -> float:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 from math import comb, floor, hypot, sqrt
 
-from dpsql.accounting import Plan, calibrate
+from dpsql.accounting import Plan, Unshown, calibrate
 from dpsql.domain import TableDomain
 from dpsql.errors import PolicyError
-from dpsql.planning.contingencies import ONE_WAY_SHARE
+from dpsql.planning.contingencies import EAGER_COLUMNS, ONE_WAY_SHARE
 from dpsql.planning.forecast import Forecast, own_noise_is_better
 from dpsql.planning.paper import solved_updates
 from dpsql.planning.sensitivity import contingency_l2_squared, measures_differences, query_sensitivity
@@ -22,7 +22,8 @@ from dpsql.planning.shares import (
     tables_with_start,
     with_on_demand,
 )
-from dpsql.planning.ways import Way, model_way, strategy_of
+from dpsql.planning.strings import unshown_texts
+from dpsql.planning.ways import Way, model_way, selected_texts, strategy_of
 from dpsql.policy import Policy
 
 HARD_ROUNDS = 20
@@ -45,6 +46,11 @@ SPARE_QUESTIONS = 0.6
 TENSOR_SPARES = 0.4
 """A table with one tensor has spare releases where its foreseen sd is so many times that of noise for each question."""
 MOST_SPARES = 6000
+WIDE_SPARES = 1500
+"""The same where pairs wait for a question to touch them: questions of so many columns wear single spares out less than
+they wear out the pairs, which all of them share."""
+WIDE_SPARE_SHARE = 0.6
+"""Of the budget for spare releases, so much at least stays where WIDE_SPARES are fewer than would be planned."""
 DELTA_SHARE = Fraction(1, 4)
 """Of delta for the selections of keys, split evenly between text columns and declared prefix lengths."""
 
@@ -55,7 +61,7 @@ def make_plan(policy: Policy) -> Plan:
     PolicyError when epsilon is too small for it, or the strategy cannot model a table.
     """
     _check_tables(policy)
-    own, models = _own_noise_plan(policy), _model_plan(policy)
+    own, models = _own_noise_plan(policy), _settled_plan(policy)
     if own is None:
         return models
     alone = replace(models, spares=0, spare_units=0)  # what spare releases take from models they give to questions
@@ -109,7 +115,7 @@ def _own_noise_plan(policy: Policy) -> Plan | None:
 
 def _model_sd(plan: Plan, policy: Policy, table: TableDomain) -> float:
     """Sd (counts) foreseen for a typical question; without a warm start that of a paid answer."""
-    match model_way(policy, table):
+    match model_way(policy, table, unshown=plan.unshown):
         case Way.CONTINGENCIES | Way.LOCAL:
             precision = Shares(plan, policy).precision(table)
             return Forecast(table, precision, differences=measures_differences(policy)).typical_sd
@@ -117,9 +123,16 @@ def _model_sd(plan: Plan, policy: Policy, table: TableDomain) -> float:
             return float(plan.for_sensitivity(query_sensitivity(table), contingency_l2_squared(policy, table)).sigma)
 
 
-def _model_plan(policy: Policy) -> Plan:
-    if tables_with_start(policy):
-        return _warm_plan(policy)
+def _settled_plan(policy: Policy) -> Plan:
+    """The plan without the selections that would show nothing, by what the plan with all of them says."""
+    plan = _model_plan(policy)
+    unshown = unshown_texts(Shares(plan, policy))
+    return _model_plan(policy, unshown) if unshown else plan
+
+
+def _model_plan(policy: Policy, unshown: tuple[Unshown, ...] = ()) -> Plan:
+    if tables_with_start(policy, unshown=unshown):
+        return _warm_plan(policy, unshown)
     privacy, mechanism = policy.privacy, policy.mechanism
     share = float(ROW_COUNT_SHARE) if private_row_counts(policy) else 0.0
     plan = calibrate(
@@ -129,7 +142,7 @@ def _model_plan(policy: Policy) -> Plan:
         measure_share=MEASURE_SHARE,
         release_share=release_share(share, policy),
     )
-    return with_on_demand(plan, share, policy)
+    return replace(with_on_demand(plan, share, policy), unshown=unshown)
 
 
 def _hard_rounds(policy: Policy) -> int:
@@ -141,10 +154,11 @@ def _hard_rounds(policy: Policy) -> int:
     return min(max(1, floor(sum(found))), MOST_UPDATES)
 
 
-def _warm_plan(policy: Policy) -> Plan:
+def _warm_plan(policy: Policy, unshown: tuple[Unshown, ...]) -> Plan:
     privacy, chosen = policy.privacy, policy.mechanism.hard_rounds
     share = float(policy.mechanism.warm_start)
-    purse = privacy.delta * DELTA_SHARE if any(t.text for t in policy.tables) else Fraction(0)
+    selects = any(selected_texts(t, unshown) for t in policy.tables)
+    purse = privacy.delta * DELTA_SHARE if selects else Fraction(0)
     for rounds in WARM_HARD_ROUNDS if chosen is None else (chosen,):
         plan = calibrate(
             privacy.epsilon,
@@ -152,9 +166,9 @@ def _warm_plan(policy: Policy) -> Plan:
             hard_rounds=rounds,
             release_share=release_share(share, policy),
             delta_purse=purse,
-            releases=_releases(policy),
+            releases=_releases(policy, unshown),
         )
-        plan = with_on_demand(plan, share, policy)
+        plan = replace(with_on_demand(plan, share, policy), unshown=unshown)
         if plan.hard_rounds == 0 or all(_threshold_is_high(plan, policy, table) for table in policy.tables):
             break
     return _with_spares(plan, policy)
@@ -172,8 +186,11 @@ def _with_spares(plan: Plan, policy: Policy) -> Plan:
     if not worse or (least and max(worse) < 1.0):
         return plan
     times = max(1.0, *worse)
-    number = min(MOST_SPARES, int(min(1.0, SPARE_QUESTIONS * times) * policy.privacy.planned_queries))
-    units = int(min(MOST_SPARE_SHARE, SPARE_SHARE * times) * shares.spared_starts) // max(1, number)
+    planned = max(1, int(min(1.0, SPARE_QUESTIONS * times) * policy.privacy.planned_queries))
+    waits = any(len(t.varied) > EAGER_COLUMNS for t in policy.tables if shares.way(t) is Way.LOCAL)
+    number = min(planned, WIDE_SPARES if waits else MOST_SPARES)
+    kept = max(WIDE_SPARE_SHARE, number / planned) if waits else 1.0
+    units = int(min(MOST_SPARE_SHARE, SPARE_SHARE * times) * kept * shares.spared_starts) // number
     return replace(plan, spares=number, spare_units=units) if min(number, units) > 0 else plan
 
 
@@ -186,20 +203,21 @@ def _times_worse(plan: Plan, policy: Policy, table: TableDomain) -> float:
     return _model_sd(plan, policy, table) / _halved(policy, own)
 
 
-def _releases(policy: Policy) -> int:
+def _releases(policy: Policy, unshown: tuple[Unshown, ...]) -> int:
     """About how many releases the starts of all tables will make: row counts, columns, pairs, and three for a text."""
     number = 0
-    if any(model_way(policy, table) is Way.LOCAL for table in policy.tables):
+    if any(model_way(policy, table, unshown=unshown) is Way.LOCAL for table in policy.tables):
         number = min(MOST_SPARES, policy.privacy.planned_queries)
     for table in policy.tables:
         columns = len(table.varied)
-        number += 1 + columns + comb(columns, 2) + 3 * len(table.text)
+        texts = set(selected_texts(table, unshown)).difference(table.prefixes)
+        number += 1 + columns + comb(columns, 2) + 3 * len(texts)
     return number
 
 
 def _threshold_is_high(plan: Plan, policy: Policy, table: TableDomain) -> bool:
     """Whether noise of a wide table's pairs alone will hardly ever make a test hard (mechanism: theta >= 5 sd)."""
-    match model_way(policy, table):
+    match model_way(policy, table, unshown=plan.unshown):
         case Way.LOCAL if len(table.varied) > 1:
             pairs = comb(len(table.varied), 2)
             precision = Shares(plan, policy).precision(table) * (1.0 - ONE_WAY_SHARE) / pairs

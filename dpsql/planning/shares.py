@@ -3,16 +3,17 @@
 Everything that divides the budget stands here, so that the shares can be seen to add up to it.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, isqrt
 
-from dpsql.accounting import Plan
+from dpsql.accounting import Plan, Unshown
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import MODEL_RULES, NEWEST, ModelRules
 from dpsql.planning.sensitivity import contingency_l2_squared, row_count_is_public
-from dpsql.planning.ways import Kind, Way, model_way
+from dpsql.planning.ways import Kind, Way, model_way, selected_texts
 from dpsql.policy import Policy
 
 ROW_COUNT_SHARE = Fraction(2, 100)
@@ -25,6 +26,8 @@ MOST_SHARE = Fraction(1, 2)
 """Of a start for its text columns, and of the releases for row counts, at most: contingencies keep the other half."""
 LONE_TEXT_SHARE = Fraction(90, 100)
 """The same where the table has one finite column beside its text."""
+PREFIX_WEIGHT = Fraction(1, 2)
+"""Units of a declared prefix length, relative to those of its column."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,8 @@ class Shares:
             case Kind.QUESTIONS:
                 return Way.OWN
             case Kind.MODELS:
-                return model_way(self.policy, table, keys=self.plan.delta_purse > 0, rules=self.rules)
+                keys, unshown = self.plan.delta_purse > 0, self.plan.unshown
+                return model_way(self.policy, table, keys=keys, rules=self.rules, unshown=unshown)
 
     @cached_property
     def payment(self) -> Payment:
@@ -136,16 +140,23 @@ class Shares:
 
     def texts(self, table: TableDomain) -> int:
         """Units for the first touches of the table's text columns together; 0 in a plan with no delta for them."""
-        if self.plan.delta_purse == 0 or not table.text:
+        weights = self.text_weights(table)
+        if self.plan.delta_purse == 0 or not weights:
             return 0
         match self.way(table):
             case Way.CONTINGENCIES | Way.LOCAL:
                 share = LONE_TEXT_SHARE if len(table.varied) == 1 else min(MOST_SHARE, TEXT_SHARE * len(table.text))
-                return int(self._start * share)
+                kept = sum(weights.values()) / sum(text_weights(table).values())  # contingencies have the others'
+                return int(self._start * share * kept)
             case Way.KEYS:
                 return self._start
             case Way.OWN | Way.NET:
                 return 0
+
+    def text_weights(self, table: TableDomain) -> dict[str, Fraction]:
+        """The weights of the text columns and prefix lengths of which strings are selected."""
+        weights = text_weights(table)
+        return {name: weights[name] for name in selected_texts(table, self.plan.unshown)}
 
     @cached_property
     def _start(self) -> int:
@@ -154,7 +165,7 @@ class Shares:
 
     @cached_property
     def _tables_with_start(self) -> int:
-        return tables_with_start(self.policy, self.rules)
+        return tables_with_start(self.policy, self.rules, self.plan.unshown)
 
     # --- noise for each question -----------------------------------------------------------------------------------
 
@@ -183,9 +194,14 @@ def private_row_counts(policy: Policy) -> int:
     return sum(not row_count_is_public(policy, table) for table in policy.tables)
 
 
-def tables_with_start(policy: Policy, rules: ModelRules = NEWEST) -> int:
+def text_weights(table: TableDomain) -> dict[str, Fraction]:
+    """What each text column and declared prefix length has of what the table's strings have, by name."""
+    return {c.name: Fraction(1) for c in table.text} | dict.fromkeys(table.prefixes, PREFIX_WEIGHT)
+
+
+def tables_with_start(policy: Policy, rules: ModelRules = NEWEST, unshown: Collection[Unshown] = ()) -> int:
     """How many tables have something that is worth measuring before their first answer."""
-    return sum(model_way(policy, table, rules=rules) is not Way.NET for table in policy.tables)
+    return sum(model_way(policy, table, rules=rules, unshown=unshown) is not Way.NET for table in policy.tables)
 
 
 def release_share(share: float, policy: Policy) -> float:

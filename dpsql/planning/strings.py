@@ -6,7 +6,7 @@ It is the only release that needs a delta of its own, which the plan sets aside 
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.accounting import Plan, selection_threshold
+from dpsql.accounting import Plan, Unshown, selection_threshold
 from dpsql.domain import TableDomain
 from dpsql.planning.sensitivity import contingency_l2_squared, query_sensitivity
 from dpsql.planning.shares import Shares
@@ -20,8 +20,8 @@ PAIR_SHARE = Fraction(20, 100)
 """For the heaviest keys by each finite column, split evenly between these; to the counts where there is none."""
 HEAVY = 6.0
 """A key is measured by a finite column when its released count is at least so many sds of these cells."""
-PREFIX_WEIGHT = Fraction(1, 2)
-"""Units of a declared prefix length, relative to those of its column."""
+HARDLY = 3.1
+"""Noise exceeds so many of its sds with less than one chance in a thousand."""
 FIRST_TRY = Fraction(3, 4)
 """Of a column's delta for its first selection; one that was lost is made again with this share of what is left."""
 
@@ -55,6 +55,15 @@ class TextStart:
         """Counts: a key that is not shown has hardly ever more rows than this (one chance in a thousand)."""
         return _most_hidden(self.threshold, self.select_sigma)
 
+    @property
+    def shown_from(self) -> int:
+        """Counts: a key of so many rows is shown with about one chance in two by the first selection."""
+        return self.selection(self.select_sigma, 1).threshold
+
+    def hides(self, rows: int) -> bool:
+        """Whether a key of at most so many rows is shown with less than one chance in a thousand by a selection."""
+        return rows + HARDLY * float(self.select_sigma) <= self.shown_from
+
     def selection(self, sigma: Fraction, attempt: int) -> "Selection":
         """The ``attempt``-th selection (1, 2, ..), with noise ``sigma``, made after those before it were lost.
 
@@ -80,7 +89,25 @@ class Selection:
 
 
 def _most_hidden(threshold: int, sigma: Fraction) -> float:
-    return threshold + 3.1 * float(sigma)
+    return threshold + HARDLY * float(sigma)
+
+
+def unshown_texts(shares: Shares) -> tuple[Unshown, ...]:
+    """The text columns of which a selection would show nothing, by their owner's word on the rows of a string.
+
+    There a string of as many rows as the word allows is shown with less than one chance in a thousand: then less than
+    a thousandth of the strings would be, however many there are, which nobody may know. No such promise can be made of
+    all strings together, for each of them has a chance, those of one row too.
+    """
+    found = []
+    for table in shares.policy.tables:
+        starts = text_starts(shares, table) if table.most_rows else {}
+        found += [
+            Unshown(table.name, name, starts[name].shown_from)
+            for name, most in table.most_rows.items()
+            if name in starts and starts[name].hides(most)
+        ]
+    return tuple(found)
 
 
 def text_starts(shares: Shares, table: TableDomain) -> dict[str, TextStart]:
@@ -88,8 +115,8 @@ def text_starts(shares: Shares, table: TableDomain) -> dict[str, TextStart]:
     plan, policy, units = shares.plan, shares.policy, shares.texts(table)
     if units == 0:
         return {}
-    weights = _weights(table)
-    delta = plan.delta_purse / sum(len(_weights(t)) for t in policy.tables)
+    weights = shares.text_weights(table)
+    delta = plan.delta_purse / sum(len(shares.text_weights(t)) for t in policy.tables)
     whole = sum(weights.values())
     return {
         column: _start(plan, policy, table, column, int(units * weight / whole), delta)
@@ -120,7 +147,3 @@ def _start(plan: Plan, policy: Policy, table: TableDomain, column: str, units: i
         paired,
         plan.release_sigma(pair, l2_squared) if paired else Fraction(0),
     )
-
-
-def _weights(table: TableDomain) -> dict[str, Fraction]:
-    return {c.name: Fraction(1) for c in table.text} | dict.fromkeys(table.prefixes, PREFIX_WEIGHT)

@@ -4,7 +4,7 @@ Everything that asks, measures or explains reads this value and nothing else of 
 ledger or mechanism (an import contract): a plan that cannot look at data does not leak it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,6 +14,7 @@ from dpsql.accounting import Net, Plan
 from dpsql.confidence import DEVIATIONS, deviations_at_once
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import IterativeConstruction, MakeHypothesis, ModelRules, Strategy
+from dpsql.planning.contingencies import FIRST_TOUCH, first_touch
 from dpsql.planning.paper import PaperConstants, paper_constants
 from dpsql.planning.plans import WARM_FALSE_ALARMS
 from dpsql.planning.sensitivity import (
@@ -27,7 +28,7 @@ from dpsql.planning.shares import Shares
 from dpsql.planning.strings import TextStart, text_starts
 from dpsql.planning.ways import Basis, Way, strategy_of
 from dpsql.policy import Neighbors, Policy
-from dpsql.query import LinearQuery
+from dpsql.query import KeyedFactor, LinearQuery
 
 FALSE_ALARMS = 0.5
 """Share of the hard rounds that a perfect hypothesis may lose where nothing is measured first: lower thresholds repair
@@ -57,9 +58,11 @@ class TablePlan:
     queries at once, 95 %); both in counts, 0 without hard rounds. ``row_count``: for its measurement if it is private.
     ``warm_units``, ``precision``: what the warm start's contingencies may spend, and the sum of 1/sigma^2 (counts) that
     it buys; ``differences``: whether columns of two values are measured as differences. ``texts``: first touches of
-    text columns and declared prefixes by name. ``question``: noise for each question; ``spare``: of the ``spares`` for
-    questions whose answers from the model could be far off, ``group_spare``: where several numbers, as the cells of a
-    GROUP BY, have one, which is paid as several. ``accurate``: counts; after a warm start a measurement with
+    text columns and declared prefixes by name. ``unshown``: the text columns without one because none of their strings
+    could be shown, each with the rows from which a string could. ``most_rows``: the owner's word on the rows of a
+    string, of text columns without a first touch. ``question``: noise for each question; ``spare``: of the ``spares``
+    for questions whose answers from the model could be far off, ``group_spare``: where several numbers, as the cells of
+    a GROUP BY, have one, which is paid as several. ``accurate``: counts; after a warm start a measurement with
     at most this sd answers without a test. ``rules``: by which the table is modelled. ``certain``: the certified bound
     of a measured number, in its sds. ``planned``: queries that accuracy is to hold for. ``paper``: the papers'
     constants, where the policy takes them.
@@ -80,6 +83,8 @@ class TablePlan:
     precision: float
     differences: bool
     texts: Mapping[str, TextStart]
+    unshown: Mapping[str, int]
+    most_rows: Mapping[str, int]
     question: Share
     spare: Share
     group_spare: Share
@@ -117,6 +122,12 @@ class TablePlan:
             case Way.OWN | Way.CONTINGENCIES | Way.KEYS | Way.NET:
                 return False
 
+    @cached_property
+    def first_touch(self) -> float:
+        """How slowly the shares of pairs that wait for a question fall, as ``first_touch_share`` has it."""
+        columns = len(self.measured_columns)
+        return first_touch(self.planned, columns) if self.rules.hidden_kinds and columns > 1 else FIRST_TOUCH
+
     @property
     def hypothesis(self) -> MakeHypothesis:
         """What makes the model of the finite columns."""
@@ -144,7 +155,11 @@ class TablePlan:
             case Way.CONTINGENCIES | Way.LOCAL if query.keyed is None:
                 return Basis.START
             case Way.CONTINGENCIES | Way.LOCAL | Way.KEYS | Way.NET:
-                return Basis.START if query.keyed is not None and self.texts else Basis.NET
+                return Basis.START if query.keyed is not None and self._starts(query.keyed) else Basis.NET
+
+    def _starts(self, keyed: KeyedFactor) -> bool:
+        """Whether first touches say something of listed strings: of one column its own, of several those of any."""
+        return bool(self.texts) and not self.unshown.keys() >= set(keyed.text_columns)
 
 
 def plan_tables(plan: Plan, policy: Policy) -> dict[str, TablePlan]:
@@ -168,6 +183,7 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
     way = shares.way(table)
     paper = paper_constants(policy.privacy, plan.hard_rounds) if policy.mechanism.calibration == "paper" else None
     net, theta = _net(plan, policy, table, way, paper)
+    texts = text_starts(shares, table)
     public, spared = row_count_is_public(policy, table), plan.spares > 0 and way is shares.spared
     return TablePlan(
         table,
@@ -184,7 +200,9 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
         warm_units=shares.contingencies(table),
         precision=shares.precision(table),
         differences=measures_differences(policy),
-        texts=text_starts(shares, table),
+        texts=texts,
+        unshown={found.column: found.rows for found in plan.unshown if found.table == table.name},
+        most_rows=_most_rows(policy, table, texts),
         question=_share(plan, shares.question, l2_squared) if shares.question else Share(),
         spares=plan.spares,
         spare=_share(plan, plan.spare_units, l2_squared) if spared else Share(),
@@ -195,6 +213,13 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
         planned=planned,
         paper=paper,
     )
+
+
+def _most_rows(policy: Policy, table: TableDomain, texts: Collection[str]) -> dict[str, int]:
+    """The owner's word where it says more than what is measured; constructions of the papers are as in their source."""
+    if strategy_of(policy).construction is not None:
+        return {}
+    return {name: most for name, most in table.most_rows.items() if name not in texts}
 
 
 def _net(plan: Plan, policy: Policy, table: TableDomain, way: Way, paper: PaperConstants | None) -> tuple[Net, int]:

@@ -3,8 +3,10 @@
 A member more is found by the type checker at every ``match`` that must say something about it.
 """
 
+from collections.abc import Collection
 from enum import Enum
 
+from dpsql.accounting import Unshown
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import NEWEST, ModelRules, Strategy, strategy_named
 from dpsql.planning.contingencies import is_narrow
@@ -50,11 +52,25 @@ def strategy_of(policy: Policy) -> Strategy:
     return strategy_named(mechanism.strategy, paper=mechanism.calibration == "paper")
 
 
-def model_way(policy: Policy, table: TableDomain, *, keys: bool = True, rules: ModelRules = NEWEST) -> Way:
+def selected_texts(table: TableDomain, unshown: Collection[Unshown]) -> tuple[str, ...]:
+    """The table's text columns and declared prefix lengths of which strings may be selected, by name."""
+    never = {found.column for found in unshown if found.table == table.name}
+    return tuple([name for name in table.text_names if name not in never])
+
+
+def model_way(
+    policy: Policy,
+    table: TableDomain,
+    *,
+    keys: bool = True,
+    rules: ModelRules = NEWEST,
+    unshown: Collection[Unshown] = (),
+) -> Way:
     """The table's way in a plan with models, from the policy alone.
 
     Contingencies are worth measuring wherever a column varies, unless it is alone and has too many values (by the first
     rules: any number). ``keys``: whether the plan has a delta for selections of keys. ``rules``: the ledger's.
+    ``unshown``: text columns that count for nothing here, for none of their strings could be shown.
 
     >>> from fractions import Fraction
     >>> from dpsql.domain import BooleanDomain
@@ -65,10 +81,11 @@ def model_way(policy: Policy, table: TableDomain, *, keys: bool = True, rules: M
     """
     if not strategy_of(policy).starts:
         return Way.NET
+    texts = selected_texts(table, unshown)
     match len(table.varied):
         case 0:
-            return Way.KEYS if table.text and keys else Way.NET
-        case 1 if not table.text and table.cells > (LONE_CELLS if rules.lone_columns else 0):
+            return Way.KEYS if texts and keys else Way.NET
+        case 1 if not texts and table.cells > (LONE_CELLS if rules.lone_columns else 0):
             return Way.NET
         case _:
             return Way.CONTINGENCIES if is_narrow(table) else Way.LOCAL

@@ -138,6 +138,9 @@ class Policy:
         derived = tuple((t.name, d.name, d.sql) for t in self.tables for d in t.derived)
         if derived:
             digest = sha256(repr((digest, "derived", derived)).encode()).hexdigest()
+        most = tuple((t.name, *said) for t in self.tables for said in t.most_rows.items())
+        if most:
+            digest = sha256(repr((digest, "max_rows_per_value", most)).encode()).hexdigest()
         return digest
 
     @cached_property

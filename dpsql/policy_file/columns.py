@@ -16,6 +16,7 @@ from typing import cast, get_args
 from dpsql.domain import (
     EXACT_BELOW,
     LONGEST_PREFIX,
+    MOST_ROWS_OF_A_VALUE,
     Beyond,
     BooleanDomain,
     CategoryDomain,
@@ -40,6 +41,7 @@ _NUMBERS = frozenset(["FLOAT", "REAL", "DOUBLE", "DECIMAL", "NUMERIC"])
 LOG_BINS = 50
 """Bins of a number column that says nothing of them, with widths that grow with the number's size."""
 _BINS_EXAMPLE = 'bins = 20, or bins = { count = 50, scale = "log" }'
+_MOST = "max_rows_per_value"
 _LONGEST_LIST = 1000
 _LONGEST_RANGE = 400
 _MOST_DATES = 1000
@@ -138,7 +140,8 @@ def _text(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
             keys.refuse("prefixes", f"must be a length from 1 to {LONGEST_PREFIX}", "write prefixes = [1, 2]", i)
     if sorted(set(lengths)) != lengths:
         keys.refuse("prefixes", "lengths must increase", "write prefixes = [1, 2]")
-    return TextDomain(name, tuple(lengths), nullable)
+    most = keys.integer(_MOST, 1, MOST_ROWS_OF_A_VALUE, example=f"{_MOST} = 10") if _MOST in keys else None
+    return TextDomain(name, tuple(lengths), nullable, most)
 
 
 def _day(keys: TomlTable, key: str) -> date:
@@ -169,7 +172,7 @@ _READERS: dict[str, tuple[tuple[str, ...], Callable[[str, TomlTable, bool], Colu
     "category": (("values",), _category),
     "boolean": ((), _boolean),
     "date": (("min", "max", "unit"), _date),
-    "text": (("prefixes",), _text),
+    "text": (("prefixes", _MOST), _text),
 }
 
 
@@ -210,9 +213,10 @@ def _keys(column: ColumnDomain) -> list[str]:
                 f"max = {column.high.isoformat()}",
                 f"unit = {quoted(column.unit)}",
             ]
-        case TextDomain(prefixes=prefixes) if prefixes:
-            return [f"prefixes = [{', '.join(str(n) for n in prefixes)}]"]
-        case BooleanDomain() | TextDomain():
+        case TextDomain(prefixes=prefixes, max_rows_per_value=most):
+            listed = [f"prefixes = [{', '.join(str(n) for n in prefixes)}]"] if prefixes else []
+            return [*listed, *([] if most is None else [f"{_MOST} = {most}"])]
+        case BooleanDomain():
             return []
 
 

@@ -10,7 +10,8 @@ from typing import Literal
 from dpsql.domain import Value
 
 Source = Literal["public", "hypothesis", "measurement", "cache"]
-"""``public``: depends on the policy alone, exact. ``hypothesis``: the model's estimate. ``measurement``: read from a
+"""``public``: depends on the policy alone: exact, or, with an error, what the owner's word leaves open (``calibrated``:
+it holds where the word does, and no further). ``hypothesis``: the model's estimate. ``measurement``: read from a
 released noisy contingency. ``cache`` is never stored: an equal question shows the first answer's own source."""
 
 ErrorKind = Literal["exact", "calibrated", "computed"]

@@ -55,6 +55,18 @@ def _bounds(sd: float, certain: float, *, fractional: bool = False) -> tuple[flo
     return float(error_bound(sd, fractional)), float(ceil(certain * sd) + fractional)
 
 
+def moved_to(measured: Answer, value: int, error: int) -> Answer:
+    """A measured answer with another value and 95 % error. Its certificate is the measurement's and how far the two are
+    apart (the triangle inequality).
+    """
+    apart = abs(value - (measured.value or 0))
+    bound = None if measured.certified_bound is None else measured.certified_bound + apart
+    interval = (float(max(0, value - error)), float(max(0, value + error)))
+    return replace(
+        measured, value=value, error=float(error), interval=interval, error_kind="calibrated", certified_bound=bound
+    )
+
+
 def completed(estimate: float, sd: float, certain: float | None = None, *, fractional: bool = False) -> Answer:
     """Released estimates, completed by a release of what they leave open: no certificate, for estimates have none.
 

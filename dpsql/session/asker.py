@@ -6,8 +6,6 @@ Only here are a reservation, a coin and a release brought together; what is deci
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from dpsql.accounting import Plan
 from dpsql.engine.protocol import Engine
 from dpsql.errors import BudgetExhausted, InternalError
@@ -20,11 +18,12 @@ from dpsql.first import (
     measure_contingencies,
     measure_row_count,
     measure_strings,
+    published_row_count,
     read_listed,
 )
-from dpsql.hypothesis import Measurement, TableModel
+from dpsql.hypothesis import TableModel
 from dpsql.ledger import Ledger, interrupts_held
-from dpsql.mechanism import Entropy, public_row_count, two_sided
+from dpsql.mechanism import Entropy, two_sided
 from dpsql.planning import Shares, plan_tables
 from dpsql.policy import Policy
 from dpsql.private import Private
@@ -38,6 +37,7 @@ from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.modelled import estimates_of, modelled, unguarded
 from dpsql.session.own.release import release_own
 from dpsql.session.route import (
+    Declared,
     Known,
     Measured,
     Modelled,
@@ -47,16 +47,20 @@ from dpsql.session.route import (
     Tested,
     Untested,
     by_outline,
+    by_word_alone,
     route,
     spares_of,
+    tables_asked,
 )
+from dpsql.session.strings.by_word import by_word, narrower
+from dpsql.session.strings.released import released_keys
 from dpsql.session.table_state import TableState
 
 
 class Asker:
     """Answers linear queries of one session; its other releases share ``bench``, ``turns`` and ``fold``. No locks.
 
-    ``selects_keys``: whether frequent keys of text columns are released: then they can be groups.
+    ``selects_keys``: whether the plan says of text columns which keys are released, or that none could be.
     """
 
     def __init__(self, policy: Policy, plan: Plan, engine: Engine, ledger: Ledger, entropy: Entropy) -> None:
@@ -70,7 +74,7 @@ class Asker:
         self.purses = Purses(plan, ledger, self.fold.touches, self.payment, self.fold.used)
         self.bench = Bench(plan, engine, ledger, entropy)
         self.paid = self.bench.paid
-        self.selects_keys = any(p.texts for p in plans.values())
+        self.selects_keys = any(p.texts or p.unshown for p in plans.values())
         self.turns = Turns(plan, ledger, self.purses, self._follow, self._settle)
         self._ledger = ledger
         self._hard_round = HardRound(self.bench)
@@ -139,7 +143,7 @@ class Asker:
 
         A statement that cannot be paid in full is never answered in part. Draws nothing and charges nothing.
         """
-        for name in dict.fromkeys(q.table for q in missing):
+        for name in tables_asked(self.states, missing):
             check_row_count(self.states[name].touches.row_count, self.bench, self.turns)
         if self.policy.mechanism.when_spent == "refuse":
             worst = sum(r.payments for r in self.routes(missing))
@@ -212,6 +216,9 @@ class Asker:
         query = group[0]
         state = self.states[query.table]
         asked = Crosstab.of(group)
+        said = by_word_alone(state, asked)
+        if said:
+            return self._kept([(q, a) for way in said for q, a in zip(way.queries, way.answers, strict=True)])
         charged = self.first_touches(query.table, query.touched, query.keyed.text_columns if query.keyed else ())
         read_listed(state.touches.listed, asked, self.bench, self.turns)
         model = _known(state)
@@ -219,6 +226,10 @@ class Asker:
         for way in route(state, asked, spent=self._exhausted, spares=self.purses.spares_left()):
             given += zip(way.queries, self._perform(state, model, way, charged), strict=True)
             charged = 0.0  # shown once, and so in the first answer that a release makes durable
+        return self._kept(given)
+
+    def _kept(self, given: Sequence[tuple[LinearQuery, Answer]]) -> list[tuple[str, Answer]]:
+        """Answers by digest, remembered for equal questions."""
         kept = [(q.digest, a) for q, a in given]
         self._ledger.remember(kept)
         if any(a.charged for _, a in kept):  # another session may have paid for the same at the same moment
@@ -230,7 +241,7 @@ class Asker:
     def _perform(self, state: TableState, model: TableModel, way: Route, charged: float) -> Sequence[Answer]:
         """The answers of one route, in its queries' order; ``charged`` (epsilon) is added to the first one."""
         match way:
-            case Known():
+            case Known() | Declared():
                 return with_charge(way.answers, charged)
             case Measured():
                 both = zip(way.queries, way.found, strict=True)
@@ -264,7 +275,7 @@ class Asker:
     ) -> Sequence[Answer]:
         """The model's answers if all pass the test; else the measurement of a hard round."""
         estimates, values, passed = estimates_of(state, model, queries), self._hard_round.values(queries), 0
-        bars, weighs = state.error_bars(queries), state.plan.rules.rounds_beside
+        bars, rules = state.error_bars(queries), state.plan.rules
         for query, estimate in zip(queries, estimates, strict=True):
             query.check_sensitivity()
             reservation = self._reserve_hard_round()
@@ -276,11 +287,13 @@ class Asker:
             state.test.ready()  # which takes a minute at a small epsilon, and may be interrupted here
             with interrupts_held():
                 if self._is_hard(state, query, value, estimate, reservation):
-                    beside = Beside(query, tuple(queries), tuple(estimates), tuple(bars), weighs)
+                    said = tuple(queries), tuple(estimates), tuple(bars)
+                    beside = Beside(query, *said, rules.rounds_beside, rules.mixed)
                     return self._measure(state, model, beside, reservation, charged)
             passed += 1
         both = zip(queries[:passed], estimates[:passed], bars[:passed], strict=True)
         tested = [from_model(estimate, bar, state.certificate(q)) for q, estimate, bar in both]
+        tested = narrower(tested, by_word(state.plan, queries[:passed]))
         return with_charge(tested + unguarded(state, model, queries[passed:], estimates[passed:]), charged)
 
     # --- a hard round ------------------------------------------------------------------------------------------
@@ -313,7 +326,7 @@ class Asker:
         if len(read) < len(queries):
             raise InternalError("a hard round measured parts that do not determine its own query")
         measured = [from_measurement(q, *found, state.plan.certain) for q, found in zip(queries, read, strict=True)]
-        answers = beside.answers(measured, [sd for _, sd in read])
+        answers = narrower(beside.answers(measured, [sd for _, sd in read]), by_word(state.plan, queries))
         answers = with_charge(answers, charged + self.plan.as_epsilon(self.plan.hard_cost))
         self._ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
         self.bench.paid.units += self.plan.hard_cost
@@ -343,25 +356,15 @@ class Asker:
         """Make the table's number of rows known, which starts its model; what that charged, in epsilon."""
         if not state.plan.row_count_is_public:
             return measure_row_count(state.touches.row_count, self.bench, self.turns)
-        table = state.plan.table
-        rows = self.bench.engine.contingency(table.name, ())
-        stored = self.bench.engine.is_base_table(table.name)
-        exact = np.array(public_row_count(rows, self.policy.privacy.neighbors, table, is_base_table=stored))
+        rows = published_row_count(state.plan.table, self.bench, self.policy.privacy.neighbors)
         following, self._half_followed = self._half_followed, True  # until the state knows it whole
-        state.know_row_count(Measurement(table.name, (), exact, 0.0))
+        state.know_row_count(rows)
         self._half_followed = following
         return 0.0
 
     def keys(self, table: str, text_column: str) -> tuple[str | None, ...] | None:
         """The keys of a text column that may be shown, NULL last; ``None`` before its first touch."""
-        state = self.states[table]
-        found = state.touches.texts.keys(text_column)
-        if found is None:
-            return None
-        domain = state.plan.table
-        prefix = domain.prefixes.get(text_column)
-        declared = domain.by_name[(text_column if prefix is None else prefix.column).lower()]
-        return (*found, None) if declared.nullable else found
+        return released_keys(self.states[table], text_column)
 
     def release_keys(self, table: str, text_column: str) -> float:
         """Make the first touch of a text column, the row count before it; what that charged, in epsilon.

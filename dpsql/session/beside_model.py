@@ -5,7 +5,7 @@ each is weighed with its measurement, by how far the cells are from the model to
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from dpsql.confidence import DEVIATIONS, error_bound
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
+from dpsql.session.answers import moved_to
 from dpsql.session.own.weighing import TOGETHER, weighed
 
 FAR = 5.0
@@ -27,7 +28,8 @@ def is_weighed(hard: LinearQuery, queries: Sequence[LinearQuery]) -> bool:
 @dataclass(frozen=True, eq=False)
 class Beside:
     """What was said of ``queries`` before the round, in counts: the model's ``estimates`` and its 95 % error ``bars``
-    (``None``: not known). ``hard``: the query whose test failed; ``weighs``: whether the ledger's rules weigh at all.
+    (``None``: not known). ``hard``: the query whose test failed; ``weighs``: whether the ledger's rules weigh at all,
+    ``mixed``: by a mixture of scales.
     """
 
     hard: LinearQuery
@@ -35,6 +37,7 @@ class Beside:
     estimates: tuple[int, ...]
     bars: tuple[int | None, ...]
     weighs: bool
+    mixed: bool = False
 
     def answers(self, measured: Sequence[Answer], noise: Sequence[float]) -> list[Answer]:
         """The answers of the round; ``noise``: the sd (counts) of each that was measured. ``hard`` is answered as it
@@ -44,18 +47,7 @@ class Beside:
             return list(measured)
         values = np.array([a.value for a in measured], dtype=float)
         sds = np.array([inf if bar is None else bar / DEVIATIONS for bar in self.bars])
-        both = weighed(values, np.array(noise), np.array(self.estimates, dtype=float), sds, believed=FAR)
+        estimates = np.array(self.estimates, dtype=float)
+        both = weighed(values, np.array(noise), estimates, sds, believed=FAR, mixed=self.mixed)
         found = zip(self.queries, measured, *(a.tolist() for a in both), strict=True)
-        return [a if q is self.hard else _moved(a, round(value), error_bound(sd)) for q, a, value, sd in found]
-
-
-def _moved(measured: Answer, value: int, error: int) -> Answer:
-    """The answer with another value. Its certificate is the measurement's and how far the two are apart (the triangle
-    inequality).
-    """
-    apart = abs(value - (measured.value or 0))
-    bound = None if measured.certified_bound is None else measured.certified_bound + apart
-    interval = (float(max(0, value - error)), float(max(0, value + error)))
-    return replace(
-        measured, value=value, error=float(error), interval=interval, error_kind="calibrated", certified_bound=bound
-    )
+        return [a if q is self.hard else moved_to(a, round(value), error_bound(sd)) for q, a, value, sd in found]

@@ -14,7 +14,18 @@ from dpsql.query import LinearQuery
 from dpsql.result import Explanation, Note, QueryPlan, Result
 from dpsql.session.asker import Asker
 from dpsql.session.notes import statement_notes
-from dpsql.session.route import Known, Measured, Modelled, OwnRelease, Route, SpareRelease, Tested, Untested
+from dpsql.session.route import (
+    Declared,
+    Known,
+    Measured,
+    Modelled,
+    OwnRelease,
+    Route,
+    SpareRelease,
+    Tested,
+    Untested,
+    asking_rows,
+)
 from dpsql.session.table_state import TableState
 from dpsql.sql.statement import Statement
 
@@ -25,6 +36,7 @@ _SOURCES: tuple[tuple[type[Route], str], ...] = (
     (Untested, "hypothesis, not certified: no test left"),
     (Modelled, "hypothesis"),
     (Measured, "a measurement"),
+    (Declared, "the owner's word on the rows of a string"),
     (Known, "an equal question's answer"),
 )
 """Of a statement's queries of one outline, the first kind that occurs counts for all."""
@@ -39,12 +51,13 @@ def explanation(
     scopes = [list(same) for _, same in groupby(routes, key=lambda r: r.queries[0].outline)]
     plans = [_scope_plan(asker.states[same[0].queries[0].table], same, asker) for same in scopes]
     tables = dict.fromkeys([*(q.table for q in queries), *(table for table, _ in statement.awaited)])
-    asked = {name: {q.touched for q in queries if q.table == name} for name in tables}
-    texts = {name: _lone_text(q for q in queries if q.table == name) for name in tables}
+    of_rows = asking_rows(queries, routes)
+    asked = {name: {q.touched for q in of_rows if q.table == name} for name in tables}
+    texts = {name: _lone_text(q for q in of_rows if q.table == name) for name in tables}
     for table, column in statement.awaited:
         texts[table].append(column)
     first_charges = {
-        name: asker.plan.as_epsilon(asker.states[name].touches.first_units(asked[name], texts[name])) for name in tables
+        name: _first_charge(state, asked[name], texts[name], asker) for name, state in _states(asker, tables)
     }
     plan = [f"{name} is answered by: {outlook(s.plan, s.forecast()).strategy}" for name, s in _states(asker, tables)]
     plan += [words for _, s in _states(asker, tables) for words in _of_construction(s, asker)]
@@ -56,7 +69,8 @@ def explanation(
     ]
     plan += [
         f"the strings of {column} that count are its frequent ones, once they are measured"
-        for _, column in statement.awaited
+        f"{_shown_from(asker.states[table], column)}"
+        for table, column in statement.awaited
     ]
     worst = sum(p.worst_charge for p in (*plans, *others)) + sum(first_charges.values())
     needed = sum(r.payments for r in routes)
@@ -67,6 +81,11 @@ def explanation(
     outer = None if statement.direct is not None else statement.outer_sql
     notes = (*(Note("plan", text) for text in plan), *statement_notes(statement, asker))
     return Explanation((*plans, *others), outer, worst, asker.remaining_epsilon(), notes, times)
+
+
+def _first_charge(state: TableState, scopes: set[tuple[str, ...]], texts: Sequence[str], asker: Asker) -> float:
+    """What is measured first for questions about these columns, in epsilon; nothing where no row is asked."""
+    return asker.plan.as_epsilon(state.touches.first_units(scopes, texts)) if scopes or texts else 0.0
 
 
 def _of_construction(state: TableState, asker: Asker) -> list[str]:
@@ -116,14 +135,14 @@ def _charge(state: TableState, way: Route, asker: Asker) -> float:
             spare = state.may_want_spare(way.queries) and state.spares_for(way.queries) <= asker.purses.spares_left()
             units = state.spare_share(way.queries).units if spare else 0
             return max(asker.plan.as_epsilon(units), asker.payment_epsilon() if isinstance(way, Tested) else 0.0)
-        case Known() | Measured():
+        case Known() | Measured() | Declared():
             return 0.0
 
 
 def _error(state: TableState, way: Route) -> float | None:
     """The largest 95 % bound of a route's answers, in counts; ``None`` when one of them has none."""
     match way:
-        case Known():
+        case Known() | Declared():
             errors = [a.error for a in way.answers]
         case Measured():
             both = zip(way.queries, way.found, strict=True)
@@ -158,8 +177,18 @@ def _first(state: TableState, scopes: Iterable[tuple[str, ...]], texts: Iterable
     count = ["its row count"] if state.model is None else []
     if any(touches.warm.next_units(scope) > 0 for scope in scopes):
         count.append("contingencies of its columns (the warm start)")
-    count += [f"the frequent strings of {column}" for column in texts if touches.texts.next_units(column) > 0]
+    count += [
+        f"the frequent strings of {column}{_shown_from(state, column)}"
+        for column in texts
+        if touches.texts.next_units(column) > 0
+    ]
     return " and ".join(filter(None, [", ".join(count[:-1]), *count[-1:]]))
+
+
+def _shown_from(state: TableState, column: str) -> str:
+    """From how many rows on a string is shown, which is known before it is paid for."""
+    start = state.plan.texts.get(column)
+    return "" if start is None else f" (of about {start.shown_from:,} rows or more)"
 
 
 def _share(epsilon: float) -> str:

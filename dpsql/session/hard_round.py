@@ -23,8 +23,8 @@ from dpsql.session.table_state import TableState
 
 MOST_WAITING = 2048
 MANY_KEYS = 8
-"""Where a first touch teaches the keys, a question that lists more of them is paid as one count: a sum over its keys
-would add up their noise."""
+"""Where a first touch or the owner's word teaches the keys, a question that lists more of them is paid as one count: a
+sum over its keys would add up their noise."""
 
 Reading = tuple[int, float]
 """``(value, sd)`` in counts."""
@@ -75,7 +75,8 @@ class HardRound:
                 payload, measurement = self._in_two(query, same, coarse, sigma)
                 return payload, partial(_read, measurement)
         many = query.keyed is not None and len(query.keyed.strings) > MANY_KEYS
-        if many and state.plan.texts and all(q is query for q in same):
+        learns = bool(state.plan.texts or state.plan.most_rows)
+        if many and learns and all(q is query for q in same):
             return self._many_keys(state, model, query)
         measurement = self._scope(state, model, query, same, state.plan.net.sigma)
         return encode_measurement(CONTINGENCY, measurement), partial(_read, measurement)

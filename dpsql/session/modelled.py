@@ -11,6 +11,7 @@ from dpsql.planning import Basis
 from dpsql.query import Crosstab, LinearQuery
 from dpsql.result import Answer, CrosstabAnswers
 from dpsql.session.answers import from_model, rounded_together, untested
+from dpsql.session.strings.by_word import by_word, narrower
 from dpsql.session.table_state import TableState
 
 
@@ -54,4 +55,5 @@ def unguarded(
         case Basis.OWN:
             limit, bound = inf, ceil(model.row_count)
     both = zip(asked, estimates, model.readings(asked, limit), strict=True)
-    return [untested(query, estimate, found, bound, certain) for query, estimate, found in both]
+    answers = [untested(query, estimate, found, bound, certain) for query, estimate, found in both]
+    return narrower(answers, by_word(state.plan, asked))

@@ -3,7 +3,7 @@
 It depends on the policy, the statement and the strings that were released, so a note tells nothing that is not known.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -39,7 +39,18 @@ def statement_notes(statement: Statement, asker: Asker) -> tuple[Note, ...]:
             others = _others(asker, table, column, keys)
             more = "" if others is None else f"; rows with other strings, about {others:,}, are in no group"
             notes.append(Note("strings", text + more))
-    return tuple(notes)
+    return (*notes, *_words(statement, asker))
+
+
+def _words(statement: Statement, asker: Asker) -> Iterator[Note]:
+    """What the owner says of listed strings, where that may be all that is known of them."""
+    asked = dict.fromkeys((q.table, c) for q in statement.queries if q.keyed for c in q.keyed.text_columns)
+    for table, column in asked:
+        most = asker.states[table].plan.most_rows.get(column)
+        if most is not None:
+            rows = f"no string of {column} is in more than {most:,} row{'' if most == 1 else 's'}"
+            text = f"{rows}, says the owner (max_rows_per_value): answers that rest on that alone are free, and hold if"
+            yield Note("strings", f"{text} it is so")
 
 
 def _most_rows(table: UnitTable) -> Note:

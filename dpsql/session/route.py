@@ -5,13 +5,15 @@ explanation is about the very path that asking takes. The order of the cases is 
 (docs/privacy.md): what is known or measured is free, and only what must be is paid for or tested.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dpsql.confidence import error_bound
 from dpsql.planning import Basis
 from dpsql.planning.measured_axes import counted_together
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
+from dpsql.session.strings.by_word import by_word, widest
 from dpsql.session.table_state import TableState
 
 Queries = Sequence[LinearQuery]
@@ -76,7 +78,16 @@ class Untested:
     payments = 1
 
 
-Route = Known | Measured | OwnRelease | SpareRelease | Tested | Modelled | Untested
+@dataclass(frozen=True, eq=False)
+class Declared:
+    """The owner's word on the rows of a string answers as well as a test would, and is free: no row is asked."""
+
+    queries: Queries
+    answers: tuple[Answer, ...]
+    payments = 0
+
+
+Route = Known | Measured | Declared | OwnRelease | SpareRelease | Tested | Modelled | Untested
 """``payments``: how many hard rounds or planned questions the route may need at most."""
 
 
@@ -97,24 +108,56 @@ def route(state: TableState, queries: Queries, *, spent: bool, spares: int) -> t
     return tuple(out)
 
 
+def by_word_alone(state: TableState, queries: Queries) -> tuple[Declared, ...]:
+    """The routes of queries of one outline that the owner's word answers whole; empty where anything else is needed.
+
+    Nothing is measured before such answers, not even a number of rows.
+    """
+    if queries[0].keyed is None or not state.plan.most_rows:
+        return ()
+    ways = route(state, queries, spent=False, spares=0)
+    said = tuple([way for way in ways if isinstance(way, Declared)])
+    return said if len(said) == len(ways) else ()
+
+
+def tables_asked(states: Mapping[str, TableState], queries: Queries) -> list[str]:
+    """The tables of which rows have to be asked for these queries."""
+    tables = [*dict.fromkeys(q.table for q in queries)]
+    if not any(states[table].plan.most_rows for table in tables):
+        return tables
+    groups = by_outline(queries)
+    return [*dict.fromkeys(g[0].table for g in groups if not by_word_alone(states[g[0].table], g))]
+
+
+def asking_rows(queries: Queries, routes: Iterable[Route]) -> list[LinearQuery]:
+    """The queries without those that the owner's word or an earlier answer tells: nothing is measured for these."""
+    told = {query.digest for way in routes if isinstance(way, Declared | Known) for query in way.queries}
+    return [query for query in queries if query.digest not in told]
+
+
 def _together(state: TableState, queries: Queries) -> list[Queries]:
     """Queries in groups that one release can answer; a construction tests each by itself as it is."""
     return [queries] if state.plan.strategy.construction is not None else [*counted_together(queries)]
 
 
 def _routes(state: TableState, queries: Queries, *, spent: bool, spares: int) -> tuple[Route, ...]:
-    found = state.readings(queries)
+    found, said = state.readings(queries), by_word(state.plan, queries)
+    if said is not None:  # what is read with more noise than that says nothing
+        found = [_closer(query, f, s) for query, f, s in zip(queries, found, said, strict=True)]
     read = tuple([f for f in found if f is not None])
     if len(read) == len(queries):
         return (Measured(queries, read),)
+    if said is not None and _is_enough(state, said):
+        rest, measured = _parted(queries, found)
+        declared = Declared(rest, tuple([s for s, f in zip(said, found, strict=True) if f is None]))
+        return (Measured(measured, read), declared) if measured else (declared,)
     match state.plan.basis(queries[0]):
         case Basis.OWN:
             return (Untested(queries) if spent else OwnRelease(queries),)
         case Basis.START:
             return (_from_model(state, queries, spent=spent, spares=spares),)
         case Basis.NET:
-            rest = tuple(q for q, f in zip(queries, found, strict=True) if f is None)
-            measured = tuple(q for q, f in zip(queries, found, strict=True) if f is not None)
+            rest, measured = _parted(queries, found)
             # a construction learns from one answer at a time: each query has a test, and perhaps a release, of its own
             alone = state.plan.strategy.construction is not None
             models = [
@@ -122,6 +165,24 @@ def _routes(state: TableState, queries: Queries, *, spent: bool, spares: int) ->
                 for same in ([(q,) for q in rest] if alone else [rest])
             ]
             return (Measured(measured, read), *models) if measured else tuple(models)
+
+
+def _parted(queries: Queries, found: Sequence[tuple[int, float] | None]) -> tuple[Queries, Queries]:
+    """The queries of which nothing was read, and the others."""
+    both = [*zip(queries, found, strict=True)]
+    return tuple([q for q, f in both if f is None]), tuple([q for q, f in both if f is not None])
+
+
+def _closer(query: LinearQuery, found: tuple[int, float] | None, said: Answer) -> tuple[int, float] | None:
+    """What was read, unless the owner's word says more."""
+    if found is None or (said.error is not None and said.error <= error_bound(found[1], not query.is_indicator)):
+        return None
+    return found
+
+
+def _is_enough(state: TableState, said: Sequence[Answer]) -> bool:
+    """Whether the owner's word is no wider than what a passed test certifies."""
+    return state.plan.net.hard_rounds == 0 or widest(said) <= state.plan.bound
 
 
 def _from_model(state: TableState, queries: Queries, *, spent: bool, spares: int) -> Route:

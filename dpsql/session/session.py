@@ -30,6 +30,7 @@ from dpsql.session.explaining import explained, explanation
 from dpsql.session.notes import statement_notes
 from dpsql.session.results import result
 from dpsql.session.steps import FirstSteps, explained_in_steps, no_terms_in_steps
+from dpsql.session.strings.released import ReleasedStrings
 from dpsql.session.synthesizing import Synthesizing
 from dpsql.session.terms.at_most import ask_at_most
 from dpsql.session.terms.explaining import explained_within
@@ -63,6 +64,7 @@ class Session:
         self._public = public
         self._front_end = FrontEnd(policy, public)
         self._asker = Asker(policy, plan, engine, ledger, entropy)
+        self._strings = ReleasedStrings(self._asker.states)
         self._lock = RLock()
         self._moment = utc_now()
         self._closed = False
@@ -249,5 +251,5 @@ class Session:
                     self._engine.close()
 
     def _lower(self, text: str, parameters: Parameters, rows: ReleasedRows | None = _NO_ROWS) -> Statement:
-        keys = self._asker if self._asker.selects_keys else None
+        keys = self._strings if self._asker.selects_keys else None
         return self._front_end.lower(text, parameters, keys=keys, rows=rows, moment=self._moment)

@@ -36,6 +36,8 @@ by so much."""
 SPARE_TIMES = 1.5
 """The cells of a GROUP BY get noise of their own where the model's error bars are so many times wider (root mean
 squares): bars of many small cells are wide for what the cells are off by."""
+LISTED_TIMES = 2.0
+"""Bars of listed strings are so many times what answers are off by: they are compared, and weighed, with that less."""
 WHOLE_TIMES = 2.0
 """The same, on average, where the release measures them as a whole and knows nothing else."""
 SPARING = 0.5
@@ -186,6 +188,8 @@ class TableState:
         change = LEAST_CHANGES[min(len(queries[0].scope), len(LEAST_CHANGES) - 1)]
         if len(known) < len(bars):
             return False
+        if queries[0].keyed is not None:
+            return sum(known) > self._sparing * LISTED_TIMES * sum(self.spare_sds(queries))
         exact = self.plan.rules.residuals and bool(Crosstab.of(queries).indicators.all())
         if exact and hypot(*known) <= least * change * sigma * sqrt(len(known)):
             return False
@@ -201,8 +205,14 @@ class TableState:
     def _takes_spare(self, queries: Sequence[LinearQuery]) -> bool:
         """Whether the plan has spare releases for such queries."""
         first = queries[0]
-        counted = first.keyed is None and first.value is None and bool(first.scope)
+        counted = first.value is None and (self._lists(queries) if first.keyed else bool(first.scope))
         return counted and self.spare_share(queries).sigma > 0
+
+    def _lists(self, queries: Sequence[LinearQuery]) -> bool:
+        """Whether it is one count of listed strings that a first touch counts: a spare release counts them together."""
+        keyed = queries[0].keyed
+        one = keyed is not None and len(keyed.text_columns) == len(queries) == 1 and queries[0].is_indicator
+        return one and self.plan.rules.listed_spares and self.plan.basis(queries[0]) is Basis.START
 
     @property
     def _sparing(self) -> float:
@@ -212,9 +222,20 @@ class TableState:
     def spare_sds(self, queries: Sequence[LinearQuery]) -> list[float]:
         """The sds (counts) that one spare release would leave to queries of one outline."""
         sigma, residual = float(self.spare_share(queries).sigma), self.residual(queries)
+        if queries[0].keyed is not None:
+            return [self._listed_sd(sigma)]
         if residual is None:
             return own_sds(queries, sigma)
         return self._sds(residual, sigma)
+
+    def _listed_sd(self, sigma: float) -> float:
+        """The sd (counts) that a spare release would leave to a count of listed strings: half of it is known."""
+        known, change = self.rows_known(), self.plan.weighted_l2_squared(-1, 1) / self.plan.l2_squared
+        return hypot(sigma * sqrt(change), 0.0 if known is None else known[1]) / 2.0
+
+    def rows_known(self) -> tuple[float, float] | None:
+        """The table's rows as they were released, and the sd of that; ``None`` before."""
+        return None if self.model is None else (self.model.row_count, self.model.contingencies[0].sigma)
 
     def own_sds(self, queries: Sequence[LinearQuery]) -> list[float]:
         """The sds (counts) that the release of a planned question would leave to queries of one outline."""
@@ -259,7 +280,7 @@ class TableState:
         if model is None:
             return [None] * len(products)
         if not products[0]:
-            return [(model.row_count, model.contingencies[0].sigma)] * len(products)
+            return [self.rows_known()] * len(products)
         out: list[tuple[float, float] | None] = [None] * len(products)
         for places, asked in canonical_products(self.plan.table, products):
             bars, estimates = self.error_bars(asked), model.estimates(asked).tolist()

@@ -324,6 +324,20 @@ class EngineContract(ABC):
         assert engine.out_of_domain("pets") == {"species": 1, "age": 1, "chipped": 0, "born": 2}
         assert self.engine(policy_of(PETS), {"pets": ROWS}).out_of_domain("pets")["weight"] == 2  # one NaN, one clipped
 
+    def test_the_owner_is_told_of_strings_that_are_in_more_rows_than_said(self) -> None:
+        columns = TextDomain("name", max_rows_per_value=2), TextDomain("city"), IntegerDomain("age", 0, 9)
+        rows = {
+            "name": ["a", "a", "a", "A", "A", "", "b", None, None, None],
+            "city": ["x"] * 10,
+            "age": [1, 1, 11, 1, 1, 1, 1, 1, 1, None],
+            "who": ["p", "p", "q", "r", "r", "s", "t", "u", "u", "u"],
+        }
+        data = {"t": pa.table(rows)}
+        told = self.engine(policy_of(TableDomain("t", columns)), data).out_of_domain("t")
+        assert told == {"name": 3, "age": 1}  # NULL is no string, and A is another than a
+        alone = TableDomain("t", (columns[0],), unit="who", max_rows_per_unit=1)
+        assert self.engine(policy_of(alone), data).out_of_domain("t") == {"name": 0}  # of the rows that count
+
     def test_the_owner_is_told_which_rows_are_dropped_and_why(self) -> None:
         columns = IntegerDomain("age", 0, 9, nullable=False), TextDomain("name", nullable=False)
         rows = pa.table(

@@ -47,7 +47,8 @@ def column(name: str) -> st.SearchStrategy[ColumnDomain]:
     numbers = st.builds(lambda e, u, o: NumberDomain(name, tuple(sorted(e)), u, o), edges, nullable, beyond)
     categories = st.builds(lambda v, u: CategoryDomain(name, tuple(v), u), values, nullable)
     dates = st.builds(lambda a, n, t, u: date_column(name, a, n, t, u), days, spans, units, nullable)
-    texts = st.builds(lambda p, u: TextDomain(name, tuple(sorted(p)), u), st.sets(st.integers(1, 64)), nullable)
+    prefixes, words = st.sets(st.integers(1, 64)), st.none() | st.integers(1, 10**12)
+    texts = st.builds(lambda p, u, w: TextDomain(name, tuple(sorted(p)), u, w), prefixes, nullable, words)
     return st.one_of(integers, numbers, categories, dates, texts, st.builds(BooleanDomain, st.just(name), nullable))
 
 

@@ -1,15 +1,17 @@
 """GROUP BY a text column lists the released keys, with DuckDB's own counts; without keys it says what it waits for."""
 
+from dataclasses import replace
 from math import isclose
 from typing import Any
 
 import pytest
 
+from dpsql.domain import TextDomain
 from dpsql.errors import Error, UnsupportedQuery
 from dpsql.sql import FrontEnd
 from tests.support.contingency import Counted
 from tests.support.exact import answer
-from tests.support.words import STRINGS, WORDS, Released, front_end, random_rows
+from tests.support.words import POLICY, STRINGS, WORDS, Released, front_end, random_rows
 
 KEYS: dict[str, tuple[str | None, ...] | None] = {
     "word": ("other", "a", "ab", "é", "abc", "never", "🦆ab"),
@@ -116,6 +118,29 @@ def test_other_errors_come_before_keys_are_awaited(front: FrontEnd, sql: str) ->
         with pytest.raises(Error) as caught:
             front.lower(sql, keys=keys)
         assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("sql", "place"),
+    [
+        ("SELECT word, COUNT(*) FROM words GROUP BY word", (1, 8)),
+        ("SELECT 'word', COUNT(*) -- word\nFROM words WHERE n = 1\n  AND word LIKE '%b%'", (3, 7)),
+        ('SELECT COUNT(*) FROM words AS w WHERE length(w."word") > 1', (1, 49)),
+        ("SELECT left(word, 3), COUNT(*) FROM words GROUP BY 1", (1, 13)),
+        ("SELECT left(word, 1), word, COUNT(*) FROM words GROUP BY ALL", (1, 13)),
+    ],
+)
+def test_strings_that_can_never_be_shown_are_refused_without_being_looked_up(sql: str, place: tuple[int, int]) -> None:
+    columns = [TextDomain("word", (1, 2), max_rows_per_value=7) if c.name == "word" else c for c in WORDS.columns]
+    front = front_end(replace(POLICY, tables=(replace(WORDS, columns=tuple(columns)),)))
+    keys = Released({"word": STRINGS, "word[:1]": ("a",)}, never={"word": 51})
+    with pytest.raises(UnsupportedQuery, match=r"about 51 rows.* more than 7") as caught:
+        front.lower(sql, keys=keys)
+    assert (caught.value.line, caught.value.column) == place
+    assert "GROUP BY left(word, 1)" in caught.value.hint and ("words", "word") not in keys.asked
+    for listed in ("word IN ('a', 'b')", "word LIKE 'ab%'", "NOT (word = 'a')"):
+        assert front.lower(f"SELECT COUNT(*) FROM words WHERE {listed}", keys=keys).queries
+    assert front.lower("SELECT left(word, 1), COUNT(*) FROM words GROUP BY 1", keys=keys).blocks[0].groups == (("a",),)
 
 
 OF_STRINGS = (

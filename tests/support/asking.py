@@ -6,12 +6,13 @@ from dpsql.query import LinearQuery
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
 from dpsql.session.explaining import explanation
-from dpsql.session.route import Known, Measured, Modelled, OwnRelease, SpareRelease, Tested, Untested
+from dpsql.session.route import Declared, Known, Measured, Modelled, OwnRelease, SpareRelease, Tested, Untested
 from dpsql.sql.statement import Statement
 
 NAMES = {
     Known: "cache",
     Measured: "measurement",
+    Declared: "word",
     OwnRelease: "release",
     SpareRelease: "spare",
     Tested: "test",

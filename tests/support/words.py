@@ -98,16 +98,25 @@ def random_rows(seed: int, count: int) -> list[tuple[Any, ...]]:
 
 
 class Released:
-    """Released keys from a dictionary by text column; counts how often it is asked."""
+    """Released keys from a dictionary by text column; counts how often it is asked.
 
-    def __init__(self, keys: Mapping[str, tuple[str | None, ...] | None]) -> None:
+    ``never``: columns of which none could be shown, with the rows from which a string could.
+    """
+
+    def __init__(
+        self, keys: Mapping[str, tuple[str | None, ...] | None], never: Mapping[str, int] | None = None
+    ) -> None:
         self.by_column = dict(keys)
+        self.never = dict(never or {})
         self.asked: list[tuple[str, str]] = []
 
     def keys(self, table: str, text_column: str) -> tuple[str | None, ...] | None:
         self.asked.append((table, text_column))
         return self.by_column.get(text_column)
 
+    def shown_from(self, table: str, text_column: str) -> int | None:
+        return self.never.get(text_column)
 
-def front_end() -> FrontEnd:
-    return FrontEnd(POLICY, DuckDbPublicSql({}.__getitem__, seconds=20.0))
+
+def front_end(policy: Policy = POLICY) -> FrontEnd:
+    return FrontEnd(policy, DuckDbPublicSql({}.__getitem__, seconds=20.0))

@@ -359,7 +359,7 @@ class DuckDbEngine:
         return found
 
     def out_of_domain(self, table: str) -> dict[str, int]:
-        """Values that are not NULL but outside the declared domain, per finite column, over all rows.
+        """Values that are not NULL but outside the declared domain, per finite column; rows beyond an owner's word.
 
         For the owner alone: these are exact counts of private rows.
         """

@@ -97,14 +97,22 @@ class Rows:
         return f"r.{self._number_name(domain.name)}" if kept else number(domain, f"r.{identifier(domain.name)}")
 
     def out_of_domain(self) -> dict[str, int]:
-        """Values that are not NULL and outside their declared domain, per finite column."""
-        names = [c.name for c in self._table.finite]
+        """Values that are not NULL and outside their declared domain, per finite column; rows beyond a word."""
+        names, what = [c.name for c in self._table.finite], f"counting undeclared values of {self._table.name}"
+        beyond = {name: self._beyond(name, most, what) for name, most in self._table.most_rows.items()}
         if not names:
-            return {}
+            return beyond
         counts = ", ".join(f"count(*) FILTER (r.{identifier(n)} IS NOT NULL AND {self._outside(n)})" for n in names)
-        what = f"counting undeclared values of {self._table.name}"
         found = self._reader.rows(what, f"SELECT {counts} {self._joined(names)}")
-        return dict(zip(names, found[0], strict=True))
+        return dict(zip(names, found[0], strict=True)) | beyond
+
+    def _beyond(self, column: str, most: int, what: str) -> int:
+        """Counted rows that hold a string which is in more than ``most`` of them."""
+        each = f"SELECT {self.grouped_text(column)} AS s, count(*) AS n {self.from_where(())} GROUP BY 1"
+        ((rows,),) = self._reader.rows(
+            what, f"SELECT coalesce(sum(n), 0) FROM ({each}) WHERE s IS NOT NULL AND n > {int(most)}"
+        )
+        return int(rows)
 
     def tally(self) -> RowTally:
         """How many rows are counted, and why not the others: exact counts."""

@@ -336,19 +336,20 @@ class SqlEngine:
             return self._database.public(source)
 
     def out_of_domain(self, table: str) -> dict[str, int]:
-        """Values that are not NULL but undeclared, per finite column. For the owner alone."""
+        """Values that are not NULL but undeclared, per finite column; rows beyond a word. For the owner alone."""
         domain = private_table(self._policy, table)
+        rows, what = self._rows[domain.name], f"counting undeclared values of {domain.name}"
+        with self._lock:
+            beyond = {c: int(self._numbers(what, rows.beyond(c, n))[0, 0]) for c, n in domain.most_rows.items()}
         if not domain.finite:
-            return {}
-        rows = self._rows[domain.name]
+            return beyond
         sums = ", ".join(
             f"CAST(sum(CASE WHEN {rows.is_outside(c)} THEN 1 ELSE 0 END) AS BIGINT) AS n{i}"
             for i, c in enumerate(domain.finite)
         )
-        what = f"counting undeclared values of {domain.name}"
         with self._lock:
             (found,) = self._numbers(what, f"SELECT {sums} FROM ({rows.all_rows()}) AS every").tolist()
-        return dict(zip((c.name for c in domain.finite), found, strict=True))
+        return dict(zip((c.name for c in domain.finite), found, strict=True)) | beyond
 
     def row_tally(self, table: str) -> RowTally:
         """How many rows are counted, and why not the others. For the owner alone."""

@@ -114,6 +114,13 @@ class SqlRows:
             return f"h{at} = 1 AND NOT coalesce(y{at} BETWEEN {low} AND {high}, FALSE)"
         return f"h{at} = 1 AND {self.code(column.name)} IS NULL"
 
+    def beyond(self, column: str, most: int) -> str:
+        """The number of counted rows that hold a string which is in more than ``most`` of them."""
+        keyed = f"SELECT {self.token((column,))} AS k FROM ({self.query((column,))}) AS counted"
+        each = f"SELECT k, count(*) AS n FROM ({keyed}) AS keyed GROUP BY k"
+        more = f"k <> '{NO_TEXT}' AND n > {int(most)}"
+        return f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ({each}) AS each_one WHERE {more}"
+
     def _raw(self, columns: Sequence[str]) -> list[str]:
         out = []
         for name in columns:

@@ -6,10 +6,11 @@ which pairs are then fitted.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
-from dpsql.hypothesis.measurement import Labels
+from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.partition import refinement
 from dpsql.query import Estimates
 
@@ -25,6 +26,14 @@ class PartCounts:
     labels: Labels
     values: Estimates
     sigma: float
+
+    @classmethod
+    def of(cls, m: Measurement, column: str) -> "PartCounts":
+        """A measurement summed over its other axes: their noise adds up."""
+        i = m.axis_of(column)
+        others = tuple(j for j in range(len(m.axes)) if j != i)
+        sigma = m.sigma * float(prod(m.values.shape[j] for j in others)) ** 0.5
+        return cls(m.axes[i].labels, m.values.sum(axis=others).astype(np.float64), sigma)
 
     @property
     def fine(self) -> bool:

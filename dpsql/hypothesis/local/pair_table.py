@@ -6,19 +6,28 @@ the models built on them need not doubt them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf, prod
 
 import numpy as np
 
 from dpsql.hypothesis.components import pure
-from dpsql.hypothesis.measurement import Labels
+from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.partition import indicator, nested, part_sums, refinement
-from dpsql.hypothesis.rules import NEWEST
+from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.shrinkage import shrunken
 from dpsql.query import Estimates
 
 ROUNDS = 4
 LEVELS = ((4, 4), (6, 6), (4, 12), (12, 4), (8, 8), (4, 0), (0, 4), (16, 16), (12, 0), (0, 12), (0, 0))
 """Parts per column of each step, coarse to fine; 0 stands for the measured parts themselves."""
+START_RAKES = 6
+"""Sweeps that bring a start to the 1-ways."""
+MOST_HELD = 400
+"""Cells of one pair that are moved towards what was measured, one after the other."""
+NEAR = 0.1
+"""Sds of a cell's noise: nearer than this to where they are brought they stay."""
+LEFT = 0.1
+"""No cell, and no rest of a row or a column, is taken below this share of what it was at once."""
 _TINY = 1e-9
 
 
@@ -30,6 +39,15 @@ class PairCounts:
     right: Labels
     values: Estimates
     sigma: float
+
+    @classmethod
+    def of(cls, m: Measurement, left: str, right: str) -> "PairCounts":
+        """A measurement summed over its other axes: their noise adds up."""
+        i, j = m.axis_of(left), m.axis_of(right)
+        others = tuple(k for k in range(len(m.axes)) if k not in (i, j))
+        values = m.values.sum(axis=others).astype(np.float64)
+        sigma = m.sigma * float(prod(m.values.shape[k] for k in others)) ** 0.5
+        return cls(m.axes[i].labels, m.axes[j].labels, values if i < j else values.T, sigma)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,27 +87,50 @@ def clean_pair(
     one_right: Estimates,
     counts: Sequence[PairCounts],
     ordered: tuple[bool, bool],
-    floor: float = NEWEST.floor,
+    rules: ModelRules = NEWEST,
+    start: PairTable | None = None,
 ) -> PairTable:
     """The table of two columns, from their clean 1-ways and every measurement of the pair; independence without any.
 
-    Each step moves the interaction alone, as far as the noise at its level allows, then rakes to the 1-ways. ``floor``:
-    as in ``ModelRules``.
+    Each step moves the interaction alone, as far as the noise at its level allows, then rakes to the 1-ways. In the end
+    no cell of the best measurement is further from it than ``rules`` say, where that is possible. ``start``: what other
+    pairs say of this one, in place of independence. What is left is then looked at once, in the measured parts: coarse
+    levels and further rounds would follow noise that is known to be it.
     """
     counts = _pooled(counts)
-    left = refinement([np.zeros(len(one_left), dtype=np.int64), *(c.left for c in counts)])
-    right = refinement([np.zeros(len(one_right), dtype=np.int64), *(c.right for c in counts)])
+    tables: list[PairCounts | PairTable] = [*counts] if start is None else [*counts, start]
+    left = refinement([np.zeros(len(one_left), dtype=np.int64), *(c.left for c in tables)])
+    right = refinement([np.zeros(len(one_right), dtype=np.int64), *(c.right for c in tables)])
     rows, columns = part_sums(left, one_left), part_sums(right, one_right)
     table = np.outer(rows, columns) / max(float(rows.sum()), _TINY)
-    finest = [(_levels(rows, left, c.left, ordered[0]), _levels(columns, right, c.right, ordered[1])) for c in counts]
-    steps = [s for c, (a, b) in zip(counts, finest, strict=True) for s in _steps(c, a, b)]
-    for _ in range(ROUNDS if len(rows) > 1 and len(columns) > 1 else 0):
-        for step in steps:
-            _take(table, step, floor)
+    levels: Sequence[tuple[int, int]] = LEVELS if start is None else LEVELS[-1:]
+    rounds = ROUNDS if start is None else 1
+    if start is not None:
+        table *= _lifts(start, left, right, table)
+        for _ in range(START_RAKES):
             _rake(table, rows, columns)
+    finest = [(_levels(rows, left, c.left, ordered[0]), _levels(columns, right, c.right, ordered[1])) for c in counts]
+    steps = [s for c, (a, b) in zip(counts, finest, strict=True) for s in _steps(c, a, b, levels)]
+    for _ in range(rounds if len(rows) > 1 and len(columns) > 1 else 0):
+        for step in steps:
+            _take(table, step, rules.floor)
+            _rake(table, rows, columns)
+    if steps and rules.held < inf:
+        best = next(s for s in reversed(steps) if s.left.level is s.right.level is None)
+        _hold(table, best, rules, rows, columns)
     for _ in range(ROUNDS if steps else 0):
         _rake(table, rows, columns)
     return PairTable(left, right, table)
+
+
+def _lifts(start: PairTable, left: Labels, right: Labels, alone: Estimates) -> Estimates:
+    """How many times independence (``alone``, over parts of ``left`` and ``right``) each cell of ``start`` is, over
+    the finer parts."""
+    a, b = (np.zeros(n, dtype=np.int64) for n in alone.shape)
+    a[left], b[right] = start.left, start.right
+    expected = indicator(a) @ alone @ indicator(b).T
+    lifts: Estimates = (start.counts / np.maximum(expected, _TINY)).take(a, axis=0).take(b, axis=1)
+    return lifts
 
 
 def _pooled(counts: Sequence[PairCounts]) -> list[PairCounts]:
@@ -131,10 +172,15 @@ def _added(left: Estimates | None, table: Estimates, right: Estimates | None) ->
     return rows if right is None else rows @ right.T
 
 
-def _steps(counts: PairCounts, left: dict[int, _Level], right: dict[int, _Level]) -> list[_LevelStep]:
+def _steps(
+    counts: PairCounts,
+    left: dict[int, _Level],
+    right: dict[int, _Level],
+    levels: Sequence[tuple[int, int]],
+) -> list[_LevelStep]:
     values = pure(counts.values.astype(np.float64))
     out = []
-    for a, b in dict.fromkeys((a if a in left else 0, b if b in right else 0) for a, b in LEVELS):
+    for a, b in dict.fromkeys((a if a in left else 0, b if b in right else 0) for a, b in levels):
         g, h = left[a], right[b]
         spread = np.outer(_part_variance(g.widths), _part_variance(h.widths))
         out.append(_LevelStep(g, h, _added(g.level, values, h.level), counts.sigma * np.sqrt(spread)))
@@ -154,6 +200,35 @@ def _take(table: Estimates, step: _LevelStep, floor: float) -> None:
     gap = step.values - _added(g.level, pure(measured), h.level)
     ratio = shrunken(model, gap, step.sigma, floor) / np.maximum(model, _TINY)
     table *= ratio.take(g.labels, axis=0).take(h.labels, axis=1)
+
+
+def _hold(table: Estimates, step: _LevelStep, rules: ModelRules, rows: Estimates, columns: Estimates) -> None:
+    """Cells that are further from their measurement than ``rules`` say are brought there, the furthest first: what the
+    cells have in common says little of one that is unlike all others (limited translation; Efron and Morris 1972).
+
+    Each by the four numbers that change: the cell, the rest of its row and of its column, all else. Steps on single
+    cells with raking would need many rounds where one cell is nearly all of its row and of its column.
+    """
+    lowest = rules.floor * table
+    least = _added(step.left.measured, lowest, step.right.measured)
+    for _ in range(MOST_HELD):
+        now = _added(step.left.measured, table, step.right.measured)
+        gap = step.values - pure(now)
+        beyond = np.sign(gap) * np.maximum(np.abs(gap) - rules.held * step.sigma, 0.0)
+        across, down = now.sum(axis=1, keepdims=True), now.sum(axis=0, keepdims=True)
+        room = (1.0 - LEFT) * np.minimum(across - now, down - now)
+        moves = np.clip(beyond, np.minimum(np.maximum((LEFT - 1.0) * now, least - now), 0.0), room)
+        i, j = np.unravel_index(int((np.abs(moves) / np.maximum(step.sigma, _TINY)).argmax()), moves.shape)
+        move, total = float(moves[i, j]), float(now.sum())
+        if abs(move) <= NEAR * step.sigma[i, j]:
+            return
+        beside, below = float(across[i, 0] - now[i, j]), float(down[0, j] - now[i, j])
+        times = np.full(now.shape, 1.0 + move / max(total - beside - below - now[i, j], _TINY))
+        times[i], times[:, j] = 1.0 - move / max(beside, _TINY), 1.0 - move / max(below, _TINY)
+        times[i, j] = 1.0 + move / max(now[i, j], _TINY)
+        table *= np.maximum(times, LEFT).take(step.left.labels, axis=0).take(step.right.labels, axis=1)
+        np.maximum(table, lowest, out=table)
+        _rake(table, rows, columns)
 
 
 def _rake(table: Estimates, rows: Estimates, columns: Estimates) -> None:

@@ -6,6 +6,7 @@ once answers its own queries elsewhere and is not used here. Everything is publi
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, combinations
 from math import prod
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.classes import Classes
+from dpsql.hypothesis.local.hidden_kinds import HiddenKinds, pairs_among, together
 from dpsql.hypothesis.local.local_table import LocalTable, Side, Sides
 from dpsql.hypothesis.local.maximum_entropy import (
     Extra,
@@ -57,9 +59,11 @@ class WideHypothesis:
         self._order = {c.name: i for i, c in enumerate(table.finite)}
         self._tables: dict[frozenset[str], list[Measurement]] = {}
         self._pair_sigma = 0.0
+        self._hidden = 0, HiddenKinds.none()
         self._forget()
 
     def _forget(self) -> None:
+        self._together: int | None = None
         self._ones: dict[str, Estimates] = {}
         self._pairs: dict[Columns, PairTable] = {}
         self._parts: dict[tuple[str, int], Labels] = {}
@@ -225,7 +229,7 @@ class WideHypothesis:
         """Clean counts of a column's cells: float64, > 0, with the table's number of rows."""
         known = self._ones.get(column)
         if known is None:
-            counts = [_part_counts(m, column) for s, found in self._tables.items() if column in s for m in found]
+            counts = [PartCounts.of(m, column) for s, found in self._tables.items() if column in s for m in found]
             known = clean_one_way(self._size(column), counts, self.row_count, parts_first=self._rules.parts_first)
             self._ones[column] = known
         return known
@@ -237,15 +241,34 @@ class WideHypothesis:
             # sums of a contingency over more columns are far noisier, and would only blur a pair's own measurement
             own = self._tables.get(frozenset((left, right)))
             within = own or [m for s, found in self._tables.items() if left in s and right in s for m in found]
-            known = clean_pair(
-                self.one_way(left),
-                self.one_way(right),
-                [_pair_counts(m, left, right) for m in within],
-                (self._ordered(left), self._ordered(right)),
-                self._rules.floor,
-            )
+            counts = [PairCounts.of(m, left, right) for m in within]
+            ones, ordered = (self.one_way(left), self.one_way(right)), (self._ordered(left), self._ordered(right))
+            start = self._kinds().start(left, right, counts)
+            known = clean_pair(*ones, counts, ordered, self._rules, start)
             self._pairs[left, right] = known
         return known
+
+    def _kinds(self) -> HiddenKinds:
+        """What the first pairs say together of all: of so many as were there when they had last doubled, or of all.
+
+        A function of the measurements until then alone, whenever it is asked for.
+        """
+        if self._together is None:
+            self._together = together(self.measurements, len(self.table.varied)) if self._rules.hidden_kinds else 0
+        number = self._together
+        if number != self._hidden[0]:
+            known = WideHypothesis(self.table, self.row_count, replace(self._rules, hidden_kinds=False))
+            for m in self.measurements[:number]:
+                known.absorb(m)
+            self._hidden = (
+                number,
+                HiddenKinds.of(
+                    {c.name: known.one_way(c.name) for c in self.table.varied},
+                    {c.name: c.ordered for c in self.table.varied},
+                    {c: PairCounts.of(m, *c) for c, m in pairs_among(known.measurements, self._order).items()},
+                ),
+            )
+        return self._hidden[1]
 
     def _size(self, column: str) -> int:
         return self.table.finite_domain(column).size
@@ -342,28 +365,8 @@ def _overlap(parts: Labels, base: Labels, cells: Estimates) -> Estimates:
     return np.asarray(out / np.maximum(part_sums(base, cells), _TINY))
 
 
-def _axis(m: Measurement, column: str) -> int:
-    return next(i for i, a in enumerate(m.axes) if a.columns == (column,))
-
-
 def _partitions(measurements: Sequence[Measurement], column: str) -> list[Labels]:
-    return [m.axes[_axis(m, column)].labels for m in measurements if column in m.scope]
-
-
-def _part_counts(m: Measurement, column: str) -> PartCounts:
-    """The measurement summed over its other axes: their noise adds up."""
-    i = _axis(m, column)
-    others = tuple(j for j in range(len(m.axes)) if j != i)
-    sigma = m.sigma * float(prod(m.values.shape[j] for j in others)) ** 0.5
-    return PartCounts(m.axes[i].labels, m.values.sum(axis=others).astype(np.float64), sigma)
-
-
-def _pair_counts(m: Measurement, left: str, right: str) -> PairCounts:
-    i, j = _axis(m, left), _axis(m, right)
-    others = tuple(k for k in range(len(m.axes)) if k not in (i, j))
-    values = m.values.sum(axis=others).astype(np.float64)
-    sigma = m.sigma * float(prod(m.values.shape[k] for k in others)) ** 0.5
-    return PairCounts(m.axes[i].labels, m.axes[j].labels, values if i < j else values.T, sigma)
+    return [m.axes[m.axis_of(column)].labels for m in measurements if column in m.scope]
 
 
 def _extra(m: Measurement, columns: Columns, labels: Sequence[Labels]) -> Extra:

@@ -49,7 +49,12 @@ def domain_check_object(checks: Sequence[TableCheck]) -> dict[str, dict[str, Any
     return {c.table.name: asdict(c.rows) | {"counted": c.rows.counted, "outside": dict(c.outside)} for c in checks}
 
 
-_FATES = {"clipped": "the nearer end", "NULL": "NULL", "left out": "row left out", "none": ""}
+_FATES = {
+    "clipped": "the nearer end",
+    "NULL": "NULL",
+    "left out": "row left out",
+    "none": "rows of strings that have more",
+}
 
 
 def _rows(check: TableCheck, style: Style) -> list[str]:

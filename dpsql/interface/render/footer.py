@@ -16,6 +16,7 @@ _KINDS: dict[ErrorKind, tuple[str, ...]] = {
     "calibrated": ("about 95 %", "model estimate"),
     "computed": ("about 95 %", "computed from released numbers"),
 }
+_BY_WORD = ("by the owner's word",)
 
 
 def footer(
@@ -57,7 +58,7 @@ def bounds(answers: list[Answer], style: Style) -> str:
         least = min((e for e in known if e > 0), default=0.0)  # its digits are those of all, as in the table's column
         low, high = _bound(min(known), answers, least), _bound(max(known), answers, least)
         size = f"{sign}{high}" if low == high else f"{sign}{low} to {sign}{high}"
-        notes = list(_KINDS[answers[0].error_kind])
+        notes = list(_BY_WORD if answers[0].source == "public" else _KINDS[answers[0].error_kind])
     else:
         size, notes = f"{sign}?", ["error not known"]
     text = ", ".join(notes)

@@ -73,8 +73,8 @@ def domain_text(column: ColumnDomain) -> str:
             return f"{count:,} value{'' if count == 1 else 's'}: {listed}" + (", ..." if count > _LISTED else "")
         case TextDomain():
             if not column.prefixes:
-                return "any string: ask with =, IN or a public list"
-            return f"any string; prefixes of {', '.join(str(p) for p in column.prefixes)}"
+                return f"{column.words}: ask with =, IN or a public list"
+            return f"{column.words}; prefixes of {', '.join(str(p) for p in column.prefixes)}"
         case _:
             return column.words
 

@@ -5,22 +5,27 @@ Beside local models some are kept back: spare releases, for questions that a mod
 """
 
 from collections.abc import Callable, Sequence
+from math import hypot, inf
 from typing import Any
 
 import numpy as np
 
+from dpsql.confidence import DEVIATIONS
 from dpsql.errors import InternalError
 from dpsql.first import Bench, Turns
 from dpsql.first.payload import CONTINGENCY, ONE_COUNT, RESIDUAL, encode_measurement
 from dpsql.hypothesis import Measurement
 from dpsql.ledger import interrupts_held
-from dpsql.planning.measured_axes import own_axes
+from dpsql.planning.measured_axes import own_axes, own_sd
 from dpsql.planning.table_plan import Share
-from dpsql.query import LinearQuery
+from dpsql.private import together
+from dpsql.query import Counts, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import completed, from_measurement, with_charge
+from dpsql.session.own.in_common import are_alike, moved_together
 from dpsql.session.own.residual import Residual
-from dpsql.session.table_state import TableState
+from dpsql.session.own.weighing import weighed
+from dpsql.session.table_state import LISTED_TIMES, TableState
 
 KEPT_CELLS = 1 << 16
 """The partition of a larger grid is not kept with the spare release of one question."""
@@ -51,11 +56,12 @@ def release_own(
         q.check_sensitivity()
     residual = state.residual(queries) if spare else state.half(queries)
     certain = None if spare else state.plan.certain
-    draw = (
-        _whole(state, queries, bench, share, spare)
-        if residual is None
-        else _rest(state, residual, bench, share, certain)
-    )
+    if queries[0].keyed is not None:
+        draw = _listed(state, queries[0], bench, share)
+    elif residual is None:
+        draw = _whole(state, queries, bench, share, spare)
+    else:
+        draw = _rest(state, residual, bench, share, certain)
     with interrupts_held():
         reservation = turns.reserve_beside(share.units, payload)
         if reservation is None:
@@ -85,10 +91,43 @@ def _whole(state: TableState, queries: Sequence[LinearQuery], bench: Bench, shar
 
     def draw() -> tuple[list[Answer], dict[str, Any]]:
         measurement = bench.measured(counts, share.sigma, table, axes, value=value)
-        payload = _of_spare(measurement, queries) if spare else encode_measurement(CONTINGENCY, measurement)
-        return _answers(measurement, queries, state.plan.certain), payload
+        answers = _answers(measurement, queries, state.plan.certain)
+        if spare:
+            return answers, _of_spare(measurement, queries)
+        if state.plan.rules.in_common and are_alike(queries):
+            answers = moved_together(answers, [own_sd([q], float(share.sigma)) for q in queries])
+        return answers, encode_measurement(CONTINGENCY, measurement)
 
     return draw
+
+
+def _listed(state: TableState, query: LinearQuery, bench: Bench, share: Share) -> _Draw:
+    """Twice the rows of the listed strings, less all rows: what the row count leaves open, weighed with the model."""
+    keyed, table = query.keyed, state.plan.name
+    known, model, bar = state.rows_known(), state.model, state.error_bar(query)
+    if keyed is None or known is None or model is None:
+        raise InternalError("strings are listed of a table whose rows were never counted")
+    inside = bench.engine.keyed_counts(table, keyed.text_columns, keyed.strings, query.scope).map(query.floor)
+    whole = bench.engine.contingency(table, ())
+    rest = together([inside.map(int), whole.map(int)]).map(_inside_less_outside)
+    sigma = bench.plan.release_sigma(share.units, state.plan.weighted_l2_squared(-1, 1))
+    sd = inf if bar is None else bar / DEVIATIONS / LISTED_TIMES
+    modelled, unsure = np.full(1, model.estimate(query)), np.full(1, sd)
+
+    def draw() -> tuple[list[Answer], dict[str, Any]]:
+        measurement = bench.measured(rest, sigma, table)
+        measured = np.full(1, (float(measurement.values) + known[0]) / 2.0)
+        noise = np.full(1, hypot(float(sigma), known[1]) / 2.0)
+        (estimate,), (error,) = weighed(measured, noise, modelled, unsure)
+        payload = encode_measurement(RESIDUAL, measurement) | {"columns": 0, "lessons": []}
+        return [completed(float(estimate), float(error))], payload
+
+    return draw
+
+
+def _inside_less_outside(rows: tuple[int, ...]) -> Counts:
+    inside, whole = rows
+    return np.array(2 * inside - whole, dtype=np.int64)
 
 
 def _rest(state: TableState, residual: Residual, bench: Bench, share: Share, certain: float | None) -> _Draw:
@@ -105,7 +144,8 @@ def _rest(state: TableState, residual: Residual, bench: Bench, share: Share, cer
         measurement = bench.measured(counts, sigma, table, axes)
         found = residual.found(measurement)
         lessons = {"columns": found.columns, "lessons": found.lessons(times)}
-        return [completed(*a, certain, fractional=found.fractional) for a in found.answers()], encode_measurement(
+        answers = found.answers(mixed=state.plan.rules.mixed)
+        return [completed(*a, certain, fractional=found.fractional) for a in answers], encode_measurement(
             RESIDUAL, measurement
         ) | lessons
 

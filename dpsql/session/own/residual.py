@@ -41,9 +41,9 @@ class Found:
     modelled: Estimates
     modelled_sd: Estimates
 
-    def answers(self) -> list[tuple[float, float]]:
-        """Estimate and sd, in counts, of each query."""
-        both = weighed(self.measured, self.noise, self.modelled, self.modelled_sd)
+    def answers(self, *, mixed: bool = False) -> list[tuple[float, float]]:
+        """Estimate and sd, in counts, of each query; ``mixed``: as in ``weighed``."""
+        both = weighed(self.measured, self.noise, self.modelled, self.modelled_sd, mixed=mixed)
         return list(zip(*(a.tolist() for a in both), strict=True))
 
     def lessons(self, times: float) -> list[tuple[float, float, float]]:

@@ -2,7 +2,9 @@
 
 The model's error bars are estimates: far too wide for most small cells of a large table, and sometimes far too narrow.
 Where many cells are measured together, their distances from the model say how far off it is (empirical Bayes; Efron and
-Morris 1973), for cells of similar bars alike; a distance that noise does not explain is believed.
+Morris 1973), for cells of similar bars alike; a distance that noise does not explain is believed. By the newest rules
+all cells say together how many of them are how far off, in their bars (a mixture of scales; Stephens 2017): most are
+hardly off at all, a few by much, and neither kind is mistaken for the other.
 """
 
 import numpy as np
@@ -13,26 +15,41 @@ TOGETHER = 32
 """Cells of similar bars that are looked at together; fewer say too little to take their bars for too wide."""
 BELIEVED = 3.0
 """Sds of noise: at a larger distance from the model the cell itself is believed."""
+SURELY = 5.0
+"""The same by the newest rules, which know how rare such distances are."""
+SCALES = (0.0, 0.1, 0.2, 0.4, 0.75, 1.4, 2.7, 5.2, 10.0, 20.0)
+"""Sds of a typical cell's noise that a model may be off by."""
+SCALE_ROUNDS = 50
+"""In which the shares of these scales are fitted; they settle slowly where noise is all there is."""
 _LEAST, _MOST = 0.01, 1e9
 """Sds of a model, in counts, that are taken for none and for any."""
 
 
 def weighed(
-    measured: Estimates, noise: Estimates, modelled: Estimates, bars: Estimates, *, believed: float = BELIEVED
+    measured: Estimates,
+    noise: Estimates,
+    modelled: Estimates,
+    bars: Estimates,
+    *,
+    believed: float = BELIEVED,
+    mixed: bool = False,
 ) -> tuple[Estimates, Estimates]:
     """Estimates and their sds: float64, shape (cells,), in counts like all arguments.
 
     ``noise``: sds of ``measured``, > 0; ``bars``: what error bars say of the sds of ``modelled``, perhaps infinite. A
     few cells widen their bars together where they are further from the model than these say. Both share the noise of
-    pairs, so an sd is that of the better one, not less.
+    pairs, so an sd is that of the better one, not less. ``mixed``: many cells are weighed by a mixture of scales.
 
     >>> one = np.ones(1)
     >>> [a.tolist() for a in weighed(100 * one, 10 * one, 110 * one, 10 * one)]
     [[105.0], [10.0]]
     """
     squares, far = noise**2, (measured - modelled) ** 2
-    spread, sure = _spread(squares, far, np.clip(bars, _LEAST, _MOST) ** 2, believed)
+    wide = np.clip(bars, _LEAST, _MOST) ** 2
+    spread, sure = _spread(squares, far, wide, SURELY if mixed else believed)
     weight = spread / (spread + squares)
+    if mixed and len(bars) >= TOGETHER:
+        weight = _mixed(squares, far, wide)
     return weight * measured + (1.0 - weight) * modelled, np.sqrt(np.minimum(squares, sure))
 
 
@@ -51,6 +68,24 @@ def _spread(squares: Estimates, far: Estimates, bars: Estimates, believed: float
         sure[block] = max(off, min(off + error, float(bars[block].mean()))) * shape
     apart = far > believed**2 * squares
     return np.where(apart, np.maximum(spread, far - squares), spread), np.where(apart, squares, sure)
+
+
+def _mixed(squares: Estimates, far: Estimates, bars: Estimates) -> Estimates:
+    """What measurements count for, between 0 and 1: a cell's distance is of one of ``SCALES`` times its bar's share,
+    as often as the distances of all cells together make most likely (expectation and maximization).
+    """
+    off = np.square(SCALES) * float(squares.mean()) * (bars / bars.mean())[:, None]
+    total = off + squares[:, None]
+    log = -0.5 * (far[:, None] / total + np.log(total))
+    likely = np.exp(log - log.max(axis=1, keepdims=True))
+    shares = np.full(len(SCALES), 1.0 / len(SCALES))
+    for _ in range(SCALE_ROUNDS):
+        each = likely * shares
+        shares = (each / each.sum(axis=1, keepdims=True)).mean(axis=0)
+    each = likely * shares
+    weight = (each * (off / total)).sum(axis=1) / each.sum(axis=1)
+    sure = np.maximum(1.0 - squares / np.maximum(far, _LEAST**2), weight)
+    return np.asarray(np.where(far > SURELY**2 * squares, sure, weight))
 
 
 def _wider(squares: Estimates, far: Estimates, bars: Estimates) -> float:

@@ -226,9 +226,13 @@ def _key(block: Block, aggregate: Aggregate, group: int) -> Hashable:
 
 
 def _is_bound(top: Form, bottom: Form, answer: Answer) -> bool:
-    """Whether an error is a bound rather than a spread: of a passed test, or of where rows stand in a bin."""
-    doubted = any(term.doubt for form in (top, bottom) for term in form.terms)
-    return doubted or (answer.error_kind == "exact" and answer.source == "hypothesis")
+    """Whether an error is a bound rather than a spread: of a passed test, of where rows stand in a bin, or of how many
+    rows of a string there may be by its owner's word, which may be a part of what is measured."""
+    terms = [term for form in (top, bottom) for term in form.terms]
+    if any(term.doubt for term in terms) or answer.source == "public":
+        return True
+    by_word = answer.source == "measurement" and any(term.query.keyed is not None for term in terms)
+    return answer.source == "hypothesis" if answer.error_kind == "exact" else by_word
 
 
 def _counted(form: Form) -> LinearQuery | None:

@@ -12,7 +12,18 @@ from dpsql.result import Answer, Note
 from dpsql.session.answers import from_measurement
 from dpsql.session.asker import Asker
 from dpsql.session.modelled import modelled
-from dpsql.session.route import Known, Measured, Modelled, OwnRelease, Route, SpareRelease, Tested, Untested
+from dpsql.session.route import (
+    Declared,
+    Known,
+    Measured,
+    Modelled,
+    OwnRelease,
+    Route,
+    SpareRelease,
+    Tested,
+    Untested,
+    asking_rows,
+)
 from dpsql.sql.statement import Statement
 
 MOST_SPARES_AT_ONCE = 2
@@ -54,6 +65,7 @@ def worst_units(asker: Asker, statement: Statement, queries: Sequence[LinearQuer
     when they give something back, and a first measurement may tell that a question needs a release of its own.
     """
     first = 0
+    queries = asking_rows(queries, routes)
     for name in {q.table for q in queries} | {table for table, _ in statement.awaited}:
         asked = [q for q in queries if q.table == name]
         texts = {c for q in asked if q.keyed is not None for c in q.keyed.text_columns}
@@ -64,7 +76,7 @@ def worst_units(asker: Asker, statement: Statement, queries: Sequence[LinearQuer
 
 def _most(asker: Asker, way: Route) -> int:
     match way:
-        case Known() | Measured():
+        case Known() | Measured() | Declared():
             return 0
         case OwnRelease() | SpareRelease() | Tested() | Modelled() | Untested():
             plan, payment = asker.states[way.queries[0].table].plan, asker.payment
@@ -94,7 +106,7 @@ def _free(asker: Asker, routes: Sequence[Route]) -> tuple[dict[str, Answer], tup
 def _of_route(asker: Asker, way: Route) -> Sequence[Answer] | None:
     state = asker.states[way.queries[0].table]
     match way:
-        case Known():
+        case Known() | Declared():
             return way.answers
         case Measured():
             both = zip(way.queries, way.found, strict=True)

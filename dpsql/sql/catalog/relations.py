@@ -146,8 +146,6 @@ def _declared(domain: ColumnDomain | None) -> str | None:
     match domain:
         case None:
             return None
-        case TextDomain():
-            return "any string"
         case CategoryDomain():
             return f"{len(domain.values):,} values"
     return domain.words

@@ -9,6 +9,10 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from dpsql.domain import TableDomain
+from dpsql.sql.expressions.bound import Bound
+from dpsql.sql.expressions.string_predicates import text_refusal, unshown_refusal
+
 ReleasedRows = Mapping[str, pa.Table]
 """Answers of statements inside another, by their texts."""
 AskedKeys = Mapping[tuple[str, str], tuple[str | None, ...] | None]
@@ -25,26 +29,27 @@ class ReleasedKeys(Protocol):
         """
         ...
 
+    def shown_from(self, table: str, text_column: str) -> int | None:
+        """From how many rows on a string could be shown, where the owner says that none has as many, and so none is
+        ever selected; else ``None``. Known without asking a row."""
+        ...
+
 
 class KeyLookup:
-    """The keys that one statement asked a source for. Without a source no keys can be had (``possible`` is false).
+    """The keys that one statement asked a source for. Without a source no keys can be had.
 
     ``rows``: what statements inside it, by their texts, were answered; ``None``: there may be no such statements.
     ``first``: the texts of those that are to be answered before it.
 
     >>> lookup = KeyLookup(None)
-    >>> lookup.possible, lookup.awaited
-    (False, ())
+    >>> lookup.keys("t", "name"), lookup.awaited
+    (None, (('t', 'name'),))
     """
 
     def __init__(self, source: ReleasedKeys | None, rows: ReleasedRows | None = None) -> None:
         self._source, self._rows = source, rows
         self.first: dict[str, None] = {}
         self._asked: dict[tuple[str, str], tuple[str | None, ...] | None] = {}
-
-    @property
-    def possible(self) -> bool:
-        return self._source is not None
 
     @property
     def asked(self) -> AskedKeys:
@@ -64,6 +69,17 @@ class KeyLookup:
             self._asked[column] = None if found is None else tuple(found)
         return self._asked[column]
 
+    def check(self, text: str, bound: Bound, table: TableDomain, column: str, keyed_by: str) -> None:
+        """UnsupportedQuery, at no charge, for what ``bound`` asks of every string where none is or will be released.
+
+        ``column``: the text column; ``keyed_by``: it, or its prefix of which strings are asked for.
+        """
+        if self._source is None:
+            raise text_refusal(text, bound, column, table)
+        least = self._source.shown_from(table.name, keyed_by)
+        if least is not None:
+            raise unshown_refusal(text, column, table, least)
+
     @property
     def in_steps(self) -> bool:
         """Whether statements inside may be answered before the one around them."""
@@ -82,4 +98,6 @@ class KeyLookup:
 
     def agrees(self, asked: AskedKeys) -> bool:
         """Whether there is a source, and it says the same now to the questions of an earlier statement."""
-        return not asked or (self.possible and all(self.keys(*column) == keys for column, keys in asked.items()))
+        return not asked or (
+            self._source is not None and all(self.keys(*column) == keys for column, keys in asked.items())
+        )

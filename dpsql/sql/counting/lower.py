@@ -27,7 +27,6 @@ from dpsql.sql.counting.points import is_unknown
 from dpsql.sql.counting.value_classes import box_pieces, classed, parts_told
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.steps import merged
-from dpsql.sql.expressions.string_predicates import text_refusal
 from dpsql.sql.expressions.text_classes import Candidate, Candidates
 from dpsql.sql.text.limits import MAX_CELLS, MAX_PARTS
 
@@ -200,8 +199,7 @@ class Lowering:
                 unlisted = self._spread(c, bound, self._group_codes(g).codes < 0)
                 if bound.text is None or possible is None or not (possible & unlisted).any():
                     continue
-                if not keys.possible:
-                    raise text_refusal(self._text, bound, bound.text.column, self._table)
+                keys.check(self._text, bound, self._table, bound.text.column, bound.text.keyed_by)
                 found = keys.keys(self._table.name, bound.text.keyed_by)
                 awaits |= found is None
                 self._released[g] = self._stand_in(bound.text) if found is None else found
@@ -216,8 +214,7 @@ class Lowering:
         listed: dict[str, frozenset[Candidate]] = {}
         awaits = False
         for column, bound in self._open.items():
-            if not keys.possible:
-                raise text_refusal(self._text, bound, column, self._table)
+            keys.check(self._text, bound, self._table, column, column)
             found = keys.keys(self._table.name, column)
             if found is None:
                 self._awaited.add(column)

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from sqlglot import exp
 
-from dpsql.domain import LONGEST_PREFIX, TableDomain, Value
+from dpsql.domain import LONGEST_PREFIX, TableDomain, TextDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import Weights
 from dpsql.sql.expressions.bound import Bound, Listed, Outside, Text
 from dpsql.sql.expressions.text_classes import Candidate, Start
-from dpsql.sql.text.position import refusal
+from dpsql.sql.text.position import first_place, refusal
 
 _EQUAL: dict[type, bool] = {exp.EQ: True, exp.NEQ: False, exp.NullSafeEQ: True, exp.NullSafeNEQ: False}
 _NULL_SAFE = (exp.NullSafeEQ, exp.NullSafeNEQ)
@@ -138,6 +138,29 @@ def text_refusal(text: str, bound: Bound, column: str, table: TableDomain) -> Un
         declared = " or ".join(f"{n}" for n in lengths)
         hint = f"ask for a prefix of length {declared}, such as LIKE '{'abcd'[: lengths[0]]}%'; or {hint}"
     return refusal(text, None, reason, hint)
+
+
+def unshown_refusal(text: str, column: str, table: TableDomain, least: int) -> UnsupportedQuery:
+    """The refusal of what only released strings could answer, of a column whose strings have too few rows for that.
+
+    ``least``: from how many rows on a string could be shown.
+    """
+    declared = next(c for c in table.text if c.name == column)
+    line, at = first_place(text, column)
+    return UnsupportedQuery(
+        f"no string of {column} can be shown: that takes about {least:,} rows, and by the owner's word no string has "
+        f"more than {declared.max_rows_per_value:,} (max_rows_per_value)",
+        line=line,
+        column=at,
+        hint=f"list the strings with = or IN (...), or {_by_prefix(declared)} a category column, a column derived from "
+        "it, or a larger epsilon or delta",
+    )
+
+
+def _by_prefix(declared: TextDomain) -> str:
+    if not declared.prefixes:
+        return "ask the owner for prefixes,"
+    return f"GROUP BY left({declared.name}, {declared.prefixes[0]}), or ask the owner for"
 
 
 def _started(column: Bound, sql: str, text: Text, start: str, *, negated: bool) -> Bound:

@@ -33,6 +33,18 @@ def unclosed(text: str) -> tuple[int, int]:
     return line_column(text, opened)
 
 
+def first_place(text: str, name: str) -> tuple[int | None, int | None]:
+    """Line and column where a name is first mentioned outside of strings and comments; (None, None) where it is not.
+
+    >>> first_place("SELECT 'w', -- w\\n W FROM t", "w")
+    (2, 2)
+    """
+    wanted = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])", re.IGNORECASE)
+    read = _SPANS.sub(lambda m: m[0] if m[0].startswith('"') else " " * len(m[0]), text)
+    found = wanted.search(read)
+    return (None, None) if found is None else line_column(text, found.start())
+
+
 def place(text: str, node: exp.Expr | None) -> tuple[int | None, int | None]:
     """Line and column of the first known token of ``node``, or of what surrounds it; (None, None) for no node.
 

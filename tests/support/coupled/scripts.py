@@ -166,6 +166,20 @@ KEYS_ADDED = {
     "a unit less": ("DELETE FROM calls WHERE person = 990",),
     "a unit of NULLs": ("INSERT INTO calls SELECT 4242, NULL FROM range(9)",),
 }
+FALSE_WORD = (
+    f"version = 1\n[privacy]\n{city.PRIVACY}[tables.calls]\nunit = 'person'\nmax_rows_per_unit = 2\n"
+    "[tables.calls.columns]\nname = { type = 'text', max_rows_per_value = 5, prefixes = [2] }\n"
+)
+"""Strings that are in many more rows than their owner says."""
+FALSE_WORD_TEXTS = (
+    "SELECT COUNT(*) FROM calls WHERE name = 'lair'",
+    "SELECT COUNT(*) FROM calls WHERE name IN ('n1', 'lair', 'den')",
+    *KEYS_TEXTS,
+    f"SELECT COUNT(*) FROM calls WHERE name IN ({', '.join(repr(f'n{i}') for i in range(600))}, 'lair', 'den')",
+    "SELECT COUNT(*) FROM calls WHERE name <> 'den'",
+    "SELECT COUNT(DISTINCT name) FROM calls",
+    "SELECT name, COUNT(*) FROM calls WHERE name IN ('lair', 'den', 'n1') GROUP BY name",
+)
 FILLED_SCHEMA = (
     "CREATE TABLE filled AS SELECT i % 10 AS age, i % 3 = 0 AS member, (i * i) % 75 AS hours FROM range(600) t(i)",
 )
@@ -405,6 +419,7 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
     "own noise on demand": _only(1, _on_demand(WIDE_UNIT_ADDED)),
     "own noise on demand, replace-one": _on_demand(WIDE_UNIT_REPLACED, EXCHANGED),
     "strings alone": Configuration(Script(KEYS_POLICY, KEYS_SCHEMA, KEYS_TEXTS), KEYS_ADDED),
+    "strings beyond a word": Configuration(Script(FALSE_WORD, KEYS_SCHEMA, FALSE_WORD_TEXTS, 0.5), KEYS_ADDED),
     "different values": _held(HELD_ADDED),
     "different values, replace-one": _held(HELD_REPLACED, EXCHANGED),
     "units by bytes": Configuration(Script(COLLATED_POLICY, COLLATED_SCHEMA, COLLATED_TEXTS), COLLATED_ADDED),

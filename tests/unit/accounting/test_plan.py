@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpsql.accounting import UNITS, Plan, calibrate, epsilon_at, gaussian_cost, hard_round_cost, units
+from dpsql.accounting import UNITS, Plan, Unshown, calibrate, epsilon_at, gaussian_cost, hard_round_cost, units
 from dpsql.accounting.calibration import default_measure_share
 from dpsql.accounting.plan import NEWEST_MODELS
 from dpsql.errors import InternalError, LedgerError, PolicyError
@@ -67,6 +67,18 @@ def test_every_plan_keeps_its_promise(plan: Plan) -> None:
 @pytest.mark.parametrize("plan", PLANS)
 def test_json_round_trip_is_exact(plan: Plan) -> None:
     assert Plan.from_json(plan.to_json()) == plan
+
+
+def test_text_columns_without_a_selection_are_kept_with_the_plan(plan: Plan = PLANS[0]) -> None:
+    assert "unshown" not in plan.to_json()  # ledgers of before have no such word
+    found = replace(plan, unshown=(Unshown("t", "w", 51), Unshown("a b", "c.d", 7)))
+    assert Plan.from_json(found.to_json()) == found != plan
+
+
+@pytest.mark.parametrize("unshown", ["w", [["t", "w"]], [["t", "w", "51"]], [["t", 1, 51]], [1], {"t": 1}, 3])
+def test_text_columns_that_cannot_be_read_are_refused(unshown: object) -> None:
+    with pytest.raises(LedgerError):
+        Plan.from_json(json.dumps(json.loads(PLANS[0].to_json()) | {"unshown": unshown}))
 
 
 def test_a_plan_that_names_no_rules_of_models_keeps_the_first(plan: Plan = PLANS[0]) -> None:

@@ -254,7 +254,9 @@ def test_pairs_that_were_lost_take_from_those_that_come_later() -> None:
                 release(warm, number, chosen)
     assert warm.charged_units <= warm.planned_units
     pairs = [m.sigma for m in warm.measured.values() if len(m.axes) == 2]
-    undisturbed = [noise(warm.planned_units * first_touch_share(j + 1, 18)) for j in range(len(pairs))]
+    undisturbed = [
+        noise(warm.planned_units * first_touch_share(j + 1, 18, warm.plan.first_touch)) for j in range(len(pairs))
+    ]
     assert len(pairs) == 18 * 17 / 2
     assert max(ours / theirs for ours, theirs in zip(pairs, undisturbed, strict=True)) < 2
     assert np.mean(np.array(pairs) / undisturbed) < 1.1

@@ -298,4 +298,4 @@ def test_a_bar_grows_with_how_far_the_answer_is_below_its_pairs() -> None:
             assert ceil(hypot(before - 1, share * h)) <= after <= ceil(hypot(before, share * h) + 1e-9)
             grown += after > before
     assert grown > 10
-    assert [rules.extrapolated for rules in MODEL_RULES.values()] == [False] * 7 + [True]
+    assert {n: rules.extrapolated for n, rules in MODEL_RULES.items()} == {n: n >= 8 for n in MODEL_RULES}

@@ -380,6 +380,17 @@ def test_text_helpers() -> None:
     assert [epsilon(x) for x in (1.0, 0.0123456, 0.1, 12.5, 1e-9)] == ["1", "0.0123", "0.1", "12.5", "1e-09"]
 
 
+def test_an_owners_word_is_no_estimate_of_a_model() -> None:
+    said = Answer(5, 5.0, (0.0, 10.0), "calibrated", "public", certified=False)
+    assert bounds([said], PLAIN) == "±5 (by the owner's word; not certified)"
+    assert domain_text(TextDomain("w", max_rows_per_value=1)) == (
+        "any string, each in at most 1 row: ask with =, IN or a public list"
+    )
+    assert domain_text(TextDomain("w", (2,), max_rows_per_value=10)) == (
+        "any string, each in at most 10 rows; prefixes of 2"
+    )
+
+
 def test_the_owners_check_says_what_other_values_count_as() -> None:
     table = TableDomain("t", (NumberDomain("a", (0.0, 9.0)), NumberDomain("b", (0.0, 9.0), outside="null")))
     lines = render_domain_check([TableCheck(table, RowTally(5, 0), {"a": 3, "b": 2})], PLAIN)

@@ -10,7 +10,9 @@ from dpsql.planning.contingencies import (
     ONE_WAY_SHARE,
     PARTS,
     RANGE_PARTS,
+    first_touch,
     first_touch_share,
+    later_shares,
     planned_alone,
     planned_contingencies,
     range_parts,
@@ -59,6 +61,17 @@ def test_wide_tables_measure_pairs_when_they_are_touched() -> None:
     assert min(shares) > 0
     eager = table_of((20,) * 14)
     assert sum(p.share for p in warm_start(eager, 1e5, 0.04) if len(p.columns) == 1) == pytest.approx(ONE_WAY_SHARE)
+
+
+@pytest.mark.parametrize("planned", [10, 1_000, 4_000, 100_000])
+def test_shares_of_pairs_are_flatter_where_more_questions_are_planned(planned: int) -> None:
+    delay = first_touch(planned, 20)
+    shares = [first_touch_share(j, 20, delay) for j in range(1, 191)]
+    assert shares[0] / shares[-1] == pytest.approx((190 + delay * 190) / (1 + delay * 190))
+    assert delay == pytest.approx(min(1.0, max(0.1, planned / 1_900)))
+    assert sum(shares) == pytest.approx(1.0 - ONE_WAY_SHARE)
+    for j in (0, 7, 189):
+        assert later_shares(j, 20, delay) == pytest.approx(sum(shares[j:]))
 
 
 def test_few_columns() -> None:

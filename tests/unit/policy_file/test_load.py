@@ -250,6 +250,11 @@ REFUSED = [
     (f"{P}.prefixes[1]", column('type = "text", prefixes = [1, true]'), "from 1 to 64"),
     (f"{P}.prefixes", column('type = "text", prefixes = [2, 1]'), "increase"),
     (f"{P}.prefixes", column('type = "text", prefixes = [2, 2]'), "increase"),
+    (f"{P}.max_rows_per_value", column('type = "text", max_rows_per_value = 0'), "from 1 to"),
+    (f"{P}.max_rows_per_value", column('type = "text", max_rows_per_value = 10.0'), "must be a whole number"),
+    (f"{P}.max_rows_per_value", column('type = "text", max_rows_per_value = true'), "must be a whole number"),
+    (f"{P}.max_rows_per_value", column('type = "boolean", max_rows_per_value = 10'), "unknown key"),
+    (f"{P}.max_rows_per_value", column('type = "category", values = ["a"], max_rows_per_value = 10'), "unknown key"),
     # public
     ("public.table", minimal(rest='[public]\ntable = ["z"]'), "unknown key"),
     ("public.tables", minimal(rest="[public]"), "missing"),
@@ -286,6 +291,17 @@ def test_did_you_mean(text: str, hint: str) -> None:
     with pytest.raises(PolicyError) as caught:
         parse_policy(text)
     assert hint in caught.value.hint
+
+
+def test_an_owners_word_on_strings_is_read_written_and_bound_to_the_ledger() -> None:
+    without, ten, eleven = (
+        parse_policy(minimal(columns=f'x = {{ type = "text", prefixes = [2]{word} }}'))
+        for word in ("", ", max_rows_per_value = 10", ", max_rows_per_value = 11")
+    )
+    assert ten.tables[0].columns == (TextDomain("x", (2,), max_rows_per_value=10),)
+    assert "prefixes = [2], max_rows_per_value = 10 }" in dump_policy(ten)
+    assert len({policy.digest for policy in (without, ten, eleven)}) == 3
+    assert without.digest == without.digest_without_row_counts == ten.digest_without_row_counts
 
 
 @pytest.mark.parametrize("word", sorted(set(RETIRED_STRATEGIES) - set(STRATEGIES)))

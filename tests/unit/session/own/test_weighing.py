@@ -5,7 +5,7 @@ import pytest
 
 from dpsql.confidence import DEVIATIONS
 from dpsql.query import Estimates
-from dpsql.session.own.weighing import BELIEVED, TOGETHER, weighed
+from dpsql.session.own.weighing import BELIEVED, SCALES, SURELY, TOGETHER, weighed
 
 ONE = np.ones(1)
 
@@ -125,3 +125,81 @@ def test_bars_of_nothing_are_no_division_by_zero() -> None:
         values, sds = weighed(np.arange(cells, dtype=float), np.full(cells, 10.0), np.zeros(cells), np.zeros(cells))
         assert np.isfinite(values).all()
         assert np.isfinite(sds).all()
+
+
+# --- a mixture of scales ---------------------------------------------------------------------------------------------
+
+
+def few_are_off(seed: int, share: float, off: float, cells: int = 400) -> tuple[Estimates, Estimates]:
+    """Errors by one scale for blocks of cells, and by a mixture: a model that is right but for a share of its cells."""
+    rng = np.random.default_rng(seed)
+    noise, bars = np.full(cells, 10.0), np.full(cells, 15.0)
+    true = rng.uniform(0, 500, cells)
+    modelled = true + np.where(rng.random(cells) < share, rng.normal(0, off, cells), 0.0)
+    measured = true + rng.normal(0, noise)
+    one, _ = weighed(measured, noise, modelled, bars)
+    mixture, sds = weighed(measured, noise, modelled, bars, mixed=True)
+    assert (np.abs(mixture - true) <= DEVIATIONS * sds).mean() > 0.93
+    return one - true, mixture - true
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3])
+def test_cells_of_which_few_are_off_by_much_are_nearer_by_a_mixture(share: float) -> None:
+    both = [few_are_off(seed, share, 80.0) for seed in range(12)]
+    one, mixture = (np.abs(np.concatenate(errors)) for errors in zip(*both, strict=True))
+    assert mixture.mean() < 0.8 * one.mean()
+    assert mixture.max() < 5 * 10.0 + 4 * 10.0
+
+
+def test_a_mixture_is_the_posterior_mean_under_its_own_shares() -> None:
+    """Worked out cell by cell and scale by scale, and by a grid of true distances."""
+    rng = np.random.default_rng(4)
+    cells = 64
+    noise, bars = rng.uniform(5, 15, cells), rng.uniform(3, 30, cells)
+    distance = rng.normal(0, noise) + rng.normal(0, np.where(np.arange(cells) % 9 == 0, 60.0, 1.0))
+    values, _ = weighed(distance, noise, np.zeros(cells), bars, mixed=True)
+    scales = [s * np.sqrt((noise**2).mean()) for s in SCALES]
+    shape = bars / np.sqrt((bars**2).mean())
+    shares = np.full(len(scales), 1.0 / len(scales))
+
+    def density(i: int, s: float) -> float:
+        spread = (s * shape[i]) ** 2 + noise[i] ** 2
+        return float(np.exp(-(distance[i] ** 2) / (2 * spread)) / np.sqrt(spread))
+
+    for _ in range(50):
+        each = np.array([[w * density(i, s) for w, s in zip(shares, scales, strict=True)] for i in range(cells)])
+        shares = (each / each.sum(axis=1, keepdims=True)).mean(axis=0)
+    grid = np.linspace(-400, 400, 16001)
+    for i in np.flatnonzero(np.abs(distance) <= SURELY * noise):
+        prior = np.zeros(len(grid))
+        for w, s in zip(shares, scales, strict=True):
+            law = np.exp(-(grid**2) / (2 * max(s * shape[i], 0.02) ** 2))
+            prior += w * law / law.sum()
+        posterior = prior * np.exp(-((distance[i] - grid) ** 2) / (2 * noise[i] ** 2))
+        assert values[i] == pytest.approx(float((grid * posterior).sum() / posterior.sum()), abs=0.1)
+
+
+def test_a_mixture_believes_a_cell_that_noise_does_not_explain() -> None:
+    cells = 4 * TOGETHER
+    noise, bars = np.full(cells, 10.0), np.full(cells, 0.02)
+    bars[:3] = np.inf  # of a few cells nothing is known: then the bars of all others are as nothing beside theirs
+    measured = np.zeros(cells)
+    measured[7] = 400.0
+    values, _ = weighed(measured, noise, np.zeros(cells), bars, mixed=True)
+    assert abs(values[7] - 400.0) < 10.0
+    assert np.abs(np.delete(values, 7)).max() < 1e-6
+
+
+def test_a_mixture_takes_distances_of_any_size() -> None:
+    rng = np.random.default_rng(8)
+    for far in (0.0, 1e3, 1e9):
+        measured = far * rng.normal(0, 1, 100)
+        found = weighed(measured, np.full(100, 10.0), np.zeros(100), np.full(100, 5.0), mixed=True)
+        assert all(np.isfinite(x).all() for x in found)
+
+
+def test_few_cells_are_weighed_as_before() -> None:
+    rng = np.random.default_rng(8)
+    given = [rng.normal(0, 50, 31), rng.uniform(5, 10, 31), rng.normal(0, 50, 31), rng.uniform(1, 90, 31)]
+    for a, b in zip(weighed(*given), weighed(*given, mixed=True), strict=True):
+        assert np.array_equal(a, b)
