@@ -47,8 +47,8 @@ TENSOR_SPARES = 0.4
 """A table with one tensor has spare releases where its foreseen sd is so many times that of noise for each question."""
 MOST_SPARES = 6000
 WIDE_SPARES = 1500
-"""The same where pairs wait for a question to touch them: questions of so many columns wear single spares out less than
-they wear out the pairs, which all of them share."""
+"""The same where pairs wait for a question to touch them: there less than a third of MOST_SPARES was used, and pairs
+are what all questions share."""
 WIDE_SPARE_SHARE = 0.6
 """Of the budget for spare releases, so much at least stays where WIDE_SPARES are fewer than would be planned."""
 DELTA_SHARE = Fraction(1, 4)
