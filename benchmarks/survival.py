@@ -31,7 +31,7 @@ from benchmarks.report import show
 from dpsql.accounting import Accountant, Plan
 from dpsql.hypothesis import learn_calibration
 from dpsql.ledger import SqliteLedger, stored_header
-from dpsql.session import error_bars
+from dpsql.session.model import error_bars
 
 TABLE, LEDGER = "looked.duckdb", "looked.ledger"
 VALUES = "abcde"

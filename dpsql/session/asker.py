@@ -30,11 +30,11 @@ from dpsql.private import Private
 from dpsql.query import Crosstab, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import from_measurement, from_model, with_charge
-from dpsql.session.beside_model import Beside
 from dpsql.session.given import Given
 from dpsql.session.hard_round import HardRound
 from dpsql.session.ledger_fold import LedgerFold
-from dpsql.session.modelled import estimates_of, modelled, unguarded
+from dpsql.session.model.beside_model import Beside
+from dpsql.session.model.modelled import estimates_of, modelled, unguarded
 from dpsql.session.own.release import release_own
 from dpsql.session.route import (
     Declared,

@@ -8,7 +8,7 @@ from dpsql.query import Crosstab
 from dpsql.result import CrosstabAnswers
 from dpsql.session.answers import read_together
 from dpsql.session.asker import Asker
-from dpsql.session.modelled import modelled_together
+from dpsql.session.model.modelled import modelled_together
 from dpsql.session.route import Measured, Modelled, route
 from dpsql.session.table_state import TableState
 

@@ -18,7 +18,7 @@ from dpsql.hypothesis import Axis, Measurement, TableModel
 from dpsql.planning.measured_axes import MOST_PARTS, hard_round_axes
 from dpsql.private import Private
 from dpsql.query import Counts, Crosstab, Key, LinearQuery, sort_key
-from dpsql.session.beside_model import is_weighed
+from dpsql.session.model.beside_model import is_weighed
 from dpsql.session.table_state import TableState
 
 MOST_WAITING = 2048

@@ -20,7 +20,7 @@ from dpsql.planning import Basis, Forecast, Share, TablePlan, Way, forecast
 from dpsql.planning.forecast import half_width
 from dpsql.planning.measured_axes import own_sd, own_sds
 from dpsql.query import Crosstab, Factor, LinearQuery, canonical_products
-from dpsql.session.error_bars import ErrorBars, Memory
+from dpsql.session.model.error_bars import ErrorBars, Memory
 from dpsql.session.own.misfit import Misfit
 from dpsql.session.own.residual import Residual, residual_of
 

@@ -18,7 +18,7 @@ from dpsql.hypothesis import model as hypothesis_model
 from dpsql.memo import Memo
 from dpsql.policy import Policy, Privacy
 from dpsql.session import asker as asking
-from dpsql.session import error_bars
+from dpsql.session.model import error_bars
 from dpsql.sql import frontend
 from dpsql.sql.blocks.block import Services
 from dpsql.sql.counting import evaluate

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from dpsql.hypothesis import learn_calibration
-from dpsql.session import error_bars
+from dpsql.session.model import error_bars
 
 
 def learned_briefly(patch: pytest.MonkeyPatch) -> None:

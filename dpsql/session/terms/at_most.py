@@ -11,7 +11,7 @@ from dpsql.query import LinearQuery
 from dpsql.result import Answer, Note
 from dpsql.session.answers import from_measurement
 from dpsql.session.asker import Asker
-from dpsql.session.modelled import modelled
+from dpsql.session.model.modelled import modelled
 from dpsql.session.route import (
     Declared,
     Known,

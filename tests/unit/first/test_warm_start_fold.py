@@ -18,7 +18,7 @@ from dpsql.planning.contingencies import first_touch_share, planned_contingencie
 from dpsql.planning.plans import WARM_HARD_ROUNDS
 from dpsql.planning.portions import AT_STAKE, PORTIONS, Portion
 from dpsql.policy import Mechanism, Policy, Privacy
-from dpsql.session.error_bars import lesson
+from dpsql.session.model.error_bars import lesson
 from tests.support.simulated import measured, table_of
 
 CELLS = np.arange(24.0).reshape(2, 3, 4)

@@ -10,7 +10,7 @@ from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
 from dpsql.query import Factor, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import from_measurement
-from dpsql.session.beside_model import FAR, Beside, is_weighed
+from dpsql.session.model.beside_model import FAR, Beside, is_weighed
 from dpsql.session.own.weighing import TOGETHER
 
 CELLS, NOISE, CERTAIN = 200, 60.0, 5.0

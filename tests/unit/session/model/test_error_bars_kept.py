@@ -13,8 +13,8 @@ from dpsql.ledger import MemoryLedger
 from dpsql.planning import make_plan
 from dpsql.policy import Policy, Privacy
 from dpsql.query import Factor, LinearQuery, linear_query
-from dpsql.session import error_bars
 from dpsql.session.asker import Asker
+from dpsql.session.model import error_bars
 from tests.support.asking import ask
 from tests.support.counted import Counted
 from tests.support.entropy import SeededEntropy
