@@ -17,7 +17,7 @@ from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
 from dpsql.hypothesis import model as hypothesis_model
 from dpsql.memo import Memo
 from dpsql.policy import Policy, Privacy
-from dpsql.session import asker as asking
+from dpsql.session import given
 from dpsql.session.model import error_bars
 from dpsql.sql import frontend
 from dpsql.sql.blocks.block import Services
@@ -63,7 +63,7 @@ def endless(columns: int) -> Iterator[str]:
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
     monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
     learned_briefly(monkeypatch)
-    monkeypatch.setattr(asking, "_RECENT", 32)
+    monkeypatch.setattr(given, "RECENT", 32)
     monkeypatch.setattr(error_bars, "KEPT_BARS", 32)
     monkeypatch.setattr(hypothesis_model, "KEPT_ANSWERS", 32)
     monkeypatch.setattr(frontend, "STATEMENTS", 32)
@@ -115,7 +115,7 @@ def test_memory_does_not_grow(
 @pytest.mark.parametrize("unbounded", ["recent", "statements", "conditions", "truths"])
 def test_a_cache_without_a_bound_is_noticed(tmp_path: Path, small: pytest.MonkeyPatch, unbounded: str) -> None:
     module, name = {
-        "recent": (asking, "_RECENT"),
+        "recent": (given, "RECENT"),
         "statements": (frontend, "STATEMENTS"),
         "conditions": (conditions, "CACHED_CELLS"),
         "truths": (evaluate, "CACHED_CELLS"),
