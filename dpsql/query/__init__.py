@@ -5,7 +5,17 @@ and neither needs to know where it came from.
 """
 
 from dpsql.query.canonical import canonical_products, linear_query, sort_key
-from dpsql.query.crosstab import MOST_CHOICES, Choices, Crosstab, floors, floors_of_parts, numbered, sums
+from dpsql.query.crosstab import (
+    MOST_CHOICES,
+    Choices,
+    Crosstab,
+    Matrix,
+    OneCells,
+    floors,
+    floors_of_parts,
+    numbered,
+    sums,
+)
 from dpsql.query.distinct import DistinctCount, Regions, regions_of
 from dpsql.query.form import CountForms, Form, Term, centered
 from dpsql.query.key_counts import KeyCounts, Positions, key_counts
@@ -39,6 +49,8 @@ __all__ = [
     "KeyCounts",
     "KeyedFactor",
     "LinearQuery",
+    "Matrix",
+    "OneCells",
     "Positions",
     "Regions",
     "Term",

@@ -25,6 +25,36 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
+class OneCells:
+    """A matrix whose row k is ``weights[k]`` in column ``cells[k]`` and 0 elsewhere, without its zeros."""
+
+    cells: Counts
+    weights: Array
+    columns: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.cells), self.columns
+
+    @property
+    def ndim(self) -> int:
+        return 2
+
+
+Matrix = Array | OneCells
+
+
+def matrix_of(factors: Sequence[Factor]) -> Matrix:
+    """The weights of factors over the same cells, one row for each."""
+    points = [f.point for f in factors]
+    if None in points:
+        return np.stack([f.weights.reshape(-1) for f in factors])
+    cells = np.array(points, dtype=np.int64)
+    weights = np.array([f.weights.reshape(-1)[k] for f, k in zip(factors, points, strict=True)], dtype=np.int64)
+    return OneCells(cells, weights, factors[0].weights.size)
+
+
+@dataclass(frozen=True, eq=False)
 class Choices:
     """Products of factors: ``factors[i]`` are the different ones at place i, all over the same columns, and product k
     has ``factors[i][numbers[i][k]]`` there (``numbers``: int64, shape (products,), one array for each place).
@@ -77,7 +107,7 @@ class Choices:
         """The factors of one product."""
         return tuple([here[numbers[k]] for here, numbers in zip(self.factors, self.numbers, strict=True)])
 
-    def summed(self, table: Array, matrices: Sequence[Array]) -> Array | None:
+    def summed(self, table: Array, matrices: Sequence[Matrix]) -> Array | None:
         """``sums`` of the products, of which axis i of ``table`` is about place i."""
         return sums(table, matrices, self.numbers, self.size)
 
@@ -176,7 +206,7 @@ def floors(queries: Sequence[LinearQuery], contingency: Counts) -> Counts:
     """
     if len(queries) > 1 and (isinstance(queries, Crosstab) or len({q.outline for q in queries}) == 1):
         choices = Crosstab.of(queries).choices
-        matrices = [np.stack([f.weights.reshape(-1) for f in here]) for here in choices.factors]
+        matrices = [matrix_of(here) for here in choices.factors]
         counted = choices.summed(contingency.reshape([m.shape[1] for m in matrices]), matrices)
         if counted is not None:
             return np.asarray(counted // choices.units, dtype=np.int64)
@@ -204,7 +234,7 @@ def floors_of_parts(
     return np.asarray(counted // choices.units, dtype=np.int64)
 
 
-def sums(table: Array, matrices: Sequence[Array], numbers: Sequence[Counts], size: int) -> Array | None:
+def sums(table: Array, matrices: Sequence[Matrix], numbers: Sequence[Counts], size: int) -> Array | None:
     """Sums over ``table``: the k-th with row ``numbers[i][k]`` of ``matrices[i]`` (rows, axis' length) along axis i.
 
     Shape (size, ...): matrices may have more axes between, which follow in their order. ``None`` where the rows have
@@ -236,8 +266,12 @@ def numbered(factors: Sequence[Factor]) -> tuple[tuple[Factor, ...], Counts]:
     return tuple(found), np.array(numbers, dtype=np.int64)
 
 
-def _contracted(table: Array, axis: int, matrix: Array) -> Array:
+def _contracted(table: Array, axis: int, matrix: Matrix) -> Array:
     """The axis, summed with each row of ``matrix``: in its place stand the matrix' other axes."""
+    if isinstance(matrix, OneCells):
+        shape = [1] * table.ndim
+        shape[axis] = len(matrix.cells)
+        return np.asarray(np.take(table, matrix.cells, axis=axis) * matrix.weights.reshape(shape))
     rows = matrix.reshape(-1, matrix.shape[-1])
     if (np.count_nonzero(rows, axis=1) == 1).all():  # groups of one value: nothing to sum
         cells = np.argmax(rows != 0, axis=1)

@@ -62,13 +62,16 @@ class Factor:
         """
         weights = np.zeros((len(cells), size), dtype=np.int64)
         weights[np.arange(len(cells)), cells] = 1
-        head, supports = _head((column,), (size,), 1), np.array(cells, dtype=np.intp).reshape(-1, 1)
+        columns, width = (column,), (size + 7) // 8
+        head, supports = _head(columns, (size,), 1), np.array(cells, dtype=np.intp).reshape(-1, 1)
         out = []
         for row, cell, support in zip(weights, cells, supports, strict=True):
-            packed = bytearray((size + 7) // 8)  # np.packbits of the row
+            packed = bytearray(width)  # np.packbits of the row
             packed[cell >> 3] = 128 >> (cell & 7)
-            factor = cls((column,), row)
-            vars(factor).update(point=cell, support=support, is_bounded=True, digest=sha256(head + packed).digest())
+            factor = cls(columns, row)
+            known = factor.__dict__
+            known["point"], known["support"], known["is_bounded"] = cell, support, True
+            known["digest"] = sha256(head + packed).digest()
             out.append(factor)
         return out
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dpsql.query import KeyedFactor, UnitTable, linear_query
+from dpsql.query import Crosstab, KeyedFactor, UnitTable, linear_query
 from dpsql.result import Note, table_notes
 from dpsql.session.asker import Asker
 from dpsql.sql.expressions.remarks import notes_of
@@ -44,7 +44,9 @@ def statement_notes(statement: Statement, asker: Asker) -> tuple[Note, ...]:
 
 def _words(statement: Statement, asker: Asker) -> Iterator[Note]:
     """What the owner says of listed strings, where that may be all that is known of them."""
-    asked = dict.fromkeys((q.table, c) for q in statement.queries if q.keyed for c in q.keyed.text_columns)
+    queries = statement.queries
+    some = [queries[0]] if isinstance(queries, Crosstab) else queries  # a crosstab's ask about the same columns
+    asked = dict.fromkeys((q.table, c) for q in some if q.keyed for c in q.keyed.text_columns)
     for table, column in asked:
         most = asker.states[table].plan.most_rows.get(column)
         if most is not None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.partition import part_sums
 from dpsql.memo import Memo
-from dpsql.query import COLUMNS, Choices, Estimates, Factor
+from dpsql.query import COLUMNS, Choices, Estimates, Factor, Matrix, OneCells
 
 _TINY = 1e-9
 _LARGE = 1 << 12
@@ -62,16 +62,14 @@ class Side:
                 self._weights.put(key, known)
         return known
 
-    def weights_of_all(self, factors: Sequence[Factor]) -> Estimates:
+    def weights_of_all(self, factors: Sequence[Factor]) -> Matrix:
         """``weights`` of each factor, (factors, parts); those of one cell together, which is less work than to ask."""
         points = [f.point for f in factors]
         if None in points:
             return np.stack([self.weights(f) for f in factors])
         cells = np.array(points, dtype=np.int64)
-        out = np.zeros((len(factors), self.size))
         weights = np.array([f.weights[cell] for f, cell in zip(factors, points, strict=True)], dtype=np.int64)
-        out[np.arange(len(factors)), self.labels[cells]] = weights * self.within[cells]
-        return out
+        return OneCells(self.labels[cells], weights * self.within[cells], self.size)
 
 
 class LocalTable:
@@ -107,7 +105,8 @@ class LocalTable:
 
     def contracted(self, asked: Choices) -> Estimates | None:
         """``contract`` of each product; place i of ``asked`` is over the column of axis i. ``None``: too many."""
-        return asked.summed(self.tensor, [self._weights(axis, here) for axis, here in enumerate(asked.factors)])
+        weights = [side.weights_of_all(here) for side, here in zip(self.sides, asked.factors, strict=True)]
+        return asked.summed(self.tensor, weights)
 
     def in_and_out_of(self, asked: Choices) -> Estimates | None:
         """``in_and_out`` of each product, shape (products, 2, .., 2); ``None`` where there are too many."""
@@ -118,7 +117,7 @@ class LocalTable:
 
     def _weights(self, axis: int, factors: Sequence[Factor]) -> Estimates:
         """Each part's mean weight of each factor, (factors, parts)."""
-        return self.sides[axis].weights_of_all(factors)
+        return np.stack([self.sides[axis].weights(f) for f in factors])
 
     def in_and_out(self, factors: Sequence[Factor]) -> Estimates:
         """Counts of rows out (0) and in (1) of each axis' factor, shape (2,) * axes."""

@@ -96,9 +96,12 @@ class AnswerStore:
 
     def lookup_crosstab(self, name: bytes) -> CrosstabAnswers | None:
         """The answers kept together under a name, unless the ledger has others to some of the questions."""
-        self.flush()
         try:
-            return self._crosstabs.find(name)
+            found = self._crosstabs.find(name)
+            if found is not None and self._buffer:  # which may hold an event's answers to some of the questions
+                self.flush()
+                found = self._crosstabs.find(name)
+            return found
         except (sqlite3.Error, ValueError, TypeError) as error:
             if code(error) not in LOCKED:
                 self._begin_anew()
@@ -106,11 +109,11 @@ class AnswerStore:
 
     def remember_crosstab(self, name: bytes, digests: bytes, answers: CrosstabAnswers) -> bool:
         """Keep free answers together; False where some question has one already, or the file cannot be written."""
-        self.flush()
-        if self._buffer:
+        text = digests.hex()
+        keys = [text[at : at + 64] for at in range(0, len(text), 64)]
+        if not self._buffer.keys().isdisjoint(keys):
             return False
-        keys = digests.hex().encode()
-        questions = [_sha256(keys[at : at + 64]) for at in range(0, len(keys), 64)]
+        questions = [_sha256(key.encode()) for key in keys]
         try:
             self._file.begin()
             self._step("remember:begin")

@@ -300,8 +300,8 @@ class Lowering:
         answer = self._cache.get(key)
         if answer is None:
             answer = self._evaluate(c, by_cells=by_cells)
-            weight = sum(_held(p.query) for found in answer.values() for p in found)
-            self._cache.put(key, answer, weight + 64)
+            weight = sum([_held(p.query) for p in next(iter(answer.values()), ())])  # others are of its shape
+            self._cache.put(key, answer, weight * len(answer) + 64)
         return answer
 
     def _evaluate(self, c: Cluster, *, by_cells: bool) -> Answer:
@@ -326,7 +326,8 @@ class Lowering:
         flat = np.where(base != 0, flat, -1)
         of = None if _is_plain(c, axes, flat) else lambda weights: self._pieces(c, axes, weights, by_cells)
         found = pieces_of_groups(self._table, axes, flat, base, of)
-        return {tuple([int(r) for r in np.unravel_index(code, sizes)]): here for code, here in found.items()}
+        ranks = np.stack(np.unravel_index(np.array([*found], dtype=np.int64), sizes), axis=1)
+        return dict(zip(map(tuple, ranks.tolist()), found.values(), strict=True))
 
     def _pieces(self, c: Cluster, axes: tuple[GridAxis, ...], base: Signed, by_cells: bool = False) -> Pieces:
         """The queries of the cluster's value, or of 1, over the rows where ``base`` is 1."""
