@@ -20,6 +20,8 @@ from dpsql.query import DIGEST, Choices, Crosstab, Estimates, Key, LinearQuery
 
 SPARSITY = 10_000
 """Keys in one query at most: the m of Blum-Roth's structure size."""
+MANY_KEYS = 1 << 10
+"""A measurement of more strings is asked whether it has one; of fewer, each string knows the measurement."""
 KEPT_ANSWERS = 1 << 15
 """Of one model: the groups of a statement are estimated for their bars, and once more to be answered."""
 
@@ -56,6 +58,7 @@ class TableModel:
         self._sparse: dict[tuple[str, ...], SparseHypothesis] = {}
         self._of_finite: list[tuple[frozenset[str], Measurement]] = [(frozenset(), row_count)]
         self._by_key: dict[tuple[tuple[str, ...], Key], list[tuple[frozenset[str], Measurement]]] = {}
+        self._of_many_keys: list[tuple[frozenset[str], Measurement]] = []
 
     def absorb(self, measurement: Measurement, *, fitted: bool = True, selected: bool = False) -> None:
         """Take a released measurement into the model; with ``fitted`` False it only answers what it determines.
@@ -71,8 +74,11 @@ class TableModel:
         if measurement.value is not None:
             self._of_finite.append(entry)
         elif measurement.text_columns:
-            for key in measurement.keys:
-                self._by_key.setdefault((measurement.text_columns, key), []).append(entry)
+            if len(measurement.keys) > MANY_KEYS:
+                self._of_many_keys.append(entry)
+            else:
+                for key in measurement.keys:
+                    self._by_key.setdefault((measurement.text_columns, key), []).append(entry)
             self.sparse(measurement.text_columns).absorb(measurement, selected=selected)
         else:
             self._of_finite.append(entry)
@@ -188,4 +194,8 @@ class TableModel:
     def _candidates(self, query: LinearQuery) -> list[tuple[frozenset[str], Measurement]]:
         if query.keyed is None:
             return self._of_finite
-        return self._by_key.get((query.keyed.text_columns, query.keyed.strings[0]), [])
+        text_columns, first = query.keyed.text_columns, query.keyed.strings[0]
+        many = [
+            (columns, m) for columns, m in self._of_many_keys if m.text_columns == text_columns and first in m.key_index
+        ]
+        return many + self._by_key.get((text_columns, first), [])

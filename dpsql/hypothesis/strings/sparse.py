@@ -101,15 +101,19 @@ class SparseHypothesis:
         totals = measurement.values.reshape(len(measurement.keys), -1).sum(axis=1)
         parts = measurement.values.size // max(len(measurement.keys), 1)
         precision = 1.0 / (measurement.sigma**2 * parts)
+        listing = not selected and self._distinct is not None
         for key, y in zip(measurement.keys, totals.tolist(), strict=True):
-            if key not in self._weights and not selected and self._distinct is not None:
+            weight = self._weights.get(key)
+            if weight is not None:
+                weight.weighted += y * precision
+                weight.precision += precision
+                continue
+            if listing:
                 self._by_list.add(key)
                 self.listed.strings += 1
                 self.listed.rows += y
                 self.listed.noise += 1.0 / precision
-            weight = self._weights.setdefault(key, _Weight())
-            weight.weighted += y * precision
-            weight.precision += precision
+            self._weights[key] = _Weight(y * precision, precision)
         by_cells = len(measurement.axes) == 1 and measurement.axes[0].is_cells and len(measurement.scope) == 1
         if measurement.axes:
             self._with_axes.append(measurement)
@@ -117,8 +121,9 @@ class SparseHypothesis:
             self._cells.setdefault(measurement.scope[0], StringCells()).absorb(measurement)
         if by_cells:
             least = self._by_column.setdefault(measurement.scope[0], {})
-            for key in measurement.keys:
-                least[key] = min(measurement.sigma, least.get(key, inf))
+            before, sigma = {key: least[key] for key in measurement.keys if key in least}, measurement.sigma
+            least.update(dict.fromkeys(measurement.keys, sigma))
+            least.update({key: known for key, known in before.items() if known < sigma})
 
     def know_distinct(self, distinct: Measurement, most_hidden: float) -> None:
         """Take in how many strings there are (a 0-d measurement, NULL not counted)."""
