@@ -121,4 +121,8 @@ def test_a_cache_without_a_bound_is_noticed(tmp_path: Path, small: pytest.Monkey
         "truths": (evaluate, "CACHED_CELLS"),
     }[unbounded]
     small.setattr(module, name, 1 << 40)
-    assert growth(tmp_path, NARROW, FEW) > MOST
+    folders = [tmp_path / str(i) for i in range(3)]
+    for folder in folders:
+        folder.mkdir()
+    # a hard round empties what models hold, and may hide what grew meanwhile
+    assert any(growth(folder, NARROW, FEW) > MOST for folder in folders)
