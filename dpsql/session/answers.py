@@ -37,22 +37,22 @@ def from_measurement(query: LinearQuery, value: int, sd: float, certain: float) 
 
     ``certain``: sds of the certified bound, to hold for all planned questions at once, as a passed test's does.
     """
-    fractional = not query.is_indicator
-    answer = exact(value, error_bound(sd, fractional), "measurement")
-    return replace(answer, certified_bound=float(ceil(certain * sd) + fractional))
+    error, certified = _bounds(sd, certain, fractional=not query.is_indicator)
+    return replace(exact(value, error, "measurement"), certified_bound=float(certified))
 
 
 def read_together(found: Sequence[tuple[int, float]], certain: float) -> CrosstabAnswers | None:
     """``from_measurement`` of counts of whole rows, of each (value, sd); ``None`` where their noise differs."""
     if len({sd for _, sd in found}) > 1:
         return None
-    one, values = _bounds(found[0][1], certain), np.array([value for value, _ in found], dtype=np.int64)
-    return CrosstabAnswers(values, np.full(len(found), one[0]), "exact", "measurement", one[1])
+    error, certified = _bounds(found[0][1], certain, fractional=False)
+    values = np.array([value for value, _ in found], dtype=np.int64)
+    return CrosstabAnswers(values, np.full(len(found), float(error)), "exact", "measurement", float(certified))
 
 
-def _bounds(sd: float, certain: float, *, fractional: bool = False) -> tuple[float, float]:
-    """Error and certified bound of what is read from a measurement."""
-    return float(error_bound(sd, fractional)), float(ceil(certain * sd) + fractional)
+def _bounds(sd: float, certain: float, *, fractional: bool) -> tuple[int, int]:
+    """Error and certified bound, in counts, of what is read from a measurement."""
+    return error_bound(sd, fractional), ceil(certain * sd) + fractional
 
 
 def moved_to(measured: Answer, value: int, error: int) -> Answer:

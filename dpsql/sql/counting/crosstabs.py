@@ -59,10 +59,8 @@ def _counted(
     pieces = list(answer.values())
     numbers = np.zeros(len(ranks), dtype=np.int64)
     if groups:
-        at = np.array(list(answer), dtype=np.int64).reshape(len(pieces), len(groups)).T
-        lookup = np.full(np.maximum(at.max(axis=1, initial=0), ranks[:, groups].max(axis=0)) + 1, -1)
-        lookup[tuple(at)] = np.arange(len(pieces))
-        numbers = lookup[tuple(ranks[:, groups].T)]
+        place = {key: at for at, key in enumerate(answer)}
+        numbers = np.array([place.get(key, -1) for key in map(tuple, ranks[:, groups].tolist())], dtype=np.int64)
     used, numbers = np.unique(numbers, return_inverse=True)
     if not pieces or used[0] < 0:
         return None

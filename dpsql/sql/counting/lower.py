@@ -300,8 +300,8 @@ class Lowering:
         answer = self._cache.get(key)
         if answer is None:
             answer = self._evaluate(c, by_cells=by_cells)
-            weight = sum([_held(p.query) for p in next(iter(answer.values()), ())])  # others are of its shape
-            self._cache.put(key, answer, weight * len(answer) + 64)
+            weight = sum([_held(p.query) for found in answer.values() for p in found])
+            self._cache.put(key, answer, weight + 64)
         return answer
 
     def _evaluate(self, c: Cluster, *, by_cells: bool) -> Answer:

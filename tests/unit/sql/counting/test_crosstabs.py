@@ -89,3 +89,14 @@ def test_too_many_cells_are_left() -> None:
 def test_forms_know_their_crosstab() -> None:
     found = counted(TABLE, [((0,), OF_A)], combinations([((0,), OF_A)], 1), 1 << 20)
     assert isinstance(found, Crosstab) and CountForms(found).crosstab is found
+
+
+def test_expressions_of_one_column_need_no_room_for_all_their_combinations() -> None:
+    """Three of many values each, of which few occur together: no grid of 10^15 places is made."""
+    answer = {(code, 2 * code % 99_991, 3 * code % 99_989): piece("a", code % 4) for code in range(0, 100_000, 25_000)}
+    components = [((0, 1, 2), answer)]
+    ranks = combinations(components, 3)
+    found = counted(TABLE, components, ranks, 1 << 20)
+    assert found is not None
+    expected = [LinearQuery("t", _factors(answer[tuple(row)])) for row in ranks.tolist()]
+    assert [q.digest for q in found] == [q.digest for q in expected]
