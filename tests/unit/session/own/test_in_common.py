@@ -59,19 +59,23 @@ def test_no_count_moves_by_more_than_its_noise() -> None:
     noise = np.random.default_rng(5).uniform(20, 60, len(true))
     said = in_common(measured, noise)
     far = np.abs(said - measured)
-    assert (far <= np.maximum(FARTHEST * noise, -measured) + 1e-9).all()
+    assert (far <= np.maximum(FARTHEST * noise, -measured) + 0.2 * noise).all()  # and what the sum takes of each
     assert far[measured > 0].max() > 0.9 * FARTHEST * noise.min()
-    assert said.min() >= 0.0
+    assert (said >= -0.2 * noise).all()
 
 
-def test_cells_add_up_to_what_was_measured() -> None:
-    """By as much as the noise of so many cells, whichever side it is on: no rows are made, none are lost."""
-    apart = []
-    for seed in range(40):
-        _, measured = sparse(seed)
-        apart.append(float((moved(measured) - measured).sum()) / (SIGMA * np.sqrt(CELLS)))
-    assert abs(np.mean(apart)) < 0.35
-    assert np.abs(apart).max() < 1.5
+@pytest.mark.parametrize("rows", [0.0, 1.0, 50.0, None], ids=["empty", "a row each", "fifty each", "sparse"])
+def test_cells_add_up_to_what_was_measured(rows: float | None) -> None:
+    """Exactly, in whole numbers too: of numbers not below 0 empty cells alone would make rows, and sums be worse."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        measured = sparse(seed)[1] if rows is None else np.rint(rows + rng.normal(0.0, SIGMA, CELLS))
+        assert moved(measured).sum() == pytest.approx(measured.sum(), abs=1e-6)
+        noise = rng.uniform(20, 60, CELLS)
+        assert in_common(measured, noise).sum() == pytest.approx(measured.sum(), abs=1e-6)
+        counted = LinearQuery("t", (Factor(("a",), np.array([1, 0])),))
+        answers = moved_together([from_measurement(counted, int(m), SIGMA, 5.0) for m in measured], [SIGMA] * CELLS)
+        assert sum(a.value for a in answers if a.value is not None) == measured.sum()
 
 
 def test_cells_that_are_far_from_each_other_stay_where_they_are() -> None:
@@ -96,6 +100,8 @@ def test_the_law_is_that_of_the_most_likely_counts() -> None:
     parts = [[w * p for w, p in zip(law, row, strict=True)] for row in likely]
     means = np.array([sum(a * p for a, p in zip(atoms, row, strict=True)) / sum(row) for row in parts])
     expected = np.clip(means, measured - FARTHEST * noise, np.maximum(measured + FARTHEST * noise, 0.0))
+    squares, less = [s * s for s in noise], float(sum(measured)) - float(sum(expected))
+    expected = expected + np.array([less * s / sum(squares) for s in squares])
     np.testing.assert_allclose(in_common(measured, noise), expected, rtol=1e-6, atol=1e-6)
 
 
@@ -162,8 +168,9 @@ def test_a_session_moves_the_groups_of_a_release_and_keeps_what_was_measured() -
     assert said != raw
     assert said == again
     noise = np.full(40, float(make_plan_sigma()))
-    expected = [round(v) for v in in_common(np.array(raw, dtype=float), noise).tolist()]
-    assert said == expected
+    expected = in_common(np.array(raw, dtype=float), noise)
+    assert all(abs(value - e) < 1.0 for value, e in zip(said, expected.tolist(), strict=True))
+    assert sum(said) == sum(raw)
 
 
 @pytest.mark.parametrize(("models", "number"), [(8, 40), (9, TOGETHER - 1)])
