@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
 import duckdb
 
@@ -67,9 +68,19 @@ def _asked(file: Path, folder: Path, grouped: float, word: int | None) -> None:
             begin = time.process_time()
             (answer,) = con.execute(text).answers
             took = time.process_time() - begin
-            sys.stdout.write(f"{took:.3f} s {text}: ±{answer.error:g}, charged epsilon {answer.charged:.3g}\n")
+            sys.stdout.write(f"{took:.4f} s {text}: ±{answer.error:g}, charged epsilon {answer.charged:.3g}\n")
+        looked_up = [_seconds(con, f"SELECT COUNT(*) FROM t WHERE w = 's{i}'") for i in range(100, 200)]
+        sys.stdout.write(
+            f"look-ups of other strings: median {1e3 * median(looked_up):.2f} ms, {1e3 * max(looked_up):.2f} at most\n"
+        )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     sys.stdout.write(f"GROUP BY alone {grouped:.2f} s, opening {opened:.2f} s, at most {peak:,.0f} MB\n")
+
+
+def _seconds(con: dpsql.Connection, text: str) -> float:
+    begin = time.process_time()
+    con.execute(text).fetchall()
+    return time.process_time() - begin
 
 
 def _listed_by_frequency(con: dpsql.Connection) -> None:

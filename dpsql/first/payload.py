@@ -6,6 +6,7 @@ version of the format.
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 from zlib import compress, decompress
 from zlib import error as ZlibError  # noqa: N812 - a class named as a module's function
@@ -16,6 +17,7 @@ from dpsql.errors import InternalError, LedgerError
 from dpsql.first.query_payload import decode_query, encode_query
 from dpsql.hypothesis import Axis, Measurement
 from dpsql.ledger.event import Payload
+from dpsql.query import Key
 
 ROW_COUNT = "total"
 CONTINGENCY = "contingency"
@@ -37,6 +39,8 @@ DISTINCT = "distinct"
 """The number of strings in a text column."""
 SEVERAL = "several"
 """Several measurements under one reservation."""
+KEPT_LISTS = 4
+"""Lists of keys that are kept to be compared with the next."""
 KINDS = frozenset({ROW_COUNT, CONTINGENCY, ANSWER, ONE_COUNT, RESIDUAL, UPDATE, KEYS, POSITIONS, DISTINCT, LISTED})
 """What a measurement in a ledger can be."""
 
@@ -46,8 +50,29 @@ def encode_measurements(measurements: Sequence[tuple[str, Measurement]]) -> dict
     return {"kind": SEVERAL, "measurements": [encode_measurement(kind, m) for kind, m in measurements]}
 
 
-def decode_release(payload: Payload) -> list[tuple[str, Measurement]]:
-    """What a release holds, as (kind, measurement) in order; LedgerError when it cannot be read."""
+class KeyLists:
+    """Lists of keys that were decoded before: each portion of a text column names the same ones."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[list[Any], tuple[Key, ...]]] = []
+
+    def decode(self, listed: Sequence[Sequence[str | None]]) -> tuple[Key, ...]:
+        """``listed`` as keys, the same object for the same list while few others came between."""
+        if not listed or set(map(len, listed)) != {1}:
+            return tuple(map(tuple, listed))
+        strings = list(chain.from_iterable(listed))
+        found = next((keys for known, keys in self._known if known == strings), None)
+        if found is None:
+            found = tuple(map(tuple, listed))
+            self._known = [(strings, found), *self._known[: KEPT_LISTS - 1]]
+        return found
+
+
+def decode_release(payload: Payload, lists: KeyLists | None = None) -> list[tuple[str, Measurement]]:
+    """What a release holds, as (kind, measurement) in order; LedgerError when it cannot be read.
+
+    ``lists``: of the releases that were read before.
+    """
     parts = payload.get("measurements") if payload.get("kind") == SEVERAL else [payload]
     if not isinstance(parts, list) or not all(isinstance(p, Mapping) for p in parts):
         raise LedgerError("a release in the ledger cannot be read")
@@ -57,7 +82,8 @@ def decode_release(payload: Payload) -> list[tuple[str, Measurement]]:
             f"the ledger holds a release of a kind that this dpsql does not know: {unknown[0]}",
             hint="open it with the dpsql version that wrote it",
         )
-    return [(str(p.get("kind")), decode_measurement(p)) for p in parts]
+    known = KeyLists() if lists is None else lists
+    return [(str(p.get("kind")), decode_measurement(p, known)) for p in parts]
 
 
 def encode_measurement(kind: str, measurement: Measurement) -> dict[str, Any]:
@@ -70,14 +96,15 @@ def encode_measurement(kind: str, measurement: Measurement) -> dict[str, Any]:
         "values": measurement.values.reshape(-1).tolist(),
         "sigma": measurement.sigma.hex(),
         "text": list(measurement.text_columns),
-        "keys": list(map(list, measurement.keys)),
+        "keys": measurement.keys,
         **({} if measurement.value is None else {"value": measurement.value}),
         **({} if measurement.query is None else {"query": encode_query(measurement.query)}),
     }
 
 
-def decode_measurement(payload: Payload) -> Measurement:
+def decode_measurement(payload: Payload, lists: KeyLists | None = None) -> Measurement:
     """Inverse of ``encode_measurement``; LedgerError when the payload is not one."""
+    known = KeyLists() if lists is None else lists
     try:
         values = np.array(payload["values"], dtype=np.int64).reshape(payload["shape"])
         return Measurement(
@@ -86,7 +113,7 @@ def decode_measurement(payload: Payload) -> Measurement:
             values,
             float.fromhex(payload["sigma"]),
             tuple(payload["text"]),
-            tuple(map(tuple, payload["keys"])),
+            known.decode(payload["keys"]),
             str(payload["value"]) if "value" in payload else None,
             decode_query(str(payload["table"]), payload["query"]) if "query" in payload else None,
         )

@@ -12,7 +12,7 @@ import numpy as np
 from dpsql.errors import LedgerError
 from dpsql.result import Answer, CrosstabAnswers
 
-_ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
+_ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True, check_circular=False)  # one finds its own way out
 
 
 def answer_to_json(answer: Answer) -> list[Any]:

@@ -50,8 +50,7 @@ def matrix_of(factors: Sequence[Factor]) -> Matrix:
     if None in points:
         return np.stack([f.weights.reshape(-1) for f in factors])
     cells = np.array(points, dtype=np.int64)
-    weights = np.array([f.weights.reshape(-1)[k] for f, k in zip(factors, points, strict=True)], dtype=np.int64)
-    return OneCells(cells, weights, factors[0].weights.size)
+    return OneCells(cells, np.array([f.point_weight for f in factors], dtype=np.int64), factors[0].weights.size)
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,18 +60,27 @@ class Factor:
         >>> one.weights.tolist(), one.digest == Factor(("a",), np.array([0, 0, 1])).digest
         ([0, 0, 1], True)
         """
-        weights = np.zeros((len(cells), size), dtype=np.int64)
-        weights[np.arange(len(cells)), cells] = 1
+        ruler = np.zeros(2 * size - 1, dtype=np.int64)  # the weights of each are a stretch of it
+        ruler[size - 1] = 1
+        ruler.setflags(write=False)
         columns, width = (column,), (size + 7) // 8
         head, supports = _head(columns, (size,), 1), np.array(cells, dtype=np.intp).reshape(-1, 1)
         out = []
-        for row, cell, support in zip(weights, cells, supports, strict=True):
-            packed = bytearray(width)  # np.packbits of the row
+        for cell, support in zip(cells, supports, strict=True):
+            packed = bytearray(width)  # np.packbits of the weights
             packed[cell >> 3] = 128 >> (cell & 7)
-            factor = cls(columns, row)
-            known = factor.__dict__
-            known["point"], known["support"], known["is_bounded"] = cell, support, True
-            known["digest"] = sha256(head + packed).digest()
+            factor = object.__new__(cls)  # what __init__ does, of weights that are read-only, for thousands at once
+            factor.__dict__.update(
+                columns=columns,
+                weights=ruler[size - 1 - cell : 2 * size - 1 - cell],
+                unit=1,
+                point=cell,
+                point_weight=1,
+                held=16,
+                support=support,
+                is_bounded=True,
+                digest=sha256(head + packed).digest(),
+            )
             out.append(factor)
         return out
 
@@ -89,6 +98,16 @@ class Factor:
     def point(self) -> int | None:
         """The only cell, flat, of weight above 0, as a group of one value has it; ``None`` where there are more."""
         return int(self.support[0]) if len(self.support) == 1 else None
+
+    @once
+    def held(self) -> int:
+        """Numbers that are kept for this factor alone."""
+        return int(self.weights.size)
+
+    @once
+    def point_weight(self) -> int:
+        """The numerator there."""
+        return 0 if self.point is None else int(self.weights.reshape(-1)[self.point])
 
     @once
     def digest(self) -> bytes:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpsql.errors import LedgerError
 from dpsql.first import Touches, Used
-from dpsql.first.payload import RESIDUAL, decode_release
+from dpsql.first.payload import RESIDUAL, KeyLists, decode_release
 from dpsql.first.touch import FirstTouch
 from dpsql.ledger.event import Event, Payload
 from dpsql.ledger.protocol import Ledger
@@ -43,6 +43,7 @@ class LedgerFold:
         self.runs = Runs()
         self.demands = Demands()
         self.numbers = Numbers()
+        self._lists = KeyLists()
         for name, plan in self._plans.items():
             before = self.states.get(name)
             state = self.states[name] = TableState(plan, self._ledger, self.spares_used)
@@ -102,7 +103,7 @@ class LedgerFold:
             return
         touch = self._touch_under(event.reservation)
         if event.kind == "release":
-            measurements = decode_release(event.payload)
+            measurements = decode_release(event.payload, self._lists)
             self.numbers.take(event.payload)
             for kind, measurement in measurements:
                 self.numbers.take_measurement(kind, measurement)

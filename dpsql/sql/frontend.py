@@ -178,11 +178,11 @@ def _heaviness(statement: Statement) -> int:
     held: dict[int, int] = {}
     queries = statement.queries
     if isinstance(queries, Crosstab) and queries[0].keyed is None:
-        cells = sum(f.weights.size for here in queries.choices.factors for f in here)
+        cells = sum([f.held for here in queries.choices.factors for f in here])
         return (cells + _QUERY_CELLS * len(queries)) * STATEMENTS // HEAVY_CELLS
     for query in queries:
         for factor in query.factors:
-            held[id(factor)] = factor.weights.size
+            held[id(factor)] = factor.held
         if query.keyed is not None:
             held[id(query.keyed)] = query.keyed.weights.size + len(query.keyed.strings)
     return (sum(held.values()) + _QUERY_CELLS * len(queries)) * STATEMENTS // HEAVY_CELLS

@@ -71,15 +71,18 @@ class TextIndex:
         self._numbers: dict[bytes | None, int] | dict[Encoded, int] = {}
         self._counts: dict[frozenset[str], SparseCounts] = {}
         self._all_held = True
+        self._last: tuple[tuple[Key, ...], list[int]] = ((), [])
 
-    def counts(self, keys: Sequence[Key], columns: tuple[str, ...]) -> Counts:
+    def counts(self, keys: tuple[Key, ...], columns: tuple[str, ...]) -> Counts:
         """Counts of the listed keys over the cells of ``columns``, int64, ``(len(keys), *sizes)``."""
         if not self._counts:
             self._number_strings()
         index = self._narrowest(columns)
         if index is None:
             index = self._count(tuple(sorted(columns, key=lambda c: self._table.order[c])))
-        return index.of(self._numbers_of(keys), columns, self._table.shape(columns))
+        if keys != self._last[0]:  # a list that is counted by one column after another is numbered once
+            self._last = (keys, self._numbers_of(keys))
+        return index.of(self._last[1], columns, self._table.shape(columns))
 
     def strings(self, least: int = 1) -> KeyCounts:
         """Every string of the only text column and its number of counted rows, NULL left out.

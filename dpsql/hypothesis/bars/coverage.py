@@ -160,7 +160,7 @@ class Coverage:
         if None in points:
             return np.array([self._spread_of(axis, f) for f in factors])
         cells = np.array(points, dtype=np.int64)
-        share = np.array([f.weights[cell] / f.unit for f, cell in zip(factors, points, strict=True)])
+        share = np.array([f.point_weight for f in factors]) / np.array([f.unit for f in factors])
         if not axis.is_cells:
             share = share / self._of_axis[id(axis)].widths[axis.labels[cells]]
         return np.asarray(np.maximum(share * share, _TINY), dtype=np.float64)

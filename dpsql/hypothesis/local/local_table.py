@@ -68,7 +68,7 @@ class Side:
         if None in points:
             return np.stack([self.weights(f) for f in factors])
         cells = np.array(points, dtype=np.int64)
-        weights = np.array([f.weights[cell] for f, cell in zip(factors, points, strict=True)], dtype=np.int64)
+        weights = np.array([f.point_weight for f in factors], dtype=np.int64)
         return OneCells(self.labels[cells], weights * self.within[cells], self.size)
 
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.query import Choices, Counts, Crosstab, Factor, numbered
-from dpsql.sql.counting.groups import Pieces, check_number
+from dpsql.sql.counting.groups import Pieces, PointGroups, Ranks, check_number
 
-Ranks = tuple[int, ...]
 Component = tuple[tuple[int, ...], Mapping[Ranks, Pieces]]
 """Which group expressions share columns, and for each present combination of their values the pieces of its weights."""
 
@@ -23,7 +22,7 @@ def combinations(components: Sequence[Component], width: int) -> Counts:
 
     UnsupportedQuery for more than fit in memory.
     """
-    present = [(groups, [ranks for ranks, here in answer.items() if here]) for groups, answer in components]
+    present = [(groups, [*answer]) for groups, answer in components]
     total = prod(len(ranks) for _, ranks in present)
     check_number(total)
     table = np.zeros((total, width), dtype=np.int64)
@@ -56,15 +55,17 @@ def _counted(
     groups: tuple[int, ...], answer: Mapping[Ranks, Pieces], ranks: Counts
 ) -> list[tuple[tuple[str, ...], tuple[Factor, ...], Counts]] | None:
     """For each place of a component's queries: its columns, the different factors, and which each group has."""
-    pieces = list(answer.values())
     numbers = np.zeros(len(ranks), dtype=np.int64)
     if groups:
         place = {key: at for at, key in enumerate(answer)}
         numbers = np.array([place.get(key, -1) for key in map(tuple, ranks[:, groups].tolist())], dtype=np.int64)
     used, numbers = np.unique(numbers, return_inverse=True)
-    if not pieces or used[0] < 0:
+    if not answer or used[0] < 0:
         return None
-    queries = []
+    if isinstance(answer, PointGroups):
+        points = tuple([answer.factors[at] for at in used.tolist()])
+        return [(points[0].columns, points, numbers.reshape(-1))]
+    pieces, queries = list(answer.values()), []
     for here in map(pieces.__getitem__, used.tolist()):
         if len(here) != 1 or here[0].coefficient != 1.0 or here[0].low is not None:
             return None

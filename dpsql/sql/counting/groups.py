@@ -3,7 +3,7 @@
 Most components are one column, whose groups are values of it or strings: then nothing has to be searched for a product.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,31 @@ from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed
 from dpsql.sql.text.limits import MAX_GROUP_CELLS, MAX_GROUPS, too_many_groups
 
 Pieces = tuple[QueryPiece, ...]
+Ranks = tuple[int, ...]
+"""A combination of values of a component's group expressions, each by its rank."""
+
+
+class PointGroups(Mapping[Ranks, Pieces]):
+    """Groups of one value of one column each: the factors of all, and a group's query when it is looked at."""
+
+    def __init__(self, table: str, factors: Sequence[Factor], ranks: Sequence[Ranks]) -> None:
+        self.factors = tuple(factors)
+        self._table = table
+        self._places = dict(zip(ranks, range(len(self.factors)), strict=True))
+        self._made: dict[Ranks, Pieces] = {}
+
+    def __getitem__(self, ranks: Ranks) -> Pieces:
+        made = self._made.get(ranks)
+        if made is None:
+            factor = self.factors[self._places[ranks]]
+            made = self._made[ranks] = (QueryPiece(1.0, LinearQuery(self._table, (factor,))),)
+        return made
+
+    def __iter__(self) -> Iterator[Ranks]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 def check_number(groups: int) -> None:
@@ -28,11 +53,13 @@ def pieces_of_groups(
     flat: Counts,
     base: Signed,
     pieces_of: Callable[[Signed], Pieces] | None,
-) -> dict[int, Pieces]:
-    """For each code in ``flat`` (over the axes' grid; -1: in no group), ascending, the pieces of its cells.
+    sizes: Sequence[int],
+) -> Mapping[Ranks, Pieces]:
+    """For each code in ``flat`` (over the axes' grid; -1: in no group), ascending, the pieces of its cells, if any.
 
-    ``base``: weights over the grid. ``pieces_of`` finds the pieces of some weights; ``None`` where these say only
-    whether a row of one column counts, whose values are cells, or listed strings.
+    A code is the place of its ranks in an array of shape ``sizes``. ``base``: weights over the grid. ``pieces_of``
+    finds the pieces of some weights; ``None`` where these say only whether a row of one column counts, whose values are
+    cells, or listed strings.
     """
     order = np.argsort(flat, axis=None, kind="stable")
     codes, starts, widths = np.unique(flat.reshape(-1)[order], return_index=True, return_counts=True)
@@ -44,27 +71,35 @@ def pieces_of_groups(
             f"{len(codes) - first:,} groups over {flat.size:,} cells are more work than is done",
             hint="group by fewer or coarser expressions, or keep some groups with WHERE",
         )
+    ranks = _ranks(codes[first:], sizes)
+    if not ranks:
+        return {}
     if finite and pieces_of is None and axes[0].size > 1 and (widths[first:] == 1).all():
         points = Factor.points(axes[0].name, axes[0].size, order[starts[first:]].tolist())
-        queries = [LinearQuery(table.name, (point,)) for point in points]
-        return {code: (QueryPiece(1.0, q),) for code, q in zip(codes[first:].tolist(), queries, strict=True)}
+        return PointGroups(table.name, points, ranks)
     cells = dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True))
     cells.pop(-1, None)
     if not finite:
-        return _of_strings(table, axes[0], cells)
-    if pieces_of is None:
-        return {code: (QueryPiece(1.0, _one_of(table, axes[0], here)),) for code, here in cells.items()}
-    return {code: pieces_of(np.where(flat == code, base, 0)) for code in cells}
+        found = _of_strings(table, axes[0], cells)
+    elif pieces_of is None:
+        found = [(QueryPiece(1.0, _one_of(table, axes[0], here)),) for here in cells.values()]
+    else:
+        found = [pieces_of(np.where(flat == code, base, 0)) for code in cells]
+    return {key: here for key, here in zip(ranks, found, strict=True) if here}
 
 
-def _of_strings(table: TableDomain, axis: GridAxis, cells: dict[int, Counts]) -> dict[int, Pieces]:
+def _ranks(codes: Counts, sizes: Sequence[int]) -> list[Ranks]:
+    return list(zip(*[r.tolist() for r in np.unravel_index(codes, sizes)], strict=True))
+
+
+def _of_strings(table: TableDomain, axis: GridAxis, cells: Mapping[int, Counts]) -> list[Pieces]:
     """Of listed strings, of which each group counts its own: those that are not listed are in none."""
     (part, *_) = () if axis.text is None else axis.text.parts
-    out: dict[int, Pieces] = {}
-    for code, here in cells.items():
+    out: list[Pieces] = []
+    for here in cells.values():
         keys = tuple([(part.keys[i],) for i in here.tolist()])
         keyed = KeyedFactor((part.column,), keys, (), np.ones(len(keys), dtype=np.int64))
-        out[code] = (QueryPiece(1.0, LinearQuery(table.name, (), keyed)),)
+        out.append((QueryPiece(1.0, LinearQuery(table.name, (), keyed)),))
     return out
 
 

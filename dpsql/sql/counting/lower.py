@@ -4,7 +4,7 @@ Conditions are split into components that share no column. Each component is eva
 the product over components is the query.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -18,9 +18,9 @@ from dpsql.sql.aggregates.aggregation import Summand
 from dpsql.sql.counting.alternatives import all_but, arms_of, predicates_of
 from dpsql.sql.counting.cells import cell_pieces, cut_words, over_cells, summed_pieces
 from dpsql.sql.counting.clusters import Cluster, clusters
-from dpsql.sql.counting.crosstabs import Component, Ranks, combinations, counted
+from dpsql.sql.counting.crosstabs import Component, combinations, counted
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
-from dpsql.sql.counting.groups import Pieces, pieces_of_groups
+from dpsql.sql.counting.groups import Pieces, PointGroups, Ranks, pieces_of_groups
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, term_of
 from dpsql.sql.counting.points import is_unknown
@@ -30,8 +30,8 @@ from dpsql.sql.expressions.steps import merged
 from dpsql.sql.expressions.text_classes import Candidate, Candidates
 from dpsql.sql.text.limits import MAX_CELLS, MAX_PARTS
 
-Answer = dict[Ranks, Pieces]
-"""For each present combination of the component's group values: the pieces of its weights."""
+Answer = Mapping[Ranks, Pieces]
+"""For each present combination of the component's group values: the pieces of its weights, some."""
 
 
 class Lowering:
@@ -283,8 +283,10 @@ class Lowering:
     def _split_answers(self, split: Sequence[Cluster]) -> list[Answer]:
         """Sums of values, or, beside listed strings and shares of rows, sums over cells with a value for each."""
         found = [self._answer(c) for c in split]
-        beside = [p.query for c, a in zip(split, found, strict=True) if c.value is None for h in a.values() for p in h]
-        if any(c.value is not None for c in split) and any(q.unit > 1 or q.keyed is not None for q in beside):
+        if all(c.value is None for c in split):
+            return found
+        beside = [a for c, a in zip(split, found, strict=True) if c.value is None and not isinstance(a, PointGroups)]
+        if any(p.query.unit > 1 or p.query.keyed is not None for a in beside for here in a.values() for p in here):
             return [self._answer(c, by_cells=True) for c in split]
         return found
 
@@ -300,21 +302,20 @@ class Lowering:
         answer = self._cache.get(key)
         if answer is None:
             answer = self._evaluate(c, by_cells=by_cells)
-            weight = sum([_held(p.query) for found in answer.values() for p in found])
-            self._cache.put(key, answer, weight + 64)
+            self._cache.put(key, answer, _weight(answer) + 64)
         return answer
 
     def _evaluate(self, c: Cluster, *, by_cells: bool) -> Answer:
         arms = arms_of(self._grids, c)
         if arms is not None:
-            return {(): all_but(self._table, self._evaluator, self._grids, arms, self._pieces)}
+            return _alone(all_but(self._table, self._evaluator, self._grids, arms, self._pieces))
         axes = self._grids.check(c.columns)
         shape = tuple(a.size for a in axes)
         base: Signed = np.ones(shape, dtype=np.int64)
         for bound, truth in zip(c.conjuncts, self._evaluator.truths(self._grids, c.conjuncts), strict=True):
             base = base * spread(truth, self._grids.ordered(bound.columns), axes)
         if not c.groups:
-            return {(): self._pieces(c, axes, base, by_cells)}
+            return _alone(self._pieces(c, axes, base, by_cells))
         flat: Counts = np.zeros(shape, dtype=np.int64)
         sizes = []
         for g in c.groups:
@@ -325,9 +326,7 @@ class Lowering:
             flat = flat * len(codes.values) + placed
         flat = np.where(base != 0, flat, -1)
         of = None if _is_plain(c, axes, flat) else lambda weights: self._pieces(c, axes, weights, by_cells)
-        found = pieces_of_groups(self._table, axes, flat, base, of)
-        ranks = np.stack(np.unravel_index(np.array([*found], dtype=np.int64), sizes), axis=1)
-        return dict(zip(map(tuple, ranks.tolist()), found.values(), strict=True))
+        return pieces_of_groups(self._table, axes, flat, base, of, sizes)
 
     def _pieces(self, c: Cluster, axes: tuple[GridAxis, ...], base: Signed, by_cells: bool = False) -> Pieces:
         """The queries of the cluster's value, or of 1, over the rows where ``base`` is 1."""
@@ -378,10 +377,22 @@ class Lowering:
         return [(c.groups, a) for c, a in zip(self._splits[split], self._answers[split], strict=True)]
 
 
+def _alone(found: Pieces) -> Answer:
+    """Of what no group is part of."""
+    return {(): found} if found else {}
+
+
+def _weight(answer: Answer) -> int:
+    """Numbers that an answer holds."""
+    if isinstance(answer, PointGroups):
+        return sum([64 + f.held for f in answer.factors]) + 2 * answer.factors[0].weights.size
+    return sum([_held(p.query) for found in answer.values() for p in found])
+
+
 def _held(query: LinearQuery) -> int:
     """Numbers that the query holds, its own objects among them."""
     keyed = 0 if query.keyed is None else query.keyed.weights.size + len(query.keyed.strings)
-    return 64 + keyed + sum([f.weights.size for f in query.factors])
+    return 64 + keyed + sum([f.held for f in query.factors])
 
 
 def _is_plain(c: Cluster, axes: Sequence[GridAxis], flat: Counts) -> bool:

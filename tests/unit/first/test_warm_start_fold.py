@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from dpsql.errors import LedgerError
-from dpsql.first.payload import ANSWER, CONTINGENCY, decode_release, encode_measurement, encode_measurements
+from dpsql.first.payload import (
+    ANSWER,
+    CONTINGENCY,
+    KEPT_LISTS,
+    KeyLists,
+    decode_release,
+    encode_measurement,
+    encode_measurements,
+)
 from dpsql.first.row_count import RowCount
 from dpsql.first.warm_start import WarmStart
 from dpsql.hypothesis import Axis, Measurement
@@ -50,6 +58,19 @@ def test_several_measurements_in_one_release_are_read_back_exactly() -> None:
         assert all((x.labels == y.labels).all() for x, y in zip(a.axes, b.axes, strict=True))
     ((kind, alone),) = decode_release(encode_measurement(CONTINGENCY, written[0][1]))
     assert (kind, alone.scope) == (CONTINGENCY, ("a", "c"))
+
+
+def test_equal_lists_of_keys_are_one_object_and_others_are_not() -> None:
+    lists, listed = KeyLists(), [["a"], ["b"], [None]]
+    first = lists.decode(listed)
+    assert first == (("a",), ("b",), (None,))
+    assert lists.decode([*listed]) is first
+    assert lists.decode([["a"], ["b"]]) == (("a",), ("b",))
+    assert lists.decode([["a", "b"], []]) == (("a", "b"), ())  # as flat as the one before
+    for i in range(KEPT_LISTS):
+        lists.decode([[str(i)]])
+    again = lists.decode(listed)
+    assert again == first and again is not first
 
 
 @pytest.mark.parametrize("found", [None, 7, [3], {"kind": CONTINGENCY}, [{"kind": CONTINGENCY}]])

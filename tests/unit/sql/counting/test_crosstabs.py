@@ -10,7 +10,7 @@ from dpsql.domain import BooleanDomain, IntegerDomain, TableDomain
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import CountForms, Crosstab, Factor, LinearQuery
 from dpsql.sql.counting.crosstabs import combinations, counted
-from dpsql.sql.counting.groups import Pieces
+from dpsql.sql.counting.groups import Pieces, PointGroups
 from dpsql.sql.counting.pieces import QueryPiece
 
 TABLE = TableDomain("t", (IntegerDomain("a", 0, 3), BooleanDomain("b"), IntegerDomain("c", 0, 2)))
@@ -28,12 +28,12 @@ CONDITION = {(): piece("b", 1)}
 
 
 def test_combinations_are_in_domain_order() -> None:
-    """Of c (the second group expression, written first), and of a and b together, of which one pair is none."""
-    both: dict[tuple[int, ...], Pieces] = {(1, 0): piece("a", 1), (0, 1): piece("a", 0), (3, 3): ()}
+    """Of c (the second group expression, written first), and of a and b together."""
+    both: dict[tuple[int, ...], Pieces] = {(1, 0): piece("a", 1), (0, 1): piece("a", 0)}
     found = combinations([((1,), OF_C), ((), CONDITION), ((0, 2), both)], 3)
     expected = sorted((a, c, b) for (c,), (a, b) in product(OF_C, [(1, 0), (0, 1)]))
     assert list(map(tuple, found.tolist())) == expected
-    assert combinations([((), {(): ()}), ((0,), OF_A)], 1).tolist() == []
+    assert combinations([((), {}), ((0,), OF_A)], 1).tolist() == []
     assert combinations([((), CONDITION)], 0).shape == (1, 0)
 
 
@@ -54,6 +54,21 @@ def test_counts_are_the_products_in_the_tables_order() -> None:
     ]
     assert [q.digest for q in found] == [q.digest for q in expected]
     assert [len(here) for here in found.choices.factors] == [3, 1, 2]
+
+
+@pytest.mark.parametrize("chosen", [[0, 1, 2, 3], [3, 1]])
+def test_groups_of_single_values_are_what_each_is_by_itself(chosen: list[int]) -> None:
+    """Found at once, and found one by one, for all groups and for some of them."""
+    alone: dict[tuple[int, ...], Pieces] = {(r,): piece("a", r) for r in range(4)}
+    at_once = PointGroups("t", Factor.points("a", 4, range(4)), [*alone])
+    assert {ranks: here[0].query.digest for ranks, here in at_once.items()} == {
+        ranks: here[0].query.digest for ranks, here in alone.items()
+    }
+    ranks = np.array([[r] for r in chosen], dtype=np.int64)
+    found = [counted(TABLE, [((0,), here), ((), CONDITION)], ranks, 1 << 20) for here in (at_once, alone)]
+    digests = [[q.digest for q in here] for here in found if here is not None]
+    assert len(digests) == 2 and digests[0] == digests[1]
+    assert at_once.get((4,), ()) == ()
 
 
 def _factors(pieces: Pieces) -> Sequence[Factor]:
