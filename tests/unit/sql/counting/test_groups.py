@@ -1,5 +1,7 @@
 """Groups of one component: found at once, they ask what each of them asks alone."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import Counts
 from dpsql.sql.counting import groups
-from dpsql.sql.counting.groups import Pieces, pieces_of_groups
+from dpsql.sql.counting.groups import Pieces, Ranks, pieces_of_groups
 from dpsql.sql.counting.pieces import GridAxis, Signed, pieces
 from dpsql.sql.expressions.text_classes import text_classes
 
@@ -16,8 +18,11 @@ STRINGS = text_classes("name", ["x", "b", "a", "é", "Z"])
 AXES = {"kind": GridAxis("kind", 6), "name": GridAxis("name", STRINGS.size, STRINGS)}
 
 
-def asked(found: dict[int, Pieces]) -> dict[int, list[tuple[float, str]]]:
-    return {code: [(p.coefficient, p.query.digest) for p in here] for code, here in found.items()}
+SIZES = (2, 5)  # of two group expressions over the column
+
+
+def asked(found: Mapping[Ranks, Pieces]) -> dict[Ranks, list[tuple[float, str]]]:
+    return {ranks: [(p.coefficient, p.query.digest) for p in here] for ranks, here in found.items()}
 
 
 @pytest.mark.parametrize(
@@ -38,9 +43,9 @@ def test_they_ask_what_each_asks_alone(column: str, codes: list[int]) -> None:
     def one(weights: Signed) -> Pieces:
         return pieces(TABLE, axes, weights)
 
-    together = asked(pieces_of_groups(TABLE, axes, flat, base, None))
-    assert together == asked(pieces_of_groups(TABLE, axes, flat, base, one))
-    assert list(together) == sorted(set(codes) - {-1})
+    together = asked(pieces_of_groups(TABLE, axes, flat, base, None, SIZES))
+    assert together == asked(pieces_of_groups(TABLE, axes, flat, base, one, SIZES))
+    assert list(together) == [divmod(code, 5) for code in sorted(set(codes) - {-1})]
 
 
 def grid(number: int) -> tuple[tuple[GridAxis], Counts, Counts]:
@@ -50,10 +55,10 @@ def grid(number: int) -> tuple[tuple[GridAxis], Counts, Counts]:
 def test_more_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups, "MAX_GROUPS", 5)
     with pytest.raises(UnsupportedQuery, match="would make 6 groups"):
-        pieces_of_groups(TABLE, *grid(6), None)
-    assert len(pieces_of_groups(TABLE, *grid(5), None)) == 5
+        pieces_of_groups(TABLE, *grid(6), None, SIZES)
+    assert len(pieces_of_groups(TABLE, *grid(5), None, SIZES)) == 5
     monkeypatch.setattr(groups, "MAX_GROUP_CELLS", 24)
     with pytest.raises(UnsupportedQuery, match="5 groups over 5 cells"):
-        pieces_of_groups(TABLE, *grid(5), None)
+        pieces_of_groups(TABLE, *grid(5), None, SIZES)
     name = (AXES["name"],), np.array([0, 1, 2, 3, 4, -1, -1]), np.ones(STRINGS.size, dtype=np.int64)
-    assert len(pieces_of_groups(TABLE, *name, None)) == 5  # strings cost what their list costs
+    assert len(pieces_of_groups(TABLE, *name, None, SIZES)) == 5  # strings cost what their list costs
