@@ -130,10 +130,13 @@ def _charge(state: TableState, way: Route, asker: Asker) -> float:
         case OwnRelease():
             return asker.payment_epsilon()
         case SpareRelease():
-            return asker.plan.as_epsilon(state.spare_share(way.queries).units)
+            return asker.plan.as_epsilon(state.own.spare_share(way.queries).units)
         case Tested() | Modelled() | Untested():
-            spare = state.may_want_spare(way.queries) and state.spares_for(way.queries) <= asker.purses.spares_left()
-            units = state.spare_share(way.queries).units if spare else 0
+            spare = (
+                state.own.may_want_spare(way.queries)
+                and state.own.spares_for(way.queries) <= asker.purses.spares_left()
+            )
+            units = state.own.spare_share(way.queries).units if spare else 0
             return max(asker.plan.as_epsilon(units), asker.payment_epsilon() if isinstance(way, Tested) else 0.0)
         case Known() | Measured() | Declared():
             return 0.0
@@ -148,9 +151,9 @@ def _error(state: TableState, way: Route) -> float | None:
             both = zip(way.queries, way.found, strict=True)
             errors = [float(error_bound(f[1], not q.is_indicator)) for q, f in both]
         case SpareRelease():
-            errors = [float(error_bound(sd)) for sd in state.spare_sds(way.queries)]
+            errors = [float(error_bound(sd)) for sd in state.own.spare_sds(way.queries)]
         case OwnRelease():  # one for all of them: each part of it is finer
-            sd = max(state.own_sds(way.queries))
+            sd = max(state.own.own_sds(way.queries))
             errors = [float(error_bound(sd, not all(q.is_indicator for q in way.queries)))]
         case Modelled() | Untested():
             errors = [state.error_bar(q) for q in way.queries]

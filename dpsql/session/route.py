@@ -186,8 +186,8 @@ def _is_enough(state: TableState, said: Sequence[Answer]) -> bool:
 
 
 def _from_model(state: TableState, queries: Queries, *, spent: bool, spares: int) -> Route:
-    number = state.spares_for(queries)
-    if 0 < number <= spares and state.wants_spare(queries):
+    number = state.own.spares_for(queries)
+    if 0 < number <= spares and state.own.wants_spare(queries):
         return SpareRelease(queries, number)
     if not state.is_tested(queries[0]):
         return Modelled(queries)

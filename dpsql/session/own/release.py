@@ -23,9 +23,10 @@ from dpsql.query import Counts, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import completed, from_measurement, with_charge
 from dpsql.session.own.in_common import are_alike, moved_together
+from dpsql.session.own.own_noise import LISTED_TIMES
 from dpsql.session.own.residual import Residual
 from dpsql.session.own.weighing import weighed
-from dpsql.session.table_state import LISTED_TIMES, TableState
+from dpsql.session.table_state import TableState
 
 KEPT_CELLS = 1 << 16
 """The partition of a larger grid is not kept with the spare release of one question."""
@@ -48,13 +49,13 @@ def release_own(
     them all, or asked the same.
     """
     table, ledger = queries[0].table, bench.ledger
-    share = state.spare_share(queries) if spare else state.plan.question
+    share = state.own.spare_share(queries) if spare else state.plan.question
     payload: dict[str, Any] = {"purpose": PURPOSE, "table": table, "burn": share.units}
     if spare:
-        payload |= {"purpose": SPARE, "spares": state.spares_for(queries)}
+        payload |= {"purpose": SPARE, "spares": state.own.spares_for(queries)}
     for q in queries:
         q.check_sensitivity()
-    residual = state.residual(queries) if spare else state.half(queries)
+    residual = state.own.residual(queries) if spare else state.own.half(queries)
     certain = None if spare else state.plan.certain
     if queries[0].keyed is not None:
         draw = _listed(state, queries[0], bench, share)
@@ -68,7 +69,7 @@ def release_own(
             return None
         turns.follow()
         late = all(ledger.lookup(q.digest) or state.measured(q) for q in queries)
-        if late or (spare and state.spares_left() < 0):
+        if late or (spare and state.own.spares_left() < 0):
             ledger.free(reservation)
             return None
         with ledger.drawing(reservation):

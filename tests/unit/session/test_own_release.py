@@ -109,10 +109,10 @@ def test_half_of_a_question_is_known_from_the_row_count_and_half_the_noise_is_dr
     ask(asker, row_count())
     plan = asker.states["t"].plan
     expected = np.hypot(float(plan.question.sigma), float(plan.row_count.sigma)) / 2
-    assert asker.states["t"].own_sds([cell(0, 0)]) == pytest.approx([expected], rel=1e-3)
+    assert asker.states["t"].own.own_sds([cell(0, 0)]) == pytest.approx([expected], rel=1e-3)
     answer = ask(asker, cell(0, 0))
     assert (answer.error, answer.certified) == (np.ceil(1.96 * expected), True)
-    assert answer.certified_bound == np.ceil(plan.certain * asker.states["t"].own_sds([cell(0, 0)])[0])
+    assert answer.certified_bound == np.ceil(plan.certain * asker.states["t"].own.own_sds([cell(0, 0)])[0])
 
 
 def test_where_rows_are_replaced_a_question_changes_by_one_and_its_cells_by_two() -> None:
@@ -120,7 +120,7 @@ def test_where_rows_are_replaced_a_question_changes_by_one_and_its_cells_by_two(
     ask(asker, row_count())
     plan = asker.states["t"].plan
     expected = np.hypot(float(plan.question.sigma) / np.sqrt(2), float(plan.row_count.sigma) / 2)
-    assert asker.states["t"].own_sds([cell(0, 1)]) == pytest.approx([expected], rel=0.02)
+    assert asker.states["t"].own.own_sds([cell(0, 1)]) == pytest.approx([expected], rel=0.02)
 
 
 def test_rows_that_count_by_fractions_are_released_as_one_number() -> None:
@@ -129,8 +129,8 @@ def test_rows_that_count_by_fractions_are_released_as_one_number() -> None:
     ask(asker, row_count())
     sums = LinearQuery("t", (Factor(("a",), np.arange(40), 39),))
     state = asker.states["t"]
-    (sd,) = state.own_sds([sums])
-    assert sd == pytest.approx(state.own_sds([cell(0, 0)])[0], rel=0.02)
+    (sd,) = state.own.own_sds([sums])
+    assert sd == pytest.approx(state.own.own_sds([cell(0, 0)])[0], rel=0.02)
     assert sd < own_sd([sums], float(state.plan.question.sigma)) / 4
     _, error = how(asker, sums)
     answer = ask(asker, sums)
@@ -146,7 +146,7 @@ def test_answers_err_as_much_as_is_said_and_another_sd_would_be_seen(told: float
     for seed in range(120):
         asker, _, _ = opened(few(), seed)
         q = cell(seed % 40, seed % 9)
-        off.append(((ask(asker, q).value or 0) - truth(q)) / asker.states["t"].own_sds([q])[0])
+        off.append(((ask(asker, q).value or 0) - truth(q)) / asker.states["t"].own.own_sds([q])[0])
     squares = float(np.square(off).sum()) / told**2
     assert (squares < 79 or squares > 172) == seen  # 120 degrees of freedom: .1 % on either side
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpsql.query import Estimates
 from dpsql.session.own.least_change import least_change
-from dpsql.session.table_state import LEAST_CHANGES
+from dpsql.session.own.own_noise import LEAST_CHANGES
 
 EXACT = 1e-9
 

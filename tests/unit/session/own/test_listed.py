@@ -19,8 +19,9 @@ from dpsql.planning.shares import Shares
 from dpsql.policy import Policy
 from dpsql.query import LinearQuery
 from dpsql.session.asker import Asker
+from dpsql.session.own.own_noise import LISTED_TIMES
 from dpsql.session.own.weighing import weighed
-from dpsql.session.table_state import LISTED_TIMES, TableState
+from dpsql.session.table_state import TableState
 from tests.support.asking import ask, how, way_of
 from tests.support.warm import Coins, Recorder, Shared
 from tests.unit.first.test_text_start import TABLE, WORDS, asker_of, policy, word
@@ -142,7 +143,7 @@ def test_it_is_weighed_with_the_model(bars: dict[str, int], monkeypatch: pytest.
     asker, _ = opened(ruled())
     monkeypatch.setattr(Coins, "discrete_gaussian", lambda coins, sigma, size: [0] * size)
     state = asker.states["t"]
-    (sd,), known, model = state.spare_sds([listed()]), state.rows_known(), state.model
+    (sd,), known, model = state.own.spare_sds([listed()]), state.rows_known(), state.model
     assert known is not None
     assert model is not None
     bars["of"] = int(1.2 * LISTED_TIMES * DEVIATIONS * sd)
@@ -157,7 +158,7 @@ def test_it_is_weighed_with_the_model(bars: dict[str, int], monkeypatch: pytest.
 @pytest.mark.parametrize(("times", "spare"), [(0.95, False), (1.15, True)])
 def test_the_bar_is_compared_with_that_of_the_noise(bars: dict[str, int], times: float, spare: bool) -> None:
     asker, _ = opened(ruled())
-    (sd,) = asker.states["t"].spare_sds([listed()])
+    (sd,) = asker.states["t"].own.spare_sds([listed()])
     bars["of"] = round(times * LISTED_TIMES * DEVIATIONS * sd)
     assert (way_of(asker, listed()) == "spare") == spare
 
@@ -165,10 +166,10 @@ def test_the_bar_is_compared_with_that_of_the_noise(bars: dict[str, int], times:
 def test_only_one_count_of_listed_strings_is(bars: dict[str, int]) -> None:
     asker, _ = opened(ruled())
     state = asker.states["t"]
-    assert state.wants_spare([listed()])
-    assert not state.wants_spare([word("k00"), word("k01")])
+    assert state.own.wants_spare([listed()])
+    assert not state.own.wants_spare([word("k00"), word("k01")])
     half = replace(listed(), keyed=replace(listed().keyed, unit=2))  # type: ignore[type-var]
-    assert not state.wants_spare([half])
+    assert not state.own.wants_spare([half])
 
 
 def test_older_ledgers_test_them(bars: dict[str, int]) -> None:
@@ -185,4 +186,4 @@ def test_a_restart_knows_the_answer_and_learns_nothing_from_it(bars: dict[str, i
     again, _ = asker_of(rules, ledger, 2)
     assert ask(again, listed()).value == answer.value
     assert again.states["t"].misfit.times(3) == 1.0
-    assert again.states["t"].spares_left() == SPARES - 2
+    assert again.states["t"].own.spares_left() == SPARES - 2

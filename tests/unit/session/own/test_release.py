@@ -74,7 +74,7 @@ def groups(b: int = 0) -> list[LinearQuery]:
 
 
 def residual(asker: Asker, queries: list[LinearQuery]) -> Residual:
-    found = asker.states["t"].residual(queries)
+    found = asker.states["t"].own.residual(queries)
     assert found is not None
     return found
 
@@ -208,7 +208,7 @@ def test_what_is_explained_is_the_most_that_the_error_can_be(neighbors: str) -> 
 
 def test_the_bar_is_compared_with_the_noise_of_what_is_left(bars: dict[str, int]) -> None:
     asker, _ = opened(rules_of())
-    (sd,) = asker.states["t"].spare_sds([three()])
+    (sd,) = asker.states["t"].own.spare_sds([three()])
     assert sd < float(asker.states["t"].plan.spare.sigma) / 3
     for times, way in ((0.9, "test"), (1.1, "spare")):
         bars["of"] = int(times * 1.96 * sd)
@@ -230,7 +230,7 @@ def test_groups_are_paid_as_several_and_counted_so_after_a_restart() -> None:
     for a in (asker, second):
         a.catch_up()
         assert a.fold.spares_used() == GROUP_SPARES + 1
-        assert a.states["t"].spares_left() == a.purses.spares_left() == SPARES - GROUP_SPARES - 1
+        assert a.states["t"].own.spares_left() == a.purses.spares_left() == SPARES - GROUP_SPARES - 1
         (spent,) = [spent for name, spent, _ in a.purses.shares() if name == "spare releases"]
         assert spent == pytest.approx(a.plan.as_epsilon((GROUP_SPARES + 1) * a.plan.spare_units))
     assert [a.value for a in ask_all(second, groups())] == [a.value for a in answers]

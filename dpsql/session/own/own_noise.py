@@ -1,0 +1,176 @@
+"""What a release for some questions alone would measure, how far off it would be, and whether it is worth it. Public.
+
+Worked out before anything is drawn, from the plan, the model and its error bars.
+"""
+
+from collections.abc import Callable, Sequence
+from math import hypot, sqrt
+from typing import Protocol
+
+from dpsql.confidence import DEVIATIONS
+from dpsql.hypothesis import TableModel
+from dpsql.mechanism.entropy import LARGEST_SIGMA
+from dpsql.planning import Basis, Share, TablePlan
+from dpsql.planning.measured_axes import own_sds
+from dpsql.query import Crosstab, Factor, LinearQuery, canonical_products
+from dpsql.session.own.misfit import Misfit
+from dpsql.session.own.residual import Residual, residual_of
+
+SPARE_TIMES = 1.5
+"""The cells of a GROUP BY get noise of their own where the model's error bars are so many times wider (root mean
+squares): bars of many small cells are wide for what the cells are off by."""
+LISTED_TIMES = 2.0
+"""Bars of listed strings are so many times what answers are off by: they are compared, and weighed, with that less."""
+WHOLE_TIMES = 2.0
+"""The same, on average, where the release measures them as a whole and knows nothing else."""
+SPARING = 0.5
+"""A spare release has to be better than the model by this power of how many there were for each that is left."""
+MOST_DRAWN = 0.99 * LARGEST_SIGMA
+"""Sd of the noise of a release that can be drawn, rounding of the sd aside."""
+LEAST_CHANGES = (1.0, 0.5, 0.25, 0.125, 1 / 6, 2 / 9, 0.25)
+"""What a row changes at least, by number of columns, of what estimates leave open of a conjunction (Nisan and Szegedy
+1994): below that noise there is no need to look."""
+
+
+class Standing(Protocol):
+    """What is known of a table: its state."""
+
+    plan: TablePlan
+    model: TableModel | None
+    misfit: Misfit
+    wide_hard_rounds: int
+
+    def error_bars(self, queries: Sequence[LinearQuery]) -> list[int | None]: ...
+    def rows_known(self) -> tuple[float, float] | None: ...
+
+
+class OwnNoise:
+    """Of one table. ``spares_used``: spare releases of all tables that were begun and not given back."""
+
+    def __init__(self, state: Standing, spares_used: Callable[[], int]) -> None:
+        self._state, self._plan = state, state.plan
+        self._spares_used = spares_used
+        self._residual: tuple[tuple[tuple[int, int, float], tuple[str, ...]], Residual | None] | None = None
+
+    def spares_left(self) -> int:
+        """Spare releases that nobody has begun, of all tables; below 0 while sessions begin more than there are."""
+        return self._plan.spares - self._spares_used()
+
+    def spares_for(self, queries: Sequence[LinearQuery]) -> int:
+        """How many spare releases one for these queries is paid as; 0 where the plan has none."""
+        units = self._plan.spare.units
+        return self.spare_share(queries).units // units if units else 0
+
+    def spare_share(self, queries: Sequence[LinearQuery]) -> Share:
+        """What a spare release for these queries of one outline spends."""
+        return self._plan.spare if len(queries) == 1 else self._plan.group_spare
+
+    def wants_spare(self, queries: Sequence[LinearQuery]) -> bool:
+        """Whether a spare release would be less off than the model's answers, by what is public before it is made."""
+        sigma = float(self.spare_share(queries).sigma)
+        if not self._takes_spare(queries):
+            return False
+        bars = self._state.error_bars(queries)
+        known = [b / DEVIATIONS for b in bars if b is not None]
+        least = self._sparing * (1.0 if len(queries) == 1 else SPARE_TIMES)
+        change = LEAST_CHANGES[min(len(queries[0].scope), len(LEAST_CHANGES) - 1)]
+        if len(known) < len(bars):
+            return False
+        if queries[0].keyed is not None:
+            return sum(known) > self._sparing * LISTED_TIMES * sum(self.spare_sds(queries))
+        exact = self._plan.rules.residuals and bool(Crosstab.of(queries).indicators.all())
+        if exact and hypot(*known) <= least * change * sigma * sqrt(len(known)):
+            return False
+        found = self.spare_sds(queries)
+        if self.residual(queries) is None:
+            return sum(known) > self._sparing * (1.0 if len(queries) == 1 else WHOLE_TIMES) * sum(found)
+        return hypot(*known) > least * hypot(*found)
+
+    def may_want_spare(self, queries: Sequence[LinearQuery]) -> bool:
+        """Whether first measurements that are still to come will tell if a spare release would be less off."""
+        return self._takes_spare(queries) and None in self._state.error_bars(queries)
+
+    def _takes_spare(self, queries: Sequence[LinearQuery]) -> bool:
+        """Whether the plan has spare releases for such queries."""
+        first = queries[0]
+        counted = first.value is None and (self._lists(queries) if first.keyed else bool(first.scope))
+        return counted and self.spare_share(queries).sigma > 0
+
+    def _lists(self, queries: Sequence[LinearQuery]) -> bool:
+        """Whether it is one count of listed strings that a first touch counts: a spare release counts them together."""
+        keyed = queries[0].keyed
+        one = keyed is not None and len(keyed.text_columns) == len(queries) == 1 and queries[0].is_indicator
+        return one and self._plan.rules.listed_spares and self._plan.basis(queries[0]) is Basis.START
+
+    @property
+    def _sparing(self) -> float:
+        """By how much a spare release has to be better than the model: the fewer are left, the more."""
+        return float((self._plan.spares / max(1, self.spares_left())) ** SPARING) if self._plan.rules.sparing else 1.0
+
+    def spare_sds(self, queries: Sequence[LinearQuery]) -> list[float]:
+        """The sds (counts) that one spare release would leave to queries of one outline."""
+        sigma, residual = float(self.spare_share(queries).sigma), self.residual(queries)
+        if queries[0].keyed is not None:
+            return [self._listed_sd(sigma)]
+        if residual is None:
+            return own_sds(queries, sigma)
+        return self._sds(residual, sigma)
+
+    def _listed_sd(self, sigma: float) -> float:
+        """The sd (counts) that a spare release would leave to a count of listed strings: half of it is known."""
+        known, change = (
+            self._state.rows_known(),
+            self._plan.weighted_l2_squared(-1, 1) / self._plan.l2_squared,
+        )
+        return hypot(sigma * sqrt(change), 0.0 if known is None else known[1]) / 2.0
+
+    def own_sds(self, queries: Sequence[LinearQuery]) -> list[float]:
+        """The sds (counts) that the release of a planned question would leave to queries of one outline."""
+        sigma, half = float(self._plan.question.sigma), self.half(queries)
+        return own_sds(queries, sigma) if half is None else self._sds(half, sigma)
+
+    def _sds(self, residual: Residual, sigma: float) -> list[float]:
+        """The sds (counts) of a residual release with what buys noise of that sd for a count."""
+        return [float(sd) for sd in residual.sds(self._drawn_sd(residual, sigma))]
+
+    def _drawn_sd(self, residual: Residual, sigma: float) -> float:
+        """Of its noise, in the units of its weights."""
+        change = self._plan.weighted_l2_squared(residual.low, residual.high) / self._plan.l2_squared
+        return sigma * sqrt(change)
+
+    def _residual_of(self, queries: Sequence[LinearQuery], sigma: float) -> Residual | None:
+        """``residual_of``, but for one whose noise is too large to be drawn: fractions of a row times many rows."""
+        found = residual_of(queries, self._known, sigma, fractions=self._plan.rules.fractions)
+        return None if found is None or self._drawn_sd(found, sigma) > MOST_DRAWN else found
+
+    def half(self, queries: Sequence[LinearQuery]) -> Residual | None:
+        """What the release of a planned question measures; ``None`` where that is the question as a whole."""
+        if len(queries) > 1 or self._state.model is None or not self._plan.rules.halved:
+            return None
+        sigma = float(self._plan.question.sigma)
+        found = self._residual_of(queries, sigma)
+        return found if found is not None and self._sds(found, sigma) < own_sds(queries, sigma) else None
+
+    def residual(self, queries: Sequence[LinearQuery]) -> Residual | None:
+        """What a spare release for queries of one outline measures; ``None`` where it measures them as a whole."""
+        if self._state.model is None or not self._plan.rules.residuals:
+            return None
+        bars = self._state.model.version, self._state.wide_hard_rounds, self._state.misfit.times(len(queries[0].scope))
+        asked = (bars, tuple(q.digest for q in queries))
+        if self._residual is None or self._residual[0] != asked:
+            self._residual = asked, self._residual_of(queries, float(self.spare_share(queries).sigma))
+        return self._residual[1]
+
+    def _known(self, products: Sequence[tuple[Factor, ...]]) -> list[tuple[float, float] | None]:
+        """Estimate and sd (counts) of the rows in all of the factors, of each of some products."""
+        model = self._state.model
+        if model is None:
+            return [None] * len(products)
+        if not products[0]:
+            return [self._state.rows_known()] * len(products)
+        out: list[tuple[float, float] | None] = [None] * len(products)
+        for places, asked in canonical_products(self._plan.table, products):
+            bars, estimates = self._state.error_bars(asked), model.estimates(asked).tolist()
+            for place, bar, estimate in zip(places, bars, estimates, strict=True):
+                out[place] = None if bar is None else (estimate, bar / DEVIATIONS)
+        return out
