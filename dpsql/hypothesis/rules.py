@@ -39,6 +39,7 @@ class ModelRules:
 
     ``halved``: whether the release of a planned question measures only what the number of rows leaves open of it, which
     is half of what a row can change. ``fractions``: both also for rows that count other than 0 or 1, as in sums.
+    ``families``: whether queries of one release that rows count in more than once are measured family by family.
 
     ``rounds_beside``: whether the cells of a GROUP BY that a hard round measures are weighed with what the model said,
     and get all of the round's precision. ``mixed``: whether many cells that are weighed with a model, these or those of
@@ -87,6 +88,7 @@ class ModelRules:
     mixed: bool = True
     in_common: bool = True
     listed_spares: bool = True
+    families: bool = True
 
 
 _FIRST = ModelRules(
@@ -120,8 +122,10 @@ _FIRST = ModelRules(
     mixed=False,
     in_common=False,
     listed_spares=False,
+    families=False,
 )
-_EIGHTH = ModelRules(held=inf, hidden_kinds=False, mixed=False, in_common=False, listed_spares=False)
+_NINTH = ModelRules(families=False)
+_EIGHTH = replace(_NINTH, held=inf, hidden_kinds=False, mixed=False, in_common=False, listed_spares=False)
 _SEVENTH = replace(_EIGHTH, extrapolated=False)
 _SIXTH = replace(_SEVENTH, rounds_beside=False, shifted=inf, rest=False, lesson_scopes=0, scattered=False)
 _FIFTH = replace(_SIXTH, every_string=False)
@@ -129,7 +133,18 @@ _FOURTH = replace(_FIFTH, sparing=False, halved=False, fractions=False)
 _THIRD = replace(_FOURTH, weighed=False, residuals=False)
 _SECOND = replace(_THIRD, classes=False)
 MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
-    {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH, 5: _FIFTH, 6: _SIXTH, 7: _SEVENTH, 8: _EIGHTH, 9: ModelRules()}
+    {
+        1: _FIRST,
+        2: _SECOND,
+        3: _THIRD,
+        4: _FOURTH,
+        5: _FIFTH,
+        6: _SIXTH,
+        7: _SEVENTH,
+        8: _EIGHTH,
+        9: _NINTH,
+        10: ModelRules(),
+    }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that
 ledgers were written with is never changed, a better one is added."""

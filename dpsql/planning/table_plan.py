@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil, sqrt
 
-from dpsql.accounting import Net, Plan
+from dpsql.accounting import SMOOTHING, Net, Plan
 from dpsql.confidence import DEVIATIONS, deviations_at_once
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import IterativeConstruction, MakeHypothesis, ModelRules, Strategy
@@ -64,8 +64,8 @@ class TablePlan:
     for questions whose answers from the model could be far off, ``group_spare``: where several numbers, as the cells of
     a GROUP BY, have one, which is paid as several. ``accurate``: counts; after a warm start a measurement with
     at most this sd answers without a test. ``rules``: by which the table is modelled. ``certain``: the certified bound
-    of a measured number, in its sds. ``planned``: queries that accuracy is to hold for. ``paper``: the papers'
-    constants, where the policy takes them.
+    of a measured number, in its sds. ``planned``: queries that accuracy is to hold for. ``smoothing``: variance of
+    each release's noise that no budget buys. ``paper``: the papers' constants, where the policy takes them.
     """
 
     table: TableDomain
@@ -93,6 +93,7 @@ class TablePlan:
     error_factor: float
     certain: float
     planned: int
+    smoothing: int = 0
     paper: PaperConstants | None = None
 
     @property
@@ -211,6 +212,7 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
         error_factor=float(policy.mechanism.error_factor),
         certain=deviations_at_once(planned) if shares.rules.at_once else DEVIATIONS,
         planned=planned,
+        smoothing=SMOOTHING if plan.alpha is None else 0,
         paper=paper,
     )
 

@@ -4,6 +4,7 @@ Worked out before anything is drawn, from the plan, the model and its error bars
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import hypot, sqrt
 from typing import Protocol
 
@@ -13,6 +14,7 @@ from dpsql.mechanism.entropy import LARGEST_SIGMA
 from dpsql.planning import Basis, Share, TablePlan
 from dpsql.planning.measured_axes import own_sds
 from dpsql.query import Crosstab, Factor, LinearQuery, canonical_products
+from dpsql.session.own.families import families
 from dpsql.session.own.misfit import Misfit
 from dpsql.session.own.residual import Residual, residual_of
 
@@ -44,13 +46,24 @@ class Standing(Protocol):
     def rows_known(self) -> tuple[float, float] | None: ...
 
 
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Of a release: what is measured for some of its queries, a ``residual`` or all of what they tell apart, with so
+    many ``units`` of it; ``sds``: what that leaves to each, in counts."""
+
+    queries: tuple[LinearQuery, ...]
+    units: int
+    residual: Residual | None
+    sds: tuple[float, ...]
+
+
 class OwnNoise:
     """Of one table. ``spares_used``: spare releases of all tables that were begun and not given back."""
 
     def __init__(self, state: Standing, spares_used: Callable[[], int]) -> None:
         self._state, self._plan = state, state.plan
         self._spares_used = spares_used
-        self._residual: tuple[tuple[tuple[int, int, float], tuple[str, ...]], Residual | None] | None = None
+        self._last: tuple[object, tuple[Part, ...]] | None = None
 
     def spares_left(self) -> int:
         """Spare releases that nobody has begun, of all tables; below 0 while sessions begin more than there are."""
@@ -82,7 +95,7 @@ class OwnNoise:
         if exact and hypot(*known) <= least * change * sigma * sqrt(len(known)):
             return False
         found = self.spare_sds(queries)
-        if self.residual(queries) is None:
+        if any(part.residual is None for part in self.parts(queries, spare=True)):
             return sum(known) > self._sparing * (1.0 if len(queries) == 1 else WHOLE_TIMES) * sum(found)
         return hypot(*known) > least * hypot(*found)
 
@@ -109,12 +122,9 @@ class OwnNoise:
 
     def spare_sds(self, queries: Sequence[LinearQuery]) -> list[float]:
         """The sds (counts) that one spare release would leave to queries of one outline."""
-        sigma, residual = float(self.spare_share(queries).sigma), self.residual(queries)
         if queries[0].keyed is not None:
-            return [self._listed_sd(sigma)]
-        if residual is None:
-            return own_sds(queries, sigma)
-        return self._sds(residual, sigma)
+            return [self._listed_sd(float(self._plan.spare.sigma))]
+        return _in_order(queries, self.parts(queries, spare=True))
 
     def _listed_sd(self, sigma: float) -> float:
         """The sd (counts) that a spare release would leave to a count of listed strings: half of it is known."""
@@ -126,8 +136,37 @@ class OwnNoise:
 
     def own_sds(self, queries: Sequence[LinearQuery]) -> list[float]:
         """The sds (counts) that the release of a planned question would leave to queries of one outline."""
-        sigma, half = float(self._plan.question.sigma), self.half(queries)
-        return own_sds(queries, sigma) if half is None else self._sds(half, sigma)
+        return _in_order(queries, self.parts(queries, spare=False))
+
+    def parts(self, queries: Sequence[LinearQuery], *, spare: bool) -> tuple[Part, ...]:
+        """What a release for queries of one outline, counts or sums of finite columns, measures: all of them together,
+        or each family with its share of the budget, whichever leaves less noise."""
+        model, scope = self._state.model, len(queries[0].scope)
+        version = None if model is None else model.version
+        bars = version, self._state.wide_hard_rounds, self._state.misfit.times(scope)
+        asked = spare, bars, tuple(q.digest for q in queries)
+        if self._last is None or self._last[0] != asked:
+            self._last = asked, self._parts(tuple(queries), spare)
+        return self._last[1]
+
+    def _parts(self, queries: tuple[LinearQuery, ...], spare: bool) -> tuple[Part, ...]:
+        share = self.spare_share(queries) if spare else self._plan.question
+        whole = self._part(queries, share.units, float(share.sigma), spare)
+        if len(queries) == 1 or queries[0].value is not None or not self._plan.rules.families:
+            return (whole,)
+        found = families(queries)
+        rounding = self._plan.smoothing  # each has it whole
+        units, bought = share.units // len(found), float(share.sigma) ** 2 - rounding
+        sigma = sqrt(max(bought, 0.0) * len(found) + rounding)
+        split = tuple([self._part(family, units, sigma, spare) for family in found]) if len(found) > 1 else ()
+        better = bool(split) and hypot(*[sd for part in split for sd in part.sds]) < hypot(*whole.sds)
+        return split if better else (whole,)
+
+    def _part(self, queries: tuple[LinearQuery, ...], units: int, sigma: float, spare: bool) -> Part:
+        """``sigma``: the noise (counts) that the units buy at sensitivity 1."""
+        found = self._rest(queries, sigma) if spare else self._half(queries, sigma)
+        sds = own_sds(queries, sigma) if found is None else self._sds(found, sigma)
+        return Part(queries, units, found, tuple(sds))
 
     def _sds(self, residual: Residual, sigma: float) -> list[float]:
         """The sds (counts) of a residual release with what buys noise of that sd for a count."""
@@ -143,23 +182,18 @@ class OwnNoise:
         found = residual_of(queries, self._known, sigma, fractions=self._plan.rules.fractions)
         return None if found is None or self._drawn_sd(found, sigma) > MOST_DRAWN else found
 
-    def half(self, queries: Sequence[LinearQuery]) -> Residual | None:
+    def _half(self, queries: Sequence[LinearQuery], sigma: float) -> Residual | None:
         """What the release of a planned question measures; ``None`` where that is the question as a whole."""
         if len(queries) > 1 or self._state.model is None or not self._plan.rules.halved:
             return None
-        sigma = float(self._plan.question.sigma)
         found = self._residual_of(queries, sigma)
         return found if found is not None and self._sds(found, sigma) < own_sds(queries, sigma) else None
 
-    def residual(self, queries: Sequence[LinearQuery]) -> Residual | None:
-        """What a spare release for queries of one outline measures; ``None`` where it measures them as a whole."""
+    def _rest(self, queries: Sequence[LinearQuery], sigma: float) -> Residual | None:
+        """What a spare release measures; ``None`` where it measures the queries as a whole."""
         if self._state.model is None or not self._plan.rules.residuals:
             return None
-        bars = self._state.model.version, self._state.wide_hard_rounds, self._state.misfit.times(len(queries[0].scope))
-        asked = (bars, tuple(q.digest for q in queries))
-        if self._residual is None or self._residual[0] != asked:
-            self._residual = asked, self._residual_of(queries, float(self.spare_share(queries).sigma))
-        return self._residual[1]
+        return self._residual_of(queries, sigma)
 
     def _known(self, products: Sequence[tuple[Factor, ...]]) -> list[tuple[float, float] | None]:
         """Estimate and sd (counts) of the rows in all of the factors, of each of some products."""
@@ -174,3 +208,8 @@ class OwnNoise:
             for place, bar, estimate in zip(places, bars, estimates, strict=True):
                 out[place] = None if bar is None else (estimate, bar / DEVIATIONS)
         return out
+
+
+def _in_order(queries: Sequence[LinearQuery], parts: Sequence[Part]) -> list[float]:
+    sds = {query.digest: sd for part in parts for query, sd in zip(part.queries, part.sds, strict=True)}
+    return [sds[query.digest] for query in queries]

@@ -13,7 +13,7 @@ import numpy as np
 from dpsql.confidence import DEVIATIONS
 from dpsql.errors import InternalError
 from dpsql.first import Bench, Turns
-from dpsql.first.payload import CONTINGENCY, ONE_COUNT, RESIDUAL, encode_measurement
+from dpsql.first.payload import CONTINGENCY, ONE_COUNT, RESIDUAL, SEVERAL, encode_measurement
 from dpsql.hypothesis import Measurement
 from dpsql.ledger import interrupts_held
 from dpsql.planning.measured_axes import own_axes, own_sd
@@ -23,13 +23,15 @@ from dpsql.query import Counts, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import completed, from_measurement, with_charge
 from dpsql.session.own.in_common import are_alike, moved_together
-from dpsql.session.own.own_noise import LISTED_TIMES
+from dpsql.session.own.own_noise import LISTED_TIMES, Part
 from dpsql.session.own.residual import Residual
 from dpsql.session.own.weighing import weighed
 from dpsql.session.table_state import TableState
 
 KEPT_CELLS = 1 << 16
 """The partition of a larger grid is not kept with the spare release of one question."""
+LESSONS = ("columns", "lessons")
+"""What a residual's payload says beside its measurement, of a question that is released alone."""
 PURPOSE, SPARE = "question", "spare"
 """Of reservations: for one of the planned questions, or for one that a model could answer badly."""
 
@@ -55,14 +57,12 @@ def release_own(
         payload |= {"purpose": SPARE, "spares": state.own.spares_for(queries)}
     for q in queries:
         q.check_sensitivity()
-    residual = state.own.residual(queries) if spare else state.own.half(queries)
-    certain = None if spare else state.plan.certain
     if queries[0].keyed is not None:
         draw = _listed(state, queries[0], bench, share)
-    elif residual is None:
-        draw = _whole(state, queries, bench, share, spare)
     else:
-        draw = _rest(state, residual, bench, share, certain)
+        parts = state.own.parts(queries, spare=spare)
+        draws = [_part(state, part, bench, spare) for part in parts]
+        draw = draws[0] if len(parts) == 1 else _one_by_one(queries, parts, draws)
     with interrupts_held():
         reservation = turns.reserve_beside(share.units, payload)
         if reservation is None:
@@ -85,18 +85,39 @@ _Draw = Callable[[], tuple[list[Answer], dict[str, Any]]]
 """Adds the noise: answers and what is released. Only under a reservation that pays for it."""
 
 
-def _whole(state: TableState, queries: Sequence[LinearQuery], bench: Bench, share: Share, spare: bool) -> _Draw:
-    """The parts that the queries tell apart, counted; a failure is free."""
-    table, axes, value = queries[0].table, own_axes(queries), queries[0].value
-    counts = bench.counted(table, axes) if value is None else bench.summed(table, axes, value)
+def _part(state: TableState, part: Part, bench: Bench, spare: bool) -> _Draw:
+    if part.residual is None:
+        return _whole(state, part, bench, spare)
+    return _rest(state, part.residual, part.units, bench, None if spare else state.plan.certain)
+
+
+def _one_by_one(queries: Sequence[LinearQuery], parts: Sequence[Part], draws: Sequence[_Draw]) -> _Draw:
+    """All parts in one release, each paid with its own units of it: costs add up."""
 
     def draw() -> tuple[list[Answer], dict[str, Any]]:
-        measurement = bench.measured(counts, share.sigma, table, axes, value=value)
+        found = [one() for one in draws]
+        asked = [query.digest for part in parts for query in part.queries]
+        told = dict(zip(asked, [answer for answers, _ in found for answer in answers], strict=True))
+        kept = [{k: v for k, v in payload.items() if k not in LESSONS} for _, payload in found]
+        return [told[query.digest] for query in queries], {"kind": SEVERAL, "measurements": kept}
+
+    return draw
+
+
+def _whole(state: TableState, part: Part, bench: Bench, spare: bool) -> _Draw:
+    """The parts that the queries tell apart, counted; a failure is free."""
+    queries = part.queries
+    table, axes, value = queries[0].table, own_axes(queries), queries[0].value
+    counts = bench.counted(table, axes) if value is None else bench.summed(table, axes, value)
+    sigma = bench.plan.release_sigma(part.units, state.plan.l2_squared)
+
+    def draw() -> tuple[list[Answer], dict[str, Any]]:
+        measurement = bench.measured(counts, sigma, table, axes, value=value)
         answers = _answers(measurement, queries, state.plan.certain)
         if spare:
             return answers, _of_spare(measurement, queries)
         if state.plan.rules.in_common and are_alike(queries):
-            answers = moved_together(answers, [own_sd([q], float(share.sigma)) for q in queries])
+            answers = moved_together(answers, [own_sd([q], float(sigma)) for q in queries])
         return answers, encode_measurement(CONTINGENCY, measurement)
 
     return draw
@@ -131,7 +152,7 @@ def _inside_less_outside(rows: tuple[int, ...]) -> Counts:
     return np.array(2 * inside - whole, dtype=np.int64)
 
 
-def _rest(state: TableState, residual: Residual, bench: Bench, share: Share, certain: float | None) -> _Draw:
+def _rest(state: TableState, residual: Residual, units: int, bench: Bench, certain: float | None) -> _Draw:
     """What released estimates leave open of the queries, counted; its noise is scaled to what a row can change.
 
     ``certain``: sds of the certified bound, where noise is all that the estimates are off by.
@@ -139,12 +160,12 @@ def _rest(state: TableState, residual: Residual, bench: Bench, share: Share, cer
     table, axes = state.plan.name, residual.axes[: residual.leading]
     counts = residual.weighted(bench.counted(table, residual.axes))
     change = state.plan.weighted_l2_squared(residual.low, residual.high)
-    sigma, times = bench.plan.release_sigma(share.units, change), state.misfit.times(len(residual.queries[0].scope))
+    sigma, times = bench.plan.release_sigma(units, change), state.misfit.times(len(residual.queries[0].scope))
 
     def draw() -> tuple[list[Answer], dict[str, Any]]:
         measurement = bench.measured(counts, sigma, table, axes)
         found = residual.found(measurement)
-        lessons = {"columns": found.columns, "lessons": found.lessons(times)}
+        lessons = dict(zip(LESSONS, (found.columns, found.lessons(times)), strict=True))
         answers = found.answers(mixed=state.plan.rules.mixed)
         return [completed(*a, certain, fractional=found.fractional) for a in answers], encode_measurement(
             RESIDUAL, measurement

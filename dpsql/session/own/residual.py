@@ -134,8 +134,8 @@ def residual_of(
     first = queries[0]
     if first.keyed is not None or first.value is not None or not (fractions or all(q.is_indicator for q in queries)):
         return None
-    apart, shared = _split(queries)
-    groups = _groups(queries, apart)
+    apart, shared = split(queries)
+    groups = groups_of(queries, apart)
     cells = None if groups is None else Cells.of(shared, known)
     if groups is None or cells is None or prod(a.size for a in (*groups[0], *cells.axes)) > MOST_PARTS:
         return None
@@ -179,14 +179,14 @@ _TINY = 1e-9
 _NOTHING = (0.0, 0.0)
 
 
-def _split(queries: Sequence[LinearQuery]) -> tuple[tuple[int, ...], tuple[Factor, ...]]:
+def split(queries: Sequence[LinearQuery]) -> tuple[tuple[int, ...], tuple[Factor, ...]]:
     """Where the factors of the queries differ, and the factors that they share."""
     first = queries[0].factors
     differ = tuple(i for i in range(len(first)) if len({q.factors[i].digest for q in queries}) > 1)
     return differ, tuple(f for i, f in enumerate(first) if i not in differ)
 
 
-def _groups(queries: Sequence[LinearQuery], apart: Sequence[int]) -> tuple[tuple[Axis, ...], Counts] | None:
+def groups_of(queries: Sequence[LinearQuery], apart: Sequence[int]) -> tuple[tuple[Axis, ...], Counts] | None:
     """The parts that tell the queries apart, and the query that each part is of, or -1, flat.
 
     ``None`` where a row could be counted by two of them: then its weights would not be all that it can change.
