@@ -184,8 +184,11 @@ class OwnNoise:
 
     def _half(self, queries: Sequence[LinearQuery], sigma: float) -> Residual | None:
         """What the release of a planned question measures; ``None`` where that is the question as a whole."""
-        if len(queries) > 1 or self._state.model is None or not self._plan.rules.halved:
+        if self._state.model is None or not self._plan.rules.halved:
             return None
+        counted = bool(Crosstab.of(queries).indicators.all())
+        if len(queries) > 1 and (counted or not self._plan.rules.families):
+            return None  # each group is a part of its own, of which nothing is known
         found = self._residual_of(queries, sigma)
         return found if found is not None and self._sds(found, sigma) < own_sds(queries, sigma) else None
 

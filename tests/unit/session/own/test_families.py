@@ -140,6 +140,21 @@ def test_no_number_has_the_noise_of_all_values() -> None:
     assert found == pytest.approx([half] * 2, rel=0.02)
 
 
+def test_sums_by_groups_are_a_number_for_each_group(drawn: list[tuple[Fraction, int]]) -> None:
+    """Of nine groups' counts and sums; as a whole each of 360 cells would have noise."""
+    asker, ledger = opened(few())
+    asked = [q for b in range(B) for q in values_of_a(b)]
+    counts, sums = asker.states["t"].own.parts(asked, spare=False)
+    assert (counts.queries, sums.queries) == (tuple(asked[::2]), tuple(asked[1::2]))
+    assert counts.residual is None and sums.residual is not None  # of a group's count nothing is known
+    del drawn[:]
+    answers = ask_all(asker, asked)
+    assert [size for _, size in drawn] == [2 * B, B]  # the counts' parts: each group, NULL or not
+    assert released(ledger) == [CONTINGENCY, RESIDUAL]
+    sds = asker.states["t"].own.own_sds(asked)
+    assert all(abs((a.value or 0) - truth(q)) <= 5 * sd for a, q, sd in zip(answers, asked, sds, strict=True))
+
+
 def test_what_has_less_noise_together_is_measured_together() -> None:
     """All unions of three sets of rows: three parts, and seven numbers."""
     asker, ledger = opened(few())
