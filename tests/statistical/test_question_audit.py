@@ -1,5 +1,6 @@
 """Audits of questions with noise of their own: all of them together keep the claim, broken variants are flagged."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -15,6 +16,7 @@ from dpsql.ledger import MemoryLedger
 from dpsql.policy import Policy, Privacy
 from dpsql.query import Factor, LinearQuery, linear_query
 from dpsql.session.asker import Asker
+from dpsql.session.own.own_noise import OwnNoise, Part
 from tests.statistical.audit import DELTA, EPSILON, Run, audit, missed
 from tests.support.asking import ask
 from tests.support.counted import Counted
@@ -76,11 +78,13 @@ def all_halves(more: bool, seed: int) -> float:
 
 
 def with_a_sixth_of_the_noise(more: bool, seed: int) -> float:
-    found = asker(more, seed)
-    state = found.states["t"]
-    question = state.plan.question
-    state.plan = replace(state.plan, question=replace(question, sigma=question.sigma / 6))
-    return asked(found)
+    parts = OwnNoise.parts
+
+    def richer(own: OwnNoise, queries: Sequence[LinearQuery], *, spare: bool) -> tuple[Part, ...]:
+        return tuple([replace(part, units=36 * part.units) for part in parts(own, queries, spare=spare)])
+
+    with patch.object(OwnNoise, "parts", richer):
+        return asked(asker(more, seed))
 
 
 def without_a_purse(more: bool, seed: int) -> float:

@@ -182,8 +182,9 @@ def test_what_a_release_determines_well_is_free_and_what_it_determines_badly_is_
 
 def test_the_largest_sd_of_a_group_is_foreseen_to_the_last_bit() -> None:
     asker, _, _ = opened(few())
+    ask(asker, row_count())
     group = [query(WIDE, a=[1] * n + [0] * (40 - n)) for n in (2, 5, 9)]
-    foreseen = own_sd(group, float(asker.states["t"].plan.question.sigma))
+    foreseen = max(asker.states["t"].own.own_sds(group))
     answers = ask_all(asker, group)
     assert max(a.error or 0 for a in answers) == np.ceil(1.96 * foreseen)
 
