@@ -87,7 +87,7 @@ class FrontEnd:
         shaped = self._shapes.lower(text, parameters) if isinstance(text, str) else None
         if shaped is not None:
             if key is not None:
-                self._statements.put(key, _Lowered(shaped, {}), 1 + _heaviness(shaped))
+                self._statements.put(key, _Lowered(shaped, {}), 1 + heaviness(shaped))
             return shaped
         check_text(text)
         lookup = KeyLookup(keys, rows)
@@ -103,7 +103,7 @@ class FrontEnd:
         except RecursionError:
             raise UnsupportedQuery("the statement is nested too deeply", hint="split it into simpler ones") from None
         if key is not None and not rows and not statement.first and not statement.notices:  # these tell of this moment
-            self._statements.put(key, _Lowered(statement, lookup.asked), 1 + _heaviness(statement))
+            self._statements.put(key, _Lowered(statement, lookup.asked), 1 + heaviness(statement))
         return statement
 
     def _defining(self, text: str, definition: Definition, lookup: KeyLookup, moment: datetime | None) -> Statement:
@@ -173,16 +173,19 @@ def _key(text: object, parameters: Parameters) -> Hashable | None:
     return text, isinstance(parameters, Mapping), names, tuple(map(type, values)), tuple(map(repr, values))
 
 
-def _heaviness(statement: Statement) -> int:
+def heaviness(statement: Statement) -> int:
     """How many light statements one is worth in the cache, by the numbers that it holds: groups share factors."""
     held: dict[int, int] = {}
     queries = statement.queries
     if isinstance(queries, Crosstab) and queries[0].keyed is None:
-        cells = sum([f.held for here in queries.choices.factors for f in here])
-        return (cells + _QUERY_CELLS * len(queries)) * STATEMENTS // HEAVY_CELLS
-    for query in queries:
-        for factor in query.factors:
-            held[id(factor)] = factor.held
-        if query.keyed is not None:
-            held[id(query.keyed)] = query.keyed.weights.size + len(query.keyed.strings)
+        factors = [f for here in queries.choices.factors for f in here]
+    else:
+        factors = [f for query in queries for f in query.factors]
+        for keyed in [query.keyed for query in queries if query.keyed is not None]:
+            held[id(keyed)] = keyed.weights.size + len(keyed.strings)
+    for factor in factors:
+        held[id(factor)] = factor.held
+        ruler = factor.weights.base if factor.held < factor.weights.size else None
+        if ruler is not None:  # the array that the weights of several are stretches of
+            held[id(ruler)] = ruler.size
     return (sum(held.values()) + _QUERY_CELLS * len(queries)) * STATEMENTS // HEAVY_CELLS

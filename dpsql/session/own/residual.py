@@ -42,7 +42,9 @@ class Found:
     modelled_sd: Estimates
 
     def answers(self, *, mixed: bool = False) -> list[tuple[float, float]]:
-        """Estimate and sd, in counts, of each query; ``mixed``: as in ``weighed``."""
+        """Estimate and sd, in counts, of each query; ``mixed``: as in ``weighed``, where the model says anything."""
+        if len(self.measured) > 1 and not np.isfinite(self.modelled_sd).any():
+            return list(zip(self.measured.tolist(), self.noise.tolist(), strict=True))
         both = weighed(self.measured, self.noise, self.modelled, self.modelled_sd, mixed=mixed)
         return list(zip(*(a.tolist() for a in both), strict=True))
 

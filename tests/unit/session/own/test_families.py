@@ -19,6 +19,7 @@ from dpsql.session.asker import Asker
 from dpsql.session.own.families import MOST_FAMILIES, families
 from dpsql.session.table_state import TableState
 from tests.support.asking import ask, ask_all
+from tests.support.simulated import table_of
 from tests.support.warm import DATA, WIDE, Coins, Recorder, asker_of, ledger_of, policy, query, unit
 
 QUESTIONS = 6
@@ -184,6 +185,38 @@ def test_ledgers_of_the_ninth_rules_measure_them_together() -> None:
     ask_all(asker, values_of_a())
     assert released(ledger) == [CONTINGENCY]
     assert [rules.families for rules in MODEL_RULES.values()] == [False] * 9 + [True]
+
+
+GROUPS, VALUES, FULL = 120, 21, 10
+SPARSE = table_of((GROUPS, VALUES), (True,))
+
+
+def test_sums_of_many_empty_groups_are_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model is beside them that they could be drawn to: ten sums of 50 among 120 groups, and their errors."""
+    a, b = SPARSE.finite
+    rows = [(a.values[g], b.values[VALUES - 1]) for g in range(FULL) for _ in range(50)]
+    monkeypatch.setitem(DATA, SPARSE, {a.name: [x for x, _ in rows], b.name: [y for _, y in rows]})
+    privacy = Privacy(Fraction(1), Fraction(1, 10**6), planned_queries=QUESTIONS)
+    rules = Policy(privacy, (SPARSE,), Mechanism())
+    values = np.arange(b.size)
+    asked = [
+        LinearQuery("t", (Factor((a.name,), np.array(unit(a.size, g))), factor))
+        for g in range(GROUPS)
+        for factor in (
+            Factor((b.name,), (values > 0).astype(np.int64)),
+            Factor((b.name,), np.where(values < VALUES, values, 0), VALUES - 1),
+        )
+    ]
+    off, covered = [], []
+    for seed in range(12):
+        asker, _ = asker_of(rules, ledger_of(rules), seed)
+        ask(asker, LinearQuery("t", ()))
+        sums = ask_all(asker, asked)[1 : 2 * FULL : 2]
+        off += [(s.value or 0) - 50 for s in sums]
+        covered += [abs((s.value or 0) - 50) <= (s.error or 0) for s in sums]
+    spread = float(np.std(off)) / np.sqrt(len(off))
+    assert abs(float(np.mean(off))) < 4 * spread  # drawn towards 0 they were 27 on average
+    assert np.mean(covered) > 0.88  # and 61 % within their errors
 
 
 # --- spare releases ---------------------------------------------------------------------------------------------
