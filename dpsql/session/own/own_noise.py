@@ -128,10 +128,8 @@ class OwnNoise:
 
     def _listed_sd(self, sigma: float) -> float:
         """The sd (counts) that a spare release would leave to a count of listed strings: half of it is known."""
-        known, change = (
-            self._state.rows_known(),
-            self._plan.weighted_l2_squared(-1, 1) / self._plan.l2_squared,
-        )
+        known = self._state.rows_known()
+        change = self._plan.weighted_l2_squared(-1, 1) / self._plan.l2_squared
         return hypot(sigma * sqrt(change), 0.0 if known is None else known[1]) / 2.0
 
     def own_sds(self, queries: Sequence[LinearQuery]) -> list[float]:
