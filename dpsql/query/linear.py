@@ -71,15 +71,17 @@ class Factor:
             packed[cell >> 3] = 128 >> (cell & 7)
             factor = object.__new__(cls)  # what __init__ does, of weights that are read-only, for thousands at once
             factor.__dict__.update(
-                columns=columns,
-                weights=ruler[size - 1 - cell : 2 * size - 1 - cell],
-                unit=1,
-                point=cell,
-                point_weight=1,
-                held=16,
-                support=support,
-                is_bounded=True,
-                digest=sha256(head + packed).digest(),
+                {
+                    "columns": columns,
+                    "weights": ruler[size - 1 - cell : 2 * size - 1 - cell],
+                    "unit": 1,
+                    "point": cell,
+                    "point_weight": 1,
+                    "held": 16,
+                    "support": support,
+                    "is_bounded": True,
+                    "digest": sha256(head + packed).digest(),
+                }
             )
             out.append(factor)
         return out

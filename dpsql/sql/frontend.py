@@ -180,12 +180,11 @@ def heaviness(statement: Statement) -> int:
     if isinstance(queries, Crosstab) and queries[0].keyed is None:
         factors = [f for here in queries.choices.factors for f in here]
     else:
-        factors = [f for query in queries for f in query.factors]
+        factors = list({id(f): f for query in queries for f in query.factors}.values())
         for keyed in [query.keyed for query in queries if query.keyed is not None]:
             held[id(keyed)] = keyed.weights.size + len(keyed.strings)
-    for factor in factors:
-        held[id(factor)] = factor.held
-        ruler = factor.weights.base if factor.held < factor.weights.size else None
-        if ruler is not None:  # the array that the weights of several are stretches of
-            held[id(ruler)] = ruler.size
-    return (sum(held.values()) + _QUERY_CELLS * len(queries)) * STATEMENTS // HEAVY_CELLS
+    # weights that are stretches of an array, which several share
+    shared = [f.weights.base for f in factors if f.held < f.weights.size]
+    held |= {id(array): array.size for array in shared if array is not None}
+    cells = sum(held.values()) + sum([f.held for f in factors])
+    return (cells + _QUERY_CELLS * len(queries)) * STATEMENTS // HEAVY_CELLS

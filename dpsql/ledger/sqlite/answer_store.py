@@ -110,10 +110,10 @@ class AnswerStore:
     def remember_crosstab(self, name: bytes, digests: bytes, answers: CrosstabAnswers) -> bool:
         """Keep free answers together; False where some question has one already, or the file cannot be written."""
         text = digests.hex()
-        keys = [text[at : at + 64] for at in range(0, len(text), 64)]
-        if not self._buffer.keys().isdisjoint(keys):
+        if self._buffer and not self._buffer.keys().isdisjoint([text[at : at + 64] for at in range(0, len(text), 64)]):
             return False
-        questions = [_sha256(key.encode()) for key in keys]
+        named = text.encode()
+        questions = [_sha256(named[at : at + 64]) for at in range(0, len(named), 64)]
         try:
             self._file.begin()
             self._step("remember:begin")

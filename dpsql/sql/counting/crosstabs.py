@@ -22,14 +22,20 @@ def combinations(components: Sequence[Component], width: int) -> Counts:
 
     UnsupportedQuery for more than fit in memory.
     """
-    present = [(groups, [*answer]) for groups, answer in components]
+    present = [(groups, _ranks_of(answer)) for groups, answer in components]
     total = prod(len(ranks) for _, ranks in present)
     check_number(total)
     table = np.zeros((total, width), dtype=np.int64)
     for (groups, ranks), places in zip(present, np.indices([len(r) for _, r in present]), strict=True):
         if groups and total:
-            table[:, groups] = np.array(ranks, dtype=np.int64)[places.reshape(-1)]
+            table[:, groups] = ranks[places.reshape(-1)]
     return table[np.lexsort(table.T[::-1])] if width else table
+
+
+def _ranks_of(answer: Mapping[Ranks, Pieces]) -> Counts:
+    if isinstance(answer, PointGroups):
+        return answer.ranks
+    return np.array([*answer], dtype=np.int64)
 
 
 def counted(table: TableDomain, components: Sequence[Component], ranks: Counts, most_cells: int) -> Crosstab | None:
@@ -55,6 +61,8 @@ def _counted(
     groups: tuple[int, ...], answer: Mapping[Ranks, Pieces], ranks: Counts
 ) -> list[tuple[tuple[str, ...], tuple[Factor, ...], Counts]] | None:
     """For each place of a component's queries: its columns, the different factors, and which each group has."""
+    if isinstance(answer, PointGroups) and np.array_equal(answer.ranks, ranks[:, groups]):  # the only groups
+        return [(answer.factors[0].columns, answer.factors, np.arange(len(ranks)))]
     numbers = np.zeros(len(ranks), dtype=np.int64)
     if groups:
         place = {key: at for at, key in enumerate(answer)}

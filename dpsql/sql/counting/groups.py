@@ -19,12 +19,16 @@ Ranks = tuple[int, ...]
 
 
 class PointGroups(Mapping[Ranks, Pieces]):
-    """Groups of one value of one column each: the factors of all, and a group's query when it is looked at."""
+    """Groups of one value of one column each: the factors of all, and a group's query when it is looked at.
 
-    def __init__(self, table: str, factors: Sequence[Factor], ranks: Sequence[Ranks]) -> None:
+    ``ranks``: int64, shape (groups, group expressions).
+    """
+
+    def __init__(self, table: str, factors: Sequence[Factor], ranks: Counts) -> None:
         self.factors = tuple(factors)
+        self.ranks = ranks
         self._table = table
-        self._places = dict(zip(ranks, range(len(self.factors)), strict=True))
+        self._places: dict[Ranks, int] = dict(zip(_tuples(ranks), range(len(self.factors)), strict=True))
         self._made: dict[Ranks, Pieces] = {}
 
     def __getitem__(self, ranks: Ranks) -> Pieces:
@@ -71,8 +75,8 @@ def pieces_of_groups(
             f"{len(codes) - first:,} groups over {flat.size:,} cells are more work than is done",
             hint="group by fewer or coarser expressions, or keep some groups with WHERE",
         )
-    ranks = _ranks(codes[first:], sizes)
-    if not ranks:
+    ranks = np.stack(np.unravel_index(codes[first:], sizes), axis=1)
+    if not len(ranks):
         return {}
     if finite and pieces_of is None and axes[0].size > 1 and (widths[first:] == 1).all():
         points = Factor.points(axes[0].name, axes[0].size, order[starts[first:]].tolist())
@@ -85,11 +89,11 @@ def pieces_of_groups(
         found = [(QueryPiece(1.0, _one_of(table, axes[0], here)),) for here in cells.values()]
     else:
         found = [pieces_of(np.where(flat == code, base, 0)) for code in cells]
-    return {key: here for key, here in zip(ranks, found, strict=True) if here}
+    return {key: here for key, here in zip(_tuples(ranks), found, strict=True) if here}
 
 
-def _ranks(codes: Counts, sizes: Sequence[int]) -> list[Ranks]:
-    return list(zip(*[r.tolist() for r in np.unravel_index(codes, sizes)], strict=True))
+def _tuples(ranks: Counts) -> list[Ranks]:
+    return list(zip(*ranks.T.tolist(), strict=True))
 
 
 def _of_strings(table: TableDomain, axis: GridAxis, cells: Mapping[int, Counts]) -> list[Pieces]:

@@ -60,7 +60,7 @@ def test_counts_are_the_products_in_the_tables_order() -> None:
 def test_groups_of_single_values_are_what_each_is_by_itself(chosen: list[int]) -> None:
     """Found at once, and found one by one, for all groups and for some of them."""
     alone: dict[tuple[int, ...], Pieces] = {(r,): piece("a", r) for r in range(4)}
-    at_once = PointGroups("t", Factor.points("a", 5, range(4)), [*alone])
+    at_once = PointGroups("t", Factor.points("a", 5, range(4)), np.array([*alone]))
     assert {ranks: here[0].query.digest for ranks, here in at_once.items()} == {
         ranks: here[0].query.digest for ranks, here in alone.items()
     }
