@@ -14,7 +14,9 @@ from dpsql.query.crosstab import (
     floors,
     floors_of_parts,
     numbered,
+    one_cells,
     sums,
+    units_of,
 )
 from dpsql.query.distinct import DistinctCount, Regions, regions_of
 from dpsql.query.form import CountForms, Form, Term, centered
@@ -28,6 +30,7 @@ from dpsql.query.linear import (
     Key,
     KeyedFactor,
     LinearQuery,
+    Points,
     Weights,
 )
 from dpsql.query.parts import is_part, union
@@ -51,6 +54,7 @@ __all__ = [
     "LinearQuery",
     "Matrix",
     "OneCells",
+    "Points",
     "Positions",
     "Regions",
     "Term",
@@ -64,8 +68,10 @@ __all__ = [
     "key_counts",
     "linear_query",
     "numbered",
+    "one_cells",
     "regions_of",
     "sort_key",
     "sums",
     "union",
+    "units_of",
 ]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsql.errors import InternalError
-from dpsql.query.linear import DIGEST, Counts, Estimates, Factor, LinearQuery
+from dpsql.query.linear import DIGEST, Counts, Estimates, Factor, LinearQuery, Points
 
 MOST_CHOICES = 1 << 22
 """Combinations of factors at most that are counted together; queries that would make more are counted one by one."""
@@ -44,13 +44,32 @@ class OneCells:
 Matrix = Array | OneCells
 
 
-def matrix_of(factors: Sequence[Factor]) -> Matrix:
-    """The weights of factors over the same cells, one row for each."""
+def one_cells(factors: Sequence[Factor]) -> OneCells | None:
+    """Factors over the same cells as a matrix of one cell in each row; ``None`` where one of them has more, or none."""
+    if isinstance(factors, Points):
+        return OneCells(factors.cells, np.ones(len(factors), dtype=np.int64), factors.size)
     points = [f.point for f in factors]
     if None in points:
-        return np.stack([f.weights.reshape(-1) for f in factors])
-    cells = np.array(points, dtype=np.int64)
-    return OneCells(cells, np.array([f.point_weight for f in factors], dtype=np.int64), factors[0].weights.size)
+        return None
+    weights = np.array([f.point_weight for f in factors], dtype=np.int64)
+    return OneCells(np.array(points, dtype=np.int64), weights, factors[0].weights.size)
+
+
+def matrix_of(factors: Sequence[Factor]) -> Matrix:
+    """The weights of factors over the same cells, one row for each."""
+    found = one_cells(factors)
+    return np.stack([f.weights.reshape(-1) for f in factors]) if found is None else found
+
+
+def units_of(factors: Sequence[Factor]) -> Counts:
+    """The denominators of the factors' weights; int64."""
+    if isinstance(factors, Points):
+        return np.ones(len(factors), dtype=np.int64)
+    return np.array([f.unit for f in factors], dtype=np.int64)
+
+
+def _digests_of(factors: Sequence[Factor]) -> bytes:
+    return factors.digests if isinstance(factors, Points) else b"".join(map(DIGEST, factors))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +80,7 @@ class Choices:
     ``size``: the number of products.
     """
 
-    factors: tuple[tuple[Factor, ...], ...]
+    factors: tuple[Sequence[Factor], ...]
     numbers: tuple[Counts, ...]
     size: int
 
@@ -78,7 +97,7 @@ class Choices:
         """Equal for equal products in the same order."""
         found = sha256(repr((self.size, *map(len, self.factors))).encode())
         for here, numbers in zip(self.factors, self.numbers, strict=True):
-            found.update(b"".join(map(DIGEST, here)) + numbers.tobytes())
+            found.update(_digests_of(here) + numbers.tobytes())
         return found.digest()
 
     @cached_property
@@ -86,7 +105,7 @@ class Choices:
         """The common denominator of each product's weights; int64, shape (products,)."""
         out = np.ones(self.size, dtype=np.int64)
         for here, numbers in zip(self.factors, self.numbers, strict=True):
-            out *= np.array([f.unit for f in here], dtype=np.int64)[numbers]
+            out *= units_of(here)[numbers]
         return out
 
     def only(self, places: Sequence[int]) -> "Choices":
@@ -160,8 +179,8 @@ class Crosstab(Sequence[LinearQuery]):
         table = np.frombuffer(self._first.table.encode(), dtype=np.uint8)  # in the order of LinearQuery.digest
         rows = [np.broadcast_to(table, (len(self), len(table)))]
         for here, numbers in zip(self.choices.factors, self.choices.numbers, strict=True):
-            digests = np.frombuffer(b"".join([b"\0" + f.digest for f in here]), dtype=np.uint8)
-            rows.append(digests.reshape(len(here), -1)[numbers])
+            digests = np.frombuffer(_digests_of(here), dtype=np.uint8).reshape(len(here), -1)
+            rows += [np.zeros((len(self), 1), dtype=np.uint8), digests[numbers]]
         text, width = np.concatenate(rows, axis=1).tobytes(), sum(r.shape[1] for r in rows)
         return b"".join([sha256(text[at : at + width]).digest() for at in range(0, len(text), width)])
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import chain
 from math import prod
 from operator import attrgetter
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -51,40 +51,14 @@ class Factor:
         self.weights.setflags(write=False)
 
     @classmethod
-    def points(cls, column: str, size: int, cells: Sequence[int]) -> "list[Factor]":
+    def points(cls, column: str, size: int, cells: Sequence[int]) -> "Points":
         """For each of some cells of a column of ``size`` cells the factor of weight 1 there alone, as its groups have.
-
-        What is worked out of a factor when it is first needed is known of these at once.
 
         >>> one, = Factor.points("a", 3, [2])
         >>> one.weights.tolist(), one.digest == Factor(("a",), np.array([0, 0, 1])).digest
         ([0, 0, 1], True)
         """
-        ruler = np.zeros(2 * size - 1, dtype=np.int64)  # the weights of each are a stretch of it
-        ruler[size - 1] = 1
-        ruler.setflags(write=False)
-        columns, width = (column,), (size + 7) // 8
-        head, supports = _head(columns, (size,), 1), np.array(cells, dtype=np.intp).reshape(-1, 1)
-        out = []
-        for cell, support in zip(cells, supports, strict=True):
-            packed = bytearray(width)  # np.packbits of the weights
-            packed[cell >> 3] = 128 >> (cell & 7)
-            factor = object.__new__(cls)  # what __init__ does, of weights that are read-only, for thousands at once
-            factor.__dict__.update(
-                {
-                    "columns": columns,
-                    "weights": ruler[size - 1 - cell : 2 * size - 1 - cell],
-                    "unit": 1,
-                    "point": cell,
-                    "point_weight": 1,
-                    "held": 16,
-                    "support": support,
-                    "is_bounded": True,
-                    "digest": sha256(head + packed).digest(),
-                }
-            )
-            out.append(factor)
-        return out
+        return Points(column, size, np.array(cells, dtype=np.intp))
 
     @once
     def is_bounded(self) -> bool:
@@ -115,6 +89,58 @@ class Factor:
     def digest(self) -> bytes:
         packed = np.packbits(self.weights.astype(bool)) if self.unit == 1 else self.weights
         return sha256(_head(self.columns, self.weights.shape, self.unit) + packed.tobytes()).digest()
+
+
+class Points(Sequence[Factor]):
+    """Factors of weight 1 in one cell of one column each (``Factor.points``). Each is made when somebody looks at it.
+
+    ``cells``: int64, shape (factors,), of a column of ``size`` cells.
+    """
+
+    def __init__(self, column: str, size: int, cells: npt.NDArray[np.intp]) -> None:
+        self.columns, self.size, self.cells = (column,), size, cells
+        self._ruler = np.zeros(2 * size - 1, dtype=np.int64)  # the weights of each are a stretch of it
+        self._ruler[size - 1] = 1
+        self._ruler.setflags(write=False)
+        self._made: dict[int, Factor] = {}
+
+    @once
+    def digests(self) -> bytes:
+        """Those of the factors, 32 bytes each."""
+        head, width, out = _head(self.columns, (self.size,), 1), (self.size + 7) // 8, []
+        for cell in self.cells.tolist():
+            packed = bytearray(width)  # np.packbits of the weights
+            packed[cell >> 3] = 128 >> (cell & 7)
+            out.append(sha256(head + packed).digest())
+        return b"".join(out)
+
+    @property
+    def held(self) -> int:
+        """Numbers that are kept for all of them, those made among these."""
+        return 64 * len(self) + 2 * self.size
+
+    def among(self, chosen: Counts) -> "Points":
+        """Some of them, by place."""
+        return self if len(chosen) == len(self) else Points(self.columns[0], self.size, self.cells[chosen])
+
+    @overload
+    def __getitem__(self, at: int) -> Factor: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Factor]: ...
+    def __getitem__(self, at: int | slice) -> Factor | list[Factor]:
+        if isinstance(at, slice):
+            return [self[i] for i in range(*at.indices(len(self)))]
+        at = range(len(self))[at]
+        made = self._made.get(at)
+        if made is None:
+            cell = int(self.cells[at])
+            made = self._made[at] = Factor(self.columns, self._ruler[self.size - 1 - cell : 2 * self.size - 1 - cell])
+            known = made.__dict__  # what is worked out of a factor when it is first needed
+            known["point"], known["point_weight"], known["held"] = cell, 1, 16
+        return made
+
+    def __len__(self) -> int:
+        return len(self.cells)
 
 
 @dataclass(frozen=True, eq=False)

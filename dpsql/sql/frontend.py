@@ -14,7 +14,7 @@ from dpsql.errors import UnsupportedQuery
 from dpsql.hypothesis import strategy_named
 from dpsql.memo import Memo
 from dpsql.policy import Policy
-from dpsql.query import Crosstab
+from dpsql.query import Crosstab, Points
 from dpsql.sql.blocks.block import Services
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.reading import Reader
@@ -178,7 +178,9 @@ def heaviness(statement: Statement) -> int:
     held: dict[int, int] = {}
     queries = statement.queries
     if isinstance(queries, Crosstab) and queries[0].keyed is None:
-        factors = [f for here in queries.choices.factors for f in here]
+        places = queries.choices.factors
+        held |= {id(here): here.held for here in places if isinstance(here, Points)}
+        factors = [f for here in places if not isinstance(here, Points) for f in here]
     else:
         factors = list({id(f): f for query in queries for f in query.factors}.values())
         for keyed in [query.keyed for query in queries if query.keyed is not None]:

@@ -22,7 +22,7 @@ from dpsql.hypothesis.bars.coverage import Coverage, Rounded, places_of_pairs
 from dpsql.hypothesis.bars.unseen_interactions import Contingency, UnseenInteractions
 from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.measurement import Measurement, coarsen
-from dpsql.query import Choices, Crosstab, Estimates, Factor, LinearQuery, Weights, linear_query, numbered
+from dpsql.query import Choices, Crosstab, Estimates, Factor, LinearQuery, Points, Weights, linear_query, numbered
 
 RAW_SHARE = 0.1
 """Of the sd of the noise that covers a query: so much stays in its error bar, whatever simulations say."""
@@ -196,7 +196,8 @@ class Calibration:
         """The logarithm of how many ranges of values each product is made of; unordered columns have one."""
         out = np.zeros(len(asked))
         for here, numbers in zip(asked.factors, asked.numbers, strict=True):
-            if len(here[0].columns) == 1 and self._coverage.table.finite_domain(here[0].columns[0]).ordered:
+            alone = len(here[0].columns) == 1 and not isinstance(here, Points)
+            if alone and self._coverage.table.finite_domain(here[0].columns[0]).ordered:
                 out += np.log([1 if f.point is not None else max(1, ranges(f.weights)) for f in here])[numbers]
         return out
 

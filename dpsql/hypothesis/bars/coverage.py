@@ -17,7 +17,7 @@ from dpsql.hypothesis.components import precisions, pure_norms, separable
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.partition import refinement
 from dpsql.memo import Memo
-from dpsql.query import Choices, Estimates, Factor, linear_query
+from dpsql.query import Choices, Estimates, Factor, linear_query, one_cells, units_of
 
 Rounded = tuple[tuple[tuple[Factor, ...] | None, ...], ...]
 """For each place what stands for each of its factors."""
@@ -156,13 +156,12 @@ class Coverage:
 
     def _spreads(self, axis: Axis, factors: Sequence[Factor]) -> Estimates:
         """``_spread_of`` each factor, those of one cell together."""
-        points = [f.point for f in factors]
-        if None in points:
+        found = one_cells(factors)
+        if found is None:
             return np.array([self._spread_of(axis, f) for f in factors])
-        cells = np.array(points, dtype=np.int64)
-        share = np.array([f.point_weight for f in factors]) / np.array([f.unit for f in factors])
+        share = found.weights / units_of(factors)
         if not axis.is_cells:
-            share = share / self._of_axis[id(axis)].widths[axis.labels[cells]]
+            share = share / self._of_axis[id(axis)].widths[axis.labels[found.cells]]
         return np.asarray(np.maximum(share * share, _TINY), dtype=np.float64)
 
     def _spread_of(self, axis: Axis, factor: Factor) -> float:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.partition import part_sums
 from dpsql.memo import Memo
-from dpsql.query import COLUMNS, Choices, Estimates, Factor, Matrix, OneCells
+from dpsql.query import COLUMNS, Choices, Estimates, Factor, Matrix, OneCells, one_cells
 
 _TINY = 1e-9
 _LARGE = 1 << 12
@@ -64,12 +64,10 @@ class Side:
 
     def weights_of_all(self, factors: Sequence[Factor]) -> Matrix:
         """``weights`` of each factor, (factors, parts); those of one cell together, which is less work than to ask."""
-        points = [f.point for f in factors]
-        if None in points:
+        found = one_cells(factors)
+        if found is None:
             return np.stack([self.weights(f) for f in factors])
-        cells = np.array(points, dtype=np.int64)
-        weights = np.array([f.point_weight for f in factors], dtype=np.int64)
-        return OneCells(self.labels[cells], weights * self.within[cells], self.size)
+        return OneCells(self.labels[found.cells], found.weights * self.within[found.cells], self.size)
 
 
 class LocalTable:

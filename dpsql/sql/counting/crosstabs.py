@@ -44,7 +44,7 @@ def counted(table: TableDomain, components: Sequence[Component], ranks: Counts, 
     ``ranks``: the groups, as ``combinations`` has them, at least one. Queries that touch more than ``most_cells`` cells
     are left to who counts them one by one.
     """
-    places: list[tuple[tuple[str, ...], tuple[Factor, ...], Counts]] = []
+    places: list[tuple[tuple[str, ...], Sequence[Factor], Counts]] = []
     for groups, answer in components:
         found = _counted(groups, answer, ranks)
         if found is None:
@@ -59,10 +59,10 @@ def counted(table: TableDomain, components: Sequence[Component], ranks: Counts, 
 
 def _counted(
     groups: tuple[int, ...], answer: Mapping[Ranks, Pieces], ranks: Counts
-) -> list[tuple[tuple[str, ...], tuple[Factor, ...], Counts]] | None:
+) -> list[tuple[tuple[str, ...], Sequence[Factor], Counts]] | None:
     """For each place of a component's queries: its columns, the different factors, and which each group has."""
     if isinstance(answer, PointGroups) and np.array_equal(answer.ranks, ranks[:, groups]):  # the only groups
-        return [(answer.factors[0].columns, answer.factors, np.arange(len(ranks)))]
+        return [(answer.factors.columns, answer.factors, np.arange(len(ranks)))]
     numbers = np.zeros(len(ranks), dtype=np.int64)
     if groups:
         place = {key: at for at, key in enumerate(answer)}
@@ -71,8 +71,8 @@ def _counted(
     if not answer or used[0] < 0:
         return None
     if isinstance(answer, PointGroups):
-        points = tuple([answer.factors[at] for at in used.tolist()])
-        return [(points[0].columns, points, numbers.reshape(-1))]
+        points = answer.factors.among(used)
+        return [(points.columns, points, numbers.reshape(-1))]
     pieces, queries = list(answer.values()), []
     for here in map(pieces.__getitem__, used.tolist()):
         if len(here) != 1 or here[0].coefficient != 1.0 or here[0].low is not None:
@@ -80,7 +80,7 @@ def _counted(
         queries.append(here[0].query)
     if any(q.keyed is not None or not q.is_indicator or len(q.factors) != len(queries[0].factors) for q in queries):
         return None
-    out = []
+    out: list[tuple[tuple[str, ...], Sequence[Factor], Counts]] = []
     for factors in zip(*[q.factors for q in queries], strict=True):
         columns = factors[0].columns
         if not columns or any(f.columns != columns for f in factors):

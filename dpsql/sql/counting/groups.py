@@ -9,7 +9,7 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.errors import UnsupportedQuery
-from dpsql.query import Counts, Factor, KeyedFactor, LinearQuery
+from dpsql.query import Counts, Factor, KeyedFactor, LinearQuery, Points
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed
 from dpsql.sql.text.limits import MAX_GROUP_CELLS, MAX_GROUPS, too_many_groups
 
@@ -24,8 +24,8 @@ class PointGroups(Mapping[Ranks, Pieces]):
     ``ranks``: int64, shape (groups, group expressions).
     """
 
-    def __init__(self, table: str, factors: Sequence[Factor], ranks: Counts) -> None:
-        self.factors = tuple(factors)
+    def __init__(self, table: str, factors: Points, ranks: Counts) -> None:
+        self.factors = factors
         self.ranks = ranks
         self._table = table
         self._places: dict[Ranks, int] = dict(zip(_tuples(ranks), range(len(self.factors)), strict=True))

@@ -385,7 +385,7 @@ def _alone(found: Pieces) -> Answer:
 def _weight(answer: Answer) -> int:
     """Numbers that an answer holds."""
     if isinstance(answer, PointGroups):
-        return sum([64 + f.held for f in answer.factors]) + 2 * answer.factors[0].weights.size
+        return 64 * len(answer) + answer.factors.held
     return sum([_held(p.query) for found in answer.values() for p in found])
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpsql.errors import InternalError
-from dpsql.query import Factor, KeyedFactor, LinearQuery
+from dpsql.query import Choices, Crosstab, Factor, KeyedFactor, LinearQuery, one_cells, units_of
 
 A, B = Factor(("a",), np.array([0, 1])), Factor(("b",), np.array([0, 1, 2]), 3)
 BOTH = Factor(("a", "b"), np.array([[0, 1], [1, 0]]))
@@ -42,6 +42,26 @@ def test_factors_of_one_cell_each_are_what_they_are_one_by_one(size: int) -> Non
         assert (point.columns, point.unit, point.digest) == (other.columns, 1, other.digest)
         assert (point.point, point.support.tolist()) == (other.point, other.support.tolist()) == (cell, [cell])
         assert point.is_bounded is other.is_bounded is True
+
+
+def test_factors_of_one_cell_each_are_looked_at_together_as_one_by_one() -> None:
+    points = Factor.points("a", 9, [8, 0, 3])
+    plain = [Factor(("a",), np.eye(9, dtype=np.int64)[cell]) for cell in (8, 0, 3)]
+    assert points.digests == b"".join(f.digest for f in plain)
+    assert [f.point for f in points.among(np.array([0, 2]))] == [8, 3]
+    assert points.among(np.arange(3)) is points
+    assert points[-1] is points[2] and [f.point for f in points[1:]] == [0, 3]
+    with pytest.raises(IndexError):
+        points[3]
+    assert units_of(points).tolist() == units_of(plain).tolist() == [1, 1, 1]
+    for found in (one_cells(points), one_cells(plain)):
+        assert found is not None
+        assert (found.cells.tolist(), found.weights.tolist(), found.columns) == ([8, 0, 3], [1, 1, 1], 9)
+    numbers = (np.array([2, 0]),)
+    both = [Crosstab.of_counts("t", Choices((here,), numbers, 2)) for here in (points, tuple(plain))]
+    assert both[0].name == both[1].name
+    assert both[0].digests == both[1].digests == tuple([q.digest for q in both[1]])
+    assert [q.digest for q in both[0]] == [q.digest for q in both[1]]
 
 
 def test_a_factor_of_more_cells_or_none_has_no_point() -> None:
