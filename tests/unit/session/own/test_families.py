@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from dpsql.session.own.families import MOST_FAMILIES, families
 from dpsql.session.table_state import TableState
 from tests.support.asking import ask, ask_all
 from tests.support.simulated import table_of
-from tests.support.warm import DATA, WIDE, Coins, Recorder, asker_of, ledger_of, policy, query, unit
+from tests.support.warm import DATA, WIDE, Recorder, asker_of, ledger_of, policy, query, unit
 
 QUESTIONS = 6
 A, B = 40, 9
@@ -64,20 +63,6 @@ def opened(rules: Policy, seed: int = 1, models: int = NEWEST_MODELS) -> tuple[A
     ask(asker, LinearQuery("t", ()))
     assert asker.plan.questions == QUESTIONS
     return asker, ledger
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Fraction, int]]:
-    """(sigma, numbers) of each draw of noise."""
-    found: list[tuple[Fraction, int]] = []
-    draws = Coins.discrete_gaussian
-
-    def noted(coins: Coins, sigma: Fraction, size: int) -> list[int]:
-        found.append((sigma, size))
-        return draws(coins, sigma, size)
-
-    monkeypatch.setattr(Coins, "discrete_gaussian", noted)
-    return found
 
 
 def released(ledger: Recorder) -> list[str]:
@@ -243,9 +228,3 @@ def test_a_spare_release_says_of_each_what_one_alone_would_and_no_lessons(monkey
     assert all("lessons" not in part for part in payload["measurements"])
     again, _ = asker_of(rules, ledger, 2)
     assert [a.value for a in ask_all(again, asked)] == [a.value for a in ask_all(asker, asked)]
-
-
-def test_truths_differ() -> None:
-    """The cases above are about different numbers."""
-    found = [truth(q) for b in range(B) for q in values_of_a(b)]
-    assert all(a != b for a, b in pairwise(found))

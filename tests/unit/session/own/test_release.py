@@ -18,7 +18,7 @@ from dpsql.session.asker import Asker
 from dpsql.session.own.residual import SCALE, Residual
 from dpsql.session.table_state import TableState
 from tests.support.asking import ask, ask_all, how, way_of
-from tests.support.warm import ROWS, WIDE, Coins, Recorder, asker_of, ledger_of, policy, query, unit
+from tests.support.warm import ROWS, WIDE, Recorder, asker_of, ledger_of, policy, query, unit
 
 PLANNED = 24
 SPARES = int(SPARE_QUESTIONS * PLANNED)
@@ -33,20 +33,6 @@ def bars(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
         TableState, "error_bars", lambda state, queries: [known["of" if len(q.scope) > 2 else "pairs"] for q in queries]
     )
     return known
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Fraction, int]]:
-    """(sigma, numbers) of each draw of noise."""
-    found: list[tuple[Fraction, int]] = []
-    draws = Coins.discrete_gaussian
-
-    def noted(coins: Coins, sigma: Fraction, size: int) -> list[int]:
-        found.append((sigma, size))
-        return draws(coins, sigma, size)
-
-    monkeypatch.setattr(Coins, "discrete_gaussian", noted)
-    return found
 
 
 def rules_of(neighbors: Any = "add-remove") -> Policy:
