@@ -132,11 +132,9 @@ def _charge(state: TableState, way: Route, asker: Asker) -> float:
         case SpareRelease():
             return asker.plan.as_epsilon(state.own.spare_share(way.queries).units)
         case Tested() | Modelled() | Untested():
-            spare = (
-                state.own.may_want_spare(way.queries)
-                and state.own.spares_for(way.queries) <= asker.purses.spares_left()
-            )
-            units = state.own.spare_share(way.queries).units if spare else 0
+            own, left = state.own, asker.purses.spares_left()
+            spare = own.may_want_spare(way.queries) and own.spares_for(way.queries) <= left
+            units = own.spare_share(way.queries).units if spare else 0
             return max(asker.plan.as_epsilon(units), asker.payment_epsilon() if isinstance(way, Tested) else 0.0)
         case Known() | Measured() | Declared():
             return 0.0

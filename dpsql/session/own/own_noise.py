@@ -188,7 +188,9 @@ class OwnNoise:
         if len(queries) > 1 and (counted or not self._plan.rules.families):
             return None  # each group is a part of its own, of which nothing is known
         found = self._residual_of(queries, sigma)
-        return found if found is not None and self._sds(found, sigma) < own_sds(queries, sigma) else None
+        if found is None or hypot(*self._sds(found, sigma)) >= hypot(*own_sds(queries, sigma)):
+            return None
+        return found
 
     def _rest(self, queries: Sequence[LinearQuery], sigma: float) -> Residual | None:
         """What a spare release measures; ``None`` where it measures the queries as a whole."""
