@@ -76,13 +76,8 @@ class Factor:
         return int(self.support[0]) if len(self.support) == 1 else None
 
     @once
-    def held(self) -> int:
-        """Numbers that are kept for this factor alone."""
-        return int(self.weights.size)
-
-    @once
     def point_weight(self) -> int:
-        """The numerator there."""
+        """Its numerator; 0 where there are more cells, or none."""
         return 0 if self.point is None else int(self.weights.reshape(-1)[self.point])
 
     @once
@@ -136,7 +131,7 @@ class Points(Sequence[Factor]):
             cell = int(self.cells[at])
             made = self._made[at] = Factor(self.columns, self._ruler[self.size - 1 - cell : 2 * self.size - 1 - cell])
             known = made.__dict__  # what is worked out of a factor when it is first needed
-            known["point"], known["point_weight"], known["held"] = cell, 1, 16
+            known["point"], known["point_weight"] = cell, 1
         return made
 
     def __len__(self) -> int:

@@ -3,10 +3,12 @@
 One door for every text: limits, parsing, binding and lowering in this order, with what was read before remembered.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
+
+import numpy as np
 
 from dpsql.dialect.quoting import identifier
 from dpsql.domain import Parameters
@@ -14,7 +16,7 @@ from dpsql.errors import UnsupportedQuery
 from dpsql.hypothesis import strategy_named
 from dpsql.memo import Memo
 from dpsql.policy import Policy
-from dpsql.query import Crosstab, Points
+from dpsql.query import Crosstab, Factor, Points, Weights
 from dpsql.sql.blocks.block import Services
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.reading import Reader
@@ -175,18 +177,24 @@ def _key(text: object, parameters: Parameters) -> Hashable | None:
 
 def heaviness(statement: Statement) -> int:
     """How many light statements one is worth in the cache, by the numbers that it holds: groups share factors."""
-    held: dict[int, int] = {}
     queries = statement.queries
+    held: dict[int, int] = {}
+    places: Sequence[Sequence[Factor]]
     if isinstance(queries, Crosstab) and queries[0].keyed is None:
         places = queries.choices.factors
-        held |= {id(here): here.held for here in places if isinstance(here, Points)}
-        factors = [f for here in places if not isinstance(here, Points) for f in here]
     else:
-        factors = list({id(f): f for query in queries for f in query.factors}.values())
+        places = [query.factors for query in queries]
         for keyed in [query.keyed for query in queries if query.keyed is not None]:
             held[id(keyed)] = keyed.weights.size + len(keyed.strings)
-    # weights that are stretches of an array, which several share
-    shared = [f.weights.base for f in factors if f.held < f.weights.size]
-    held |= {id(array): array.size for array in shared if array is not None}
-    cells = sum(held.values()) + sum([f.held for f in factors])
-    return (cells + _QUERY_CELLS * len(queries)) * STATEMENTS // HEAVY_CELLS
+    for here in places:
+        if isinstance(here, Points):
+            held[id(here)] = here.held
+        else:
+            held |= {id(array): array.size for array in map(_array_of, here)}
+    return (sum(held.values()) + _QUERY_CELLS * len(queries)) * STATEMENTS // HEAVY_CELLS
+
+
+def _array_of(factor: Factor) -> Weights:
+    """What is held for a factor's weights: all of the array that they are a stretch of."""
+    base = factor.weights.base
+    return base if isinstance(base, np.ndarray) else factor.weights

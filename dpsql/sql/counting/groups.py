@@ -45,6 +45,18 @@ class PointGroups(Mapping[Ranks, Pieces]):
         return len(self._places)
 
 
+def numbers_held(answer: Mapping[Ranks, Pieces]) -> int:
+    """How many numbers an answer holds in memory, those of its own objects among them."""
+    if isinstance(answer, PointGroups):
+        return 64 * len(answer) + answer.factors.held
+    return sum([_held(piece.query) for here in answer.values() for piece in here])
+
+
+def _held(query: LinearQuery) -> int:
+    keyed = 0 if query.keyed is None else query.keyed.weights.size + len(query.keyed.strings)
+    return 64 + keyed + sum([f.weights.size for f in query.factors])
+
+
 def check_number(groups: int) -> None:
     """UnsupportedQuery for more groups than fit in memory."""
     if groups > MAX_GROUPS:

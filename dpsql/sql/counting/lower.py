@@ -20,7 +20,7 @@ from dpsql.sql.counting.cells import cell_pieces, cut_words, over_cells, summed_
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.crosstabs import Component, combinations, counted
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
-from dpsql.sql.counting.groups import Pieces, PointGroups, Ranks, pieces_of_groups
+from dpsql.sql.counting.groups import Pieces, PointGroups, Ranks, numbers_held, pieces_of_groups
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, term_of
 from dpsql.sql.counting.points import is_unknown
@@ -302,7 +302,7 @@ class Lowering:
         answer = self._cache.get(key)
         if answer is None:
             answer = self._evaluate(c, by_cells=by_cells)
-            self._cache.put(key, answer, _weight(answer) + 64)
+            self._cache.put(key, answer, numbers_held(answer) + 64)
         return answer
 
     def _evaluate(self, c: Cluster, *, by_cells: bool) -> Answer:
@@ -380,19 +380,6 @@ class Lowering:
 def _alone(found: Pieces) -> Answer:
     """Of what no group is part of."""
     return {(): found} if found else {}
-
-
-def _weight(answer: Answer) -> int:
-    """Numbers that an answer holds."""
-    if isinstance(answer, PointGroups):
-        return 64 * len(answer) + answer.factors.held
-    return sum([_held(p.query) for found in answer.values() for p in found])
-
-
-def _held(query: LinearQuery) -> int:
-    """Numbers that the query holds, its own objects among them."""
-    keyed = 0 if query.keyed is None else query.keyed.weights.size + len(query.keyed.strings)
-    return 64 + keyed + sum([f.held for f in query.factors])
 
 
 def _is_plain(c: Cluster, axes: Sequence[GridAxis], flat: Counts) -> bool:
