@@ -244,6 +244,18 @@ class LedgerContract:
         assert ledger.lookup("q") == PAID
         assert ledger.lookup_all(["q", "other"]) == {"q": PAID}
 
+    def test_a_question_is_counted_once(self, ledger: Ledger) -> None:
+        """Free before, and paid for by an event that answers it too: one question, which was not free."""
+        ledger.remember([("q", EASY)])
+        ledger.release(ledger.reserve(10, any_cost, {}), {}, [("q", PAID)])
+        assert ledger.count_answers() == (1, 0)
+        digests, keys, answers = crosstab(40)
+        assert ledger.remember_crosstab(b"name", digests, answers)
+        ledger.release(ledger.reserve(10, any_cost, {}), {}, [(keys[3], PAID), (keys[4], EASY), ("new", PAID)])
+        ledger.release(ledger.reserve(10, any_cost, {}), {}, [(keys[3], EASY)])
+        assert ledger.count_answers() == (42, 39)
+        assert (ledger.lookup("q"), ledger.lookup(keys[3])) == (PAID, PAID)
+
     def test_many_answers(self, ledger: Ledger) -> None:
         ledger.remember((f"q{i}", Answer(i, 1.0, None, "exact", "hypothesis", certified=True)) for i in range(1000))
         assert [ledger.lookup(f"q{i}").value for i in (0, 255, 256, 999)] == [0, 255, 256, 999]  # type: ignore[union-attr]

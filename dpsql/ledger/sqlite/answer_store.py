@@ -149,7 +149,7 @@ class AnswerStore:
         try:
             self._write()
             return
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError, TypeError) as error:  # also a spoilt text, which no longer decodes
             with suppress(sqlite3.Error):
                 self._file.rollback()
             if code(error) in LOCKED:
@@ -233,17 +233,16 @@ class AnswerStore:
             self._file.executemany(
                 _KEPT_ALONE,
                 [
-                    (_question(k), g.text, g.event, place_of(k) if g.event == _FREE else None)
+                    (_question(k), g.text, g.event, place_of(k))
                     for k, g in self._buffer.items()
-                    if (g.answer.charged == 0) is free
+                    if g.event == _FREE and (g.answer.charged == 0) is free
                 ],
             )
             new = self._file.total_changes - before
             self._file.execute("UPDATE counts SET value = value + ? WHERE name IN ('answered', ?)", (new, name))
-        self._file.executemany(
-            "UPDATE answers SET answer = ?, event = ? WHERE question = ? AND event > ?",
-            [(g.text, g.event, _question(k), g.event) for k, g in self._buffer.items() if g.event < _FREE],
-        )
+        for key, given in self._buffer.items():
+            if given.event < _FREE:
+                self._hold(key, given)
         self._crosstabs.mix(k for k, g in self._buffer.items() if g.event < _FREE)
         self._file.execute(
             "UPDATE facts SET value = ? WHERE name = 'applied' AND CAST(value AS INTEGER) < ?",
@@ -253,6 +252,24 @@ class AnswerStore:
         self._file.commit()
         self._buffer.clear()
         self._step("remember:committed")
+
+    def _hold(self, key: str, given: _Given) -> None:
+        """Take over an event's answer, which comes before one that was only kept, or that a later event has; the
+        question is counted once, as free if this answer is."""
+        question = _question(key)
+        stored = self._file.execute("SELECT answer, event FROM answers WHERE question = ?", (question,)).fetchone()
+        if stored is not None and stored[1] <= given.event:
+            return
+        before = self._crosstabs.lookup_all([key]).get(key) if stored is None else decode_answer(stored[0])
+        self._file.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (question, given.text, given.event))
+        self._count("free" if given.answer.charged == 0 else "paid", 1)
+        if before is None:
+            self._count("answered", 1)
+        else:
+            self._count("free" if before.charged == 0 else "paid", -1)
+
+    def _count(self, name: str, more: int) -> None:
+        self._file.execute("UPDATE counts SET value = value + ? WHERE name = ?", (more, name))
 
     def _use(self, file: SqliteFile) -> None:
         self._file, self._crosstabs = file, CrosstabStore(file)

@@ -139,6 +139,17 @@ def test_damaged_before_a_write(path: Path) -> None:
         assert ledger.lookup("q3") == number(3)
 
 
+def test_a_spoilt_answer_does_not_stop_a_paid_one(path: Path) -> None:
+    with SqliteLedger.open(path, HEADER) as ledger:
+        connection = sqlite3.connect(answers_file(path), isolation_level=None)
+        connection.execute("UPDATE answers SET answer = '[1,'")
+        connection.close()
+        ledger.release(ledger.reserve(10, any_cost, {}), {}, [("free", PAID)])
+        assert ledger.lookup("free") == PAID
+        assert ledger.count_answers() == (2, 0)
+        assert any("moved aside" in notice for notice in ledger.notices)
+
+
 def test_no_place_for_the_file(path: Path) -> None:
     answers_file(path).unlink()
     answers_file(path).mkdir()
