@@ -21,7 +21,7 @@ processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["tests.durability.ledger_script", "tests.durability.session_script"])
 
 TIGHT = city.policy_text("epsilon = 1.0\ndelta = 1e-6\n", 'strategy = "pmw"\nhard_rounds = 6\n')
-STRICT = city.policy_text("epsilon = 1.0\ndelta = 1e-6\n", 'strategy = "pmw"\nhard_rounds = 6\nwhen_spent = "refuse"\n')
+STRICT = city.policy_text("epsilon = 1.0\ndelta = 1e-6\n", 'strategy = "pmw"\nhard_rounds = 2\nwhen_spent = "refuse"\n')
 WARM = city.policy_text("epsilon = 8.0\ndelta = 1e-6\n")
 
 
@@ -171,8 +171,8 @@ def test_threads_share_one_warm_start(tmp_path: Path) -> None:
 
 def test_threads_are_refused_when_the_budget_is_spent(tmp_path: Path) -> None:
     script.prepare(tmp_path / "city", policy=STRICT)
-    answered = in_threads(tmp_path / "city", 8, 6)
-    assert 0 < len(answered) < 8 * 6
+    answered = in_threads(tmp_path / "city", 8, 16)
+    assert 0 < len(answered) < 8 * 16
     check_budget(tmp_path / "city", 0.1)
 
 
