@@ -54,13 +54,13 @@ def of_session(table: BenchmarkTable, rows: Rows, epsilon: Fraction, queries: in
     return distance(rows, lambda columns: own.contingency(columns) * made.scale)
 
 
-def of_aim(table: BenchmarkTable, rows: Rows, epsilon: Fraction, seed: int, python: str, megabytes: float) -> float:
-    """The distance of AIM's estimates, computed in another Python, with a model of so many megabytes."""
+def of_aim(table: BenchmarkTable, rows: Rows, epsilon: Fraction, seed: int, python: str, limits: list[str]) -> float:
+    """The distance of AIM's estimates, computed in another Python, within its limits of megabytes and rounds."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         columns = tuple(PeerColumn(c, rows.values(c)) for c in rows.names)
         PeerTask(table.domain.name, columns, rows.codes, (), float(epsilon), 1e-6, seed).write(folder)
-        command = [python, "-m", "benchmarks.peers.aim_three_ways", str(folder), str(megabytes)]
+        command = [python, "-m", "benchmarks.peers.aim_three_ways", str(folder), *limits]
         done = subprocess.run(command, cwd=HERE.parent, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SystemExit(f"AIM failed: {done.stderr.strip()[-500:]}")
@@ -87,11 +87,21 @@ def line(name: str, method: str, seeds: int, of: Callable[[int], float]) -> Line
 @click.option("--peer", type=click.Choice(["aim", "none"]), default="aim")
 @click.option("--python", default=sys.executable, help="The Python that has opendp[mbi].")
 @click.option("--megabytes", default=80.0, help="Of AIM's model: 80 as it ships, less where it does not finish.")
+@click.option("--rounds", type=int, default=None, help="Of AIM: sixteen a column as it ships, less likewise.")
 @click.option("--slow-seeds", default=1, help="Seeds for AIM.")
 def main(
-    chosen: str, epsilon: str, queries: int, seeds: int, peer: str, python: str, megabytes: float, slow_seeds: int
+    chosen: str,
+    epsilon: str,
+    queries: int,
+    seeds: int,
+    peer: str,
+    python: str,
+    megabytes: float,
+    rounds: int | None,
+    slow_seeds: int,
 ) -> None:
     share, out = Fraction(epsilon), []
+    limits = [f"{megabytes:g}"] + ([] if rounds is None else [str(rounds)])
     for name in chosen.split(","):
         with tempfile.TemporaryDirectory() as folder:
             table = BUILDERS[name](Path(folder))
@@ -102,8 +112,9 @@ def main(
             )
             out.append(line(name, asked, seeds, lambda s, t=table, r=rows: of_session(t, r, share, queries, s)))
             if peer == "aim":
-                of = lambda s, t=table, r=rows: of_aim(t, r, share, s, python, megabytes)  # noqa: E731
-                out.append(line(name, f"AIM, told these contingencies, {megabytes:g} MB", slow_seeds, of))
+                of = lambda s, t=table, r=rows: of_aim(t, r, share, s, python, limits)  # noqa: E731
+                least = f"{megabytes:g} MB" + ("" if rounds is None else f", {rounds} rounds")
+                out.append(line(name, f"AIM, told these contingencies, {least}", slow_seeds, of))
     show(f"All contingencies of three columns, epsilon {epsilon}, delta 1e-6", out, f"three_ways_eps{epsilon}")
 
 

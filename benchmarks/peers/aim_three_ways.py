@@ -1,8 +1,9 @@
-"""AIM's table for all contingencies of three columns: ``python -m benchmarks.peers.aim_three_ways FOLDER [MEGABYTES]``.
+"""AIM's table for all contingencies of three columns: ``python -m benchmarks.peers.aim_three_ways FOLDER [MEGABYTES [ROUNDS]]``.
 
 Runs in a Python that has ``pip install 'opendp[mbi]'``; reads a task as ``benchmarks.peers.aim`` does, told that every
 three columns count alike, and writes their contingencies as it estimates them into ``three_ways.npz``. ``MEGABYTES``
-is the size of its model, 80 as it ships: each of its rounds takes time by it.
+is the size of its model, 80 as it ships: each of its rounds takes time by it. ``ROUNDS`` is the most that it takes,
+sixteen a column as it ships.
 """
 
 import sys
@@ -33,7 +34,9 @@ def main() -> None:
     )
     threes = list(combinations(names, 3))
     asked = [dp.mbi.Count(by=columns, weight=1.0) for columns in threes]
-    algorithm = dp.mbi.AIM(queries=asked, max_size=float(sys.argv[2]) if len(sys.argv) > 2 else 80.0)
+    megabytes = float(sys.argv[2]) if len(sys.argv) > 2 else 80.0
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else None
+    algorithm = dp.mbi.AIM(queries=asked, max_size=megabytes, rounds=rounds)
     released = (
         context.query()
         .select(*names)
