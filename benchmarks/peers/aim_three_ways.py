@@ -1,4 +1,4 @@
-"""AIM's table for all contingencies of three columns: ``python -m benchmarks.peers.aim_three_ways FOLDER [MEGABYTES [ROUNDS]]``.
+"""AIM's contingencies of three columns: ``python -m benchmarks.peers.aim_three_ways FOLDER [MEGABYTES [ROUNDS]]``.
 
 Runs in a Python that has ``pip install 'opendp[mbi]'``; reads a task as ``benchmarks.peers.aim`` does, told that every
 three columns count alike, and writes their contingencies as it estimates them into ``three_ways.npz``. ``MEGABYTES``
