@@ -6,6 +6,7 @@ aggregate are still known, and travel with the value.
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from math import hypot, sqrt
 
 from dpsql.query import Form, LinearQuery, Term
 from dpsql.result import Answer, ErrorKind, Source
@@ -78,8 +79,10 @@ def divide(
     NULL when the denominator is not above its error: there may be no row. The error is the farther end of Fieller's
     interval (1954): at the true quotient q, top - q * bottom is a Gaussian around 0 whose sd is at most
     sd(top) + |q| sd(bottom), so |top - q * bottom| <= e_top + |q| e_bottom with 95 %, however the two depend on each
-    other. Every such q has |q - top / bottom| <= (e_top + |top / bottom| e_bottom) / (bottom - e_bottom). The error is
-    unknown (``None``) when a part's is. With certified parts see :func:`combine`.
+    other. Every such q has |q - top / bottom| <= (e_top + |top / bottom| e_bottom) / (bottom - e_bottom). Where a part
+    is ``calibrated``, whose error is an estimate anyhow, the two are taken as independent: both count the same rows,
+    and what they are wrong about alike cancels in the quotient. The error is unknown (``None``) when a part's is. With
+    certified parts see :func:`combine`.
 
     An average lies between the extremes of its values: value and interval are clipped to them, and the error becomes
     the distance to the clipped interval's farther end, which is never more than before unless the interval misses the
@@ -93,7 +96,8 @@ def divide(
     if top is None or bottom is None or bottom <= (denominator.error or 0.0):
         return Answer(None, None, None, kind, source, False, None, charged)
     value = top / bottom
-    error = _ratio_error(value, bottom, numerator.error, denominator.error)
+    ratio_error = _ratio_error if kind == "exact" else _independent_ratio_error
+    error = ratio_error(value, bottom, numerator.error, denominator.error)
     bound = _ratio_error(value, bottom, numerator.certified_bound, denominator.certified_bound)
     value += center
     interval = _interval(value, error, nonnegative=False)
@@ -134,6 +138,17 @@ def _ratio_error(value: float, bottom: float, top_error: float | None, bottom_er
     if top_error is None or bottom_error is None or bottom - bottom_error <= 0:
         return None
     return (top_error + abs(value) * bottom_error) / (bottom - bottom_error)
+
+
+def _independent_ratio_error(
+    value: float, bottom: float, top_error: float | None, bottom_error: float | None
+) -> float | None:
+    """The farther of the two q with (top - q * bottom)^2 = e_top^2 + q^2 e_bottom^2 (Fieller 1954)."""
+    if top_error is None or bottom_error is None or bottom - bottom_error <= 0:
+        return None
+    share = (bottom_error / bottom) ** 2
+    half = hypot(top_error / bottom * sqrt(1.0 - share), value * bottom_error / bottom)
+    return (abs(value) * share + half) / (1.0 - share)
 
 
 def _is_count(form: Form) -> bool:

@@ -1,6 +1,7 @@
 """Errors of sums and averages cover 95 % when their parts do, whatever the dependence (docs/privacy.md)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from dpsql.domain import BooleanDomain, TableDomain
 from dpsql.postprocess import combine, divide
 from dpsql.query import Factor, Form, Term, linear_query
-from dpsql.result import Answer
+from dpsql.result import Answer, ErrorKind
 from tests.support.entropy import SeededEntropy
 
 SIGMA = 30
@@ -27,12 +28,13 @@ def draws(seed: int) -> list[int]:
 
 
 def averages(
-    weight: int, rows: int, top_noise: Sequence[int], bottom_noise: Sequence[int]
+    weight: int, rows: int, top_noise: Sequence[int], bottom_noise: Sequence[int], kind: ErrorKind = "exact"
 ) -> list[tuple[float, float]]:
     """(deviation, error) of averages whose truth is 38; the sum's noise is ``weight`` times the count's."""
     out = []
     for x, y in zip(top_noise, bottom_noise, strict=True):
-        answer = divide(measured(38 * rows + weight * x, weight * SIGMA), measured(rows + y, SIGMA))
+        top = replace(measured(38 * rows + weight * x, weight * SIGMA), error_kind=kind)
+        answer = divide(top, measured(rows + y, SIGMA))
         assert answer.value is not None
         assert answer.error is not None
         out.append((abs(answer.value - 38), answer.error))
@@ -53,6 +55,14 @@ def test_the_ratio_bound_covers_when_both_errors_pull_together(weight: int, rows
 
 def test_the_ratio_bound_covers_independent_errors() -> None:
     assert coverage(averages(20, 2000, draws(2), draws(3))) >= 0.95
+
+
+def test_the_calibrated_ratio_bound_covers_independent_errors_and_no_more_than_it_has_to() -> None:
+    pairs = averages(20, 2000, draws(2), draws(3), "calibrated")
+    assert 0.94 <= coverage(pairs) <= 0.965
+    assert coverage(pairs, 0.7) < 0.88
+    together = draws(5)
+    assert coverage(averages(60, 2000, together, together, "calibrated")) >= 0.94  # they err in the same direction
 
 
 def test_a_sum_covers_when_its_parts_agree() -> None:

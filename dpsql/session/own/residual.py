@@ -31,13 +31,15 @@ DEGREE = 2
 @dataclass(frozen=True, eq=False)
 class Found:
     """Of queries over so many ``columns``, ``fractional`` where rows count other than 0 or 1: what was ``measured``
-    with ``noise``, and what the model said with bars that make ``modelled_sd``; float64, one for each query, in counts.
+    with ``noise``, of which ``known_sd`` is that of estimates, and what the model said with bars that make
+    ``modelled_sd``; float64, one for each query, in counts.
     """
 
     columns: int
     fractional: bool
     measured: Estimates
     noise: Estimates
+    known_sd: Estimates
     modelled: Estimates
     modelled_sd: Estimates
 
@@ -45,7 +47,7 @@ class Found:
         """Estimate and sd, in counts, of each query; ``mixed``: as in ``weighed``, where the model says anything."""
         if len(self.measured) > 1 and not np.isfinite(self.modelled_sd).any():
             return list(zip(self.measured.tolist(), self.noise.tolist(), strict=True))
-        both = weighed(self.measured, self.noise, self.modelled, self.modelled_sd, mixed=mixed)
+        both = weighed(self.measured, self.noise, self.modelled, self.modelled_sd, shared=self.known_sd, mixed=mixed)
         return list(zip(*(a.tolist() for a in both), strict=True))
 
     def lessons(self, times: float) -> list[tuple[float, float, float]]:
@@ -110,6 +112,7 @@ class Residual:
             self.fractional,
             measured + self.known,
             self.noise(released.sigma),
+            self.known_sd,
             self.modelled,
             self.modelled_sd,
         )

@@ -4,7 +4,8 @@ The model's error bars are estimates: far too wide for most small cells of a lar
 Where many cells are measured together, their distances from the model say how far off it is (empirical Bayes; Efron and
 Morris 1973), for cells of similar bars alike; a distance that noise does not explain is believed. By the newest rules
 all cells say together how many of them are how far off, in their bars (a mixture of scales; Stephens 2017): most are
-hardly off at all, a few by much, and neither kind is mistaken for the other.
+hardly off at all, a few by much, and neither kind is mistaken for the other. What is left to a cell is what the mixture
+leaves to it, and what no distance tells of: that of which both are wrong alike, and that cells are not all alike.
 """
 
 import numpy as np
@@ -19,6 +20,8 @@ SURELY = 5.0
 """The same by the newest rules, which know how rare such distances are."""
 SCALES = (0.0, 0.1, 0.2, 0.4, 0.75, 1.4, 2.7, 5.2, 10.0, 20.0)
 """Sds of a typical cell's noise that a model may be off by."""
+KEPT_BAR = 0.6
+"""Of a model's bar: so much stays in the bar of a cell, whatever the distances of all cells say."""
 SCALE_ROUNDS = 50
 """In which the shares of these scales are fitted; they settle slowly where noise is all there is."""
 _LEAST, _MOST = 0.01, 1e9
@@ -31,6 +34,7 @@ def weighed(
     modelled: Estimates,
     bars: Estimates,
     *,
+    shared: Estimates | float = 0.0,
     believed: float = BELIEVED,
     mixed: bool = False,
 ) -> tuple[Estimates, Estimates]:
@@ -49,7 +53,9 @@ def weighed(
     spread, sure = _spread(squares, far, wide, SURELY if mixed else believed)
     weight = spread / (spread + squares)
     if mixed and len(bars) >= TOGETHER:
-        weight = _mixed(squares, far, wide)
+        own = np.maximum(squares - np.square(shared), _LEAST**2)
+        weight, left = _mixed(own, far, wide)
+        sure = left + np.maximum(np.square(shared), KEPT_BAR**2 * wide)
     return weight * measured + (1.0 - weight) * modelled, np.sqrt(np.minimum(squares, sure))
 
 
@@ -70,9 +76,10 @@ def _spread(squares: Estimates, far: Estimates, bars: Estimates, believed: float
     return np.where(apart, np.maximum(spread, far - squares), spread), np.where(apart, squares, sure)
 
 
-def _mixed(squares: Estimates, far: Estimates, bars: Estimates) -> Estimates:
-    """What measurements count for, between 0 and 1: a cell's distance is of one of ``SCALES`` times its bar's share,
-    as often as the distances of all cells together make most likely (expectation and maximization).
+def _mixed(squares: Estimates, far: Estimates, bars: Estimates) -> tuple[Estimates, Estimates]:
+    """What measurements count for, between 0 and 1, and the variance that is left: a cell's distance is of one of
+    ``SCALES`` times its bar's share, as often as the distances of all cells together make most likely (expectation and
+    maximization). The variance is that of a mixture: within its scales and between them.
     """
     off = np.square(SCALES) * float(squares.mean()) * (bars / bars.mean())[:, None]
     total = off + squares[:, None]
@@ -83,9 +90,12 @@ def _mixed(squares: Estimates, far: Estimates, bars: Estimates) -> Estimates:
         each = likely * shares
         shares = (each / each.sum(axis=1, keepdims=True)).mean(axis=0)
     each = likely * shares
-    weight = (each * (off / total)).sum(axis=1) / each.sum(axis=1)
+    each = each / each.sum(axis=1, keepdims=True)
+    weights = off / total
+    weight = (each * weights).sum(axis=1)
+    left = (each * (weights * squares[:, None] + (weights - weight[:, None]) ** 2 * far[:, None])).sum(axis=1)
     sure = np.maximum(1.0 - squares / np.maximum(far, _LEAST**2), weight)
-    return np.asarray(np.where(far > SURELY**2 * squares, sure, weight))
+    return np.asarray(np.where(far > SURELY**2 * squares, sure, weight)), np.asarray(left)
 
 
 def _wider(squares: Estimates, far: Estimates, bars: Estimates) -> float:

@@ -163,6 +163,19 @@ def test_a_ratio() -> None:
     assert (answer.certified, answer.charged, answer.error_kind) == (True, 0.75, "exact")
 
 
+@pytest.mark.parametrize(("top", "rows", "error"), [(175, 10, 0.5), (-175, 10, 9.5), (0, 10, 3.0), (40, 200, 0.0)])
+def test_a_calibrated_ratio_ends_where_fieller_says(top: int, rows: int, error: float) -> None:
+    """The roots of (top - q rows)^2 = e_top^2 + q^2 e_rows^2; the certified bound stays that of any dependence."""
+    above = replace(ANSWERS[A], value=top, error_kind="calibrated")
+    below = replace(ANSWERS[B], value=rows, error=error, certified_bound=1.0)
+    answer, known = divide(above, below), divide(replace(above, error_kind="exact"), below)
+    assert above.error is not None
+    ends = np.roots([rows**2 - error**2, -2 * top * rows, top**2 - above.error**2])
+    assert answer.error == pytest.approx(max(abs(ends - top / rows)))
+    assert known.error is not None and answer.error is not None and answer.error <= known.error + 1e-12
+    assert answer.certified_bound == known.certified_bound
+
+
 def test_the_ratio_of_a_negative_sum() -> None:
     """The error grows with the size of the quotient, whatever its sign."""
     below = divide(replace(ANSWERS[A], value=-175), replace(ANSWERS[B], value=10, error=0.5))

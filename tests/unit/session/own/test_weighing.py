@@ -5,6 +5,7 @@ import pytest
 
 from dpsql.confidence import DEVIATIONS
 from dpsql.query import Estimates
+from dpsql.session.own import weighing
 from dpsql.session.own.weighing import BELIEVED, SCALES, SURELY, TOGETHER, weighed
 
 ONE = np.ones(1)
@@ -203,3 +204,57 @@ def test_few_cells_are_weighed_as_before() -> None:
     given = [rng.normal(0, 50, 31), rng.uniform(5, 10, 31), rng.normal(0, 50, 31), rng.uniform(1, 90, 31)]
     for a, b in zip(weighed(*given), weighed(*given, mixed=True), strict=True):
         assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("scales", [(0.0, 2.0), (0.4, 5.2), (1.4,)])
+def test_what_a_mixture_leaves_is_what_its_answers_are_off_by(scales: tuple[float, ...]) -> None:
+    """Bars that say nothing: mean squares of errors beside variances of the posterior, over cells of known scales."""
+    rng = np.random.default_rng(14)
+    cells, noise = 40_000, 10.0
+    true = rng.uniform(0, 500, cells)
+    modelled = true + rng.normal(0, noise * rng.choice(scales, cells))
+    nothing = np.full(cells, 1e-2)
+    values, sds = weighed(true + rng.normal(0, noise, cells), np.full(cells, noise), modelled, nothing, mixed=True)
+    assert (sds**2).mean() == pytest.approx(((values - true) ** 2).mean(), rel=0.1)
+
+
+def with_errors_in_common(common: float, seed: int, told: float = 1.0) -> float:
+    """The share of bars that hold where the measurement starts from what the model is wrong about, too."""
+    rng = np.random.default_rng(seed)
+    cells, own, off = 400, 10.0, 3.0
+    true, shared = rng.uniform(0, 500, cells), rng.normal(0, common, cells)
+    measured, modelled = true + shared + rng.normal(0, own, cells), true + shared + rng.normal(0, off, cells)
+    bars = np.full(cells, np.hypot(common, off))
+    noise, known = np.full(cells, np.hypot(own, common)), np.full(cells, common * told)
+    values, sds = weighed(measured, noise, modelled, bars, shared=known, mixed=True)
+    return float((np.abs(values - true) <= DEVIATIONS * sds).mean())
+
+
+def test_bars_allow_for_errors_in_common() -> None:
+    assert np.mean([with_errors_in_common(5.0, seed) for seed in range(20)]) > 0.94
+    assert np.mean([with_errors_in_common(5.0, seed, told=0.0) for seed in range(20)]) < 0.92
+
+
+def unlike(seed: int) -> float:
+    """The share of bars that hold where wide bars are far too wide, as those of cells of many rows are, and narrow ones
+    are not."""
+    rng = np.random.default_rng(seed)
+    cells = 400
+    true, bars = rng.uniform(0, 500, cells), np.exp(rng.normal(1, 1.2, cells))
+    modelled = true + rng.normal(0, np.where(bars < np.median(bars), 0.6, 0.02) * bars)
+    values, sds = weighed(true + rng.normal(0, 10, cells), np.full(cells, 10.0), modelled, bars, mixed=True)
+    return float((np.abs(values - true) <= DEVIATIONS * sds).mean())
+
+
+def test_cells_are_not_as_alike_as_a_mixture_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert np.mean([unlike(seed) for seed in range(20)]) > 0.95
+    monkeypatch.setattr(weighing, "KEPT_BAR", 0.0)
+    assert np.mean([unlike(seed) for seed in range(20)]) < 0.85
+
+
+def test_a_mixture_never_leaves_more_than_the_noise() -> None:
+    rng = np.random.default_rng(3)
+    noise = rng.uniform(1, 20, 200)
+    _, sds = weighed(rng.normal(0, 100, 200), noise, rng.normal(0, 100, 200), rng.uniform(0.1, 1000, 200), mixed=True)
+    assert (sds <= noise).all()
+    assert (sds >= 0).all()
