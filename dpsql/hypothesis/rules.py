@@ -46,6 +46,8 @@ class ModelRules:
     a spare release, are weighed by how many of them are how far off; ``in_common``: whether the cells of a release that
     no model is beside are moved to what they have in common.
 
+    ``distances``: whether an average is asked for as a distance from the end of its values that is nearest to 0.
+
     Of strings: ``weighed``: whether counts of a string by a column's values are those of all its measurements, each
     weighed by its noise, and strings that somebody listed are drawn to what is known of those that were not shown.
     ``every_string``: whether strings that were not shown are counted when they are listed, at no further cost.
@@ -89,6 +91,7 @@ class ModelRules:
     in_common: bool = True
     listed_spares: bool = True
     families: bool = True
+    distances: bool = True
 
 
 _FIRST = ModelRules(
@@ -123,8 +126,10 @@ _FIRST = ModelRules(
     in_common=False,
     listed_spares=False,
     families=False,
+    distances=False,
 )
-_NINTH = ModelRules(families=False)
+_TENTH = ModelRules(distances=False)
+_NINTH = replace(_TENTH, families=False)
 _EIGHTH = replace(_NINTH, held=inf, hidden_kinds=False, mixed=False, in_common=False, listed_spares=False)
 _SEVENTH = replace(_EIGHTH, extrapolated=False)
 _SIXTH = replace(_SEVENTH, rounds_beside=False, shifted=inf, rest=False, lesson_scopes=0, scattered=False)
@@ -143,7 +148,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         7: _SEVENTH,
         8: _EIGHTH,
         9: _NINTH,
-        10: ModelRules(),
+        10: _TENTH,
+        11: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

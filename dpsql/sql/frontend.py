@@ -38,10 +38,17 @@ _SIMPLE = frozenset({int, float, str, bool, type(None)})
 class FrontEnd:
     """Lowers statements of one policy; equal texts and parameters are looked up. Everything it holds is public."""
 
-    def __init__(self, policy: Policy, public: PublicSql) -> None:
+    def __init__(self, policy: Policy, public: PublicSql, *, distances: bool = True) -> None:
+        """``distances``: as in ``ModelRules``, those of the ledger that the statements are for."""
         products = strategy_named(policy.mechanism.strategy).products
         self._policy, self._public = policy, public
-        self._services = Services(Evaluator(public), Namer(public), most_cells=_most_cells(policy), products=products)
+        self._services = Services(
+            Evaluator(public),
+            Namer(public),
+            most_cells=_most_cells(policy),
+            products=products,
+            distances=distances,
+        )
         self._catalog = catalog_of(policy, public)
         self._read_with({})
 

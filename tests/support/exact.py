@@ -88,5 +88,6 @@ def _value(a: Aggregate, group: int, counted: Counted) -> float | int | None:
     top = counted.exact(a.numerator[group])
     if a.denominator is not None:
         below = counted.exact(a.denominator[group])
-        return None if below <= 0 else top / below
+        center = a.centers[group] if a.centers else 0.0
+        return None if below <= 0 else (top + center * below) / below
     return round(top) if a.sql_type == "BIGINT" else top

@@ -11,7 +11,7 @@ from sqlglot import exp
 from dpsql.domain import BooleanDomain, IntegerDomain, NumberDomain
 from dpsql.sql.aggregates.aggregation import Aggregation, Summand
 from dpsql.sql.aggregates.distinct import indicator
-from dpsql.sql.aggregates.summaries import pair, summarised
+from dpsql.sql.aggregates.summaries import less, nearest_to_zero, pair, summarised
 from dpsql.sql.aggregates.units import counted_units
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound, compose
@@ -31,8 +31,11 @@ def is_aggregate(node: exp.Expr) -> bool:
     return kind is exp.Anonymous and node.name.lower() in AGGREGATE
 
 
-def aggregation(binder: Binder, node: exp.Expr) -> Aggregation:
-    """What an aggregate node asks. Raises UnsupportedQuery for one that is no function of counting questions."""
+def aggregation(binder: Binder, node: exp.Expr, *, distances: bool = False) -> Aggregation:
+    """What an aggregate node asks. Raises UnsupportedQuery for one that is no function of counting questions.
+
+    ``distances``: as in ``ModelRules``.
+    """
     call = node
     shared: tuple[Bound, ...] = ()
     if isinstance(node, exp.Filter):
@@ -44,7 +47,7 @@ def aggregation(binder: Binder, node: exp.Expr) -> Aggregation:
         return Aggregation(node, (), integral=False, summary=found.within(shared) if shared else found)
     if not isinstance(call, exp.Anonymous):
         raise refusal(binder.text, node, "this aggregate is not answered", "use COUNT, SUM or AVG")
-    made = _linear(binder, node, call)
+    made = _linear(binder, node, call, distances)
     if not shared:
         return made
     numerator = tuple(p.within(shared) for p in made.numerator)
@@ -52,7 +55,7 @@ def aggregation(binder: Binder, node: exp.Expr) -> Aggregation:
     return replace(made, numerator=numerator, denominator=denominator)
 
 
-def _linear(binder: Binder, node: exp.Expr, call: exp.Anonymous) -> Aggregation:
+def _linear(binder: Binder, node: exp.Expr, call: exp.Anonymous, distances: bool) -> Aggregation:
     """An aggregate that is a sum over rows, or a quotient of two."""
     name = call.name.lower()
     if name in REGRESSION:
@@ -70,6 +73,9 @@ def _linear(binder: Binder, node: exp.Expr, call: exp.Anonymous) -> Aggregation:
             return Aggregation(node, numerator, integral=integral)
         case "avg" if argument is not None:
             numerator, denominator = _sum(binder, argument)[0], (Summand(1.0, _not_null(binder, argument)),)
+            if distances and (center := nearest_to_zero(binder, argument)):
+                numerator = (Summand(1.0, (), binder.bind(unwrap(less(argument, center)))),)
+                return Aggregation(node, numerator, denominator, integral=False, center=center)
             made = Aggregation(node, numerator, denominator, integral=False, constants=_constants(argument))
             return replace(made, values_are="all") if _sides_of(binder, argument) is not None else made
         case _:

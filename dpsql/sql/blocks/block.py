@@ -56,6 +56,8 @@ class Services:
     """Of the grid of a query's columns."""
     products: bool = False
     """Whether a product of conditions may have a larger one."""
+    distances: bool = True
+    """As in ``ModelRules``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +121,7 @@ class Asked:
         whole = fits and a.integral and all(lowering.is_integral(s) for s in a.numerator)
         low, high = _range(a, lowering)
         divisor = lowering.forms(denominator) if denominator else None
-        centers: tuple[float, ...] = ()
+        centers = (a.center,) * len(forms) if a.center else ()
         if divisor is not None and a.numerator[0].value is not None and a.numerator[0].value.straight is not None:
             both = [centered(top, bottom) for top, bottom in zip(forms, divisor, strict=True)]
             forms, centers = tuple(form for form, _ in both), tuple(center for _, center in both)
@@ -282,7 +284,8 @@ class BlockLowering:
         index = self._measured.get(key)
         if index is None:
             index = len(self._aggregations)
-            found = aggregation(self._binder, node)
+            distances = self._services.distances and not self._sides  # of which each may have another range
+            found = aggregation(self._binder, node, distances=distances)
             if self._sides:
                 if found.summary is not None:
                     reason = "this aggregate over the rows of several selections is not answered"
@@ -356,7 +359,7 @@ def _range(a: Aggregation, lowering: Lowering) -> tuple[float | None, float | No
         return None, None
     if a.values_are == "all":
         return sum(low for low, _ in ends), sum(high for _, high in ends)
-    return min(low for low, _ in ends), max(high for _, high in ends)
+    return a.center + min(low for low, _ in ends), a.center + max(high for _, high in ends)
 
 
 def _several_groups(scope: Scope) -> tuple[str, str]:

@@ -132,4 +132,4 @@ def test_no_cell_is_taken_below_the_floor_of_what_it_was() -> None:
 
 
 def test_older_ledgers_keep_their_pairs() -> None:
-    assert [rules.held for rules in MODEL_RULES.values()] == [inf] * 8 + [2.5] * 2
+    assert [rules.held for rules in MODEL_RULES.values()] == [inf] * 8 + [2.5] * 3
