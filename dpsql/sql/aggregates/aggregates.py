@@ -11,7 +11,7 @@ from sqlglot import exp
 from dpsql.domain import BooleanDomain, IntegerDomain, NumberDomain
 from dpsql.sql.aggregates.aggregation import Aggregation, Summand
 from dpsql.sql.aggregates.distinct import indicator
-from dpsql.sql.aggregates.summaries import less, nearest_to_zero, pair, summarised
+from dpsql.sql.aggregates.summaries import pair, summarised
 from dpsql.sql.aggregates.units import counted_units
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound, compose
@@ -73,13 +73,19 @@ def _linear(binder: Binder, node: exp.Expr, call: exp.Anonymous, distances: bool
             return Aggregation(node, numerator, integral=integral)
         case "avg" if argument is not None:
             numerator, denominator = _sum(binder, argument)[0], (Summand(1.0, _not_null(binder, argument)),)
-            if distances and (center := nearest_to_zero(binder, argument)):
-                numerator = (Summand(1.0, (), binder.bind(unwrap(less(argument, center)))),)
-                return Aggregation(node, numerator, denominator, integral=False, center=center)
+            if distances:
+                numerator = tuple(map(_from_nearest, numerator))
             made = Aggregation(node, numerator, denominator, integral=False, constants=_constants(argument))
             return replace(made, values_are="all") if _sides_of(binder, argument) is not None else made
         case _:
             raise refusal(binder.text, call, *aggregate_refusal(name))
+
+
+def _from_nearest(part: Summand) -> Summand:
+    """A sum of values as one of distances; that of a number column is made of its bins and distances in them anyhow."""
+    if part.value is None or part.value.straight is not None:
+        return part
+    return Summand(part.coefficient, part.conjuncts, part.value._replace(distance=True))
 
 
 def added(found: Sequence[Aggregation], conditions: Sequence[tuple[Bound, ...]]) -> Aggregation:

@@ -88,8 +88,7 @@ class Aggregation:
     """One aggregate: ``numerator`` (over ``denominator`` for AVG). ``integral``: all its values are whole numbers.
 
     ``constants``: the values that an averaged expression can have, when it is written as constants. ``summary``: what
-    is asked instead of a numerator, by an aggregate that is no sum. ``center``: what was taken from each averaged value
-    before. ``values_are``: what an averaged value is of the
+    is asked instead of a numerator, by an aggregate that is no sum. ``values_are``: what an averaged value is of the
     values of the numerator's parts: one of them, the sum of all, or nothing that is known.
     """
 
@@ -100,7 +99,6 @@ class Aggregation:
     constants: tuple[float, ...] | None = None
     summary: MomentsAsked | CellsAsked | DistinctAsked | None = None
     values_are: Literal["one", "all", "unknown"] = "one"
-    center: float = 0.0
 
     @property
     def summands(self) -> tuple[Summand, ...]:

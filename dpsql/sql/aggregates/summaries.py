@@ -4,7 +4,6 @@ Each is a function of counting questions. Variances and their like are functions
 the counts of the values that an expression can have, which are public, so that nothing of a single row is looked at.
 """
 
-from math import ceil, floor
 from typing import get_args
 
 from sqlglot import exp
@@ -38,7 +37,7 @@ def asked_moments(kind: MomentsKind, binder: Binder, arguments: list[exp.Expr]) 
     centers = tuple(_center(binder, b) for b in bounds)
     present = [binder.conjuncts(exp.Not(this=exp.Is(this=exp.paren(c.copy()), expression=exp.null()))) for c in columns]
     conjuncts = tuple(b for found in present for b in found)
-    moved = [less(c, center) for c, center in zip(columns, centers, strict=True)]
+    moved = [_moved(c, center) for c, center in zip(columns, centers, strict=True)]
     sums = [(Summand(1.0, conjuncts),)]
     for m in moved:
         sums.append((Summand(1.0, conjuncts, binder.bind(unwrap(m))),))
@@ -56,29 +55,14 @@ def asked_moments(kind: MomentsKind, binder: Binder, arguments: list[exp.Expr]) 
 def _center(binder: Binder, bound: Bound) -> float:
     """About the middle of a column's range: squares of distances from it are smaller, and so is their noise."""
     domain = _column(binder, bound)
-    low, high = _ends(domain)
-    return float(round(low / 2 + high / 2)) if isinstance(domain, NumberDomain) else float((low + high) // 2)
-
-
-def nearest_to_zero(binder: Binder, argument: exp.Expr) -> float:
-    """The whole number nearest to 0 that all values of a column are beyond: sums of their distances from it have the
-    noise of their range, not of their size. 0 where there is none, and for what is no column or is summed by its bins.
-    """
-    bound = binder.bind(unwrap(argument))
-    low, high = _ends(_column(binder, bound)) if bound.straight is None else (0.0, 0.0)
-    return float(floor(low)) if low > 0 else float(ceil(high)) if high < 0 else 0.0
-
-
-def _ends(domain: FiniteDomain | None) -> tuple[float, float]:
-    """The least and the greatest value of a column of numbers; (0, 0) of any other."""
     if isinstance(domain, IntegerDomain):
-        return float(domain.low), float(domain.high)
+        return float((domain.low + domain.high) // 2)
     if isinstance(domain, NumberDomain):
-        return domain.edges[0], domain.edges[-1]
-    return 0.0, 0.0
+        return float(round(domain.edges[0] / 2 + domain.edges[-1] / 2))
+    return 0.0
 
 
-def less(node: exp.Expr, center: float) -> exp.Expr:
+def _moved(node: exp.Expr, center: float) -> exp.Expr:
     """``node - center``."""
     inner: exp.Expr = exp.paren(node.copy())
     return inner if center == 0 else exp.paren(exp.Sub(this=inner, expression=_literal(center)))

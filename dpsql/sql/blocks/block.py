@@ -121,7 +121,8 @@ class Asked:
         whole = fits and a.integral and all(lowering.is_integral(s) for s in a.numerator)
         low, high = _range(a, lowering)
         divisor = lowering.forms(denominator) if denominator else None
-        centers = (a.center,) * len(forms) if a.center else ()
+        center = 0.0 if divisor is None else sum(map(lowering.center, a.numerator))
+        centers = (center,) * len(forms) if center else ()
         if divisor is not None and a.numerator[0].value is not None and a.numerator[0].value.straight is not None:
             both = [centered(top, bottom) for top, bottom in zip(forms, divisor, strict=True)]
             forms, centers = tuple(form for form, _ in both), tuple(center for _, center in both)
@@ -359,7 +360,7 @@ def _range(a: Aggregation, lowering: Lowering) -> tuple[float | None, float | No
         return None, None
     if a.values_are == "all":
         return sum(low for low, _ in ends), sum(high for _, high in ends)
-    return a.center + min(low for low, _ in ends), a.center + max(high for _, high in ends)
+    return min(low for low, _ in ends), max(high for _, high in ends)
 
 
 def _several_groups(scope: Scope) -> tuple[str, str]:

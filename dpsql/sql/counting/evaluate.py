@@ -7,7 +7,7 @@ new statement, so predicates are asked together and results are kept.
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from math import prod
+from math import ceil, floor, prod
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from dpsql.sql.public_sql import GridColumn, PublicSql, Truth
 from dpsql.sql.text.limits import MAX_CELLS
 
 CACHED_CELLS = 1 << 23  # 64 MB of weights
+_EXACT = 1 << 53  # whole numbers that a float can be any of
 NO_CLASSES: Mapping[str, ValueClasses] = {}
 _Key = tuple[object, ...]
 
@@ -49,12 +50,15 @@ class Numbers:
     """A numeric expression's value in each cell; NULL, and strings that no candidate settles, count as 0.
 
     ``low`` and ``high``: the least and greatest value without those zeros; ``None`` when it is NULL everywhere.
+    ``center``: the whole number nearest to 0 that they are all beyond, or 0; ``distances``: the values less that.
     """
 
     numbers: Signed
     sql_type: str
     low: float | None = None
     high: float | None = None
+    center: int = 0
+    distances: Signed | None = None
 
 
 class Grids:
@@ -225,7 +229,12 @@ class Evaluator:
         padded, known = grid.placed(found.numbers, 0), found.numbers[found.known]
         if not len(known):
             return Numbers(padded, found.sql_type)
-        return Numbers(padded, found.sql_type, float(known.min()), float(known.max()))
+        low, high = float(known.min()), float(known.max())
+        center = floor(low) if low >= 1 else ceil(high) if high <= -1 else 0
+        if not 0 < abs(center) <= _EXACT:
+            return Numbers(padded, found.sql_type, low, high)
+        moved = np.where(found.known, found.numbers - center, 0)
+        return Numbers(padded, found.sql_type, low, high, center, grid.placed(moved, 0))
 
     def _grid(self, grids: Grids, expression: Bound) -> "_Grid":
         axes = grids.check(expression.columns)

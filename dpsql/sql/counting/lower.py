@@ -141,6 +141,12 @@ class Lowering:
         numbers = self._evaluator.numbers(self._grids, part.value)
         return numbers.low, numbers.high
 
+    def center(self, part: Summand) -> float:
+        """What the sum of the part's values, as it is asked for, leaves out of each row's."""
+        if part.value is None or not part.value.distance:
+            return 0.0
+        return part.coefficient * self._evaluator.numbers(self._grids, part.value).center
+
     @property
     def matched(self) -> tuple[str, ...]:
         """The text columns of which released strings are counted alone, because something depends on the string."""
@@ -296,7 +302,7 @@ class Lowering:
             self._table.name,
             tuple([self._grids.key(b) for b in c.conjuncts]),
             tuple([self._grids.key(self._groups[g]) for g in c.groups]),
-            None if c.value is None else self._grids.key(c.value),
+            None if c.value is None else (c.value.distance, self._grids.key(c.value)),
             tuple([self._released.get(g) for g in c.groups]),
         )
         answer = self._cache.get(key)
@@ -349,7 +355,9 @@ class Lowering:
         return cell_pieces(self._table, over_cells(axes, base, unknown))
 
     def _numbers(self, value: Bound, axes: tuple[GridAxis, ...]) -> Signed:
-        return spread(self._evaluator.numbers(self._grids, value).numbers, self._grids.ordered(value.columns), axes)
+        found = self._evaluator.numbers(self._grids, value)
+        numbers = found.distances if value.distance and found.distances is not None else found.numbers
+        return spread(numbers, self._grids.ordered(value.columns), axes)
 
     def _group_codes(self, position: int) -> Codes:
         codes = self._codes.get(position)

@@ -84,7 +84,8 @@ class Bound(NamedTuple):
     of a constant number. ``times`` are the date columns whose time of day, had they one, could show in the value;
     ``span`` says how fine the intervals in it are (``dates.DAY`` and finer). ``unit`` is set for the
     column of privacy units, which has no declared values. ``alternatives`` are the parts of which one at least is TRUE
-    exactly where it is, ``together`` those that are all TRUE there, where it joins predicates.
+    exactly where it is, ``together`` those that are all TRUE there, where it joins predicates. ``distance``: whether
+    what is added up of it is how far it is from the whole number next to 0 that all its values are beyond.
     """
 
     sql: str
@@ -108,6 +109,7 @@ class Bound(NamedTuple):
     unit: bool = False
     alternatives: "tuple[Bound, ...]" = ()
     together: "tuple[Bound, ...]" = ()
+    distance: bool = False
 
     @property
     def line(self) -> Straight | float | None:
