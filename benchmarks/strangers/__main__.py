@@ -34,6 +34,25 @@ def ratios(numbers: Sequence[Number]) -> tuple[float, float, float]:
     return mean, p95, largest
 
 
+def width(numbers: Sequence[Number]) -> float:
+    """The median bar in median errors, the latter of one row at least where rows are counted or added up."""
+    known = [n for n in numbers if n.error is not None]
+    if not known:
+        return 0.0
+    off = float(np.median([abs(n.said - n.truth) for n in known]))
+    least = 1e-9 if known[0].kind == "averages" else 1.0
+    return round(float(np.median([n.error or 0.0 for n in known])) / max(off, least), 1)
+
+
+def by_kind(kind: str, sessions: Sequence[Session]) -> Row | None:
+    """One kind on all tables: coverage and width of its bars."""
+    found = [n for s in sessions for n in s.numbers if n.kind == kind and n.error is not None]
+    if not found:
+        return None
+    inside = float(np.mean([abs(n.said - n.truth) <= (n.error or 0.0) for n in found]))
+    return {"kind": kind, "numbers": len(found), "covered": round(inside, 3), "width": width(found)}
+
+
 def cell(table: str, kind: str, sessions: Sequence[Session]) -> Row | None:
     """One kind on one table: over all sessions, with the spread of the mean's ratio."""
     by_session = [[n for n in s.numbers if n.kind == kind] for s in sessions]
@@ -48,7 +67,6 @@ def cell(table: str, kind: str, sessions: Sequence[Session]) -> Row | None:
     inside = [abs(n.said - n.truth) <= (n.error or 0.0) for n in known]
     certified = [n for n in found if n.certified is not None]
     over = sum(abs(n.said - n.truth) > (n.certified or 0.0) for n in certified)
-    width = float(np.median([n.error or 0.0 for n in known])) if known else 0.0
     return {
         "table": table,
         "kind": kind,
@@ -61,7 +79,7 @@ def cell(table: str, kind: str, sessions: Sequence[Session]) -> Row | None:
         "p95/G": round(p95, 2),
         "max/G": round(largest, 2),
         "covered": round(float(np.mean(inside)), 3) if known else "",
-        "width": round(width / max(float(np.median(off)), 1.0), 1),
+        "width": width(found),
         "no bar": len(found) - len(known),
         "over certified": over,
         "refused": refused,
@@ -97,14 +115,18 @@ def main(
     for epsilon in epsilons:
         for queries in counts:
             rows: list[Row] = []
+            everywhere: list[Session] = []
             for table in tables:
                 with tempfile.TemporaryDirectory() as folder:
                     made = STRANGERS[table](Path(folder))
                     for together in [[k] for k in kinds] if alone else [list(kinds)]:
                         found = [run(made, together, queries, Fraction(epsilon), s + 1) for s in range(seeds)]
                         rows += [r for k in together if (r := cell(table, k, found)) is not None]
+                        everywhere += found
             title = f"Strangers, epsilon {epsilon}, {queries:,} statements, {seeds} sessions"
             show(title, rows, f"strangers_{queries}_eps{epsilon}", notes_of(rows, queries))
+            bars = [r for k in kinds if (r := by_kind(k, everywhere)) is not None]
+            show("Bars on all of these tables", bars, f"strangers_bars_{queries}_eps{epsilon}", [])
 
 
 if __name__ == "__main__":
