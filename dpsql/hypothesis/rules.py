@@ -58,6 +58,7 @@ class ModelRules:
     ``lesson_scopes``: from how many local models of each number of columns error bars are learned at most; 0 for any.
     ``scattered``: whether error bars know of how many ranges a condition on an ordered column is made.
     ``extrapolated``: whether they grow with how far an answer is below the pairs of columns that it is worked out from.
+    ``triples``: or below the triples, where these were measured, and not where all of its columns were.
     """
 
     lone_columns: bool = True
@@ -92,6 +93,7 @@ class ModelRules:
     listed_spares: bool = True
     families: bool = True
     distances: bool = True
+    triples: bool = True
 
 
 _FIRST = ModelRules(
@@ -127,8 +129,9 @@ _FIRST = ModelRules(
     listed_spares=False,
     families=False,
     distances=False,
+    triples=False,
 )
-_TENTH = ModelRules(distances=False)
+_TENTH = ModelRules(distances=False, triples=False)
 _NINTH = replace(_TENTH, families=False)
 _EIGHTH = replace(_NINTH, held=inf, hidden_kinds=False, mixed=False, in_common=False, listed_spares=False)
 _SEVENTH = replace(_EIGHTH, extrapolated=False)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
 from hashlib import sha256
+from itertools import combinations
 from math import ceil, hypot, inf, prod
 
 import numpy as np
@@ -22,6 +23,7 @@ from dpsql.hypothesis.bars.coverage import Coverage, Rounded, places_of_pairs
 from dpsql.hypothesis.bars.unseen_interactions import Contingency, UnseenInteractions
 from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.measurement import Measurement, coarsen
+from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.query import Choices, Crosstab, Estimates, Factor, LinearQuery, Points, Weights, linear_query, numbered
 
 RAW_SHARE = 0.1
@@ -32,6 +34,9 @@ and rows are never negative."""
 LOG_ERROR = 0.5
 """Of three columns and more: the share of the answer that a bar grows by for each factor e between it and the least
 pair of its conditions. A model works such an answer out as a product, whose error is a share for each factor."""
+TRIPLE_LOG_ERROR = 0.6
+"""The same for each factor e between it and the least triple, where triples are known: more than ``LOG_ERROR``, for of
+what they leave open less is left."""
 SIMULATIONS = 8
 QUERIES = 200
 """Random queries for each number of columns."""
@@ -76,21 +81,18 @@ class Calibration:
         self._interactions = UnseenInteractions(coverage, contingency)
         self._regressions: dict[int, _Regression] = {}
 
-    def bound(
-        self, query: LinearQuery, factor: float, *, classes: bool = True, extrapolated: bool = True
-    ) -> int | None:
+    def bound(self, query: LinearQuery, factor: float, rules: ModelRules = NEWEST) -> int | None:
         """``bounds`` of one query."""
-        return self.bounds(Crosstab.of([query]), factor, classes=classes, extrapolated=extrapolated)[0]
+        return self.bounds(Crosstab.of([query]), factor, rules)[0]
 
-    def bounds(
-        self, asked: Crosstab, factor: float, *, classes: bool = True, extrapolated: bool = True
-    ) -> list[int | None]:
+    def bounds(self, asked: Crosstab, factor: float, rules: ModelRules = NEWEST) -> list[int | None]:
         """b* = ceil sqrt((factor p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + i^2 + l^2)).
 
         factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee. raw: the
         noise that covers the query, at most 10 (h + 1). h: the answer; 2 h is chance in what pairs do not fix. i: what
         ``UnseenInteractions`` of three columns and more may add. l: half of h for each factor e by which h is below the
-        least pair of its conditions. At least 1. ``classes``, ``extrapolated``: as in ``ModelRules``.
+        least pair of its conditions, or .6 by which it is below the least triple, where all of these are known; of
+        columns that were measured together at most what that noise hides. At least 1. ``rules``: the ledger's.
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """
@@ -98,14 +100,14 @@ class Calibration:
         number = min(len(scope), LEARNED_COLUMNS)
         if number == 0 or number not in self._regressions or not self._coverage.covers(scope):
             return [None] * len(asked)
-        if classes and not asked[0].is_single:
-            found = [self._of_conjunctions(query, factor, extrapolated) for query in asked]
+        if rules.classes and not asked[0].is_single:
+            found = [self._of_conjunctions(query, factor, rules) for query in asked]
             rest = [query for query, bar in zip(asked, found, strict=True) if bar is None]
-            left = iter(self._bounds(Crosstab.of(rest).choices, number, factor, extrapolated) if rest else ())
+            left = iter(self._bounds(Crosstab.of(rest).choices, number, factor, rules) if rest else ())
             return [next(left) if bar is None else bar for bar in found]
-        return list(self._bounds(asked.choices, number, factor, extrapolated))
+        return list(self._bounds(asked.choices, number, factor, rules))
 
-    def _bounds(self, asked: Choices, number: int, factor: float, extrapolated: bool) -> list[int]:
+    def _bounds(self, asked: Choices, number: int, factor: float, rules: ModelRules) -> list[int]:
         pairs = self._pairs(asked)
         features, h, raw = self._describe(asked, pairs)
         p = self._regressions[number].predict(features)
@@ -113,13 +115,24 @@ class Calibration:
         squares = (factor * p) ** 2 + (DEVIATIONS * RAW_SHARE) ** 2 * (kept**2 + self._range(asked) ** 2)
         if number >= 3:
             squares = squares + 2.0 * h + self._interactions.squared(asked, h, raw)
-        if extrapolated and pairs:
-            folds = np.log1p(np.min(pairs, axis=0)) - np.log1p(h)
-            squares = squares + (LOG_ERROR * h * np.maximum(0.0, folds)) ** 2
+        if rules.extrapolated and pairs:
+            squares = squares + self._extrapolated(asked, h, pairs, rules) ** 2
         bars: list[int] = np.maximum(1, np.ceil(np.sqrt(squares))).astype(np.int64).tolist()
         return bars
 
-    def _of_conjunctions(self, query: LinearQuery, factor: float, extrapolated: bool) -> int | None:
+    def _extrapolated(self, asked: Choices, h: Estimates, pairs: Sequence[Estimates], rules: ModelRules) -> Estimates:
+        """What an answer that is worked out as a product may be off by for that."""
+        names = [columns[0] for columns in asked.columns]
+        off = LOG_ERROR * h * _folds(pairs, h)
+        triples = list(combinations(range(len(names)), 3)) if rules.triples else []
+        if len(triples) > 1 and all(self._coverage.cells_together([names[i] for i in three]) for three in triples):
+            known = [self._rows(asked.only(three)) for three in triples]
+            off = np.minimum(off, TRIPLE_LOG_ERROR * h * _folds(known, h))
+        if rules.triples and self._coverage.cells_together(names):
+            off = np.minimum(off, DEVIATIONS * self._coverage.noise_together(asked))
+        return np.asarray(off)
+
+    def _of_conjunctions(self, query: LinearQuery, factor: float, rules: ModelRules) -> int | None:
         """Of a condition that ties columns together: the bars of disjoint conjunctions, taken as independent.
 
         Of what counts or of what does not, whichever are fewer: both have the same error, for all rows are known.
@@ -128,7 +141,7 @@ class Calibration:
         parts = None if classes is None else classes.conjunctions(query.table)
         if parts is None:
             return None
-        bars = [self.bound(part, factor, extrapolated=extrapolated) if part.factors else 0 for part in parts[1]]
+        bars = [self.bound(part, factor, rules) if part.factors else 0 for part in parts[1]]
         known = [bar for bar in bars if bar is not None]
         return max(1, ceil(hypot(*known))) if len(known) == len(bars) else None
 
@@ -285,6 +298,11 @@ def ranges(weights: Weights) -> int:
     """
     inside = weights.reshape(-1) > 0
     return int(np.count_nonzero(inside[1:] & ~inside[:-1])) + int(bool(inside[:1].any()))
+
+
+def _folds(known: Sequence[Estimates], h: Estimates) -> Estimates:
+    """By how many factors e each answer is below the least of what is known of its conditions; at least 0."""
+    return np.asarray(np.maximum(0.0, np.log1p(np.min(known, axis=0)) - np.log1p(h)))
 
 
 def _one_by_one(table: str, answer: Callable[[LinearQuery], float], asked: Choices) -> Estimates:

@@ -63,6 +63,7 @@ class Coverage:
         self._of_axis = _partitions(self._all)
         self._covered: Memo[bool] = Memo()
         self._joint: Memo[bool] = Memo()
+        self._cells: Memo[bool] = Memo()
         self._over: Memo[list[Measurement]] = Memo()
         self._facts: Memo[_Facts] = Memo()
         self._norms: Memo[list[tuple[frozenset[str], float]]] = Memo()
@@ -83,6 +84,20 @@ class Coverage:
         if known is None:
             known = self._joint.put(key, any(m.columns.issuperset(key) for m in self._triples))
         return known
+
+    def cells_together(self, columns: Sequence[str]) -> bool:
+        """Whether one measurement of three or more columns has all of these, every value of each for itself."""
+        key = tuple(columns)
+        known = self._cells.get(key)
+        if known is None:
+            whole = (m for m in self._triples if m.columns.issuperset(key))
+            told = any(all(a.is_cells for a in m.axes if a.columns[0] in key) for m in whole)
+            known = self._cells.put(key, told)
+        return known
+
+    def noise_together(self, asked: Choices) -> Estimates:
+        """Sd, in counts, of each product from one measurement of all its columns; shape (products,)."""
+        return self._least(asked, least_axes=3)
 
     def noise(self, asked: Choices, h: Estimates, pairs: Sequence[Estimates]) -> Estimates:
         """Sd, in counts, of each product of factors from the noise of the tables that cover it; shape (products,).

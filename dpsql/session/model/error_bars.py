@@ -73,7 +73,7 @@ class ErrorBars:
 
     def _of(self, model: TableModel, bars: Calibration, asked: Crosstab) -> list[int]:
         rules = self._plan.rules
-        found = bars.bounds(asked, self._plan.error_factor, classes=rules.classes, extrapolated=rules.extrapolated)
+        found = bars.bounds(asked, self._plan.error_factor, rules)
         if None in found:  # too few tables to learn from: the noise of those that cover the query
             noise = bars.noise(asked.choices).tolist()
             found = [max(1, ceil(DEVIATIONS * sd)) if f is None else f for f, sd in zip(found, noise, strict=True)]

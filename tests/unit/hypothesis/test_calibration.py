@@ -14,7 +14,7 @@ from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, ra
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement
-from dpsql.hypothesis.rules import MODEL_RULES
+from dpsql.hypothesis.rules import MODEL_RULES, NEWEST
 from dpsql.policy import Mechanism
 from dpsql.query import Crosstab, Factor, KeyedFactor, LinearQuery, linear_query
 from tests.support.simulated import all_of, marginal, measured, pairwise_table, table_of
@@ -290,7 +290,7 @@ def test_a_bar_grows_with_how_far_the_answer_is_below_its_pairs() -> None:
     grown = 0
     for number in (2, 3, 4):
         for q in asked(number, 40, 6):
-            before, after = (bars.bound(q, FACTOR, extrapolated=on) for on in (False, True))
+            before, after = (bars.bound(q, FACTOR, replace(NEWEST, extrapolated=on)) for on in (False, True))
             assert before is not None and after is not None
             h = max(0.0, answer(q))
             pairs = [max(0.0, answer(LinearQuery("t", two))) for two in combinations(q.factors, 2)]
@@ -299,3 +299,77 @@ def test_a_bar_grows_with_how_far_the_answer_is_below_its_pairs() -> None:
             grown += after > before
     assert grown > 10
     assert {n: rules.extrapolated for n, rules in MODEL_RULES.items()} == {n: n >= 8 for n in MODEL_RULES}
+
+
+def with_triples(
+    sigma: float, columns: str = "abcd", parts: int = 0
+) -> tuple[Calibration, Callable[[LinearQuery], float]]:
+    """Bars where the triples of ``columns`` are measured too; of ``parts`` of a column instead of its cells."""
+    rng = np.random.default_rng(7)
+    triples = [m for m in all_of(CELLS, 3, sigma, rng) if set(m.scope) <= set(columns)]
+    if parts:
+        triples = [coarser(m, parts) for m in triples]
+    found = [*noisy(30.0, 61), *triples]
+    return calibrated(found), fit(found)
+
+
+def coarser(m: Measurement, parts: int) -> Measurement:
+    first = m.axes[0]
+    labels = np.arange(first.size) * parts // first.size
+    values = np.stack([m.values[labels == part].sum(axis=0) for part in range(parts)])
+    return replace(m, axes=(Axis(first.columns, labels, parts), *m.axes[1:]), values=values)
+
+
+def grown(bars: Calibration, q: LinearQuery) -> float:
+    """What a bar has more than without extrapolation, squares apart; and as rules before the eleventh had it."""
+    none, before, now = (
+        bars.bound(q, FACTOR, replace(NEWEST, extrapolated=e, triples=t))
+        for e, t in ((False, True), (True, False), (True, True))
+    )
+    assert none is not None and before is not None and now is not None
+    assert none <= now <= before
+    return float(now**2 - none**2)
+
+
+@pytest.mark.parametrize("sigma", [3.0, 40.0])
+def test_what_was_measured_together_is_no_product_of_pairs(sigma: float) -> None:
+    """Of three columns that one table has, a bar grows by no more than the noise of that table over the cells asked."""
+    bars, answer = with_triples(sigma)
+    less = 0
+    for q in asked(3, 40, 6):
+        cells = float(np.prod([(f.weights / f.unit) @ (f.weights / f.unit) for f in q.factors]))
+        known = 1.96 * sigma * np.sqrt(cells)
+        h = max(0.0, answer(q))
+        least = min(max(0.0, answer(LinearQuery("t", two))) for two in combinations(q.factors, 2))
+        off = min(known, h * max(0.0, log((least + 1.0) / (h + 1.0))) / 2.0)
+        more = grown(bars, q)
+        bar = float(bars.bound(q, FACTOR) or 0)
+        assert abs(more - off**2) <= 4.0 * bar + 2.0  # both bars are rounded up
+        less += off == known
+    assert less > 3
+
+
+def test_more_columns_are_products_of_triples_where_these_are_known() -> None:
+    every, answer = with_triples(3.0)
+    some, _ = with_triples(3.0, "abc")
+    less = 0
+    for q in asked(4, 40, 6):
+        h = max(0.0, answer(q))
+        two, three = (
+            min(max(0.0, answer(LinearQuery("t", some))) for some in combinations(q.factors, n)) for n in (2, 3)
+        )
+        off = h * min(0.5 * log((two + 1.0) / (h + 1.0)), 0.6 * max(0.0, log((three + 1.0) / (h + 1.0))))
+        assert abs(grown(every, q) - off**2) <= 4.0 * float(every.bound(q, FACTOR) or 0) + 2.0
+        one, other = (some.bound(q, FACTOR, replace(NEWEST, triples=t)) for t in (True, False))
+        assert one == other  # three triples are missing
+        now, before = (every.bound(q, FACTOR, replace(NEWEST, triples=t)) or 0 for t in (True, False))
+        less += now < before
+    assert less > 3
+
+
+def test_a_triple_of_parts_says_nothing_of_what_cuts_them() -> None:
+    bars, _ = with_triples(3.0, parts=2)
+    for q in asked(3, 40, 6):
+        one, other = (bars.bound(q, FACTOR, replace(NEWEST, triples=t)) for t in (True, False))
+        assert one == other
+    assert {n: rules.triples for n, rules in MODEL_RULES.items()} == {n: n >= 11 for n in MODEL_RULES}
