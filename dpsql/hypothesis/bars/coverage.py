@@ -86,12 +86,13 @@ class Coverage:
         return known
 
     def cells_together(self, columns: Sequence[str]) -> bool:
-        """Whether one measurement of three or more columns has all of these, every value of each for itself."""
+        """Whether one measurement of three or more columns has all of these, every value of each for itself: a
+        difference of two values tells both, for what it leaves out has fewer columns."""
         key = tuple(columns)
         known = self._cells.get(key)
         if known is None:
             whole = (m for m in self._triples if m.columns.issuperset(key))
-            told = any(all(a.is_cells for a in m.axes if a.columns[0] in key) for m in whole)
+            told = any(all(a.is_cells or a.difference for a in m.axes if a.columns[0] in key) for m in whole)
             known = self._cells.put(key, told)
         return known
 
