@@ -17,10 +17,12 @@ import numpy as np
 
 from benchmarks.report import show
 from benchmarks.strangers.kinds import KINDS
+from benchmarks.strangers.newcomers import NEWCOMERS
 from benchmarks.strangers.sessions import Number, Session, run
 from benchmarks.strangers.tables import STRANGERS
 
 Row = dict[str, object]
+TABLES = {**STRANGERS, **NEWCOMERS}
 LIMITS = {100: (1.1, 1.1, 1.3), 1_000: (1.05, 1.1, 1.3), 10_000: (0.6, 1.0, 1.0)}
 """By the number of statements: the ratios of mean, 95 % quantile and maximum that a cell should not exceed."""
 
@@ -103,7 +105,7 @@ def notes_of(rows: Sequence[Row], queries: int) -> list[str]:
 
 
 @click.command()
-@click.option("--table", "tables", type=click.Choice(list(STRANGERS)), multiple=True, default=tuple(STRANGERS))
+@click.option("--table", "tables", type=click.Choice(list(TABLES)), multiple=True, default=tuple(STRANGERS))
 @click.option("--kind", "kinds", type=click.Choice(list(KINDS)), multiple=True, default=tuple(KINDS))
 @click.option("--epsilon", "epsilons", multiple=True, default=("1",))
 @click.option("--queries", "counts", type=int, multiple=True, default=(1000,))
@@ -118,7 +120,7 @@ def main(
             everywhere: list[Session] = []
             for table in tables:
                 with tempfile.TemporaryDirectory() as folder:
-                    made = STRANGERS[table](Path(folder))
+                    made = TABLES[table](Path(folder))
                     for together in [[k] for k in kinds] if alone else [list(kinds)]:
                         found = [run(made, together, queries, Fraction(epsilon), s + 1) for s in range(seeds)]
                         rows += [r for k in together if (r := cell(table, k, found)) is not None]
