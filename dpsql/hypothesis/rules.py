@@ -58,6 +58,7 @@ class ModelRules:
     ``lesson_scopes``: from how many local models of each number of columns error bars are learned at most; 0 for any.
     ``scattered``: whether error bars know of how many ranges a condition on an ordered column is made.
     ``extrapolated``: whether they grow with how far an answer is below the pairs of columns that it is worked out from.
+    ``uncut``: whether they know a list of one column's values by no measurement whose parts it cuts.
     ``triples``: or below the triples, where these were measured, and not where all of its columns were.
     """
 
@@ -94,6 +95,7 @@ class ModelRules:
     families: bool = True
     distances: bool = True
     triples: bool = True
+    uncut: bool = True
 
 
 _FIRST = ModelRules(
@@ -130,8 +132,9 @@ _FIRST = ModelRules(
     families=False,
     distances=False,
     triples=False,
+    uncut=False,
 )
-_TENTH = ModelRules(distances=False, triples=False)
+_TENTH = ModelRules(distances=False, triples=False, uncut=False)
 _NINTH = replace(_TENTH, families=False)
 _EIGHTH = replace(_NINTH, held=inf, hidden_kinds=False, mixed=False, in_common=False, listed_spares=False)
 _SEVENTH = replace(_EIGHTH, extrapolated=False)

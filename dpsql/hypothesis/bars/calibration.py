@@ -263,16 +263,17 @@ def learn_calibration(
     queries: int = QUERIES,
     scopes: int = 0,
     scattered: bool = True,
+    uncut: bool = True,
     on_step: Callable[[int, int], None] = lambda done, of: None,
 ) -> Calibration:
     """Error bars of the model that ``fit`` makes of ``measurements`` (without text columns). Deterministic.
 
     ``contingency``: the fitted model's counts over a few columns, from which measurements are simulated. ``scopes``: as
-    in :func:`random_queries`; ``scattered``: as in ``ModelRules``. ``on_step`` is told how many of the simulations are
-    done, for it takes seconds.
+    in :func:`random_queries`; ``scattered``, ``uncut``: as in ``ModelRules``. ``on_step`` is told how many of the
+    simulations are done, for it takes seconds.
     """
     rng = np.random.default_rng(_seed(measurements))
-    coverage = Coverage(table, row_count, measurements)
+    coverage = Coverage(table, row_count, measurements, uncut=uncut)
     answer = fit(measurements)
     out = Calibration(coverage, partial(_one_by_one, table.name, answer), contingency, scattered=scattered)
     expected = [(m, _expected(m, contingency)) for m in measurements if prod(table.shape(m.scope)) <= _MOST_CELLS]

@@ -49,7 +49,11 @@ class _Partition:
 class Coverage:
     """The measurements over single columns of one table, by the columns that they cover together."""
 
-    def __init__(self, table: TableDomain, row_count: float, measurements: Sequence[Measurement]) -> None:
+    def __init__(
+        self, table: TableDomain, row_count: float, measurements: Sequence[Measurement], *, uncut: bool = True
+    ) -> None:
+        """``uncut``: as in ``ModelRules``."""
+        self._uncut = uncut
         self.table = table
         self.row_count = max(float(row_count), 1.0)
         self._all = [m for m in measurements if all(len(a.columns) == 1 for a in m.axes) and not m.text_columns]
@@ -63,7 +67,7 @@ class Coverage:
         self._of_axis = _partitions(self._all)
         self._covered: Memo[bool] = Memo()
         self._joint: Memo[bool] = Memo()
-        self._cells: Memo[bool] = Memo()
+        self._cells: Memo[list[Measurement]] = Memo()
         self._over: Memo[list[Measurement]] = Memo()
         self._facts: Memo[_Facts] = Memo()
         self._norms: Memo[list[tuple[frozenset[str], float]]] = Memo()
@@ -88,17 +92,20 @@ class Coverage:
     def cells_together(self, columns: Sequence[str]) -> bool:
         """Whether one measurement of three or more columns has all of these, every value of each for itself: a
         difference of two values tells both, for what it leaves out has fewer columns."""
-        key = tuple(columns)
-        known = self._cells.get(key)
-        if known is None:
-            whole = (m for m in self._triples if m.columns.issuperset(key))
-            told = any(all(a.is_cells or a.difference for a in m.axes if a.columns[0] in key) for m in whole)
-            known = self._cells.put(key, told)
-        return known
+        return bool(self._telling(tuple(columns)))
 
     def noise_together(self, asked: Choices) -> Estimates:
-        """Sd, in counts, of each product from one measurement of all its columns; shape (products,)."""
-        return self._least(asked, least_axes=3)
+        """Sd, in counts, of each product from the best measurement that has all its columns so; shape (products,)."""
+        return self._least_of(asked, self._telling(tuple(chain.from_iterable(asked.columns))))
+
+    def _telling(self, columns: tuple[str, ...]) -> list[Measurement]:
+        """The measurements that ``cells_together`` speaks of."""
+        known = self._cells.get(columns)
+        if known is None:
+            over = (m for m in self._triples if m.columns.issuperset(columns))
+            told = [m for m in over if all(_tells(a, asked=a.columns[0] in columns) for a in m.axes)]
+            known = self._cells.put(columns, told)
+        return known
 
     def noise(self, asked: Choices, h: Estimates, pairs: Sequence[Estimates]) -> Estimates:
         """Sd, in counts, of each product of factors from the noise of the tables that cover it; shape (products,).
@@ -125,6 +132,9 @@ class Coverage:
         if found is None:
             within = [m for m in self._all if len(m.axes) >= least_axes and m.columns.issuperset(columns)]
             found = self._over.put((columns, least_axes), within)
+        return self._least_of(asked, found)
+
+    def _least_of(self, asked: Choices, found: Sequence[Measurement]) -> Estimates:
         place = {here[0]: i for i, here in enumerate(asked.columns) if len(here) == 1}
         sds = [self._sd(asked, place, m) for m in found if not m.has_differences]
         if len(sds) < len(found):  # a difference alone determines no number of rows
@@ -168,7 +178,20 @@ class Coverage:
         for axis in m.axes:
             at = place.get(axis.columns[0])
             squares *= axis.size if at is None else self._spreads(axis, asked.factors[at])[asked.numbers[at]]
-        return np.where(squares < inf, np.sqrt(squares), self.row_count)
+        sds = np.where(squares < inf, np.sqrt(squares), self.row_count)
+        if self._uncut and len(place) == len(asked.columns) == 1:
+            axis = m.axes[m.axis_of(asked.columns[0][0])]
+            sds = np.where(self._cut(axis, asked.factors[0])[asked.numbers[0]], self.row_count, sds)
+        return sds
+
+    def _cut(self, axis: Axis, factors: Sequence[Factor]) -> npt.NDArray[np.bool_]:
+        """Which of these factors of the axis' column have a part that they take in neither whole nor not at all."""
+        if axis.is_cells:
+            return np.zeros(len(factors), dtype=bool)
+        found = one_cells(factors)
+        if found is None:
+            return np.array([axis.coarse_weights(f.weights) is None for f in factors])
+        return np.asarray(self._of_axis[id(axis)].widths[axis.labels[found.cells]] > 1.0)
 
     def _spreads(self, axis: Axis, factors: Sequence[Factor]) -> Estimates:
         """``_spread_of`` each factor, those of one cell together."""
@@ -266,6 +289,11 @@ class Coverage:
             labels = refinement([np.zeros(size, dtype=np.int64), *(a.labels for a in axes)])
             known = self._parts[column] = labels, np.bincount(labels)
         return known
+
+
+def _tells(axis: Axis, *, asked: bool) -> bool:
+    """Whether sums over the axis, or, where it is ``asked`` for, its cells are known."""
+    return axis.is_cells or axis.difference if asked else not axis.difference
 
 
 def places_of_pairs(asked: Choices) -> list[tuple[int, ...]]:

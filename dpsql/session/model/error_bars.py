@@ -90,7 +90,7 @@ class ErrorBars:
         known = lesson(warm, growing=self._growing)
         if self._learned is None or self._learned[0] != len(known):
             self._learned = len(known), self._recalled(known, model) or self._lesson(known)
-        coverage = Coverage(self._table, self._row_count, model.hypothesis.measurements)
+        coverage = self._coverage(model.hypothesis.measurements)
         self._bounds.clear()
         self._current = (
             model.version,
@@ -99,11 +99,14 @@ class ErrorBars:
         )
         return self._current[1], self._current[2]
 
+    def _coverage(self, known: Sequence[Measurement]) -> Coverage:
+        return Coverage(self._table, self._row_count, known, uncut=self._plan.rules.uncut)
+
     def _recalled(self, known: Sequence[Measurement], model: TableModel) -> Calibration | None:
         text = None if self._memory is None else self._memory.recall(f"{self._table.name}: {lesson_name(known)}")
         if text is None:
             return None
-        coverage = Coverage(self._table, self._row_count, known)
+        coverage = self._coverage(known)
         answers, contingency = model.of_products, model.hypothesis.contingency
         return Calibration.from_json(text, coverage, answers, contingency, scattered=self._plan.rules.scattered)
 
@@ -117,6 +120,7 @@ class ErrorBars:
             self._fitted(known).contingency,
             scopes=rules.lesson_scopes,
             scattered=rules.scattered,
+            uncut=rules.uncut,
             on_step=self.on_step,
         )
         if self._memory is not None:

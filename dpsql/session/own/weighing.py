@@ -22,6 +22,9 @@ SCALES = (0.0, 0.1, 0.2, 0.4, 0.75, 1.4, 2.7, 5.2, 10.0, 20.0)
 """Sds of a typical cell's noise that a model may be off by."""
 KEPT_BAR = 0.6
 """Of a model's bar: so much stays in the bar of a cell, whatever the distances of all cells say."""
+WIDEST = 10.0
+"""Sds of a cell's noise that its bar counts for at most beside those of all others: wider ones say nothing, and a few
+of them would make all others look narrow."""
 SCALE_ROUNDS = 50
 """In which the shares of these scales are fitted; they settle slowly where noise is all there is."""
 _LEAST, _MOST = 0.01, 1e9
@@ -81,6 +84,7 @@ def _mixed(squares: Estimates, far: Estimates, bars: Estimates) -> tuple[Estimat
     ``SCALES`` times its bar's share, as often as the distances of all cells together make most likely (expectation and
     maximization). The variance is that of a mixture: within its scales and between them.
     """
+    bars = np.minimum(bars, WIDEST**2 * squares)
     off = np.square(SCALES) * float(squares.mean()) * (bars / bars.mean())[:, None]
     total = off + squares[:, None]
     log = -0.5 * (far[:, None] / total + np.log(total))

@@ -125,7 +125,7 @@ class Asked:
         centers = (center,) * len(forms) if center else ()
         if divisor is not None and a.numerator[0].value is not None and a.numerator[0].value.straight is not None:
             both = [centered(top, bottom) for top, bottom in zip(forms, divisor, strict=True)]
-            forms, centers = tuple(form for form, _ in both), tuple(center for _, center in both)
+            forms, centers = tuple(form for form, _ in both), tuple(center + own for _, own in both)
         nonnegative = all(self._adds(s, lowering) for s in a.numerator)
         return Aggregate(f"a{number}", "BIGINT" if whole else "DOUBLE", forms, divisor, low, high, centers, nonnegative)
 

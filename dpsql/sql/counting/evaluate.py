@@ -215,7 +215,7 @@ class Evaluator:
         numbers = self._numbers.get(key)
         if numbers is None:
             numbers = self._find_numbers(grids, expression)
-            self._numbers.put(key, numbers, numbers.numbers.size + 64)
+            self._numbers.put(key, numbers, numbers.numbers.size * (1 if numbers.distances is None else 2) + 64)
         return numbers
 
     def _find_numbers(self, grids: Grids, expression: Bound) -> Numbers:

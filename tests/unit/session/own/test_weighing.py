@@ -258,3 +258,17 @@ def test_a_mixture_never_leaves_more_than_the_noise() -> None:
     _, sds = weighed(rng.normal(0, 100, 200), noise, rng.normal(0, 100, 200), rng.uniform(0.1, 1000, 200), mixed=True)
     assert (sds <= noise).all()
     assert (sds >= 0).all()
+
+
+@pytest.mark.parametrize("wide", [1e3, 5e3, np.inf])
+def test_a_few_bars_that_say_nothing_do_not_narrow_the_others(wide: float) -> None:
+    """Three bars of 200 as wide as that; the model is off by more than its other bars say."""
+    rng = np.random.default_rng(6)
+    inside = []
+    for _ in range(20):
+        true, bars = rng.uniform(0, 500, 200), np.full(200, 5.0)
+        bars[:3] = wide
+        modelled = true + rng.normal(0, 12, 200)
+        values, sds = weighed(true + rng.normal(0, 10, 200), np.full(200, 10.0), modelled, bars, mixed=True)
+        inside.append(np.abs(values - true) <= DEVIATIONS * sds)
+    assert np.mean(inside) > 0.93
