@@ -23,7 +23,8 @@ class ModelRules:
     again and again until none is off by more than ``settled`` of its sd, at most ``rakes`` times.
 
     Of what is shown: ``cut_counts``: whether a count that is shown as it was released is shown as 0 where noise took it
-    below. ``at_once``: whether the certified bound of a measured number holds for all planned questions at once, as
+    below. ``independent``: whether the error of a calibrated average takes its sum and its count as independent.
+    ``at_once``: whether the certified bound of a measured number holds for all planned questions at once, as
     that of a tested one does, or for this number alone.
 
     Of local models: ``floor``: a step never takes a part of a pair below this fraction of what it was. ``held``: cells
@@ -96,6 +97,7 @@ class ModelRules:
     distances: bool = True
     triples: bool = True
     uncut: bool = True
+    independent: bool = True
 
 
 _FIRST = ModelRules(
@@ -133,8 +135,9 @@ _FIRST = ModelRules(
     distances=False,
     triples=False,
     uncut=False,
+    independent=False,
 )
-_TENTH = ModelRules(distances=False, triples=False, uncut=False)
+_TENTH = ModelRules(distances=False, triples=False, uncut=False, independent=False)
 _NINTH = replace(_TENTH, families=False)
 _EIGHTH = replace(_NINTH, held=inf, hidden_kinds=False, mixed=False, in_common=False, listed_spares=False)
 _SEVENTH = replace(_EIGHTH, extrapolated=False)

@@ -72,7 +72,13 @@ def shown_count(answer: Answer) -> Answer:
 
 
 def divide(
-    numerator: Answer, denominator: Answer, low: float | None = None, high: float | None = None, center: float = 0.0
+    numerator: Answer,
+    denominator: Answer,
+    low: float | None = None,
+    high: float | None = None,
+    center: float = 0.0,
+    *,
+    independent: bool = True,
 ) -> Answer:
     """``center + numerator / denominator`` (AVG) within the public range [``low``, ``high``] of what is averaged.
 
@@ -80,9 +86,9 @@ def divide(
     interval (1954): at the true quotient q, top - q * bottom is a Gaussian around 0 whose sd is at most
     sd(top) + |q| sd(bottom), so |top - q * bottom| <= e_top + |q| e_bottom with 95 %, however the two depend on each
     other. Every such q has |q - top / bottom| <= (e_top + |top / bottom| e_bottom) / (bottom - e_bottom). Where a part
-    is ``calibrated``, whose error is an estimate anyhow, the two are taken as independent: both count the same rows,
-    and what they are wrong about alike cancels in the quotient. The error is unknown (``None``) when a part's is. With
-    certified parts see :func:`combine`.
+    is ``calibrated``, whose error is an estimate anyhow, the two are taken as ``independent``: both count the same
+    rows, and what they are wrong about alike cancels in the quotient. The error is unknown (``None``) when a part's is.
+    With certified parts see :func:`combine`.
 
     An average lies between the extremes of its values: value and interval are clipped to them, and the error becomes
     the distance to the clipped interval's farther end, which is never more than before unless the interval misses the
@@ -96,7 +102,7 @@ def divide(
     if top is None or bottom is None or bottom <= (denominator.error or 0.0):
         return Answer(None, None, None, kind, source, False, None, charged)
     value = top / bottom
-    ratio_error = _ratio_error if kind == "exact" else _independent_ratio_error
+    ratio_error = _independent_ratio_error if independent and kind == "calibrated" else _ratio_error
     error = ratio_error(value, bottom, numerator.error, denominator.error)
     bound = _ratio_error(value, bottom, numerator.certified_bound, denominator.certified_bound)
     value += center

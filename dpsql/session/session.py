@@ -136,6 +136,7 @@ class Session:
             notes,
             errors,
             cut_counts=rules.cut_counts,
+            independent=rules.independent,
             together=together,
         )
 

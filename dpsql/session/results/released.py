@@ -38,21 +38,23 @@ def result(
     error_of: Callable[[LinearQuery], float | None] = _not_known,
     *,
     cut_counts: bool = True,
+    independent: bool = True,
     together: Sequence[Answer] | None = None,
 ) -> Result:
     """What the analyst sees: ``answers`` by query key, combined and taken through the outer statement.
 
     ``error_of``: the error that the count of a query would have that was not asked, from public numbers.
     ``cut_counts``: counts that are shown as they were released are shown as 0 where noise took them below. The outer
-    statement computes with what was released. ``together``: in place of ``answers``, those of one crosstab.
+    statement computes with what was released. ``independent``: as in ``divide``. ``together``: in place of
+    ``answers``, those of one crosstab.
     """
     unshown = dict(answers)
     if statement.direct is None:
-        found = [_answered(block, unshown, error_of, together) for block in statement.blocks]
+        found = [_answered(block, unshown, error_of, together, independent) for block in statement.blocks]
         notes = (*notes, *dict.fromkeys(note for answered in found for note in answered.notes))
         return _through_outer(statement, [f.columns for f in found], public, notes, error_of, cut_counts)
     (block,) = statement.blocks
-    columns, own = _answered(block, unshown, error_of, together)
+    columns, own = _answered(block, unshown, error_of, together, independent)
     notes, within = (*notes, *own), _within(block, columns)
     if cut_counts:
         columns = [_shown(a, found) for a, found in zip(block.aggregates, columns, strict=True)]
@@ -111,6 +113,7 @@ def _answered(
     unshown: dict[str, Answer],
     error_of: Callable[[LinearQuery], float | None],
     together: Sequence[Answer] | None,
+    independent: bool,
 ) -> _Answered:
     """One answer per group for each aggregate of the block; in ``unshown`` the charges that it shows become 0."""
     if together is not None:
@@ -128,7 +131,7 @@ def _answered(
     few: list[Sequence[bool]] = []
     for aggregate in block.aggregates:
         if aggregate.summary is None:
-            out.append(_combined(aggregate, lookup))
+            out.append(_combined(aggregate, lookup, independent))
             if aggregate.denominator is not None:
                 few.append([a.value is None and a.source != "public" for a in out[-1]])
             continue
@@ -140,7 +143,7 @@ def _answered(
     return _Answered(out, (*notes, *few_rows_note(few)))
 
 
-def _combined(aggregate: Aggregate, lookup: Lookup) -> tuple[Answer, ...]:
+def _combined(aggregate: Aggregate, lookup: Lookup, independent: bool) -> tuple[Answer, ...]:
     """The answers of an aggregate that is a sum, or a quotient of two."""
     integer = aggregate.sql_type == "BIGINT" and aggregate.denominator is None
     column = []
@@ -149,7 +152,7 @@ def _combined(aggregate: Aggregate, lookup: Lookup) -> tuple[Answer, ...]:
         if aggregate.denominator is not None:
             bottom = combine(aggregate.denominator[group], lookup, integer=False)
             center = aggregate.centers[group] if aggregate.centers else 0.0
-            answer = divide(answer, bottom, aggregate.low, aggregate.high, center)
+            answer = divide(answer, bottom, aggregate.low, aggregate.high, center, independent=independent)
         column.append(answer)
     return tuple(column)
 

@@ -174,6 +174,7 @@ def test_a_calibrated_ratio_ends_where_fieller_says(top: int, rows: int, error: 
     assert answer.error == pytest.approx(max(abs(ends - top / rows)))
     assert known.error is not None and answer.error is not None and answer.error <= known.error + 1e-12
     assert answer.certified_bound == known.certified_bound
+    assert divide(above, below, independent=False).error == known.error  # ledgers of older rules
 
 
 def test_the_ratio_of_a_negative_sum() -> None:
