@@ -135,6 +135,7 @@ class Coverage:
         return self._least_of(asked, found)
 
     def _least_of(self, asked: Choices, found: Sequence[Measurement]) -> Estimates:
+        """The least noise of these, sds in counts, shape (products,); without any, that of knowing nothing."""
         place = {here[0]: i for i, here in enumerate(asked.columns) if len(here) == 1}
         sds = [self._sd(asked, place, m) for m in found if not m.has_differences]
         if len(sds) < len(found):  # a difference alone determines no number of rows
@@ -293,7 +294,9 @@ class Coverage:
 
 def _tells(axis: Axis, *, asked: bool) -> bool:
     """Whether sums over the axis, or, where it is ``asked`` for, its cells are known."""
-    return axis.is_cells or axis.difference if asked else not axis.difference
+    if asked:
+        return axis.is_cells or axis.difference
+    return not axis.difference
 
 
 def places_of_pairs(asked: Choices) -> list[tuple[int, ...]]:

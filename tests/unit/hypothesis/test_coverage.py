@@ -63,7 +63,7 @@ def test_noise_together_is_that_of_what_tells_every_value() -> None:
 )
 def test_a_list_is_known_by_no_parts_that_it_cuts(weights: list[int], sd: float) -> None:
     """The column itself has noise 8; a pair in two parts of it, with noise 1/2, tells those whole."""
-    alone = replace(all_of(CELLS, 1, 8.0)[0])
+    alone = all_of(CELLS, 1, 8.0)[0]
     axis = Axis(("a",), np.array([0, 0, 1, 1]), 2)
     pair = next(m for m in all_of(CELLS, 2, 0.5) if m.scope == ("a", "b"))
     pair = replace(pair, axes=(axis, *pair.axes[1:]), values=pair.values.reshape(2, 2, 3).sum(axis=1))
