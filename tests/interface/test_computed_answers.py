@@ -147,15 +147,19 @@ def test_an_interval_that_cannot_be_given_is_refused_for_nothing(con: dpsql.Conn
 
 
 def test_a_denominator_that_may_be_0_says_so(con: dpsql.Connection) -> None:
-    """A region without rows: noise over noise is no percentage."""
-    cur = con.execute(SHARE)
-    by_region = {row[0]: a for row, a in zip(cur.fetchall(), cur.result.column_answers[1], strict=True)}
-    empty = by_region[None]
-    assert (empty.error, empty.interval) == (None, None)
-    assert by_region["north"].error is not None
+    """No row lacks a region, so those of every age are noise alone: noise over noise is no percentage."""
+    counts = "SELECT age, COUNT(*) AS n, COUNT(*) FILTER (WHERE member) AS m FROM people WHERE region IS NULL"
+    cur = con.execute(f"SELECT age, n, 100.0 * m / n AS p FROM ({counts} GROUP BY age)")
+    below, shares = cur.result.column_answers[1], cur.result.column_answers[2]
+    reaches_0 = [answer.interval is not None and answer.interval[0] <= 0 for answer in below]
+    assert any(reaches_0)  # by chance one of forty lies above its error, never all of them
+    for answer, may_be_0 in zip(shares, reaches_0, strict=True):
+        assert (answer.error is None, answer.interval is None) == (may_be_0, may_be_0)
     assert tuple(n.text for n in cur.result.notes if n.kind == "computed") == (
         "the error of p is not known where a denominator's interval reaches 0",
     )
+    shares = con.execute(SHARE).result.column_answers[1]
+    assert [answer.error is not None for answer in shares[:3]] == [True, True, True]
 
 
 def test_labels_and_ranks_keep_their_values_and_say_so(con: dpsql.Connection) -> None:
