@@ -24,7 +24,7 @@ from dpsql.ledger.event import Payload
 from dpsql.mechanism import drawn_alone, select_keys
 from dpsql.planning import TablePlan, TextStart
 from dpsql.planning.portions import AT_STAKE, Portion, part_of
-from dpsql.planning.strings import HEAVY, Selection
+from dpsql.planning.strings import Selection
 from dpsql.private import Private
 from dpsql.query import Counts, Key
 
@@ -150,7 +150,7 @@ class TextStarts(Portioned):
     def heavy_keys(self, column: str) -> tuple[Key, ...]:
         """The keys that their complete counts show to be heavy."""
         if column not in self._heavy:
-            counts, least = self._shown[column], HEAVY * float(self.starts[column].pair_sigma)
+            counts, least = self._shown[column], self.starts[column].heavy
             self._heavy[column] = tuple([counts.keys[i] for i in np.flatnonzero(counts.values >= least).tolist()])
         return self._heavy[column]
 

@@ -55,6 +55,8 @@ class ModelRules:
     ``shifted``: a list that was counted is drawn to what was expected of its strings by so many sds of its noise at
     most. ``rest``: whether strings that no column has counted follow what the counted ones leave of it.
     ``listed_spares``: whether a question about listed strings may be answered by a spare release.
+    ``mixed_strings``: whether cells of strings are weighed by how many of them are how far off, so that lighter strings
+    can be counted by columns, too, and less of a first touch chooses strings.
 
     ``lesson_scopes``: from how many local models of each number of columns error bars are learned at most; 0 for any.
     ``scattered``: whether error bars know of how many ranges a condition on an ordered column is made.
@@ -98,6 +100,7 @@ class ModelRules:
     triples: bool = True
     uncut: bool = True
     independent: bool = True
+    mixed_strings: bool = True
 
 
 _FIRST = ModelRules(
@@ -136,8 +139,9 @@ _FIRST = ModelRules(
     triples=False,
     uncut=False,
     independent=False,
+    mixed_strings=False,
 )
-_TENTH = ModelRules(distances=False, triples=False, uncut=False, independent=False)
+_TENTH = ModelRules(distances=False, triples=False, uncut=False, independent=False, mixed_strings=False)
 _NINTH = replace(_TENTH, families=False)
 _EIGHTH = replace(_NINTH, held=inf, hidden_kinds=False, mixed=False, in_common=False, listed_spares=False)
 _SEVENTH = replace(_EIGHTH, extrapolated=False)

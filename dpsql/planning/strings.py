@@ -6,20 +6,24 @@ It is the only release that needs a delta of its own, which the plan sets aside 
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.accounting import Plan, Unshown, selection_threshold
+from dpsql.accounting import Unshown, selection_threshold
 from dpsql.domain import TableDomain
 from dpsql.planning.sensitivity import contingency_l2_squared, query_sensitivity
 from dpsql.planning.shares import Shares
-from dpsql.policy import Policy
 
 SELECT_SHARE = Fraction(25, 100)
 """Of a column's units for choosing its keys; the threshold follows from this noise."""
 DISTINCT_SHARE = Fraction(2, 100)
 """For the number of strings, from which the rows of hidden ones are estimated; the rest is for counts."""
 PAIR_SHARE = Fraction(20, 100)
-"""For the heaviest keys by each finite column, split evenly between these; to the counts where there is none."""
-HEAVY = 6.0
+"""For the heavier keys by each finite column, split evenly between these; to the counts where there is none."""
+LONE_SELECT_SHARE, LONE_PAIR_SHARE = Fraction(15, 100), Fraction(30, 100)
+"""The same where there is one finite column: the text has most of the start, so that fewer rows are enough to show a
+string, and all conditions beside a list are about that column."""
+HEAVY = 3.0
 """A key is measured by a finite column when its released count is at least so many sds of these cells."""
+EARLIER_HEAVY = 6.0
+"""The same by the rules that take noise of lighter keys for their cells."""
 HARDLY = 3.1
 """Noise exceeds so many of its sds with less than one chance in a thousand."""
 FIRST_TRY = Fraction(3, 4)
@@ -49,6 +53,8 @@ class TextStart:
     paired: tuple[str, ...]
     """Finite columns by which heavy keys are measured."""
     pair_sigma: Fraction
+    heavy: float
+    """Counts: a key is measured by a finite column when its released count is at least this."""
 
     @property
     def most_hidden(self) -> float:
@@ -119,18 +125,19 @@ def text_starts(shares: Shares, table: TableDomain) -> dict[str, TextStart]:
     delta = plan.delta_purse / sum(len(shares.text_weights(t)) for t in policy.tables)
     whole = sum(weights.values())
     return {
-        column: _start(plan, policy, table, column, int(units * weight / whole), delta)
-        for column, weight in weights.items()
+        column: _start(shares, table, column, int(units * weight / whole), delta) for column, weight in weights.items()
     }
 
 
-def _start(plan: Plan, policy: Policy, table: TableDomain, column: str, units: int, delta: Fraction) -> TextStart:
-    l2_squared = contingency_l2_squared(policy, table)
-    select, distinct = int(units * SELECT_SHARE), int(units * DISTINCT_SHARE)
-    paired = tuple(c.name for c in table.varied)
-    pair = int(units * PAIR_SHARE / len(paired)) if paired else 0
+def _start(shares: Shares, table: TableDomain, column: str, units: int, delta: Fraction) -> TextStart:
+    plan, l2_squared = shares.plan, contingency_l2_squared(shares.policy, table)
+    paired, mixed = tuple(c.name for c in table.varied), shares.rules.mixed_strings
+    lone = mixed and len(paired) == 1
+    select, distinct = int(units * (LONE_SELECT_SHARE if lone else SELECT_SHARE)), int(units * DISTINCT_SHARE)
+    pair = int(units * (LONE_PAIR_SHARE if lone else PAIR_SHARE) / len(paired)) if paired else 0
     count = units - select - distinct - pair * len(paired)
     sigma, sensitivity = plan.release_sigma(select, l2_squared), query_sensitivity(table)
+    pair_sigma = plan.release_sigma(pair, l2_squared) if paired else Fraction(0)
     return TextStart(
         column,
         units,
@@ -145,5 +152,6 @@ def _start(plan: Plan, policy: Policy, table: TableDomain, column: str, units: i
         plan.release_sigma(distinct, l2_squared),
         plan.release_sigma(count, l2_squared),
         paired,
-        plan.release_sigma(pair, l2_squared) if paired else Fraction(0),
+        pair_sigma,
+        (HEAVY if mixed else EARLIER_HEAVY) * float(pair_sigma),
     )

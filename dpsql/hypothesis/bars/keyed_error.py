@@ -11,7 +11,7 @@ import numpy as np
 
 from dpsql.confidence import DEVIATIONS, OUTSIDE
 from dpsql.hypothesis.model import TableModel
-from dpsql.hypothesis.strings.sparse import NOTHING, SparseHypothesis
+from dpsql.hypothesis.strings.sparse import NOTHING
 from dpsql.query import Key, LinearQuery
 
 
@@ -48,9 +48,10 @@ def keyed_error(
     rows = {k: most[k] * sparse.rows(k) for k in variances}
     estimate = model.estimate(query)
     share = _share_of(estimate, sum(rows.values()))
+    counted = sparse.cells_variances(variances, query.factors[0]) if len(query.scope) == 1 and query.factors else {}
     mixed = 0.0
     for key, variance in variances.items():
-        mixed += min(variance + rows[key] ** 2 * share * (1.0 - share), _measured_variance(sparse, query, key))
+        mixed += min(variance + rows[key] ** 2 * share * (1.0 - share), counted.get(key, inf))
     # expected with every doubt in favour of more rows: those of each key, and the share that the finite columns have
     upper = sum(
         rows[k] + most[k] * (sparse.bias(k) or sqrt(sparse.variance(k))) for k in rows if k not in together.rows
@@ -67,13 +68,3 @@ def keyed_error(
 def _share_of(estimate: float, rows: float) -> float:
     """The share, in [0, 1], that makes ``estimate`` of the rows; 1 where noise has taken these below what says one."""
     return min(1.0, estimate / rows) if abs(rows) >= 1.0 and estimate / rows >= 0.0 else 1.0
-
-
-def _measured_variance(sparse: SparseHypothesis, query: LinearQuery, key: Key) -> float:
-    """Of the noise in a key's rows, where these were measured by the query's one finite column; else infinite."""
-    if len(query.scope) != 1 or not query.factors:
-        return inf
-    (factor,) = query.factors
-    used = float(((factor.weights / factor.unit) ** 2).sum())
-    sigma = sparse.cell_sigma(key, factor.columns[0])
-    return inf if sigma == inf else sigma * sigma * used

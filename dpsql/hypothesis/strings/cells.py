@@ -5,16 +5,15 @@ them, so that noise is kept out where strings are alike and measurements count w
 than its noise's sd, so that one string unlike all others is not taken for noise.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.strings.mixture import CellEstimates, Floats, mixed_cells
 from dpsql.query import Key
 
-Floats = npt.NDArray[np.float64]
 MOST_MOVED = 1.0
 """A cell is drawn to its prior by so many sds of its noise at most: limited translation (Efron and Morris 1972)."""
 _TINY = 1e-9
@@ -80,14 +79,35 @@ class StringCells:
         """The strings that were measured, in the order of the ledger."""
         return tuple(self._cells)
 
+    def isdisjoint(self, keys: Iterable[Key]) -> bool:
+        """Whether none of the keys was measured."""
+        return self._cells.keys().isdisjoint(keys)
+
     @property
     def variances(self) -> Floats:
         """Of the noise in each of the cells of every string, as ``keys`` are."""
         return 1.0 / np.array([c.precision for c in self._cells.values()])
 
-    def estimates(self, rows: Sequence[float], variances: Sequence[float], shares: Floats) -> dict[Key, Floats]:
-        """Estimated counts by value of every string, whose totals are ``rows`` with ``variances``, as ``keys`` are."""
-        noise = self.variances
-        values = np.stack([c.weighted for c in self._cells.values()]) * noise[:, None]
+    @property
+    def measured(self) -> Floats:
+        """Counts as they were measured, shape (strings, values), as ``keys`` are."""
+        return np.stack([c.weighted for c in self._cells.values()]) * self.variances[:, None]
+
+    def strayed(self, rows: Sequence[float], shares: Floats) -> float:
+        """How far strings with so many ``rows`` stray from the column's ``shares``."""
+        totals = np.array(rows)
+        spreads = np.multiply.outer(totals * totals, shares * (1.0 - shares))
+        return strayed(self.measured, self.variances, np.multiply.outer(totals, shares), spreads)
+
+    def estimates(
+        self, rows: Sequence[float], variances: Sequence[float], shares: Floats, *, mixed: bool
+    ) -> CellEstimates:
+        """Counts by value of every string, whose totals are ``rows`` with ``variances``, as ``keys`` are.
+
+        ``mixed``: by how many cells are how far off; else their variances are those of their noise.
+        """
+        values, noise = self.measured, self.variances
+        if mixed:
+            return mixed_cells(values, noise, np.array(rows), np.array(variances), shares)
         found = drawn_cells(values, noise, np.array(rows), np.array(variances), shares)
-        return dict(zip(self._cells, found, strict=True))
+        return CellEstimates(found, np.broadcast_to(noise[:, None], values.shape))

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsql.hypothesis.strings.cells import Floats, strayed
+from dpsql.hypothesis.strings.cells import strayed
+from dpsql.hypothesis.strings.mixture import CellEstimates, Floats
 
 _TINY = 1e-9
 
@@ -34,15 +35,34 @@ def rest_of(whole: Floats, cells: Floats, variances: Floats) -> Rest:
     >>> rest_of(np.array([1000.0, 100.0]), heavy, np.array([1.0])).shares.round(2).tolist()
     [0.5, 0.5]
     """
-    shares = whole / max(float(whole.sum()), _TINY)
+    shares = _shares(whole)
     even, rows = shares * (1.0 - shares), cells.sum(axis=1)
     share = strayed(cells, variances, np.multiply.outer(rows, shares), np.multiply.outer(rows**2, even))
     off = (rows > 0.0) & (share * rows**2 * even.mean() > variances)
-    left = whole - cells[off].sum(axis=0)
+    return _left(whole, whole - cells[off].sum(axis=0), float(variances[off].sum()), share)
+
+
+def rest_beside(whole: Floats, cells: CellEstimates, strayed: float) -> Rest:
+    """The same where each cell has a variance of its own, so that every string can be taken off. ``strayed``: how far
+    strings are from the shares of the whole, in [0, 1].
+
+    >>> heavy = CellEstimates(np.array([[900.0, 0.0]]), np.array([[1.0, 1.0]]))
+    >>> rest_beside(np.array([1000.0, 100.0]), heavy, 0.9).shares.round(2).tolist()
+    [0.5, 0.5]
+    """
+    return _left(whole, whole - cells.counts.sum(axis=0), cells.variances.sum(axis=0), strayed)
+
+
+def _left(whole: Floats, left: Floats, noise: Floats | float, strayed: float) -> Rest:
+    shares = _shares(whole)
     total = max(float(left.sum()), 0.0)
-    spread, noise = share * total**2 * even, float(variances[off].sum())
+    spread = strayed * total**2 * shares * (1.0 - shares)
     kept = spread / (spread + noise + _TINY)
     found = np.maximum(total * shares + kept * (left - total * shares), 0.0)
     if found.sum() <= _TINY:
         return Rest(shares, np.zeros_like(shares))
     return Rest(found / found.sum(), kept * noise / total**2)
+
+
+def _shares(whole: Floats) -> Floats:
+    return np.asarray(whole / max(float(whole.sum()), _TINY))

@@ -6,7 +6,7 @@ measurements instead of one textbook step; keys never measured keep the share ``
 tells how many strings were not shown: they share what the shown ones leave of the rows.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 from types import MappingProxyType
@@ -21,7 +21,8 @@ from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.strings.cells import StringCells
 from dpsql.hypothesis.strings.hidden_keys import HiddenKey, drawn_by_row, furthest_way, hidden_key
 from dpsql.hypothesis.strings.key_list import KeyList, key_list
-from dpsql.hypothesis.strings.rest import Rest, rest_of
+from dpsql.hypothesis.strings.mixture import CellEstimates
+from dpsql.hypothesis.strings.rest import Rest, rest_beside, rest_of
 from dpsql.hypothesis.structure_size import structure_size
 from dpsql.query import Estimates, Factor, Key, sort_key
 
@@ -54,6 +55,16 @@ class _Listed:
     strings: int = 0
     rows: float = 0.0
     noise: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What is known of strings by a finite column, and ``of`` which state of all that it rests on."""
+
+    of: tuple[int, float, bytes]
+    places: dict[Key, int]
+    cells: CellEstimates
+    rest: Rest
 
 
 class SparseHypothesis:
@@ -89,7 +100,9 @@ class SparseHypothesis:
         self._shifted = rules.shifted
         self._follows_rest = rules.rest
         self._cells: dict[str, StringCells] = {}
-        self._found: dict[str, tuple[tuple[int, float, bytes], dict[Key, Estimates], Rest]] = {}
+        self._mixed = rules.mixed_strings
+        self._found: dict[str, _Found] = {}
+        self._changes: dict[str, int] = {}
 
     def absorb(self, measurement: Measurement, *, selected: bool = False) -> None:
         """Take a keyed measurement into the weights: each listed key's total, with the noise of its parts.
@@ -119,6 +132,9 @@ class SparseHypothesis:
             self._with_axes.append(measurement)
         if by_cells and self._weighed:
             self._cells.setdefault(measurement.scope[0], StringCells()).absorb(measurement)
+        for column, cells in self._cells.items():
+            if not cells.isdisjoint(measurement.keys):
+                self._changes[column] = len(self.measurements)
         if by_cells:
             least = self._by_column.setdefault(measurement.scope[0], {})
             before, sigma = {key: least[key] for key in measurement.keys if key in least}, measurement.sigma
@@ -199,9 +215,17 @@ class SparseHypothesis:
         """Whether the key's rows are those of a string that somebody listed, drawn to what was expected of it."""
         return self._weighed and self._distinct is not None and key in self._by_list
 
-    def cell_sigma(self, key: Key, column: str) -> float:
-        """Noise sd of the least noisy counts of a key by a finite column; infinite without any."""
-        return self._by_column.get(column, {}).get(key, inf)
+    def cells_variances(self, keys: Collection[Key], factor: Factor) -> dict[Key, float]:
+        """Of the rows that a condition on one finite column selects, of those keys that were counted by it."""
+        (column,) = factor.columns
+        squares = np.square(factor.weights / factor.unit)
+        if not (self._mixed and column in self._cells):
+            sigmas, used = self._by_column.get(column, {}), float(squares.sum())
+            return {key: sigmas[key] * sigmas[key] * used for key in keys if key in sigmas}
+        found = self._cells_of(column)
+        known = [key for key in keys if key in found.places]
+        each = found.cells.variances[[found.places[key] for key in known]] @ squares if known else np.zeros(0)
+        return dict(zip(known, each.tolist(), strict=True))
 
     def knows(self, key: Key) -> bool:
         """Whether the key was ever measured."""
@@ -307,15 +331,15 @@ class SparseHypothesis:
 
     def rest(self, column: str) -> Rest:
         """What is known of the rows by a finite column of the strings that were not counted by it."""
-        return self._cells_of(column)[1]
+        return self._cells_of(column).rest
 
     def _move_cells(self, out: Estimates, keys: Sequence[Key], i: int, column: str) -> None:
         """Give measured keys their estimated cells by the ``i``-th column; other columns keep their shares within."""
-        found = self._cells_of(column)[0]
-        places = [place for place, key in enumerate(keys) if key in found]
+        found = self._cells_of(column)
+        places = [place for place, key in enumerate(keys) if key in found.places]
         if not places:
             return
-        wanted = np.stack([found[keys[place]] for place in places])
+        wanted = found.cells.counts[[found.places[keys[place]] for place in places]]
         own = out[places]
         others = tuple(a for a in range(1, out.ndim) if a != i + 1)
         if not others:
@@ -326,19 +350,24 @@ class SparseHypothesis:
         ratio = (np.maximum(wanted, 0.0).reshape(shape) + _TINY) / (marginal + _TINY)
         out[places] = own * np.clip(ratio, 0.0, _MOST_TIMES)
 
-    def _cells_of(self, column: str) -> tuple[dict[Key, Estimates], Rest]:
+    def _cells_of(self, column: str) -> _Found:
         """The measured keys' estimated counts by the column, and what they leave of it; kept until something is
         learned of what they rest on."""
         whole, cells = self.finite.contingency((column,)), self._cells[column]
         shares = whole / max(float(whole.sum()), _TINY)
-        here = (len(self.measurements), self.unassigned, whole.tobytes())
+        listed = not cells.isdisjoint(self._by_list)  # their rows follow what is known of hidden strings
+        of = (len(self.measurements) if listed else self._changes[column], self.unassigned, whole.tobytes())
         known = self._found.get(column)
-        if known is None or known[0] != here:
+        if known is None or known.of != of:
             rows, variances = zip(*((self.rows(k), self.variance(k)) for k in cells.keys), strict=True)
-            found = cells.estimates(rows, variances, shares)
-            rest = rest_of(whole, np.stack(list(found.values())), cells.variances)
-            known = self._found[column] = here, found, rest
-        return known[1], known[2]
+            found = cells.estimates(rows, variances, shares, mixed=self._mixed)
+            rest = (
+                rest_beside(whole, found, cells.strayed(rows, shares))
+                if self._mixed
+                else rest_of(whole, found.counts, cells.variances)
+            )
+            known = self._found[column] = _Found(of, {k: n for n, k in enumerate(cells.keys)}, found, rest)
+        return known
 
     def _fit_cells(self, out: Estimates, keys: Sequence[Key], columns: tuple[str, ...], m: Measurement) -> None:
         rows = [i for i, k in enumerate(keys) if k in m.key_index]

@@ -18,7 +18,7 @@ from dpsql.hypothesis import Axis, Measurement
 from dpsql.ledger.event import Payload
 from dpsql.planning import make_plan
 from dpsql.planning.shares import Shares
-from dpsql.planning.strings import HEAVY, text_starts
+from dpsql.planning.strings import text_starts
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.query import Factor, Key, KeyedFactor, LinearQuery, linear_query
 from dpsql.session.asker import Asker
@@ -179,8 +179,9 @@ def test_heavy_keys_are_known_by_each_finite_column() -> None:
     assert answer.value is not None
     assert abs(answer.value - truth) <= 2 * 1.96 * float(start.pair_sigma)
     measured = {k for e in ledger.events() if e.kind == "release" for k in keys_by_column(e.payload)}
-    light = {(k,) for k, n in COUNTS.items() if n < (HEAVY - 3) * start.pair_sigma}
-    heavy = {(k,) for k, n in COUNTS.items() if n > (HEAVY + 3) * start.pair_sigma}
+    light = {(k,) for k, n in COUNTS.items() if n < start.heavy - 4 * float(start.count_sigma)}
+    heavy = {(k,) for k, n in COUNTS.items() if n > start.heavy + 4 * float(start.count_sigma)}
+    assert light
     assert heavy
     assert heavy <= measured
     assert not light & measured
