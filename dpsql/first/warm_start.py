@@ -67,6 +67,7 @@ class WarmStart(Portioned):
         self._planned: tuple[PlannedContingency, ...] | None = None if self._names else ()
         self._row_count = 0.0
         self._waiting: Memo[list[Portion]] = Memo(_REMEMBERED)
+        self._all_measured = False  # what is planned; it stays so
 
     # --- the fold ----------------------------------------------------------------------------------------------
 
@@ -157,7 +158,9 @@ class WarmStart(Portioned):
         if self._given_up:
             return 0
         planned = self.planned_units if self._planned is None else 0
-        planned += sum(self._missing(p.columns, self._units(p)) for p in self._planned or ())
+        if not self._all_measured:
+            planned += sum(self._missing(p.columns, self._units(p)) for p in self._planned or ())
+            self._all_measured = self._planned is not None and all(p.columns in self._done for p in self._planned)
         if self.touched_later and self._planned is not None:
             later = later_shares(self._pairs_begun(), len(self._names), self.plan.first_touch) * self._for_pairs
             planned += floor(self.planned_units * later)

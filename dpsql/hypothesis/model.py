@@ -148,10 +148,10 @@ class TableModel:
 
     def of_products(self, asked: Choices) -> Estimates:
         """The hypothesis' answers to products of factors, in counts."""
-        known = self._answers_of_many.get(asked.key)
-        return (
-            self._answers_of_many.put(asked.key, self.hypothesis.answers(asked), len(asked)) if known is None else known
-        )
+        known = self._answers_of_many.get(asked.identity)
+        if known is None:
+            known = self._answers_of_many.put(asked.identity, self.hypothesis.answers(asked), len(asked))
+        return known
 
     @property
     def contingencies(self) -> tuple[Measurement, ...]:

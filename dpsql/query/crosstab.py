@@ -5,9 +5,8 @@ out once for each of these, and what depends on several is one array over all th
 case of one.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import sha256
 from math import prod
 from typing import Any, overload
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsql.errors import InternalError
+from dpsql.memo import once
 from dpsql.query.linear import DIGEST, Counts, Estimates, Factor, LinearQuery, Points
 
 MOST_CHOICES = 1 << 22
@@ -42,11 +42,13 @@ class OneCells:
 
 
 Matrix = Array | OneCells
+Row = Array | tuple[int, float]
+"""Weights of all cells of an axis, or the only cell of weight above 0 and its weight."""
 
 
 def one_cells(factors: Sequence[Factor]) -> OneCells | None:
     """Factors over the same cells as a matrix of one cell in each row; ``None`` where one of them has more, or none."""
-    if isinstance(factors, Points):
+    if type(factors) is Points:
         return OneCells(factors.cells, np.ones(len(factors), dtype=np.int64), factors.size)
     points = [f.point for f in factors]
     if None in points:
@@ -63,13 +65,13 @@ def matrix_of(factors: Sequence[Factor]) -> Matrix:
 
 def units_of(factors: Sequence[Factor]) -> Counts:
     """The denominators of the factors' weights; int64."""
-    if isinstance(factors, Points):
+    if type(factors) is Points:
         return np.ones(len(factors), dtype=np.int64)
     return np.array([f.unit for f in factors], dtype=np.int64)
 
 
 def _digests_of(factors: Sequence[Factor]) -> bytes:
-    return factors.digests if isinstance(factors, Points) else b"".join(map(DIGEST, factors))
+    return factors.digests if type(factors) is Points else b"".join(map(DIGEST, factors))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +89,22 @@ class Choices:
     def __len__(self) -> int:
         return self.size
 
-    @property
+    @once
     def columns(self) -> tuple[tuple[str, ...], ...]:
         """Of each place."""
         return tuple([here[0].columns for here in self.factors])
 
-    @cached_property
+    @once
+    def is_one(self) -> bool:
+        """Whether there is one product, which most statements ask for."""
+        return self.size == 1 and max(map(len, self.factors), default=1) == 1
+
+    @once
+    def identity(self) -> Hashable:
+        """The same as ``key``, for what is kept in memory alone: one product needs no digest of its digests."""
+        return tuple([here[0].digest for here in self.factors]) if self.is_one else self.key
+
+    @once
     def key(self) -> bytes:
         """Equal for equal products in the same order."""
         found = sha256(repr((self.size, *map(len, self.factors))).encode())
@@ -100,9 +112,11 @@ class Choices:
             found.update(_digests_of(here) + numbers.tobytes())
         return found.digest()
 
-    @cached_property
+    @once
     def units(self) -> Counts:
         """The common denominator of each product's weights; int64, shape (products,)."""
+        if self.is_one:
+            return np.array([prod([here[0].unit for here in self.factors])], dtype=np.int64)
         out = np.ones(self.size, dtype=np.int64)
         for here, numbers in zip(self.factors, self.numbers, strict=True):
             out *= units_of(here)[numbers]
@@ -110,7 +124,8 @@ class Choices:
 
     def only(self, places: Sequence[int]) -> "Choices":
         """The products of the factors at these places alone."""
-        return Choices(tuple([self.factors[i] for i in places]), tuple([self.numbers[i] for i in places]), self.size)
+        factors, numbers = self.factors.__getitem__, self.numbers.__getitem__
+        return Choices(tuple(map(factors, places)), tuple(map(numbers, places)), self.size)
 
     def among(self, products: Counts) -> "Choices":
         """Some of the products, by number."""
@@ -165,13 +180,13 @@ class Crosstab(Sequence[LinearQuery]):
             self._made = (self._first, *map(self._make, range(1, len(self))))
         return self._made
 
-    @cached_property
+    @once
     def name(self) -> bytes:
         """What equal questions in the same order share, and no others."""
         keyed = b"".join(q.keyed.digest for q in self if q.keyed is not None) if self._first.keyed else b""
         return sha256(repr(self._first.outline).encode() + self.choices.key + keyed).digest()
 
-    @cached_property
+    @once
     def raw_digests(self) -> bytes:
         """The digests of all queries, 32 bytes each."""
         if self._made or self._first.keyed is not None or self._first.value is not None:
@@ -184,18 +199,18 @@ class Crosstab(Sequence[LinearQuery]):
         text, width = np.concatenate(rows, axis=1).tobytes(), sum(r.shape[1] for r in rows)
         return b"".join([sha256(text[at : at + width]).digest() for at in range(0, len(text), width)])
 
-    @cached_property
+    @once
     def digests(self) -> tuple[str, ...]:
         """``LinearQuery.digest`` of each."""
         text = self.raw_digests.hex()
         return tuple([text[at : at + 64] for at in range(0, len(text), 64)])
 
-    @cached_property
+    @once
     def places(self) -> dict[str, int]:
         """The place of each query, by digest."""
         return dict(zip(self.digests, range(len(self)), strict=True))
 
-    @cached_property
+    @once
     def indicators(self) -> npt.NDArray[np.bool_]:
         """``LinearQuery.is_indicator`` of each; bool, shape (queries,)."""
         if self._made:
@@ -271,6 +286,26 @@ def sums(table: Array, matrices: Sequence[Matrix], numbers: Sequence[Counts], si
     return np.broadcast_to(found, (size, *found.shape[1:]))
 
 
+def sum_of_one(table: Array, rows: Sequence[Row]) -> Any:
+    """``sums`` of one row of weights along each axis, in the same order and so to the same bit."""
+    shape, left = table.shape, list(range(len(rows)))
+    for i in sorted(left, key=[-size for size in shape].__getitem__):
+        axis, row = left.index(i), rows[i]
+        left.remove(i)
+        if isinstance(row, tuple):
+            table = table.take(row[0], axis=axis) * row[1]
+        else:
+            rest = table.shape[:axis] + table.shape[axis + 1 :]
+            first = table if axis == 0 else np.moveaxis(table, axis, 0)
+            table = np.dot(row.reshape(1, -1), first.reshape(shape[i], -1)).reshape(rest)
+    return table
+
+
+def row_of(factor: Factor) -> Row:
+    """A factor's weights, for ``sum_of_one``."""
+    return factor.weights if factor.point is None else (factor.point, factor.point_weight)
+
+
 def numbered(factors: Sequence[Factor]) -> tuple[tuple[Factor, ...], Counts]:
     """The different factors among these, and the number of each of these among them."""
     places: dict[bytes, int] = {}
@@ -291,7 +326,9 @@ def _contracted(table: Array, axis: int, matrix: Matrix) -> Array:
         shape[axis] = len(matrix.cells)
         return np.asarray(np.take(table, matrix.cells, axis=axis) * matrix.weights.reshape(shape))
     rows = matrix.reshape(-1, matrix.shape[-1])
-    if (np.count_nonzero(rows, axis=1) == 1).all():  # groups of one value: nothing to sum
+    if (
+        np.count_nonzero(rows) == len(rows) and (np.count_nonzero(rows, axis=1) == 1).all()
+    ):  # groups of one value: nothing to sum
         cells = np.argmax(rows != 0, axis=1)
         shape = [1] * table.ndim
         shape[axis] = len(rows)

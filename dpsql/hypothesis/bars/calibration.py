@@ -209,7 +209,7 @@ class Calibration:
         """The logarithm of how many ranges of values each product is made of; unordered columns have one."""
         out = np.zeros(len(asked))
         for here, numbers in zip(asked.factors, asked.numbers, strict=True):
-            alone = len(here[0].columns) == 1 and not isinstance(here, Points)
+            alone = len(here[0].columns) == 1 and type(here) is not Points
             if alone and self._coverage.table.finite_domain(here[0].columns[0]).ordered:
                 out += np.log([1 if f.point is not None else max(1, ranges(f.weights)) for f in here])[numbers]
         return out

@@ -7,7 +7,7 @@ contingencies stand behind a query.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
-from math import inf
+from math import inf, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +69,7 @@ class Coverage:
         self._joint: Memo[bool] = Memo()
         self._cells: Memo[list[Measurement]] = Memo()
         self._over: Memo[list[Measurement]] = Memo()
+        self._noises: Memo[Estimates] = Memo()
         self._facts: Memo[_Facts] = Memo()
         self._norms: Memo[list[tuple[frozenset[str], float]]] = Memo()
 
@@ -127,43 +128,57 @@ class Coverage:
 
     def _least(self, asked: Choices, least_axes: int) -> Estimates:
         """The least noise of the measurements of at least so many axes that cover the factors' columns."""
-        columns = tuple(chain.from_iterable(asked.columns))
-        found = self._over.get((columns, least_axes))
-        if found is None:
-            within = [m for m in self._all if len(m.axes) >= least_axes and m.columns.issuperset(columns)]
-            found = self._over.put((columns, least_axes), within)
-        return self._least_of(asked, found)
+        known = self._noises.get((asked.identity, least_axes))
+        if known is None:
+            columns = tuple(chain.from_iterable(asked.columns))
+            found = self._over.get((columns, least_axes))
+            if found is None:
+                within = [m for m in self._all if len(m.axes) >= least_axes and m.columns.issuperset(columns)]
+                found = self._over.put((columns, least_axes), within)
+            known = self._noises.put((asked.identity, least_axes), self._least_of(asked, found), len(asked))
+        return known
 
     def _least_of(self, asked: Choices, found: Sequence[Measurement]) -> Estimates:
         """The least noise of these, sds in counts, shape (products,); without any, that of knowing nothing."""
         place = {here[0]: i for i, here in enumerate(asked.columns) if len(here) == 1}
-        sds = [self._sd(asked, place, m) for m in found if not m.has_differences]
+        sds: list[Estimates | float] = [self._sd(asked, place, m) for m in found if not m.has_differences]
         if len(sds) < len(found):  # a difference alone determines no number of rows
             sds.append(self._least_squares_sd(asked))
-        return np.min(sds, axis=0) if sds else np.full(len(asked), self.row_count)
+        if not sds:
+            return np.full(len(asked), self.row_count)
+        if asked.is_one:
+            return np.array([min(map(float, sds))])
+        return np.asarray(np.minimum.reduce([np.broadcast_to(sd, (len(asked),)) for sd in sds]))
 
-    def _least_squares_sd(self, asked: Choices) -> Estimates:
+    def _least_squares_sd(self, asked: Choices) -> Estimates | float:
         """Sd of each product from all measurements that split into components, the row count being known.
 
         Components carry independent noise. Those of one or two columns that were lost leave nothing known; larger
         ones that were not measured are taken to be none, as the model does.
         """
-        parts: list[tuple[frozenset[str], Estimates]] = [(frozenset(), np.ones(len(asked)))]
+        parts: list[tuple[frozenset[str], Estimates | float]] = [(frozenset(), 1.0)]
         for here, numbers in zip(asked.factors, asked.numbers, strict=True):
             norms = [self._pure_norms(f) for f in here]  # of the same sets of columns, for each of the factors
             sets = [kept for kept, _ in norms[0]]
-            of_set = [np.array([found[i][1] for found in norms])[numbers] for i in range(len(sets))]
+            of_set: Sequence[Estimates | float] = (
+                [norm for _, norm in norms[0]]
+                if asked.is_one
+                else [np.array([found[i][1] for found in norms])[numbers] for i in range(len(sets))]
+            )
             both = list(zip(sets, of_set, strict=True))
             parts = [(columns | kept, norm * own) for columns, norm in parts for kept, own in both]
-        squares, lost = np.zeros(len(asked)), np.zeros(len(asked), dtype=bool)
+        squares: Estimates | float = 0.0
+        lost: npt.NDArray[np.bool_] | bool = False
         for columns, norm in parts:
             if not columns:
                 continue
             precision = self._precisions.get(columns, 0.0)
             if precision > 0.0:
-                squares += norm / precision
+                squares = squares + norm / precision
             elif len(columns) <= 2:
-                lost |= norm != 0.0
+                lost = lost | (norm != 0.0)
+        if isinstance(squares, float) and isinstance(lost, bool):
+            return self.row_count if lost else sqrt(squares)
         return np.where(lost, self.row_count, np.sqrt(squares))
 
     def _pure_norms(self, factor: Factor) -> list[tuple[frozenset[str], float]]:
@@ -173,16 +188,21 @@ class Coverage:
             known = self._norms.put(factor.digest, [(frozenset(columns), norm) for columns, norm in norms])
         return known
 
-    def _sd(self, asked: Choices, place: Mapping[str, int], m: Measurement) -> Estimates:
+    def _sd(self, asked: Choices, place: Mapping[str, int], m: Measurement) -> Estimates | float:
         """Noise of the sum of parts; a part that a query cuts counts by its share of cells."""
-        squares = np.full(len(asked), m.sigma**2)
+        squares: Estimates | float = m.sigma**2
         for axis in m.axes:
             at = place.get(axis.columns[0])
-            squares *= axis.size if at is None else self._spreads(axis, asked.factors[at])[asked.numbers[at]]
-        sds = np.where(squares < inf, np.sqrt(squares), self.row_count)
+            squares = squares * (axis.size if at is None else self._spread(axis, asked, at))
+        sds: Estimates | float = (
+            (sqrt(squares) if squares < inf else self.row_count)
+            if isinstance(squares, float)
+            else np.where(squares < inf, np.sqrt(squares), self.row_count)
+        )
         if self._uncut and len(place) == len(asked.columns) == 1:
             axis = m.axes[m.axis_of(asked.columns[0][0])]
-            sds = np.where(self._cut(axis, asked.factors[0])[asked.numbers[0]], self.row_count, sds)
+            cut = self._cut(axis, asked.factors[0])[asked.numbers[0]]
+            sds = np.where(cut, self.row_count, sds) if len(cut) > 1 else self.row_count if cut[0] else sds
         return sds
 
     def _cut(self, axis: Axis, factors: Sequence[Factor]) -> npt.NDArray[np.bool_]:
@@ -194,28 +214,31 @@ class Coverage:
             return np.array([axis.coarse_weights(f.weights) is None for f in factors])
         return np.asarray(self._of_axis[id(axis)].widths[axis.labels[found.cells]] > 1.0)
 
-    def _spreads(self, axis: Axis, factors: Sequence[Factor]) -> Estimates:
-        """``_spread_of`` each factor, those of one cell together."""
+    def _spread(self, axis: Axis, asked: Choices, place: int) -> Estimates | float:
+        """The squares of the parts' weights, summed, of each product's factor at a place; a number where all are."""
+        factors = asked.factors[place]
+        if asked.is_one:
+            return self._spread_of(axis, factors[0])
         found = one_cells(factors)
         if found is None:
-            return np.array([self._spread_of(axis, f) for f in factors])
-        share = found.weights / units_of(factors)
-        if not axis.is_cells:
-            share = share / self._of_axis[id(axis)].widths[axis.labels[found.cells]]
-        return np.asarray(np.maximum(share * share, _TINY), dtype=np.float64)
+            each = np.array([self._spread_of(axis, f) for f in factors])
+        else:
+            share = found.weights / units_of(factors)
+            if not axis.is_cells:
+                share = share / self._of_axis[id(axis)].widths[axis.labels[found.cells]]
+            each = np.maximum(share * share, _TINY)
+        return np.asarray(each[asked.numbers[place]], dtype=np.float64)
 
     def _spread_of(self, axis: Axis, factor: Factor) -> float:
         parts, facts = self._of_axis[id(axis)], self._of(factor)
         known = facts.spread.get(parts.number)
-        return self._spread(factor, facts, axis, parts) if known is None else known
-
-    def _spread(self, factor: Factor, facts: _Facts, axis: Axis, parts: _Partition) -> float:
-        cells = factor.support
-        share = factor.weights[cells] / factor.unit
-        if not axis.is_cells:
-            share = np.bincount(axis.labels[cells], weights=share, minlength=axis.size) / parts.widths
-        found = facts.spread[parts.number] = max(float(share @ share), _TINY)
-        return found
+        if known is None:
+            cells = factor.support
+            share = factor.weights[cells] / factor.unit
+            if not axis.is_cells:
+                share = np.bincount(axis.labels[cells], weights=share, minlength=axis.size) / parts.widths
+            known = facts.spread[parts.number] = max(float(share @ share), _TINY)
+        return known
 
     def _of(self, factor: Factor) -> _Facts:
         known = self._facts.get(factor.digest)

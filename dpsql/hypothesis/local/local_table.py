@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.partition import part_sums
 from dpsql.memo import Memo
-from dpsql.query import COLUMNS, Choices, Estimates, Factor, Matrix, OneCells, one_cells
+from dpsql.query import COLUMNS, Choices, Estimates, Factor, Matrix, OneCells, Row, one_cells, sum_of_one
 
 _TINY = 1e-9
 _LARGE = 1 << 12
@@ -62,6 +62,12 @@ class Side:
                 self._weights.put(key, known)
         return known
 
+    def row_of(self, factor: Factor) -> Row:
+        """``weights`` of a factor, which may be of one cell alone."""
+        if factor.point is None:
+            return self.weights(factor)
+        return int(self.labels[factor.point]), float(factor.point_weight * self.within[factor.point])
+
     def weights_of_all(self, factors: Sequence[Factor]) -> Matrix:
         """``weights`` of each factor, (factors, parts); those of one cell together, which is less work than to ask."""
         found = one_cells(factors)
@@ -103,6 +109,9 @@ class LocalTable:
 
     def contracted(self, asked: Choices) -> Estimates | None:
         """``contract`` of each product; place i of ``asked`` is over the column of axis i. ``None``: too many."""
+        if asked.is_one:
+            rows = [side.row_of(f) for side, f in zip(self.sides, asked.product(0), strict=True)]
+            return np.array([sum_of_one(self.tensor, rows)])
         weights = [side.weights_of_all(here) for side, here in zip(self.sides, asked.factors, strict=True)]
         return asked.summed(self.tensor, weights)
 

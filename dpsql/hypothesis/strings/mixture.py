@@ -14,13 +14,15 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 ALIKE = (0.0, 0.1, 0.3, 0.8)
 """Sds about what was expected of a cell, in its own size."""
-APART = (0.1, 0.3, 0.9, 2.7, 8.0, 24.0, 73.0, 220.0, 660.0)
+APART = (0.1, 0.3, 0.9, 2.7, 8.0, 24.0, 73.0, 220.0, 660.0, 2_000.0, 6_000.0, 18_000.0)
 """Or a cell is about so many times its size, whatever all others are, and at most the string's rows: no cell is below
 0, and what is symmetric about 0 would take a little from each small one, of a list's hundreds most of the error."""
 APART_BY = 0.6
 """Sds about each of these, in its own size, so that together they reach all counts."""
 FITTED = 4_096
-"""So many cells, at even distances, decide the shares: more say hardly more of a dozen numbers."""
+"""So many cells decide the shares: more say hardly more of a dozen numbers."""
+GOLDEN = 0.6180339887498949
+"""Steps between these, of all cells: even distances could be those of one value (Weyl 1916)."""
 ROUNDS = 60
 """In which the shares are fitted (expectation and maximization)."""
 SURELY = 2.0
@@ -63,7 +65,9 @@ def mixed_cells(
     expected = np.multiply.outer(whole, _own_shares(values, variances, whole, shares))
     noise = np.broadcast_to(variances[:, None], values.shape)
     most = np.broadcast_to(whole[:, None], values.shape)
-    some = np.arange(0, values.size, max(1, values.size // FITTED))
+    some = np.arange(values.size)
+    if values.size > FITTED:
+        some = (np.arange(FITTED) * GOLDEN % 1.0 * values.size).astype(np.int64)
     mixing = _mixing(*(np.take(a, some) for a in (values, noise, expected, most)))
     found = _posterior(values.ravel(), noise.ravel(), expected.ravel(), most.ravel(), mixing)
     counts, left = (a.reshape(values.shape) for a in found)

@@ -15,7 +15,7 @@ from dpsql.hypothesis.projection import marginal
 from dpsql.hypothesis.protocol import check_finite, one_by_one
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.tensor.fit import fit_tensor
-from dpsql.query import Choices, Estimates, LinearQuery
+from dpsql.query import Choices, Estimates, LinearQuery, matrix_of, row_of, sum_of_one
 
 PASSES = 4
 PASSES_LARGE = 2
@@ -53,7 +53,11 @@ class DenseHypothesis:
     def answers(self, asked: Choices) -> Estimates:
         """The same of each product of factors: axes that several share are summed once."""
         cells = self.contingency(tuple(chain.from_iterable(asked.columns)))
-        matrices = [np.stack([f.weights.reshape(-1) for f in here]) for here in asked.factors]
+        if asked.is_one:
+            factors = asked.product(0)
+            by_place = cells.reshape([f.weights.size for f in factors])
+            return np.array([sum_of_one(by_place, [row_of(f) for f in factors])]) / asked.units
+        matrices = [matrix_of(here) for here in asked.factors]
         found = asked.summed(cells.reshape([m.shape[1] for m in matrices]), matrices)
         return one_by_one(self, asked) if found is None else found / asked.units
 

@@ -66,9 +66,9 @@ class ErrorBars:
         coverage, bars = self._bars(model, warm) if scope else (None, None)
         if coverage is None or bars is None or not coverage.covers(scope):
             return [None] * len(asked)
-        known = self._bounds.get(asked.choices.key)
+        known = self._bounds.get(asked.choices.identity)
         if known is None:
-            known = self._bounds.put(asked.choices.key, self._of(model, bars, asked), len(asked))
+            known = self._bounds.put(asked.choices.identity, self._of(model, bars, asked), len(asked))
         return list(known)
 
     def _of(self, model: TableModel, bars: Calibration, asked: Crosstab) -> list[int]:

@@ -8,7 +8,16 @@ import pytest
 
 from dpsql.hypothesis import MODEL_RULES, NEWEST
 from dpsql.hypothesis.strings.cells import drawn_cells
-from dpsql.hypothesis.strings.mixture import ALIKE, APART, APART_BY, EACH_HAS, ROUNDS, CellEstimates, mixed_cells
+from dpsql.hypothesis.strings.mixture import (
+    ALIKE,
+    APART,
+    APART_BY,
+    EACH_HAS,
+    FITTED,
+    ROUNDS,
+    CellEstimates,
+    mixed_cells,
+)
 from dpsql.hypothesis.strings.rest import rest_beside
 from tests.unit.hypothesis.test_keyed_error import keys_of
 from tests.unit.hypothesis.test_string_cells import by_column, started
@@ -92,6 +101,16 @@ def test_where_strings_are_of_one_kind_hardly_any_noise_is_left(kind: object) ->
     true = kind(rows, 12)  # type: ignore[operator]
     found = mixed_cells(noisy(true, 20.0), np.full(300, 400.0), rows, np.full(300, 25.0), np.full(12, 1 / 12))
     assert off(found.counts, true) < 7.0
+
+
+def test_all_values_decide_the_mixture_where_there_are_ten_times_as_many_cells_as_do() -> None:
+    """Of ten values every tenth cell is of the same one: its strings are alike in it, and in no other."""
+    rows, sigma = np.full(FITTED, 300.0), 10.0
+    true = np.hstack([np.full((FITTED, 1), 30.0), one_kind(np.full(FITTED, 270.0), 9)])
+    found = mixed_cells(
+        noisy(true, sigma), np.full(FITTED, sigma**2), rows, np.full(FITTED, 25.0), true.sum(axis=0) / true.sum()
+    )
+    assert off(found.counts, true) < 0.6 * sigma
 
 
 def test_a_string_unlike_all_others_is_believed() -> None:

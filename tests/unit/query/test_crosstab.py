@@ -13,6 +13,9 @@ from dpsql.query import (
     crosstab,
     floors,
     linear_query,
+    matrix_of,
+    row_of,
+    sum_of_one,
     sums,
 )
 from tests.support.simulated import table_of
@@ -158,3 +161,31 @@ def test_forms_of_counts_are_those_of_their_queries() -> None:
     assert [(f.constant, f.terms[0].coefficient, f.terms[0].doubt) for f in forms] == [(0.0, 1.0, 0.0)] * 3
     assert [f.terms[0].query.digest for f in forms] == list(made.digests)
     assert len(forms) == 3 and forms[1] is list(forms)[1] and forms[1:] == tuple(forms)[1:] and forms[0].is_count
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_one_product_is_summed_to_the_same_bit(seed: int) -> None:
+    """Else an answer would depend on whether its statement has groups; ties of sizes, and axes of one cell, too."""
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(1, 7, size=int(rng.integers(1, 6))).tolist())
+    table, factors = rng.random(shape) * 1_000, []
+    for i, size in enumerate(shape):
+        weights = rng.integers(0, 4, size=size) if rng.random() < 0.5 else np.zeros(size, dtype=np.int64)
+        weights[int(rng.integers(size))] = 2
+        factors.append(Factor((f"c{i}",), weights, 3))
+    alone = [np.zeros(1, dtype=np.int64)] * len(shape)
+    for counts in (table, table.astype(np.int64)):
+        together = sums(counts, [matrix_of([f]) for f in factors], alone, 1)
+        assert together is not None
+        assert together.tolist() == [sum_of_one(counts, [row_of(f) for f in factors])]
+    expected = np.einsum(table, list(range(len(shape))), *[x for i, f in enumerate(factors) for x in (f.weights, [i])])
+    assert sum_of_one(table, [row_of(f) for f in factors]) == pytest.approx(float(expected))
+
+
+def test_what_is_kept_in_memory_tells_one_product_from_others() -> None:
+    a, b = one_value("a", 1), one_value("b", 2)
+    one, other = (Crosstab.of([LinearQuery("t", product)]).choices for product in ((a, b), (a, one_value("b", 3))))
+    many = Crosstab.of([LinearQuery("t", (a, b)), LinearQuery("t", (a, one_value("b", 3)))]).choices
+    assert (one.is_one, other.is_one, many.is_one, many.among(np.array([0])).is_one) == (True, True, False, False)
+    assert len({one.identity, other.identity, many.identity, one.only([0]).identity}) == 4
+    assert one.identity == Crosstab.of([LinearQuery("t", (a, b))]).choices.identity
