@@ -1,12 +1,15 @@
 """``dpsql run``: formats, parameters, failures, and going on after an interruption."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyarrow import parquet
 
 from dpsql import BudgetExhausted, Error, LedgerError, UnsupportedQuery
+from dpsql.interface.batch.output import ALIKE
+from dpsql.result import Note
 from tests.support.command_line import CommandLine
 from tests.support.fake_session import FakeSession, counts
 
@@ -204,3 +207,33 @@ def test_not_utf8(dpsql: CommandLine, tmp_path: Path) -> None:
     shown = dpsql("run", str(path))
     assert shown.exit_code == 2
     assert "is not UTF-8" in shown.stderr
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_batch_says_the_first_notes_of_a_kind_and_that_there_are_more(
+    dpsql: CommandLine, form: str, tmp_path: Path
+) -> None:
+    """Conditions on numbers have a note each: thousands of lines beside as many results say less than eight."""
+    statements = [f"SELECT {i}" for i in range(ALIKE + 5)]
+    other = Note("strings", "only the frequent strings of name are groups")
+    for i, text in enumerate(statements):
+        dpsql.session.results[text] = replace(counts(values=(10,)), notes=(Note("bins", f"part {i // 2 * 2}"), other))
+    shown = dpsql("run", "-", "--format", form, stdin=";".join(statements * 2))
+    said = [line for line in shown.stderr.splitlines() if "part" in line or "further" in line or "frequent" in line]
+    if form == "json":
+        assert said == []
+        assert [len(each["notes"]) for each in json.loads(shown.stdout)] == [2] * 2 * len(statements)
+    else:
+        assert [line.split()[-1] for line in said if "part" in line] == ["0", "2", "4", "6", "8", "10", "12"]
+        assert sum("frequent strings" in line for line in said) == 1
+        assert not any("further" in line for line in said)
+
+
+def test_notes_beyond_the_first_of_a_kind_are_said_to_be_left_out_once(dpsql: CommandLine) -> None:
+    statements = [f"SELECT {i}" for i in range(2 * ALIKE)]
+    for i, text in enumerate(statements):
+        dpsql.session.results[text] = replace(counts(values=(10,)), notes=(Note("bins", f"part {i}"),))
+    shown = dpsql("run", "-", "--format", "csv", stdin=";".join(statements)).stderr.splitlines()
+    assert [line for line in shown if "part" in line] == [f"note: part {i}" for i in range(ALIKE)]
+    assert [line for line in shown if "further notes" in line] == [shown[-1]]
+    assert "--format json" in shown[-1]

@@ -18,7 +18,10 @@ from dpsql.interface.render.style import Style, escape, shorten
 from dpsql.interface.splitter import Piece
 from dpsql.result import Note, Result
 
+ALIKE = 8
+"""Different notes of one kind that a batch says beside its results: conditions on numbers can have one each."""
 _HEADLINE = 90
+_MORE = "further notes like those above are left out here; --format json has them all, beside their statements"
 
 
 class BatchOutput:
@@ -32,7 +35,7 @@ class BatchOutput:
         self._style = style
         self._count = count
         self._out = out
-        self._said: set[Note] = set()
+        self._said: dict[str, set[Note]] = {}
 
     def begin(self, done: int) -> None:
         """Before the first statement; ``done`` statements are there already."""
@@ -64,9 +67,13 @@ class BatchOutput:
                 self._text(text if isinstance(text, str) else text.decode())
 
     def beside(self, result: Result) -> list[Note]:
-        """Notes that the format has no place for; each is said once in a batch."""
-        new = [] if self._form in (*WITH_NOTES, "json") else [n for n in result.notes if n not in self._said]
-        self._said.update(new)
+        """Notes that the format has no place for; each is said once in a batch, of a kind that has many the first."""
+        new = []
+        for note in () if self._form in (*WITH_NOTES, "json") else result.notes:
+            said = self._said.setdefault(note.kind, set())
+            if note not in said and len(said) <= ALIKE:
+                said.add(note)
+                new.append(note if len(said) <= ALIKE else Note(note.kind, _MORE))
         return new
 
     def failure(self, number: int, piece: Piece, error: Error) -> None:
