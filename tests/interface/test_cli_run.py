@@ -230,10 +230,13 @@ def test_a_batch_says_the_first_notes_of_a_kind_and_that_there_are_more(
 
 
 def test_notes_beyond_the_first_of_a_kind_are_said_to_be_left_out_once(dpsql: CommandLine) -> None:
+    """But none of those that say of which rows of a table numbers speak."""
     statements = [f"SELECT {i}" for i in range(2 * ALIKE)]
     for i, text in enumerate(statements):
-        dpsql.session.results[text] = replace(counts(values=(10,)), notes=(Note("bins", f"part {i}"),))
+        notes = (Note("left out", f"table {i}"), Note("bins", f"part {i}"))
+        dpsql.session.results[text] = replace(counts(values=(10,)), notes=notes)
     shown = dpsql("run", "-", "--format", "csv", stdin=";".join(statements)).stderr.splitlines()
     assert [line for line in shown if "part" in line] == [f"note: part {i}" for i in range(ALIKE)]
-    assert [line for line in shown if "further notes" in line] == [shown[-1]]
-    assert "--format json" in shown[-1]
+    assert [line for line in shown if "table" in line] == [f"note: table {i}" for i in range(2 * ALIKE)]
+    (more,) = [line for line in shown if "further notes" in line]
+    assert "--format json" in more

@@ -20,6 +20,8 @@ from dpsql.result import Note, Result
 
 ALIKE = 8
 """Different notes of one kind that a batch says beside its results: conditions on numbers can have one each."""
+_OF_TABLES = frozenset({"cap", "left out", "null"})
+"""Kinds of which each table has one: they say which rows its numbers speak of, and all are said."""
 _HEADLINE = 90
 _MORE = "further notes like those above are left out here; --format json has them all, beside their statements"
 
@@ -67,13 +69,15 @@ class BatchOutput:
                 self._text(text if isinstance(text, str) else text.decode())
 
     def beside(self, result: Result) -> list[Note]:
-        """Notes that the format has no place for; each is said once in a batch, of a kind that has many the first."""
+        """Notes that the format has no place for, each once in a batch; of a kind that has many the first alone."""
         new = []
         for note in () if self._form in (*WITH_NOTES, "json") else result.notes:
             said = self._said.setdefault(note.kind, set())
-            if note not in said and len(said) <= ALIKE:
-                said.add(note)
-                new.append(note if len(said) <= ALIKE else Note(note.kind, _MORE))
+            if note in said or (len(said) > ALIKE and note.kind not in _OF_TABLES):
+                continue
+            said.add(note)
+            few = len(said) <= ALIKE or note.kind in _OF_TABLES
+            new.append(note if few else Note(note.kind, _MORE))
         return new
 
     def failure(self, number: int, piece: Piece, error: Error) -> None:
