@@ -55,8 +55,8 @@ class ModelRules:
     ``shifted``: a list that was counted is drawn to what was expected of its strings by so many sds of its noise at
     most. ``rest``: whether strings that no column has counted follow what the counted ones leave of it.
     ``listed_spares``: whether a question about listed strings may be answered by a spare release.
-    ``mixed_strings``: whether cells of strings are weighed by how many of them are how far off, so that lighter strings
-    can be counted by columns, too, and less of a first touch chooses strings.
+    ``mixed_strings``: whether cells of strings are weighed by how many of them are how far off, and lighter strings are
+    counted by columns, too; with one finite column less of a first touch then chooses strings, and more counts cells.
 
     ``lesson_scopes``: from how many local models of each number of columns error bars are learned at most; 0 for any.
     ``scattered``: whether error bars know of how many ranges a condition on an ordered column is made.

@@ -287,7 +287,10 @@ def sums(table: Array, matrices: Sequence[Matrix], numbers: Sequence[Counts], si
 
 
 def sum_of_one(table: Array, rows: Sequence[Row]) -> Any:
-    """``sums`` of one row of weights along each axis, in the same order and so to the same bit."""
+    """``sums`` of one row of weights along each axis of ``table``, in the same order and so to the same bit.
+
+    A number, shape (), in what ``table`` counts times the weights.
+    """
     shape, left = table.shape, list(range(len(rows)))
     for i in sorted(left, key=[-size for size in shape].__getitem__):
         axis, row = left.index(i), rows[i]
@@ -326,9 +329,8 @@ def _contracted(table: Array, axis: int, matrix: Matrix) -> Array:
         shape[axis] = len(matrix.cells)
         return np.asarray(np.take(table, matrix.cells, axis=axis) * matrix.weights.reshape(shape))
     rows = matrix.reshape(-1, matrix.shape[-1])
-    if (
-        np.count_nonzero(rows) == len(rows) and (np.count_nonzero(rows, axis=1) == 1).all()
-    ):  # groups of one value: nothing to sum
+    of_one_value = np.count_nonzero(rows) == len(rows) and (np.count_nonzero(rows, axis=1) == 1).all()
+    if of_one_value:  # nothing to sum
         cells = np.argmax(rows != 0, axis=1)
         shape = [1] * table.ndim
         shape[axis] = len(rows)
