@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dpsql import memo
-from dpsql.hypothesis.bars.calibration import random_queries
 from dpsql.hypothesis.bars.coverage import Coverage, places_of_pairs
+from dpsql.hypothesis.bars.random_queries import random_queries
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.memo import Memo

@@ -20,11 +20,12 @@ import numpy as np
 from dpsql.confidence import CONFIDENCE, DEVIATIONS
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.bars.coverage import Coverage, Rounded, places_of_pairs
+from dpsql.hypothesis.bars.random_queries import random_queries
 from dpsql.hypothesis.bars.unseen_interactions import Contingency, UnseenInteractions
 from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.hypothesis.rules import NEWEST, ModelRules
-from dpsql.query import Choices, Crosstab, Estimates, Factor, LinearQuery, Points, Weights, linear_query, numbered
+from dpsql.query import Choices, Crosstab, Estimates, Factor, LinearQuery, Points, Weights, numbered
 
 RAW_SHARE = 0.1
 """Of the sd of the noise that covers a query: so much stays in its error bar, whatever simulations say."""
@@ -49,7 +50,6 @@ FEATURES = 7
 _VERSION = 4  # of the lesson: a change of what is learned must change it
 _MOST_CELLS = 1 << 20
 _LEAST_QUERIES = 30
-_RANGES, _POINTS = 0.5, 0.2  # shares of random conditions; the rest are lists
 
 Answers = Callable[[Choices], Estimates]
 """A model's answers to products of factors, in counts."""
@@ -323,46 +323,6 @@ class _Kind(IntEnum):
         if factors is None:
             return cls.NONE
         return cls.ALL if not factors else cls.SOME if factors[0].columns else cls.SHARE
-
-
-def random_queries(
-    coverage: Coverage, number: int, count: int, rng: np.random.Generator, most_scopes: int = 0
-) -> list[LinearQuery]:
-    """Up to ``count`` conjunctions over ``number`` columns that were all measured with each other; distinct.
-
-    ``most_scopes``: different sets of columns at most, each a model that every simulation fits; 0 for any number.
-    """
-    names = [c.name for c in coverage.table.finite]
-    found: dict[str, LinearQuery] = {}
-    taken: dict[tuple[str, ...], None] = {}
-    for _ in range(3 * count if number <= len(names) else 0):
-        chosen = sorted(rng.choice(len(names), size=number, replace=False).tolist())
-        columns = tuple(names[i] for i in chosen)
-        if len(found) >= count:
-            break
-        if 0 < most_scopes <= len(taken) and columns not in taken:
-            columns = list(taken)[int(rng.integers(len(taken)))]
-        if coverage.covers(columns):
-            taken[columns] = None
-            factors = [Factor((c,), _random_weights(coverage.table, c, rng)) for c in columns]
-            query = linear_query(coverage.table, factors)
-            if query is not None and len(query.scope) == number:
-                found[query.digest] = query
-    return list(found.values())
-
-
-def _random_weights(table: TableDomain, column: str, rng: np.random.Generator) -> Weights:
-    domain = table.finite_domain(column)
-    size, kind = domain.size, rng.random()
-    out = np.zeros(size, dtype=np.int64)
-    if domain.ordered and kind < _RANGES:
-        low, high = sorted(rng.integers(0, size, 2).tolist())
-        out[low : high + 1] = 1
-    elif kind < _RANGES + _POINTS or size <= 2:
-        out[int(rng.integers(size))] = 1
-    else:
-        out[rng.choice(size, size=int(rng.integers(2, max(3, size // 2 + 1))), replace=False)] = 1
-    return out
 
 
 def _expected(m: Measurement, contingency: Contingency) -> Estimates:

@@ -10,8 +10,9 @@ import pytest
 
 from dpsql.domain import IntegerDomain, TableDomain
 from dpsql.hypothesis import TableModel
-from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, random_queries, ranges
+from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, ranges
 from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.random_queries import random_queries
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.hypothesis.rules import MODEL_RULES, NEWEST
