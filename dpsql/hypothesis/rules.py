@@ -28,8 +28,9 @@ class ModelRules:
     that of a tested one does, or for this number alone.
 
     Of local models: ``floor``: a step never takes a part of a pair below this fraction of what it was. ``held``: cells
-    of clean pairs are at most so many sds of noise from what was measured. ``sweeps``: how
-    often all pairs are fitted at most; they are done when none is off by more than ``settled`` of its sd.
+    of clean pairs are at most so many sds of noise from what was measured. ``halfway``: whether clean pairs are the
+    mean of a shrunken fit and the possible counts that are nearest to the measurement. ``sweeps``: how often all pairs
+    are fitted at most; they are done when none is off by more than ``settled`` of its sd.
     ``parts_first``: whether a column's parts are made possible counts before the cells in them are, so that the noise
     of empty cells stays where it is; long ranges of whole numbers are then also measured in parts. ``classes``: whether
     a condition that ties columns together (OR, NOT, CASE) is answered from the classes of values that it tells apart,
@@ -63,6 +64,8 @@ class ModelRules:
     ``extrapolated``: whether they grow with how far an answer is below the pairs of columns that it is worked out from.
     ``uncut``: whether they know a list of one column's values by no measurement whose parts it cuts.
     ``triples``: or below the triples, where these were measured, and not where all of its columns were.
+    ``upwards``: whether they grow by the factor by which such an answer may be too low, and not also by what unseen
+    interactions may add to it. ``rows_met``: whether they are also learned from conditions that rows of the model meet.
     """
 
     lone_columns: bool = True
@@ -101,6 +104,9 @@ class ModelRules:
     uncut: bool = True
     independent: bool = True
     mixed_strings: bool = True
+    halfway: bool = True
+    upwards: bool = True
+    rows_met: bool = True
 
 
 _FIRST = ModelRules(
@@ -140,8 +146,12 @@ _FIRST = ModelRules(
     uncut=False,
     independent=False,
     mixed_strings=False,
+    halfway=False,
+    upwards=False,
+    rows_met=False,
 )
-_TENTH = ModelRules(distances=False, triples=False, uncut=False, independent=False, mixed_strings=False)
+_ELEVENTH = ModelRules(halfway=False, upwards=False, rows_met=False)
+_TENTH = replace(_ELEVENTH, distances=False, triples=False, uncut=False, independent=False, mixed_strings=False)
 _NINTH = replace(_TENTH, families=False)
 _EIGHTH = replace(_NINTH, held=inf, hidden_kinds=False, mixed=False, in_common=False, listed_spares=False)
 _SEVENTH = replace(_EIGHTH, extrapolated=False)
@@ -162,7 +172,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         8: _EIGHTH,
         9: _NINTH,
         10: _TENTH,
-        11: ModelRules(),
+        11: _ELEVENTH,
+        12: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

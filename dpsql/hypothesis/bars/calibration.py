@@ -20,7 +20,7 @@ import numpy as np
 from dpsql.confidence import CONFIDENCE, DEVIATIONS
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.bars.coverage import Coverage, Rounded, places_of_pairs
-from dpsql.hypothesis.bars.random_queries import random_queries
+from dpsql.hypothesis.bars.random_queries import queries_of_rows, random_queries
 from dpsql.hypothesis.bars.unseen_interactions import Contingency, UnseenInteractions
 from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.measurement import Measurement, coarsen
@@ -38,9 +38,14 @@ pair of its conditions. A model works such an answer out as a product, whose err
 TRIPLE_LOG_ERROR = 0.6
 """The same for each factor e between it and the least triple, where triples are known: more than ``LOG_ERROR``, for of
 what they leave open less is left."""
+UPWARDS = 0.35
+"""Of three columns and more: by how many factors e for each of those an answer may be too low. Rows that two conditions
+leave may be more alike in a third than a model of pairs knows, not the other way beyond 0."""
+TRIPLE_UPWARDS = 0.42
+"""The same below the least triple, as ``TRIPLE_LOG_ERROR``."""
 SIMULATIONS = 8
 QUERIES = 200
-"""Random queries for each number of columns."""
+"""Random queries for each number of columns; and half as many that rows of the model meet."""
 LEARNED_COLUMNS = 4
 """Bars are learned for queries over 1, 2, .. so many columns; those over more take the last."""
 MOST_CLASS_CELLS = 1 << 12
@@ -86,13 +91,14 @@ class Calibration:
         return self.bounds(Crosstab.of([query]), factor, rules)[0]
 
     def bounds(self, asked: Crosstab, factor: float, rules: ModelRules = NEWEST) -> list[int | None]:
-        """b* = ceil sqrt((factor p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + i^2 + l^2)).
+        """b* = ceil sqrt((factor p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + max(i, l)^2)).
 
         factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee. raw: the
         noise that covers the query, at most 10 (h + 1). h: the answer; 2 h is chance in what pairs do not fix. i: what
-        ``UnseenInteractions`` of three columns and more may add. l: half of h for each factor e by which h is below the
-        least pair of its conditions, or .6 by which it is below the least triple, where all of these are known; of
-        columns that were measured together at most what that noise hides. At least 1. ``rules``: the ledger's.
+        ``UnseenInteractions`` of three columns and more may add. l: how far a product of what is known may be too low
+        where h is below the least pair of its conditions, (h + 1) (((pair + 1) / (h + 1))^.35 - 1), or with .42 below
+        the least triple, where all of these are known; of columns that were measured together at most what that noise
+        hides. At least 1. ``rules``: the ledger's; older ones take i^2 + l^2, and half of h for each factor e.
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """
@@ -114,20 +120,21 @@ class Calibration:
         kept = np.minimum(raw, RAW_TIMES * (h + 1.0))
         squares = (factor * p) ** 2 + (DEVIATIONS * RAW_SHARE) ** 2 * (kept**2 + self._range(asked) ** 2)
         if number >= 3:
-            squares = squares + 2.0 * h + self._interactions.squared(asked, h, raw)
-        if rules.extrapolated and pairs:
-            squares = squares + self._extrapolated(asked, h, pairs, rules) ** 2
+            unseen = self._interactions.squared(asked, h, raw)
+            off = self._extrapolated(asked, h, pairs, rules) ** 2 if rules.extrapolated and pairs else 0.0 * h
+            squares = squares + 2.0 * h
+            squares = squares + np.maximum(unseen, off) if rules.upwards else squares + unseen + off
         bars: list[int] = np.maximum(1, np.ceil(np.sqrt(squares))).astype(np.int64).tolist()
         return bars
 
     def _extrapolated(self, asked: Choices, h: Estimates, pairs: Sequence[Estimates], rules: ModelRules) -> Estimates:
         """What an answer that is worked out as a product may be off by for that."""
         names = [columns[0] for columns in asked.columns]
-        off = LOG_ERROR * h * _folds(pairs, h)
+        off = _off_by(h, pairs, UPWARDS if rules.upwards else LOG_ERROR, rules)
         triples = list(combinations(range(len(names)), 3)) if rules.triples else []
         if len(triples) > 1 and all(self._coverage.cells_together([names[i] for i in three]) for three in triples):
             known = [self._rows(asked.only(three)) for three in triples]
-            off = np.minimum(off, TRIPLE_LOG_ERROR * h * _folds(known, h))
+            off = np.minimum(off, _off_by(h, known, TRIPLE_UPWARDS if rules.upwards else TRIPLE_LOG_ERROR, rules))
         if rules.triples and self._coverage.cells_together(names):
             off = np.minimum(off, DEVIATIONS * self._coverage.noise_together(asked))
         return np.asarray(off)
@@ -264,13 +271,14 @@ def learn_calibration(
     scopes: int = 0,
     scattered: bool = True,
     uncut: bool = True,
+    rows_met: bool = True,
     on_step: Callable[[int, int], None] = lambda done, of: None,
 ) -> Calibration:
     """Error bars of the model that ``fit`` makes of ``measurements`` (without text columns). Deterministic.
 
     ``contingency``: the fitted model's counts over a few columns, from which measurements are simulated. ``scopes``: as
-    in :func:`random_queries`; ``scattered``, ``uncut``: as in ``ModelRules``. ``on_step`` is told how many of the
-    simulations are done, for it takes seconds.
+    in :func:`random_queries`; ``scattered``, ``uncut``, ``rows_met``: as in ``ModelRules``. ``on_step`` is told how
+    many of the simulations are done, for it takes seconds.
     """
     rng = np.random.default_rng(_seed(measurements))
     coverage = Coverage(table, row_count, measurements, uncut=uncut)
@@ -278,6 +286,8 @@ def learn_calibration(
     out = Calibration(coverage, partial(_one_by_one, table.name, answer), contingency, scattered=scattered)
     expected = [(m, _expected(m, contingency)) for m in measurements if prod(table.shape(m.scope)) <= _MOST_CELLS]
     asked = {r: random_queries(coverage, r, queries, rng, scopes) for r in range(1, LEARNED_COLUMNS + 1)}
+    for qs in asked.values() if rows_met else ():
+        qs += queries_of_rows(coverage, list(dict.fromkeys(q.scope for q in qs)), queries // 2, rng, contingency)
     asked = {r: qs for r, qs in asked.items() if len(qs) >= _LEAST_QUERIES}
     truths = {r: np.array([answer(q) for q in qs]) for r, qs in asked.items()}
     errors: dict[int, list[Estimates]] = {r: [] for r in asked}
@@ -301,9 +311,11 @@ def ranges(weights: Weights) -> int:
     return int(np.count_nonzero(inside[1:] & ~inside[:-1])) + int(bool(inside[:1].any()))
 
 
-def _folds(known: Sequence[Estimates], h: Estimates) -> Estimates:
-    """By how many factors e each answer is below the least of what is known of its conditions; at least 0."""
-    return np.asarray(np.maximum(0.0, np.log1p(np.min(known, axis=0)) - np.log1p(h)))
+def _off_by(h: Estimates, known: Sequence[Estimates], share: float, rules: ModelRules) -> Estimates:
+    """What each answer may be off by for each factor e that it is below the least of what is known of its conditions:
+    by ``share`` of such a factor too low, or in older rules by that share of its rows."""
+    folds = np.maximum(0.0, np.log1p(np.min(known, axis=0)) - np.log1p(h))
+    return np.asarray((h + 1.0) * np.expm1(share * folds) if rules.upwards else share * h * folds)
 
 
 def _one_by_one(table: str, answer: Callable[[LinearQuery], float], asked: Choices) -> Estimates:

@@ -11,6 +11,7 @@ from math import inf, prod
 import numpy as np
 
 from dpsql.hypothesis.components import pure
+from dpsql.hypothesis.local.nearest_counts import nearest_counts
 from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.partition import indicator, nested, part_sums, refinement
 from dpsql.hypothesis.rules import NEWEST, ModelRules
@@ -93,16 +94,19 @@ def clean_pair(
     """The table of two columns, from their clean 1-ways and every measurement of the pair; independence without any.
 
     Each step moves the interaction alone, as far as the noise at its level allows, then rakes to the 1-ways. In the end
-    no cell of the best measurement is further from it than ``rules`` say, where that is possible. ``start``: what other
-    pairs say of this one, in place of independence. What is left is then looked at once, in the measured parts: coarse
-    levels and further rounds would follow noise that is known to be it.
+    no cell of the best measurement is further from it than ``rules`` say, where that is possible, and all are brought
+    half of the way to the possible counts that are nearest to it.
+
+    ``start``: what other pairs say of this one, in place of independence. What is left is then looked at once, in the
+    measured parts: coarse levels, further rounds and nearest counts would follow noise that is known to be it.
     """
     counts = _pooled(counts)
     tables: list[PairCounts | PairTable] = [*counts] if start is None else [*counts, start]
     left = refinement([np.zeros(len(one_left), dtype=np.int64), *(c.left for c in tables)])
     right = refinement([np.zeros(len(one_right), dtype=np.int64), *(c.right for c in tables)])
     rows, columns = part_sums(left, one_left), part_sums(right, one_right)
-    table = np.outer(rows, columns) / max(float(rows.sum()), _TINY)
+    alone = np.outer(rows, columns) / max(float(rows.sum()), _TINY)
+    table = alone.copy()
     levels: Sequence[tuple[int, int]] = LEVELS if start is None else LEVELS[-1:]
     rounds = ROUNDS if start is None else 1
     if start is not None:
@@ -115,9 +119,12 @@ def clean_pair(
         for step in steps:
             _take(table, step, rules.floor)
             _rake(table, rows, columns)
-    if steps and rules.held < inf:
+    if steps:
         best = next(s for s in reversed(steps) if s.left.level is s.right.level is None)
-        _hold(table, best, rules, rows, columns)
+        if rules.held < inf:
+            _hold(table, best, rules, rows, columns)
+        if rules.halfway and start is None:
+            _meet(table, best, alone)
     for _ in range(ROUNDS if steps else 0):
         _rake(table, rows, columns)
     return PairTable(left, right, table)
@@ -229,6 +236,18 @@ def _hold(table: Estimates, step: _LevelStep, rules: ModelRules, rows: Estimates
         table *= np.maximum(times, LEFT).take(step.left.labels, axis=0).take(step.right.labels, axis=1)
         np.maximum(table, lowest, out=table)
         _rake(table, rows, columns)
+
+
+def _meet(table: Estimates, step: _LevelStep, alone: Estimates) -> None:
+    """Half of the way to the nearest possible counts, as the mean of two estimates whose errors differ in kind.
+
+    ``alone``: independence; a trace of it is in every cell, for what the fit lost could not be found again by factors.
+    """
+    np.maximum(table, _TINY * alone, out=table)
+    now = _added(step.left.measured, table, step.right.measured)
+    nearest = nearest_counts(now + step.values - pure(now), now.sum(axis=1), now.sum(axis=0))
+    lifts = np.divide(now + nearest, 2.0 * now, out=np.ones_like(now), where=now > 0.0)
+    table *= lifts.take(step.left.labels, axis=0).take(step.right.labels, axis=1)
 
 
 def _rake(table: Estimates, rows: Estimates, columns: Estimates) -> None:

@@ -121,6 +121,7 @@ class ErrorBars:
             scopes=rules.lesson_scopes,
             scattered=rules.scattered,
             uncut=rules.uncut,
+            rows_met=rules.rows_met,
             on_step=self.on_step,
         )
         if self._memory is not None:

@@ -13,6 +13,7 @@ from dpsql.hypothesis import TableModel
 from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, ranges
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.random_queries import random_queries
+from dpsql.hypothesis.bars.unseen_interactions import UnseenInteractions
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.hypothesis.rules import MODEL_RULES, NEWEST
@@ -284,34 +285,65 @@ def test_ranges(weights: list[int], number: int) -> None:
     assert ranges(np.array(weights)) == number
 
 
-def test_a_bar_grows_with_how_far_the_answer_is_below_its_pairs() -> None:
+def too_low(h: float, known: Sequence[float], shares: tuple[float, float], *, upwards: bool) -> float:
+    """By how much a product of what is known may be off: up to a mean of both logarithms, or a share of its rows."""
+    above = max(h, min(known))
+    if upwards:
+        return float((h + 1.0) ** (1.0 - shares[1]) * (above + 1.0) ** shares[1] - (h + 1.0))
+    return shares[0] * h * log((above + 1.0) / (h + 1.0))
+
+
+def unseen(found: Sequence[Measurement], bars: Calibration, query: LinearQuery, h: float) -> float:
+    """What interactions of three columns and more add to the square of a bar."""
+    asked, coverage = Crosstab.of([query]).choices, Coverage(TABLE, TOTAL, found)
+    interactions = UnseenInteractions(coverage, wide(found).contingency)
+    return float(interactions.squared(asked, np.array([h]), bars.noise(asked))[0])
+
+
+@pytest.mark.parametrize("upwards", [False, True])
+def test_a_bar_grows_with_how_far_the_answer_is_below_its_pairs(upwards: bool) -> None:
     """Against the formula, from answers of the model alone; nothing for two columns, and in rules before the eighth."""
     found = noisy(30.0, 61)
     bars, answer = calibrated(found), fit(found)
     grown = 0
     for number in (2, 3, 4):
         for q in asked(number, 40, 6):
-            before, after = (bars.bound(q, FACTOR, replace(NEWEST, extrapolated=on)) for on in (False, True))
+            rules = [replace(NEWEST, extrapolated=on, upwards=upwards) for on in (False, True)]
+            before, after = (bars.bound(q, FACTOR, r) for r in rules)
             assert before is not None and after is not None
             h = max(0.0, answer(q))
             pairs = [max(0.0, answer(LinearQuery("t", two))) for two in combinations(q.factors, 2)]
-            share = max(0.0, log((min(pairs) + 1.0) / (h + 1.0))) / 2.0 if number > 2 else 0.0
-            assert ceil(hypot(before - 1, share * h)) <= after <= ceil(hypot(before, share * h) + 1e-9)
+            more = too_low(h, pairs, (0.5, 0.35), upwards=upwards) ** 2 if number > 2 else 0.0
+            if upwards and number > 2:
+                more = max(0.0, more - unseen(found, bars, q, h))
+            assert ceil(hypot(before - 1, more**0.5)) <= after <= ceil(hypot(before, more**0.5) + 1e-9)
             grown += after > before
     assert grown > 10
     assert {n: rules.extrapolated for n, rules in MODEL_RULES.items()} == {n: n >= 8 for n in MODEL_RULES}
+    assert {n: rules.upwards for n, rules in MODEL_RULES.items()} == {n: n >= 12 for n in MODEL_RULES}
 
 
-def with_triples(
-    sigma: float, columns: str = "abcd", parts: int = 0
-) -> tuple[Calibration, Callable[[LinearQuery], float]]:
-    """Bars where the triples of ``columns`` are measured too; of ``parts`` of a column instead of its cells."""
+def test_a_model_that_knows_pairs_alone_may_say_0_where_all_rows_of_a_pair_are() -> None:
+    """Bars of older rules are a share of the answer, and nothing beside 0; now they say that rows may be there."""
+    found = noisy(30.0, 61)
+    bars, answer = calibrated(found), fit(found)
+    wider = 0
+    for q in (q for number in (3, 4) for q in asked(number, 200, 8)):
+        pairs = [answer(LinearQuery("t", two)) for two in combinations(q.factors, 2)]
+        if answer(q) < 1.0 and min(pairs) > 100.0:
+            before, now = (bars.bound(q, FACTOR, replace(NEWEST, upwards=on)) or 0 for on in (False, True))
+            wider += now > before
+            assert now**2 >= before**2 - 1 and now >= 100.0**0.35 - 1.0
+    assert wider > 0
+
+
+def with_triples(sigma: float, columns: str = "abcd", parts: int = 0) -> list[Measurement]:
+    """Where the triples of ``columns`` are measured too; of ``parts`` of a column instead of its cells."""
     rng = np.random.default_rng(7)
     triples = [m for m in all_of(CELLS, 3, sigma, rng) if set(m.scope) <= set(columns)]
     if parts:
         triples = [coarser(m, parts) for m in triples]
-    found = [*noisy(30.0, 61), *triples]
-    return calibrated(found), fit(found)
+    return [*noisy(30.0, 61), *triples]
 
 
 def coarser(m: Measurement, parts: int) -> Measurement:
@@ -321,10 +353,10 @@ def coarser(m: Measurement, parts: int) -> Measurement:
     return replace(m, axes=(Axis(first.columns, labels, parts), *m.axes[1:]), values=values)
 
 
-def grown(bars: Calibration, q: LinearQuery) -> float:
+def grown(bars: Calibration, q: LinearQuery, *, upwards: bool = False) -> float:
     """What a bar has more than without extrapolation, squares apart; and as rules before the eleventh had it."""
     none, before, now = (
-        bars.bound(q, FACTOR, replace(NEWEST, extrapolated=e, triples=t))
+        bars.bound(q, FACTOR, replace(NEWEST, extrapolated=e, triples=t, upwards=upwards))
         for e, t in ((False, True), (True, False), (True, True))
     )
     assert none is not None and before is not None and now is not None
@@ -332,44 +364,50 @@ def grown(bars: Calibration, q: LinearQuery) -> float:
     return float(now**2 - none**2)
 
 
+@pytest.mark.parametrize("upwards", [False, True])
 @pytest.mark.parametrize("sigma", [3.0, 40.0])
-def test_what_was_measured_together_is_no_product_of_pairs(sigma: float) -> None:
+def test_what_was_measured_together_is_no_product_of_pairs(sigma: float, upwards: bool) -> None:
     """Of three columns that one table has, a bar grows by no more than the noise of that table over the cells asked."""
-    bars, answer = with_triples(sigma)
+    found = with_triples(sigma)
+    bars, answer = calibrated(found), fit(found)
     less = 0
     for q in asked(3, 40, 6):
         cells = float(np.prod([(f.weights / f.unit) @ (f.weights / f.unit) for f in q.factors]))
         known = 1.96 * sigma * np.sqrt(cells)
         h = max(0.0, answer(q))
         least = min(max(0.0, answer(LinearQuery("t", two))) for two in combinations(q.factors, 2))
-        off = min(known, h * max(0.0, log((least + 1.0) / (h + 1.0))) / 2.0)
-        more = grown(bars, q)
-        bar = float(bars.bound(q, FACTOR) or 0)
-        assert abs(more - off**2) <= 4.0 * bar + 2.0  # both bars are rounded up
+        off = min(known, too_low(h, [least], (0.5, 0.35), upwards=upwards))
+        more = off**2 - (unseen(found, bars, q, h) if upwards else 0.0)
+        bar = float(bars.bound(q, FACTOR, replace(NEWEST, upwards=upwards)) or 0)
+        assert abs(grown(bars, q, upwards=upwards) - max(0.0, more)) <= 4.0 * bar + 2.0  # both bars are rounded up
         less += off == known
     assert less > 3
 
 
-def test_more_columns_are_products_of_triples_where_these_are_known() -> None:
-    every, answer = with_triples(3.0)
-    some, _ = with_triples(3.0, "abc")
+@pytest.mark.parametrize("upwards", [False, True])
+def test_more_columns_are_products_of_triples_where_these_are_known(upwards: bool) -> None:
+    found = with_triples(3.0)
+    every, some, answer = calibrated(found), calibrated(with_triples(3.0, "abc")), fit(found)
     less = 0
     for q in asked(4, 40, 6):
         h = max(0.0, answer(q))
         two, three = (
             min(max(0.0, answer(LinearQuery("t", some))) for some in combinations(q.factors, n)) for n in (2, 3)
         )
-        off = h * min(0.5 * log((two + 1.0) / (h + 1.0)), 0.6 * max(0.0, log((three + 1.0) / (h + 1.0))))
-        assert abs(grown(every, q) - off**2) <= 4.0 * float(every.bound(q, FACTOR) or 0) + 2.0
+        off = min(too_low(h, [known], of, upwards=upwards) for known, of in ((two, (0.5, 0.35)), (three, (0.6, 0.42))))
+        more = off**2 - (unseen(found, every, q, h) if upwards else 0.0)
+        bar = every.bound(q, FACTOR, replace(NEWEST, upwards=upwards)) or 0
+        assert abs(grown(every, q, upwards=upwards) - max(0.0, more)) <= 4.0 * bar + 2.0
         one, other = (some.bound(q, FACTOR, replace(NEWEST, triples=t)) for t in (True, False))
         assert one == other  # three triples are missing
-        now, before = (every.bound(q, FACTOR, replace(NEWEST, triples=t)) or 0 for t in (True, False))
+        rules = [replace(NEWEST, triples=t, upwards=upwards) for t in (True, False)]
+        now, before = (every.bound(q, FACTOR, r) or 0 for r in rules)
         less += now < before
     assert less > 3
 
 
 def test_a_triple_of_parts_says_nothing_of_what_cuts_them() -> None:
-    bars, _ = with_triples(3.0, parts=2)
+    bars = calibrated(with_triples(3.0, parts=2))
     for q in asked(3, 40, 6):
         one, other = (bars.bound(q, FACTOR, replace(NEWEST, triples=t)) for t in (True, False))
         assert one == other
