@@ -4,13 +4,16 @@
 many columns; ``selective``: 1 to 19 rows; ``crosstabs``: 40 to 600 cells; ``drill-downs``: each question refines the
 last, up to six columns; ``or, not``: boolean combinations of three to five columns; ``three columns``: all questions of
 a session on the same three; ``strings``: lists of a text column's strings, absent ones among them; ``sums``,
-``averages``: of a column of numbers, under conditions on none to three others.
+``averages``: of a column of numbers, under conditions on none to three others; ``rows alike``: what one row has in two
+to four columns, as who looks at a case asks how many are like it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import combinations
 from math import prod
+from typing import Protocol
 
 import numpy as np
 
@@ -39,19 +42,26 @@ class Asked:
     counted: str | None = None
 
 
-Count = Callable[[str], int]
 Stream = Iterator[Asked]
 
 
-class Stranger:
-    """One analyst's questions on a table. ``count`` tells how many rows a statement counts: for selective questions."""
+class Rows(Protocol):
+    """The table as its owner sees it: for questions about few rows, and about rows that exist."""
 
-    def __init__(self, table: BenchmarkTable, count: Count, seed: int) -> None:
+    def count(self, sql: str) -> int: ...
+
+    def row(self, number: int, columns: Sequence[str]) -> Sequence[object]: ...
+
+
+class Stranger:
+    """One analyst's questions on a table of ``rows``."""
+
+    def __init__(self, table: BenchmarkTable, rows: Rows, seed: int) -> None:
         self.table = table
         self.rng = np.random.default_rng([seed, 11])
         self.columns = table.columns
         self._name = table.domain.name
-        self._count = count
+        self._rows = rows
 
     def _some(self, number: int) -> list[Column]:
         chosen = self.rng.choice(len(self.columns), size=min(number, len(self.columns)), replace=False)
@@ -100,7 +110,7 @@ class Stranger:
             for _ in range(_TRIES):
                 number = int(self.rng.integers(2, 5))
                 asked = self._whole("selective", [self._values(c, 2) for c in self._some(number)])
-                if low <= self._count(asked.sql) <= high:
+                if low <= self._rows.count(asked.sql) <= high:
                     break
             yield asked
 
@@ -161,6 +171,14 @@ class Stranger:
             sql = f"SELECT AVG({column.name}) {text}"
             yield Asked("averages", sql, values=_range(column), counted=counted)
 
+    def alike(self) -> Stream:
+        number = self._rows.count(f"SELECT COUNT(*) FROM {self._name}")
+        while number:
+            chosen = self._some(int(self.rng.integers(2, 5)))
+            row = self._rows.row(int(self.rng.integers(number)), [c.name for c in chosen])
+            where = [_holding(c, value) for c, value in zip(chosen, row, strict=True)]
+            yield self._whole("rows alike", [w for w in where if w is not None])
+
     def _numbers(self) -> Iterator[tuple[Column, str]]:
         """A column of numbers, and conditions on none to three others."""
         numbers = [c for c in self.columns if c.ordered and _range(c) is not None]
@@ -169,6 +187,15 @@ class Stranger:
             others = [c for c in self._some(int(self.rng.integers(0, 4))) if c is not column]
             text = " AND ".join(self._broad(c).sql for c in others)
             yield column, f" WHERE {text}" if text else ""
+
+
+def _holding(column: Column, value: object) -> Condition | None:
+    """The condition that a value meets: it alone, or where numbers have no list the two ends around it."""
+    if value in column.values:
+        return Condition(column.name, (value,))
+    ends = [v for v in column.values if isinstance(v, int | float)] if isinstance(value, int | float | Decimal) else []
+    below, above = [v for v in ends if v <= value], [v for v in ends if v >= value]  # type: ignore[operator]
+    return Condition(column.name, (max(below), min(above)), ranged=True) if below and above else None
 
 
 def _range(column: Column) -> tuple[float, float] | None:
@@ -189,6 +216,7 @@ KINDS: Mapping[str, Callable[[Stranger], Stream]] = {
     "strings": Stranger.strings,
     "sums": Stranger.sums,
     "averages": Stranger.averages,
+    "rows alike": Stranger.alike,
 }
 
 

@@ -59,7 +59,7 @@ def run(table: BenchmarkTable, kinds: Sequence[str], queries: int, epsilon: Frac
     told the distinct ones.
     """
     truth = _Truth(table)
-    asked = stream(Stranger(table, truth.count, seed), kinds, queries)
+    asked = stream(Stranger(table, truth, seed), kinds, queries)
     distinct = len({a.sql for a in asked})
     sigma = gaussian_sigma(epsilon, distinct)
     rng = np.random.default_rng([seed, 1])
@@ -137,7 +137,7 @@ class _Truth:
 
     def __init__(self, table: BenchmarkTable) -> None:
         self._con = duckdb.connect()
-        name = table.domain.name
+        self._name = name = table.domain.name
         self._con.execute(f"ATTACH '{table.path}' AS d (READ_ONLY)")
         self._con.execute(f"CREATE TABLE {name} AS FROM d.{name}")
         self._con.execute("DETACH d")
@@ -145,6 +145,11 @@ class _Truth:
     def count(self, sql: str) -> int:
         ((found,),) = self._con.execute(sql).fetchall()
         return int(found)
+
+    def row(self, number: int, columns: Sequence[str]) -> Sequence[object]:
+        """The values of one row, in the order of insertion."""
+        names = ", ".join(columns)
+        return self._con.execute(f"SELECT {names} FROM {self._name} LIMIT 1 OFFSET {number}").fetchall()[0]
 
     def values(self, asked: Asked) -> Values:
         rows = self._con.execute(asked.sql).fetchall()

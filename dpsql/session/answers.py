@@ -21,7 +21,10 @@ def rounded_together(estimates: Iterable[float]) -> list[int]:
     >>> rounded_together([0.4, 0.4, 0.4, 2.8])
     [0, 1, 0, 3]
     """
-    whole = np.rint(np.cumsum(np.array([*estimates], dtype=np.float64)))
+    numbers = [*estimates]
+    if len(numbers) == 1:
+        return [round(numbers[0])]  # to the even one of two, as numpy does
+    whole = np.rint(np.cumsum(np.array(numbers, dtype=np.float64)))
     return [int(n) for n in np.diff(whole, prepend=0.0).tolist()]
 
 

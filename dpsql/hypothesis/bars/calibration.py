@@ -25,6 +25,7 @@ from dpsql.hypothesis.bars.unseen_interactions import Contingency, UnseenInterac
 from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.hypothesis.rules import NEWEST, ModelRules
+from dpsql.memo import Memo
 from dpsql.query import Choices, Crosstab, Estimates, Factor, LinearQuery, Points, Weights, numbered
 
 RAW_SHARE = 0.1
@@ -84,6 +85,7 @@ class Calibration:
         self._coverage = coverage
         self._answers = answers
         self._interactions = UnseenInteractions(coverage, contingency)
+        self._rows_within: Memo[Estimates] = Memo()
         self._regressions: dict[int, _Regression] = {}
 
     def bound(self, query: LinearQuery, factor: float, rules: ModelRules = NEWEST) -> int | None:
@@ -133,7 +135,7 @@ class Calibration:
         off = _off_by(h, pairs, UPWARDS if rules.upwards else LOG_ERROR, rules)
         triples = list(combinations(range(len(names)), 3)) if rules.triples else []
         if len(triples) > 1 and all(self._coverage.cells_together([names[i] for i in three]) for three in triples):
-            known = [self._rows(asked.only(three)) for three in triples]
+            known = [self._within(asked, three) for three in triples]
             off = np.minimum(off, _off_by(h, known, TRIPLE_UPWARDS if rules.upwards else TRIPLE_LOG_ERROR, rules))
         if rules.triples and self._coverage.cells_together(names):
             off = np.minimum(off, DEVIATIONS * self._coverage.noise_together(asked))
@@ -185,7 +187,16 @@ class Calibration:
 
     def _pairs(self, asked: Choices) -> list[Estimates]:
         """The model's rows inside each two factors of three and more."""
-        return [self._rows(asked.only(places)) for places in places_of_pairs(asked)]
+        return [self._within(asked, places) for places in places_of_pairs(asked)]
+
+    def _within(self, asked: Choices, places: Sequence[int]) -> Estimates:
+        """The model's rows inside the factors at these places. One product's are remembered: analysts change a
+        condition of a statement and keep the others."""
+        if not asked.is_one:
+            return self._rows(asked.only(places))
+        key = tuple([asked.factors[i][0].digest for i in places])
+        known = self._rows_within.get(key)
+        return self._rows_within.put(key, self._rows(asked.only(places))) if known is None else known
 
     def _rows(self, asked: Choices) -> Estimates:
         """The model's rows, at least 0, inside the factors of each product."""
@@ -202,7 +213,7 @@ class Calibration:
         row_count = self._coverage.row_count
         share, least, near = np.ones(len(asked)), np.full(len(asked), inf), np.full(len(asked), inf)
         for place in range(len(asked.factors)):
-            rows = self._rows(asked.only([place]))
+            rows = self._within(asked, (place,))
             share = share * (rows / row_count)
             least = np.minimum(least, rows)
             near = np.minimum(near, np.minimum(rows, row_count - rows))
