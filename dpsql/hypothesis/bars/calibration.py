@@ -87,6 +87,7 @@ class Calibration:
         self._interactions = UnseenInteractions(coverage, contingency)
         self._rows_within: Memo[Estimates] = Memo()
         self._regressions: dict[int, _Regression] = {}
+        self._beyond: dict[int, _Regression] = {}
 
     def bound(self, query: LinearQuery, factor: float, rules: ModelRules = NEWEST) -> int | None:
         """``bounds`` of one query."""
@@ -95,12 +96,13 @@ class Calibration:
     def bounds(self, asked: Crosstab, factor: float, rules: ModelRules = NEWEST) -> list[int | None]:
         """b* = ceil sqrt((factor p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + max(i, l)^2)).
 
-        factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee. raw: the
-        noise that covers the query, at most 10 (h + 1). h: the answer; 2 h is chance in what pairs do not fix. i: what
-        ``UnseenInteractions`` of three columns and more may add. l: how far a product of what is known may be too low
-        where h is below the least pair of its conditions, (h + 1) (((pair + 1) / (h + 1))^.35 - 1), or with .42 below
-        the least triple, where all of these are known; of columns that were measured together at most what that noise
-        hides. At least 1. ``rules``: the ledger's; older ones take i^2 + l^2, and half of h for each factor e.
+        factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee, of all
+        answers or of those beyond their noise. raw: that noise, at most 10 (h + 1). h: the answer; 2 h is chance in
+        what pairs do not fix. i: what ``UnseenInteractions`` of three columns and more may add. l: how far a product
+        of what is known may be too low where h is below the least pair of its conditions, (h + 1) (((pair + 1) /
+        (h + 1))^.35 - 1), or with .42 below the least triple, where all of these are known; of columns that were
+        measured together at most what that noise hides. At least 1. ``rules``: the ledger's; older ones take i^2 + l^2,
+        and half of h for each factor e.
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """
@@ -119,6 +121,8 @@ class Calibration:
         pairs = self._pairs(asked)
         features, h, raw = self._describe(asked, pairs)
         p = self._regressions[number].predict(features)
+        if number in self._beyond:
+            p = np.where(h > raw, self._beyond[number].predict(features), p)
         kept = np.minimum(raw, RAW_TIMES * (h + 1.0))
         squares = (factor * p) ** 2 + (DEVIATIONS * RAW_SHARE) ** 2 * (kept**2 + self._range(asked) ** 2)
         if number >= 3:
@@ -157,13 +161,13 @@ class Calibration:
     def on(self, coverage: Coverage, answers: Answers, contingency: Contingency) -> "Calibration":
         """What was learned, applied to a later model: more measurements were absorbed since."""
         out = Calibration(coverage, answers, contingency, scattered=self._scattered)
-        out._regressions = self._regressions
+        out._regressions, out._beyond = self._regressions, self._beyond
         return out
 
     def to_json(self) -> str:
         """What was learned, exactly; ``Calibration.on`` applies it to a model."""
-        kept = {n: [*map(float.hex, r.weights.tolist()), r.quantile.hex()] for n, r in self._regressions.items()}
-        return json.dumps(kept)
+        named = {str(n): r for n, r in self._regressions.items()} | {f"{n}+": r for n, r in self._beyond.items()}
+        return json.dumps({n: [*map(float.hex, r.weights.tolist()), r.quantile.hex()] for n, r in named.items()})
 
     @classmethod
     def from_json(
@@ -172,11 +176,12 @@ class Calibration:
         """What ``to_json`` wrote, applied to a model; ``None`` when the text is something else."""
         out = cls(coverage, answers, contingency, scattered=scattered)
         try:
-            for number, numbers in json.loads(text).items():
+            for name, numbers in json.loads(text).items():
                 *weights, quantile = [float.fromhex(x) for x in numbers]
                 if len(weights) != FEATURES + scattered:
                     return None
-                out._regressions[int(number)] = _Regression(np.array(weights), quantile)
+                known = out._beyond if name.endswith("+") else out._regressions
+                known[int(name.removesuffix("+"))] = _Regression(np.array(weights), quantile)
         except (ValueError, TypeError, AttributeError, OverflowError):
             return None
         return out
@@ -259,15 +264,18 @@ class Calibration:
             out[members] = self._answers(Choices(tuple(factors), tuple(numbers), len(members)))
         return out
 
-    def learn(self, number: int, queries: Sequence[LinearQuery], errors: Estimates) -> None:
-        """Fit the regression for queries over ``number`` columns; ``errors``: simulations in rows, queries across."""
-        choices = [Crosstab.of([q]).choices for q in queries]
-        design = np.concatenate([self._describe(asked, self._pairs(asked))[0] for asked in choices])
-        rms = np.sqrt((errors**2).mean(axis=0)) + 0.5
-        penalty = _RIDGE * len(queries) * np.diag([0.0] + [1.0] * (design.shape[1] - 1))
-        weights = np.linalg.solve(design.T @ design + penalty, design.T @ np.log(rms))
-        ratios = np.abs(errors) / np.exp(design @ weights)[None, :]
-        self._regressions[number] = _Regression(weights, float(np.quantile(ratios, CONFIDENCE)))
+    def learn(self, number: int, queries: Sequence[LinearQuery], errors: Estimates, met: int = 0) -> None:
+        """Fit the regressions for queries over ``number`` columns; ``errors``: simulations in rows, queries across.
+
+        The last ``met`` queries are those that rows of the model meet: of answers beyond their noise bars are learned
+        from these too, of all others from the rest alone.
+        """
+        found = [self._describe(asked, self._pairs(asked)) for asked in (Crosstab.of([q]).choices for q in queries)]
+        design, h, raw = (np.concatenate([f[i] for f in found]) for i in range(3))
+        self._regressions[number] = _regression(design[: len(queries) - met], errors[:, : len(queries) - met])
+        above = h > raw
+        if met and np.count_nonzero(above) >= _LEAST_QUERIES:
+            self._beyond[number] = _regression(design[above], errors[:, above])
 
 
 def learn_calibration(
@@ -297,9 +305,11 @@ def learn_calibration(
     out = Calibration(coverage, partial(_one_by_one, table.name, answer), contingency, scattered=scattered)
     expected = [(m, _expected(m, contingency)) for m in measurements if prod(table.shape(m.scope)) <= _MOST_CELLS]
     asked = {r: random_queries(coverage, r, queries, rng, scopes) for r in range(1, LEARNED_COLUMNS + 1)}
-    for qs in asked.values() if rows_met else ():
-        qs += queries_of_rows(coverage, list(dict.fromkeys(q.scope for q in qs)), queries // 2, rng, contingency)
     asked = {r: qs for r, qs in asked.items() if len(qs) >= _LEAST_QUERIES}
+    met: dict[int, list[LinearQuery]] = {}
+    for r, qs in asked.items() if rows_met else ():
+        met[r] = queries_of_rows(coverage, list(dict.fromkeys(q.scope for q in qs)), queries // 2, rng, contingency)
+        qs += met[r]
     truths = {r: np.array([answer(q) for q in qs]) for r, qs in asked.items()}
     errors: dict[int, list[Estimates]] = {r: [] for r in asked}
     for done in range(simulations):
@@ -308,8 +318,17 @@ def learn_calibration(
         for r, qs in asked.items():
             errors[r].append(np.array([simulated(q) for q in qs]) - truths[r])
     for r, qs in asked.items():
-        out.learn(r, qs, np.stack(errors[r]))
+        out.learn(r, qs, np.stack(errors[r]), len(met.get(r, ())))
     return out
+
+
+def _regression(design: Estimates, errors: Estimates) -> _Regression:
+    """Of the logarithm of root mean square errors on features, and what covers their share; ridge, but for the mean."""
+    rms = np.sqrt((errors**2).mean(axis=0)) + 0.5
+    penalty = _RIDGE * len(design) * np.diag([0.0] + [1.0] * (design.shape[1] - 1))
+    weights = np.linalg.solve(design.T @ design + penalty, design.T @ np.log(rms))
+    ratios = np.abs(errors) / np.exp(design @ weights)[None, :]
+    return _Regression(weights, float(np.quantile(ratios, CONFIDENCE)))
 
 
 def ranges(weights: Weights) -> int:
