@@ -41,7 +41,7 @@ TRIPLE_LOG_ERROR = 0.6
 what they leave open less is left."""
 UPWARDS = 0.35
 """Of three columns and more: by how many factors e for each of those an answer may be too low. Rows that two conditions
-leave may be more alike in a third than a model of pairs knows, not the other way beyond 0."""
+leave may be more alike in a third than a model of pairs knows; the other way there is nothing below 0."""
 TRIPLE_UPWARDS = 0.42
 """The same below the least triple, as ``TRIPLE_LOG_ERROR``."""
 SIMULATIONS = 8
@@ -99,10 +99,10 @@ class Calibration:
         factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee, of all
         answers or of those beyond their noise. raw: that noise, at most 10 (h + 1). h: the answer; 2 h is chance in
         what pairs do not fix. i: what ``UnseenInteractions`` of three columns and more may add. l: how far a product
-        of what is known may be too low where h is below the least pair of its conditions, (h + 1) (((pair + 1) /
-        (h + 1))^.35 - 1), or with .42 below the least triple, where all of these are known; of columns that were
-        measured together at most what that noise hides. At least 1. ``rules``: the ledger's; older ones take i^2 + l^2,
-        and half of h for each factor e.
+        of what is known may be too low where h is below the least pair of its conditions, h (((pair + 1) / (h + 1))^.35
+        - 1), or with .42 below the least triple, where all of these are known; of columns that were measured together
+        at most what that noise hides. At least 1. ``rules``: the ledger's; older ones take i^2 + l^2, and half of h for
+        each factor e.
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """
@@ -345,7 +345,7 @@ def _off_by(h: Estimates, known: Sequence[Estimates], share: float, rules: Model
     """What each answer may be off by for each factor e that it is below the least of what is known of its conditions:
     by ``share`` of such a factor too low, or in older rules by that share of its rows."""
     folds = np.maximum(0.0, np.log1p(np.min(known, axis=0)) - np.log1p(h))
-    return np.asarray((h + 1.0) * np.expm1(share * folds) if rules.upwards else share * h * folds)
+    return np.asarray(h * np.expm1(share * folds) if rules.upwards else share * h * folds)
 
 
 def _one_by_one(table: str, answer: Callable[[LinearQuery], float], asked: Choices) -> Estimates:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.classes import Classes
-from dpsql.hypothesis.local.hidden_kinds import FEWEST_COLUMNS, HiddenKinds, pairs_among, together
+from dpsql.hypothesis.local.hidden_kinds import HiddenKinds, pairs_among, together
 from dpsql.hypothesis.local.local_table import LocalTable, Side, Sides
 from dpsql.hypothesis.local.maximum_entropy import (
     Extra,
@@ -54,8 +54,6 @@ class WideHypothesis:
     def __init__(self, table: TableDomain, row_count: float, rules: ModelRules = NEWEST) -> None:
         self.table = table
         self._rules = rules
-        # where pairs wait for a question noise is a large part of them: nearest counts would keep half of it
-        self._pair_rules = replace(rules, halfway=rules.halfway and len(table.varied) < FEWEST_COLUMNS)
         self.row_count = max(float(row_count), 1.0)
         self.measurements: list[Measurement] = []
         self._order = {c.name: i for i, c in enumerate(table.finite)}
@@ -246,7 +244,7 @@ class WideHypothesis:
             counts = [PairCounts.of(m, left, right) for m in within]
             ones, ordered = (self.one_way(left), self.one_way(right)), (self._ordered(left), self._ordered(right))
             start = self._kinds().start(left, right, counts)
-            known = clean_pair(*ones, counts, ordered, self._pair_rules, start)
+            known = clean_pair(*ones, counts, ordered, self._rules, start)
             self._pairs[left, right] = known
         return known
 
