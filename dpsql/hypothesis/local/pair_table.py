@@ -27,6 +27,8 @@ MOST_HELD = 400
 """Cells of one pair that are moved towards what was measured, one after the other."""
 NEAR = 0.1
 """Sds of a cell's noise: nearer than this to where they are brought they stay."""
+TOLD = 2.0
+"""Sds of a cell's noise: nearest counts of so many and more tell that rows are there."""
 LEFT = 0.1
 """No cell, and no rest of a row or a column, is taken below this share of what it was at once."""
 _TINY = 1e-9
@@ -94,8 +96,8 @@ def clean_pair(
     """The table of two columns, from their clean 1-ways and every measurement of the pair; independence without any.
 
     Each step moves the interaction alone, as far as the noise at its level allows, then rakes to the 1-ways. In the end
-    no cell of the best measurement is further from it than ``rules`` say, where that is possible, and all are brought
-    half of the way to the possible counts that are nearest to it.
+    no cell of the best measurement is further from it than ``rules`` say, where that is possible, and all but those
+    that might be empty are brought half of the way to the possible counts that are nearest to it.
 
     ``start``: what other pairs say of this one, in place of independence. What is left is then looked at once, in the
     measured parts: coarse levels, further rounds and nearest counts would follow noise that is known to be it.
@@ -239,7 +241,8 @@ def _hold(table: Estimates, step: _LevelStep, rules: ModelRules, rows: Estimates
 
 
 def _meet(table: Estimates, step: _LevelStep, alone: Estimates) -> None:
-    """Half of the way to the nearest possible counts, as the mean of two estimates whose errors differ in kind.
+    """Half of the way to the nearest possible counts, as the mean of two estimates whose errors differ in kind. A cell
+    of which these do not tell that rows are there only loses by it: what it keeps would be its noise.
 
     ``alone``: independence; a trace of it is in every cell, for what the fit lost could not be found again by factors.
     """
@@ -247,6 +250,7 @@ def _meet(table: Estimates, step: _LevelStep, alone: Estimates) -> None:
     now = _added(step.left.measured, table, step.right.measured)
     nearest = nearest_counts(now + step.values - pure(now), now.sum(axis=1), now.sum(axis=0))
     lifts = np.divide(now + nearest, 2.0 * now, out=np.ones_like(now), where=now > 0.0)
+    lifts = np.where(nearest > TOLD * step.sigma, lifts, np.minimum(lifts, 1.0))
     table *= lifts.take(step.left.labels, axis=0).take(step.right.labels, axis=1)
 
 

@@ -102,7 +102,7 @@ def test_nothing_is_drawn_where_there_is_nothing(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.statistical
 def test_bars_hold_of_a_carrier_and_where_it_flies_to() -> None:
     """Cells that rows are in are drawn towards the many that none is in; bars that never saw one do not know of it. A
-    table that is nearly all empty under noise of twice its mean cell is an extreme one: 17 in 20 are covered."""
+    table that is nearly all empty under noise of twice its mean cell is an extreme one: five in six are covered."""
     covered: dict[bool, list[bool]] = {True: [], False: []}
     pair = of_cells(NAMES[:2])
     there = [(int(i), int(j)) for i, j in np.argwhere(pair > 3 * SIGMA)]
@@ -123,4 +123,4 @@ def test_bars_hold_of_a_carrier_and_where_it_flies_to() -> None:
                 bar = bars.bound(query, FACTOR)
                 assert bar is not None
                 inside.append(abs(answer(query) - pair[i, j]) <= bar)
-    assert np.mean(covered[True]) > 0.8 > 0.7 > np.mean(covered[False])
+    assert np.mean(covered[True]) > 0.82 > 0.75 > np.mean(covered[False])
