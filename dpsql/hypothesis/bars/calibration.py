@@ -46,7 +46,7 @@ TRIPLE_UPWARDS = 0.42
 """The same below the least triple, as ``TRIPLE_LOG_ERROR``."""
 SIMULATIONS = 8
 QUERIES = 200
-"""Random queries for each number of columns; and half as many that rows of the model meet."""
+"""Random queries for each number of columns; of two and more half as many that rows of the model meet."""
 LEARNED_COLUMNS = 4
 """Bars are learned for queries over 1, 2, .. so many columns; those over more take the last."""
 MOST_CLASS_CELLS = 1 << 12
@@ -308,6 +308,8 @@ def learn_calibration(
     asked = {r: qs for r, qs in asked.items() if len(qs) >= _LEAST_QUERIES}
     met: dict[int, list[LinearQuery]] = {}
     for r, qs in asked.items() if rows_met else ():
+        if r == 1:  # no value is empty because of another column
+            continue
         met[r] = queries_of_rows(coverage, list(dict.fromkeys(q.scope for q in qs)), queries // 2, rng, contingency)
         qs += met[r]
     truths = {r: np.array([answer(q) for q in qs]) for r, qs in asked.items()}
