@@ -76,9 +76,13 @@ class WarmStart(Portioned):
         self._changed()
         if self._planned is None:
             self._row_count, plan = rows, self.plan
-            long_ranges = plan.rules.parts_first
             chosen = planned_contingencies(
-                plan.table, rows, plan.precision, differences=plan.differences, long_ranges=long_ranges
+                plan.table,
+                rows,
+                plan.precision,
+                differences=plan.differences,
+                long_ranges=plan.rules.parts_first,
+                beside=plan.rules.whole_tables,
             )
             ones = [p for p in chosen if len(p.columns) == 1]
             self._planned = (*ones, *self._alone, *(p for p in chosen if len(p.columns) > 1))

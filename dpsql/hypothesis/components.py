@@ -128,8 +128,8 @@ def _of_cells(m: Measurement) -> Estimates:
     return table
 
 
-def separable(measurement: Measurement) -> bool:
-    """Whether ``components`` can split the measurement: a few single columns, cell by cell."""
-    if len(measurement.axes) > PURE_COLUMNS or measurement.values.size > PURE_CELLS:
+def separable(measurement: Measurement, most: int = PURE_COLUMNS) -> bool:
+    """Whether ``components`` can split the measurement: at most so many single columns, cell by cell."""
+    if len(measurement.axes) > most or measurement.values.size > PURE_CELLS:
         return False
     return all(len(a.columns) == 1 and (a.is_cells or a.difference) for a in measurement.axes)

@@ -66,6 +66,12 @@ class ModelRules:
     ``triples``: or below the triples, where these were measured, and not where all of its columns were.
     ``upwards``: whether they grow by the factor by which such an answer may be too low, and not also by what unseen
     interactions may add to it. ``rows_met``: whether they are also learned from conditions that rows of the model meet.
+    ``uncut_pairs``: whether they know conditions on several columns by no measurement whose parts these cut.
+    ``as_measured``: whether those of three columns and more know what was measured of all of these together.
+    ``row_weights``: whether sums have the bars of as many rows as they are made of, times what a row counts in them.
+
+    ``whole_tables``: whether tables of many rows for their cells are also measured whole. ``pure_columns``: of
+    contingencies of at most so many columns the interactions are taken apart.
     """
 
     lone_columns: bool = True
@@ -107,6 +113,11 @@ class ModelRules:
     halfway: bool = True
     upwards: bool = True
     rows_met: bool = True
+    uncut_pairs: bool = True
+    as_measured: bool = True
+    row_weights: bool = True
+    whole_tables: bool = True
+    pure_columns: int = 3
 
 
 _FIRST = ModelRules(
@@ -149,8 +160,14 @@ _FIRST = ModelRules(
     halfway=False,
     upwards=False,
     rows_met=False,
+    uncut_pairs=False,
+    as_measured=False,
+    row_weights=False,
+    whole_tables=False,
+    pure_columns=5,
 )
-_ELEVENTH = ModelRules(halfway=False, upwards=False, rows_met=False)
+_TWELFTH = ModelRules(uncut_pairs=False, as_measured=False, row_weights=False, whole_tables=False, pure_columns=5)
+_ELEVENTH = replace(_TWELFTH, halfway=False, upwards=False, rows_met=False)
 _TENTH = replace(_ELEVENTH, distances=False, triples=False, uncut=False, independent=False, mixed_strings=False)
 _NINTH = replace(_TENTH, families=False)
 _EIGHTH = replace(_NINTH, held=inf, hidden_kinds=False, mixed=False, in_common=False, listed_spares=False)
@@ -173,7 +190,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         9: _NINTH,
         10: _TENTH,
         11: _ELEVENTH,
-        12: ModelRules(),
+        12: _TWELFTH,
+        13: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

@@ -45,6 +45,10 @@ MOST_FIRST_TOUCH = 1.0
 """The same where many questions are planned for each pair."""
 MOST_COLUMNS = 4
 """Queries over at most so many columns are foreseen."""
+WHOLE_SHARE = 0.1
+"""Of the releases' squared precision, for one contingency of all columns beside those of three and fewer."""
+WHOLE_WORTH = 0.02
+"""It is measured when its noise, over the whole table, stays below this share of the rows."""
 _WHOLE_COLUMNS = 8
 """Tables with more columns are never worth one contingency of all of them."""
 
@@ -66,12 +70,19 @@ class PlannedContingency:
 
 
 def planned_contingencies(
-    table: TableDomain, row_count: float, precision: float, *, differences: bool = False, long_ranges: bool = True
+    table: TableDomain,
+    row_count: float,
+    precision: float,
+    *,
+    differences: bool = False,
+    long_ranges: bool = True,
+    beside: bool = True,
 ) -> tuple[PlannedContingency, ...]:
     """What is measured first: contingencies of few columns, or one of all columns where its noise is smaller.
 
     ``row_count``: released or public rows; ``precision``: the sum of 1/sigma^2 that the warm start may spend;
-    ``differences``: as in ``warm_start``; ``long_ranges``: as in ``planned_alone``.
+    ``differences``: as in ``warm_start``; ``long_ranges``: as in ``planned_alone``. ``beside``: whether one of all
+    columns may also stand beside the others.
 
     >>> from dpsql.domain import BooleanDomain
     >>> two = tuple(BooleanDomain(c, nullable=False) for c in "ab")
@@ -85,8 +96,23 @@ def planned_contingencies(
         pure = any(p.differences for p in chosen)
         if predicted_noise(table, whole, pure=pure) <= predicted_noise(table, chosen, pure=pure):
             chosen = whole
+        elif beside:
+            chosen = _with_whole(table, chosen, row_count, precision)
     left = 1.0 - sum(p.share for p in planned_alone(table, long_ranges=long_ranges))
     return chosen if left == 1.0 else tuple(replace(p, share=p.share * left) for p in chosen)
+
+
+def _with_whole(
+    table: TableDomain, chosen: tuple[PlannedContingency, ...], row_count: float, precision: float
+) -> tuple[PlannedContingency, ...]:
+    """Beside contingencies of three columns and fewer one of all columns, where there are rows enough for its cells:
+    what fewer columns leave open grows with the rows, noise does not."""
+    names = tuple(c.name for c in table.varied)
+    whole = PlannedContingency(names, WHOLE_SHARE)
+    worth = whole.sigma(precision) * sqrt(table.cells) <= WHOLE_WORTH * row_count
+    if len(names) <= max(len(p.columns) for p in chosen) or not worth:
+        return chosen
+    return (*(replace(p, share=p.share * (1.0 - WHOLE_SHARE)) for p in chosen), whole)
 
 
 def planned_alone(table: TableDomain, *, long_ranges: bool = True) -> tuple[PlannedContingency, ...]:

@@ -58,7 +58,8 @@ class Part:
 class Forecast:
     """Sds of one table's answers, from what its warm start measures.
 
-    ``precision``: the sum of 1/sigma^2, sigma in counts. A contingency over k columns counts as if cut into at most
+    ``precision``: the sum of 1/sigma^2, sigma in counts; ``differences`` and ``beside`` as in
+    ``planned_contingencies``. A contingency over k columns counts as if cut into at most
     (rows / (.75 sd))^(1/k) parts of each, as the pairs of wide tables are; shrinkage does about the same elsewhere.
 
     >>> from dpsql.domain import BooleanDomain
@@ -68,9 +69,16 @@ class Forecast:
     """
 
     def __init__(
-        self, table: TableDomain, precision: float, row_count: float = NOMINAL_ROWS, *, differences: bool = False
+        self,
+        table: TableDomain,
+        precision: float,
+        row_count: float = NOMINAL_ROWS,
+        *,
+        differences: bool = False,
+        beside: bool = True,
     ) -> None:
-        self.planned = _forecast_contingencies(table, row_count, precision, differences=differences)
+        chosen = planned_contingencies(table, row_count, precision, differences=differences, beside=beside)
+        self.planned = _with_pairs(table, chosen)
         self._sizes = {c.name: c.size for c in table.varied}
         differs = any(p.differences for p in self.planned)
         self._known = pure_precisions(self.planned, self._sizes) if differs else {}
@@ -156,11 +164,8 @@ class Forecast:
         return known
 
 
-def _forecast_contingencies(
-    table: TableDomain, row_count: float, precision: float, *, differences: bool
-) -> tuple[PlannedContingency, ...]:
+def _with_pairs(table: TableDomain, planned: tuple[PlannedContingency, ...]) -> tuple[PlannedContingency, ...]:
     """What the warm start measures; pairs that wait for a question to touch them count with even shares."""
-    planned = planned_contingencies(table, row_count, precision, differences=differences)
     names = [c.name for c in table.varied]
     if len(names) < 2 or any(len(p.columns) > 1 for p in planned):
         return planned

@@ -24,7 +24,8 @@ def forecast(plan: TablePlan, row_count: float | None = None) -> Forecast | None
     if not plan.measured_columns:
         return None
     rows = NOMINAL_ROWS if row_count is None else row_count
-    return Forecast(plan.table, plan.precision, rows, differences=plan.differences)
+    beside = plan.rules.whole_tables
+    return Forecast(plan.table, plan.precision, rows, differences=plan.differences, beside=beside)
 
 
 def outlook(plan: TablePlan, foreseen: Forecast | None) -> TableOutlook:

@@ -229,5 +229,6 @@ def test_there_is_a_ledger_of_each_kind() -> None:
             "retired_strategy",
             "sixth_strings",
             "third_strings",
+            "twelfth_whole",
         )
     ]

@@ -8,25 +8,27 @@ measurements, so that equal histories give equal error bars. Nothing in this fil
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from enum import IntEnum
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from itertools import combinations
+from itertools import chain, combinations
 from math import ceil, hypot, inf, prod
 
 import numpy as np
 
-from dpsql.confidence import CONFIDENCE, DEVIATIONS
+from dpsql.confidence import DEVIATIONS
 from dpsql.domain import TableDomain
+from dpsql.hypothesis.bars.condition_kind import ConditionKind
 from dpsql.hypothesis.bars.coverage import Coverage, Rounded, places_of_pairs
 from dpsql.hypothesis.bars.random_queries import queries_of_rows, random_queries
+from dpsql.hypothesis.bars.regression import Regression
+from dpsql.hypothesis.bars.row_weights import RowWeights
 from dpsql.hypothesis.bars.unseen_interactions import Contingency, UnseenInteractions
 from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.memo import Memo
-from dpsql.query import Choices, Crosstab, Estimates, Factor, LinearQuery, Points, Weights, numbered
+from dpsql.query import Choices, Crosstab, Estimates, LinearQuery, Points, Weights, numbered
 
 RAW_SHARE = 0.1
 """Of the sd of the noise that covers a query: so much stays in its error bar, whatever simulations say."""
@@ -51,7 +53,6 @@ LEARNED_COLUMNS = 4
 """Bars are learned for queries over 1, 2, .. so many columns; those over more take the last."""
 MOST_CLASS_CELLS = 1 << 12
 """Conditions that tell more combinations of values apart keep the wider bar of one joint condition."""
-_RIDGE = 1e-2
 FEATURES = 7
 _VERSION = 4  # of the lesson: a change of what is learned must change it
 _MOST_CELLS = 1 << 20
@@ -63,37 +64,24 @@ Fit = Callable[[Sequence[Measurement]], Callable[[LinearQuery], float]]
 """Measurements to a model's answers, in counts."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Regression:
-    """log rms error = ``features . weights``; 95 % of the simulated errors stay below ``quantile`` times that."""
-
-    weights: Estimates
-    quantile: float
-
-    def predict(self, features: Estimates) -> Estimates:
-        return np.asarray(np.exp(features @ self.weights) * self.quantile)
-
-
 class Calibration:
     """Predicted 95 % half-widths of a model's answers, in counts; made by ``learn_calibration``."""
 
-    def __init__(
-        self, coverage: Coverage, answers: Answers, contingency: Contingency, *, scattered: bool = True
-    ) -> None:
-        """``scattered``: as in ``ModelRules``."""
-        self._scattered = scattered
+    def __init__(self, coverage: Coverage, answers: Answers, contingency: Contingency) -> None:
+        self._rules = coverage.rules
         self._coverage = coverage
         self._answers = answers
         self._interactions = UnseenInteractions(coverage, contingency)
+        self._row_weights = RowWeights(contingency)
         self._rows_within: Memo[Estimates] = Memo()
-        self._regressions: dict[int, _Regression] = {}
-        self._beyond: dict[int, _Regression] = {}
+        self._regressions: dict[int, Regression] = {}
+        self._beyond: dict[int, Regression] = {}
 
-    def bound(self, query: LinearQuery, factor: float, rules: ModelRules = NEWEST) -> int | None:
+    def bound(self, query: LinearQuery, factor: float) -> int | None:
         """``bounds`` of one query."""
-        return self.bounds(Crosstab.of([query]), factor, rules)[0]
+        return self.bounds(Crosstab.of([query]), factor)[0]
 
-    def bounds(self, asked: Crosstab, factor: float, rules: ModelRules = NEWEST) -> list[int | None]:
+    def bounds(self, asked: Crosstab, factor: float) -> list[int | None]:
         """b* = ceil sqrt((factor p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + max(i, l)^2)).
 
         factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee, of all
@@ -101,8 +89,8 @@ class Calibration:
         what pairs do not fix. i: what ``UnseenInteractions`` of three columns and more may add. l: how far a product
         of what is known may be too low where h is below the least pair of its conditions, h (((pair + 1) / (h + 1))^.35
         - 1), or with .42 below the least triple, where all of these are known; of columns that were measured together
-        at most what that noise hides. At least 1. ``rules``: the ledger's; older ones take i^2 + l^2, and half of h for
-        each factor e.
+        at most what that noise hides. At least 1; of four columns and more that were measured together at most
+        ``_as_measured``. Older rules take i^2 + l^2, and half of h for each factor e.
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """
@@ -110,42 +98,71 @@ class Calibration:
         number = min(len(scope), LEARNED_COLUMNS)
         if number == 0 or number not in self._regressions or not self._coverage.covers(scope):
             return [None] * len(asked)
-        if rules.classes and not asked[0].is_single:
-            found = [self._of_conjunctions(query, factor, rules) for query in asked]
+        if self._rules.classes and not asked[0].is_single:
+            found = [self._of_conjunctions(query, factor) for query in asked]
             rest = [query for query, bar in zip(asked, found, strict=True) if bar is None]
-            left = iter(self._bounds(Crosstab.of(rest).choices, number, factor, rules) if rest else ())
-            return [next(left) if bar is None else bar for bar in found]
-        return list(self._bounds(asked.choices, number, factor, rules))
+            left = iter(self._bounds(Crosstab.of(rest).choices, number, factor) if rest else ())
+            bars = [next(left) if bar is None else bar for bar in found]
+        else:
+            bars = self._bounds(asked.choices, number, factor)
+        return list(self._as_measured(asked, bars) if self._rules.as_measured and len(scope) > 3 else bars)
 
-    def _bounds(self, asked: Choices, number: int, factor: float, rules: ModelRules) -> list[int]:
-        pairs = self._pairs(asked)
-        features, h, raw = self._describe(asked, pairs)
+    def _as_measured(self, asked: Crosstab, bars: Sequence[int]) -> Sequence[int]:
+        """Bars of four columns and more, that are no wider than where a measurement of all these columns ends: as far
+        as the answer is from what was measured, and as that is from the truth."""
+        for m in self._coverage.whole(asked[0].scope):
+            values, sds = m.answers(asked)
+            ends = np.abs(self._answers(asked.choices) - values) + DEVIATIONS * sds + 1.0  # values are rounded down
+            bars = [min(bar, ceil(end)) if end < inf else bar for bar, end in zip(bars, ends.tolist(), strict=True)]
+        return bars
+
+    def _bounds(self, asked: Choices, number: int, factor: float) -> list[int]:
+        pairs, weights = self._pairs(asked), self._weights(asked)
+        weight = np.prod(weights, axis=0)
+        features, h, raw = self._describe(asked, pairs, weights)
         p = self._regressions[number].predict(features)
         if number in self._beyond:
             p = np.where(h > raw, self._beyond[number].predict(features), p)
-        kept = np.minimum(raw, RAW_TIMES * (h + 1.0))
-        squares = (factor * p) ** 2 + (DEVIATIONS * RAW_SHARE) ** 2 * (kept**2 + self._range(asked) ** 2)
+        kept = np.minimum(raw, RAW_TIMES * (h + weight))
+        squares = (factor * weight * p) ** 2 + (DEVIATIONS * RAW_SHARE) ** 2 * (kept**2 + self._range(asked) ** 2)
         if number >= 3:
             unseen = self._interactions.squared(asked, h, raw)
-            off = self._extrapolated(asked, h, pairs, rules) ** 2 if rules.extrapolated and pairs else 0.0 * h
-            squares = squares + 2.0 * h
-            squares = squares + np.maximum(unseen, off) if rules.upwards else squares + unseen + off
+            off = self._extrapolated(asked, h, pairs, weights) ** 2 if self._rules.extrapolated and pairs else 0.0 * h
+            squares = squares + self._chance(asked, 2.0 * h * weight)
+            squares = squares + np.maximum(unseen, off) if self._rules.upwards else squares + unseen + off
         bars: list[int] = np.maximum(1, np.ceil(np.sqrt(squares))).astype(np.int64).tolist()
         return bars
 
-    def _extrapolated(self, asked: Choices, h: Estimates, pairs: Sequence[Estimates], rules: ModelRules) -> Estimates:
+    def _chance(self, asked: Choices, variance: Estimates) -> Estimates:
+        """Of what pairs do not fix as much as is not known from a measurement of all columns."""
+        names = list(chain.from_iterable(asked.columns))
+        if not self._rules.as_measured or not self._coverage.cells_together(names):
+            return variance
+        return np.minimum(variance, (DEVIATIONS * self._coverage.noise_together(asked)) ** 2)
+
+    def _extrapolated(
+        self, asked: Choices, h: Estimates, pairs: Sequence[Estimates], weights: Sequence[Estimates]
+    ) -> Estimates:
         """What an answer that is worked out as a product may be off by for that."""
-        names = [columns[0] for columns in asked.columns]
-        off = _off_by(h, pairs, UPWARDS if rules.upwards else LOG_ERROR, rules)
+        rules = self._rules
+        names, weight = [columns[0] for columns in asked.columns], np.prod(weights, axis=0)
+
+        def in_rows(places: Sequence[Sequence[int]], known: Sequence[Estimates]) -> list[Estimates]:
+            return [k / np.prod([weights[i] for i in here], axis=0) for here, k in zip(places, known, strict=True)]
+
+        rows = h / weight
+        off = _off_by(rows, in_rows(places_of_pairs(asked), pairs), UPWARDS if rules.upwards else LOG_ERROR, rules)
         triples = list(combinations(range(len(names)), 3)) if rules.triples else []
         if len(triples) > 1 and all(self._coverage.cells_together([names[i] for i in three]) for three in triples):
-            known = [self._within(asked, three) for three in triples]
-            off = np.minimum(off, _off_by(h, known, TRIPLE_UPWARDS if rules.upwards else TRIPLE_LOG_ERROR, rules))
+            known = in_rows(triples, [self._within(asked, three) for three in triples])
+            share = TRIPLE_UPWARDS if rules.upwards else TRIPLE_LOG_ERROR
+            off = np.minimum(off, _off_by(rows, known, share, rules))
+        off = weight * off
         if rules.triples and self._coverage.cells_together(names):
             off = np.minimum(off, DEVIATIONS * self._coverage.noise_together(asked))
         return np.asarray(off)
 
-    def _of_conjunctions(self, query: LinearQuery, factor: float, rules: ModelRules) -> int | None:
+    def _of_conjunctions(self, query: LinearQuery, factor: float) -> int | None:
         """Of a condition that ties columns together: the bars of disjoint conjunctions, taken as independent.
 
         Of what counts or of what does not, whichever are fewer: both have the same error, for all rows are known.
@@ -154,13 +171,13 @@ class Calibration:
         parts = None if classes is None else classes.conjunctions(query.table)
         if parts is None:
             return None
-        bars = [self.bound(part, factor, rules) if part.factors else 0 for part in parts[1]]
+        bars = [self.bound(part, factor) if part.factors else 0 for part in parts[1]]
         known = [bar for bar in bars if bar is not None]
         return max(1, ceil(hypot(*known))) if len(known) == len(bars) else None
 
     def on(self, coverage: Coverage, answers: Answers, contingency: Contingency) -> "Calibration":
         """What was learned, applied to a later model: more measurements were absorbed since."""
-        out = Calibration(coverage, answers, contingency, scattered=self._scattered)
+        out = Calibration(coverage, answers, contingency)
         out._regressions, out._beyond = self._regressions, self._beyond
         return out
 
@@ -171,17 +188,17 @@ class Calibration:
 
     @classmethod
     def from_json(
-        cls, text: str, coverage: Coverage, answers: Answers, contingency: Contingency, *, scattered: bool = True
+        cls, text: str, coverage: Coverage, answers: Answers, contingency: Contingency
     ) -> "Calibration | None":
         """What ``to_json`` wrote, applied to a model; ``None`` when the text is something else."""
-        out = cls(coverage, answers, contingency, scattered=scattered)
+        out = cls(coverage, answers, contingency)
         try:
             for name, numbers in json.loads(text).items():
                 *weights, quantile = [float.fromhex(x) for x in numbers]
-                if len(weights) != FEATURES + scattered:
+                if len(weights) != FEATURES + out._rules.scattered:
                     return None
                 known = out._beyond if name.endswith("+") else out._regressions
-                known[int(name.removesuffix("+"))] = _Regression(np.array(weights), quantile)
+                known[int(name.removesuffix("+"))] = Regression(np.array(weights), quantile)
         except (ValueError, TypeError, AttributeError, OverflowError):
             return None
         return out
@@ -207,9 +224,17 @@ class Calibration:
         """The model's rows, at least 0, inside the factors of each product."""
         return np.maximum(self._answers(asked), 0.0)
 
-    def _describe(self, asked: Choices, pairs: Sequence[Estimates]) -> tuple[Estimates, Estimates, Estimates]:
-        """Public features of each product (products, FEATURES and perhaps one more), the model's answers, the noise sd
-        of the tables that cover them.
+    def _weights(self, asked: Choices) -> Sequence[Estimates]:
+        """What a row counts in the factor at each place."""
+        if self._rules.row_weights:
+            return self._row_weights.of(asked)
+        return [np.ones(len(asked))] * len(asked.factors)
+
+    def _describe(
+        self, asked: Choices, pairs: Sequence[Estimates], weights: Sequence[Estimates]
+    ) -> tuple[Estimates, Estimates, Estimates]:
+        """Public features of each product (products, FEATURES and perhaps one more), in rows of its ``weights``; the
+        model's answers and the noise sd of the tables that cover them, in counts.
 
         The square of log h lets small and large answers err less than those near the noise. Ranges of a column are
         known from its parts, values that lie apart only one by one: so it matters how many ranges they are.
@@ -218,14 +243,14 @@ class Calibration:
         row_count = self._coverage.row_count
         share, least, near = np.ones(len(asked)), np.full(len(asked), inf), np.full(len(asked), inf)
         for place in range(len(asked.factors)):
-            rows = self._within(asked, (place,))
+            rows = self._within(asked, (place,)) / weights[place]
             share = share * (rows / row_count)
             least = np.minimum(least, rows)
             near = np.minimum(near, np.minimum(rows, row_count - rows))
-        raw = self._coverage.noise(asked, h, pairs)
-        log_h = np.log1p(h)
-        logs = [np.log1p(raw), np.log1p(least), np.log1p(row_count * share), np.log1p(np.maximum(near, 0.0))]
-        apart = [self._ranges(asked)] if self._scattered else []
+        raw, weight = self._coverage.noise(asked, h, pairs), np.prod(weights, axis=0)
+        log_h = np.log1p(h / weight)
+        logs = [np.log1p(raw / weight), np.log1p(least), np.log1p(row_count * share), np.log1p(np.maximum(near, 0.0))]
+        apart = [self._ranges(asked)] if self._rules.scattered else []
         return np.stack([np.ones(len(asked)), log_h, *logs, log_h**2, *apart], axis=1), h, raw
 
     def _ranges(self, asked: Choices) -> Estimates:
@@ -249,14 +274,16 @@ class Calibration:
     def _of_rounded(self, asked: Choices, rounded: Rounded) -> Estimates:
         """The model's answers to the products of what stands for the factors; 0 where nothing is left of one."""
         out = np.zeros(len(asked))
-        kinds = [np.array([_Kind.of(f) for f in here])[n] for here, n in zip(rounded, asked.numbers, strict=True)]
-        kept = np.flatnonzero(np.all([kind != _Kind.NONE for kind in kinds], axis=0))
-        codes = np.ravel_multi_index([kind[kept] for kind in kinds], [len(_Kind)] * len(kinds))
+        kinds = [
+            np.array([ConditionKind.of(f) for f in here])[n] for here, n in zip(rounded, asked.numbers, strict=True)
+        ]
+        kept = np.flatnonzero(np.all([kind != ConditionKind.NONE for kind in kinds], axis=0))
+        codes = np.ravel_multi_index([kind[kept] for kind in kinds], [len(ConditionKind)] * len(kinds))
         for code in np.unique(codes):
             members = kept[codes == code]
             factors, numbers = [], []
             for here, kind, number in zip(rounded, kinds, asked.numbers, strict=True):
-                if kind[members[0]] != _Kind.ALL:
+                if kind[members[0]] != ConditionKind.ALL:
                     used, places = np.unique(number[members], return_inverse=True)
                     found, of_used = numbered([f for i in used.tolist() for f in here[i] or ()])
                     factors.append(found)
@@ -270,12 +297,13 @@ class Calibration:
         The last ``met`` queries are those that rows of the model meet: of answers beyond their noise bars are learned
         from these too, of all others from the rest alone.
         """
-        found = [self._describe(asked, self._pairs(asked)) for asked in (Crosstab.of([q]).choices for q in queries)]
+        choices = [Crosstab.of([q]).choices for q in queries]
+        found = [self._describe(asked, self._pairs(asked), self._weights(asked)) for asked in choices]
         design, h, raw = (np.concatenate([f[i] for f in found]) for i in range(3))
-        self._regressions[number] = _regression(design[: len(queries) - met], errors[:, : len(queries) - met])
+        self._regressions[number] = Regression.of(design[: len(queries) - met], errors[:, : len(queries) - met])
         above = h > raw
         if met and np.count_nonzero(above) >= _LEAST_QUERIES:
-            self._beyond[number] = _regression(design[above], errors[:, above])
+            self._beyond[number] = Regression.of(design[above], errors[:, above])
 
 
 def learn_calibration(
@@ -287,27 +315,23 @@ def learn_calibration(
     *,
     simulations: int = SIMULATIONS,
     queries: int = QUERIES,
-    scopes: int = 0,
-    scattered: bool = True,
-    uncut: bool = True,
-    rows_met: bool = True,
+    rules: ModelRules = NEWEST,
     on_step: Callable[[int, int], None] = lambda done, of: None,
 ) -> Calibration:
     """Error bars of the model that ``fit`` makes of ``measurements`` (without text columns). Deterministic.
 
-    ``contingency``: the fitted model's counts over a few columns, from which measurements are simulated. ``scopes``: as
-    in :func:`random_queries`; ``scattered``, ``uncut``, ``rows_met``: as in ``ModelRules``. ``on_step`` is told how
-    many of the simulations are done, for it takes seconds.
+    ``contingency``: the fitted model's counts over a few columns, from which measurements are simulated. ``rules``: the
+    ledger's. ``on_step`` is told how many of the simulations are done, for it takes seconds.
     """
     rng = np.random.default_rng(_seed(measurements))
-    coverage = Coverage(table, row_count, measurements, uncut=uncut)
+    coverage = Coverage(table, row_count, measurements, rules)
     answer = fit(measurements)
-    out = Calibration(coverage, partial(_one_by_one, table.name, answer), contingency, scattered=scattered)
+    out = Calibration(coverage, partial(_one_by_one, table.name, answer), contingency)
     expected = [(m, _expected(m, contingency)) for m in measurements if prod(table.shape(m.scope)) <= _MOST_CELLS]
-    asked = {r: random_queries(coverage, r, queries, rng, scopes) for r in range(1, LEARNED_COLUMNS + 1)}
+    asked = {r: random_queries(coverage, r, queries, rng, rules.lesson_scopes) for r in range(1, LEARNED_COLUMNS + 1)}
     asked = {r: qs for r, qs in asked.items() if len(qs) >= _LEAST_QUERIES}
     met: dict[int, list[LinearQuery]] = {}
-    for r, qs in asked.items() if rows_met else ():
+    for r, qs in asked.items() if rules.rows_met else ():
         if r == 1:  # no value is empty because of another column
             continue
         met[r] = queries_of_rows(coverage, list(dict.fromkeys(q.scope for q in qs)), queries // 2, rng, contingency)
@@ -322,15 +346,6 @@ def learn_calibration(
     for r, qs in asked.items():
         out.learn(r, qs, np.stack(errors[r]), len(met.get(r, ())))
     return out
-
-
-def _regression(design: Estimates, errors: Estimates) -> _Regression:
-    """Of the logarithm of root mean square errors on features, and what covers their share; ridge, but for the mean."""
-    rms = np.sqrt((errors**2).mean(axis=0)) + 0.5
-    penalty = _RIDGE * len(design) * np.diag([0.0] + [1.0] * (design.shape[1] - 1))
-    weights = np.linalg.solve(design.T @ design + penalty, design.T @ np.log(rms))
-    ratios = np.abs(errors) / np.exp(design @ weights)[None, :]
-    return _Regression(weights, float(np.quantile(ratios, CONFIDENCE)))
 
 
 def ranges(weights: Weights) -> int:
@@ -352,21 +367,6 @@ def _off_by(h: Estimates, known: Sequence[Estimates], share: float, rules: Model
 
 def _one_by_one(table: str, answer: Callable[[LinearQuery], float], asked: Choices) -> Estimates:
     return np.array([answer(LinearQuery(table, asked.product(k))) for k in range(len(asked))])
-
-
-class _Kind(IntEnum):
-    """What a condition on one column, brought to normal form, says of rows."""
-
-    NONE = 0
-    ALL = 1
-    SOME = 2
-    SHARE = 3
-
-    @classmethod
-    def of(cls, factors: tuple[Factor, ...] | None) -> "_Kind":
-        if factors is None:
-            return cls.NONE
-        return cls.ALL if not factors else cls.SOME if factors[0].columns else cls.SHARE
 
 
 def _expected(m: Measurement, contingency: Contingency) -> Estimates:

@@ -7,7 +7,7 @@ contingencies stand behind a query.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
-from math import inf, sqrt
+from math import inf, prod, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from dpsql.domain import TableDomain
 from dpsql.hypothesis.components import precisions, pure_norms, separable
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.partition import refinement
+from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.memo import Memo
 from dpsql.query import Choices, Estimates, Factor, linear_query, one_cells, units_of
 
@@ -50,10 +51,9 @@ class Coverage:
     """The measurements over single columns of one table, by the columns that they cover together."""
 
     def __init__(
-        self, table: TableDomain, row_count: float, measurements: Sequence[Measurement], *, uncut: bool = True
+        self, table: TableDomain, row_count: float, measurements: Sequence[Measurement], rules: ModelRules = NEWEST
     ) -> None:
-        """``uncut``: as in ``ModelRules``."""
-        self._uncut = uncut
+        self.rules = rules
         self.table = table
         self.row_count = max(float(row_count), 1.0)
         self._all = [m for m in measurements if all(len(a.columns) == 1 for a in m.axes) and not m.text_columns]
@@ -95,6 +95,10 @@ class Coverage:
         difference of two values tells both, for what it leaves out has fewer columns."""
         return bool(self._telling(tuple(columns)))
 
+    def whole(self, columns: Sequence[str]) -> list[Measurement]:
+        """The measurements from which the rows of each cell of these columns can be read."""
+        return [m for m in self._telling(tuple(columns)) if not m.has_differences]
+
     def noise_together(self, asked: Choices) -> Estimates:
         """Sd, in counts, of each product from the best measurement that has all its columns so; shape (products,)."""
         return self._least_of(asked, self._telling(tuple(chain.from_iterable(asked.columns))))
@@ -135,20 +139,35 @@ class Coverage:
             if found is None:
                 within = [m for m in self._all if len(m.axes) >= least_axes and m.columns.issuperset(columns)]
                 found = self._over.put((columns, least_axes), within)
-            known = self._noises.put((asked.identity, least_axes), self._least_of(asked, found), len(asked))
+            least = self._least_of(asked, found, or_finest=least_axes < 3)
+            known = self._noises.put((asked.identity, least_axes), least, len(asked))
         return known
 
-    def _least_of(self, asked: Choices, found: Sequence[Measurement]) -> Estimates:
-        """The least noise of these, sds in counts, shape (products,); without any, that of knowing nothing."""
+    def _least_of(self, asked: Choices, found: Sequence[Measurement], *, or_finest: bool = False) -> Estimates:
+        """The least noise of these, sds in counts, shape (products,); without any, that of knowing nothing.
+
+        A part that a product cuts seems to have little noise, for it does not tell where in it the rows are. So those
+        whose parts are cut say nothing, or, ``or_finest``, where all are cut, those of the most parts what they can.
+        """
         place = {here[0]: i for i, here in enumerate(asked.columns) if len(here) == 1}
-        sds: list[Estimates | float] = [self._sd(asked, place, m) for m in found if not m.has_differences]
+        plain = [m for m in found if not m.has_differences]
+        sds = [self._sd(asked, place, m) for m in plain]
         if len(sds) < len(found):  # a difference alone determines no number of rows
             sds.append(self._least_squares_sd(asked))
-        if not sds:
-            return np.full(len(asked), self.row_count)
-        if asked.is_one:
-            return np.array([min(map(float, sds))])
-        return np.asarray(np.minimum.reduce([np.broadcast_to(sd, (len(asked),)) for sd in sds]))
+        least = self._min(sds, len(asked))
+        if or_finest and plain and len(place) > 1 and least.max() >= self.row_count:
+            parts = [prod(a.size for a in m.axes if a.columns[0] in place) for m in plain]
+            finest = [m for m, number in zip(plain, parts, strict=True) if number == max(parts)]
+            shared = self._min([self._shared_sd(asked, place, m) for m in finest], len(asked))
+            least = np.where(least < self.row_count, least, shared)
+        return least
+
+    def _min(self, sds: Sequence[Estimates | float], number: int) -> Estimates:
+        """The least of these for each of so many products; without any, the sd of knowing nothing."""
+        if number == 1:
+            return np.array([min(map(float, sds), default=self.row_count)])
+        found = [np.broadcast_to(sd, (number,)) for sd in sds] or [np.full(number, self.row_count)]
+        return np.asarray(np.minimum.reduce(found))
 
     def _least_squares_sd(self, asked: Choices) -> Estimates | float:
         """Sd of each product from all measurements that split into components, the row count being known.
@@ -189,26 +208,37 @@ class Coverage:
         return known
 
     def _sd(self, asked: Choices, place: Mapping[str, int], m: Measurement) -> Estimates | float:
+        """Noise of the sum of parts; that of knowing nothing where a part is cut, as far as rules look at it."""
+        sds, cut = self._shared_sd(asked, place, m), self._cuts(asked, place, m)
+        if cut is None or not cut.any():
+            return sds
+        return self.row_count if len(cut) == 1 else np.where(cut, self.row_count, sds)
+
+    def _shared_sd(self, asked: Choices, place: Mapping[str, int], m: Measurement) -> Estimates | float:
         """Noise of the sum of parts; a part that a query cuts counts by its share of cells."""
         squares: Estimates | float = m.sigma**2
         for axis in m.axes:
             at = place.get(axis.columns[0])
             squares = squares * (axis.size if at is None else self._spread(axis, asked, at))
-        sds: Estimates | float = (
-            (sqrt(squares) if squares < inf else self.row_count)
-            if isinstance(squares, float)
-            else np.where(squares < inf, np.sqrt(squares), self.row_count)
-        )
-        if self._uncut and len(place) == len(asked.columns) == 1:
-            axis = m.axes[m.axis_of(asked.columns[0][0])]
-            cut = self._cut(axis, asked.factors[0])[asked.numbers[0]]
-            sds = np.where(cut, self.row_count, sds) if len(cut) > 1 else self.row_count if cut[0] else sds
-        return sds
+        if isinstance(squares, float):
+            return sqrt(squares) if squares < inf else self.row_count
+        return np.where(squares < inf, np.sqrt(squares), self.row_count)
+
+    def _cuts(self, asked: Choices, place: Mapping[str, int], m: Measurement) -> npt.NDArray[np.bool_] | None:
+        """Which products take in some part neither whole nor not at all; ``None`` where none can."""
+        known = self.rules.uncut_pairs if len(asked.columns) > 1 else self.rules.uncut
+        if not known or len(place) != len(asked.columns):
+            return None
+        out: npt.NDArray[np.bool_] | None = None
+        for axis in m.axes:
+            at = place.get(axis.columns[0])
+            if at is not None and not axis.is_cells:
+                cut = self._cut(axis, asked.factors[at])[asked.numbers[at]]
+                out = cut if out is None else out | cut
+        return out
 
     def _cut(self, axis: Axis, factors: Sequence[Factor]) -> npt.NDArray[np.bool_]:
         """Which of these factors of the axis' column have a part that they take in neither whole nor not at all."""
-        if axis.is_cells:
-            return np.zeros(len(factors), dtype=bool)
         found = one_cells(factors)
         if found is None:
             return np.array([axis.coarse_weights(f.weights) is None for f in factors])

@@ -36,8 +36,9 @@ def fit_tensor(
     """
     tensor = start.copy()
     position = {c: i for i, c in enumerate(columns)}
-    parts = components([m for m in measurements if separable(m)], position)
-    plans = [_Plan(m, columns, tensor.shape) for m in measurements if not separable(m)]
+    split = [separable(m, rules.pure_columns) for m in measurements]
+    parts = components([m for m, apart in zip(measurements, split, strict=True) if apart], position)
+    plans = [_Plan(m, columns, tensor.shape) for m, apart in zip(measurements, split, strict=True) if not apart]
     # after interactions of more columns, those of fewer again: 1, 2 1, 3 2 1, ..
     sweep = [n for most in sorted({len(p.columns) for p in parts}) for n in range(most, 0, -1)]
     fit = _Fit(tensor, parts, position, rules)

@@ -72,8 +72,7 @@ class ErrorBars:
         return list(known)
 
     def _of(self, model: TableModel, bars: Calibration, asked: Crosstab) -> list[int]:
-        rules = self._plan.rules
-        found = bars.bounds(asked, self._plan.error_factor, rules)
+        found = bars.bounds(asked, self._plan.error_factor)
         if None in found:  # too few tables to learn from: the noise of those that cover the query
             noise = bars.noise(asked.choices).tolist()
             found = [max(1, ceil(DEVIATIONS * sd)) if f is None else f for f, sd in zip(found, noise, strict=True)]
@@ -100,7 +99,7 @@ class ErrorBars:
         return self._current[1], self._current[2]
 
     def _coverage(self, known: Sequence[Measurement]) -> Coverage:
-        return Coverage(self._table, self._row_count, known, uncut=self._plan.rules.uncut)
+        return Coverage(self._table, self._row_count, known, self._plan.rules)
 
     def _recalled(self, known: Sequence[Measurement], model: TableModel) -> Calibration | None:
         text = None if self._memory is None else self._memory.recall(f"{self._table.name}: {lesson_name(known)}")
@@ -108,20 +107,16 @@ class ErrorBars:
             return None
         coverage = self._coverage(known)
         answers, contingency = model.of_products, model.hypothesis.contingency
-        return Calibration.from_json(text, coverage, answers, contingency, scattered=self._plan.rules.scattered)
+        return Calibration.from_json(text, coverage, answers, contingency)
 
     def _lesson(self, known: Sequence[Measurement]) -> Calibration:
-        rules = self._plan.rules
         made = learn_calibration(
             self._table,
             self._row_count,
             known,
             self._fit,
             self._fitted(known).contingency,
-            scopes=rules.lesson_scopes,
-            scattered=rules.scattered,
-            uncut=rules.uncut,
-            rows_met=rules.rows_met,
+            rules=self._plan.rules,
             on_step=self.on_step,
         )
         if self._memory is not None:

@@ -1,6 +1,7 @@
 """Queries that bars are learned from: of rows that the model has too, for noise is cut away where it has none."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -12,6 +13,7 @@ from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.random_queries import queries_of_rows
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.rules import NEWEST
 from dpsql.policy import Mechanism
 from dpsql.query import Estimates, Factor, LinearQuery, linear_query
 from tests.support.simulated import all_of, marginal, table_of
@@ -110,8 +112,9 @@ def test_bars_hold_of_a_carrier_and_where_it_flies_to() -> None:
         found = noisy(seed)
         answer = fit(found)
         for rows_met, inside in covered.items():
+            rules = replace(NEWEST, rows_met=rows_met)
             bars = learn_calibration(
-                TABLE, float(CELLS.sum()), found, fit, wide(found).contingency, simulations=4, rows_met=rows_met
+                TABLE, float(CELLS.sum()), found, fit, wide(found).contingency, simulations=4, rules=rules
             )
             for i, j in there:
                 factors = [

@@ -74,6 +74,27 @@ def test_shares_of_pairs_are_flatter_where_more_questions_are_planned(planned: i
         assert later_shares(j, 20, delay) == pytest.approx(sum(shares[j:]))
 
 
+def test_a_table_of_many_rows_for_its_cells_is_also_measured_whole() -> None:
+    """Beside the others, whose shares shrink by a tenth; where its noise over all cells is at most .02 of the rows."""
+    table = table_of((10, 8, 6, 5))
+    noise = (0.1 * 0.04) ** -0.5 * 2_400**0.5
+    few, many = (planned_contingencies(table, noise / 0.02 * times, 0.04) for times in (0.99, 1.01))
+    assert [p.columns for p in many] == [*[p.columns for p in few], ("a", "b", "c", "d")]
+    assert [p.share for p in many] == pytest.approx([*[0.9 * p.share for p in few], 0.1])
+    assert sum(p.share for p in many) == pytest.approx(1.0)
+    assert planned_contingencies(table, 1e9, 0.04, beside=False) == few
+
+
+@pytest.mark.parametrize(
+    ("sizes", "whole"), [((3,) * 8, True), ((3,) * 9, False), ((20, 20, 20), False), ((70,) * 4, False)]
+)
+def test_only_tables_of_four_to_eight_columns_and_one_tensor_are_measured_whole(
+    sizes: tuple[int, ...], whole: bool
+) -> None:
+    planned = planned_contingencies(table_of(sizes), 1e8, 0.04)
+    assert any(len(p.columns) == len(sizes) > 3 for p in planned) == whole
+
+
 def test_few_columns() -> None:
     assert warm_start(table_of((5,)), 100.0, 0.04)[0].share == 1.0
     assert [p.columns for p in warm_start(table_of((5, 1)), 100.0, 0.04)] == [("a",)]

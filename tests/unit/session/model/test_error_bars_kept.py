@@ -8,6 +8,7 @@ import pytest
 
 from dpsql.domain import CategoryDomain, TableDomain
 from dpsql.hypothesis import Calibration
+from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.ledger import MemoryLedger
 from dpsql.planning import make_plan
@@ -91,4 +92,7 @@ def test_what_was_kept_may_be_lost_or_damaged() -> None:
         for name in list(ledger.names):
             ledger.keep(name, damage)
         assert bars(asker(ledger, 3)) == expected
-    assert Calibration.from_json("null", None, None, None) is None  # type: ignore[arg-type]
+    nothing = Coverage(TABLE, 1.0, [])
+    assert (
+        Calibration.from_json("null", nothing, lambda asked: np.zeros(len(asked)), lambda columns: np.zeros(1)) is None
+    )

@@ -1,0 +1,109 @@
+"""Sums have the bars of the rows that they are made of."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration
+from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.row_weights import RowWeights
+from dpsql.hypothesis.local.wide import WideHypothesis
+from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.rules import MODEL_RULES, NEWEST, ModelRules
+from dpsql.query import Crosstab, Factor, LinearQuery
+from tests.support.simulated import all_of, marginal, pairwise_table, table_of
+
+SHAPE = (10, 6, 5, 4)
+NAMES = "abcd"
+TABLE = table_of(SHAPE, (True,))
+CELLS = pairwise_table(SHAPE, 20_000.0, np.random.default_rng(3))
+TOTAL = float(CELLS.sum())
+OLDER = replace(NEWEST, row_weights=False)
+
+
+def fitted(found: Sequence[Measurement]) -> WideHypothesis:
+    out = WideHypothesis(TABLE, TOTAL)
+    for m in found:
+        out.absorb(m)
+    return out
+
+
+def fit(found: Sequence[Measurement]) -> Callable[[LinearQuery], float]:
+    return fitted(found).answer
+
+
+def noisy(seed: int, sigma: float = 30.0) -> list[Measurement]:
+    rng = np.random.default_rng(seed)
+    return [*all_of(CELLS, 1, sigma, rng), *all_of(CELLS, 2, sigma, rng)]
+
+
+FOUND = noisy(1)
+LEARNED = learn_calibration(TABLE, TOTAL, FOUND, fit, fitted(FOUND).contingency, simulations=4, queries=80)
+
+
+def bars(rules: ModelRules) -> Calibration:
+    model = fitted(FOUND)
+    return LEARNED.on(Coverage(TABLE, TOTAL, FOUND, rules), model.answers, model.contingency)
+
+
+def of(*weights: tuple[str, Sequence[int], int]) -> LinearQuery:
+    return LinearQuery("t", tuple(Factor((c,), np.array(w), unit) for c, w, unit in weights))
+
+
+def random_sum(rng: np.random.Generator, number: int) -> LinearQuery:
+    """The sum of ``a`` under conditions on so many other columns."""
+    others = sorted(rng.choice(3, number, replace=False) + 1)
+    asked: list[tuple[str, Sequence[int], int]] = [("a", list(range(10)), 9)]
+    for place in others:
+        inside = np.zeros(SHAPE[place], dtype=np.int64)
+        inside[rng.choice(SHAPE[place], rng.integers(1, SHAPE[place]), replace=False)] = 1
+        asked.append((NAMES[place], inside.tolist(), 1))
+    return of(*asked)
+
+
+def test_a_row_counts_one_in_conditions_and_the_mean_of_squares_over_the_mean_in_sums() -> None:
+    model = fitted(FOUND)
+    asked = Crosstab.of([of(("a", list(range(10)), 9), ("b", [1, 1, 0, 0, 0, 0], 1))]).choices
+    rows, values = model.one_way("a"), np.arange(10) / 9
+    expected = float(sum(r * v**2 for r, v in zip(rows, values, strict=True))) / float(rows @ values)
+    found = RowWeights(model.contingency).of(asked)
+    assert [float(w[0]) for w in found] == [pytest.approx(expected), 1.0]
+    condition = Crosstab.of([of(("a", [1, 0] * 5, 1), ("b", [1, 1, 0, 0, 0, 0], 1))]).choices
+    assert [w.tolist() for w in RowWeights(model.contingency).of(condition)] == [[1.0], [1.0]]
+    nothing = RowWeights(lambda columns: np.zeros(SHAPE[0])).of(asked)
+    assert nothing[0].tolist() == [1.0]  # the largest weight, where no row tells more
+
+
+@pytest.mark.parametrize(
+    "others", [(), (("b", [1, 1, 0, 0, 0, 0], 1),), (("b", [1, 1, 1, 0, 0, 0], 1), ("c", [1, 0, 1, 0, 0], 1))]
+)
+def test_a_condition_that_counts_a_third_has_a_third_of_the_bar(
+    others: Sequence[tuple[str, Sequence[int], int]],
+) -> None:
+    """Bars of answers in other units are the same bars."""
+    inside = [1, 1, 1, 1, 0, 0, 0, 0, 0, 0]
+    whole, third = of(("a", inside, 1), *others), of(("a", inside, 3), *others)
+    now, before = bars(NEWEST), bars(OLDER)
+    counted = now.bound(whole, 1.0) or 0
+    assert counted == before.bound(whole, 1.0)
+    assert abs((now.bound(third, 1.0) or 0) - counted / 3) <= 1.0
+    assert (before.bound(third, 1.0) or 0) > counted / 3 + 1.0
+
+
+@pytest.mark.statistical
+def test_bars_of_sums_hold_and_are_narrower() -> None:
+    rng, inside, widths = np.random.default_rng(8), [], []
+    asked = [random_sum(rng, 1 + i % 3) for i in range(60)]
+    now, before = bars(NEWEST), bars(OLDER)
+    for seed in range(2, 8):
+        answer = fit(noisy(seed))
+        for query in asked:
+            truth = query.estimate(marginal(CELLS, NAMES, query.scope))
+            bar = now.bound(query, 1.0) or 0
+            inside.append(abs(answer(query) - truth) <= bar)
+            widths.append(bar / (before.bound(query, 1.0) or 1))
+    assert np.mean(inside) >= 0.95
+    assert np.median(widths) < 0.9
+    assert {n: rules.row_weights for n, rules in MODEL_RULES.items()} == {n: n >= 13 for n in MODEL_RULES}

@@ -1,0 +1,108 @@
+"""Tables that are measured whole: what no three columns tell, and how far answers can be from the truth then."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration
+from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.rules import MODEL_RULES, NEWEST, ModelRules
+from dpsql.hypothesis.tensor.dense import DenseHypothesis
+from dpsql.query import Factor, LinearQuery
+from tests.support.simulated import all_of, marginal, measured, pairwise_table, table_of
+
+SHAPE = (4, 4, 3, 3)
+NAMES = "abcd"
+TABLE = table_of(SHAPE)
+SMOOTH = pairwise_table(SHAPE, 200_000.0, np.random.default_rng(5))
+SIGNS = np.prod(np.meshgrid([1, -1, 1, -1], [1, 1, -1, -1], [1, 0, -1], [-1, 1, 0], indexing="ij"), axis=0)
+CELLS = SMOOTH.mean() * (1.0 + 0.5 * SIGNS)
+"""Four columns together, of which no three tell anything."""
+TOTAL = float(CELLS.sum())
+
+
+def noisy(seed: int, cells: np.ndarray = CELLS, *, whole: bool) -> list[Measurement]:
+    rng = np.random.default_rng(seed)
+    found = [m for order in (1, 2, 3) for m in all_of(cells, order, 30.0, rng)]
+    return [*found, measured(cells, NAMES, 15.0, rng)] if whole else found
+
+
+def fitted(found: Sequence[Measurement], rules: ModelRules = NEWEST) -> DenseHypothesis:
+    out = DenseHypothesis(TABLE, TOTAL, rules)
+    for m in found:
+        out.absorb(m)
+    return out
+
+
+def fit(found: Sequence[Measurement]) -> Callable[[LinearQuery], float]:
+    return fitted(found).answer
+
+
+def off(found: Sequence[Measurement], cells: np.ndarray, rules: ModelRules = NEWEST) -> float:
+    """The mean error of a cell."""
+    return float(np.abs(fitted(found, rules).contingency(tuple(NAMES)) - cells).mean())
+
+
+def random_condition(rng: np.random.Generator) -> LinearQuery:
+    factors = []
+    for name, size in zip(NAMES, SHAPE, strict=True):
+        inside = np.zeros(size, dtype=np.int64)
+        inside[rng.choice(size, rng.integers(1, size), replace=False)] = 1
+        factors.append(Factor((name,), inside))
+    return LinearQuery("t", tuple(factors))
+
+
+def test_four_columns_together_are_known_from_the_whole_table() -> None:
+    beside, without = (np.mean([off(noisy(s, whole=w), CELLS) for s in range(4)]) for w in (True, False))
+    assert beside < 0.1 * without
+
+
+def test_the_whole_table_is_not_taken_apart() -> None:
+    """Where a few cells have most of the rows, its interactions of four columns are mostly noise of cells without any;
+    a step on all cells moves those that have rows."""
+    steep, apart = pairwise_table(SHAPE, TOTAL, np.random.default_rng(5), 2.0), replace(NEWEST, pure_columns=5)
+    together, before = (
+        np.mean([off(noisy(s, steep, whole=True), steep, rules) for s in range(4)]) for rules in (NEWEST, apart)
+    )
+    assert together < 0.5 * before
+    assert {n: rules.pure_columns for n, rules in MODEL_RULES.items()} == {n: 3 if n >= 13 else 5 for n in MODEL_RULES}
+    assert {n: rules.whole_tables for n, rules in MODEL_RULES.items()} == {n: n >= 13 for n in MODEL_RULES}
+
+
+def calibrated(found: Sequence[Measurement], rules: ModelRules) -> Calibration:
+    model = fitted(found)
+    learned = learn_calibration(TABLE, TOTAL, found, fit, model.contingency, simulations=3, queries=60)
+    return learned.on(Coverage(TABLE, TOTAL, found, rules), model.answers, model.contingency)
+
+
+@pytest.mark.statistical
+def test_bars_end_where_a_measurement_of_all_columns_ends() -> None:
+    """Against the formula: the distance to what was measured of the cells, and 1.96 sds of their noise."""
+    rng, found = np.random.default_rng(2), noisy(9, whole=True)
+    now, before = (calibrated(found, replace(NEWEST, as_measured=on)) for on in (True, False))
+    less, inside = 0, []
+    for query in (random_condition(rng) for _ in range(80)):
+        cells = query.estimate(np.ones(SHAPE))
+        read = query.estimate(found[-1].values.astype(np.float64))
+        end = abs(fitted(found).answer(query) - read) + 1.96 * 15.0 * cells**0.5 + 1.0
+        bar, wider = now.bound(query, 1.0) or 0, before.bound(query, 1.0) or 0
+        assert bar <= np.ceil(end) + 1
+        assert bar <= wider
+        less += bar < wider
+        inside.append(abs(fitted(found).answer(query) - query.estimate(marginal(CELLS, NAMES, query.scope))) <= bar)
+    assert less > 40
+    assert np.mean(inside) >= 0.95
+    assert {n: rules.as_measured for n, rules in MODEL_RULES.items()} == {n: n >= 13 for n in MODEL_RULES}
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_was_not_measured_together_keeps_its_bar(whole: bool) -> None:
+    """Three columns of the whole table are summed cells; without it there is nothing to end a bar."""
+    found = noisy(4, whole=whole)
+    now, before = (calibrated(found, replace(NEWEST, as_measured=on)) for on in (True, False))
+    rng = np.random.default_rng(6)
+    wider = [(now.bound(q, 1.0) or 0) < (before.bound(q, 1.0) or 0) for q in (random_condition(rng) for _ in range(40))]
+    assert any(wider) == whole
