@@ -5,7 +5,7 @@ with a planted 3-way parity. ``--bars``: coverage and width of the calibrated er
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
@@ -26,7 +26,7 @@ from benchmarks.simulated_tables import (
 from benchmarks.tables import ADULT14
 from dpsql.accounting import Plan
 from dpsql.hypothesis import DenseHypothesis, Measurement, split_identity
-from dpsql.hypothesis.bars.calibration import learn_calibration
+from dpsql.hypothesis.bars.lesson import learn_calibration
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis
 from dpsql.planning.contingencies import NARROW_CELLS
@@ -116,11 +116,11 @@ def bars(name: str, table: CodedTable, epsilon: str, seed: int) -> Row:
     found = warm_measurements(table, float(plan.release_precision), seed)
     model = hypothesis(table, found)
 
-    def fit(measurements: Sequence[Measurement]) -> Callable[[LinearQuery], float]:
-        return hypothesis(table, measurements).answer
+    def fit(measurements: Sequence[Measurement]) -> Hypothesis:
+        return hypothesis(table, measurements)
 
     begin = time.perf_counter()
-    made = learn_calibration(table.domain, table.rows, found, fit, model.contingency)
+    made = learn_calibration(table.domain, table.rows, found, fit)
     seconds = time.perf_counter() - begin
     distinct = {q.digest: q for s in statements(table.domain, 4000, seed + 50) for q in s if q.scope}
     rows = []

@@ -17,12 +17,13 @@ import numpy as np
 
 from benchmarks.report import show
 from benchmarks.strangers.kinds import KINDS
+from benchmarks.strangers.narrow import NARROW
 from benchmarks.strangers.newcomers import NEWCOMERS
 from benchmarks.strangers.sessions import Number, Session, run
 from benchmarks.strangers.tables import STRANGERS
 
 Row = dict[str, object]
-TABLES = {**STRANGERS, **NEWCOMERS}
+TABLES = {**STRANGERS, **NARROW, **NEWCOMERS}
 LIMITS = {100: (1.1, 1.1, 1.3), 1_000: (1.05, 1.1, 1.3), 10_000: (0.6, 1.0, 1.0)}
 """By the number of statements: the ratios of mean, 95 % quantile and maximum that a cell should not exceed."""
 

@@ -5,8 +5,9 @@ costs accuracy, never privacy.
 """
 
 from dpsql.confidence import error_bound
-from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, lesson_name
+from dpsql.hypothesis.bars.calibration import Calibration
 from dpsql.hypothesis.bars.keyed_error import keyed_error
+from dpsql.hypothesis.bars.lesson import learn_calibration, lesson_name
 from dpsql.hypothesis.components import told
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement, averaged, coarsen

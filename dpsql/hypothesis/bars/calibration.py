@@ -1,32 +1,23 @@
-"""Calibrated error bars of model answers: what the fit makes of noise, learned from simulations. Public.
-
-The released measurements are simulated again from the public hypothesis (a parametric bootstrap), the model is fitted
-to each simulation, and the error of random public queries is regressed on public features. Nothing private is read
-and no budget is spent. The random numbers here simulate; they hide nothing: their seed is a digest of the
-measurements, so that equal histories give equal error bars. Nothing in this file may ever touch a release.
+"""Calibrated error bars of model answers: what simulations foresee, the noise that covers a query, and assumptions on
+what neither shows. Public; ``lesson`` says how they are learned.
 """
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
-from hashlib import sha256
 from itertools import chain, combinations
-from math import ceil, hypot, inf, prod
+from math import ceil, hypot, inf
 
 import numpy as np
 
 from dpsql.confidence import DEVIATIONS
-from dpsql.domain import TableDomain
 from dpsql.hypothesis.bars.condition_kind import ConditionKind
 from dpsql.hypothesis.bars.coverage import Coverage, Rounded, places_of_pairs
-from dpsql.hypothesis.bars.random_queries import queries_of_rows, random_queries
 from dpsql.hypothesis.bars.regression import Regression
 from dpsql.hypothesis.bars.row_weights import RowWeights
 from dpsql.hypothesis.bars.unseen_interactions import Contingency, UnseenInteractions
+from dpsql.hypothesis.bars.whole_table import WholeTable
 from dpsql.hypothesis.classes import Classes
-from dpsql.hypothesis.measurement import Measurement, coarsen
-from dpsql.hypothesis.rules import NEWEST, ModelRules
+from dpsql.hypothesis.rules import ModelRules
 from dpsql.memo import Memo
 from dpsql.query import Choices, Crosstab, Estimates, LinearQuery, Points, Weights, numbered
 
@@ -46,33 +37,33 @@ UPWARDS = 0.35
 leave may be more alike in a third than a model of pairs knows; the other way there is nothing below 0."""
 TRIPLE_UPWARDS = 0.42
 """The same below the least triple, as ``TRIPLE_LOG_ERROR``."""
-SIMULATIONS = 8
-QUERIES = 200
-"""Random queries for each number of columns; of two and more half as many that rows of the model meet."""
 LEARNED_COLUMNS = 4
 """Bars are learned for queries over 1, 2, .. so many columns; those over more take the last."""
 MOST_CLASS_CELLS = 1 << 12
 """Conditions that tell more combinations of values apart keep the wider bar of one joint condition."""
 FEATURES = 7
-_VERSION = 4  # of the lesson: a change of what is learned must change it
-_MOST_CELLS = 1 << 20
-_LEAST_QUERIES = 30
+LEAST_QUERIES = 30
+_WHOLE = "whole"
 
 Answers = Callable[[Choices], Estimates]
 """A model's answers to products of factors, in counts."""
-Fit = Callable[[Sequence[Measurement]], Callable[[LinearQuery], float]]
-"""Measurements to a model's answers, in counts."""
 
 
 class Calibration:
-    """Predicted 95 % half-widths of a model's answers, in counts; made by ``learn_calibration``."""
+    """Predicted 95 % half-widths of a model's answers, in counts; made by ``learn_calibration``.
+
+    ``scatter``: of the cells of a table that was measured whole, as ``scatter_of`` has it.
+    """
 
     def __init__(self, coverage: Coverage, answers: Answers, contingency: Contingency) -> None:
         self._rules = coverage.rules
         self._coverage = coverage
         self._answers = answers
+        self._contingency = contingency
         self._interactions = UnseenInteractions(coverage, contingency)
         self._row_weights = RowWeights(contingency)
+        self.scatter: float | None = None
+        self._whole: WholeTable | None = None
         self._rows_within: Memo[Estimates] = Memo()
         self._regressions: dict[int, Regression] = {}
         self._beyond: dict[int, Regression] = {}
@@ -125,13 +116,26 @@ class Calibration:
             p = np.where(h > raw, self._beyond[number].predict(features), p)
         kept = np.minimum(raw, RAW_TIMES * (h + weight))
         squares = (factor * weight * p) ** 2 + (DEVIATIONS * RAW_SHARE) ** 2 * (kept**2 + self._range(asked) ** 2)
-        if number >= 3:
+        beyond = self._of_whole(asked)
+        if beyond is not None:
+            squares = squares + DEVIATIONS**2 * beyond
+        elif number >= 3:
             unseen = self._interactions.squared(asked, h, raw)
             off = self._extrapolated(asked, h, pairs, weights) ** 2 if self._rules.extrapolated and pairs else 0.0 * h
             squares = squares + self._chance(asked, 2.0 * h * weight)
             squares = squares + np.maximum(unseen, off) if self._rules.upwards else squares + unseen + off
         bars: list[int] = np.maximum(1, np.ceil(np.sqrt(squares))).astype(np.int64).tolist()
         return bars
+
+    def _of_whole(self, asked: Choices) -> Estimates | None:
+        """The variance of what fewer columns leave open, where the table was measured whole; of four columns and more,
+        for what three leave open was measured better."""
+        whole, columns = self._coverage.whole_table, list(chain.from_iterable(asked.columns))
+        if whole is None or self.scatter is None or len(columns) < 4 or not whole.columns.issuperset(columns):
+            return None
+        if self._whole is None:
+            self._whole = WholeTable(whole, self._contingency(whole.scope), self.scatter)
+        return self._whole.variance(asked)
 
     def _chance(self, asked: Choices, variance: Estimates) -> Estimates:
         """Of what pairs do not fix as much as is not known from a measurement of all columns."""
@@ -178,13 +182,15 @@ class Calibration:
     def on(self, coverage: Coverage, answers: Answers, contingency: Contingency) -> "Calibration":
         """What was learned, applied to a later model: more measurements were absorbed since."""
         out = Calibration(coverage, answers, contingency)
+        out.scatter = self.scatter
         out._regressions, out._beyond = self._regressions, self._beyond
         return out
 
     def to_json(self) -> str:
         """What was learned, exactly; ``Calibration.on`` applies it to a model."""
         named = {str(n): r for n, r in self._regressions.items()} | {f"{n}+": r for n, r in self._beyond.items()}
-        return json.dumps({n: [*map(float.hex, r.weights.tolist()), r.quantile.hex()] for n, r in named.items()})
+        found = {n: [*map(float.hex, r.weights.tolist()), r.quantile.hex()] for n, r in named.items()}
+        return json.dumps(found if self.scatter is None else found | {_WHOLE: [self.scatter.hex()]})
 
     @classmethod
     def from_json(
@@ -195,6 +201,9 @@ class Calibration:
         try:
             for name, numbers in json.loads(text).items():
                 *weights, quantile = [float.fromhex(x) for x in numbers]
+                if name == _WHOLE and not weights:
+                    out.scatter = quantile
+                    continue
                 if len(weights) != FEATURES + out._rules.scattered:
                     return None
                 known = out._beyond if name.endswith("+") else out._regressions
@@ -302,50 +311,8 @@ class Calibration:
         design, h, raw = (np.concatenate([f[i] for f in found]) for i in range(3))
         self._regressions[number] = Regression.of(design[: len(queries) - met], errors[:, : len(queries) - met])
         above = h > raw
-        if met and np.count_nonzero(above) >= _LEAST_QUERIES:
+        if met and np.count_nonzero(above) >= LEAST_QUERIES:
             self._beyond[number] = Regression.of(design[above], errors[:, above])
-
-
-def learn_calibration(
-    table: TableDomain,
-    row_count: float,
-    measurements: Sequence[Measurement],
-    fit: Fit,
-    contingency: Contingency,
-    *,
-    simulations: int = SIMULATIONS,
-    queries: int = QUERIES,
-    rules: ModelRules = NEWEST,
-    on_step: Callable[[int, int], None] = lambda done, of: None,
-) -> Calibration:
-    """Error bars of the model that ``fit`` makes of ``measurements`` (without text columns). Deterministic.
-
-    ``contingency``: the fitted model's counts over a few columns, from which measurements are simulated. ``rules``: the
-    ledger's. ``on_step`` is told how many of the simulations are done, for it takes seconds.
-    """
-    rng = np.random.default_rng(_seed(measurements))
-    coverage = Coverage(table, row_count, measurements, rules)
-    answer = fit(measurements)
-    out = Calibration(coverage, partial(_one_by_one, table.name, answer), contingency)
-    expected = [(m, _expected(m, contingency)) for m in measurements if prod(table.shape(m.scope)) <= _MOST_CELLS]
-    asked = {r: random_queries(coverage, r, queries, rng, rules.lesson_scopes) for r in range(1, LEARNED_COLUMNS + 1)}
-    asked = {r: qs for r, qs in asked.items() if len(qs) >= _LEAST_QUERIES}
-    met: dict[int, list[LinearQuery]] = {}
-    for r, qs in asked.items() if rules.rows_met else ():
-        if r == 1:  # no value is empty because of another column
-            continue
-        met[r] = queries_of_rows(coverage, list(dict.fromkeys(q.scope for q in qs)), queries // 2, rng, contingency)
-        qs += met[r]
-    truths = {r: np.array([answer(q) for q in qs]) for r, qs in asked.items()}
-    errors: dict[int, list[Estimates]] = {r: [] for r in asked}
-    for done in range(simulations):
-        on_step(done, simulations)
-        simulated = fit([_noisy(m, e, rng) for m, e in expected])
-        for r, qs in asked.items():
-            errors[r].append(np.array([simulated(q) for q in qs]) - truths[r])
-    for r, qs in asked.items():
-        out.learn(r, qs, np.stack(errors[r]), len(met.get(r, ())))
-    return out
 
 
 def ranges(weights: Weights) -> int:
@@ -363,27 +330,3 @@ def _off_by(h: Estimates, known: Sequence[Estimates], share: float, rules: Model
     by ``share`` of such a factor too low, or in older rules by that share of its rows."""
     folds = np.maximum(0.0, np.log1p(np.min(known, axis=0)) - np.log1p(h))
     return np.asarray(h * np.expm1(share * folds) if rules.upwards else share * h * folds)
-
-
-def _one_by_one(table: str, answer: Callable[[LinearQuery], float], asked: Choices) -> Estimates:
-    return np.array([answer(LinearQuery(table, asked.product(k))) for k in range(len(asked))])
-
-
-def _expected(m: Measurement, contingency: Contingency) -> Estimates:
-    return np.asarray(coarsen(contingency(m.scope), m.axes), dtype=np.float64).reshape(m.values.shape)
-
-
-def _noisy(m: Measurement, expected: Estimates, rng: np.random.Generator) -> Measurement:
-    return replace(m, values=np.rint(expected + rng.normal(0.0, m.sigma, expected.shape)).astype(np.int64))
-
-
-def lesson_name(measurements: Sequence[Measurement]) -> str:
-    """A name for what is learned from these measurements: equal measurements, equal name."""
-    return f"error bars {_VERSION} {_seed(measurements):016x}"
-
-
-def _seed(measurements: Sequence[Measurement]) -> int:
-    digest = sha256()
-    for m in measurements:
-        digest.update(repr((m.table, m.scope, m.values.shape, m.sigma)).encode() + m.values.tobytes())
-    return int.from_bytes(digest.digest()[:8], "big")

@@ -17,7 +17,7 @@ from dpsql.hypothesis.components import precisions, pure_norms, separable
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.partition import refinement
 from dpsql.hypothesis.rules import NEWEST, ModelRules
-from dpsql.memo import Memo
+from dpsql.memo import Memo, once
 from dpsql.query import Choices, Estimates, Factor, linear_query, one_cells, units_of
 
 Rounded = tuple[tuple[tuple[Factor, ...] | None, ...], ...]
@@ -94,6 +94,14 @@ class Coverage:
         """Whether one measurement of three or more columns has all of these, every value of each for itself: a
         difference of two values tells both, for what it leaves out has fewer columns."""
         return bool(self._telling(tuple(columns)))
+
+    @once
+    def whole_table(self) -> Measurement | None:
+        """The first measurement of all columns of a table, four and more, cell by cell; none by older rules."""
+        names = {c.name for c in self.table.varied}
+        if not self.rules.whole_tables or len(names) < 4:
+            return None
+        return next((m for m in self._all if m.columns == names and all(a.is_cells for a in m.axes)), None)
 
     def whole(self, columns: Sequence[str]) -> list[Measurement]:
         """The measurements from which the rows of each cell of these columns can be read."""

@@ -24,7 +24,7 @@ from dpsql.hypothesis import (
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.memo import Memo
 from dpsql.planning import TablePlan
-from dpsql.query import Crosstab, LinearQuery
+from dpsql.query import Crosstab
 
 FIRST_PAIRS = 8
 KEPT_BARS = 1 << 15
@@ -114,17 +114,13 @@ class ErrorBars:
             self._table,
             self._row_count,
             known,
-            self._fit,
-            self._fitted(known).contingency,
+            self._fitted,
             rules=self._plan.rules,
             on_step=self.on_step,
         )
         if self._memory is not None:
             self._memory.keep(f"{self._table.name}: {lesson_name(known)}", made.to_json())
         return made
-
-    def _fit(self, measurements: Sequence[Measurement]) -> Callable[[LinearQuery], float]:
-        return self._fitted(measurements).answer
 
     def _fitted(self, measurements: Sequence[Measurement]) -> Hypothesis:
         out = self._plan.hypothesis(self._table, self._row_count)

@@ -10,8 +10,9 @@ import pytest
 
 from dpsql.domain import IntegerDomain, TableDomain
 from dpsql.hypothesis import TableModel
-from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration, ranges
+from dpsql.hypothesis.bars.calibration import Calibration, ranges
 from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.lesson import learn_calibration
 from dpsql.hypothesis.bars.random_queries import random_queries
 from dpsql.hypothesis.bars.unseen_interactions import UnseenInteractions
 from dpsql.hypothesis.local.wide import WideHypothesis
@@ -46,7 +47,7 @@ def noisy(sigma: float, seed: int) -> list[Measurement]:
 
 
 def calibrated(found: Sequence[Measurement], table: TableDomain = TABLE) -> Calibration:
-    return learn_calibration(table, TOTAL, found, fit, wide(found).contingency, simulations=4, queries=80)
+    return learn_calibration(table, TOTAL, found, wide, simulations=4, queries=80)
 
 
 def asked(number: int, count: int, seed: int) -> list[LinearQuery]:
@@ -259,8 +260,7 @@ def of_ages(scattered: bool, seed: int) -> tuple[list[float], list[float]]:
         LONG,
         float(rows.sum()),
         found,
-        lambda m: made(m).answer,
-        made(found).contingency,
+        made,
         rules=replace(NEWEST, scattered=scattered),
     )
     out: list[list[float]] = [[], []]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dpsql.hypothesis import MODEL_RULES, NEWEST, WideHypothesis
-from dpsql.hypothesis.bars.calibration import learn_calibration
 from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.lesson import learn_calibration
 from dpsql.hypothesis.classes import MOST_BOXES, Classes, boxes
 from dpsql.query import Factor, LinearQuery, linear_query
 from tests.support.simulated import measured, pairwise_table, table_of
@@ -157,11 +157,11 @@ def test_the_bar_of_a_disjunction_is_that_of_the_conjunction_it_leaves_out() -> 
         made = WideHypothesis(TABLE, float(cells.sum()))
         for m in found:
             made.absorb(m)
-        return made.answer
+        return made
 
-    bars = learn_calibration(
-        TABLE, float(cells.sum()), measurements, fit, model.contingency, simulations=2, queries=40
-    ).on(Coverage(TABLE, float(cells.sum()), measurements), model.answers, model.contingency)
+    bars = learn_calibration(TABLE, float(cells.sum()), measurements, fit, simulations=2, queries=40).on(
+        Coverage(TABLE, float(cells.sum()), measurements), model.answers, model.contingency
+    )
     out = [(np.arange(n) < n // 2).astype(np.int64) for n in SHAPE[:3]]
     neither = LinearQuery("t", tuple(Factor((c,), o) for c, o in zip("abc", out, strict=True)))
     either = LinearQuery("t", (Factor(("a", "b", "c"), 1 - np.einsum("i,j,k->ijk", *out)),))

@@ -1,6 +1,6 @@
 """Queries that bars are learned from: of rows that the model has too, for noise is cut away where it has none."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from dpsql.hypothesis.bars import random_queries
-from dpsql.hypothesis.bars.calibration import learn_calibration
 from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.lesson import learn_calibration
 from dpsql.hypothesis.bars.random_queries import queries_of_rows
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.rules import NEWEST
 from dpsql.policy import Mechanism
-from dpsql.query import Estimates, Factor, LinearQuery, linear_query
+from dpsql.query import Estimates, Factor, linear_query
 from tests.support.simulated import all_of, marginal, table_of
 
 SHAPE = (12, 60, 3)
@@ -42,10 +42,6 @@ def wide(found: Sequence[Measurement]) -> WideHypothesis:
     for m in found:
         out.absorb(m)
     return out
-
-
-def fit(found: Sequence[Measurement]) -> Callable[[LinearQuery], float]:
-    return wide(found).answer
 
 
 def coverage_of(found: Sequence[Measurement]) -> Coverage:
@@ -110,12 +106,10 @@ def test_bars_hold_of_a_carrier_and_where_it_flies_to() -> None:
     there = [(int(i), int(j)) for i, j in np.argwhere(pair > 3 * SIGMA)]
     for seed in range(4):
         found = noisy(seed)
-        answer = fit(found)
+        answer = wide(found).answer
         for rows_met, inside in covered.items():
             rules = replace(NEWEST, rows_met=rows_met)
-            bars = learn_calibration(
-                TABLE, float(CELLS.sum()), found, fit, wide(found).contingency, simulations=4, rules=rules
-            )
+            bars = learn_calibration(TABLE, float(CELLS.sum()), found, wide, simulations=4, rules=rules)
             for i, j in there:
                 factors = [
                     Factor((c,), np.eye(n, dtype=np.int64)[k])

@@ -1,13 +1,14 @@
 """Sums have the bars of the rows that they are made of."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration
+from dpsql.hypothesis.bars.calibration import Calibration
 from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.lesson import learn_calibration
 from dpsql.hypothesis.bars.row_weights import RowWeights
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
@@ -30,17 +31,13 @@ def fitted(found: Sequence[Measurement]) -> WideHypothesis:
     return out
 
 
-def fit(found: Sequence[Measurement]) -> Callable[[LinearQuery], float]:
-    return fitted(found).answer
-
-
 def noisy(seed: int, sigma: float = 30.0) -> list[Measurement]:
     rng = np.random.default_rng(seed)
     return [*all_of(CELLS, 1, sigma, rng), *all_of(CELLS, 2, sigma, rng)]
 
 
 FOUND = noisy(1)
-LEARNED = learn_calibration(TABLE, TOTAL, FOUND, fit, fitted(FOUND).contingency, simulations=4, queries=80)
+LEARNED = learn_calibration(TABLE, TOTAL, FOUND, fitted, simulations=4, queries=80)
 
 
 def bars(rules: ModelRules) -> Calibration:
@@ -98,7 +95,7 @@ def test_bars_of_sums_hold_and_are_narrower() -> None:
     asked = [random_sum(rng, 1 + i % 3) for i in range(60)]
     now, before = bars(NEWEST), bars(OLDER)
     for seed in range(2, 8):
-        answer = fit(noisy(seed))
+        answer = fitted(noisy(seed)).answer
         for query in asked:
             truth = query.estimate(marginal(CELLS, NAMES, query.scope))
             bar = now.bound(query, 1.0) or 0

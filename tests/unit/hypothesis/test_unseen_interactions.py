@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from dpsql.hypothesis.bars.calibration import Calibration, learn_calibration
+from dpsql.hypothesis.bars.calibration import Calibration
 from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.lesson import learn_calibration
 from dpsql.hypothesis.bars.unseen_interactions import UnseenInteractions
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
@@ -53,9 +54,7 @@ def pairs_of(cells: np.ndarray, sigma: float) -> list[Measurement]:
 
 def learned(found: list[Measurement]) -> tuple[WideHypothesis, Calibration]:
     fitted = model(found)
-    bars = learn_calibration(
-        TABLE, float(TOTAL), found, lambda m: model(list(m)).answer, fitted.contingency, simulations=4, queries=60
-    )
+    bars = learn_calibration(TABLE, float(TOTAL), found, lambda m: model(list(m)), simulations=4, queries=60)
     return fitted, bars
 
 

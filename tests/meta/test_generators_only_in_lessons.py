@@ -9,10 +9,10 @@ PACKAGE = Path(dpsql.__file__).parent
 PATTERN = re.compile(r"np\.random|numpy\.random|default_rng|^\s*(import|from) random\b", re.MULTILINE)
 
 
-def test_generators_only_in_calibration() -> None:
+def test_generators_only_in_lessons() -> None:
     found = {p.relative_to(PACKAGE).as_posix() for p in PACKAGE.rglob("*.py") if PATTERN.search(p.read_text())}
-    assert "hypothesis/bars/calibration.py" in found
-    allowed = {"hypothesis/bars/calibration.py", "hypothesis/bars/random_queries.py"}
+    assert "hypothesis/bars/lesson.py" in found
+    allowed = {"hypothesis/bars/lesson.py", "hypothesis/bars/random_queries.py"}
     allowed |= {"postprocess/variants.py", "interface/demo/tour.py"}
     allowed |= {"hypothesis/iterative/median.py"}  # candidate tables, seeded by public numbers
     assert found <= allowed | {"synthesis/coins.py"}  # rows of what was released, seeded by it
@@ -20,7 +20,7 @@ def test_generators_only_in_calibration() -> None:
 
 def users_of_simulations() -> set[str]:
     """Packages outside of hypothesis/ that name the module, or what it offers."""
-    offered = re.compile(r"bars\.calibration|\blearn_calibration\b")
+    offered = re.compile(r"bars\.lesson|\blearn_calibration\b")
     found = (p for p in PACKAGE.rglob("*.py") if PACKAGE / "hypothesis" not in p.parents)
     return {p.relative_to(PACKAGE).parts[0] for p in found if offered.search(p.read_text())}
 
