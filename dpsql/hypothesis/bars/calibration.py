@@ -4,7 +4,7 @@ what neither shows. Public; ``lesson`` says how they are learned.
 
 import json
 from collections.abc import Callable, Sequence
-from itertools import chain, combinations
+from itertools import combinations
 from math import ceil, hypot, inf
 
 import numpy as np
@@ -109,7 +109,7 @@ class Calibration:
 
     def _bounds(self, asked: Choices, number: int, factor: float) -> list[int]:
         pairs, weights = self._pairs(asked), self._weights(asked)
-        weight = np.prod(weights, axis=0)
+        weight = 1.0 if weights is None else np.prod(weights, axis=0)
         features, h, raw = self._describe(asked, pairs, weights)
         p = self._regressions[number].predict(features)
         if number in self._beyond:
@@ -120,51 +120,53 @@ class Calibration:
         if beyond is not None:
             squares = squares + DEVIATIONS**2 * beyond
         elif number >= 3:
+            known = self._known_together(asked)
             unseen = self._interactions.squared(asked, h, raw)
-            off = self._extrapolated(asked, h, pairs, weights) ** 2 if self._rules.extrapolated and pairs else 0.0 * h
-            squares = squares + self._chance(asked, 2.0 * h * weight)
-            squares = squares + np.maximum(unseen, off) if self._rules.upwards else squares + unseen + off
+            off = self._extrapolated(asked, h, pairs, weights, known) if self._rules.extrapolated and pairs else 0.0 * h
+            chance = 2.0 * h * weight  # in what pairs do not fix
+            squares = squares + (np.minimum(chance, known**2) if self._rules.as_measured else chance)
+            squares = squares + (np.maximum(unseen, off**2) if self._rules.upwards else unseen + off**2)
         bars: list[int] = np.maximum(1, np.ceil(np.sqrt(squares))).astype(np.int64).tolist()
         return bars
 
     def _of_whole(self, asked: Choices) -> Estimates | None:
         """The variance of what fewer columns leave open, where the table was measured whole; of four columns and more,
         for what three leave open was measured better."""
-        whole, columns = self._coverage.whole_table, list(chain.from_iterable(asked.columns))
-        if whole is None or self.scatter is None or len(columns) < 4 or not whole.columns.issuperset(columns):
+        whole = self._coverage.whole_table
+        if whole is None or self.scatter is None or sum(map(len, asked.columns)) < 4:
             return None
         if self._whole is None:
             self._whole = WholeTable(whole, self._contingency(whole.scope), self.scatter)
         return self._whole.variance(asked)
 
-    def _chance(self, asked: Choices, variance: Estimates) -> Estimates:
-        """Of what pairs do not fix as much as is not known from a measurement of all columns."""
-        names = list(chain.from_iterable(asked.columns))
-        if not self._rules.as_measured or not self._coverage.cells_together(names):
-            return variance
-        return np.minimum(variance, (DEVIATIONS * self._coverage.noise_together(asked)) ** 2)
+    def _known_together(self, asked: Choices) -> Estimates | float:
+        """The 95 % half-width that the noise of one measurement of all columns has; infinite without one."""
+        names = [column for columns in asked.columns for column in columns]
+        if not self._rules.triples or not self._coverage.cells_together(names):
+            return inf
+        return DEVIATIONS * self._coverage.noise_together(asked)
 
     def _extrapolated(
-        self, asked: Choices, h: Estimates, pairs: Sequence[Estimates], weights: Sequence[Estimates]
+        self,
+        asked: Choices,
+        h: Estimates,
+        pairs: Sequence[Estimates],
+        weights: Sequence[Estimates] | None,
+        most: Estimates | float,
     ) -> Estimates:
-        """What an answer that is worked out as a product may be off by for that."""
+        """What an answer that is worked out as a product may be off by for that; ``most``, where all columns were
+        measured together."""
         rules = self._rules
-        names, weight = [columns[0] for columns in asked.columns], np.prod(weights, axis=0)
-
-        def in_rows(places: Sequence[Sequence[int]], known: Sequence[Estimates]) -> list[Estimates]:
-            return [k / np.prod([weights[i] for i in here], axis=0) for here, k in zip(places, known, strict=True)]
-
-        rows = h / weight
-        off = _off_by(rows, in_rows(places_of_pairs(asked), pairs), UPWARDS if rules.upwards else LOG_ERROR, rules)
+        rows, weight = (h, 1.0) if weights is None else (h / np.prod(weights, axis=0), np.prod(weights, axis=0))
+        share = UPWARDS if rules.upwards else LOG_ERROR
+        off = _off_by(rows, _in_rows(pairs, 2, weights), share, rules)
+        names = [columns[0] for columns in asked.columns]
         triples = list(combinations(range(len(names)), 3)) if rules.triples else []
         if len(triples) > 1 and all(self._coverage.cells_together([names[i] for i in three]) for three in triples):
-            known = in_rows(triples, [self._within(asked, three) for three in triples])
+            known = _in_rows([self._within(asked, three) for three in triples], 3, weights)
             share = TRIPLE_UPWARDS if rules.upwards else TRIPLE_LOG_ERROR
             off = np.minimum(off, _off_by(rows, known, share, rules))
-        off = weight * off
-        if rules.triples and self._coverage.cells_together(names):
-            off = np.minimum(off, DEVIATIONS * self._coverage.noise_together(asked))
-        return np.asarray(off)
+        return np.asarray(np.minimum(weight * off, most))
 
     def _of_conjunctions(self, query: LinearQuery, factor: float) -> int | None:
         """Of a condition that ties columns together: the bars of disjoint conjunctions, taken as independent.
@@ -233,14 +235,12 @@ class Calibration:
         """The model's rows, at least 0, inside the factors of each product."""
         return np.maximum(self._answers(asked), 0.0)
 
-    def _weights(self, asked: Choices) -> Sequence[Estimates]:
-        """What a row counts in the factor at each place."""
-        if self._rules.row_weights:
-            return self._row_weights.of(asked)
-        return [np.ones(len(asked))] * len(asked.factors)
+    def _weights(self, asked: Choices) -> Sequence[Estimates] | None:
+        """What a row counts in the factor at each place; ``None`` for 1 in all of them."""
+        return self._row_weights.of(asked) if self._rules.row_weights else None
 
     def _describe(
-        self, asked: Choices, pairs: Sequence[Estimates], weights: Sequence[Estimates]
+        self, asked: Choices, pairs: Sequence[Estimates], weights: Sequence[Estimates] | None
     ) -> tuple[Estimates, Estimates, Estimates]:
         """Public features of each product (products, FEATURES and perhaps one more), in rows of its ``weights``; the
         model's answers and the noise sd of the tables that cover them, in counts.
@@ -252,11 +252,14 @@ class Calibration:
         row_count = self._coverage.row_count
         share, least, near = np.ones(len(asked)), np.full(len(asked), inf), np.full(len(asked), inf)
         for place in range(len(asked.factors)):
-            rows = self._within(asked, (place,)) / weights[place]
+            rows = self._within(asked, (place,))
+            if weights is not None:
+                rows = rows / weights[place]
             share = share * (rows / row_count)
             least = np.minimum(least, rows)
             near = np.minimum(near, np.minimum(rows, row_count - rows))
-        raw, weight = self._coverage.noise(asked, h, pairs), np.prod(weights, axis=0)
+        raw = self._coverage.noise(asked, h, pairs)
+        weight = 1.0 if weights is None else np.prod(weights, axis=0)
         log_h = np.log1p(h / weight)
         logs = [np.log1p(raw / weight), np.log1p(least), np.log1p(row_count * share), np.log1p(np.maximum(near, 0.0))]
         apart = [self._ranges(asked)] if self._rules.scattered else []
@@ -323,6 +326,13 @@ def ranges(weights: Weights) -> int:
     """
     inside = weights.reshape(-1) > 0
     return int(np.count_nonzero(inside[1:] & ~inside[:-1])) + int(bool(inside[:1].any()))
+
+
+def _in_rows(known: Sequence[Estimates], number: int, weights: Sequence[Estimates] | None) -> Sequence[Estimates]:
+    """What is ``known`` of each so many factors, in rows of their own weight."""
+    if weights is None:
+        return known
+    return [k / np.prod(some, axis=0) for k, some in zip(known, combinations(weights, number), strict=True)]
 
 
 def _off_by(h: Estimates, known: Sequence[Estimates], share: float, rules: ModelRules) -> Estimates:

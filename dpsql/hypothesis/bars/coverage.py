@@ -62,6 +62,7 @@ class Coverage:
         self._triples = [m for m in self._all if len(m.axes) > 2]
         split = any(m.has_differences for m in self._all)
         self._precisions = precisions([m for m in self._all if separable(m)]) if split else {}
+        self._coarse = {id(m) for m in self._all if not all(a.is_cells for a in m.axes)}
         self._parts: dict[str, tuple[Labels, Labels]] = {}
         self._wholes: Memo[tuple[tuple[Factor, ...] | None]] = Memo()
         self._of_axis = _partitions(self._all)
@@ -163,7 +164,7 @@ class Coverage:
         if len(sds) < len(found):  # a difference alone determines no number of rows
             sds.append(self._least_squares_sd(asked))
         least = self._min(sds, len(asked))
-        if or_finest and plain and len(place) > 1 and least.max() >= self.row_count:
+        if self._coarse and or_finest and len(place) > 1 and plain and least.max() >= self.row_count:
             parts = [prod(a.size for a in m.axes if a.columns[0] in place) for m in plain]
             finest = [m for m, number in zip(plain, parts, strict=True) if number == max(parts)]
             shared = self._min([self._shared_sd(asked, place, m) for m in finest], len(asked))
@@ -217,7 +218,8 @@ class Coverage:
 
     def _sd(self, asked: Choices, place: Mapping[str, int], m: Measurement) -> Estimates | float:
         """Noise of the sum of parts; that of knowing nothing where a part is cut, as far as rules look at it."""
-        sds, cut = self._shared_sd(asked, place, m), self._cuts(asked, place, m)
+        sds = self._shared_sd(asked, place, m)
+        cut = self._cuts(asked, place, m) if id(m) in self._coarse else None
         if cut is None or not cut.any():
             return sds
         return self.row_count if len(cut) == 1 else np.where(cut, self.row_count, sds)

@@ -6,8 +6,6 @@ rows does, times that: so sums are described, and their bars worked out, in rows
 
 from collections.abc import Callable
 
-import numpy as np
-
 from dpsql.memo import Memo
 from dpsql.query import Choices, Estimates, Factor
 
@@ -23,10 +21,12 @@ class RowWeights:
         self._contingency = contingency
         self._known: Memo[float] = Memo()
 
-    def of(self, asked: Choices) -> list[Estimates]:
-        """Of each factor of each product, shape (products,) for every place; between 0 and 1, and 1 in conditions."""
-        if (asked.units == 1).all():
-            return [np.ones(len(asked))] * len(asked.factors)
+    def of(self, asked: Choices) -> list[Estimates] | None:
+        """Of each factor of each product, shape (products,) for every place, between 0 and 1; ``None``: all are
+        conditions, where it is 1."""
+        units = [here[0].unit for here in asked.factors]
+        if max(units, default=1) == 1 and (asked.is_one or asked.units.max() == 1):
+            return None
         return [asked.each(place, self._weight) for place in range(len(asked.factors))]
 
     def _weight(self, factor: Factor) -> float:

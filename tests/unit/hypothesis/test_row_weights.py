@@ -66,11 +66,11 @@ def test_a_row_counts_one_in_conditions_and_the_mean_of_squares_over_the_mean_in
     rows, values = model.one_way("a"), np.arange(10) / 9
     expected = float(sum(r * v**2 for r, v in zip(rows, values, strict=True))) / float(rows @ values)
     found = RowWeights(model.contingency).of(asked)
-    assert [float(w[0]) for w in found] == [pytest.approx(expected), 1.0]
+    assert found is not None and [float(w[0]) for w in found] == [pytest.approx(expected), 1.0]
     condition = Crosstab.of([of(("a", [1, 0] * 5, 1), ("b", [1, 1, 0, 0, 0, 0], 1))]).choices
-    assert [w.tolist() for w in RowWeights(model.contingency).of(condition)] == [[1.0], [1.0]]
+    assert RowWeights(model.contingency).of(condition) is None
     nothing = RowWeights(lambda columns: np.zeros(SHAPE[0])).of(asked)
-    assert nothing[0].tolist() == [1.0]  # the largest weight, where no row tells more
+    assert nothing is not None and nothing[0].tolist() == [1.0]  # the largest weight, where no row tells more
 
 
 @pytest.mark.parametrize(
