@@ -99,12 +99,15 @@ class Calibration:
         return list(self._as_measured(asked, bars) if self._rules.as_measured and len(scope) > 3 else bars)
 
     def _as_measured(self, asked: Crosstab, bars: Sequence[int]) -> Sequence[int]:
-        """Bars of four columns and more, that are no wider than where a measurement of all these columns ends: as far
-        as the answer is from what was measured, and as that is from the truth."""
+        """Bars of four columns and more beside a measurement of all of these: wider by what the answer is further from
+        it than twice the variance of its noise explains, and no wider than the answer is from it and it from the truth.
+        """
         for m in self._coverage.whole(asked[0].scope):
             values, sds = m.answers(asked)
-            ends = np.abs(self._answers(asked.choices) - values) + DEVIATIONS * sds + 1.0  # values are rounded down
-            bars = [min(bar, ceil(end)) if end < inf else bar for bar, end in zip(bars, ends.tolist(), strict=True)]
+            known = sds < inf
+            apart = np.where(known, np.abs(self._answers(asked.choices) - values) + 1.0, 0.0)  # they are rounded down
+            wider = np.sqrt(np.array(bars) ** 2 + np.where(known, np.maximum(0.0, apart**2 - 2.0 * sds**2), 0.0))
+            bars = np.ceil(np.minimum(wider, apart + DEVIATIONS * sds)).astype(np.int64).tolist()
         return bars
 
     def _bounds(self, asked: Choices, number: int, factor: float) -> list[int]:

@@ -77,33 +77,33 @@ def calibrated(found: Sequence[Measurement], rules: ModelRules) -> Calibration:
 
 
 @pytest.mark.statistical
-def test_bars_end_where_a_measurement_of_all_columns_ends() -> None:
-    """Against the formula: the distance to what was measured of the cells, and 1.96 sds of their noise."""
+def test_bars_know_a_measurement_of_all_columns() -> None:
+    """Against the formula, from the cells that were measured: wider by what their noise does not explain of the
+    distance to them, and no wider than that distance and 1.96 sds."""
     rng, found = np.random.default_rng(2), noisy(9, whole=True)
     now, before = (calibrated(found, replace(NEWEST, as_measured=on)) for on in (True, False))
-    less, inside = 0, []
+    narrower, wider, inside = 0, 0, []
     for query in (random_condition(rng) for _ in range(80)):
-        cells = query.estimate(np.ones(SHAPE))
-        read = query.estimate(found[-1].values.astype(np.float64))
-        end = abs(fitted(found).answer(query) - read) + 1.96 * 15.0 * cells**0.5 + 1.0
-        bar, wider = now.bound(query, 1.0) or 0, before.bound(query, 1.0) or 0
-        assert bar <= np.ceil(end) + 1
-        assert bar <= wider
-        less += bar < wider
-        inside.append(abs(fitted(found).answer(query) - query.estimate(marginal(CELLS, NAMES, query.scope))) <= bar)
-    assert less > 5
+        answer, sd = fitted(found).answer(query), 15.0 * query.estimate(np.ones(SHAPE)) ** 0.5
+        apart = abs(answer - query.estimate(found[-1].values.astype(np.float64))) + 1.0
+        bar, alone = now.bound(query, 1.0) or 0, before.bound(query, 1.0) or 0
+        expected = min((alone**2 + max(0.0, apart**2 - 2.0 * sd**2)) ** 0.5, apart + 1.96 * sd)
+        assert bar == pytest.approx(expected, abs=1.0)
+        narrower, wider = narrower + (bar < alone), wider + (bar > alone)
+        inside.append(abs(answer - query.estimate(marginal(CELLS, NAMES, query.scope))) <= bar)
+    assert narrower > 5 and wider > 5
     assert np.mean(inside) >= 0.95
     assert {n: rules.as_measured for n, rules in MODEL_RULES.items()} == {n: n >= 13 for n in MODEL_RULES}
 
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_what_was_not_measured_together_keeps_its_bar(whole: bool) -> None:
-    """Three columns of the whole table are summed cells; without it there is nothing to end a bar."""
+    """Without a measurement of all four columns there is nothing to compare an answer with."""
     found = noisy(4, whole=whole)
     now, before = (calibrated(found, replace(NEWEST, as_measured=on)) for on in (True, False))
     rng = np.random.default_rng(6)
-    wider = [(now.bound(q, 1.0) or 0) < (before.bound(q, 1.0) or 0) for q in (random_condition(rng) for _ in range(40))]
-    assert any(wider) == whole
+    other = [now.bound(q, 1.0) != before.bound(q, 1.0) for q in (random_condition(rng) for _ in range(40))]
+    assert any(other) == whole
 
 
 def test_the_scatter_of_cells_is_the_moment_estimate_and_twice_its_sd() -> None:
