@@ -44,9 +44,10 @@ class ModelRules:
     ``families``: whether queries of one release that rows count in more than once are measured family by family.
 
     ``rounds_beside``: whether the cells of a GROUP BY that a hard round measures are weighed with what the model said,
-    and get all of the round's precision. ``mixed``: whether many cells that are weighed with a model, these or those of
-    a spare release, are weighed by how many of them are how far off; ``in_common``: whether the cells of a release that
-    no model is beside are moved to what they have in common.
+    and get all of the round's precision; ``rounds_weighed``: whether any other number is that agrees with it.
+    ``mixed``: whether many cells that are weighed with a model, these or those of a spare release, are weighed by how
+    many of them are how far off; ``in_common``: whether the cells of a release that no model is beside are moved to
+    what they have in common.
 
     ``distances``: whether an average is asked for as a distance from the end of its values that is nearest to 0.
 
@@ -114,6 +115,7 @@ class ModelRules:
     upwards: bool = True
     rows_met: bool = True
     uncut_pairs: bool = True
+    rounds_weighed: bool = True
     as_measured: bool = True
     row_weights: bool = True
     whole_tables: bool = True
@@ -161,12 +163,20 @@ _FIRST = ModelRules(
     upwards=False,
     rows_met=False,
     uncut_pairs=False,
+    rounds_weighed=False,
     as_measured=False,
     row_weights=False,
     whole_tables=False,
     pure_columns=5,
 )
-_TWELFTH = ModelRules(uncut_pairs=False, as_measured=False, row_weights=False, whole_tables=False, pure_columns=5)
+_TWELFTH = ModelRules(
+    uncut_pairs=False,
+    rounds_weighed=False,
+    as_measured=False,
+    row_weights=False,
+    whole_tables=False,
+    pure_columns=5,
+)
 _ELEVENTH = replace(_TWELFTH, halfway=False, upwards=False, rows_met=False)
 _TENTH = replace(_ELEVENTH, distances=False, triples=False, uncut=False, independent=False, mixed_strings=False)
 _NINTH = replace(_TENTH, families=False)

@@ -1,12 +1,14 @@
-"""What a hard round measured of the cells of a GROUP BY, beside what the model said of them. Public numbers.
+"""What a hard round measured, beside what the model said of it. Public numbers.
 
-The test found one cell to be wrong, or its noise said so; the others were mostly less far off than a round's noise. So
-each is weighed with its measurement, by how far the cells are from the model together.
+The test found one answer to be wrong, or its noise said so: with a few rounds for thousands of questions mostly the
+latter, and a round's noise is far larger than what a good model is off by. The cells of a GROUP BY are weighed with
+their measurements by how far all of them are from the model; a single number, or a few, by the model's own bar where
+both agree. Where they do not, the measurement is believed.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import hypot, inf
 
 import numpy as np
 
@@ -19,6 +21,9 @@ from dpsql.session.own.weighing import TOGETHER, weighed
 FAR = 5.0
 """Sds of noise: a cell that is further from the model is believed; at 3, noise alone moves some in every crosstab."""
 
+AGREE = 2.0
+"""Sds of both together: a number that was measured further from the model is believed."""
+
 
 def is_weighed(hard: LinearQuery, queries: Sequence[LinearQuery]) -> bool:
     """Whether these are enough counts of one outline to say how far off the model is."""
@@ -28,8 +33,8 @@ def is_weighed(hard: LinearQuery, queries: Sequence[LinearQuery]) -> bool:
 @dataclass(frozen=True, eq=False)
 class Beside:
     """What was said of ``queries`` before the round, in counts: the model's ``estimates`` and its 95 % error ``bars``
-    (``None``: not known). ``hard``: the query whose test failed; ``weighs``: whether the ledger's rules weigh at all,
-    ``mixed``: by a mixture of scales.
+    (``None``: not known). ``hard``: the query whose test failed; ``weighs``: whether the ledger's rules weigh cells of
+    a GROUP BY, ``mixed``: by a mixture of scales, ``each``: whether they weigh any other number.
     """
 
     hard: LinearQuery
@@ -38,16 +43,30 @@ class Beside:
     bars: tuple[int | None, ...]
     weighs: bool
     mixed: bool = False
+    each: bool = False
 
     def answers(self, measured: Sequence[Answer], noise: Sequence[float]) -> list[Answer]:
-        """The answers of the round; ``noise``: the sd (counts) of each that was measured. ``hard`` is answered as it
-        was measured, for its test says that the model was off.
-        """
+        """The answers of the round; ``noise``: the sd (counts) of each that was measured."""
+        alone = [self._weighed(*both) for both in zip(range(len(measured)), measured, noise, strict=True)]
         if not (self.weighs and is_weighed(self.hard, self.queries)):
-            return list(measured)
+            return alone
         values = np.array([a.value for a in measured], dtype=float)
         sds = np.array([inf if bar is None else bar / DEVIATIONS for bar in self.bars])
         estimates = np.array(self.estimates, dtype=float)
         both = weighed(values, np.array(noise), estimates, sds, believed=FAR, mixed=self.mixed)
-        found = zip(self.queries, measured, *(a.tolist() for a in both), strict=True)
-        return [a if q is self.hard else moved_to(a, round(value), error_bound(sd)) for q, a, value, sd in found]
+        found = zip(self.queries, alone, measured, *(a.tolist() for a in both), strict=True)
+        return [one if q is self.hard else moved_to(a, round(value), error_bound(sd)) for q, one, a, value, sd in found]
+
+    def _weighed(self, place: int, measured: Answer, noise: float) -> Answer:
+        """One number by itself: the mean by precision of both where they agree, with its sd, times how far they are
+        apart in sds where that is more than one (Birge 1932; the scale factor of the Particle Data Group)."""
+        query, bar, estimate = self.queries[place], self.bars[place], self.estimates[place]
+        if not self.each or bar is None or self.hard.keyed is not None or self.hard.value is not None:
+            return measured
+        sd, value = bar / DEVIATIONS, measured.value or 0
+        together, apart = hypot(noise, sd), abs(value - estimate)
+        if apart > AGREE * together:
+            return measured
+        mean = (value * sd**2 + estimate * noise**2) / together**2
+        left = noise * sd / together * max(1.0, apart / together)
+        return moved_to(measured, round(mean), error_bound(left, fractional=not query.is_indicator))

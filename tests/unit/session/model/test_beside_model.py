@@ -7,6 +7,7 @@ import pytest
 
 from dpsql.confidence import DEVIATIONS, error_bound
 from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
+from dpsql.hypothesis.rules import MODEL_RULES
 from dpsql.query import Factor, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import from_measurement
@@ -112,3 +113,56 @@ def test_noise_alone_seldom_moves_a_cell_that_the_model_knows() -> None:
     true = np.full(CELLS, 500.0)
     worst = max(np.abs(misses(answered(true, 5.0, 10.0, seed)[1], true)[1:]).max() for seed in range(50))
     assert worst < FAR * NOISE / 2
+
+
+def alone(measured: float, said: int, bar: int | None, noise: float = NOISE, *, each: bool = True) -> Answer:
+    """The answer of a round on one query."""
+    released = from_measurement(QUERIES[0], round(measured), noise, CERTAIN)
+    (found,) = Beside(QUERIES[0], QUERIES[:1], (said,), (bar,), weighs=True, each=each).answers([released], [noise])
+    return found
+
+
+def test_one_number_that_agrees_with_the_model_is_weighed_by_precision() -> None:
+    found = alone(560.0, 500, 98)
+    sd, noise = 98 / DEVIATIONS, NOISE
+    assert found.value == round((560 / noise**2 + 500 / sd**2) / (1 / noise**2 + 1 / sd**2))
+    assert found.error == error_bound((1 / noise**2 + 1 / sd**2) ** -0.5)
+    assert (found.error_kind, found.source) == ("calibrated", "measurement")
+    released = from_measurement(QUERIES[0], 560, NOISE, CERTAIN)
+    assert found.certified_bound == (released.certified_bound or 0) + 560 - (found.value or 0)
+
+
+def test_one_number_apart_has_the_wider_bar_and_one_far_apart_is_as_measured() -> None:
+    together = float(np.hypot(NOISE, 98 / DEVIATIONS))
+    near, apart, far = (alone(500 + round(t * together), 500, 98) for t in (0.9, 1.9, 2.1))
+    assert near.error is not None and apart.error is not None
+    assert apart.error == pytest.approx(1.9 * near.error, rel=0.03)
+    assert far == from_measurement(QUERIES[0], 500 + round(2.1 * together), NOISE, CERTAIN)
+
+
+@pytest.mark.parametrize(("bar", "each"), [(None, True), (98, False)])
+def test_without_a_bar_or_by_older_rules_it_is_as_measured(bar: int | None, each: bool) -> None:
+    assert alone(510.0, 500, bar, each=each) == from_measurement(QUERIES[0], 510, NOISE, CERTAIN)
+    assert {n: rules.rounds_weighed for n, rules in MODEL_RULES.items()} == {n: n >= 13 for n in MODEL_RULES}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("off", "most"), [(10.0, 0.4), (25.0, 0.6), (400.0, 1.2)])
+def test_rounds_by_chance_are_nearer_and_others_as_near(off: float, most: float) -> None:
+    """Model answers with a bar of 50 that are off by normal errors; those that are far off show by their distance."""
+    rng, before, after, inside = np.random.default_rng(4), [], [], []
+    for _ in range(400):
+        measured, said = 5000 + rng.normal(0, NOISE), round(5000 + rng.normal(0, off))
+        found = alone(measured, said, 50)
+        before.append(abs(round(measured) - 5000))
+        after.append(abs((found.value or 0) - 5000))
+        inside.append(after[-1] <= (found.error or 0.0))
+    assert np.mean(after) <= most * np.mean(before)
+    assert np.mean(inside) >= (0.93 if off <= 25.0 else 0.8)
+
+
+def test_what_is_no_count_of_finite_columns_is_as_measured() -> None:
+    keyed = replace(QUERIES[0], value="age")
+    released = from_measurement(QUERIES[0], 510, NOISE, CERTAIN)
+    found = Beside(keyed, (keyed,), (500,), (50,), weighs=True, each=True).answers([released], [NOISE])
+    assert found == [released]
