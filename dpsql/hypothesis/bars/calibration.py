@@ -42,6 +42,9 @@ LEARNED_COLUMNS = 4
 MOST_CLASS_CELLS = 1 << 12
 """Conditions that tell more combinations of values apart keep the wider bar of one joint condition."""
 FEATURES = 7
+DISTANT = 4.0
+"""Variances of noise: so much of the square of a distance to what was measured tells nothing of four columns and more.
+At 2, one empty cell in eight had the bar of its noise."""
 LEAST_QUERIES = 30
 _WHOLE = "whole"
 
@@ -100,13 +103,13 @@ class Calibration:
 
     def _as_measured(self, asked: Crosstab, bars: Sequence[int]) -> Sequence[int]:
         """Bars of four columns and more beside a measurement of all of these: wider by what the answer is further from
-        it than twice the variance of its noise explains, and no wider than the answer is from it and it from the truth.
+        it than two sds of its noise explain, and no wider than the answer is from it and it from the truth.
         """
         for m in self._coverage.whole(asked[0].scope):
             values, sds = m.answers(asked)
             known = sds < inf
             apart = np.where(known, np.abs(self._answers(asked.choices) - values) + 1.0, 0.0)  # they are rounded down
-            wider = np.sqrt(np.array(bars) ** 2 + np.where(known, np.maximum(0.0, apart**2 - 2.0 * sds**2), 0.0))
+            wider = np.sqrt(np.array(bars) ** 2 + np.where(known, np.maximum(0.0, apart**2 - DISTANT * sds**2), 0.0))
             bars = np.ceil(np.minimum(wider, apart + DEVIATIONS * sds)).astype(np.int64).tolist()
         return bars
 
