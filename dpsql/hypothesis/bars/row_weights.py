@@ -4,14 +4,11 @@ Bars are learned from conditions. A sum of ages up to 90 is one of rows that cou
 rows does, times that: so sums are described, and their bars worked out, in rows of their own weight.
 """
 
-from collections.abc import Callable
-
+from dpsql.hypothesis.bars.unseen_interactions import Contingency
 from dpsql.memo import Memo
 from dpsql.query import Choices, Estimates, Factor
 
 _TINY = 1e-300
-
-Contingency = Callable[[tuple[str, ...]], Estimates]
 
 
 class RowWeights:

@@ -47,15 +47,17 @@ class Beside:
 
     def answers(self, measured: Sequence[Answer], noise: Sequence[float]) -> list[Answer]:
         """The answers of the round; ``noise``: the sd (counts) of each that was measured."""
-        alone = [self._weighed(*both) for both in zip(range(len(measured)), measured, noise, strict=True)]
         if not (self.weighs and is_weighed(self.hard, self.queries)):
-            return alone
+            return [self._weighed(*one) for one in zip(range(len(measured)), measured, noise, strict=True)]
         values = np.array([a.value for a in measured], dtype=float)
         sds = np.array([inf if bar is None else bar / DEVIATIONS for bar in self.bars])
         estimates = np.array(self.estimates, dtype=float)
         both = weighed(values, np.array(noise), estimates, sds, believed=FAR, mixed=self.mixed)
-        found = zip(self.queries, alone, measured, *(a.tolist() for a in both), strict=True)
-        return [one if q is self.hard else moved_to(a, round(value), error_bound(sd)) for q, one, a, value, sd in found]
+        found = enumerate(zip(self.queries, measured, noise, *(a.tolist() for a in both), strict=True))
+        return [
+            self._weighed(i, a, own) if q is self.hard else moved_to(a, round(value), error_bound(sd))
+            for i, (q, a, own, value, sd) in found
+        ]
 
     def _weighed(self, place: int, measured: Answer, noise: float) -> Answer:
         """One number by itself: the mean by precision of both where they agree, with its sd, times how far they are
