@@ -122,53 +122,6 @@ class ModelRules:
     pure_columns: int = 3
 
 
-_FIRST = ModelRules(
-    lone_columns=False,
-    trace=0.0,
-    close=(2, 1, 1, 2, 1, 1, 1),
-    rounds=1,
-    moved=0.0,
-    rakes=1,
-    floor=0.05,
-    held=inf,
-    sweeps=5,
-    settled=0.0,
-    cut_counts=False,
-    at_once=False,
-    parts_first=False,
-    classes=False,
-    weighed=False,
-    residuals=False,
-    sparing=False,
-    halved=False,
-    fractions=False,
-    rounds_beside=False,
-    every_string=False,
-    shifted=inf,
-    rest=False,
-    lesson_scopes=0,
-    scattered=False,
-    extrapolated=False,
-    hidden_kinds=False,
-    mixed=False,
-    in_common=False,
-    listed_spares=False,
-    families=False,
-    distances=False,
-    triples=False,
-    uncut=False,
-    independent=False,
-    mixed_strings=False,
-    halfway=False,
-    upwards=False,
-    rows_met=False,
-    uncut_pairs=False,
-    rounds_weighed=False,
-    as_measured=False,
-    row_weights=False,
-    whole_tables=False,
-    pure_columns=5,
-)
 _TWELFTH = ModelRules(
     uncut_pairs=False,
     rounds_weighed=False,
@@ -187,6 +140,21 @@ _FIFTH = replace(_SIXTH, every_string=False)
 _FOURTH = replace(_FIFTH, sparing=False, halved=False, fractions=False)
 _THIRD = replace(_FOURTH, weighed=False, residuals=False)
 _SECOND = replace(_THIRD, classes=False)
+_FIRST = replace(
+    _SECOND,
+    lone_columns=False,
+    trace=0.0,
+    close=(2, 1, 1, 2, 1, 1, 1),
+    rounds=1,
+    moved=0.0,
+    rakes=1,
+    floor=0.05,
+    sweeps=5,
+    settled=0.0,
+    cut_counts=False,
+    at_once=False,
+    parts_first=False,
+)
 MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
     {
         1: _FIRST,

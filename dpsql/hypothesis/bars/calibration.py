@@ -105,7 +105,7 @@ class Calibration:
         """Bars of four columns and more beside a measurement of all of these: wider by what the answer is further from
         it than two sds of its noise explain, and no wider than the answer is from it and it from the truth.
         """
-        for m in self._coverage.whole(asked[0].scope):
+        for m in self._coverage.told_together(asked[0].scope):
             values, sds = m.answers(asked)
             known = sds < inf
             apart = np.where(known, np.abs(self._answers(asked.choices) - values) + 1.0, 0.0)  # they are rounded down

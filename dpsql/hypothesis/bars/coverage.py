@@ -104,7 +104,7 @@ class Coverage:
             return None
         return next((m for m in self._all if m.columns == names and all(a.is_cells for a in m.axes)), None)
 
-    def whole(self, columns: Sequence[str]) -> list[Measurement]:
+    def told_together(self, columns: Sequence[str]) -> list[Measurement]:
         """The measurements from which the rows of each cell of these columns can be read."""
         return [m for m in self._telling(tuple(columns)) if not m.has_differences]
 
