@@ -1,5 +1,5 @@
 """What one contingency of all columns is worth beside those of three and fewer, simulated: ``python -m
-benchmarks.whole_tables [--table choices4] [--epsilon .1]``.
+benchmarks.whole_tables [--table choices4] [--epsilon .1] [--pure-columns 5]``.
 
 Tables of few columns have their true counts, and numpy's noise for the contingencies that a plan at this epsilon and
 delta 1e-6 measures first (96 % of its precision, neighbours that add or remove a row). A share of it goes to the whole
@@ -24,7 +24,7 @@ from benchmarks.strangers.narrow import NARROW
 from benchmarks.strangers.newcomers import NEWCOMERS
 from benchmarks.tables import BenchmarkTable, adult6
 from dpsql.domain import FiniteDomain, IntegerDomain, NumberDomain
-from dpsql.hypothesis import Axis, DenseHypothesis, Measurement, coarsen
+from dpsql.hypothesis import NEWEST, Axis, DenseHypothesis, Measurement, ModelRules, coarsen
 from dpsql.planning.contingencies import PlannedContingency, planned_contingencies
 
 Floats = npt.NDArray[np.float64]
@@ -94,14 +94,16 @@ def measured(
     return Measurement(table, axes, np.rint(values + noise).astype(np.int64), sigma)
 
 
-def errors(table: BenchmarkTable, counts: Floats, share: float, precision: float, seed: int) -> Floats:
+def errors(
+    table: BenchmarkTable, counts: Floats, share: float, precision: float, seed: int, rules: ModelRules
+) -> Floats:
     """Of every condition, in counts."""
     rows, names = float(counts.sum()), [c.name for c in table.domain.finite]
     chosen = planned_contingencies(table.domain, rows, precision, differences=True, beside=False)
     if share > 0.0:
         kept = [replace(p, share=p.share * (1.0 - share)) for p in chosen]
         chosen = (*kept, PlannedContingency(tuple(names), share))
-    model = DenseHypothesis(table.domain, rows)
+    model = DenseHypothesis(table.domain, rows, rules)
     for number, planned in enumerate(chosen):
         model.absorb(measured(counts, names, table.domain.name, planned, precision, (seed, number)))
     found = model.contingency(tuple(names))
@@ -109,8 +111,10 @@ def errors(table: BenchmarkTable, counts: Floats, share: float, precision: float
     return np.array([abs(rows_in(found, w) - rows_in(counts, w)) for _, w in asked])
 
 
-def row(name: str, table: BenchmarkTable, counts: Floats, share: float, precision: float, seeds: int) -> Row:
-    off = np.array([errors(table, counts, share, precision, seed) for seed in range(seeds)])
+def row(
+    name: str, table: BenchmarkTable, counts: Floats, share: float, precision: float, seeds: int, rules: ModelRules
+) -> Row:
+    off = np.array([errors(table, counts, share, precision, seed, rules) for seed in range(seeds)])
     numbers = np.array([n for n, _ in conditions(counts.shape, np.random.default_rng(5))])
     found: Row = {"table": name, "rows per cell": round(float(counts.sum()) / counts.size, 1)}
     noise = (precision * 0.1) ** -0.5 * counts.size**0.5 / float(counts.sum())
@@ -124,14 +128,16 @@ def row(name: str, table: BenchmarkTable, counts: Floats, share: float, precisio
 @click.option("--table", "tables", type=click.Choice(list(TABLES)), multiple=True, default=DEFAULT)
 @click.option("--epsilon", default="1")
 @click.option("--seeds", default=2)
-def main(tables: Sequence[str], epsilon: str, seeds: int) -> None:
+@click.option("--pure-columns", default=NEWEST.pure_columns, help="Of how many columns interactions are taken apart.")
+def main(tables: Sequence[str], epsilon: str, seeds: int, pure_columns: int) -> None:
+    rules = replace(NEWEST, pure_columns=pure_columns)
     plan, rows = warm_plan(Fraction(epsilon), HARD_ROUNDS, RELEASE_SHARE), []
     precision = float(plan.release_precision)
     for name in tables:
         with tempfile.TemporaryDirectory() as folder:
             table = TABLES[name](Path(folder))
             counts = counts_of(table)
-            rows += [row(name, table, counts, share, precision, seeds) for share in SHARES]
+            rows += [row(name, table, counts, share, precision, seeds, rules) for share in SHARES]
     notes = ["noise: sd of the whole table's noise at a share of a tenth, over the rows"]
     show(f"One contingency of all columns, epsilon {epsilon}, {seeds} seeds", rows, f"whole_tables_eps{epsilon}", notes)
 
