@@ -126,7 +126,8 @@ def _number(domain: NumberDomain, x: str, lookup: str) -> Coded:
         f"CASE WHEN {inside} THEN {lookup}.code END",
         f"ASOF LEFT JOIN {lookup} ON {x} >= {lookup}.edge",
         (
-            f"CREATE TEMP TABLE {lookup} AS SELECT unnest(?::DOUBLE[]) AS edge, unnest(range({bins}))::INTEGER AS code",
+            f"CREATE OR REPLACE TEMP TABLE {lookup} AS "
+            f"SELECT unnest(?::DOUBLE[]) AS edge, unnest(range({bins}))::INTEGER AS code",
             [list(edges[:-1])],
         ),
     )
@@ -169,7 +170,7 @@ def _category(domain: CategoryDomain, column: str, lookup: str) -> Coded:
         f"{lookup}.code",
         f"LEFT JOIN {lookup} ON {lookup}.bytes = encode(CAST({column} AS VARCHAR))",
         (
-            f"CREATE TEMP TABLE {lookup} AS "
+            f"CREATE OR REPLACE TEMP TABLE {lookup} AS "
             f"SELECT encode(unnest(?::VARCHAR[])) AS bytes, unnest(range({len(domain.values)}))::INTEGER AS code",
             [list(domain.values)],
         ),

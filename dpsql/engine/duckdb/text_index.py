@@ -157,7 +157,7 @@ class TextIndex:
         what = f"indexing the strings of {self._table.name}"
         self._reader.rows(
             what,
-            f"CREATE TEMP TABLE {self._name} AS SELECT {grouped}, n, row_number() OVER () - 1 AS number "
+            f"CREATE OR REPLACE TEMP TABLE {self._name} AS SELECT {grouped}, n, row_number() OVER () - 1 AS number "
             f"FROM ({self._groups(())})",
         )
         self._all_held = self._reader.rows(what, f"SELECT count(*) FROM {self._name}")[0][0] <= FEW
