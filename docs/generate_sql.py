@@ -56,8 +56,9 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
 * **Spellings of other dialects** mean what DuckDB makes of them: names between back-ticks, `SUBSTRING(x FROM 1 FOR 2)`,
   `TRIM(BOTH 'x' FROM y)`, `POSITION('x' IN y)`, `(a, b) IN ((1, 2), (3, 4))` (NULL equals NULL there), `= ANY ([...])`,
   `list_contains([...], x)`, `FETCH FIRST 5 ROWS ONLY`.
-* **Numbers and dates** are compared as DuckDB compares them, numbers after clipping to [min, max]. A condition
-  that cuts a bin of a number column, or a unit of a date column by week, month, quarter or year, gets an
+* **Numbers and dates** are compared as DuckDB compares them, numbers after clipping to [min, max]. A condition that
+  cuts bins of a number column is counted by values where four stretches of them or fewer say it. One that takes more,
+  ties two such columns together, or cuts a unit of a date column by week, month, quarter or year, gets an
   estimate whose error covers every place in the bin where its rows may stand, with a note that names the bins;
   `explain` names them at no cost. Where nothing is known of where an expression changes (`sin(x)`, `x * y`)
   that may be every bin of the column. `GROUP BY` takes steps of such a column, as in `floor(hours / 10) * 10`

@@ -24,6 +24,7 @@ from dpsql.domain.column import (
 )
 from dpsql.domain.derived import Derived, Expression
 from dpsql.domain.identifier import looks_like_identifier
+from dpsql.domain.marks import marks_of
 from dpsql.domain.parameters import Parameters
 from dpsql.domain.prefix import LONGEST_PREFIX, Prefix
 from dpsql.domain.row_count import row_count_obstacle
@@ -60,6 +61,7 @@ __all__ = [
     "code_of",
     "log_edges",
     "looks_like_identifier",
+    "marks_of",
     "row_count_obstacle",
     "truncate",
     "undeclared_become",

@@ -3,6 +3,7 @@
 Slow on purpose: one value after the other, no SQL.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from dpsql.engine.rules import Rules
 from dpsql.engine.scope import (
     check_row_counts,
     holder_of,
+    inside_of,
     number_of,
     private_table,
     refuse_derived,
@@ -28,7 +30,7 @@ from dpsql.engine.values import NO_TEXT, content_of, data, field, row_digest
 from dpsql.errors import EngineError, PolicyError, UnknownName
 from dpsql.policy import Policy
 from dpsql.private import Private
-from dpsql.query import Counts, Key, KeyCounts, Regions, key_counts
+from dpsql.query import Counts, Interval, Key, KeyCounts, Regions, key_counts
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -91,33 +93,62 @@ class MemoryEngine:
         out.setflags(write=False)
         return Private(out)
 
-    def part_counts(self, table: str, partitions: tuple[Partition, ...]) -> Private[Counts]:
+    def part_counts(
+        self, table: str, partitions: tuple[Partition, ...], intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
         """Counts over the parts of ``partitions``, int64; see the protocol."""
         domain = self._table(table)
         out = np.zeros(shape_of(domain, partitions), dtype=np.int64)
-        for codes, _, _ in self._kept[domain.name]:
-            out[tuple(int(p.labels[tuple(codes[c] for c in p.columns)]) for p in partitions)] += 1
+        inside_of(domain, intervals)
+        for codes, _, numbers in self._kept[domain.name]:
+            if all(i.holds(numbers[i.column]) for i in intervals):
+                out[tuple(int(p.labels[tuple(codes[c] for c in p.columns)]) for p in partitions)] += 1
         out.setflags(write=False)
         return Private(out)
 
-    def sums(self, table: str, number: str, columns: tuple[str, ...]) -> Private[Counts]:
+    def sums(
+        self, table: str, number: str, columns: tuple[str, ...], intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
         """Sums of shares over the cells of ``columns``; see the protocol."""
         domain = self._table(table)
         scope_of(domain, columns)
-        return Private(self._summed(domain, number, columns, number_of(domain, number).share))
+        summed, _ = number_of(domain, number), inside_of(domain, intervals)
+
+        def share(numbers: Mapping[str, float | None]) -> int:
+            x = numbers[summed.name] if all(i.holds(numbers[i.column]) for i in intervals) else None
+            return 0 if x is None else summed.share(x)
+
+        return Private(self._summed(domain, columns, share))
 
     def positions(self, table: str, number: str) -> Private[Counts]:
         """Sums of positions inside the bins of ``number``; see the protocol."""
         domain = self._table(table)
         column = number_of(domain, number)
-        return Private(self._summed(domain, number, (column.name,), column.position))
 
-    def _summed(self, table: TableDomain, number: str, columns: Sequence[str], of: Callable[[float], int]) -> Counts:
+        def position(numbers: Mapping[str, float | None]) -> int:
+            x = numbers[column.name]
+            return 0 if x is None else column.position(x)
+
+        return Private(self._summed(domain, (column.name,), position))
+
+    def value_counts(self, table: str, number: str, marks: tuple[float, ...]) -> Private[Counts]:
+        """Rows at and between ``marks``; see the protocol."""
+        domain = self._table(table)
+        column, out = number_of(domain, number), np.zeros(2 * len(marks), dtype=np.int64)
+        for _, _, numbers in self._kept[domain.name]:
+            x = numbers[column.name]
+            place = -1 if x is None else bisect_right(marks, x) - 1
+            if place >= 0:
+                out[2 * place + (x != marks[place])] += 1
+        out.setflags(write=False)
+        return Private(out)
+
+    def _summed(
+        self, table: TableDomain, columns: Sequence[str], of: Callable[[Mapping[str, float | None]], int]
+    ) -> Counts:
         out = np.zeros(table.shape(tuple(columns)), dtype=np.int64)
-        name = number_of(table, number).name
         for codes, _, numbers in self._kept[table.name]:
-            x = numbers[name]
-            out[tuple(codes[c] for c in columns)] += 0 if x is None else of(x)
+            out[tuple(codes[c] for c in columns)] += of(numbers)
         out.setflags(write=False)
         return out
 

@@ -12,7 +12,7 @@ from dpsql.engine.partition import Partition
 from dpsql.engine.rules import Rules
 from dpsql.engine.tally import RowTally
 from dpsql.private import Private
-from dpsql.query import Counts, Key, KeyCounts, Regions
+from dpsql.query import Counts, Interval, Key, KeyCounts, Regions
 
 
 class Engine(Protocol):
@@ -35,10 +35,13 @@ class Engine(Protocol):
         """
         ...
 
-    def part_counts(self, table: str, partitions: tuple[Partition, ...]) -> Private[Counts]:
+    def part_counts(
+        self, table: str, partitions: tuple[Partition, ...], intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
         """Counts over the parts of disjoint finite columns, int64, shape = the partitions' sizes, in rows.
 
-        As sums over ``contingency``, without its grid: time and memory follow the rows, the labels and the parts.
+        As sums over ``contingency``, without its grid: time and memory follow the rows, the labels and the parts. Only
+        rows in all ``intervals``, of number columns, are counted.
         """
         ...
 
@@ -58,15 +61,25 @@ class Engine(Protocol):
         """
         ...
 
-    def sums(self, table: str, number: str, columns: tuple[str, ...]) -> Private[Counts]:
+    def sums(
+        self, table: str, number: str, columns: tuple[str, ...], intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
         """Sums over the cells of finite ``columns`` of where each row's ``number`` stands between its min and max.
 
         int64, in 1 / FIXED_POINT of a row: a row adds 0 at the min, FIXED_POINT at the max, nothing when it is NULL.
+        Only rows in all ``intervals``, of number columns, add anything.
         """
         ...
 
     def positions(self, table: str, number: str) -> Private[Counts]:
         """The same over the cells of ``number`` itself, of where its rows stand between the edges of their bin."""
+        ...
+
+    def value_counts(self, table: str, number: str, marks: tuple[float, ...]) -> Private[Counts]:
+        """Rows by the value of ``number``: at each of increasing ``marks``, and beyond it up to the next one.
+
+        int64, shape ``(2 * len(marks),)``. NULL, and what is below the first mark, is not counted.
+        """
         ...
 
     def distinct_counts(self, table: str, column: str, regions: Regions, most: int = 1) -> Private[Counts]:

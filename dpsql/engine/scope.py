@@ -4,11 +4,12 @@ Engines check again what the front end has checked: a wrong name must fail befor
 must say the same.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dpsql.domain import NumberDomain, TableDomain
 from dpsql.errors import InternalError, PolicyError, UnknownName
 from dpsql.policy import Policy
+from dpsql.query import Interval
 
 
 def private_table(policy: Policy, name: str) -> TableDomain:
@@ -36,6 +37,11 @@ def number_of(table: TableDomain, column: str) -> NumberDomain:
     if not isinstance(domain, NumberDomain) or not domain.is_binned:
         raise UnknownName(f"{table.name} has no number column {column}", name=column)
     return domain
+
+
+def inside_of(table: TableDomain, intervals: Sequence[Interval]) -> list[tuple[NumberDomain, Interval]]:
+    """Each interval with its number column. UnknownName when one is none."""
+    return [(number_of(table, i.column), i) for i in intervals]
 
 
 def text_columns_of(table: TableDomain, columns: tuple[str, ...]) -> None:

@@ -20,7 +20,7 @@ from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure
 from dpsql.planning.measured_axes import MOST_PARTS, own_axes, told_apart
 from dpsql.private import Private, together
-from dpsql.query import MOST_CHOICES, Counts, Crosstab, Key, LinearQuery, floors, floors_of_parts
+from dpsql.query import MOST_CHOICES, Counts, Crosstab, Interval, Key, LinearQuery, floors, floors_of_parts
 
 GRID_CELLS = 1 << 20
 """Counts over parts of a larger grid are made without it, if each part has PART_CELLS cells or more on average."""
@@ -45,16 +45,22 @@ class Bench:
     paid: Tally = field(default_factory=Tally)
 
     def counted(
-        self, table: str, axes: tuple[Axis, ...], text: tuple[str, ...] = (), keys: tuple[Key, ...] = ()
+        self,
+        table: str,
+        axes: tuple[Axis, ...],
+        text: tuple[str, ...] = (),
+        keys: tuple[Key, ...] = (),
+        intervals: tuple[Interval, ...] = (),
     ) -> Private[Counts]:
         """Counts over the parts of ``axes``, int64 of shape ``([keys,] *axis sizes)``, in rows. Private.
 
-        With ``text`` columns, for each of the listed ``keys``. Raises EngineError.
+        With ``text`` columns, for each of the listed ``keys``; with ``intervals``, of the rows in them. Raises
+        EngineError.
         """
         scope = tuple(c for a in axes for c in a.columns)
         engine = self.engine
-        if not text and _is_large(axes):
-            return engine.part_counts(table, tuple(Partition(a.columns, a.labels, a.size) for a in axes))
+        if not text and (intervals or _is_large(axes)):
+            return engine.part_counts(table, tuple(Partition(a.columns, a.labels, a.size) for a in axes), intervals)
         counts = engine.keyed_counts(table, text, keys, scope) if text else engine.contingency(table, scope)
         return counts.map(lambda cells: np.asarray(coarsen(cells, axes, bool(text)), dtype=np.int64))
 
@@ -65,18 +71,18 @@ class Bench:
         too many, the parts of each query by itself. Raises EngineError.
         """
         first = queries[0]
-        if first.cells <= GRID_CELLS:
+        if first.cells <= GRID_CELLS and not any(q.intervals for q in queries):
             counts = self.engine.contingency(first.table, first.scope)
             return counts.map(lambda cells: floors(queries, cells))
         if self.counts_at_once(queries):
             axes = told_apart(queries)
-            parts = self.counted(first.table, tuple(axes))
+            parts = self.counted(first.table, tuple(axes), intervals=first.intervals)
             return parts.map(lambda rows: floors_of_parts(queries, [a.coarse_weights for a in axes], rows))
         return together([self._by_parts(query) for query in queries]).map(np.array)
 
     def counts_at_once(self, queries: Sequence[LinearQuery]) -> bool:
         """Whether ``floors`` of these queries looks at the rows once."""
-        if queries[0].cells <= GRID_CELLS:
+        if queries[0].cells <= GRID_CELLS and not any(q.intervals for q in queries):
             return True
         if len({q.outline for q in queries}) > 1:
             return False
@@ -84,24 +90,27 @@ class Bench:
         return fewer and prod(a.size for a in told_apart(queries)) <= MOST_PARTS
 
     def _by_parts(self, query: LinearQuery) -> Private[int]:
-        axes = own_axes([query])
-        silent = Measurement(query.table, axes, np.zeros([a.size for a in axes], dtype=np.int64), 0.0)
-        weights = silent.weights_of(query)
+        axes, told = own_axes([query]), query.intervals
+        nothing = np.zeros([a.size for a in axes], dtype=np.int64)
+        weights = Measurement(query.table, axes, nothing, 0.0, intervals=told).weights_of(query)
         if weights is None:
             raise InternalError("parts on which their own query is not constant")
-        return self.counted(query.table, axes).map(lambda rows: int((weights * rows).sum()) // query.unit)
+        counted = self.counted(query.table, axes, intervals=told)
+        return counted.map(lambda rows: int((weights * rows).sum()) // query.unit)
 
-    def summed(self, table: str, axes: tuple[Axis, ...], number: str, *, positions: bool = False) -> Private[Counts]:
+    def summed(
+        self, table: str, axes: tuple[Axis, ...], number: str, intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
         """Where each row's ``number`` stands between min and max, summed over the parts of ``axes``; int64, in rows.
 
-        With ``positions`` where it stands between the edges of its bin. Rounded to the nearest whole row: one row moves
-        a part by 0 or 1, as it does a count. Raises EngineError.
+        Of the rows in all ``intervals``. Rounded to the nearest whole row: one row moves a part by 0 or 1, as it does a
+        count. Raises EngineError.
         """
-        scope = tuple(c for a in axes for c in a.columns)
-        engine = self.engine
-        sums = engine.positions(table, number) if positions else engine.sums(table, number, scope)
-        half = FIXED_POINT // 2
-        return sums.map(lambda cells: np.asarray((coarsen(cells, axes) + half) // FIXED_POINT, dtype=np.int64))
+        return _whole_rows(self.engine.sums(table, number, tuple(c for a in axes for c in a.columns), intervals), axes)
+
+    def positions(self, table: str, axes: tuple[Axis, ...], number: str) -> Private[Counts]:
+        """The same of where it stands between the edges of its bin, by bin. Raises EngineError."""
+        return _whole_rows(self.engine.positions(table, number), axes)
 
     def measured(
         self,
@@ -112,16 +121,22 @@ class Bench:
         text: tuple[str, ...] = (),
         keys: tuple[Key, ...] = (),
         value: str | None = None,
+        intervals: tuple[Interval, ...] = (),
     ) -> Measurement:
         """``counted`` parts with discrete Gaussian noise of sd ``sigma`` (counts) on each: draws. Public once released.
 
         Only under a reservation that pays for it, inside ``Ledger.drawing`` or after a durable hard outcome.
         """
-        return Measurement(table, axes, self.noisy(counts, sigma), float(sigma), text, keys, value)
+        return Measurement(table, axes, self.noisy(counts, sigma), float(sigma), text, keys, value, None, intervals)
 
     def noisy(self, counts: Private[Counts], sigma: Fraction) -> Counts:
         """Any private whole numbers with such noise on each: draws, as ``measured`` does."""
         return measure(counts, sigma, self.entropy)
+
+
+def _whole_rows(sums: Private[Counts], axes: tuple[Axis, ...]) -> Private[Counts]:
+    half = FIXED_POINT // 2
+    return sums.map(lambda cells: np.asarray((coarsen(cells, axes) + half) // FIXED_POINT, dtype=np.int64))
 
 
 def _is_large(axes: tuple[Axis, ...]) -> bool:

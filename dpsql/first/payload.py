@@ -14,7 +14,7 @@ from zlib import error as ZlibError  # noqa: N812 - a class named as a module's 
 import numpy as np
 
 from dpsql.errors import InternalError, LedgerError
-from dpsql.first.query_payload import decode_query, encode_query
+from dpsql.first.query_payload import decode_intervals, decode_query, encode_intervals, encode_query
 from dpsql.hypothesis import Axis, Measurement
 from dpsql.ledger.event import Payload
 from dpsql.query import Key
@@ -35,13 +35,17 @@ LISTED = "listed"
 """Counts of keys that were listed and not selected, as exact as those of selected ones."""
 POSITIONS = "positions"
 """Sums of the positions of a number column's rows inside their bins."""
+VALUES = "values"
+"""Counts of a number column's rows at and between round numbers."""
 DISTINCT = "distinct"
 """The number of strings in a text column."""
 SEVERAL = "several"
 """Several measurements under one reservation."""
 KEPT_LISTS = 4
 """Lists of keys that are kept to be compared with the next."""
-KINDS = frozenset({ROW_COUNT, CONTINGENCY, ANSWER, ONE_COUNT, RESIDUAL, UPDATE, KEYS, POSITIONS, DISTINCT, LISTED})
+KINDS = frozenset(
+    {ROW_COUNT, CONTINGENCY, ANSWER, ONE_COUNT, RESIDUAL, UPDATE, KEYS, POSITIONS, VALUES, DISTINCT, LISTED}
+)
 """What a measurement in a ledger can be."""
 
 
@@ -98,6 +102,7 @@ def encode_measurement(kind: str, measurement: Measurement) -> dict[str, Any]:
         "text": list(measurement.text_columns),
         "keys": measurement.keys,
         **({} if measurement.value is None else {"value": measurement.value}),
+        **({} if not measurement.intervals else {"intervals": encode_intervals(measurement.intervals)}),
         **({} if measurement.query is None else {"query": encode_query(measurement.query)}),
     }
 
@@ -116,6 +121,7 @@ def decode_measurement(payload: Payload, lists: KeyLists | None = None) -> Measu
             known.decode(payload["keys"]),
             str(payload["value"]) if "value" in payload else None,
             decode_query(str(payload["table"]), payload["query"]) if "query" in payload else None,
+            decode_intervals(payload.get("intervals", ())),
         )
     except (KeyError, TypeError, ValueError, OverflowError, InternalError, ZlibError):
         pass

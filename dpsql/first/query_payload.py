@@ -4,12 +4,13 @@ An iterative construction is updated with a query and its released answer; to re
 """
 
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from typing import Any
 from zlib import compress, decompress
 
 import numpy as np
 
-from dpsql.query import Factor, KeyedFactor, LinearQuery, Weights
+from dpsql.query import Factor, Interval, KeyedFactor, LinearQuery, Weights
 
 
 def encode_query(query: LinearQuery) -> dict[str, Any]:
@@ -42,6 +43,16 @@ def decode_query(table: str, fields: dict[str, Any]) -> LinearQuery:
     query = LinearQuery(table, factors, keyed)
     query.check_sensitivity()
     return query
+
+
+def encode_intervals(intervals: Sequence[Interval]) -> list[list[str]]:
+    """Column, and both ends exactly."""
+    return [[i.column, i.low.hex(), i.high.hex()] for i in intervals]
+
+
+def decode_intervals(fields: Sequence[Sequence[str]]) -> tuple[Interval, ...]:
+    """Inverse of ``encode_intervals``. TypeError or ValueError when it is none."""
+    return tuple(Interval(str(c), float.fromhex(low), float.fromhex(high)) for c, low, high in fields)
 
 
 def _packed(weights: Weights) -> dict[str, Any]:

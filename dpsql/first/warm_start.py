@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from dpsql.domain import IntegerDomain, TableDomain
+from dpsql.domain import IntegerDomain, NumberDomain, TableDomain, marks_of
 from dpsql.errors import InternalError
 from dpsql.first.bench import Bench
-from dpsql.first.payload import CONTINGENCY, POSITIONS, encode_measurements
+from dpsql.first.payload import CONTINGENCY, POSITIONS, VALUES, encode_measurements
 from dpsql.first.portioned import Portioned
 from dpsql.first.release import release_first
 from dpsql.first.row_count import RowCount
@@ -89,7 +89,7 @@ class WarmStart(Portioned):
             self._give_up_if_empty()
 
     def _named(self, kind: str, measurement: Measurement) -> Columns:
-        if kind == POSITIONS:
+        if kind in (POSITIONS, VALUES):
             return *measurement.scope, INSIDE
         axis = measurement.axes[0]
         parts = len(measurement.axes) == 1 and not axis.is_identity and not axis.difference and self.plan.cuts_columns
@@ -210,7 +210,8 @@ class WarmStart(Portioned):
             return first.axes
         table = self.plan.table
         if INSIDE in columns:
-            return (Axis.cells(columns[:1], table.shape(columns[:1])),)
+            cells = 2 * len(_marks(table, columns[0])) if self.plan.rules.by_value else table.shape(columns[:1])[0]
+            return (Axis.cells(columns[:1], (cells,)),)
         if PARTS in columns:
             return (_range_axis(table, columns[0]),)
         if not self.plan.cuts_columns or len(columns) == 1:
@@ -264,24 +265,37 @@ def _measure(touch: WarmStart, chosen: list[Portion], bench: Bench, turns: Turns
     axes = [touch.axes(p) for p in chosen]
     if not plan.cuts_columns:  # counted once; every contingency is then a sum over it
         bench.engine.contingency(name, tuple(c.name for c in plan.table.finite))
-    counts = [_counts(bench, name, p, a) for p, a in zip(chosen, axes, strict=True)]
+    inside = VALUES if plan.rules.by_value else POSITIONS
+    kinds = [inside if INSIDE in p.columns else CONTINGENCY for p in chosen]
+    counts = [_counts(bench, plan.table, *c) for c in zip(chosen, axes, kinds, strict=True)]
 
     def draw() -> dict[str, Any]:
         released = []
-        for portion, parts, private in zip(chosen, axes, counts, strict=True):
+        for portion, parts, private, kind in zip(chosen, axes, counts, kinds, strict=True):
             sigma = bench.plan.release_sigma(portion.units, plan.l2_squared)
-            value = portion.columns[0] if INSIDE in portion.columns else None
-            kind = CONTINGENCY if value is None else POSITIONS
+            value = None if kind == CONTINGENCY else portion.columns[0]
             released.append((kind, bench.measured(private, sigma, name, parts, value=value)))
         return encode_measurements(released)
 
     return release_first(touch, name, sum(p.units for p in chosen), draw, bench, turns, touch.portions_payload(chosen))
 
 
-def _counts(bench: Bench, table: str, portion: Portion, axes: tuple[Axis, ...]) -> Private[Counts]:
-    if INSIDE in portion.columns:
-        return bench.summed(table, axes, portion.columns[0], positions=True)
-    return bench.counted(table, axes)
+def _counts(bench: Bench, table: TableDomain, portion: Portion, axes: tuple[Axis, ...], kind: str) -> Private[Counts]:
+    column = portion.columns[0]
+    match kind:
+        case "values":
+            return bench.engine.value_counts(table.name, column, _marks(table, column))
+        case "positions":
+            return bench.positions(table.name, axes, column)
+        case _:
+            return bench.counted(table.name, axes)
+
+
+def _marks(table: TableDomain, column: str) -> tuple[float, ...]:
+    domain = table.finite_domain(column)
+    if not isinstance(domain, NumberDomain):
+        raise InternalError("only numbers stand inside bins")
+    return marks_of(domain.edges)
 
 
 def _range_axis(table: TableDomain, column: str) -> Axis:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.query import Counts, Crosstab, Estimates, Factor, Key, LinearQuery, Weights, sums
+from dpsql.query import Counts, Crosstab, Estimates, Factor, Interval, Key, LinearQuery, Weights, sums
 
 Labels = npt.NDArray[np.int64]
 _FEW_PARTS = 32
@@ -84,8 +84,8 @@ class Measurement:
     """Noisy counts: ``values`` int64 of shape ``([keys,] *axis sizes)``, in rows, each with noise of sd ``sigma``.
 
     Without text columns ``keys`` is empty and ``values`` has no key axis. With ``value``, a number column, each row
-    counts by where it stands between that column's min and max. With ``query`` the one number is that query's answer,
-    and says nothing of any other.
+    counts by where it stands between that column's min and max; with ``intervals`` only the rows in all of them count.
+    With ``query`` the one number is that query's answer, and says nothing of any other.
     """
 
     table: str
@@ -96,6 +96,12 @@ class Measurement:
     keys: tuple[Key, ...] = ()
     value: str | None = None
     query: LinearQuery | None = None
+    intervals: tuple[Interval, ...] = ()
+
+    @property
+    def is_by_value(self) -> bool:
+        """Whether rows count by more than their cells, so that no model of cells is fitted to it."""
+        return self.value is not None or bool(self.intervals)
 
     @cached_property
     def scope(self) -> tuple[str, ...]:
@@ -149,7 +155,7 @@ class Measurement:
         """The same where each factor is over the columns of an axis: what several queries share is summed once."""
         first, choices = asked[0], asked.choices
         of_axes = {a.columns: i for i, a in enumerate(self.axes)}
-        if first.keyed is not None or self.weights_of(LinearQuery(first.table, (), None, first.value)) is None:
+        if first.keyed is not None or self.weights_of(replace(first, factors=())) is None:
             return None
         if not all(columns in of_axes for columns in choices.columns):
             return None
@@ -188,7 +194,7 @@ class Measurement:
         The result broadcasts against ``values``: axes that the query does not touch have length 1.
         """
         keyed = query.keyed
-        if (query.table, query.value) != (self.table, self.value):
+        if (query.table, query.value, query.intervals) != (self.table, self.value, self.intervals):
             return None
         if self.text_columns != (keyed.text_columns if keyed else ()):
             return None

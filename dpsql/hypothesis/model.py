@@ -10,6 +10,7 @@ import numpy as np
 
 from dpsql.domain import NumberDomain, TableDomain
 from dpsql.errors import InternalError
+from dpsql.hypothesis.by_value import ByValue
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.positions import Positions
 from dpsql.hypothesis.protocol import Hypothesis, IterativeConstruction, MakeHypothesis
@@ -55,6 +56,7 @@ class TableModel:
         self._answers_of_many: Memo[Estimates] = Memo(KEPT_ANSWERS)
         self._positions: dict[str, tuple[int, Positions]] = {}
         self._measured_positions: dict[str, Measurement] = {}
+        self._counted_values: dict[str, Measurement] = {}
         self._sparse: dict[tuple[str, ...], SparseHypothesis] = {}
         self._of_finite: list[tuple[frozenset[str], Measurement]] = [(frozenset(), row_count)]
         self._by_key: dict[tuple[tuple[str, ...], Key], list[tuple[frozenset[str], Measurement]]] = {}
@@ -71,7 +73,7 @@ class TableModel:
             self._forget()
             return
         entry = (frozenset(measurement.scope), measurement)
-        if measurement.value is not None:
+        if measurement.is_by_value:
             self._of_finite.append(entry)
         elif measurement.text_columns:
             if len(measurement.keys) > MANY_KEYS:
@@ -91,9 +93,14 @@ class TableModel:
         self._answers_of_many.clear()
 
     def know_positions(self, measurement: Measurement) -> None:
-        """Take in where the rows of a number column stand inside its bins."""
+        """Take in where the rows of a number column stand inside its bins, from the sums of their positions."""
         self.version += 1
         self._measured_positions[measurement.scope[0]] = measurement
+
+    def know_values(self, column: str, counted: Measurement) -> None:
+        """The same from how many rows are at and between round numbers."""
+        self.version += 1
+        self._counted_values[column] = counted
 
     def positions(self, column: str) -> Positions:
         """Where the rows of a number column stand inside its bins, as far as that is known."""
@@ -102,13 +109,22 @@ class TableModel:
             domain = self.table.finite_domain(column)
             if not isinstance(domain, NumberDomain):
                 raise InternalError("only number columns have positions")
-            rows, measured = self.hypothesis.contingency((column,)), self._measured_positions.get(column)
-            known = self._positions[column] = self.version, Positions.of(domain, rows, measured)
+            rows, counted = self.hypothesis.contingency((column,)), self._counted_values.get(column)
+            if counted is None:
+                found = Positions.of(domain, rows, self._measured_positions.get(column))
+            else:
+                found = Positions.of_values(domain, rows, counted)
+            known = self._positions[column] = self.version, found
         return known[1]
 
     def by_cells(self, query: LinearQuery) -> LinearQuery:
-        """The query as a count of cells: a sum of values with the mean value of each bin."""
-        return query if query.value is None else self.positions(query.value).by_cells(self.table, query)
+        """The query as a count of cells: one about values with what the rows of each bin count on average."""
+        return ByValue(self.table, query, self.positions).by_cells() if query.is_by_value else query
+
+    def unknown_inside(self, query: LinearQuery) -> tuple[float, float]:
+        """What is unknown of a question about values beside the counts of cells, in rows: (sd, added to any bar)."""
+        asked = ByValue(self.table, query, self.positions)
+        return asked.unknown(self.estimate, lambda column: self.hypothesis.contingency((column,)), self.row_count)
 
     def know_distinct(self, distinct: Measurement, most_hidden: float) -> None:
         """Take in the released number of strings of a text column whose frequent keys were selected."""
@@ -139,7 +155,7 @@ class TableModel:
     def estimates(self, asked: Crosstab) -> Estimates:
         """``estimate`` of each query, float64, shape (queries,)."""
         if len(asked) > 1 and asked[0].keyed is None and self.construction is None:
-            if asked[0].value is None:
+            if not asked[0].is_by_value:
                 return self.of_products(asked.choices)
             counted = [self.by_cells(q) for q in asked]
             if len({q.outline for q in counted}) == 1:

@@ -1,7 +1,8 @@
-"""Where the rows of a number column stand inside its bins, and so what a sum of values is as a weighted count. Public.
+"""Where the rows of a number column stand inside its bins, as a first look tells. Public.
 
 A model knows how many rows a bin has. The mean of their positions in it, measured once for all rows, makes a sum of any
 group of rows a weighted count of that group: what remains is how far the group's own mean in a bin is from the table's.
+Counts at and between round numbers also tell which share of a bin a condition takes that cuts it.
 """
 
 from dataclasses import dataclass
@@ -9,26 +10,31 @@ from math import sqrt
 
 import numpy as np
 
-from dpsql.domain import FIXED_POINT, NumberDomain, TableDomain
-from dpsql.errors import InternalError
+from dpsql.domain import NumberDomain
 from dpsql.hypothesis.measurement import Measurement
-from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
+from dpsql.hypothesis.value_cells import ValueCells
+from dpsql.query import Estimates
 
 PRIOR_SD = 0.2
 """Of a bin's mean position around its middle, before anything is measured."""
 SHIFT = 0.1
 """A group's mean position in a bin may be so far from the table's, in the same direction in all bins."""
+GROUP_SHIFT = 0.05
+"""Sd of the same, of a small group's; one of all rows has none."""
 _SPREAD = 0.29
 """Sd of one row's position in a bin, evenly spread (1 / sqrt(12))."""
 
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """The mean position of each bin's rows, and its sd: float64, (bins,), in shares of the bin."""
+    """The mean position of each bin's rows, its sd (float64, (bins,), in shares of the bin), and their ``cells``."""
 
     domain: NumberDomain
     mean: Estimates
     sd: Estimates
+    cells: ValueCells
+    counted: bool = False
+    """Whether they are counts at and between round numbers."""
 
     @classmethod
     def of(
@@ -38,52 +44,45 @@ class Positions:
 
         The mean of a normal prior around the middle and one normal observation, cut at the ends.
         """
-        bins = len(domain.edges) - 1
+        bins, cells = len(domain.edges) - 1, ValueCells.of(domain)
         if rows is None or measured is None:
-            return cls(domain, np.full(bins, 0.5), np.full(bins, PRIOR_SD))
+            return cls(domain, np.full(bins, 0.5), np.full(bins, PRIOR_SD), cells)
         n = np.maximum(rows[:bins], 0.0)
         precision = 1.0 / PRIOR_SD**2 + (n / measured.sigma) ** 2
         mean = (0.5 / PRIOR_SD**2 + n * measured.values[:bins] / measured.sigma**2) / precision
-        return cls(domain, np.clip(mean, 0.0, 1.0), 1.0 / np.sqrt(precision))
+        return cls(domain, np.clip(mean, 0.0, 1.0), 1.0 / np.sqrt(precision), cells)
+
+    @classmethod
+    def of_values(cls, domain: NumberDomain, rows: Estimates, counted: Measurement) -> "Positions":
+        """From counts at and between round numbers."""
+        cells = ValueCells.of(domain, rows, counted)
+        return cls(domain, np.clip(cells.mean, 0.0, 1.0), cells.mean_sd, cells, True)
+
+    @property
+    def low(self) -> Estimates:
+        """The lower edge of each bin, in shares of the range from min to max."""
+        return self._parts()[0]
+
+    @property
+    def width(self) -> Estimates:
+        """Of each bin, in the same."""
+        return self._parts()[1]
 
     def _parts(self) -> tuple[Estimates, Estimates]:
-        """Lower edge and width of each bin, as shares of the range from min to max."""
         edges = np.array(self.domain.edges) * 0.5
         shares = (edges - edges[0]) / (edges[-1] - edges[0])
         return shares[:-1], np.diff(shares)
 
-    def by_cells(self, table: TableDomain, query: LinearQuery) -> LinearQuery:
-        """A sum of values as a weighted count: each row counts as its bin's mean does."""
-        low, width = self._parts()
-        return self._weighted(table, query, low + width * self.mean)
-
-    def _weighted(self, table: TableDomain, query: LinearQuery, of_bin: Estimates) -> LinearQuery:
-        weights: Weights = np.zeros(self.domain.size, dtype=np.int64)
-        weights[: len(of_bin)] = np.rint(np.clip(of_bin, 0.0, 1.0) * FIXED_POINT)
-        name, factors = self.domain.name, []
-        for f in query.factors:
-            if name in f.columns:
-                along = [-1 if c == name else 1 for c in f.columns]
-                f, weights = Factor(f.columns, f.weights * weights.reshape(along), FIXED_POINT), np.zeros(0, np.int64)
-            factors.append(f)
-        if weights.size:
-            factors.append(Factor((name,), weights, FIXED_POINT))
-        found = linear_query(table, factors)
-        if found is None:
-            raise InternalError("a sum over no rows")
-        return found
-
-    def queries(self, table: TableDomain, query: LinearQuery) -> tuple[LinearQuery, LinearQuery]:
-        """Weighted counts of ``query``'s rows by the width of their bin, and by its square, as shares of the range."""
-        _, width = self._parts()
-        return self._weighted(table, query, width), self._weighted(table, query, width**2)
-
     def error(self, widths: float, squares: float, share: float, rows: Estimates) -> tuple[float, float]:
         """What is unknown of a sum beside the counts, in rows: (sd, shift). ``share``: of the table's rows.
 
-        ``widths``, ``squares``: the answers to :meth:`queries`; ``rows``: of each bin.
+        ``widths``, ``squares``: the rows that are summed, each times the width of its bin, and times its square;
+        ``rows``: of each bin.
         """
-        _, width = self._parts()
-        bins = len(width)
-        of_means = share * sqrt(float(((np.maximum(rows[:bins], 0.0) * width * self.sd) ** 2).sum()))
-        return sqrt(of_means**2 + _SPREAD**2 * max(squares, 0.0)), SHIFT * max(widths, 0.0)
+        width = self.width
+        of_means = share * sqrt(float(((np.maximum(rows[: len(width)], 0.0) * width * self.sd) ** 2).sum()))
+        of_rows = _SPREAD**2 * max(squares, 0.0)
+        if not self.counted:
+            return sqrt(of_means**2 + of_rows), SHIFT * max(widths, 0.0)
+        others = 1.0 - share
+        return sqrt(of_means**2 + of_rows * others + (GROUP_SHIFT * others * max(widths, 0.0)) ** 2), 0.0

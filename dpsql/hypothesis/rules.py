@@ -71,6 +71,9 @@ class ModelRules:
     ``as_measured``: whether those of three columns and more know what was measured of all of these together.
     ``row_weights``: whether sums have the bars of as many rows as they are made of, times what a row counts in them.
 
+    ``by_value``: whether a condition that cuts bins of numbers is a question of its own about the values of rows, and a
+    first look counts them at and between round numbers.
+
     ``whole_tables``: whether tables of many rows for their cells are also measured whole. ``pure_columns``: of
     contingencies of at most so many columns the interactions are taken apart.
     """
@@ -120,6 +123,7 @@ class ModelRules:
     row_weights: bool = True
     whole_tables: bool = True
     pure_columns: int = 3
+    by_value: bool = True
 
 
 _TWELFTH = ModelRules(
@@ -129,6 +133,7 @@ _TWELFTH = ModelRules(
     row_weights=False,
     whole_tables=False,
     pure_columns=5,
+    by_value=False,
 )
 _ELEVENTH = replace(_TWELFTH, halfway=False, upwards=False, rows_met=False)
 _TENTH = replace(_ELEVENTH, distances=False, triples=False, uncut=False, independent=False, mixed_strings=False)

@@ -68,7 +68,8 @@ def own_sds(queries: Sequence[LinearQuery], sigma: float) -> list[float]:
     """The sds (counts) of queries of one outline that one release with noise ``sigma`` answers."""
     axes = own_axes(queries)
     zeros = np.zeros([a.size for a in axes], dtype=np.int64)
-    silent = Measurement(queries[0].table, axes, zeros, sigma, value=queries[0].value)
+    first = queries[0]
+    silent = Measurement(first.table, axes, zeros, sigma, value=first.value, intervals=first.intervals)
     return [sd for sd in silent.answers(Crosstab.of(queries))[1].tolist() if sd < inf]
 
 

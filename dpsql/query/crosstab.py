@@ -189,7 +189,7 @@ class Crosstab(Sequence[LinearQuery]):
     @once
     def raw_digests(self) -> bytes:
         """The digests of all queries, 32 bytes each."""
-        if self._made or self._first.keyed is not None or self._first.value is not None:
+        if self._made or self._first.keyed is not None or self._first.is_by_value:
             return bytes.fromhex("".join([q.digest for q in self.queries]))
         table = np.frombuffer(self._first.table.encode(), dtype=np.uint8)  # in the order of LinearQuery.digest
         rows = [np.broadcast_to(table, (len(self), len(table)))]

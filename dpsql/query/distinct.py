@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsql.errors import InternalError, UnsupportedQuery
-from dpsql.query.form import Form
+from dpsql.query.form import Form, Term
 from dpsql.query.linear import Factor, Key, LinearQuery
 
 MOST_TOGETHER = 1 << 20
@@ -110,7 +110,7 @@ def regions_of(selections: Sequence[Form]) -> Regions:
 
 
 def _check(selections: Sequence[Form], queries: Sequence[LinearQuery]) -> None:
-    parts = [t for form in selections for t in form.terms if t.doubt or not t.query.is_indicator]
+    parts = [t for form in selections for t in form.terms if _is_partial(t)]
     if parts:
         reason = "different values cannot be counted where a condition holds for a part of a bin"
         raise UnsupportedQuery(reason, hint="compare with an edge of the bins: con.tables() lists them")
@@ -118,6 +118,11 @@ def _check(selections: Sequence[Form], queries: Sequence[LinearQuery]) -> None:
     if any(k.columns for k in keyed) or len({k.text_columns for k in keyed}) > 1:
         reason = "different values are not counted where a condition ties strings to other columns"
         raise UnsupportedQuery(reason, hint="join conditions on strings and on other columns with AND")
+
+
+def _is_partial(term: Term) -> bool:
+    """Whether it counts some rows of a cell and not others."""
+    return term.doubt > 0 or not term.query.is_indicator or term.query.is_by_value
 
 
 def _clusters(queries: Sequence[LinearQuery]) -> list[tuple[str, ...]]:

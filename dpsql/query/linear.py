@@ -166,12 +166,34 @@ class KeyedFactor:
         return sha256(head + self.weights.tobytes()).digest()
 
 
+@dataclass(frozen=True)
+class Interval:
+    """The rows whose ``column``, a number, is from ``low`` to ``high``, both among them. NULL is in none."""
+
+    column: str
+    low: float
+    high: float
+
+    def holds(self, value: float | None) -> bool:
+        """Whether a row with this value is among them.
+
+        >>> Interval("amount", 25.0, 41.5).holds(25), Interval("amount", 25.0, 41.5).holds(None)
+        (True, False)
+        """
+        return value is not None and self.low <= value <= self.high
+
+    @property
+    def words(self) -> str:
+        return f"{self.column} from {self.low.hex()} to {self.high.hex()}"
+
+
 @dataclass(frozen=True, eq=False)
 class LinearQuery:
     """One counting question on one table: the product of its factors, summed over the rows.
 
     With ``value``, a number column, each row counts by where it stands between that column's min and max: 0 to 1, NULL
-    nothing. It has no keyed factor then, and no weights but 0 and 1.
+    nothing. With ``intervals``, of one column each and in the table's order, only the rows in all of them count. It has
+    no keyed factor then, and no weights but 0 and 1.
 
     Build it with :func:`dpsql.query.canonical.linear_query`, which brings equal questions to equal keys.
     """
@@ -180,6 +202,7 @@ class LinearQuery:
     factors: tuple[Factor, ...]
     keyed: KeyedFactor | None = None
     value: str | None = None
+    intervals: tuple[Interval, ...] = ()
 
     unit: int = field(init=False)
     """The common denominator of the weights: the product of the factors'."""
@@ -190,8 +213,8 @@ class LinearQuery:
             unit *= factor.unit
         if unit > FIXED_POINT:
             raise InternalError("weights finer than the fixed point: their sums could leave 64 bits")
-        if self.value is not None and (unit > 1 or self.keyed is not None):
-            raise InternalError("a sum of values over weighted rows or listed strings")
+        if self.is_by_value and (unit > 1 or self.keyed is not None):
+            raise InternalError("a question about values over weighted rows or listed strings")
         object.__setattr__(self, "unit", unit)
 
     @once
@@ -200,10 +223,18 @@ class LinearQuery:
         keyed = self.keyed.columns if self.keyed else ()
         return keyed + tuple(chain.from_iterable(map(COLUMNS, self.factors)))
 
+    @property
+    def is_by_value(self) -> bool:
+        """Whether what a row counts depends on more than its cell."""
+        return self.value is not None or bool(self.intervals)
+
     @once
     def touched(self) -> tuple[str, ...]:
-        """The finite columns that the answer depends on: the scope, and the column whose values are summed."""
-        return self.scope if self.value is None or self.value in self.scope else (*self.scope, self.value)
+        """The finite columns that the answer depends on: the scope, and the columns whose values are looked at."""
+        if not self.is_by_value:
+            return self.scope
+        beside = [*([] if self.value is None else [self.value]), *(i.column for i in self.intervals)]
+        return (*self.scope, *(c for c in dict.fromkeys(beside) if c not in self.scope))
 
     @once
     def shape(self) -> tuple[int, ...]:
@@ -211,16 +242,15 @@ class LinearQuery:
         return keyed + tuple([n for f in self.factors for n in f.weights.shape])
 
     @once
-    def outline(
-        self,
-    ) -> tuple[str, tuple[tuple[str, ...], ...], tuple[str, ...] | None, tuple[str, ...], str | None]:
-        """Table, columns of each factor, text columns and columns of the keyed factor, value: what is asked about.
+    def outline(self) -> tuple[object, ...]:
+        """Table, columns of each factor, text columns and columns of the keyed factor, value, and intervals if there
+        are any: what is asked about.
 
         Queries of one outline can be answered from one measurement.
         """
         keyed = self.keyed
         text, columns = (None, ()) if keyed is None else (keyed.text_columns, keyed.columns)
-        return self.table, tuple([f.columns for f in self.factors]), text, columns, self.value
+        return self.table, tuple([f.columns for f in self.factors]), text, columns, self.value, *self.intervals
 
     @property
     def cells(self) -> int:
@@ -234,6 +264,7 @@ class LinearQuery:
             parts.append(self.keyed.digest)
         if self.value is not None:
             parts.append(b"sum of " + self.value.encode())
+        parts += [i.words.encode() for i in self.intervals]
         return sha256(b"\0".join(parts)).hexdigest()
 
     @once
@@ -251,7 +282,10 @@ class LinearQuery:
         return int(self._contract(contingency))
 
     def floor(self, contingency: Counts) -> int:
-        """``floor(q(D))``, a query of sensitivity 1 in the rows (floor keeps it, rounding to even does not)."""
+        """``floor(q(D))``, a query of sensitivity 1 in the rows (floor keeps it, rounding to even does not).
+
+        Of a sum of values the contingency is in units of 1 / FIXED_POINT.
+        """
         return self.numerator(contingency) // (self.unit if self.value is None else FIXED_POINT)
 
     def check_sensitivity(self) -> None:
@@ -259,9 +293,8 @@ class LinearQuery:
         parts: list[Factor | KeyedFactor] = [*self.factors, *([self.keyed] if self.keyed else [])]
         if not all(p.is_bounded for p in parts):
             raise InternalError("a query with weights outside [0, 1]")
-        if len(set(self.scope)) < len(self.scope) or (
-            self.keyed and len(set(self.keyed.strings)) < len(self.keyed.strings)
-        ):
+        twice = self.keyed and len(set(self.keyed.strings)) < len(self.keyed.strings)
+        if twice or len(set(self.scope)) < len(self.scope):
             raise InternalError("a query that counts a row twice")
 
     def estimate(self, contingency: Estimates) -> float:

@@ -23,6 +23,8 @@ def is_part(part: LinearQuery, whole: LinearQuery) -> bool:
     """
     if part.table != whole.table or part.keyed is not None or whole.keyed is not None:
         return False
+    if part.value != whole.value or part.intervals != whole.intervals:
+        return False
     own = {f.columns: f for f in part.factors}
     return all(f.columns in own and _below(own[f.columns], f) for f in whole.factors)
 
@@ -55,7 +57,7 @@ def union(queries: Sequence[LinearQuery]) -> LinearQuery | None:
             return None
         if (whole.weights < whole.unit).any():  # a condition that all rows fulfil is none
             factors.append(whole)
-    return LinearQuery(first.table, tuple(factors))
+    return LinearQuery(first.table, tuple(factors), None, first.value, first.intervals)
 
 
 def _sum(factors: Sequence[Factor]) -> Factor | None:

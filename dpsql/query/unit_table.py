@@ -41,7 +41,7 @@ class UnitTable(TableDomain):
 
     def weights(self, query: LinearQuery) -> Estimates:
         """How much each of the released numbers, in the order in which they are asked for, counts for a query."""
-        if query.keyed is not None or query.value is not None:
+        if query.keyed is not None or query.is_by_value:
             raise InternalError("a question about units that asks for more than cells")
         names = [c.name for c in self.finite]
         out = np.ones(self._shape)

@@ -62,7 +62,7 @@ class HardRound:
         """A release's payload, and what in it determines ``query`` and ``same`` (of equal shape)."""
         if model.construction is not None:
             return self._update(state, model, query)
-        if query.value is not None:
+        if query.is_by_value:
             summed = self._sums(query, same, state.plan.net.sigma)
             return encode_measurement(ANSWER, summed), partial(_read, summed)
         if query.keyed is None:
@@ -109,7 +109,7 @@ class HardRound:
         """``floor(q(D))``, in counts: what a test or one count is about. Not released."""
         engine, keyed = self._bench.engine, query.keyed
         if query.value is not None:
-            return engine.sums(query.table, query.value, query.scope).map(query.floor)
+            return engine.sums(query.table, query.value, query.scope, query.intervals).map(query.floor)
         if keyed is not None:
             return engine.keyed_counts(query.table, keyed.text_columns, keyed.strings, query.scope).map(query.floor)
         return self._bench.floors([query]).map(lambda floors: int(floors[0]))
@@ -141,11 +141,15 @@ class HardRound:
         return self._parts(query.table, axes, sigma, text, keys)
 
     def _sums(self, query: LinearQuery, same: Sequence[LinearQuery], sigma: Fraction) -> Measurement:
-        """The sums of values on the coarsest parts that answer all these queries."""
+        """The sums of values, or the rows in intervals of them, on the coarsest parts that answer all these queries."""
         axes = hard_round_axes(query, same, 0.0, float(sigma), 0.0)
-        value = query.value or ""
-        parts = self._bench.summed(query.table, axes, value)
-        return self._bench.measured(parts, sigma, query.table, axes, value=value)
+        value, intervals, bench = query.value, query.intervals, self._bench
+        parts = (
+            bench.counted(query.table, axes, intervals=intervals)
+            if value is None
+            else bench.summed(query.table, axes, value, intervals)
+        )
+        return self._bench.measured(parts, sigma, query.table, axes, value=value, intervals=intervals)
 
     def _one_answer(
         self, query: LinearQuery, same: Sequence[LinearQuery], sigma: Fraction

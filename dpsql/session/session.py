@@ -62,7 +62,8 @@ class Session:
         self._policy = policy
         self._plan = plan
         self._public = public
-        self._front_end = FrontEnd(policy, public, distances=MODEL_RULES[plan.models].distances)
+        rules = MODEL_RULES[plan.models]
+        self._front_end = FrontEnd(policy, public, distances=rules.distances, by_value=rules.by_value)
         self._asker = Asker(policy, plan, engine, ledger, entropy)
         self._strings = ReleasedStrings(self._asker.states)
         self._lock = RLock()

@@ -257,7 +257,7 @@ def _asked(table: TableDomain, part: Part, lower: Lower) -> list[LinearQuery]:
     found = statement.queries
     if statement.awaited or any(q.keyed is not None for q in found):
         why = "a workload has no text columns"
-    elif any(q.value is not None for q in found):
+    elif any(q.is_by_value for q in found):
         why = "a workload has no sums or averages of values, only counts"
     elif any(q.table != table.name for q in found) or not found:
         why = f"a workload of {table.name} counts its rows"

@@ -4,16 +4,14 @@ A fold of the ledger's events under a frozen plan: nothing here was drawn, and r
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from math import ceil, hypot, inf, sqrt
 
 from dpsql.confidence import DEVIATIONS, error_bound
-from dpsql.domain import NumberDomain
 from dpsql.first import Progress, Touches
-from dpsql.first.payload import ANSWER, DISTINCT, KEYS, ONE_COUNT, POSITIONS, RESIDUAL, ROW_COUNT
+from dpsql.first.payload import ANSWER, DISTINCT, KEYS, ONE_COUNT, POSITIONS, RESIDUAL, ROW_COUNT, VALUES
 from dpsql.hypothesis import Measurement, TableModel, keyed_error
-from dpsql.hypothesis.positions import Positions
+from dpsql.hypothesis.by_value import by_cells_unmeasured
 from dpsql.mechanism import ThresholdTest
 from dpsql.planning import Basis, Forecast, TablePlan, Way, forecast
 from dpsql.planning.forecast import half_width
@@ -96,6 +94,8 @@ class TableState:
             self.unabsorbed.append((kind, measurement))
         elif kind == POSITIONS:
             self.model.know_positions(measurement)
+        elif kind == VALUES:
+            self.model.know_values(measurement.scope[0], measurement)
         elif kind == DISTINCT:
             (column,) = measurement.text_columns
             if column in self.plan.texts:
@@ -144,7 +144,8 @@ class TableState:
         """Whether the net guards the query, as long as tests are left."""
         match self.plan.way:
             case Way.LOCAL:
-                return query.keyed is not None or len(query.touched) >= TESTED_COLUMNS
+                inside = self.plan.rules.by_value and query.is_by_value and len(query.touched) > 1
+                return query.keyed is not None or inside or len(query.touched) >= TESTED_COLUMNS
             case Way.OWN | Way.CONTINGENCIES | Way.KEYS | Way.NET:
                 return True
 
@@ -178,8 +179,8 @@ class TableState:
             return [self._keyed_bar(model, query) for query in asked]
         if self.bars is None:
             return [None] * len(asked)
-        if first.value is not None:
-            return [self._sums_bar(model, first.value, query) for query in asked]
+        if first.is_by_value:
+            return [self._bar_by_value(model, query) for query in asked]
         found = self.bars.bounds(model, list(self.touches.warm.measured.values()), asked)
         if len(first.scope) < TESTED_COLUMNS:
             return found
@@ -194,16 +195,13 @@ class TableState:
         foreseen = listed.foreseen(keyed.text_columns[0], keyed.strings) if len(keyed.text_columns) == 1 else {}
         return keyed_error(model, query, self._finite_limit(query), foreseen)
 
-    def _sums_bar(self, model: TableModel, value: str, query: LinearQuery) -> int | None:
-        """Of a sum of values: that of the weighted count it is read from, and what is unknown inside the bins."""
+    def _bar_by_value(self, model: TableModel, query: LinearQuery) -> int | None:
+        """Of a question about values: that of the weighted count it is read from, and what is unknown in the bins."""
         counted = self.error_bar(model.by_cells(query))
         if counted is None:
             return None
-        positions, rows = model.positions(value), model.hypothesis.contingency((value,))
-        widths, squares = (model.estimate(q) for q in positions.queries(self.plan.table, query))
-        share = min(1.0, model.estimate(replace(query, value=None)) / model.row_count)
-        sd, shift = positions.error(widths, squares, share, rows)
-        return ceil(hypot(counted, DEVIATIONS * sd) + shift)
+        sd, added = model.unknown_inside(query)
+        return ceil(hypot(counted, DEVIATIONS * sd) + added)
 
     def error_of(self, query: LinearQuery) -> float | None:
         """The 95 % half-width that an answer would have now, in counts; draws nothing, charges nothing."""
@@ -232,10 +230,7 @@ class TableState:
         """The 95 % error (counts) foreseen for a query that waits for measurements; ``None`` for any other."""
         if query.keyed is not None:
             return self._forecast_of_keys(query)
-        if query.value is not None:
-            domain = self.plan.table.finite_domain(query.value)
-            if isinstance(domain, NumberDomain):
-                query = Positions.of(domain).by_cells(self.plan.table, query)
+        query = by_cells_unmeasured(self.plan.table, query)
         found = self.forecast() if query.scope else None
         if found is None or (self.model is not None and not self.touches.warm.waiting_portions(query.scope)):
             return None

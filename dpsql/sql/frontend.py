@@ -38,8 +38,8 @@ _SIMPLE = frozenset({int, float, str, bool, type(None)})
 class FrontEnd:
     """Lowers statements of one policy; equal texts and parameters are looked up. Everything it holds is public."""
 
-    def __init__(self, policy: Policy, public: PublicSql, *, distances: bool = True) -> None:
-        """``distances``: as in ``ModelRules``, those of the ledger that the statements are for."""
+    def __init__(self, policy: Policy, public: PublicSql, *, distances: bool = True, by_value: bool = True) -> None:
+        """``distances``, ``by_value``: as in ``ModelRules``, those of the ledger that the statements are for."""
         products = strategy_named(policy.mechanism.strategy).products
         self._policy, self._public = policy, public
         self._services = Services(
@@ -48,6 +48,7 @@ class FrontEnd:
             most_cells=_most_cells(policy),
             products=products,
             distances=distances,
+            by_value=by_value,
         )
         self._catalog = catalog_of(policy, public)
         self._read_with({})

@@ -20,6 +20,7 @@ from dpsql.domain import (
     NumberDomain,
     TableDomain,
     TextDomain,
+    marks_of,
 )
 from dpsql.engine import MemoryEngine
 from dpsql.engine.partition import Partition
@@ -27,6 +28,7 @@ from dpsql.engine.protocol import OwnersEngine
 from dpsql.engine.tally import RowTally
 from dpsql.errors import EngineError, InternalError, PolicyError, UnknownName
 from dpsql.policy import Policy, Privacy
+from dpsql.query import Interval
 
 PETS = TableDomain(
     "pets",
@@ -121,6 +123,44 @@ class EngineContract(ABC):
                     found = engine.sums("t", "x", columns).reveal()
                     assert found.tolist() == twin.sums("t", "x", columns).reveal().tolist()
                 assert engine.positions("t", "x").reveal().tolist() == twin.positions("t", "x").reveal().tolist()
+
+    def test_rows_in_intervals_agree_with_the_twin(self) -> None:
+        """At and beside edges and marks, where a wrong <= would show; of a unit the kept rows alone."""
+        edges = (-3.0, -1.0, 0.0, 0.5, 7.0)
+        columns = (NumberDomain("x", edges), NumberDomain("y", (0.0, 1.0, 50.0)), BooleanDomain("b"))
+        table = TableDomain("t", columns, unit="owner", max_rows_per_unit=2)
+        at = (-3.5, -3.0, -1.0, -0.0, 0.0, 0.25, 0.5, 0.7, 6.0, 7.0, 8.0)
+        near = [
+            v for x in at for v in (math.nextafter(x, -math.inf), x, math.nextafter(x, math.inf)) if abs(v) > 1e-300
+        ]
+        x = [*near, None, math.nan, math.inf, -math.inf, 0.0, 5e-324]
+        rows = {
+            "owner": [i % 60 for i in range(4 * len(x))],
+            "x": x * 4,
+            "y": [(i * 7) % 13 / 3 for i in range(4 * len(x))],
+            "b": [None if i % 5 == 0 else i % 2 == 0 for i in range(4 * len(x))],
+        }
+        ends = [(-3.0, -1.0), (-1.0, 0.25), (0.0, 0.0), (0.25, 7.0), (math.nextafter(0.5, 1.0), 6.0), (2.0, 1.0)]
+        told = [(Interval("x", *e),) for e in ends] + [(Interval("x", 0.25, 7.0), Interval("y", 1.0, 2.0)), ()]
+        halves = (Partition(("b",), np.array([0, 1, 1]), 2), Partition(("y",), np.array([0, 1, 1]), 2))
+        marks = marks_of(edges)
+        for policy in (policy_of(table), policy_of(replace(table, unit=None, max_rows_per_unit=1))):
+            twin, engine = (make(policy, {"t": pa.table(rows)}) for make in (MemoryEngine, self.engine))
+            for intervals in told:
+                for parts in ((), halves[:1], halves):
+                    found, wanted = (e.part_counts("t", parts, intervals).reveal() for e in (engine, twin))
+                    assert found.dtype == np.int64 and found.tolist() == wanted.tolist(), intervals
+                for columns_asked in ((), ("b",), ("y", "b")):
+                    found, wanted = (e.sums("t", "y", columns_asked, intervals).reveal() for e in (engine, twin))
+                    assert found.tolist() == wanted.tolist(), intervals
+            found, wanted = (e.value_counts("t", "x", marks).reveal() for e in (engine, twin))
+            assert found.dtype == np.int64 and found.tolist() == wanted.tolist()
+            assert int(found.sum()) == int(engine.contingency("t", ("x",)).reveal()[:-1].sum())
+            for unknown in (Interval("b", 0.0, 1.0), Interval("nothing", 0.0, 1.0)):
+                with pytest.raises(UnknownName):
+                    engine.part_counts("t", halves, (unknown,))
+            with pytest.raises(UnknownName):
+                engine.value_counts("t", "b", marks)
 
     @abstractmethod
     def over_a_view(self, policy: Policy, tables: Mapping[str, pa.Table]) -> OwnersEngine:

@@ -26,11 +26,13 @@ FROM (SELECT i % 4 AS shop, sqrt(-2 * ln((hash(i) % 1000003 + 1) / 1000004)) * c
 CLIPPED = "(SELECT shop, least(amount, 808) AS amount FROM sales)"
 
 
-def opened(folder: Path, epsilon: str = "20", planned: str = "100_000", bins: str = "") -> dpsql.Connection:
+def opened(
+    folder: Path, epsilon: str = "20", planned: str = "100_000", bins: str = "", more: str = ""
+) -> dpsql.Connection:
     path = folder / "sales.duckdb"
     with duckdb.connect(str(path)) as con:
         con.execute(ROWS)
-    (folder / "sales.dpsql.toml").write_text(POLICY.format(epsilon=epsilon, planned=planned, bins=bins))
+    (folder / "sales.dpsql.toml").write_text(POLICY.format(epsilon=epsilon, planned=planned, bins=bins) + more)
     return dpsql.connect(path, new_budget=True)
 
 
@@ -76,16 +78,44 @@ def test_the_reported_averages(tmp_path: Path) -> None:
             assert value == pytest.approx(truth(text)[0][0], rel=0.05)
 
 
-def test_a_cut_bin_is_named_and_never_exact(tmp_path: Path) -> None:
-    con = opened(tmp_path, bins=", edges = [0, 40, 80, 808]".replace(", edges", ", bins"))
+EDGES = ", bins = [0, 40, 80, 808]"
+
+
+def test_a_bin_that_is_guessed_is_named_and_never_exact(tmp_path: Path) -> None:
+    con = opened(tmp_path, bins=EDGES)
     with con:
-        plan = con.explain("SELECT COUNT(*) FROM sales WHERE amount >= 50")
+        many = ", ".join(map(str, range(41, 48)))
+        plan = con.explain(f"SELECT COUNT(*) FROM sales WHERE amount IN ({many})")
         assert any(note.kind == "bins" and "amount: 40 to 80" in note.text for note in plan.notes)
-        whole = con.explain("SELECT COUNT(*) FROM sales WHERE amount >= 40")
-        assert not any(note.kind == "bins" for note in whole.notes)
+        for where in ("amount >= 40", "amount >= 50", "amount BETWEEN 41 AND 42"):
+            asked = con.explain(f"SELECT COUNT(*) FROM sales WHERE {where}")
+            assert not any(note.kind == "bins" for note in asked.notes)
         cursor = con.cursor()
         cursor.execute("SELECT COUNT(*) FROM sales WHERE amount BETWEEN 41 AND 42")
         assert cursor.answers[0].error and cursor.answers[0].source != "public"
+
+
+@pytest.mark.parametrize("planned", ["100_000", "40"], ids=["model", "own noise"])
+def test_a_condition_inside_a_bin_is_asked_as_it_is_written(tmp_path: Path, planned: str) -> None:
+    """Three bins, of which the middle one holds 4,000 rows; a share of it is no guess."""
+    con = opened(tmp_path, planned=planned, bins=EDGES)
+    with con:
+        cursor = con.cursor()
+        for where in ("amount >= 50", "amount BETWEEN 45 AND 60 AND shop = 1", "NOT amount BETWEEN 45 AND 60"):
+            text = f"SELECT COUNT(*) FROM sales WHERE {where}"
+            ((value,),), ((wanted,),) = cursor.execute(text).fetchall(), truth(text)
+            (answer,) = cursor.answers
+            assert answer.error is not None and abs(value - wanted) <= 1.5 * answer.error and answer.error < 400, where
+
+
+def test_a_bound_that_is_paid_for(tmp_path: Path) -> None:
+    text = "SELECT COUNT(*) FROM sales WHERE amount BETWEEN 45 AND 60"
+    con = opened(tmp_path, planned="1000", bins=EDGES, more="[mechanism]\non_demand = 0.1\n")
+    with con:
+        cursor = con.cursor()
+        ((value,),) = cursor.execute(text, within=30).fetchall()
+        (answer,) = cursor.answers
+        assert answer.error is not None and answer.error <= 30 and abs(value - truth(text)[0][0]) <= 45
 
 
 def test_values_are_no_groups(tmp_path: Path) -> None:

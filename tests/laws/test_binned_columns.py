@@ -36,7 +36,7 @@ LITERALS = (-5, -1, -0.5, 0, 0.1, 1, 2.5, 3, 7.25, 9.999, 10, 25, 40, 41)
 
 def _rows(seed: int, number: int) -> list[tuple[Any, ...]]:
     rng = seeded(seed)
-    near = [v for e in (*EDGES, *LITERALS) for v in (nextafter(e, -inf), float(e), nextafter(e, inf)) if -5 <= v <= 40]
+    near = [v for e in (*EDGES, *LITERALS) for v in _beside(e) if -5 <= v <= 40]
     days = [date(2019, 11, 1) + timedelta(days=i) for i in range(152)]
     weeks = [date(2019, 12, 30) + timedelta(days=i) for i in range(63)]
     return [
@@ -51,9 +51,20 @@ def _rows(seed: int, number: int) -> list[tuple[Any, ...]]:
     ]
 
 
-@pytest.fixture(scope="module")
-def front() -> FrontEnd:
-    return FrontEnd(Policy(PRIVACY, (TABLE,)), DuckDbPublicSql(dict[str, Any]().__getitem__))
+def _front(table: TableDomain, *, by_value: bool) -> FrontEnd:
+    return FrontEnd(Policy(PRIVACY, (table,)), DuckDbPublicSql(dict[str, Any]().__getitem__), by_value=by_value)
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["by value", "by bins"])
+def front(request: pytest.FixtureRequest) -> FrontEnd:
+    return _front(TABLE, by_value=request.param)
+
+
+def _beside(edge: float) -> tuple[float, float, float]:
+    """It and its neighbours; those of 0 as far away as ``x + 1`` can tell."""
+    if edge == 0.0:
+        return -1e-15, 0.0, 1e-15
+    return nextafter(edge, -inf), float(edge), nextafter(edge, inf)
 
 
 @pytest.fixture(scope="module")
@@ -157,16 +168,50 @@ def test_groups(front: FrontEnd, counted: Counted, group: str) -> None:
     assert names and _check(front.lower(sql), counted, rows, sql) >= 0.0
 
 
-def test_a_condition_that_cuts_a_bin_is_never_exact(front: FrontEnd, counted: Counted) -> None:
-    for where in ("x > 3", "x > 2.5", "x = 7", "x <= -1", "sin(x) > 0.5", "d > DATE '2020-01-01'", "day(w) = 9"):
+CUTS = ("x > 3", "x > 2.5", "x = 7", "x <= -1", "x BETWEEN 3 AND 12", "x <> 3", "NOT x BETWEEN 1 AND 7", "x IN (1, 3)")
+GUESSED = ("sin(x) > 0.5", "x % 2 < 1", "d > DATE '2020-01-01'", "day(w) = 9", "x < y", "x IN (1, 3, 5, 7, 9, 11)")
+
+
+def test_a_condition_that_cuts_a_bin_is_never_exact_by_bins(counted: Counted) -> None:
+    front = _front(TABLE, by_value=False)
+    for where in (*CUTS, *GUESSED):
         sql = f"SELECT COUNT(*) FROM t WHERE {where}"
         assert _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql) > 0.0, where
+
+
+def test_a_few_stretches_of_values_are_asked_as_they_are_written(counted: Counted) -> None:
+    front = _front(TABLE, by_value=True)
+    for where in CUTS:
+        for also in ("", " AND g = 'a'", " AND y < 0.25", " AND d >= DATE '2020-01-01'"):
+            sql = f"SELECT COUNT(*), SUM(x), SUM(y), SUM(3 - 2 * x), COUNT(x) FROM t WHERE {where}{also}"
+            assert _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql) == 0.0, sql
+    for where in ("x > 3 OR g = 'a'", "CASE WHEN g = 'a' THEN x > 3 WHEN g = 'b' THEN x < 7 ELSE x = 1 END"):
+        sql = f"SELECT COUNT(*), SUM(x) FROM t WHERE {where}"
+        assert _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql) == 0.0, sql
+
+
+def test_what_no_few_stretches_say_is_guessed(counted: Counted) -> None:
+    front = _front(TABLE, by_value=True)
+    for where in (*GUESSED, "x > 3 OR y > 0.05"):
+        sql = f"SELECT COUNT(*) FROM t WHERE {where}"
+        assert _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql) > 0.0, where
+
+
+def test_equal_conditions_are_equal_questions(counted: Counted) -> None:
+    front = _front(TABLE, by_value=True)
+    same = ("x > 3 AND x < 12", "x < 12 AND NOT x <= 3", "2 * x > 6 AND x + 1 < 13", "x > 3 AND (x < 12 OR x IS NULL)")
+    asked = set()
+    for where in same:
+        (block,) = front.lower(f"SELECT COUNT(*) FROM t WHERE {where}").blocks
+        (form,) = block.aggregates[0].numerator
+        asked.add(tuple(t.query.digest for t in form.terms))
+    assert len(asked) == 1
 
 
 def test_sums_beside_strings_and_shares_of_rows() -> None:
     """The same sum with and without a list of strings: one is asked by value, the other by cells."""
     table = TableDomain("t", (*TABLE.columns, TextDomain("s")))
-    front = FrontEnd(Policy(PRIVACY, (table,)), DuckDbPublicSql(dict[str, Any]().__getitem__))
+    front = _front(table, by_value=True)
     counted = Counted(table, [(*row, "ab"[i % 2]) for i, row in enumerate(_rows(3, 800))])
     for where in (
         "g = 'a'",
@@ -179,7 +224,7 @@ def test_sums_beside_strings_and_shares_of_rows() -> None:
         sql = f"SELECT SUM(x), AVG(x), COUNT(*) FROM t WHERE {where}"
         (block,) = front.lower(sql).blocks
         assert all(
-            t.query.value is None or t.query.keyed is None for a in block.aggregates for t in a.numerator[0].terms
+            not t.query.is_by_value or t.query.keyed is None for a in block.aggregates for t in a.numerator[0].terms
         )
         sums = f"SELECT SUM(x), COUNT(*) FROM t WHERE {where}"
         _check(front.lower(sums), counted, counted.connection.execute(sums).fetchall(), sums)

@@ -353,8 +353,21 @@ def choices_that_cost_more() -> Any:
 def sums_beyond_a_row() -> Broken:
     """A row adds more than one row to a sum of values."""
     with ExitStack() as stack:
-        for name in ("sums", "positions"):
+        for name in ("sums", "positions", "value_counts"):
             stack.enter_context(patch.object(DuckDbEngine, name, tripled(getattr(DuckDbEngine, name))))
+        yield
+
+
+@contextmanager
+def intervals_beyond_a_row() -> Broken:
+    """A row in an interval of values counts for three."""
+    original = DuckDbEngine.part_counts
+
+    def counts(engine: Any, table: str, partitions: Any, intervals: Any = ()) -> Any:
+        found = original(engine, table, partitions, intervals)
+        return found.map(lambda rows: np.asarray(3 * rows, dtype=np.int64)) if intervals else found
+
+    with patch.object(DuckDbEngine, "part_counts", counts):
         yield
 
 
@@ -410,6 +423,7 @@ BROKEN: dict[str, tuple[Callable[[], Any], str, str, str]] = {
     "no noise, an update": (exact_answers, "textbook-pmw", "a row more", "exact"),
     "half the noise, the papers'": (noise_below_the_plans, "the papers' constants", "a row more", "charge"),
     "sums beyond a row": (sums_beyond_a_row, "dropped rows", "a row more", "charge"),
+    "intervals beyond a row": (intervals_beyond_a_row, "pmw", "a row more", "charge"),
     "a choice too sharp": (choices_that_cost_more, "synthetic tables", "a row more", "charge"),
     "edges of one row": (edges_of_one_row, "graph, response", "two edges more", "charge"),
     "edges of one row, gaussian": (edges_of_one_row, "graph, gaussian", "two edges more", "charge"),

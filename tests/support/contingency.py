@@ -74,6 +74,8 @@ class Counted:
     def value(self, query: LinearQuery) -> Fraction:
         """The query's exact value: row by row, without contingencies."""
         total = self._of_rows(query)
+        for interval in query.intervals:
+            total = total * np.array([interval.holds(v) for v in self._column[interval.column]], dtype=object)
         if query.value is not None:
             domain = self.table.finite_domain(query.value)
             assert isinstance(domain, NumberDomain)

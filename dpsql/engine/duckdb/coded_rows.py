@@ -35,12 +35,11 @@ class CodedRows:
     def read(cls, reader: Reader, rows: Rows, table: TableDomain, number: int) -> "CodedRows | None":
         """The codes of all finite columns, read in one scan; ``None`` when ``number`` rows need too much room."""
         names = [c.name for c in table.finite]
-        if number * sum(_width(table, name) for name in names) > CODED_BYTES:
+        if number * sum(width_of(table, name) for name in names) > CODED_BYTES:
             return None
         source = rows.from_where(names)
-        outputs = [f"({rows.cell([n])})::{_SQL[_width(table, n)]} AS c{i}" for i, n in enumerate(names)]
-        found = reader.arrays(f"coding rows of {table.name}", f"SELECT {', '.join(outputs)} {source}")
-        codes = {n: np.asarray(found[f"c{i}"], dtype=_NUMPY[_width(table, n)]) for i, n in enumerate(names)}
+        found = reader.arrays(f"coding rows of {table.name}", f"SELECT {', '.join(rows.coded(names))} {source}")
+        codes = codes_of(table, names, found)
         return cls(table, codes, len(next(iter(codes.values()))))
 
     def count(self, scope: tuple[str, ...]) -> Counts:
@@ -76,11 +75,17 @@ class CodedRows:
         return np.bincount(cells, minlength=size).astype(np.int64, copy=False)
 
 
-_SQL = {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER"}
 _NUMPY: dict[int, type[np.unsignedinteger]] = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 
-def _width(table: TableDomain, column: str) -> int:
+def codes_of(
+    table: TableDomain, columns: Sequence[str], found: Mapping[str, npt.NDArray[np.generic]]
+) -> dict[str, Codes]:
+    """What ``Rows.coded`` read of these columns."""
+    return {n: np.asarray(found[f"c{i}"], dtype=_NUMPY[width_of(table, n)]) for i, n in enumerate(columns)}
+
+
+def width_of(table: TableDomain, column: str) -> int:
     """Bytes of a code."""
     size = table.finite_domain(column).size
     return 1 if size <= 1 << 8 else 2 if size <= 1 << 16 else 4

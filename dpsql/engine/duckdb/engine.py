@@ -4,7 +4,9 @@ It answers the private questions of ``dpsql.engine.protocol`` and owns the cache
 analyst's ever gets here: scopes are columns of the policy, keys are values.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from math import prod
 from pathlib import Path
 from threading import RLock
@@ -32,16 +34,26 @@ from dpsql.engine.duckdb.identity.file_state import FileContent, KnownContent, d
 from dpsql.engine.duckdb.identity.fingerprint import content_fingerprint
 from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader, open_read_only
+from dpsql.engine.duckdb.sums import scanned_parts, sums_by_cell, value_counts
 from dpsql.engine.duckdb.text_index import TextIndex
+from dpsql.engine.duckdb.valued_rows import HeldRows
 from dpsql.engine.partition import Partition, partitions_of, shape_of
 from dpsql.engine.rules import Rules
-from dpsql.engine.scope import check_row_counts, holder_of, number_of, private_table, scope_of, text_columns_of
+from dpsql.engine.scope import (
+    check_row_counts,
+    holder_of,
+    inside_of,
+    number_of,
+    private_table,
+    scope_of,
+    text_columns_of,
+)
 from dpsql.engine.tally import RowTally
 from dpsql.engine.values import data
 from dpsql.errors import EngineError, UnknownName
 from dpsql.policy import Policy
 from dpsql.private import Private
-from dpsql.query import Counts, Key, KeyCounts, Positions, Regions
+from dpsql.query import Counts, Interval, Key, KeyCounts, Positions, Regions
 
 
 class DuckDbEngine:
@@ -105,7 +117,7 @@ class DuckDbEngine:
             for i, t in enumerate(policy.tables)
         }
         self._contingencies = Contingencies(CACHE_BYTES)
-        self._coded: dict[str, CodedRows | None] = {}
+        self._held = HeldRows(self._reader, self._rows)
         self._used: dict[str, set[str]] = {t.name: set() for t in policy.tables}
         self._texts: dict[tuple[str, tuple[str, ...]], TextIndex] = {}
         self._fingerprints: dict[tuple[str, int], str] = {}
@@ -121,33 +133,24 @@ class DuckDbEngine:
             counts.setflags(write=False)
         return Private(counts)
 
-    def part_counts(self, table: str, partitions: tuple[Partition, ...]) -> Private[Counts]:
+    def part_counts(
+        self, table: str, partitions: tuple[Partition, ...], intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
         """Counts over the parts of ``partitions``; see the protocol. Not kept: every question has its own."""
         domain = private_table(self._policy, table)
-        shape = shape_of(domain, partitions)
+        shape, inside = shape_of(domain, partitions), inside_of(domain, intervals)
         with self._lock:
-            coded = self._coded_rows(domain) if partitions else None
-            counts = self._scanned_parts(domain, partitions) if coded is None else coded.count_parts(partitions)
+            valued = self._held.valued(domain, inside[0][0]) if len(inside) == 1 else None
+            coded = self._coded_rows(domain) if partitions and not inside else None
+            if valued is not None:
+                counts = valued.count_parts(partitions, intervals[0])
+            elif coded is not None:
+                counts = coded.count_parts(partitions)
+            else:
+                counts = scanned_parts(self._reader, self._rows[domain.name], domain, partitions, inside)
         counts = counts.reshape(shape)
         counts.setflags(write=False)
         return Private(counts)
-
-    def _scanned_parts(self, domain: TableDomain, partitions: tuple[Partition, ...]) -> Counts:
-        """One scan; the labels go to DuckDB as lists of numbers."""
-        rows, part, stride = self._rows[domain.name], ["0::BIGINT"], 1
-        for i, p in reversed(list(enumerate(partitions))):
-            part.append(f"{stride}::BIGINT * list_extract($p{i}::BIGINT[], 1 + ({rows.cell(p.columns)}))")
-            stride *= p.size
-        source = rows.from_where(tuple(c for p in partitions for c in p.columns))
-        found = self._reader.rows(
-            f"counting rows of {domain.name}",
-            f"SELECT part, count(*) FROM (SELECT {' + '.join(part)} AS part {source}) GROUP BY part",
-            {f"p{i}": p.flat.tolist() for i, p in enumerate(partitions)},
-        )
-        counts = np.zeros(stride, dtype=np.int64)
-        for number, n in found:
-            counts[number] = n
-        return counts
 
     def _counted(self, domain: TableDomain, scope: Scope) -> Counts:
         """Counts that are kept, else those of a table's coded rows, else a scan or the sum over a larger scope."""
@@ -178,17 +181,24 @@ class DuckDbEngine:
         smaller = self._contingencies.get(domain.name, scope)
         return counts if smaller is None else smaller  # never None: it was put just now and fits
 
-    def sums(self, table: str, number: str, columns: tuple[str, ...]) -> Private[Counts]:
-        """Sums of shares over the cells of ``columns``; see the protocol."""
+    def sums(
+        self, table: str, number: str, columns: tuple[str, ...], intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
+        """Sums of shares over the cells of ``columns``; see the protocol. Those without intervals are kept."""
         domain = private_table(self._policy, table)
-        scope, column = scope_of(domain, columns), number_of(domain, number)
+        scope, column, inside = scope_of(domain, columns), number_of(domain, number), inside_of(domain, intervals)
+        name = f"{domain.name}\0{column.name}"
         with self._lock:
-            known = self._contingencies.exactly(f"{domain.name}\0{column.name}", columns)
+            known = None if inside else self._contingencies.exactly(name, columns)
             if known is None:
-                known = self._summed(domain, scope, self._rows[domain.name].share(column), column.name)
+                rows = self._rows[domain.name]
+                share, looked_at = rows.share(column), [column.name, *(n.name for n, _ in inside)]
+                share = f"CASE WHEN {rows.inside(inside)} THEN {share} ELSE 0 END" if inside else share
+                known = self._by_cell(domain, scope, looked_at, share, keep=not inside)
                 if columns != scope:
                     known = np.ascontiguousarray(known.transpose([scope.index(c) for c in columns]))
-                self._contingencies.put(f"{domain.name}\0{column.name}", columns, known)
+                if not inside:
+                    self._contingencies.put(name, columns, known)
         return Private(known)
 
     def positions(self, table: str, number: str) -> Private[Counts]:
@@ -197,41 +207,36 @@ class DuckDbEngine:
         column = number_of(domain, number)
         with self._lock:
             of = self._rows[domain.name].position(column)
-            return Private(self._summed(domain, (column.name,), of, column.name))
+            return Private(self._by_cell(domain, (column.name,), [column.name], of))
 
-    def _summed(self, domain: TableDomain, scope: Scope, summed: str, number: str) -> Counts:
-        """Sums of an integer expression over ``number`` by the cells of ``scope``: one scan."""
-        return self._by_cell(domain, scope, number, summed)
+    def value_counts(self, table: str, number: str, marks: tuple[float, ...]) -> Private[Counts]:
+        """Rows at and between ``marks``; see the protocol."""
+        domain = private_table(self._policy, table)
+        column = number_of(domain, number)
+        with self._lock:
+            return Private(value_counts(self._reader, self._rows[domain.name], domain, column, marks))
 
-    def _by_cell(self, domain: TableDomain, scope: Scope, number: str | None = None, summed: str = "1") -> Counts:
-        """Sums of ``summed`` over the rows of each cell: from beside the ledger, else by one scan."""
+    def _by_cell(
+        self,
+        domain: TableDomain,
+        scope: Scope,
+        numbers: Sequence[str] | None = None,
+        summed: str = "1",
+        *,
+        keep: bool = True,
+    ) -> Counts:
+        """Sums of an expression over ``numbers`` by cell: from beside the ledger where they ``keep``, else one scan."""
         rows, source, size = self._rows[domain.name], self._sources[domain.name], prod(domain.shape(scope))
-
-        def scanned() -> Counts:
-            columns = scope if number is None else tuple(dict.fromkeys((*scope, number)))
-            total = "count(*)" if number is None else "CAST(sum(part) AS BIGINT)"
-            found = self._reader.integers(
-                f"{'counting rows of' if number is None else 'summing'} {domain.name}",
-                f"SELECT cell, {total} AS n FROM "
-                f"(SELECT {rows.cell(scope)} AS cell, {summed} AS part {rows.from_where(columns)}) GROUP BY cell",
-            )
-            sums = np.zeros(size, dtype=np.int64)
-            sums[found["cell"]] = found["n"]
-            return sums
-
-        if self._file is None or self._companion is None or not source.is_base_table or rows.stored_rows < LEAST_ROWS:
+        scanned = partial(sums_by_cell, self._reader, rows, domain, scope, numbers, summed)
+        beside = keep and self._file is not None and self._companion is not None and source.is_base_table
+        if not beside or self._companion is None or rows.stored_rows < LEAST_ROWS:
             return scanned().reshape(domain.shape(scope))
         of = (self._content(source, self._rules.fingerprint), self._rules.unit_rows, duckdb.__version__)
         key = repr((*of, asdict(domain), source.relation, source.columns, summed, scope))
         return self._companion.known(key, size, scanned).reshape(domain.shape(scope))
 
     def _coded_rows(self, domain: TableDomain) -> CodedRows | None:
-        """The table's rows as codes; ``None`` when they are too many."""
-        if domain.name not in self._coded:
-            rows = self._rows[domain.name]
-            found = self._reader.rows(f"counting rows of {domain.name}", f"SELECT count(*) {rows.from_where(())}")
-            self._coded[domain.name] = CodedRows.read(self._reader, rows, domain, int(found[0][0]))
-        return self._coded[domain.name]
+        return self._held.coded(domain)
 
     def keyed_counts(
         self, table: str, text_columns: tuple[str, ...], keys: tuple[Key, ...], columns: tuple[str, ...]
@@ -387,5 +392,5 @@ class DuckDbEngine:
         with self._lock:
             self._reader.close()
             self._texts.clear()
-            self._coded.clear()
+            self._held.clear()
             self._contingencies = Contingencies(CACHE_BYTES)

@@ -12,14 +12,15 @@ Two rules decide which rows are counted, the same for every scope; each looks at
 from collections.abc import Sequence
 from functools import cached_property
 
-from dpsql.dialect.quoting import identifier
+from dpsql.dialect.quoting import double, identifier
 from dpsql.domain import FiniteDomain, NumberDomain, TableDomain
 from dpsql.engine.duckdb import codes
 from dpsql.engine.duckdb.catalog import Source
-from dpsql.engine.duckdb.codes import Coded, coded, number
+from dpsql.engine.duckdb.codes import Coded, coded
 from dpsql.engine.duckdb.identity import content, first_content
 from dpsql.engine.duckdb.reader import Reader
 from dpsql.engine.tally import RowTally
+from dpsql.query import Interval
 
 ROWS_AT_ONCE = 2_000_000
 """About 240 bytes of memory are needed for each, and one look at the table for so many."""
@@ -57,6 +58,12 @@ class Rows:
             stride *= self._table.finite_domain(name).size
         return " + ".join(terms) or "0::BIGINT"
 
+    def coded(self, finite: Sequence[str]) -> list[str]:
+        """Outputs ``c0``, ``c1``, ..: the code of each column, as narrow as its domain allows."""
+        sizes = [self._table.finite_domain(n).size for n in finite]
+        kinds = ["UTINYINT" if s <= 1 << 8 else "USMALLINT" if s <= 1 << 16 else "UINTEGER" for s in sizes]
+        return [f"({self.cell([n])})::{kind} AS c{i}" for i, (n, kind) in enumerate(zip(finite, kinds, strict=True))]
+
     def text(self, column: str) -> str:
         """SQL for a text column's bytes, declared or derived: they compare the same under every collation."""
         return self.bytes_of(column, self.grouped_text(column))
@@ -86,15 +93,21 @@ class Rows:
 
     def share(self, number: NumberDomain) -> str:
         """SQL for where a row's number stands between min and max, as ``NumberDomain.share``; 0 for NULL."""
-        return codes.share(number, self._number_of(number))
+        return codes.share(number, self.number(number))
 
     def position(self, number: NumberDomain) -> str:
         """SQL for where it stands between the edges of its bin, as ``NumberDomain.position``; 0 for NULL."""
-        return codes.position(number, self._number_of(number), self._cell_of(number.name))
+        return codes.position(number, self.number(number), self._cell_of(number.name))
 
-    def _number_of(self, domain: NumberDomain) -> str:
+    def inside(self, intervals: Sequence[tuple[NumberDomain, Interval]]) -> str:
+        """SQL for whether a row's numbers are in their intervals."""
+        tests = [f"{self.number(n)} BETWEEN {double(i.low)} AND {double(i.high)}" for n, i in intervals]
+        return f"coalesce({' AND '.join(tests)}, FALSE)" if tests else "TRUE"
+
+    def number(self, domain: NumberDomain) -> str:
+        """SQL for the value of a row, as ``NumberDomain.clipped``."""
         kept = self._table.unit is not None
-        return f"r.{self._number_name(domain.name)}" if kept else number(domain, f"r.{identifier(domain.name)}")
+        return f"r.{self._number_name(domain.name)}" if kept else codes.number(domain, f"r.{identifier(domain.name)}")
 
     def out_of_domain(self) -> dict[str, int]:
         """Values that are not NULL and outside their declared domain, per finite column; rows beyond a word."""
@@ -135,7 +148,7 @@ class Rows:
         if not isinstance(domain, NumberDomain):
             return f"({self._coded[name].expression}) IS NULL"
         column = f"r.{identifier(name)}"
-        return f"({number(domain, column)}) IS DISTINCT FROM TRY_CAST({column} AS DOUBLE)"
+        return f"({codes.number(domain, column)}) IS DISTINCT FROM TRY_CAST({column} AS DOUBLE)"
 
     def _cell_of(self, name: str) -> str:
         if self._table.unit is not None:
@@ -235,7 +248,7 @@ class Rows:
             hashed.append((self._text_name(text.name), "VARCHAR"))
         for domain in self._table.finite:
             if isinstance(domain, NumberDomain) and domain.is_binned:
-                x, name = number(domain, f"r.{identifier(domain.name)}"), self._number_name(domain.name)
+                x, name = codes.number(domain, f"r.{identifier(domain.name)}"), self._number_name(domain.name)
                 inner.append(f"CASE WHEN {x} = 0 THEN 0.0e0 ELSE {x} END AS {name}")  # one text for both zeros
                 hashed.append((name, "DOUBLE"))
         return inner, hashed

@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dpsql.domain import TableDomain
+from dpsql.domain import NumberDomain, TableDomain
 from dpsql.engine.contingencies import CACHE_BYTES, WHOLE_CELLS, Contingencies, Scope
 from dpsql.engine.partition import Partition, partitions_of, shape_of
 from dpsql.engine.rules import Rules
 from dpsql.engine.scope import (
     check_row_counts,
     holder_of,
+    inside_of,
     number_of,
     private_table,
     refuse_derived,
@@ -26,13 +27,14 @@ from dpsql.engine.scope import (
     text_columns_of,
 )
 from dpsql.engine.sql.dialect import Database, SqlTable
+from dpsql.engine.sql.distinct import distinct_query
 from dpsql.engine.sql.rows import SqlRows, text_of, token_of
 from dpsql.engine.tally import RowTally
 from dpsql.engine.values import content, data
 from dpsql.errors import EngineError, PolicyError, UnknownName
 from dpsql.policy import Policy
 from dpsql.private import Private
-from dpsql.query import Counts, Key, KeyCounts, Regions, key_counts
+from dpsql.query import Counts, Interval, Key, KeyCounts, Regions, key_counts
 
 HELD_BYTES = 256 << 20
 """Room for the combinations of a wide table that occur, eight bytes a code; with more of them each scope is a scan."""
@@ -152,15 +154,17 @@ class SqlEngine:
         summed: str,
         also: Sequence[str] = (),
         most: int | None = None,
+        intervals: Sequence[Interval] = (),
     ) -> _Cells:
         """Codes ``(groups, columns)`` of the groups that have rows, ``most`` of them, and a BIGINT for each."""
-        rows = self._rows[domain.name]
+        rows, inside = self._rows[domain.name], inside_of(domain, intervals)
         codes = rows.codes(columns)
         grouped = f" GROUP BY {', '.join(codes)}" if codes else ""
         found = self._numbers(
             f"counting rows of {domain.name}",
             f"SELECT {', '.join([*codes, f'CAST({summed} AS BIGINT) AS n'])} "
-            f"FROM ({rows.query([*columns, *also])}) AS counted{grouped}{'' if most is None else f' LIMIT {most}'}",
+            f"FROM ({rows.query([*columns, *also, *(n.name for n, _ in inside)])}) AS counted"
+            f"{rows.where(inside)}{grouped}{'' if most is None else f' LIMIT {most}'}",
         )
         return found[:, :-1], found[:, -1]
 
@@ -170,35 +174,59 @@ class SqlEngine:
         columns = [c.fill_null(0).to_numpy().astype(np.int64) for c in table.columns]
         return np.stack(columns, axis=1) if columns else np.zeros((table.num_rows, 0), dtype=np.int64)
 
-    def part_counts(self, table: str, partitions: tuple[Partition, ...]) -> Private[Counts]:
+    def part_counts(
+        self, table: str, partitions: tuple[Partition, ...], intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
         """Counts over the parts of ``partitions``, from the counts of cells that have rows; see the protocol."""
         domain = private_table(self._policy, table)
         shape = shape_of(domain, partitions)
         columns = [c for p in partitions for c in p.columns]
         with self._lock:
-            cells, values = self._counted(domain, columns)
+            told = self._grouped(domain, columns, "count(*)", intervals=intervals) if intervals else None
+            cells, values = self._counted(domain, columns) if told is None else told
         parts = np.zeros((len(values), len(partitions)), dtype=np.int64)
         for i, p in enumerate(partitions):
             at = [columns.index(c) for c in p.columns]
             parts[:, i] = p.labels[tuple(cells[:, j] for j in at)]
         return _private(_spread(parts, values, shape))
 
-    def sums(self, table: str, number: str, columns: tuple[str, ...]) -> Private[Counts]:
+    def sums(
+        self, table: str, number: str, columns: tuple[str, ...], intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
         """Sums of shares over the cells of ``columns``; see the protocol."""
         domain = private_table(self._policy, table)
         scope_of(domain, columns)
-        return self._summed(domain, columns, number, self._rows[domain.name].share(number_of(domain, number)))
+        column = number_of(domain, number)
+        return self._summed(domain, columns, column, self._rows[domain.name].share(column), intervals)
 
     def positions(self, table: str, number: str) -> Private[Counts]:
         """Sums of positions inside the bins of ``number``; see the protocol."""
         domain = private_table(self._policy, table)
         column = number_of(domain, number)
-        return self._summed(domain, (column.name,), number, self._rows[domain.name].position(column))
+        return self._summed(domain, (column.name,), column, self._rows[domain.name].position(column))
 
-    def _summed(self, domain: TableDomain, columns: tuple[str, ...], number: str, of: str) -> Private[Counts]:
-        name = number_of(domain, number).name
+    def value_counts(self, table: str, number: str, marks: tuple[float, ...]) -> Private[Counts]:
+        """Rows at and between ``marks``; see the protocol."""
+        domain = private_table(self._policy, table)
+        column, rows = number_of(domain, number), self._rows[domain.name]
         with self._lock:
-            cells, values = self._grouped(domain, columns, f"sum({of})", (name,))
+            found = self._numbers(
+                f"counting values of {domain.name}.{column.name}",
+                f"SELECT cell, CAST(count(*) AS BIGINT) AS n FROM (SELECT {rows.value_cell(column, marks)} AS cell "
+                f"FROM ({rows.query((column.name,))}) AS counted) AS valued WHERE cell >= 0 GROUP BY cell",
+            )
+        return _private(_spread(found[:, :1], found[:, 1], (2 * len(marks),)))
+
+    def _summed(
+        self,
+        domain: TableDomain,
+        columns: tuple[str, ...],
+        number: NumberDomain,
+        of: str,
+        intervals: tuple[Interval, ...] = (),
+    ) -> Private[Counts]:
+        with self._lock:
+            cells, values = self._grouped(domain, columns, f"sum({of})", (number.name,), intervals=intervals)
         return _private(_spread(cells, values, domain.shape(columns)))
 
     def keyed_counts(
@@ -248,35 +276,13 @@ class SqlEngine:
         """How many values of ``column`` have so many rows in each region; see the protocol."""
         domain = private_table(self._policy, table)
         holder_of(domain, column)
-        partitions, rows, d = partitions_of(domain, regions), self._rows[domain.name], self._database.dialect
-        at, stride = ["0"], 1
-        for p in reversed(partitions):
-            at.append(f"{stride} * {d.pick(p.flat.tolist(), self._cell(domain, p.columns))}")
-            stride *= p.size
-        if regions.text_columns:
-            keys = {token_of(key): i for i, key in enumerate(regions.keys)}
-            at.append(f"{stride} * coalesce({d.lookup(keys, rows.token(regions.text_columns))}, {len(regions.keys)})")
-        columns = [c for p in partitions for c in p.columns] + list(regions.text_columns)
-        region, value = d.pick(regions.numbers.reshape(-1).tolist(), " + ".join(at)), rows.holder(column)
+        partitions, rows = partitions_of(domain, regions), self._rows[domain.name]
+        sql = distinct_query(self._database.dialect, rows, domain, column, partitions, regions, int(most))
         with self._lock:
-            found = self._numbers(
-                f"counting different values of {domain.name}",
-                "SELECT region, times, CAST(count(*) AS BIGINT) AS n FROM ("
-                f"SELECT region, CASE WHEN count(*) < {int(most)} THEN count(*) ELSE {int(most)} END AS times FROM ("
-                f"SELECT {region} AS region, {value} AS holder FROM ({rows.query([*columns, column])}) AS counted"
-                f") AS held WHERE region >= 0 AND {rows.is_somebody(column, 'holder')} GROUP BY region, holder"
-                ") AS each_one GROUP BY region, times",
-            )
+            found = self._numbers(f"counting different values of {domain.name}", sql)
         counts = np.zeros((regions.size, most), dtype=np.int64)
         counts[found[:, 0], found[:, 1] - 1] = found[:, 2]
         return _private(counts)
-
-    def _cell(self, domain: TableDomain, columns: Sequence[str]) -> str:
-        terms, stride = ["0"], 1
-        for name in reversed(columns):
-            terms.append(f"{stride} * {self._rows[domain.name].code(name)}")
-            stride *= domain.finite_domain(name).size
-        return " + ".join(terms)
 
     def is_base_table(self, table: str) -> bool:
         """Whether the table's rows are stored, and it is no view."""

@@ -7,6 +7,7 @@ a column that is not nullable is dropped, and of a unit's rows those with the sm
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from itertools import pairwise
+from math import inf
 
 from dpsql.domain import (
     FIXED_POINT,
@@ -22,6 +23,7 @@ from dpsql.domain import (
 from dpsql.engine.duckdb.codes import last_day
 from dpsql.engine.sql.dialect import Dialect, SqlColumn, SqlTable
 from dpsql.errors import PolicyError
+from dpsql.query import Interval
 
 
 class SqlRows:
@@ -66,6 +68,18 @@ class SqlRows:
         lows, spans = [*halves[:-1], 0.0], [*(b - a for a, b in pairwise(halves)), 1.0]
         x = self._held(number.name)
         return d.fraction(x, d.pick_double(lows, code), d.pick_double(spans, code), FIXED_POINT)
+
+    def where(self, inside: Sequence[tuple[NumberDomain, Interval]]) -> str:
+        """The clause that leaves rows whose numbers are in their intervals; empty without any."""
+        d = self._dialect
+        tests = [f"{self._held(n.name)} BETWEEN {d.double(i.low)} AND {d.double(i.high)}" for n, i in inside]
+        return f" WHERE {' AND '.join(tests)}" if tests else ""
+
+    def value_cell(self, number: NumberDomain, marks: Sequence[float]) -> str:
+        """Twice the place of the last of increasing ``marks`` that a row's number reaches, and 1 more beyond it."""
+        d, x = self._dialect, self._held(number.name)
+        place = f"CASE WHEN {x} IS NOT NULL THEN {d.bin(x, (*marks, inf))} END"
+        return f"2 * ({place}) + CASE WHEN {x} = {d.pick_double(marks, place)} THEN 0 ELSE 1 END"
 
     def query(self, columns: Sequence[str], *, every: bool = False) -> str:
         """The counted rows with these columns: codes, texts and numbers as the other methods name them.

@@ -84,5 +84,5 @@ class FriezeKannan(Updated):
         return update_bound(self.table, self.row_count, alpha, self.planned)
 
     def _check(self, query: LinearQuery) -> None:
-        if query.keyed is not None or query.value is not None:
+        if query.keyed is not None or query.is_by_value:
             raise InternalError("a construction of finite columns given strings or a sum of values")

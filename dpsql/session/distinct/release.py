@@ -56,7 +56,8 @@ class Question:
         """Whether it asks for the strings of all rows, which a first touch of the column counts."""
         (first, *others) = self.counts
         alone = not others and len(first.rows.terms) == 1 and self.most == 1
-        return alone and not first.rows.terms[0].query.factors and first.rows.terms[0].query.keyed is None
+        query = first.rows.terms[0].query
+        return alone and not query.factors and query.keyed is None and not query.is_by_value
 
 
 @dataclass(frozen=True, eq=False)

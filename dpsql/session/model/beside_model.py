@@ -27,7 +27,7 @@ AGREE = 2.0
 
 def is_weighed(hard: LinearQuery, queries: Sequence[LinearQuery]) -> bool:
     """Whether these are enough counts of one outline to say how far off the model is."""
-    return len(queries) >= TOGETHER and hard.keyed is None and hard.value is None and hard.is_indicator
+    return len(queries) >= TOGETHER and hard.keyed is None and not hard.is_by_value and hard.is_indicator
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Beside:
         """One number by itself: the mean by precision of both where they agree, with its sd, times how far they are
         apart in sds where that is more than one (Birge 1932; the scale factor of the Particle Data Group)."""
         query, bar, estimate = self.queries[place], self.bars[place], self.estimates[place]
-        if not self.each or bar is None or self.hard.keyed is not None or self.hard.value is not None:
+        if not self.each or bar is None or self.hard.keyed is not None or self.hard.is_by_value:
             return measured
         sd, value = bar / DEVIATIONS, measured.value or 0
         together, apart = hypot(noise, sd), abs(value - estimate)

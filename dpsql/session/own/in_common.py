@@ -30,7 +30,7 @@ _TINY = 1e-300
 def are_alike(queries: Sequence[LinearQuery]) -> bool:
     """Whether these queries of one outline count rows of finite cells, and are enough to tell what they share."""
     first = queries[0]
-    known = first.keyed is not None or first.value is not None
+    known = first.keyed is not None or first.is_by_value
     return TOGETHER <= len(queries) <= MOST_ALIKE and not known and all(q.is_indicator for q in queries)
 
 

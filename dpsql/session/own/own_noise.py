@@ -150,7 +150,7 @@ class OwnNoise:
     def _parts(self, queries: tuple[LinearQuery, ...], spare: bool) -> tuple[Part, ...]:
         share = self.spare_share(queries) if spare else self._plan.question
         whole = self._part(queries, share.units, float(share.sigma), spare)
-        if len(queries) == 1 or queries[0].value is not None or not self._plan.rules.families:
+        if len(queries) == 1 or queries[0].is_by_value or not self._plan.rules.families:
             return (whole,)
         found = families(queries)
         rounding = self._plan.smoothing  # each has it whole

@@ -107,12 +107,16 @@ def _one_by_one(queries: Sequence[LinearQuery], parts: Sequence[Part], draws: Se
 def _whole(state: TableState, part: Part, bench: Bench, spare: bool) -> _Draw:
     """The parts that the queries tell apart, counted; a failure is free."""
     queries = part.queries
-    table, axes, value = queries[0].table, own_axes(queries), queries[0].value
-    counts = bench.counted(table, axes) if value is None else bench.summed(table, axes, value)
+    first, axes = queries[0], own_axes(queries)
+    table, value, intervals = first.table, first.value, first.intervals
+    if value is None:
+        counts = bench.counted(table, axes, intervals=intervals)
+    else:
+        counts = bench.summed(table, axes, value, intervals)
     sigma = bench.plan.release_sigma(part.units, state.plan.l2_squared)
 
     def draw() -> tuple[list[Answer], dict[str, Any]]:
-        measurement = bench.measured(counts, sigma, table, axes, value=value)
+        measurement = bench.measured(counts, sigma, table, axes, value=value, intervals=intervals)
         answers = _answers(measurement, queries, state.plan.certain)
         if spare:
             return answers, _of_spare(measurement, queries)

@@ -137,7 +137,7 @@ def residual_of(
     apart, as the cells of a GROUP BY do. ``fractions``: also queries whose rows count other than 0 or 1.
     """
     first = queries[0]
-    if first.keyed is not None or first.value is not None or not (fractions or all(q.is_indicator for q in queries)):
+    if first.keyed is not None or first.is_by_value or not (fractions or all(q.is_indicator for q in queries)):
         return None
     apart, shared = split(queries)
     groups = groups_of(queries, apart)

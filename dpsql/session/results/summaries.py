@@ -214,7 +214,7 @@ class _Runs(NamedTuple):
         joined = Factor(self.first.factors[self.place].columns, self.below[j] - self.below[i])
         factors = list(self.first.factors)
         factors[self.place : self.place + 1] = [joined] if (joined.weights < 1).any() else []
-        return LinearQuery(self.first.table, tuple(factors))
+        return replace(self.first, factors=tuple(factors))
 
 
 def _notes(summary: Cells, found: Sequence[_Found | None]) -> tuple[Note, ...]:

@@ -197,7 +197,10 @@ def _released(asker: Asker, offered: Offer) -> dict[str, Answer]:
     for query in missing:
         query.check_sensitivity()
     prepared = [(r, own_axes(r.queries)) for r in offered.releases]
-    counts = [bench.counted(r.queries[0].table, axes) for r, axes in prepared]  # a failure is free
+    first = [r.queries[0] for r in offered.releases]
+    counts = [  # a failure is free
+        bench.counted(q.table, axes, intervals=q.intervals) for q, (_, axes) in zip(first, prepared, strict=True)
+    ]
     with interrupts_held():
         reservation = turns.reserve_beside(offered.units, {"purpose": ON_DEMAND, "burn": offered.units})
         if reservation is None:
@@ -214,8 +217,8 @@ def _released(asker: Asker, offered: Offer) -> dict[str, Answer]:
         with ledger.drawing(reservation):
             answers: list[tuple[str, Answer]] = []
             for (release, axes), cells in zip(prepared, counts, strict=True):
-                table = release.queries[0].table
-                measured = bench.measured(cells, release.share.sigma, table, axes)
+                table, told = release.queries[0].table, release.queries[0].intervals
+                measured = bench.measured(cells, release.share.sigma, table, axes, intervals=told)
                 answers += _answers(measured, release, asker.states[table].plan.certain)
             charged = with_charge([a for _, a in answers], bench.plan.as_epsilon(offered.units))
             given = [(digest, a) for (digest, _), a in zip(answers, charged, strict=True)]

@@ -58,6 +58,8 @@ class Services:
     """Whether a product of conditions may have a larger one."""
     distances: bool = True
     """As in ``ModelRules``."""
+    by_value: bool = True
+    """The same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,7 @@ class Asked:
             keys,
             services.most_cells,
             products=services.products,
+            by_value=services.by_value,
         )
 
     def block(self, lowering: Lowering) -> Block:

@@ -75,7 +75,7 @@ def _counted(
         return [(points.columns, points, numbers.reshape(-1))]
     pieces, queries = list(answer.values()), []
     for here in map(pieces.__getitem__, used.tolist()):
-        if len(here) != 1 or here[0].coefficient != 1.0 or here[0].low is not None:
+        if len(here) != 1 or here[0].coefficient != 1.0 or here[0].low is not None or here[0].query.is_by_value:
             return None
         queries.append(here[0].query)
     if any(q.keyed is not None or not q.is_indicator or len(q.factors) != len(queries[0].factors) for q in queries):

@@ -57,6 +57,23 @@ def _held(query: LinearQuery) -> int:
     return 64 + keyed + sum([f.weights.size for f in query.factors])
 
 
+def has_weights(answer: Mapping[Ranks, Pieces]) -> bool:
+    """Whether a query of it lists strings, or weighs rows."""
+    if isinstance(answer, PointGroups):
+        return False
+    return any(p.query.unit > 1 or p.query.keyed is not None for here in answer.values() for p in here)
+
+
+def values_beside_weights(answers: Sequence[Mapping[Ranks, Pieces]]) -> bool:
+    """Whether one asks about values of rows which another lists strings of, or weighs: no one query does both."""
+    weighed = list(map(has_weights, answers))
+    return any(
+        not isinstance(a, PointGroups) and any(p.query.is_by_value for here in a.values() for p in here)
+        for i, a in enumerate(answers)
+        if any(weighed[:i] + weighed[i + 1 :])
+    )
+
+
 def check_number(groups: int) -> None:
     """UnsupportedQuery for more groups than fit in memory."""
     if groups > MAX_GROUPS:

@@ -5,6 +5,7 @@ the product over components is the query.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -20,7 +21,15 @@ from dpsql.sql.counting.cells import cell_pieces, cut_words, over_cells, summed_
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.crosstabs import Component, combinations, counted
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
-from dpsql.sql.counting.groups import Pieces, PointGroups, Ranks, numbers_held, pieces_of_groups
+from dpsql.sql.counting.groups import (
+    Pieces,
+    Ranks,
+    has_weights,
+    numbers_held,
+    pieces_of_groups,
+    values_beside_weights,
+)
+from dpsql.sql.counting.intervals import interval_pieces, interval_sums
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, term_of
 from dpsql.sql.counting.points import is_unknown
@@ -50,9 +59,10 @@ class Lowering:
         most_cells: int = MAX_CELLS,
         *,
         products: bool = False,
+        by_value: bool = True,
     ) -> None:
         self._text, self._table = text, table
-        self._most_cells, self._products = most_cells, products
+        self._most_cells, self._products, self._by_value = most_cells, products, by_value
         self._evaluator, self._cache = evaluator, cache
         self._condition, self._groups, self._keys = tuple(condition), tuple(groups), keys
         bounds = [*self._condition, *self._groups, *(b for p in parts for b in p.bounds)]
@@ -94,7 +104,8 @@ class Lowering:
         """The lowering of the same rows, as far as ``conjuncts`` hold, by one group more: its counts are ``counts``."""
         inside, groups = (*self._condition, *conjuncts), (*self._groups, value)
         shared = self._text, self._table, self._evaluator, self._cache
-        return Lowering(*shared, inside, groups, (), self._keys, self._most_cells, products=self._products)
+        cells, how = self._most_cells, (self._products, self._by_value)
+        return Lowering(*shared, inside, groups, (), self._keys, cells, products=how[0], by_value=how[1])
 
     def counts(self) -> Sequence[Form]:
         """The number of rows of each group."""
@@ -287,18 +298,19 @@ class Lowering:
         return [b for b, cells in unsettled if cells is not None and (possible & self._spread(c, b, cells)).any()]
 
     def _split_answers(self, split: Sequence[Cluster]) -> list[Answer]:
-        """Sums of values, or, beside listed strings and shares of rows, sums over cells with a value for each."""
+        """Questions about values, or, beside listed strings and shares of rows, over cells with a value for each."""
         found = [self._answer(c) for c in split]
-        if all(c.value is None for c in split):
+        if all(c.value is None for c in split) and not (self._by_value and self._steps):
             return found
-        beside = [a for c, a in zip(split, found, strict=True) if c.value is None and not isinstance(a, PointGroups)]
-        if any(p.query.unit > 1 or p.query.keyed is not None for a in beside for here in a.values() for p in here):
-            return [self._answer(c, by_cells=True) for c in split]
-        return found
+        if self._by_value:
+            apart = values_beside_weights(found)
+        else:
+            apart = any(map(has_weights, [a for c, a in zip(split, found, strict=True) if c.value is None]))
+        return [self._answer(c, by_cells=True) for c in split] if apart else found
 
     def _answer(self, c: Cluster, *, by_cells: bool = False) -> Answer:
         key = (
-            by_cells and c.value is not None,
+            by_cells and (c.value is not None or bool(self._by_value and self._steps)),
             self._table.name,
             tuple([self._grids.key(b) for b in c.conjuncts]),
             tuple([self._grids.key(self._groups[g]) for g in c.groups]),
@@ -346,8 +358,14 @@ class Lowering:
             numbers = None if apart or value is None else self._numbers(value, axes)
             return box_pieces(self._table, c, axes, base, numbers, self._pieces)
         by_cells = by_cells or any(a.text is not None for a in axes)
-        if value is not None and value.straight is not None and not by_cells:
-            return summed_pieces(self._table, axes, base, value.straight, unknown)
+        straight = None if value is None or by_cells else value.straight
+        if self._by_value and not by_cells and not unknown and (value is None or straight is not None):
+            of_values = interval_pieces if straight is None else partial(interval_sums, line=straight)
+            found = of_values(self._table, axes, base)
+            if found is not None:
+                return found
+        if straight is not None:
+            return summed_pieces(self._table, axes, base, straight, unknown)
         if value is not None:
             base = base * self._numbers(value, axes)
         if all(a.points is None for a in axes):

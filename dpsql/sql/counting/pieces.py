@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from dpsql.domain import FIXED_POINT, TableDomain, Value
 from dpsql.errors import UnsupportedQuery
-from dpsql.query import Factor, Key, KeyedFactor, LinearQuery, Term, Weights, linear_query
+from dpsql.query import Factor, Interval, Key, KeyedFactor, LinearQuery, Term, Weights, linear_query
 from dpsql.sql.counting.points import Points
 from dpsql.sql.expressions.text_classes import TextClasses, TextPart
 from dpsql.sql.text.limits import LARGEST_VALUE
@@ -101,6 +101,7 @@ def term_of(table: TableDomain, coefficient: float, combination: Sequence[QueryP
     scale, ends = coefficient, (coefficient, coefficient)
     factors: list[Factor] = []
     keyed = value = None
+    intervals: list[Interval] = []
     for piece in combination:
         scale *= piece.coefficient
         if piece.low is not None or ends[0] != ends[1]:
@@ -111,6 +112,7 @@ def term_of(table: TableDomain, coefficient: float, combination: Sequence[QueryP
         factors += piece.query.factors
         keyed = piece.query.keyed or keyed
         value = piece.query.value or value
+        intervals += piece.query.intervals
     if not abs(scale) <= LARGEST_VALUE:
         raise UnsupportedQuery(
             f"a value beyond {LARGEST_VALUE:.0e} cannot be summed", hint="divide it, or sum a smaller number"
@@ -118,7 +120,8 @@ def term_of(table: TableDomain, coefficient: float, combination: Sequence[QueryP
     if len(factors) > 1:
         order = table.order  # no two share a column, so the first one tells them apart
         factors.sort(key=lambda f: order[f.columns[0]] if f.columns else -1)
-    query = LinearQuery(table.name, tuple(factors), keyed, value)
+    intervals.sort(key=lambda i: table.order[i.column])
+    query = LinearQuery(table.name, tuple(factors), keyed, value, tuple(intervals))
     return Term(float(scale), query, float(max(ends[1] - scale, scale - ends[0])))
 
 

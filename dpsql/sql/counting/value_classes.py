@@ -90,7 +90,7 @@ def parts_told(grids: Grids, query: LinearQuery, grouped: frozenset[str]) -> flo
 
     Infinite where that takes a grid.
     """
-    if query.keyed is not None or query.value is not None or sum(f.weights.size for f in query.factors) > MAX_CELLS:
+    if query.keyed is not None or query.is_by_value or sum(f.weights.size for f in query.factors) > MAX_CELLS:
         return inf
     sizes = [prod(grids.axis(c).size for c in f.columns) for f in query.factors]
     by_value = [f.unit > 1 or not grouped.isdisjoint(f.columns) for f in query.factors]

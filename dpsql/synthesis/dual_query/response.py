@@ -93,7 +93,7 @@ def conditions(query: LinearQuery) -> Conditions:
 
     A product of several weighted factors is not the least of them, so they become one over all their columns.
     """
-    if query.keyed is not None or query.value is not None:
+    if query.keyed is not None or query.is_by_value:
         raise DataError("a synthetic table is made for counts of finite columns", hint="leave other queries out")
     share = prod(float(f.weights.reshape(-1)[0]) / f.unit for f in query.factors if not f.columns)
     plain = [f for f in query.factors if f.columns and f.unit == 1]

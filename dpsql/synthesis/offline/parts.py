@@ -36,7 +36,7 @@ def asked(workload: Sequence[LinearQuery]) -> tuple[LinearQuery, ...]:
     kept: dict[str, LinearQuery] = {}
     for query in workload:
         query.check_sensitivity()
-        if query.keyed is not None or query.value is not None:
+        if query.keyed is not None or query.is_by_value:
             raise InternalError("a workload of counts of cells holds another question")
         if query.scope:
             kept.setdefault(query.digest, query)

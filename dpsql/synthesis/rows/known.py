@@ -186,7 +186,7 @@ class Known:
         return [t for t in found if t is not None]
 
     def _answer(self, m: Measurement) -> Target | None:
-        plain = m.value is None and not m.has_differences and all(len(a.columns) == 1 for a in m.axes)
+        plain = not m.is_by_value and not m.has_differences and all(len(a.columns) == 1 for a in m.axes)
         if not m.axes or not plain or prod(self.table.shape(m.scope)) > TABLE_CELLS:
             return None
         model = coarsen(np.maximum(self.model.hypothesis.contingency(m.scope), _TINY), m.axes)

@@ -22,6 +22,8 @@ PEOPLE = (
     "SELECT 100.0 * COUNT(*) FILTER (WHERE member) / COUNT(*) AS percent FROM people",
     "SELECT COUNT(*) AS n, DP_INTERVAL_LOW(n) AS low FROM people WHERE joined IS NULL",
     "SELECT COUNT(*) FROM people WHERE hours >= 20 AND age IS NULL",
+    "SELECT COUNT(*) FROM people WHERE hours > 25",
+    "SELECT region, COUNT(*), AVG(hours) FROM people WHERE hours BETWEEN 15 AND 50 GROUP BY region",
     "WITH g AS (SELECT age, COUNT(*) AS n FROM people GROUP BY age) SELECT MAX(n), SUM(n) FROM g",
     "SELECT region, n / SUM(n) OVER () FROM (SELECT region, COUNT(*) AS n FROM people GROUP BY region)",
     "SELECT COUNT(*) FROM people WHERE age > 10000",

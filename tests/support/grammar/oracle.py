@@ -15,11 +15,13 @@ from typing import Any
 from unittest.mock import patch
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 import dpsql
 from dpsql.domain.column import FIXED_POINT
 from dpsql.engine.duckdb import DuckDbEngine
+from dpsql.engine.partition import Partition
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
@@ -64,7 +66,11 @@ def exact_session(off_by: int = 0) -> Iterator[tuple[dpsql.Connection, duckdb.Du
 def _exactly(engine: DuckDbEngine, query: LinearQuery, off_by: int) -> Answer:
     keyed, unit = query.keyed, query.unit
     if query.value is not None:
-        counts, unit = engine.sums(query.table, query.value, query.scope), FIXED_POINT
+        counts, unit = engine.sums(query.table, query.value, query.scope, query.intervals), FIXED_POINT
+    elif query.intervals:
+        each = [np.arange(f.weights.size).reshape(f.weights.shape) for f in query.factors]
+        parts = tuple(Partition(f.columns, own, own.size) for f, own in zip(query.factors, each, strict=True))
+        counts = engine.part_counts(query.table, parts, query.intervals).map(lambda n: n.reshape(query.shape))
     elif keyed is None:
         counts = engine.contingency(query.table, query.scope)
     else:

@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from dpsql.errors import InternalError
-from dpsql.query import Choices, Crosstab, Factor, KeyedFactor, LinearQuery, one_cells, units_of
+from dpsql.query import (
+    Choices,
+    Crosstab,
+    Factor,
+    Interval,
+    KeyedFactor,
+    LinearQuery,
+    is_part,
+    one_cells,
+    union,
+    units_of,
+)
 
 A, B = Factor(("a",), np.array([0, 1])), Factor(("b",), np.array([0, 1, 2]), 3)
 BOTH = Factor(("a", "b"), np.array([[0, 1], [1, 0]]))
@@ -67,3 +78,35 @@ def test_factors_of_one_cell_each_are_looked_at_together_as_one_by_one() -> None
 def test_a_factor_of_more_cells_or_none_has_no_point() -> None:
     assert [Factor(("a",), np.array(w)).point for w in ([0, 1, 1], [0, 0, 0], [1, 1, 1])] == [None] * 3
     assert Factor(("a", "b"), np.array([[0, 0], [3, 0]]), 4).point == 2
+
+
+LOW, HIGH = Interval("x", 0.0, 2.5), Interval("x", 2.5, 9.0)
+
+
+def test_queries_of_other_values_are_other_queries() -> None:
+    """A digest is the name under which an answer is kept: 2.5 and its neighbour are two."""
+    plain, low, high = (LinearQuery("t", (A,), intervals=i) for i in ((), (LOW,), (HIGH,)))
+    beside = LinearQuery("t", (A,), intervals=(Interval("x", 0.0, np.nextafter(2.5, 0.0)),))
+    summed = LinearQuery("t", (A,), value="x", intervals=(LOW,))
+    both = LinearQuery("t", (A,), intervals=(LOW, Interval("y", 0.0, 1.0)))
+    asked = (plain, low, high, beside, summed, both)
+    assert len({q.digest for q in asked}) == len({q.outline for q in asked}) == len(asked)
+    assert LinearQuery("t", (A,), intervals=(Interval("x", 0.0, 2.5),)).digest == low.digest
+    assert low.is_by_value and low.is_indicator and not plain.is_by_value and not summed.is_indicator
+    assert low.touched == ("a", "x") and both.touched == ("a", "x", "y") and low.scope == ("a",)
+
+
+def test_values_are_asked_of_whole_rows_alone() -> None:
+    listed = KeyedFactor(("w",), (("x",),), (), np.array([1]))
+    for factors, keyed in (((B,), None), ((A,), listed)):
+        with pytest.raises(InternalError, match="about values"):
+            LinearQuery("t", factors, keyed, intervals=(LOW,))
+
+
+def test_parts_and_unions_keep_what_is_asked_of_values() -> None:
+    one, two = (LinearQuery("t", (Factor(("c",), np.array(w)),), intervals=(LOW,)) for w in ([1, 0, 0], [0, 1, 0]))
+    whole = union([one, two])
+    assert whole is not None and whole.intervals == (LOW,) and whole.factors[0].weights.tolist() == [1, 1, 0]
+    assert is_part(one, whole) and not is_part(one, LinearQuery("t", whole.factors))
+    assert union([one, LinearQuery("t", two.factors, intervals=(HIGH,))]) is None
+    assert union([one, LinearQuery("t", two.factors)]) is None

@@ -16,7 +16,7 @@ from dpsql.ledger import MemoryLedger
 from dpsql.planning import make_plan, plan_tables
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.private import Private
-from dpsql.query import Counts, Factor, LinearQuery, linear_query
+from dpsql.query import Counts, Factor, Interval, LinearQuery, linear_query
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
 from dpsql.session.explaining import explanation
@@ -44,9 +44,11 @@ class Counting(MemoryEngine):
         self.cells.append(int(np.prod(EDGES.shape(columns))))
         return super().contingency(table, columns)
 
-    def part_counts(self, table: str, partitions: tuple[Partition, ...]) -> Private[Counts]:
+    def part_counts(
+        self, table: str, partitions: tuple[Partition, ...], intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
         self.cells.append(int(np.prod([p.size for p in partitions])))
-        return super().part_counts(table, partitions)
+        return super().part_counts(table, partitions, intervals)
 
 
 def cuts(number: int) -> list[LinearQuery]:
@@ -125,9 +127,11 @@ class Parts(MemoryEngine):
         super().__init__(policy, rows)
         self.parts: list[int] = []
 
-    def part_counts(self, table: str, partitions: tuple[Partition, ...]) -> Private[Counts]:
+    def part_counts(
+        self, table: str, partitions: tuple[Partition, ...], intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
         self.parts.append(int(np.prod([p.size for p in partitions])))
-        return super().part_counts(table, partitions)
+        return super().part_counts(table, partitions, intervals)
 
 
 def test_a_hard_round_over_very_many_columns_measures_its_question_alone() -> None:

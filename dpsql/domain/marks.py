@@ -1,0 +1,46 @@
+"""Round numbers inside the bins of a number column, by which a first look tells where rows stand in them. Public.
+
+People price, weigh and report in round numbers, and ask about them: `amount >= 25` cuts where rows crowd.
+"""
+
+from decimal import Decimal
+from functools import lru_cache
+from itertools import pairwise
+from math import floor, isfinite, log10
+
+PER_BIN = 16
+"""Steps in a bin at least, where its edges leave room for round numbers."""
+MOST_BINS = 1024
+"""A column of more has no marks but its edges: its bins are narrow as it is."""
+_ROUND = (Decimal(5), Decimal("2.5"), Decimal(1))
+_KEPT = 64
+
+
+@lru_cache(_KEPT)
+def marks_of(edges: tuple[float, ...]) -> tuple[float, ...]:
+    """The edges of the bins, and between two of them the multiples of a round step: 1, 2.5 or 5 times a power of ten.
+
+    Increasing. The largest such step of which PER_BIN or more are in the bin; a bin of few doubles has none, and no
+    column of more than MOST_BINS.
+
+    >>> marks_of((0.0, 4.0, 5.5))[:10]
+    (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25)
+    """
+    if len(edges) > MOST_BINS:
+        return edges
+    found = [edges[0]]
+    for low, high in pairwise(edges):
+        found += [*_inside(low, high), high]
+    return tuple(found)
+
+
+def _inside(low: float, high: float) -> list[float]:
+    width = high - low
+    if not isfinite(width) or width <= max(abs(low), abs(high)) * 1e-9:
+        return []
+    most = Decimal(width) / PER_BIN
+    power = Decimal(1).scaleb(floor(log10(width / PER_BIN)) + 1)
+    step = next(s for p in (power, power / 10, power / 100) for s in (r * p for r in _ROUND) if s <= most)
+    first = int(Decimal(low) // step)
+    multiples = [float(k * step) for k in range(first, int(Decimal(high) // step) + 1)]
+    return [x for x in multiples if low < x < high]

@@ -1,0 +1,112 @@
+"""Questions about the values of rows, as a model of cells answers them: weighted counts of cells. Public."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+
+import numpy as np
+
+from dpsql.domain import FIXED_POINT, NumberDomain, TableDomain
+from dpsql.errors import InternalError
+from dpsql.hypothesis.positions import Positions
+from dpsql.hypothesis.value_cells import Inside
+from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
+
+CUT_SHIFT = 0.1
+"""Sd by which a group's share of a bin that a condition halves differs from the table's, beside chance."""
+_Estimate = Callable[[LinearQuery], float]
+
+
+@dataclass(frozen=True)
+class ByValue:
+    """One such question. ``positions``: of a number column."""
+
+    table: TableDomain
+    query: LinearQuery
+    positions: Callable[[str], Positions]
+
+    def by_cells(self) -> LinearQuery:
+        """As a count of cells: each row counts as its bin's rows do on average."""
+        return self._weighted(self._weights)
+
+    def unknown(self, estimate: _Estimate, rows: Callable[[str], Estimates], row_count: float) -> tuple[float, float]:
+        """What is unknown of the answer beside the counts of cells, in rows: (sd, what is added to any bar).
+
+        ``estimate``: of a count of cells; ``rows``: of each cell of a column; ``row_count``: of the table.
+        """
+        sd, added = self._of_sum(estimate, rows, row_count) if self.query.value is not None else (0.0, 0.0)
+        for column, inside in self._insides.items():
+            for cell in inside.cut.tolist():
+                one = np.zeros(len(inside.share))
+                one[cell] = inside.center[cell] if column == self.query.value else 1.0
+                here = max(0.0, estimate(self._weighted(self._weights | {column: one})))
+                share, others = float(inside.share[cell]), 1.0 - min(1.0, here / max(float(rows(column)[cell]), 1.0))
+                spread = share * (1.0 - share)
+                chance = here * spread * others  # of rows drawn from the bin's without replacement
+                shift = 2.0 * sqrt(spread) * CUT_SHIFT * others
+                sd = sqrt(sd**2 + chance + here**2 * (float(inside.sd[cell]) ** 2 + shift**2))
+                added += here * float(inside.doubt[cell])
+        return sd, added
+
+    def _of_sum(self, estimate: _Estimate, rows: Callable[[str], Estimates], row_count: float) -> tuple[float, float]:
+        value = self.query.value or ""
+        positions, weights = self.positions(value), self._weights
+        inside = self._insides.get(value)
+        taken = np.ones(len(positions.width)) if inside is None else inside.share
+        widths, squares = (
+            estimate(self._weighted(weights | {value: taken * of_bin}))
+            for of_bin in (positions.width, positions.width**2)
+        )
+        counted = {c: w for c, w in weights.items() if c != value}
+        share = min(1.0, estimate(self._weighted(counted)) / row_count)
+        return positions.error(widths, squares, share, rows(value))
+
+    @cached_property
+    def _insides(self) -> dict[str, Inside]:
+        return {i.column: self.positions(i.column).cells.inside(i) for i in self.query.intervals}
+
+    @cached_property
+    def _weights(self) -> dict[str, Estimates]:
+        """What a row of each bin counts, by column."""
+        insides, value = self._insides, self.query.value
+        out = {column: inside.share for column, inside in insides.items()}
+        if value is not None:
+            of = self.positions(value)
+            inside = insides.get(value)
+            out[value] = of.low + of.width * of.mean if inside is None else inside.share * inside.center
+        return out
+
+    def _weighted(self, of_bins: dict[str, Estimates]) -> LinearQuery:
+        """The question's rows with these weights of their bins; NULL counts nothing."""
+        unit = 1 << (FIXED_POINT.bit_length() - 1) // max(len(of_bins), 1)
+        factors = list(self.query.factors)
+        for name, of_bin in of_bins.items():
+            weights: Weights = np.zeros(self.table.finite_domain(name).size, dtype=np.int64)
+            weights[: len(of_bin)] = np.rint(np.clip(of_bin, 0.0, 1.0) * unit)
+            at = next((i for i, f in enumerate(factors) if name in f.columns), None)
+            if at is None:
+                factors.append(Factor((name,), weights, unit))
+                continue
+            f = factors[at]
+            along = [-1 if c == name else 1 for c in f.columns]
+            factors[at] = Factor(f.columns, f.weights * weights.reshape(along), f.unit * unit)
+        found = linear_query(self.table, factors)
+        return self._nothing() if found is None else found
+
+    def _nothing(self) -> LinearQuery:
+        """Of weight 0 everywhere: a model may know of no row in the bins that are asked about."""
+        (first, *_) = self.table.finite
+        return LinearQuery(self.table.name, (Factor((first.name,), np.zeros(first.size, dtype=np.int64)),))
+
+
+def by_cells_unmeasured(table: TableDomain, query: LinearQuery) -> LinearQuery:
+    """The query as a count of cells before anything is measured: rows are spread evenly in their bins."""
+
+    def evenly(column: str) -> Positions:
+        domain = table.finite_domain(column)
+        if not isinstance(domain, NumberDomain):
+            raise InternalError("only number columns are asked about by value")
+        return Positions.of(domain)
+
+    return ByValue(table, query, evenly).by_cells() if query.is_by_value else query

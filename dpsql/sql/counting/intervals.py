@@ -1,0 +1,166 @@
+"""From what was found at the points of a number column to questions about its values, where a condition cuts bins.
+
+The rows of a stretch of values are counted as they are stored: the bins that it touches are the question's cells, and
+its ends are part of the question.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf, nextafter
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsql.domain import NumberDomain, TableDomain
+from dpsql.query import Interval
+from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces
+from dpsql.sql.counting.points import Points
+from dpsql.sql.expressions.steps import Straight
+
+MOST_STRETCHES = 4
+"""That cut bins; of more each bin is guessed, and so where other columns cut the column in more ways."""
+_Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Values that follow each other: ``first`` to ``last`` are their cells, ``whole`` if it ends where these do."""
+
+    low: float
+    high: float
+    first: int
+    last: int
+    whole: bool
+
+
+def interval_pieces(table: TableDomain, axes: Sequence[GridAxis], base: Signed) -> tuple[QueryPiece, ...] | None:
+    """Queries whose sum counts the rows where ``base``, 0 or 1 over the points of the axes, is 1.
+
+    ``None`` where no few questions about the values of one column say it.
+    """
+    if base.dtype != np.int64 or any(a.text is not None or a.classes is not None for a in axes):
+        return None
+    if base.size and not 0 <= int(base.min()) <= int(base.max()) <= 1:
+        return None
+    at = [i for i, a in enumerate(axes) if a.points is not None and _is_cut(base, i, a.points)]
+    for i, axis in enumerate(axes):
+        if axis.points is not None and i not in at:
+            base = base.take(axis.points.starts, axis=i)
+    cells = [a if a.points is None else GridAxis(a.name, len(a.points.starts)) for a in axes]
+    if not at:
+        return pieces(table, cells, base)
+    points = axes[at[0]].points
+    if len(at) > 1 or points is None or not isinstance(table.finite_domain(axes[at[0]].name), NumberDomain):
+        return None
+    return _along(table, cells, at[0], points, base)
+
+
+def interval_sums(
+    table: TableDomain, axes: Sequence[GridAxis], base: Signed, line: Straight
+) -> tuple[QueryPiece, ...] | None:
+    """The same of the sum of ``line`` over these rows: min times their number, and the range times their shares of it.
+
+    NULL adds nothing.
+    """
+    at = next(i for i, a in enumerate(axes) if a.name == line.column)
+    domain, points = table.finite_domain(line.column), axes[at].points
+    if not isinstance(domain, NumberDomain) or points is None:
+        return None
+    known = np.array([v is not None for v in points.values])
+    rows = base * known.reshape([-1 if i == at else 1 for i in range(len(axes))])
+    shares = rows
+    if not known.all():  # whether NULL is in or out: then a column that cuts nothing is dropped
+        inside = rows.take(np.flatnonzero(known), axis=at)
+        shares = np.concatenate([inside, inside.min(axis=at, keepdims=True)], axis=at)
+    counted, summed = interval_pieces(table, axes, rows), interval_pieces(table, axes, shares)
+    if counted is None or summed is None:
+        return None
+    first, last = domain.edges[0], domain.edges[-1]
+    out = _scaled(counted, line.scale * first + line.shift)
+    scaled = _scaled(summed, line.scale * (last - first))
+    return (*out, *(replace(p, query=replace(p.query, value=domain.name)) for p in scaled))
+
+
+def _is_cut(base: Signed, axis: int, points: Points) -> bool:
+    least, most = (f.reduceat(base, points.starts, axis=axis) for f in (np.minimum, np.maximum))
+    return bool((least != most).any())
+
+
+def _along(
+    table: TableDomain, cells: Sequence[GridAxis], at: int, points: Points, base: Signed
+) -> tuple[QueryPiece, ...] | None:
+    """Of one column that is cut: for each different way in which the others' cells cut it."""
+    last = np.moveaxis(base, at, -1)
+    ways, which = np.unique(last.reshape(-1, last.shape[-1]), axis=0, return_inverse=True)
+    used = np.flatnonzero(ways.any(axis=1)).tolist()
+    if len(used) > MOST_STRETCHES:
+        return None
+    out: list[QueryPiece] = []
+    for way in used:
+        beside = (which.reshape(last.shape[:-1]) == way).astype(np.int64)
+        parts = _parts(points, ways[way].astype(bool), cells[at].size)
+        if parts is None:
+            return None
+        for sign, weights, interval in parts:
+            array = np.moveaxis(np.multiply.outer(beside, weights), -1, at)
+            here = _scaled(pieces(table, cells, array), float(sign))
+            told = () if interval is None else (Interval(cells[at].name, *interval),)
+            out += [replace(p, query=replace(p.query, intervals=told)) for p in here]
+    return tuple(out)
+
+
+_Part = tuple[int, npt.NDArray[np.int64], tuple[float, float] | None]
+
+
+def _parts(points: Points, taken: _Bools, size: int) -> list[_Part] | None:
+    """(sign, cells, the values in them that count): what is taken, or all less what is not, whichever takes less."""
+    known = np.array([v is not None for v in points.values])
+    null = bool(taken[~known].any())
+    inside, outside = _stretches(points, taken & known), _stretches(points, ~taken & known)
+    kept, lost = [s for s in inside if not s.whole], [s for s in outside if not s.whole]
+    direct = len(kept) + any(s.whole for s in inside)
+    if min(direct, len(lost) + 1) > MOST_STRETCHES:
+        return None
+    cells = np.zeros(size, dtype=np.int64)
+    if len(lost) + 1 < direct or (len(lost) + 1 == direct and len(kept) > 1):
+        cells[: size - int(not known.all())] = 1
+        for s in outside:
+            if s.whole:
+                cells[s.first : s.last + 1] = 0
+        cut, sign = lost, -1
+    else:
+        for s in inside:
+            if s.whole:
+                cells[s.first : s.last + 1] = 1
+        cut, sign = kept, 1
+    if null:
+        cells[-1] = 1
+    out: list[_Part] = [(1, cells, None)] if cells.any() else []
+    for s in cut:
+        touched = np.zeros(size, dtype=np.int64)
+        touched[s.first : s.last + 1] = 1
+        if not known.all():  # NULL is in no interval: then a column of which all cells are touched is dropped
+            touched[-1] = touched[:-1].min()
+        out.append((sign, touched, (s.low, s.high)))
+    return out
+
+
+def _stretches(points: Points, taken: _Bools) -> list[_Stretch]:
+    """The runs of points that are taken, as values; what is between two points belongs to neither."""
+    edge = np.flatnonzero(np.diff(np.concatenate([[False], taken, [False]]).astype(np.int8)))
+    out = []
+    for start, end in zip(edge[::2].tolist(), (edge[1::2] - 1).tolist(), strict=True):
+        low, high = float(points.low[start]), float(points.high[end])
+        first, last = int(points.cells[start]), int(points.cells[end])
+        if start and points.cells[start - 1] == first and points.high[start - 1] == low:
+            low = nextafter(low, inf)
+        if end + 1 < len(taken) and points.cells[end + 1] == last and points.low[end + 1] == high:
+            high = nextafter(high, -inf)
+        begins = not start or points.cells[start - 1] != first
+        ends = end + 1 == len(taken) or points.cells[end + 1] != last
+        out.append(_Stretch(low, high, first, last, begins and ends))
+    return out
+
+
+def _scaled(found: Sequence[QueryPiece], by: float) -> list[QueryPiece]:
+    return [replace(p, coefficient=p.coefficient * by) for p in found if by != 0.0]

@@ -1,0 +1,43 @@
+"""Marks are the edges of bins and round numbers between them, whatever the edges."""
+
+from decimal import Decimal
+from itertools import pairwise
+from math import nextafter
+
+import pytest
+
+from dpsql.domain import log_edges, marks_of
+from dpsql.domain.marks import MOST_BINS, PER_BIN
+
+EDGES = {
+    "money": log_edges(0.0, 808.0, 50),
+    "shares": (0.0, 0.1, 0.30000000000000004, 1.0),
+    "below 0": (-40.0, -7.25, 0.0, 3.5),
+    "large": (1e15, 1.5e15, 1e16),
+    "tiny": (1e-300, 2e-300, 9e-300),
+}
+
+
+@pytest.mark.parametrize("edges", EDGES.values(), ids=list(EDGES))
+def test_marks_are_round_and_enough(edges: tuple[float, ...]) -> None:
+    marks = marks_of(edges)
+    assert all(a < b for a, b in pairwise(marks)) and set(edges) <= set(marks)
+    for low, high in pairwise(edges):
+        inner = [m for m in marks if low < m < high]
+        assert PER_BIN - 2 <= len(inner) <= 3 * PER_BIN
+        steps = {Decimal(repr(b)) - Decimal(repr(a)) for a, b in pairwise(inner)}
+        assert len(steps) == 1  # exactly, as people write them
+        digits = next(iter(steps)).normalize().as_tuple().digits
+        assert digits in {(1,), (2, 5), (5,)}
+        assert all(Decimal(repr(m)) % next(iter(steps)) == 0 for m in inner)
+
+
+def test_bins_without_room_have_none() -> None:
+    beside = nextafter(1.0, 2.0)
+    assert marks_of((1.0, beside, 2.0))[:2] == (1.0, beside)
+    assert marks_of((-1.7e308, 1.7e308)) == (-1.7e308, 1.7e308)  # the difference is beyond all doubles
+
+
+def test_many_bins_are_narrow_enough() -> None:
+    edges = tuple(float(i) for i in range(MOST_BINS + 2))
+    assert marks_of(edges) == edges and len(marks_of(edges[: MOST_BINS - 1])) > 10 * MOST_BINS

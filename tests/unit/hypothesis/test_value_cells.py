@@ -1,0 +1,106 @@
+"""What counts at and between round numbers say of a bin, against the rows that they were counted from."""
+
+from math import inf, nextafter
+
+import numpy as np
+import pytest
+
+from dpsql.domain import NumberDomain, log_edges, marks_of
+from dpsql.hypothesis import Axis, Measurement
+from dpsql.hypothesis.value_cells import ValueCells
+from dpsql.query import Interval
+
+ROWS, SIGMA = 60_000, 40.0
+DOMAIN = NumberDomain("x", log_edges(0.0, 500.0, 50), nullable=False)
+EDGES = np.array(DOMAIN.edges)
+MARKS = np.array(marks_of(DOMAIN.edges))
+
+
+def drawn(kind: str) -> np.ndarray:
+    rng = np.random.default_rng(3)
+    x = rng.lognormal(3.0, 1.0, ROWS)
+    if kind == "whole":
+        x = np.rint(x)
+    if kind == "prices":
+        x = np.where(rng.random(ROWS) < 0.6, np.rint(x / 5) * 5 - 0.01, np.round(x, 2))
+    return np.clip(x, 0.0, 500.0)
+
+
+def bin_of(x: np.ndarray) -> np.ndarray:
+    return np.minimum(np.searchsorted(EDGES, x, side="right") - 1, len(EDGES) - 2)
+
+
+def measured(x: np.ndarray, seed: int, sigma: float = SIGMA) -> Measurement:
+    """By ``searchsorted`` in place of any engine."""
+    place = np.searchsorted(MARKS, x, side="right") - 1
+    counts = np.bincount(2 * place + (x != MARKS[place]), minlength=2 * len(MARKS))
+    noise = np.rint(sigma * np.random.default_rng(seed).normal(size=len(counts))).astype(np.int64)
+    return Measurement("t", (Axis.cells(("x",), (len(counts),)),), counts + noise, sigma)
+
+
+def cells(x: np.ndarray, seed: int) -> ValueCells:
+    return ValueCells.of(DOMAIN, np.bincount(bin_of(x), minlength=len(EDGES) - 1).astype(float), measured(x, seed))
+
+
+INTERVALS = [Interval("x", float(t), 500.0) for t in (3, 7, 12, 25, 40, 50, 75, 110)] + [
+    Interval("x", 0.0, nextafter(float(t), -inf)) for t in (5, 10, 20, 35, 60, 100)
+]
+
+
+@pytest.mark.parametrize("kind", ["smooth", "whole", "prices"])
+def test_shares_are_nearer_than_an_even_spread(kind: str) -> None:
+    x = drawn(kind)
+    rows, even = np.bincount(bin_of(x), minlength=len(EDGES) - 1), ValueCells.of(DOMAIN)
+    off: dict[str, list[float]] = {"counted": [], "evenly": []}
+    for seed in range(5):
+        for interval in INTERVALS:
+            true = int(((x >= interval.low) & (x <= interval.high)).sum())
+            for name, known in (("counted", cells(x, seed)), ("evenly", even)):
+                off[name].append(abs(float(known.inside(interval).share @ rows) - true))
+    worst = 1.0 if kind == "smooth" else 0.25
+    assert np.mean(off["counted"]) < 60.0 and np.mean(off["counted"]) < worst * np.mean(off["evenly"])
+
+
+@pytest.mark.parametrize("kind", ["smooth", "whole", "prices"])
+def test_means_of_bins_and_their_sds(kind: str) -> None:
+    """z-scores of the mean places of full bins: neither too narrow, nor twenty times too wide."""
+    x = drawn(kind)
+    b = bin_of(x)
+    rows = np.bincount(b, minlength=len(EDGES) - 1)
+    true = np.bincount(b, (x - EDGES[b]) / np.diff(EDGES)[b], minlength=len(rows)) / np.maximum(rows, 1)
+    full = rows > 400
+    z = np.concatenate([((found.mean - true) / found.mean_sd)[full] for found in (cells(x, s) for s in range(8))])
+    assert 0.1 < np.sqrt(np.mean(z**2)) < 1.5
+
+
+def test_what_a_whole_interval_takes_is_all() -> None:
+    found = cells(drawn("prices"), 1)
+    everything = found.inside(Interval("x", 0.0, 500.0))
+    assert everything.share == pytest.approx(1.0) and not everything.doubt.any() and not everything.cut.size
+    nothing = found.inside(Interval("x", 3.0, 2.0))
+    assert not nothing.share.any() and not nothing.cut.size
+    low, high = found.inside(Interval("x", 0.0, nextafter(25.0, -inf))), found.inside(Interval("x", 25.0, 500.0))
+    assert low.share + high.share == pytest.approx(1.0)  # a mark is in one of the two
+    assert low.sd == pytest.approx(high.sd)
+
+
+def test_an_end_between_two_marks_is_doubtful() -> None:
+    found = cells(drawn("smooth"), 1)
+    place = int(np.searchsorted(MARKS, 25.0))
+    inner = (MARKS[place] + MARKS[place + 1]) / 2
+    at_mark, between = (found.inside(Interval("x", low, 500.0)) for low in (float(MARKS[place]), float(inner)))
+    assert not at_mark.doubt.any() and between.doubt.max() > 0.0
+    assert 0.0 < (at_mark.share - between.share).max() < 0.2
+
+
+def test_an_empty_bin_and_one_bin() -> None:
+    one = NumberDomain("x", (0.0, 10.0))
+    counts = np.zeros(2 * len(marks_of(one.edges)), dtype=np.int64)
+    told = Measurement("t", (Axis.cells(("x",), (len(counts),)),), counts, 40.0)
+    for rows in (0.0, 1000.0):
+        found = ValueCells.of(one, np.array([rows, 3.0]), told)
+        assert (
+            np.isfinite(found.mean).all() and np.isfinite(found.mean_sd).all() and found.share.sum() == pytest.approx(1)
+        )
+        half = found.inside(Interval("x", 0.0, 5.0))
+        assert 0.0 <= half.share[0] <= 1.0 and np.isfinite(half.sd).all()
