@@ -26,6 +26,7 @@ SMOOTH = 0.04
 """Sd of the share of a bin's two halves, beside what its neighbours tell, for rows in cells that are as others are."""
 _ROUNDS = 4
 _KEPT = 64
+_TINY = 1e-300
 _ZERO = 400
 """The roundness of 0."""
 
@@ -68,7 +69,7 @@ class ValueCells:
         marks, bins = _marks(domain), _bins(domain)
         length = _lengths(marks)
         number = len(domain.edges) - 1
-        even = length / np.maximum(_summed(bins, length, number)[bins], 1e-300)
+        even = length / np.maximum(_summed(bins, length, number)[bins], _TINY)
         if rows is None or measured is None:
             middle, unknown = np.full(number, 0.5), np.full(number, inf)
             return cls(domain, even, np.zeros(len(even)), even, np.zeros(number), middle, unknown)
@@ -79,11 +80,12 @@ class ValueCells:
         weight = 1.0 / (1.0 + (sd / np.maximum(spread, 1e-9 * sd)) ** 2)
         counted = np.maximum(expected + weight * (found - expected), 0.0)
         total = _summed(bins, counted, number)
-        share = np.where(total[bins] > 0.0, counted / np.maximum(total, 1e-300)[bins], even)
+        share = np.where(total[bins] > 0.0, counted / np.maximum(total, _TINY)[bins], even)
         made = cls(domain, share, weight * sd**2, np.where(out, 0.0, share), n, even[:0], even[:0])
         at = made.positions
         mean = _summed(bins, share * at, number)
         noise = sd * np.sqrt(_summed(bins, (at - mean[bins]) ** 2, number)) / np.maximum(n, 1e-9)
+        noise = np.maximum(noise, 1e-9)  # a bin of two neighbouring doubles has one place
         raw = mean + _summed(bins, (found - share * n[bins]) * (at - mean[bins]), number) / np.maximum(n, 1e-9)
         precision = 1.0 / MEAN_SD**2 + 1.0 / noise**2
         return replace(made, mean=(mean / MEAN_SD**2 + raw / noise**2) / precision, mean_sd=1.0 / np.sqrt(precision))
@@ -101,7 +103,7 @@ class ValueCells:
         """The place of each cell's rows in its bin, in shares of the bin; float64, (cells,)."""
         edges, bins = np.array(self.domain.edges) * 0.5, _bins(self.domain)
         low, width = (edges[:-1] - edges[0]) / (edges[-1] - edges[0]), np.diff(edges) / (edges[-1] - edges[0])
-        return np.asarray(np.clip((self.center - low[bins]) / width[bins], 0.0, 1.0))
+        return np.asarray(np.clip((self.center - low[bins]) / np.maximum(width, _TINY)[bins], 0.0, 1.0))
 
     def inside(self, interval: Interval) -> Inside:
         """What the interval takes of each bin."""
@@ -115,13 +117,13 @@ class ValueCells:
         doubt = _summed(bins, self.share * np.maximum(taken, 1.0 - taken) * partly, number)
         of_taken = _summed(bins, self.variance * taken, number)
         of_left = _summed(bins, self.variance * (1.0 - taken), number)
-        both = of_taken * of_left / np.maximum(of_taken + of_left, 1e-300)  # their sum is the bin's rows
+        both = of_taken * of_left / np.maximum(of_taken + of_left, _TINY)  # their sum is the bin's rows
         sd = np.where(self.rows > 0.0, np.sqrt(both) / np.maximum(self.rows, 1.0), 0.0)
         smooth = _summed(bins, self.smooth, number)
-        half = _summed(bins, self.smooth * taken, number) / np.maximum(smooth, 1e-300)
+        half = _summed(bins, self.smooth * taken, number) / np.maximum(smooth, _TINY)
         sd = np.hypot(sd, SMOOTH * 4.0 * half * (1.0 - half) * smooth)
         cut = np.flatnonzero((some > 0.0) & (whole < all_of))
-        return Inside(np.clip(share, 0.0, 1.0), np.minimum(sd, 0.5), doubt, center / np.maximum(share, 1e-300), cut)
+        return Inside(np.clip(share, 0.0, 1.0), np.minimum(sd, 0.5), doubt, center / np.maximum(share, _TINY), cut)
 
     def _taken(self, interval: Interval) -> Estimates:
         """The share of each cell that the interval takes, rows between two marks spread evenly."""
@@ -143,13 +145,15 @@ def _tilted(domain: NumberDomain, n: Estimates, even: Estimates) -> Estimates:
     edges, bins = np.array(domain.edges), _bins(domain)
     if len(n) < 2:
         return even
-    width, middle = np.diff(edges * 0.5), (edges[:-1] * 0.5 + edges[1:] * 0.5) / 2.0
-    slope = np.gradient(np.log(n / width), middle) * width
+    width, middle = np.maximum(np.diff(edges * 0.5), _TINY), (edges[:-1] * 0.5 + edges[1:] * 0.5) / 2.0
+    dense = np.log(n) - np.log(width)
+    with np.errstate(all="ignore"):  # bins of neighbouring doubles beside others: no slope is told there
+        slope = np.nan_to_num(np.gradient(dense, middle) * width)
     marks = _marks(domain) * 0.5
     between = np.append((marks[:-1] + marks[1:]) / 2.0, marks[-1])
-    place = (np.repeat(between, 2) - middle[bins]) / width[bins] * 0.5
+    place = np.clip((np.repeat(between, 2) - middle[bins]) / width[bins] * 0.5, -1.0, 1.0)
     tilted = even * np.exp(np.clip(slope, -STEEPEST, STEEPEST)[bins] * place)
-    return np.asarray(tilted / np.maximum(_summed(bins, tilted, len(n)), 1e-300)[bins])
+    return np.asarray(tilted / np.maximum(_summed(bins, tilted, len(n)), _TINY)[bins])
 
 
 def _crowding(domain: NumberDomain, n: Estimates, found: Estimates, sd: float, even: Estimates) -> Estimates:
@@ -172,7 +176,7 @@ def _crowding(domain: NumberDomain, n: Estimates, found: Estimates, sd: float, e
     _, alike, number = np.unique(kind * len(n) + bins, return_inverse=True, return_counts=True)
     of_kind = shares[kind] / number[alike.reshape(-1)]
     usual = of_kind + np.maximum(left, 0.0)[of_step[kind]] * even
-    return np.asarray(usual / np.maximum(_summed(bins, usual, len(n)), 1e-300)[bins])
+    return np.asarray(usual / np.maximum(_summed(bins, usual, len(n)), _TINY)[bins])
 
 
 def _settled(
@@ -184,7 +188,7 @@ def _settled(
         out |= np.abs(found - expected) > STANDS_OUT * sd
         rest = np.maximum(n - _summed(bins, found * out, len(n)), 0.0)
         open_share = _summed(bins, usual * ~out, len(n))
-        expected = np.where(open_share[bins] > 0.0, usual / np.maximum(open_share, 1e-300)[bins] * rest[bins], 0.0)
+        expected = np.where(open_share[bins] > 0.0, usual / np.maximum(open_share, _TINY)[bins] * rest[bins], 0.0)
     return expected, out
 
 
@@ -199,7 +203,7 @@ def _unlike(
     number, rest = int(kind.max()) + 1, ~out
     beyond = _summed(kind, rest * ((found - expected) ** 2 - sd**2), number)
     squares = _summed(kind, rest * expected**2, number)
-    return np.sqrt(np.maximum(beyond, 0.0) / np.maximum(squares, 1e-300))[kind] * expected
+    return np.sqrt(np.maximum(beyond, 0.0) / np.maximum(squares, _TINY))[kind] * expected
 
 
 def _kinds(domain: NumberDomain) -> npt.NDArray[np.int64]:

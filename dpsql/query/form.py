@@ -12,6 +12,7 @@ from typing import overload
 from dpsql.memo import once
 from dpsql.query.crosstab import Crosstab
 from dpsql.query.linear import LinearQuery
+from dpsql.query.parts import is_part
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,9 @@ class Form:
         match self.terms:
             case (Term(1, whole), Term(-1, part)) | (Term(-1, part), Term(1, whole)):
                 factors = {f.digest for f in part.factors}
-                return whole.keyed is None and all(f.digest in factors for f in whole.factors)
+                if part.intervals:
+                    return is_part(part, whole)
+                return whole.keyed is None and all(f.digest in factors for f in whole.factors) and not whole.intervals
             case _:
                 return False
 

@@ -23,7 +23,7 @@ def is_part(part: LinearQuery, whole: LinearQuery) -> bool:
     """
     if part.table != whole.table or part.keyed is not None or whole.keyed is not None:
         return False
-    if part.value != whole.value or part.intervals != whole.intervals:
+    if part.value != whole.value or not set(whole.intervals) <= set(part.intervals):
         return False
     own = {f.columns: f for f in part.factors}
     return all(f.columns in own and _below(own[f.columns], f) for f in whole.factors)

@@ -127,7 +127,7 @@ class TableState:
             case Basis.OWN:
                 sds = [COVERED * own_sd([query], float(plan.question.sigma)) for query in asked]
                 return [_within(model.measured(q, sd), sd) for q, sd in zip(asked, sds, strict=True)]
-            case _ if first.keyed is None and not first.factors:
+            case _ if first.keyed is None and not first.factors and not first.is_by_value:
                 return model.readings(asked)  # the row count is always its own measurement's
             case Basis.START if first.keyed is None:
                 read = model.readings(asked, plan.accurate)

@@ -4,6 +4,7 @@ Rows are drawn from few values, many of them edges, literals and their neighbour
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from fractions import Fraction
 from itertools import pairwise
@@ -15,6 +16,7 @@ import pytest
 from dpsql.domain import CategoryDomain, DateDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.policy import Policy, Privacy
 from dpsql.public import DuckDbPublicSql
+from dpsql.query import Form, Interval, Term
 from dpsql.sql import FrontEnd
 from dpsql.sql.statement import Statement
 from tests.support.contingency import Counted, seeded
@@ -228,3 +230,17 @@ def test_sums_beside_strings_and_shares_of_rows() -> None:
         )
         sums = f"SELECT SUM(x), COUNT(*) FROM t WHERE {where}"
         _check(front.lower(sums), counted, counted.connection.execute(sums).fetchall(), sums)
+
+
+def test_what_is_left_of_a_whole_is_a_count() -> None:
+    """So that it is never shown below 0; a whole in other values than its part is none."""
+    front = _front(TABLE, by_value=True)
+    for where in ("x <> 3", "NOT x BETWEEN 1 AND 7", "x <> 3 AND g = 'a'"):
+        (block,) = front.lower(f"SELECT COUNT(*) FROM t WHERE {where}").blocks
+        (form,) = block.aggregates[0].numerator
+        assert len(form.terms) == 2 and form.is_count, where
+    whole, part = (t.query for t in form.terms)
+    other = replace(whole, intervals=(Interval("x", 0.0, 1.0),))
+    assert Form(0.0, (Term(1.0, whole), Term(-1.0, part))).is_count
+    assert not Form(0.0, (Term(1.0, other), Term(-1.0, part))).is_count
+    assert not Form(0.0, (Term(1.0, other), Term(-1.0, whole))).is_count

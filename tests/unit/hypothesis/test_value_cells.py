@@ -104,3 +104,20 @@ def test_an_empty_bin_and_one_bin() -> None:
         )
         half = found.inside(Interval("x", 0.0, 5.0))
         assert 0.0 <= half.share[0] <= 1.0 and np.isfinite(half.sd).all()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "edges",
+    [(0.0, 5.0, nextafter(5.0, 9.0), 10.0), (0.0, 1e-310, 1e-300), (-1e300, 0.0, 1e300), (1.0, nextafter(1.0, 2.0))],
+)
+@pytest.mark.parametrize("rows", [0.0, 700.0])
+def test_bins_of_neighbouring_doubles_and_of_all_doubles(edges: tuple[float, ...], rows: float) -> None:
+    domain = NumberDomain("x", edges)
+    counts = np.full(2 * len(marks_of(edges)), 60, dtype=np.int64)
+    told = Measurement("t", (Axis.cells(("x",), (len(counts),)),), counts, 40.0)
+    found = ValueCells.of(domain, np.full(len(edges), rows), told)
+    inside = found.inside(Interval("x", edges[0], (edges[0] + edges[-1]) / 2))
+    for array in (found.share, found.mean, found.mean_sd, inside.share, inside.sd, inside.doubt, inside.center):
+        assert np.isfinite(array).all()
+    assert (inside.share >= 0.0).all() and (inside.share <= 1.0).all()

@@ -107,6 +107,8 @@ def test_parts_and_unions_keep_what_is_asked_of_values() -> None:
     one, two = (LinearQuery("t", (Factor(("c",), np.array(w)),), intervals=(LOW,)) for w in ([1, 0, 0], [0, 1, 0]))
     whole = union([one, two])
     assert whole is not None and whole.intervals == (LOW,) and whole.factors[0].weights.tolist() == [1, 1, 0]
-    assert is_part(one, whole) and not is_part(one, LinearQuery("t", whole.factors))
+    assert is_part(one, whole) and is_part(one, LinearQuery("t", whole.factors))  # fewer rows than without intervals
+    assert not is_part(LinearQuery("t", one.factors), whole)
+    assert not is_part(one, LinearQuery("t", whole.factors, intervals=(HIGH,)))
     assert union([one, LinearQuery("t", two.factors, intervals=(HIGH,))]) is None
     assert union([one, LinearQuery("t", two.factors)]) is None
