@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsql.domain import TableDomain
+from dpsql.engine.duckdb.codes import code_width
 from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader
 from dpsql.engine.partition import Partition
@@ -54,18 +55,7 @@ class CodedRows:
 
     def count_parts(self, partitions: Sequence[Partition]) -> Counts:
         """Counts over the parts of at least one partition, row-major, int64, in rows; the grid is never made."""
-        size = prod(p.size for p in partitions)
-        counts = np.zeros(size, dtype=np.int64)
-        for start in range(0, self._rows, _CHUNK):
-            chunk = slice(start, start + _CHUNK)
-            part = np.zeros(min(_CHUNK, self._rows - start), dtype=np.int64)
-            for p in partitions:
-                cell = np.zeros(len(part), dtype=np.int64)
-                for name in p.columns:
-                    cell = cell * self._table.finite_domain(name).size + self._codes[name][chunk]
-                part = part * p.size + p.flat[cell]
-            counts += np.bincount(part, minlength=size)
-        return counts
+        return parts_between(self._table, self._codes, partitions, 0, self._rows)
 
     def _count(self, scope: tuple[str, ...], chunk: slice, size: int) -> Counts:
         cells: npt.NDArray[np.int32] = self._codes[scope[0]][chunk].astype(np.int32)  # a grid has < 2^31 cells
@@ -78,6 +68,24 @@ class CodedRows:
 _NUMPY: dict[int, type[np.unsignedinteger]] = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 
+def parts_between(
+    table: TableDomain, codes: Mapping[str, Codes], partitions: Sequence[Partition], first: int, end: int
+) -> Counts:
+    """Counts over the parts of the rows from place ``first`` up to ``end``, row-major, int64, in rows."""
+    size = prod(p.size for p in partitions)
+    counts = np.zeros(size, dtype=np.int64)
+    for start in range(first, end, _CHUNK):
+        chunk = slice(start, min(start + _CHUNK, end))
+        part = np.zeros(chunk.stop - start, dtype=np.int64)
+        for p in partitions:
+            cell = np.zeros(len(part), dtype=np.int64)
+            for name in p.columns:
+                cell = cell * table.finite_domain(name).size + codes[name][chunk]
+            part = part * p.size + p.flat[cell]
+        counts += np.bincount(part, minlength=size)
+    return counts
+
+
 def codes_of(
     table: TableDomain, columns: Sequence[str], found: Mapping[str, npt.NDArray[np.generic]]
 ) -> dict[str, Codes]:
@@ -87,5 +95,4 @@ def codes_of(
 
 def width_of(table: TableDomain, column: str) -> int:
     """Bytes of a code."""
-    size = table.finite_domain(column).size
-    return 1 if size <= 1 << 8 else 2 if size <= 1 << 16 else 4
+    return code_width(table.finite_domain(column).size)

@@ -41,6 +41,15 @@ class Coded:
     setup: tuple[str, Sequence[object]] | None = None
 
 
+def code_width(size: int) -> int:
+    """Bytes that hold each code of a domain of so many cells.
+
+    >>> code_width(256), code_width(257)
+    (1, 2)
+    """
+    return 1 if size <= 1 << 8 else 2 if size <= 1 << 16 else 4
+
+
 def fits(column: ColumnDomain, kind: str) -> bool:
     """Whether a DuckDB type can be read as the declared kind.
 

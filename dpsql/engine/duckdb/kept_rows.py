@@ -26,6 +26,9 @@ ROWS_AT_ONCE = 2_000_000
 """About 240 bytes of memory are needed for each, and one look at the table for so many."""
 
 
+_UNSIGNED = {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER"}
+
+
 class Rows:
     """The counted rows of one private table. Lookup tables, and the kept rows of units, are made at first use."""
 
@@ -60,8 +63,7 @@ class Rows:
 
     def coded(self, finite: Sequence[str]) -> list[str]:
         """Outputs ``c0``, ``c1``, ..: the code of each column, as narrow as its domain allows."""
-        sizes = [self._table.finite_domain(n).size for n in finite]
-        kinds = ["UTINYINT" if s <= 1 << 8 else "USMALLINT" if s <= 1 << 16 else "UINTEGER" for s in sizes]
+        kinds = [_UNSIGNED[codes.code_width(self._table.finite_domain(n).size)] for n in finite]
         return [f"({self.cell([n])})::{kind} AS c{i}" for i, (n, kind) in enumerate(zip(finite, kinds, strict=True))]
 
     def text(self, column: str) -> str:

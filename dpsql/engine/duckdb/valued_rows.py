@@ -4,19 +4,16 @@ Held inside the engine alone, as the coded rows are.
 """
 
 from collections.abc import Mapping, Sequence
-from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
 from dpsql.domain import NumberDomain, TableDomain
-from dpsql.engine.duckdb.coded_rows import CODED_BYTES, CodedRows, Codes, codes_of, width_of
+from dpsql.engine.duckdb.coded_rows import CODED_BYTES, CodedRows, Codes, codes_of, parts_between, width_of
 from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader
 from dpsql.engine.partition import Partition
 from dpsql.query import Counts, Interval
-
-_CHUNK = 1 << 18
 
 
 class ValuedRows:
@@ -53,20 +50,9 @@ class ValuedRows:
 
     def count_parts(self, partitions: Sequence[Partition], interval: Interval) -> Counts:
         """Counts over the parts of the rows in the interval, row-major, int64, in rows."""
-        size = prod(p.size for p in partitions)
-        counts = np.zeros(size, dtype=np.int64)
         first = int(np.searchsorted(self._values, interval.low, side="left"))
         end = int(np.searchsorted(self._values, interval.high, side="right"))
-        for start in range(first, end, _CHUNK):
-            chunk = slice(start, min(start + _CHUNK, end))
-            part = np.zeros(chunk.stop - start, dtype=np.int64)
-            for p in partitions:
-                cell = np.zeros(len(part), dtype=np.int64)
-                for name in p.columns:
-                    cell = cell * self._table.finite_domain(name).size + self._codes[name][chunk]
-                part = part * p.size + p.flat[cell]
-            counts += np.bincount(part, minlength=size)
-        return counts
+        return parts_between(self._table, self._codes, partitions, first, end)
 
 
 class HeldRows:

@@ -12,6 +12,7 @@ import pytest
 from dpsql.domain import CategoryDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.engine.duckdb import DuckDbEngine
 from dpsql.engine.duckdb.reader import Reader
+from dpsql.query import Interval
 from tests.contracts.engine_contract import policy_of
 
 FINITE = (
@@ -27,6 +28,8 @@ COUNTED: dict[str, Callable[[DuckDbEngine], np.ndarray]] = {
     "values": lambda engine: engine.contingency("people", ("kind",)).reveal(),
     "bins": lambda engine: engine.contingency("people", ("size",)).reveal(),
     "strings": lambda engine: engine.key_counts("people", "word").reveal().counts,
+    "intervals": lambda engine: engine.part_counts("people", (), (Interval("size", 9.5, 6000.0),)).reveal(),
+    "marks": lambda engine: engine.value_counts("people", "size", (0.0, 9.0, 50.0)).reveal(),
     "keys": lambda engine: engine.keyed_counts("people", ("word",), (("w1",), ("w5",)), ("kind",)).reveal(),
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpsql.domain import CategoryDomain, NumberDomain, TableDomain
-from dpsql.engine.duckdb import DuckDbEngine, valued_rows
+from dpsql.engine.duckdb import DuckDbEngine, coded_rows, valued_rows
 from dpsql.engine.partition import Partition
 from dpsql.query import Interval
 from tests.contracts.engine_contract import policy_of
@@ -41,7 +41,7 @@ def test_a_slice_counts_as_a_scan_does(
 ) -> None:
     policy = policy_of(TableDomain("people", COLUMNS, unit=unit, max_rows_per_unit=20))
     halves = (Partition(("kind",), np.arange(301) % 2, 2), Partition(("age",), np.array([0, 1]), 2))
-    monkeypatch.setattr(valued_rows, "_CHUNK", chunk)
+    monkeypatch.setattr(coded_rows, "_CHUNK", chunk)
     with closing(DuckDbEngine(database, policy)) as engine:
         held = [engine.part_counts("people", p, (i,)).reveal() for i in INTERVALS for p in ((), halves)]
     monkeypatch.setattr(valued_rows, "CODED_BYTES", 100)
