@@ -6,7 +6,7 @@ People price, weigh and report in round numbers, and ask about them: `amount >= 
 from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
-from math import floor, isfinite, log10
+from math import isfinite
 
 PER_BIN = 16
 """Steps in a bin at least, where its edges leave room for round numbers."""
@@ -26,7 +26,7 @@ def marks_of(edges: tuple[float, ...]) -> tuple[float, ...]:
     >>> marks_of((0.0, 4.0, 5.5))[:10]
     (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25)
     """
-    if len(edges) > MOST_BINS:
+    if len(edges) - 1 > MOST_BINS:
         return edges
     found = [edges[0]]
     for low, high in pairwise(edges):
@@ -39,8 +39,8 @@ def _inside(low: float, high: float) -> list[float]:
     if not isfinite(width) or width <= max(abs(low), abs(high)) * 1e-9:
         return []
     most = Decimal(width) / PER_BIN
-    power = Decimal(1).scaleb(floor(log10(width / PER_BIN)) + 1)
+    power = Decimal(1).scaleb(most.adjusted() + 1)
     step = next(s for p in (power, power / 10, power / 100) for s in (r * p for r in _ROUND) if s <= most)
     first = int(Decimal(low) // step)
-    multiples = [float(k * step) for k in range(first, int(Decimal(high) // step) + 1)]
-    return [x for x in multiples if low < x < high]
+    multiples = {float(k * step) for k in range(first, int(Decimal(high) // step) + 1)}  # the smallest doubles are few
+    return sorted(x for x in multiples if low < x < high)

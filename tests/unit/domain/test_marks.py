@@ -36,8 +36,11 @@ def test_bins_without_room_have_none() -> None:
     beside = nextafter(1.0, 2.0)
     assert marks_of((1.0, beside, 2.0))[:2] == (1.0, beside)
     assert marks_of((-1.7e308, 1.7e308)) == (-1.7e308, 1.7e308)  # the difference is beyond all doubles
+    for edges in ((0.0, 5e-324), (0.0, 1e-322, 1.0), (-5e-324, 0.0, 5e-324)):
+        marks = marks_of(edges)
+        assert set(edges) <= set(marks) and all(a < b for a, b in pairwise(marks))
 
 
 def test_many_bins_are_narrow_enough() -> None:
     edges = tuple(float(i) for i in range(MOST_BINS + 2))
-    assert marks_of(edges) == edges and len(marks_of(edges[: MOST_BINS - 1])) > 10 * MOST_BINS
+    assert marks_of(edges) == edges and len(marks_of(edges[:-1])) > 10 * MOST_BINS
