@@ -20,8 +20,9 @@ import numpy as np
 from benchmarks.numbers import TABLES, Numbers, Row
 from benchmarks.report import show
 from dpsql.domain import NumberDomain, marks, marks_of
-from dpsql.hypothesis import Axis, Measurement, value_cells
-from dpsql.hypothesis.value_cells import ValueCells
+from dpsql.hypothesis import Axis, Measurement
+from dpsql.hypothesis.values import marked_cells
+from dpsql.hypothesis.values.marked_cells import MarkedCells
 from dpsql.policy_file import parse_policy
 from dpsql.query import Interval
 
@@ -40,7 +41,7 @@ def column(title: str, domain: NumberDomain, x: Array, groups: Sequence[Array], 
     counts = np.bincount(2 * place + (x != at[place]), minlength=2 * len(at))
     noisy = counts + np.rint(SIGMA * rng.normal(size=len(counts))).astype(np.int64)
     axis = Axis.cells((domain.name,), (len(counts),))
-    known, even = ValueCells.of(domain, rows, Measurement("t", (axis,), noisy, SIGMA)), ValueCells.of(domain)
+    known, even = MarkedCells.of(domain, rows, Measurement("t", (axis,), noisy, SIGMA)), MarkedCells.of(domain)
     off: dict[str, list[float]] = {"evenly": [], "counted": [], "bar": []}
     for _ in range(THRESHOLDS):
         low = float(f"{rng.choice(x):.2g}")
@@ -98,17 +99,17 @@ def _columns(con: duckdb.DuckDBPyConnection, table: Numbers, number: str) -> tup
 @click.command()
 @click.option("--table", "names", multiple=True, type=click.Choice(list(TABLES)), default=list(TABLES))
 @click.option("--per-bin", default=marks.PER_BIN)
-@click.option("--stands-out", default=value_cells.STANDS_OUT)
-@click.option("--smooth", default=value_cells.SMOOTH)
+@click.option("--stands-out", default=marked_cells.STANDS_OUT)
+@click.option("--smooth", default=marked_cells.SMOOTH)
 @click.option("--groups", default=600, help="Random groups; 0 is fast.")
 @click.option("--seeds", default=3)
 def main(names: Sequence[str], per_bin: int, stands_out: float, smooth: float, groups: int, seeds: int) -> None:
     marks_of.cache_clear()
-    value_cells.places_of.cache_clear()
+    marked_cells.places_of.cache_clear()
     with (
         patch.object(marks, "PER_BIN", per_bin),
-        patch.object(value_cells, "STANDS_OUT", stands_out),
-        patch.object(value_cells, "SMOOTH", smooth),
+        patch.object(marked_cells, "STANDS_OUT", stands_out),
+        patch.object(marked_cells, "SMOOTH", smooth),
     ):
         rows = [row for name in names for seed in range(seeds) for row in study(name, seed, groups)]
     show(

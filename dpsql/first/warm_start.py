@@ -282,13 +282,9 @@ def _measure(touch: WarmStart, chosen: list[Portion], bench: Bench, turns: Turns
 
 def _counts(bench: Bench, table: TableDomain, portion: Portion, axes: tuple[Axis, ...], kind: str) -> Private[Counts]:
     column = portion.columns[0]
-    match kind:
-        case "values":
-            return bench.engine.value_counts(table.name, column, _marks(table, column))
-        case "positions":
-            return bench.positions(table.name, axes, column)
-        case _:
-            return bench.counted(table.name, axes)
+    if kind == VALUES:
+        return bench.engine.value_counts(table.name, column, _marks(table, column))
+    return bench.positions(table.name, axes, column) if kind == POSITIONS else bench.counted(table.name, axes)
 
 
 def _marks(table: TableDomain, column: str) -> tuple[float, ...]:

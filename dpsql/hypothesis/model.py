@@ -10,12 +10,12 @@ import numpy as np
 
 from dpsql.domain import NumberDomain, TableDomain
 from dpsql.errors import InternalError
-from dpsql.hypothesis.by_value import ByValue
 from dpsql.hypothesis.measurement import Measurement
-from dpsql.hypothesis.positions import Positions
 from dpsql.hypothesis.protocol import Hypothesis, IterativeConstruction, MakeHypothesis
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.strings.sparse import SparseHypothesis
+from dpsql.hypothesis.values.by_value import ByValue
+from dpsql.hypothesis.values.positions import Positions
 from dpsql.memo import Memo
 from dpsql.query import DIGEST, Choices, Crosstab, Estimates, Key, LinearQuery
 

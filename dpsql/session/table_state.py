@@ -11,7 +11,7 @@ from dpsql.confidence import DEVIATIONS, error_bound
 from dpsql.first import Progress, Touches
 from dpsql.first.payload import ANSWER, DISTINCT, KEYS, ONE_COUNT, POSITIONS, RESIDUAL, ROW_COUNT, VALUES
 from dpsql.hypothesis import Measurement, TableModel, keyed_error
-from dpsql.hypothesis.by_value import by_cells_unmeasured
+from dpsql.hypothesis.values.by_value import by_cells_unmeasured
 from dpsql.mechanism import ThresholdTest
 from dpsql.planning import Basis, Forecast, TablePlan, Way, forecast
 from dpsql.planning.forecast import half_width

@@ -199,7 +199,7 @@ def test_what_no_few_stretches_say_is_guessed(counted: Counted) -> None:
         assert _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql) > 0.0, where
 
 
-def test_equal_conditions_are_equal_questions(counted: Counted) -> None:
+def test_equal_conditions_are_equal_questions() -> None:
     front = _front(TABLE, by_value=True)
     same = ("x > 3 AND x < 12", "x < 12 AND NOT x <= 3", "2 * x > 6 AND x + 1 < 13", "x > 3 AND (x < 12 OR x IS NULL)")
     asked = set()

@@ -9,8 +9,8 @@ import numpy as np
 
 from dpsql.domain import FIXED_POINT, NumberDomain, TableDomain
 from dpsql.errors import InternalError
-from dpsql.hypothesis.positions import Positions
-from dpsql.hypothesis.value_cells import Inside
+from dpsql.hypothesis.values.marked_cells import Inside
+from dpsql.hypothesis.values.positions import Positions
 from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
 
 CUT_SHIFT = 0.1

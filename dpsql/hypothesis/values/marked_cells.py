@@ -45,7 +45,7 @@ class Inside:
 
 
 @dataclass(frozen=True, eq=False)
-class ValueCells:
+class MarkedCells:
     """Cells ``2i`` at the i-th mark of the domain's bins and ``2i + 1`` between it and the next: float64, (cells,).
 
     ``share``: of its bin's rows; ``smooth``: the same where it is as others are, else 0; ``variance``: of the rows in
@@ -64,7 +64,7 @@ class ValueCells:
     @classmethod
     def of(
         cls, domain: NumberDomain, rows: Estimates | None = None, measured: Measurement | None = None
-    ) -> "ValueCells":
+    ) -> "MarkedCells":
         """From the estimated ``rows`` of each bin and the measured rows of each cell; spread evenly without these."""
         marks, bins = _marks(domain), _bins(domain)
         length = _lengths(marks)
@@ -134,14 +134,15 @@ class ValueCells:
         below = np.nextafter(end, -inf)
         whole = (interval.low <= above) & (interval.high >= below)
         low, high = np.maximum(marks, interval.low) * 0.5, np.minimum(end, interval.high) * 0.5
-        part = np.clip((high - low) / (end * 0.5 - marks * 0.5), 0.0, 1.0)
+        part = np.clip((high - low) / np.maximum(end * 0.5 - marks * 0.5, _TINY), 0.0, 1.0)
         between = np.where(whole, 1.0, np.minimum(part, 1.0 - 1e-9))
         between[-1] = at[-1]  # nothing is beyond the last edge
         return np.stack([at, between], axis=1).reshape(-1)
 
 
 def _tilted(domain: NumberDomain, n: Estimates, even: Estimates) -> Estimates:
-    """``even`` where rows between two marks are as dense at a bin's ends as halfway to its neighbours' middles."""
+    """``even`` with the slope that the neighbours of a bin tell: the logarithm of how dense rows are is a straight line
+    along each bin, as steep as from one neighbour's middle to the other's."""
     edges, bins = np.array(domain.edges), _bins(domain)
     if len(n) < 2:
         return even
@@ -151,7 +152,7 @@ def _tilted(domain: NumberDomain, n: Estimates, even: Estimates) -> Estimates:
         slope = np.nan_to_num(np.gradient(dense, middle) * width)
     marks = _marks(domain) * 0.5
     between = np.append((marks[:-1] + marks[1:]) / 2.0, marks[-1])
-    place = np.clip((np.repeat(between, 2) - middle[bins]) / width[bins] * 0.5, -1.0, 1.0)
+    place = np.clip((np.repeat(between, 2) - middle[bins]) / width[bins], -1.0, 1.0)
     tilted = even * np.exp(np.clip(slope, -STEEPEST, STEEPEST)[bins] * place)
     return np.asarray(tilted / np.maximum(_summed(bins, tilted, len(n)), _TINY)[bins])
 

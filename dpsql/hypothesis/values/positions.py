@@ -12,7 +12,7 @@ import numpy as np
 
 from dpsql.domain import NumberDomain
 from dpsql.hypothesis.measurement import Measurement
-from dpsql.hypothesis.value_cells import ValueCells
+from dpsql.hypothesis.values.marked_cells import MarkedCells
 from dpsql.query import Estimates
 
 PRIOR_SD = 0.2
@@ -32,7 +32,7 @@ class Positions:
     domain: NumberDomain
     mean: Estimates
     sd: Estimates
-    cells: ValueCells
+    cells: MarkedCells
     counted: bool = False
     """Whether they are counts at and between round numbers."""
 
@@ -44,7 +44,7 @@ class Positions:
 
         The mean of a normal prior around the middle and one normal observation, cut at the ends.
         """
-        bins, cells = len(domain.edges) - 1, ValueCells.of(domain)
+        bins, cells = len(domain.edges) - 1, MarkedCells.of(domain)
         if rows is None or measured is None:
             return cls(domain, np.full(bins, 0.5), np.full(bins, PRIOR_SD), cells)
         n = np.maximum(rows[:bins], 0.0)
@@ -55,7 +55,7 @@ class Positions:
     @classmethod
     def of_values(cls, domain: NumberDomain, rows: Estimates, counted: Measurement) -> "Positions":
         """From counts at and between round numbers."""
-        cells = ValueCells.of(domain, rows, counted)
+        cells = MarkedCells.of(domain, rows, counted)
         return cls(domain, np.clip(cells.mean, 0.0, 1.0), cells.mean_sd, cells, True)
 
     @property

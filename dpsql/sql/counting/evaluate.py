@@ -17,8 +17,8 @@ from dpsql.domain import NumberDomain, TableDomain, TextDomain, Value, cell_valu
 from dpsql.errors import DataError, UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import Weights
+from dpsql.sql.counting.bins.points import points_of
 from dpsql.sql.counting.pieces import GridAxis, Signed, ValueClasses
-from dpsql.sql.counting.points import points_of
 from dpsql.sql.expressions import number_predicates
 from dpsql.sql.expressions.bound import Bound, Listed, Outside
 from dpsql.sql.expressions.steps import ANYWHERE, NO_STEPS, Steps

@@ -57,21 +57,14 @@ def _held(query: LinearQuery) -> int:
     return 64 + keyed + sum([f.weights.size for f in query.factors])
 
 
-def has_weights(answer: Mapping[Ranks, Pieces]) -> bool:
-    """Whether a query of it lists strings, or weighs rows."""
-    if isinstance(answer, PointGroups):
-        return False
-    return any(p.query.unit > 1 or p.query.keyed is not None for here in answer.values() for p in here)
-
-
 def values_beside_weights(answers: Sequence[Mapping[Ranks, Pieces]]) -> bool:
     """Whether one asks about values of rows which another lists strings of, or weighs: no one query does both."""
-    weighed = list(map(has_weights, answers))
-    return any(
-        not isinstance(a, PointGroups) and any(p.query.is_by_value for here in a.values() for p in here)
-        for i, a in enumerate(answers)
-        if any(weighed[:i] + weighed[i + 1 :])
-    )
+    asked = [[] if isinstance(a, PointGroups) else [p.query for here in a.values() for p in here] for a in answers]
+    by_value = [any(q.is_by_value for q in here) for here in asked]
+    if not any(by_value):
+        return False
+    weighed = [any(q.unit > 1 or q.keyed is not None for q in here) for here in asked]
+    return any(one and any(weighed[:i] + weighed[i + 1 :]) for i, one in enumerate(by_value))
 
 
 def check_number(groups: int) -> None:

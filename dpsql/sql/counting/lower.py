@@ -5,7 +5,6 @@ the product over components is the query.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -17,22 +16,15 @@ from dpsql.memo import Memo
 from dpsql.query import CountForms, Counts, Form, LinearQuery, Term
 from dpsql.sql.aggregates.aggregation import Summand
 from dpsql.sql.counting.alternatives import all_but, arms_of, predicates_of
-from dpsql.sql.counting.cells import cell_pieces, cut_words, over_cells, summed_pieces
+from dpsql.sql.counting.bins.cells import cell_pieces, cut_words, over_cells, summed_pieces
+from dpsql.sql.counting.bins.intervals import asked_by_value
+from dpsql.sql.counting.bins.points import is_unknown
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.crosstabs import Component, combinations, counted
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
-from dpsql.sql.counting.groups import (
-    Pieces,
-    Ranks,
-    has_weights,
-    numbers_held,
-    pieces_of_groups,
-    values_beside_weights,
-)
-from dpsql.sql.counting.intervals import interval_pieces, interval_sums
+from dpsql.sql.counting.groups import Pieces, Ranks, numbers_held, pieces_of_groups, values_beside_weights
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, term_of
-from dpsql.sql.counting.points import is_unknown
 from dpsql.sql.counting.value_classes import box_pieces, classed, parts_told
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.steps import merged
@@ -104,8 +96,8 @@ class Lowering:
         """The lowering of the same rows, as far as ``conjuncts`` hold, by one group more: its counts are ``counts``."""
         inside, groups = (*self._condition, *conjuncts), (*self._groups, value)
         shared = self._text, self._table, self._evaluator, self._cache
-        cells, how = self._most_cells, (self._products, self._by_value)
-        return Lowering(*shared, inside, groups, (), self._keys, cells, products=how[0], by_value=how[1])
+        most, products, by_value = self._most_cells, self._products, self._by_value
+        return Lowering(*shared, inside, groups, (), self._keys, most, products=products, by_value=by_value)
 
     def counts(self) -> Sequence[Form]:
         """The number of rows of each group."""
@@ -300,17 +292,11 @@ class Lowering:
     def _split_answers(self, split: Sequence[Cluster]) -> list[Answer]:
         """Questions about values, or, beside listed strings and shares of rows, over cells with a value for each."""
         found = [self._answer(c) for c in split]
-        if all(c.value is None for c in split) and not (self._by_value and self._steps):
-            return found
-        if self._by_value:
-            apart = values_beside_weights(found)
-        else:
-            apart = any(map(has_weights, [a for c, a in zip(split, found, strict=True) if c.value is None]))
-        return [self._answer(c, by_cells=True) for c in split] if apart else found
+        return [self._answer(c, by_cells=True) for c in split] if values_beside_weights(found) else found
 
     def _answer(self, c: Cluster, *, by_cells: bool = False) -> Answer:
         key = (
-            by_cells and (c.value is not None or bool(self._by_value and self._steps)),
+            by_cells,
             self._table.name,
             tuple([self._grids.key(b) for b in c.conjuncts]),
             tuple([self._grids.key(self._groups[g]) for g in c.groups]),
@@ -359,9 +345,8 @@ class Lowering:
             return box_pieces(self._table, c, axes, base, numbers, self._pieces)
         by_cells = by_cells or any(a.text is not None for a in axes)
         straight = None if value is None or by_cells else value.straight
-        if self._by_value and not by_cells and not unknown and (value is None or straight is not None):
-            of_values = interval_pieces if straight is None else partial(interval_sums, line=straight)
-            found = of_values(self._table, axes, base)
+        if self._by_value and not (by_cells or unknown) and (value is None) == (straight is None):
+            found = asked_by_value(self._table, axes, base, straight)
             if found is not None:
                 return found
         if straight is not None:

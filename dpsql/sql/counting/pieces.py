@@ -8,7 +8,7 @@ inversion), so each part is a dense query or has a finite list of keys.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from dpsql.domain import FIXED_POINT, TableDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import Factor, Interval, Key, KeyedFactor, LinearQuery, Term, Weights, linear_query
-from dpsql.sql.counting.points import Points
+from dpsql.sql.counting.bins.points import Points
 from dpsql.sql.expressions.text_classes import TextClasses, TextPart
 from dpsql.sql.text.limits import LARGEST_VALUE
 
@@ -91,6 +91,11 @@ def pieces(table: TableDomain, axes: Sequence[GridAxis], weights: Signed) -> tup
             parts = {i: p for i, p in zip(text, choice, strict=True) if p is not None}
             out.extend(_signed_pieces(table, axes, part, parts, finite))
     return tuple(out)
+
+
+def scaled(found: Sequence[QueryPiece], by: float) -> list[QueryPiece]:
+    """Pieces with their coefficients times a number; none of 0."""
+    return [replace(p, coefficient=p.coefficient * by) for p in found if by != 0.0]
 
 
 def term_of(table: TableDomain, coefficient: float, combination: Sequence[QueryPiece]) -> Term:

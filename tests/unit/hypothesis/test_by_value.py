@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dpsql.domain import CategoryDomain, NumberDomain, TableDomain
-from dpsql.hypothesis.by_value import CUT_SHIFT, ByValue, by_cells_unmeasured
-from dpsql.hypothesis.positions import GROUP_SHIFT, Positions
+from dpsql.hypothesis.values.by_value import CUT_SHIFT, ByValue, by_cells_unmeasured
+from dpsql.hypothesis.values.positions import GROUP_SHIFT, Positions
 from dpsql.query import Factor, Interval, LinearQuery
-from tests.unit.hypothesis.test_value_cells import DOMAIN, ROWS, bin_of, drawn, measured
+from tests.unit.hypothesis.test_marked_cells import DOMAIN, ROWS, bin_of, drawn, measured
 
 TABLE = TableDomain("t", (DOMAIN, NumberDomain("y", (0.0, 1.0, 3.0, 9.0)), CategoryDomain("g", ("a", "b"))))
 X = drawn("prices")

@@ -7,7 +7,7 @@ import pytest
 
 from dpsql.domain import NumberDomain, log_edges, marks_of
 from dpsql.hypothesis import Axis, Measurement
-from dpsql.hypothesis.value_cells import ValueCells
+from dpsql.hypothesis.values.marked_cells import MarkedCells
 from dpsql.query import Interval
 
 ROWS, SIGMA = 60_000, 40.0
@@ -38,8 +38,8 @@ def measured(x: np.ndarray, seed: int, sigma: float = SIGMA) -> Measurement:
     return Measurement("t", (Axis.cells(("x",), (len(counts),)),), counts + noise, sigma)
 
 
-def cells(x: np.ndarray, seed: int) -> ValueCells:
-    return ValueCells.of(DOMAIN, np.bincount(bin_of(x), minlength=len(EDGES) - 1).astype(float), measured(x, seed))
+def cells(x: np.ndarray, seed: int) -> MarkedCells:
+    return MarkedCells.of(DOMAIN, np.bincount(bin_of(x), minlength=len(EDGES) - 1).astype(float), measured(x, seed))
 
 
 INTERVALS = [Interval("x", float(t), 500.0) for t in (3, 7, 12, 25, 40, 50, 75, 110)] + [
@@ -50,7 +50,7 @@ INTERVALS = [Interval("x", float(t), 500.0) for t in (3, 7, 12, 25, 40, 50, 75, 
 @pytest.mark.parametrize("kind", ["smooth", "whole", "prices"])
 def test_shares_are_nearer_than_an_even_spread(kind: str) -> None:
     x = drawn(kind)
-    rows, even = np.bincount(bin_of(x), minlength=len(EDGES) - 1), ValueCells.of(DOMAIN)
+    rows, even = np.bincount(bin_of(x), minlength=len(EDGES) - 1), MarkedCells.of(DOMAIN)
     off: dict[str, list[float]] = {"counted": [], "evenly": []}
     for seed in range(5):
         for interval in INTERVALS:
@@ -98,7 +98,7 @@ def test_an_empty_bin_and_one_bin() -> None:
     counts = np.zeros(2 * len(marks_of(one.edges)), dtype=np.int64)
     told = Measurement("t", (Axis.cells(("x",), (len(counts),)),), counts, 40.0)
     for rows in (0.0, 1000.0):
-        found = ValueCells.of(one, np.array([rows, 3.0]), told)
+        found = MarkedCells.of(one, np.array([rows, 3.0]), told)
         assert (
             np.isfinite(found.mean).all() and np.isfinite(found.mean_sd).all() and found.share.sum() == pytest.approx(1)
         )
@@ -116,8 +116,23 @@ def test_bins_of_neighbouring_doubles_and_of_all_doubles(edges: tuple[float, ...
     domain = NumberDomain("x", edges)
     counts = np.full(2 * len(marks_of(edges)), 60, dtype=np.int64)
     told = Measurement("t", (Axis.cells(("x",), (len(counts),)),), counts, 40.0)
-    found = ValueCells.of(domain, np.full(len(edges), rows), told)
+    found = MarkedCells.of(domain, np.full(len(edges), rows), told)
     inside = found.inside(Interval("x", edges[0], (edges[0] + edges[-1]) / 2))
     for array in (found.share, found.mean, found.mean_sd, inside.share, inside.sd, inside.doubt, inside.center):
         assert np.isfinite(array).all()
     assert (inside.share >= 0.0).all() and (inside.share <= 1.0).all()
+
+
+@pytest.mark.parametrize("steep", [-0.9, -0.4, 0.6])
+def test_the_slope_of_a_bin_is_that_of_its_neighbours(steep: float) -> None:
+    """Rows with density exp(steep * x): the share of a bin's upper half is an integral, and no cell stands out."""
+    domain = NumberDomain("x", tuple(float(i) for i in range(11)), nullable=False)
+    ends = np.array(marks_of(domain.edges))
+    mass = np.diff(np.exp(steep * (ends - 5.0)))
+    counts = np.zeros(2 * len(ends))
+    counts[1:-1:2] = 1e5 * mass / mass.max()
+    rows = np.add.reduceat(counts[1:-1:2], np.searchsorted(ends, domain.edges)[:-1])
+    told = Measurement("t", (Axis.cells(("x",), (len(counts),)),), np.rint(counts).astype(np.int64), 3000.0)
+    half = MarkedCells.of(domain, rows, told).inside(Interval("x", 4.5, 10.0)).share[4]
+    exact = (np.exp(steep) - np.exp(steep / 2)) / (np.exp(steep) - 1.0)
+    assert half == pytest.approx(exact, abs=0.01) and abs(exact - 0.5) > 0.04

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dpsql.domain import DateDomain, NumberDomain, TableDomain
 from dpsql.query import LinearQuery
-from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces
+from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, scaled
 from dpsql.sql.expressions.steps import Straight
 
 MOST_CLASSES = 6
@@ -113,11 +113,11 @@ def summed_pieces(
     whole = over_cells(axes, base * known, unknown)
     inside = (whole.settled & (whole.low == 1)).astype(np.int64)
     first, last = domain.edges[0], domain.edges[-1]
-    out = _scaled(pieces(table, whole.axes, inside), line.scale * first + line.shift)
+    out = scaled(pieces(table, whole.axes, inside), line.scale * first + line.shift)
     if domain.nullable:  # NULL adds nothing whether it is in or out: then a column that cuts nothing is dropped
         same = np.delete(inside, -1, axis=at).min(axis=at, keepdims=True)
         inside = np.concatenate([np.delete(inside, -1, axis=at), same], axis=at)
-    shares = _scaled(pieces(table, whole.axes, inside), line.scale * (last - first))
+    shares = scaled(pieces(table, whole.axes, inside), line.scale * (last - first))
     out += [replace(p, query=replace(p.query, value=domain.name)) for p in shares]
     if not whole.settled.all():
         ends = [line.scale * a.reshape(along) + line.shift for a in (points.low, points.high)]
@@ -149,10 +149,6 @@ def _cell_words(table: TableDomain, name: str, cells: Sequence[int]) -> str:
         ends = [f"{edge:g}" for edge in domain.edges]
     told = [f"{ends[i]} to {ends[i + 1]}" for i in cells[:_TOLD]]
     return ", ".join(told) + (f" and {len(cells) - _TOLD:,} more" if len(cells) > _TOLD else "")
-
-
-def _scaled(found: Sequence[QueryPiece], by: float) -> list[QueryPiece]:
-    return [replace(p, coefficient=p.coefficient * by) for p in found if by != 0.0]
 
 
 def _plain(weights: _Array) -> Signed:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from dpsql.domain import NumberDomain, TableDomain
 from dpsql.query import Interval
-from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces
-from dpsql.sql.counting.points import Points
+from dpsql.sql.counting.bins.points import Points
+from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, scaled
 from dpsql.sql.expressions.steps import Straight
 
 MOST_STRETCHES = 4
@@ -33,11 +33,17 @@ class _Stretch:
     whole: bool
 
 
-def interval_pieces(table: TableDomain, axes: Sequence[GridAxis], base: Signed) -> tuple[QueryPiece, ...] | None:
-    """Queries whose sum counts the rows where ``base``, 0 or 1 over the points of the axes, is 1.
-
-    ``None`` where no few questions about the values of one column say it.
+def asked_by_value(
+    table: TableDomain, axes: Sequence[GridAxis], base: Signed, line: Straight | None
+) -> tuple[QueryPiece, ...] | None:
+    """Queries whose sum counts the rows where ``base``, 0 or 1 over the points of the axes, is 1; or sums ``line`` over
+    them. ``None`` where no few questions about the values of one column say it.
     """
+    return _counts(table, axes, base) if line is None else _sums(table, axes, base, line)
+
+
+def _counts(table: TableDomain, axes: Sequence[GridAxis], base: Signed) -> tuple[QueryPiece, ...] | None:
+    """The queries that count."""
     if base.dtype != np.int64 or any(a.text is not None or a.classes is not None for a in axes):
         return None
     if base.size and not 0 <= int(base.min()) <= int(base.max()) <= 1:
@@ -55,10 +61,8 @@ def interval_pieces(table: TableDomain, axes: Sequence[GridAxis], base: Signed) 
     return _along(table, cells, at[0], points, base)
 
 
-def interval_sums(
-    table: TableDomain, axes: Sequence[GridAxis], base: Signed, line: Straight
-) -> tuple[QueryPiece, ...] | None:
-    """The same of the sum of ``line`` over these rows: min times their number, and the range times their shares of it.
+def _sums(table: TableDomain, axes: Sequence[GridAxis], base: Signed, line: Straight) -> tuple[QueryPiece, ...] | None:
+    """Those that sum ``line``: min times the number of rows, and the range times their shares of it.
 
     NULL adds nothing.
     """
@@ -72,13 +76,13 @@ def interval_sums(
     if not known.all():  # whether NULL is in or out: then a column that cuts nothing is dropped
         inside = rows.take(np.flatnonzero(known), axis=at)
         shares = np.concatenate([inside, inside.min(axis=at, keepdims=True)], axis=at)
-    counted, summed = interval_pieces(table, axes, rows), interval_pieces(table, axes, shares)
+    counted, summed = _counts(table, axes, rows), _counts(table, axes, shares)
     if counted is None or summed is None:
         return None
     first, last = domain.edges[0], domain.edges[-1]
-    out = _scaled(counted, line.scale * first + line.shift)
-    scaled = _scaled(summed, line.scale * (last - first))
-    return (*out, *(replace(p, query=replace(p.query, value=domain.name)) for p in scaled))
+    out = scaled(counted, line.scale * first + line.shift)
+    shared = scaled(summed, line.scale * (last - first))
+    return (*out, *(replace(p, query=replace(p.query, value=domain.name)) for p in shared))
 
 
 def _is_cut(base: Signed, axis: int, points: Points) -> bool:
@@ -103,7 +107,7 @@ def _along(
             return None
         for sign, weights, interval in parts:
             array = np.moveaxis(np.multiply.outer(beside, weights), -1, at)
-            here = _scaled(pieces(table, cells, array), float(sign))
+            here = scaled(pieces(table, cells, array), float(sign))
             told = () if interval is None else (Interval(cells[at].name, *interval),)
             out += [replace(p, query=replace(p.query, intervals=told)) for p in here]
     return tuple(out)
@@ -160,7 +164,3 @@ def _stretches(points: Points, taken: _Bools) -> list[_Stretch]:
         ends = end + 1 == len(taken) or points.cells[end + 1] != last
         out.append(_Stretch(low, high, first, last, begins and ends))
     return out
-
-
-def _scaled(found: Sequence[QueryPiece], by: float) -> list[QueryPiece]:
-    return [replace(p, coefficient=p.coefficient * by) for p in found if by != 0.0]
