@@ -6,6 +6,7 @@ One value in place of five arguments; whoever holds it can draw noise, so it goe
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -106,11 +107,18 @@ class Bench:
         Of the rows in all ``intervals``. Rounded to the nearest whole row: one row moves a part by 0 or 1, as it does a
         count. Raises EngineError.
         """
-        return _whole_rows(self.engine.sums(table, number, tuple(c for a in axes for c in a.columns), intervals), axes)
+        return _whole_rows(self.shares(table, axes, number, intervals))
+
+    def shares(
+        self, table: str, axes: tuple[Axis, ...], number: str, intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
+        """The same before it is rounded, in 1 / FIXED_POINT of a row. Raises EngineError."""
+        sums = self.engine.sums(table, number, tuple(c for a in axes for c in a.columns), intervals)
+        return sums.map(partial(coarsen, axes=axes))
 
     def positions(self, table: str, axes: tuple[Axis, ...], number: str) -> Private[Counts]:
         """The same of where it stands between the edges of its bin, by bin. Raises EngineError."""
-        return _whole_rows(self.engine.positions(table, number), axes)
+        return _whole_rows(self.engine.positions(table, number).map(partial(coarsen, axes=axes)))
 
     def measured(
         self,
@@ -134,9 +142,8 @@ class Bench:
         return measure(counts, sigma, self.entropy)
 
 
-def _whole_rows(sums: Private[Counts], axes: tuple[Axis, ...]) -> Private[Counts]:
-    half = FIXED_POINT // 2
-    return sums.map(lambda cells: np.asarray((coarsen(cells, axes) + half) // FIXED_POINT, dtype=np.int64))
+def _whole_rows(shares: Private[Counts]) -> Private[Counts]:
+    return shares.map(lambda parts: np.asarray((parts + FIXED_POINT // 2) // FIXED_POINT, dtype=np.int64))
 
 
 def _is_large(axes: tuple[Axis, ...]) -> bool:

@@ -72,7 +72,11 @@ class ModelRules:
     ``row_weights``: whether sums have the bars of as many rows as they are made of, times what a row counts in them.
 
     ``by_value``: whether a condition that cuts bins of numbers is a question of its own about the values of rows, and a
-    first look counts them at and between round numbers.
+    first look counts them at and between round numbers. ``values_beside``: whether what is released of such a question
+    is what estimates leave open of it, and whether what a hard round measures of it is weighed with the model.
+
+    ``top_down``: whether counts of a column's cells are made possible ones at once, by long ranges first where it is
+    ordered.
 
     ``whole_tables``: whether tables of many rows for their cells are also measured whole. ``pure_columns``: of
     contingencies of at most so many columns the interactions are taken apart.
@@ -124,9 +128,13 @@ class ModelRules:
     whole_tables: bool = True
     pure_columns: int = 3
     by_value: bool = True
+    values_beside: bool = True
+    top_down: bool = True
 
 
-_TWELFTH = ModelRules(
+_THIRTEENTH = ModelRules(values_beside=False, top_down=False)
+_TWELFTH = replace(
+    _THIRTEENTH,
     uncut_pairs=False,
     rounds_weighed=False,
     as_measured=False,
@@ -174,7 +182,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         10: _TENTH,
         11: _ELEVENTH,
         12: _TWELFTH,
-        13: ModelRules(),
+        13: _THIRTEENTH,
+        14: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

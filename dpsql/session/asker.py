@@ -288,7 +288,8 @@ class Asker:
             with interrupts_held():
                 if self._is_hard(state, query, value, estimate, reservation):
                     said = tuple(queries), tuple(estimates), tuple(bars)
-                    beside = Beside(query, *said, rules.rounds_beside, rules.mixed, rules.rounds_weighed)
+                    weighs = rules.rounds_beside, rules.mixed, rules.rounds_weighed, rules.values_beside
+                    beside = Beside(query, *said, *weighs)
                     return self._measure(state, model, beside, reservation, charged)
             passed += 1
         both = zip(queries[:passed], estimates[:passed], bars[:passed], strict=True)

@@ -229,6 +229,7 @@ def test_there_is_a_ledger_of_each_kind() -> None:
             "retired_strategy",
             "sixth_strings",
             "third_strings",
+            "thirteenth_values",
             "twelfth_whole",
         )
     ]

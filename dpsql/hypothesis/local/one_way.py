@@ -4,7 +4,7 @@ A column is measured alone and again in every pair. Combining all of it makes th
 which pairs are then fitted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -12,11 +12,11 @@ import numpy as np
 
 from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.partition import refinement
+from dpsql.hypothesis.possible_counts import nearest, top_down
 from dpsql.query import Estimates
 
 _MOST_PARTS = 1024
 _EXACT = 1e3  # what is exact counts so many times what all measurements together do
-_LEAST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +40,21 @@ class PartCounts:
         return len(self.values) == len(self.labels)
 
 
-def clean_one_way(size: int, counts: Sequence[PartCounts], total: float, *, parts_first: bool = True) -> Estimates:
+def clean_one_way(
+    size: int,
+    counts: Sequence[PartCounts],
+    total: float,
+    *,
+    parts_first: bool = True,
+    ordered: bool = False,
+    nullable: bool = False,
+) -> Estimates:
     """Counts (float64, > 0, sum ``total``) of a column's ``size`` cells that fit all ``counts`` best.
 
     Least squares with exact covariances. Cells that no measurement tells apart share their part evenly, so it is
-    enough to solve for the common refinement of the coarse partitions; then the projection on what a table can be, with
-    ``parts_first`` of the parts' sums before their cells (rules of the ledger).
+    enough to solve for the common refinement of the coarse partitions; then what a table can be, with ``parts_first``
+    of the parts' sums before their cells (rules of the ledger). ``ordered``: long ranges before short ones;
+    ``nullable``: the last cell is NULL.
 
     >>> halves = PartCounts(np.array([0, 0, 1, 1]), np.array([60.0, 40.0]), 1.0)
     >>> clean_one_way(4, [halves], 100.0).round(3)
@@ -56,15 +65,15 @@ def clean_one_way(size: int, counts: Sequence[PartCounts], total: float, *, part
     parts = refinement([np.zeros(size, dtype=np.int64), *(c.labels for c in coarse)])
     number = int(parts.max()) + 1
     if number > _MOST_PARTS:
-        return _projected(cells, total)
+        return top_down(cells, total, apart=nullable) if ordered else nearest(cells, total)
     width = np.bincount(parts, minlength=number).astype(np.float64)
     sums = np.bincount(parts, weights=cells, minlength=number)
     precision = np.diag(1.0 / (width * variance))
     right = sums / (width * variance)
-    of_part = np.zeros(number, dtype=np.int64)
+    label = np.zeros(number, dtype=np.int64)
     for c in coarse:
-        of_part[parts] = c.labels
-        member = (of_part[None, :] == np.arange(len(c.values))[:, None]).astype(np.float64)
+        label[parts] = c.labels
+        member = (label[None, :] == np.arange(len(c.values))[:, None]).astype(np.float64)
         precision += member.T @ member / c.sigma**2
         right += member.T @ c.values / c.sigma**2
     exact = float(np.trace(precision))  # the total is known: a measurement far more precise than all others
@@ -72,15 +81,22 @@ def clean_one_way(size: int, counts: Sequence[PartCounts], total: float, *, part
     right += exact * _EXACT * total
     solved: Estimates = np.linalg.solve(precision, right).astype(np.float64)
     moved = cells + ((solved - sums) / width)[parts]
-    return _by_parts(moved, parts, _projected(solved, total)) if parts_first else _projected(moved, total)
+    if not parts_first:
+        return nearest(moved, total)
+    if number == 1:
+        return top_down(moved, total, apart=nullable) if ordered else nearest(moved, total)
+    of_part = top_down(solved, total) if ordered else nearest(solved, total)
+    return _by_parts(moved, parts, of_part, top_down if ordered else nearest)
 
 
-def _by_parts(cells: Estimates, parts: Labels, of_part: Estimates) -> Estimates:
-    """In each part the nearest possible counts: the noise of a part's empty cells cannot leave it."""
+def _by_parts(
+    cells: Estimates, parts: Labels, of_part: Estimates, possible: Callable[[Estimates, float], Estimates]
+) -> Estimates:
+    """In each part possible counts: the noise of a part's empty cells cannot leave it."""
     out = np.empty_like(cells)
     for part, rows in enumerate(of_part.tolist()):
         inside = parts == part
-        out[inside] = _projected(cells[inside], rows)
+        out[inside] = possible(cells[inside], rows)
     return out
 
 
@@ -92,12 +108,3 @@ def _fine(size: int, counts: Sequence[PartCounts], total: float) -> tuple[Estima
         weighted += c.values[c.labels] / c.sigma**2
         precision += 1.0 / c.sigma**2
     return weighted / precision, 1.0 / precision
-
-
-def _projected(cells: Estimates, total: float) -> Estimates:
-    """The nearest non-negative counts that sum to ``total``, with a trace in every cell."""
-    descending = np.sort(cells)[::-1]
-    shifts = (np.cumsum(descending) - total) / np.arange(1, len(cells) + 1)
-    shift = shifts[int(np.flatnonzero(descending > shifts)[-1])]
-    kept = np.maximum(cells - shift, _LEAST * total / len(cells))
-    return np.asarray(kept * (total / kept.sum()))

@@ -230,8 +230,15 @@ class WideHypothesis:
         known = self._ones.get(column)
         if known is None:
             counts = [PartCounts.of(m, column) for s, found in self._tables.items() if column in s for m in found]
-            known = clean_one_way(self._size(column), counts, self.row_count, parts_first=self._rules.parts_first)
-            self._ones[column] = known
+            rules, domain = self._rules, self.table.finite_domain(column)
+            known = self._ones[column] = clean_one_way(
+                domain.size,
+                counts,
+                self.row_count,
+                parts_first=rules.parts_first,
+                ordered=rules.top_down and domain.ordered,
+                nullable=domain.nullable,
+            )
         return known
 
     def pair(self, left: str, right: str) -> PairTable:

@@ -4,17 +4,19 @@ It is the hypothesis of the paper (Hardt and Rothblum 2010) with a fit in place 
 of all measurements, so that replaying a ledger gives it again bit by bit.
 """
 
+from functools import partial
 from itertools import chain
 from math import prod
 
 import numpy as np
 
-from dpsql.domain import TableDomain
+from dpsql.domain import FiniteDomain, TableDomain
 from dpsql.hypothesis.measurement import Axis, Measurement
+from dpsql.hypothesis.possible_counts import nearest, top_down
 from dpsql.hypothesis.projection import marginal
 from dpsql.hypothesis.protocol import check_finite, one_by_one
 from dpsql.hypothesis.rules import NEWEST, ModelRules
-from dpsql.hypothesis.tensor.fit import fit_tensor
+from dpsql.hypothesis.tensor.fit import Possible, fit_tensor
 from dpsql.query import Choices, Estimates, LinearQuery, matrix_of, row_of, sum_of_one
 
 PASSES = 4
@@ -89,4 +91,10 @@ def fitted(
     """The uniform tensor over ``columns`` with ``row_count`` rows, fitted to measurements within them."""
     shape = table.shape(columns)
     start = np.full(shape, row_count / max(prod(shape), 1))
-    return fit_tensor(start, columns, measurements, PASSES if start.size <= LARGE_CELLS else PASSES_LARGE, rules)
+    passes = PASSES if start.size <= LARGE_CELLS else PASSES_LARGE
+    possible = {c: _possible(table.finite_domain(c)) for c in columns} if rules.top_down else {}
+    return fit_tensor(start, columns, measurements, passes, rules, possible)
+
+
+def _possible(domain: FiniteDomain) -> Possible:
+    return partial(top_down, apart=domain.nullable) if domain.ordered else nearest

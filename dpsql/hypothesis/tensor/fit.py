@@ -6,8 +6,10 @@ of a few columns are combined first, and each step moves one pure interaction on
 3-way table must not spoil the 1- and 2-way ones, which other tables know better.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
 
@@ -21,6 +23,8 @@ LEAD = (1, 2, 1, 2, 1)
 """Sizes of the interactions that are fitted before those of three columns are looked at: these must not explain what
 fewer columns explain as well."""
 _TINY = 1e-9
+Possible = Callable[[Estimates, float], Estimates]
+"""Counts of a column's cells that sum to a total, none below 0, near to noisy ones."""
 
 
 def fit_tensor(
@@ -29,10 +33,12 @@ def fit_tensor(
     measurements: Sequence[Measurement],
     passes: int,
     rules: ModelRules = NEWEST,
+    possible: Mapping[str, Possible] = MappingProxyType({}),
 ) -> Estimates:
     """``start`` (one axis per column, in counts) fitted to measurements whose scopes lie within ``columns``.
 
     At the end come single columns and pairs: these are known best, and steps on larger interactions disturb them.
+    ``possible``: of some columns, what makes possible counts of noisy ones; others are followed as they are.
     """
     tensor = start.copy()
     position = {c: i for i, c in enumerate(columns)}
@@ -41,7 +47,7 @@ def fit_tensor(
     plans = [_Plan(m, columns, tensor.shape) for m, apart in zip(measurements, split, strict=True) if not apart]
     # after interactions of more columns, those of fewer again: 1, 2 1, 3 2 1, ..
     sweep = [n for most in sorted({len(p.columns) for p in parts}) for n in range(most, 0, -1)]
-    fit = _Fit(tensor, parts, position, rules)
+    fit = _Fit(tensor, [_cleaned(p, float(start.sum()), possible) for p in parts], position, rules)
     for size in LEAD:
         fit.sweep(size)
     for _ in range(passes if parts or plans else 0):
@@ -55,6 +61,14 @@ def fit_tensor(
     if rules.trace > 0.0:  # what the traces have added since the last step on a column
         tensor *= float(start.sum()) / max(float(tensor.sum()), _TINY)
     return tensor
+
+
+def _cleaned(part: Interaction, total: float, possible: Mapping[str, Possible]) -> Interaction:
+    """Of a single column what its cells possibly count, less their mean."""
+    if len(part.columns) > 1 or part.columns[0] not in possible:
+        return part
+    mean = total / part.values.size
+    return replace(part, values=possible[part.columns[0]](part.values + mean, total) - mean)
 
 
 class _Fit:

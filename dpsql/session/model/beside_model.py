@@ -34,7 +34,8 @@ def is_weighed(hard: LinearQuery, queries: Sequence[LinearQuery]) -> bool:
 class Beside:
     """What was said of ``queries`` before the round, in counts: the model's ``estimates`` and its 95 % error ``bars``
     (``None``: not known). ``hard``: the query whose test failed; ``weighs``: whether the ledger's rules weigh cells of
-    a GROUP BY, ``mixed``: by a mixture of scales, ``each``: whether they weigh any other number.
+    a GROUP BY, ``mixed``: by a mixture of scales, ``each``: whether they weigh any other number, ``values``: also one
+    that is about values.
     """
 
     hard: LinearQuery
@@ -44,6 +45,7 @@ class Beside:
     weighs: bool
     mixed: bool = False
     each: bool = False
+    values: bool = False
 
     def answers(self, measured: Sequence[Answer], noise: Sequence[float]) -> list[Answer]:
         """The answers of the round; ``noise``: the sd (counts) of each that was measured."""
@@ -63,7 +65,7 @@ class Beside:
         """One number by itself: the mean by precision of both where they agree, with its sd, times how far they are
         apart in sds where that is more than one (Birge 1932; the scale factor of the Particle Data Group)."""
         query, bar, estimate = self.queries[place], self.bars[place], self.estimates[place]
-        if not self.each or bar is None or self.hard.keyed is not None or self.hard.is_by_value:
+        if not self.each or bar is None or self.hard.keyed is not None or (self.hard.is_by_value and not self.values):
             return measured
         sd, value = bar / DEVIATIONS, measured.value or 0
         together, apart = hypot(noise, sd), abs(value - estimate)

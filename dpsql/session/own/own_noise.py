@@ -17,6 +17,7 @@ from dpsql.query import Crosstab, Factor, LinearQuery, canonical_products
 from dpsql.session.own.families import families
 from dpsql.session.own.misfit import Misfit
 from dpsql.session.own.residual import Residual, residual_of
+from dpsql.session.own.stretch import Stretch
 
 SPARE_TIMES = 1.5
 """The cells of a GROUP BY get noise of their own where the model's error bars are so many times wider (root mean
@@ -86,7 +87,7 @@ class OwnNoise:
         bars = self._state.error_bars(queries)
         known = [b / DEVIATIONS for b in bars if b is not None]
         least = self._sparing * (1.0 if len(queries) == 1 else SPARE_TIMES)
-        change = LEAST_CHANGES[min(len(queries[0].scope), len(LEAST_CHANGES) - 1)]
+        change = LEAST_CHANGES[min(len(queries[0].touched), len(LEAST_CHANGES) - 1)]
         if len(known) < len(bars):
             return False
         if queries[0].keyed is not None:
@@ -106,7 +107,8 @@ class OwnNoise:
     def _takes_spare(self, queries: Sequence[LinearQuery]) -> bool:
         """Whether the plan has spare releases for such queries."""
         first = queries[0]
-        counted = first.value is None and (self._lists(queries) if first.keyed else bool(first.scope))
+        scope = first.touched if self._plan.rules.values_beside else first.scope
+        counted = first.value is None and (self._lists(queries) if first.keyed else bool(scope))
         return counted and self.spare_share(queries).sigma > 0
 
     def _lists(self, queries: Sequence[LinearQuery]) -> bool:
@@ -177,7 +179,8 @@ class OwnNoise:
 
     def _residual_of(self, queries: Sequence[LinearQuery], sigma: float) -> Residual | None:
         """``residual_of``, but for one whose noise is too large to be drawn: fractions of a row times many rows."""
-        found = residual_of(queries, self._known, sigma, fractions=self._plan.rules.fractions)
+        rules = self._plan.rules
+        found = residual_of(queries, self._known, sigma, fractions=rules.fractions, by_value=rules.values_beside)
         return None if found is None or self._drawn_sd(found, sigma) > MOST_DRAWN else found
 
     def _half(self, queries: Sequence[LinearQuery], sigma: float) -> Residual | None:
@@ -198,15 +201,18 @@ class OwnNoise:
             return None
         return self._residual_of(queries, sigma)
 
-    def _known(self, products: Sequence[tuple[Factor, ...]]) -> list[tuple[float, float] | None]:
-        """Estimate and sd (counts) of the rows in all of the factors, of each of some products."""
+    def _known(
+        self, products: Sequence[tuple[Factor, ...]], stretch: Stretch | None
+    ) -> list[tuple[float, float] | None]:
+        """Estimate and sd (counts) of the rows in all of the factors, and in the stretch, of each of some products."""
         model = self._state.model
         if model is None:
             return [None] * len(products)
-        if not products[0]:
+        if not products[0] and stretch is None:
             return [self._state.rows_known()] * len(products)
         out: list[tuple[float, float] | None] = [None] * len(products)
-        for places, asked in canonical_products(self._plan.table, products):
+        for places, of_cells in canonical_products(self._plan.table, products):
+            asked = of_cells if stretch is None else Crosstab.of([stretch.asked(q) for q in of_cells])
             bars, estimates = self._state.error_bars(asked), model.estimates(asked).tolist()
             for place, bar, estimate in zip(places, bars, estimates, strict=True):
                 out[place] = None if bar is None else (estimate, bar / DEVIATIONS)

@@ -162,14 +162,15 @@ def _rest(state: TableState, residual: Residual, units: int, bench: Bench, certa
     ``certain``: sds of the certified bound, where noise is all that the estimates are off by.
     """
     table, axes = state.plan.name, residual.axes[: residual.leading]
-    counts = residual.weighted(bench.counted(table, residual.axes))
+    counts = residual.counted(bench)
     change = state.plan.weighted_l2_squared(residual.low, residual.high)
-    sigma, times = bench.plan.release_sigma(units, change), state.misfit.times(len(residual.queries[0].scope))
+    sigma, times = bench.plan.release_sigma(units, change), state.misfit.times(len(residual.queries[0].touched))
 
     def draw() -> tuple[list[Answer], dict[str, Any]]:
         measurement = bench.measured(counts, sigma, table, axes)
         found = residual.found(measurement)
-        lessons = dict(zip(LESSONS, (found.columns, found.lessons(times)), strict=True))
+        told = found.lessons(times) if residual.stretch is None else []
+        lessons = dict(zip(LESSONS, (found.columns, told), strict=True))
         answers = found.answers(mixed=state.plan.rules.mixed)
         return [completed(*a, certain, fractional=found.fractional) for a in answers], encode_measurement(
             RESIDUAL, measurement

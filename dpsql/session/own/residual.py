@@ -10,12 +10,14 @@ from math import inf, prod
 
 import numpy as np
 
+from dpsql.first import Bench
 from dpsql.hypothesis import Axis, Measurement
 from dpsql.planning.measured_axes import MOST_PARTS, own_axes
 from dpsql.private import Private
 from dpsql.query import Counts, Estimates, Factor, LinearQuery
 from dpsql.session.own.cells import Cells, Known
 from dpsql.session.own.least_change import least_change
+from dpsql.session.own.stretch import Stretch
 from dpsql.session.own.weighing import weighed
 
 SCALE = 1 << 12
@@ -68,7 +70,8 @@ class Residual:
 
     ``owners``: the query that each released number is of, or -1, flat. For each query, in counts: ``known``,
     ``known_sd`` are what released estimates contribute, so that ``known + released / scale`` is right but for noise;
-    ``modelled``, ``modelled_sd`` the model's own answer, and what its error bar makes of it.
+    ``modelled``, ``modelled_sd`` the model's own answer, and what its error bar makes of it. With a ``stretch`` of
+    values the last axis of the weights is whether a row is outside or inside of it.
     """
 
     queries: tuple[LinearQuery, ...]
@@ -81,6 +84,7 @@ class Residual:
     known_sd: Estimates
     modelled: Estimates
     modelled_sd: Estimates
+    stretch: Stretch | None = None
 
     @property
     def low(self) -> int:
@@ -92,23 +96,35 @@ class Residual:
         """The most that a row counts, at least 1: where pairs know all of a question, noise is still drawn."""
         return max(1, int(self.weights.max()))
 
+    def counted(self, bench: Bench) -> Private[Counts]:
+        """What is released, before its noise: weighted counts over the leading axes; int64. Private. EngineError."""
+        if self.stretch is None:
+            return self.weighted(bench.counted(self.queries[0].table, self.axes))
+        return self.weighted(self.stretch.counted(self.axes, bench))
+
     @property
     def fractional(self) -> bool:
         """Whether rows count other than 0 or 1: an answer is rounded then."""
         return any(not q.is_indicator for q in self.queries)
 
     def weighted(self, counts: Private[Counts]) -> Private[Counts]:
-        """Counts over ``axes`` as weighted counts over the leading ones; int64. Private."""
-        flat = self.weights.reshape(-1)
+        """Counts over ``axes``, and outside and inside of the stretch, as weighted counts over the leading ones; int64.
+        Private."""
+        flat, whole_row = self.weights.reshape(-1), 1 if self.stretch is None else self.stretch.whole_row
         shape = tuple(a.size for a in self.axes[: self.leading])
-        return counts.map(lambda cells: np.asarray(cells.reshape(*shape, flat.size) @ flat, dtype=np.int64))
+
+        def weighted(cells: Counts) -> Counts:
+            found = np.asarray(cells.reshape(*shape, flat.size) @ flat, dtype=np.int64)
+            return found // whole_row  # what a row changes is a whole number at most, and stays so
+
+        return counts.map(weighted)
 
     def found(self, released: Measurement) -> "Found":
         """What the released weighted counts say of each query, beside what the model says."""
         own = self.owners >= 0
         measured = np.bincount(self.owners[own], released.values.reshape(-1)[own], len(self.queries)) / self.scale
         return Found(
-            len(self.queries[0].scope),
+            len(self.queries[0].touched),
             self.fractional,
             measured + self.known,
             self.noise(released.sigma),
@@ -128,37 +144,41 @@ class Residual:
 
 
 def residual_of(
-    queries: Sequence[LinearQuery], known: Known, sigma: float, *, fractions: bool = True
+    queries: Sequence[LinearQuery], known: Known, sigma: float, *, fractions: bool = True, by_value: bool = True
 ) -> Residual | None:
-    """What to measure for these queries of one outline; ``None`` where they can only be released whole: strings, sums
-    of values, groups that overlap, conditions that tell too much apart. Public.
+    """What to measure for these queries of one outline; ``None`` where they can only be released whole: strings, groups
+    that overlap, conditions that tell too much apart. Public.
 
     ``sigma``: the noise (counts) of a release at sensitivity 1. Queries may differ in single columns that tell them
-    apart, as the cells of a GROUP BY do. ``fractions``: also queries whose rows count other than 0 or 1.
+    apart, as the cells of a GROUP BY do. ``fractions``: also queries whose rows count other than 0 or 1; ``by_value``:
+    also those about values.
     """
     first = queries[0]
-    if first.keyed is not None or first.is_by_value or not (fractions or all(q.is_indicator for q in queries)):
+    if first.keyed is not None or not (fractions or all(q.is_indicator for q in queries)):
         return None
+    stretch = Stretch.of(first) if first.is_by_value and by_value else None
     apart, shared = split(queries)
+    if first.is_by_value and (stretch is None or not stretch.is_of(shared)):
+        return None
     groups = groups_of(queries, apart)
-    cells = None if groups is None else Cells.of(shared, known)
+    cells = None if groups is None else Cells.of(shared if stretch is None else stretch.beside(shared), known, stretch)
     if groups is None or cells is None or prod(a.size for a in (*groups[0], *cells.axes)) > MOST_PARTS:
         return None
-    functions = cells.functions(min(DEGREE, len(first.scope) - 1) - len(apart))
+    functions = cells.functions(min(DEGREE, len(apart) + cells.weights.ndim - 1) - len(apart))
     if len(functions) > MOST_KNOWN:
         return None
     groups_alone = [_only(q, apart) for q in queries]
-    counts = [known([(*alone, *beside) for alone in groups_alone]) for beside in map(cells.factors, functions)]
+    counts = [known([(*g, *cells.factors(f)) for g in groups_alone], cells.values_of(f)) for f in functions]
     heard = [j for j, row in enumerate(counts) if None not in row]
     both = np.array([[found or _NOTHING for found in counts[j]] for j in heard])
     both = both.reshape(len(heard), len(queries), 2).transpose(1, 0, 2)
     values, sds = both[..., 0], both[..., 1]
-    scale = SCALE if cells.unit == 1 else COARSE_SCALE
+    scale = SCALE if cells.unit == 1 and first.value is None else COARSE_SCALE
     over = [cells.over(functions[j]) for j in heard]
     table = np.array(over, dtype=np.int64).reshape(len(heard), cells.weights.size).T
     whole = np.rint(_coefficients(cells, table, sds, sigma) * scale).astype(np.int64)
     rest = cells.weights.reshape(-1) * scale - table @ whole
-    models = [found or (0.0, inf) for found in known([q.factors for q in queries])]
+    models = [found or (0.0, inf) for found in known([q.factors for q in queries], stretch)]
     return Residual(
         tuple(queries),
         (*groups[0], *cells.axes),
@@ -170,6 +190,7 @@ def residual_of(
         np.sqrt(sds**2 @ (whole / scale) ** 2),
         np.array([value for value, _ in models]),
         np.array([sd for _, sd in models]),
+        stretch,
     )
 
 

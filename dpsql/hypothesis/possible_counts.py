@@ -1,0 +1,68 @@
+"""The possible counts of a column's cells that are near to noisy ones: none below 0, with a known sum. Public.
+
+What is cut off below 0 is left above it: each empty cell keeps .4 sds of its noise on average. Of an unordered column
+the nearest counts take that from all cells alike. Of an ordered one, whose empty cells lie together, ranges are made
+possible before their halves: the noise of a long empty range is one noise, and not one for each of its cells.
+"""
+
+import numpy as np
+
+from dpsql.query import Estimates
+
+_LEAST = 1e-6  # of an equal share of the rows: a later measurement can bring a cell back
+
+
+def nearest(cells: Estimates, total: float) -> Estimates:
+    """The nearest counts (float64, > 0) that sum to ``total``: the projection on a simplex (Held, Wolfe and Crowder
+    1974), with a trace in every cell.
+
+    >>> nearest(np.array([8.0, -4.0, 4.0]), 10.0).round(3)
+    array([7., 0., 3.])
+    """
+    descending = np.sort(cells)[::-1]
+    shifts = (np.cumsum(descending) - total) / np.arange(1, len(cells) + 1)
+    shift = shifts[int(np.flatnonzero(descending > shifts)[-1])]
+    return _traced(cells - shift, total)
+
+
+def top_down(cells: Estimates, total: float, *, apart: bool = False) -> Estimates:
+    """Counts (float64, > 0) that sum to ``total``, of cells in order: in a tree of ranges each one's rows are shared
+    between its halves as these were measured, what is missing by their cells (Hay et al. 2010, theorem 3, from the root
+    down), but none below 0. ``apart``: the last cell is in no range, as NULL is.
+
+    >>> top_down(np.array([8.0, -4.0, 4.0, -2.0]), 10.0).round(3)
+    array([6., 0., 4., 0.])
+    """
+    if apart and len(cells) > 1:
+        of_range = np.array([cells[:-1].sum()])
+        rows = float(_shared(of_range, cells[-1:], np.array([len(cells) - 1.0]), np.ones(1), np.full(1, total))[0])
+        return _traced(np.append(_halved(cells[:-1], rows), total - rows), total)
+    return _traced(_halved(cells, total), total)
+
+
+def _halved(cells: Estimates, total: float) -> Estimates:
+    whole = 1 << max(len(cells) - 1, 0).bit_length()
+    sums, sizes = [np.zeros(whole)], [np.zeros(whole)]
+    sums[0][: len(cells)], sizes[0][: len(cells)] = cells, 1.0
+    while len(sums[-1]) > 1:
+        sums.append(sums[-1].reshape(-1, 2).sum(axis=1))
+        sizes.append(sizes[-1].reshape(-1, 2).sum(axis=1))
+    rows = np.full(1, total)
+    for here, size in zip(sums[-2::-1], sizes[-2::-1], strict=True):
+        first = _shared(here[::2], here[1::2], size[::2], size[1::2], rows)
+        rows = np.stack([first, rows - first], axis=1).reshape(-1)
+    return rows[: len(cells)]
+
+
+def _shared(
+    left: Estimates, right: Estimates, left_size: Estimates, right_size: Estimates, rows: Estimates
+) -> Estimates:
+    """What the left ones have of ``rows``; a side of no cells has none."""
+    missing = (rows - left - right) * left_size / np.maximum(left_size + right_size, 1.0)
+    share = np.clip(left + missing, 0.0, rows)
+    return np.asarray(np.where(right_size > 0.0, share, rows))
+
+
+def _traced(cells: Estimates, total: float) -> Estimates:
+    kept = np.maximum(cells, _LEAST * total / len(cells))
+    return np.asarray(kept * (total / kept.sum()))
