@@ -69,11 +69,13 @@ class ModelRules:
     interactions may add to it. ``rows_met``: whether they are also learned from conditions that rows of the model meet.
     ``uncut_pairs``: whether they know conditions on several columns by no measurement whose parts these cut.
     ``as_measured``: whether those of three columns and more know what was measured of all of these together.
-    ``row_weights``: whether sums have the bars of as many rows as they are made of, times what a row counts in them.
+    ``row_weights``: whether sums have the bars of as many rows as they are made of, times what a row counts in them;
+    ``effective_rows``: whether these are compared with pairs of other columns in as many, and what is unseen moves what
+    rows do not count alike.
 
     ``by_value``: whether a condition that cuts bins of numbers is a question of its own about the values of rows, and a
     first look counts them at and between round numbers. ``values_beside``: whether what is released of such a question
-    is what estimates leave open of it, and whether what a hard round measures of it is weighed with the model.
+    is what estimates leave open of it, sums of values get spare releases, and hard rounds' numbers of both are weighed.
 
     ``top_down``: whether counts of a column's cells are made possible ones at once, by long ranges first where it is
     ordered.
@@ -130,9 +132,10 @@ class ModelRules:
     by_value: bool = True
     values_beside: bool = True
     top_down: bool = True
+    effective_rows: bool = True
 
 
-_THIRTEENTH = ModelRules(values_beside=False, top_down=False)
+_THIRTEENTH = ModelRules(values_beside=False, top_down=False, effective_rows=False)
 _TWELFTH = replace(
     _THIRTEENTH,
     uncut_pairs=False,

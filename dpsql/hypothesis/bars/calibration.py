@@ -163,13 +163,14 @@ class Calibration:
         """What an answer that is worked out as a product may be off by for that; ``most``, where all columns were
         measured together."""
         rules = self._rules
+        kept = self._row_weights.kept(asked) if weights is not None and rules.effective_rows else None
         rows, weight = (h, 1.0) if weights is None else (h / np.prod(weights, axis=0), np.prod(weights, axis=0))
         share = UPWARDS if rules.upwards else LOG_ERROR
-        off = _off_by(rows, _in_rows(pairs, 2, weights), share, rules)
+        off = _off_by(rows, _in_rows(pairs, 2, weights, kept), share, rules)
         names = [columns[0] for columns in asked.columns]
         triples = list(combinations(range(len(names)), 3)) if rules.triples else []
         if len(triples) > 1 and all(self._coverage.cells_together([names[i] for i in three]) for three in triples):
-            known = _in_rows([self._within(asked, three) for three in triples], 3, weights)
+            known = _in_rows([self._within(asked, three) for three in triples], 3, weights, kept)
             share = TRIPLE_UPWARDS if rules.upwards else TRIPLE_LOG_ERROR
             off = np.minimum(off, _off_by(rows, known, share, rules))
         return np.asarray(np.minimum(weight * off, most))
@@ -334,11 +335,21 @@ def ranges(weights: Weights) -> int:
     return int(np.count_nonzero(inside[1:] & ~inside[:-1])) + int(bool(inside[:1].any()))
 
 
-def _in_rows(known: Sequence[Estimates], number: int, weights: Sequence[Estimates] | None) -> Sequence[Estimates]:
-    """What is ``known`` of each so many factors, in rows of their own weight."""
+def _in_rows(
+    known: Sequence[Estimates],
+    number: int,
+    weights: Sequence[Estimates] | None,
+    kept: Sequence[Estimates] | None,
+) -> Sequence[Estimates]:
+    """What is ``known`` of each so many factors, in rows of their own weight; where a sum is ``kept`` out of them, in
+    as many as it would have of these rows."""
     if weights is None:
         return known
-    return [k / np.prod(some, axis=0) for k, some in zip(known, combinations(weights, number), strict=True)]
+    out = [k / np.prod(some, axis=0) for k, some in zip(known, combinations(weights, number), strict=True)]
+    if kept is None:
+        return out
+    beside = [[s for i, s in enumerate(kept) if i not in some] for some in combinations(range(len(kept)), number)]
+    return [k * np.prod(shares, axis=0) for k, shares in zip(out, beside, strict=True)]
 
 
 def _off_by(h: Estimates, known: Sequence[Estimates], share: float, rules: ModelRules) -> Estimates:

@@ -55,9 +55,18 @@ class UnseenInteractions:
         return self._scatter(factor) if known is None else known
 
     def _scatter(self, factor: Factor) -> float:
-        """Variance of a factor's rows, as a share of their square, when its cells deviate by shares of variance 1."""
-        inside = self._contingency(factor.columns) * (factor.weights / factor.unit)
+        """Variance of a factor's rows, as a share of their square, when its cells deviate by shares of variance 1.
+
+        Deviations cancel over a column, of which pairs are known: what rows of a sum count alike they do not move. It
+        is that of what each value counts beyond the mean that makes it least.
+        """
+        cells, weights = self._contingency(factor.columns), factor.weights / factor.unit
+        inside = cells * weights
         rows = float(inside.sum())
+        if factor.unit > 1 and self._coverage.rules.effective_rows and rows > _TINY:
+            squares = (cells / rows) ** 2
+            mean = float((squares * weights).sum()) / max(float(squares.sum()), _TINY)
+            return self._scatters.put(factor.digest, min(1.0, float((squares * (weights - mean) ** 2).sum())))
         shares = inside / rows if rows > _TINY else np.ones(1)  # squares of the rows of empty cells would underflow
         effective = min(1.0, float((shares**2).sum()))
         return self._scatters.put(factor.digest, effective * max(0.0, 1.0 - rows / self._coverage.row_count))

@@ -107,8 +107,12 @@ class OwnNoise:
     def _takes_spare(self, queries: Sequence[LinearQuery]) -> bool:
         """Whether the plan has spare releases for such queries."""
         first = queries[0]
-        scope = first.touched if self._plan.rules.values_beside else first.scope
-        counted = first.value is None and (self._lists(queries) if first.keyed else bool(scope))
+        if first.keyed is not None:
+            counted = self._lists(queries)
+        elif self._plan.rules.values_beside:
+            counted = bool(first.touched)
+        else:
+            counted = first.value is None and bool(first.scope)
         return counted and self.spare_share(queries).sigma > 0
 
     def _lists(self, queries: Sequence[LinearQuery]) -> bool:

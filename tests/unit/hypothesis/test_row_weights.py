@@ -9,7 +9,7 @@ import pytest
 from dpsql.hypothesis.bars.calibration import Calibration
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.lesson import learn_calibration
-from dpsql.hypothesis.bars.row_weights import RowWeights
+from dpsql.hypothesis.bars.row_weights import HARDLY, RowWeights
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.rules import MODEL_RULES, NEWEST, ModelRules
@@ -21,7 +21,8 @@ NAMES = "abcd"
 TABLE = table_of(SHAPE, (True,))
 CELLS = pairwise_table(SHAPE, 20_000.0, np.random.default_rng(3))
 TOTAL = float(CELLS.sum())
-OLDER = replace(NEWEST, row_weights=False)
+OLDER = replace(NEWEST, row_weights=False, effective_rows=False)
+WITHOUT_PAIRS = replace(NEWEST, effective_rows=False)
 
 
 def fitted(found: Sequence[Measurement]) -> WideHypothesis:
@@ -104,3 +105,51 @@ def test_bars_of_sums_hold_and_are_narrower() -> None:
     assert np.mean(inside) >= 0.95
     assert np.median(widths) < 0.9
     assert {n: rules.row_weights for n, rules in MODEL_RULES.items()} == {n: n >= 13 for n in MODEL_RULES}
+
+
+# --- effective rows ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gains", [[0.0, 0.0, 0.0, 0.5, 1.0], [0.1, 0.4, 0.4, 0.4, 0.7], [0.0, 0.0, 0.0, 0.0, 0.25]])
+def test_a_sum_is_of_so_many_rows_of_one_weight(gains: list[float]) -> None:
+    """Row by row: those that count a tenth of the others and less are in no sum."""
+    counts = np.array([5000, 300, 200, 40, 9])
+    weights = np.repeat(np.array(gains), counts)
+    weight = float((weights**2).sum() / weights.sum())
+    inside = weights[weights >= HARDLY * weight]
+    expected = float(inside.sum() ** 2 / (inside**2).sum()) / len(inside)
+    units = [round(g * 20) for g in gains]
+    found = RowWeights(lambda columns: counts.astype(float))
+    ((kept,), (one,)) = found.kept(Crosstab.of([of(("c", units, 20), ("b", [1, 0, 0, 0, 1, 1], 1))]).choices)
+    assert (kept, one) == (pytest.approx(expected), 1.0)
+    assert (kept == pytest.approx(1.0)) == (len(set(inside.tolist())) == 1)
+
+
+def test_nothing_that_counts_is_no_part_of_a_sum() -> None:
+    nothing = RowWeights(lambda columns: np.zeros(SHAPE[0]))
+    ((kept,),) = nothing.kept(Crosstab.of([of(("a", list(range(10)), 9))]).choices)
+    assert kept == 1.0
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("values", "most"), [([30, 31, 32, 33, 33, 34, 35, 36, 38, 40], 0.92), ([2, 3, 4, 6, 9, 13, 18, 25, 32, 40], 0.85)]
+)
+def test_what_all_rows_count_alike_is_known_from_other_pairs(values: list[int], most: float) -> None:
+    """Pressures, which differ little, and amounts: bars are narrower, and hold."""
+    rng, inside, widths = np.random.default_rng(11), [], []
+    asked = []
+    for i in range(60):
+        query = random_sum(rng, 2 + i % 2)
+        asked.append(LinearQuery("t", (Factor(("a",), np.array(values), 40), *query.factors[1:])))
+    now, before = bars(NEWEST), bars(WITHOUT_PAIRS)
+    for seed in range(2, 8):
+        answer = fitted(noisy(seed)).answer
+        for query in asked:
+            truth = query.estimate(marginal(CELLS, NAMES, query.scope))
+            bar = now.bound(query, 1.0) or 0
+            inside.append(abs(answer(query) - truth) <= bar)
+            widths.append(bar / (before.bound(query, 1.0) or 1))
+    assert np.mean(inside) >= 0.95
+    assert np.median(widths) < most
+    assert {n: rules.effective_rows for n, rules in MODEL_RULES.items()} == {n: n >= 14 for n in MODEL_RULES}

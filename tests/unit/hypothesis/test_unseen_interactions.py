@@ -129,3 +129,20 @@ def test_a_model_with_hardly_any_row_in_a_value_has_finite_bars(rows: float) -> 
     query = over({"a": [0], "b": [1, 2], "c": [3]})
     assert squared(bars, query, 0.0, 30.0) == 0.0
     assert 0.0 < squared(bars, query, 10.0, 30.0) < 1e3
+
+
+def test_what_rows_count_alike_no_interaction_moves() -> None:
+    """By drawing: cells of a column deviate by shares of their rows, and by nothing together, for pairs are known."""
+    weights, rng = np.array([3, 4, 5, 5, 6, 9]), np.random.default_rng(3)
+    rows = np.array([500.0, 300.0, 40.0, 900.0, 20.0, 100.0])
+    asked = Crosstab.of([LinearQuery("t", (Factor(("a",), weights, 9), *over({"b": [0], "c": [1]}).factors))]).choices
+    interactions = UnseenInteractions(
+        Coverage(TABLE, TOTAL, []), lambda columns: {"a": rows, "b": np.eye(4)[0], "c": np.eye(4)[1]}[columns[0]]
+    )
+    drawn = rng.normal(0.0, 1.0, (200_000, 6)) * rows
+    moved, together = drawn @ (weights / 9), drawn.sum(axis=1)
+    slope = float((moved * together).mean() / (together**2).mean())
+    share = float((moved - slope * together).var()) / float((weights / 9) @ rows) ** 2
+    (found,) = interactions.squared(asked, np.ones(1), np.zeros(1))
+    others = 1.0 - 1.0 / TOTAL  # b and c: one row each of all
+    assert found == pytest.approx(share * others**2, rel=0.03)
