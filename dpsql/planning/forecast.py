@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from math import ceil, inf, prod, sqrt
+from math import ceil, hypot, inf, prod, sqrt
 from statistics import mean, median
 
 import numpy as np
 
 from dpsql.confidence import DEVIATIONS
-from dpsql.domain import TableDomain
+from dpsql.domain import NumberDomain, TableDomain
 from dpsql.hypothesis import LEAST_CELL
 from dpsql.planning.contingencies import (
     MOST_COLUMNS,
@@ -31,6 +31,8 @@ OWN_MARGIN = 0.8
 these are foreseen without shrinkage, which only helps them."""
 NOMINAL_ROWS = 100_000.0
 """Stands for the number of rows where none is known: it says how finely a contingency can be resolved."""
+CUT_BIN = 0.035
+"""Sd of a condition that cuts bins of a number column, in shares of the rows of a bin, if all have equally many."""
 _QUARTER = 4.0
 _SAMPLED_COLUMNS = 10
 
@@ -83,6 +85,8 @@ class Forecast:
         differs = any(p.differences for p in self.planned)
         self._known = pure_precisions(self.planned, self._sizes) if differs else {}
         self._unit = 1.0 / sqrt(precision)
+        numbers = [c for c in table.varied if isinstance(c, NumberDomain) and c.reading == "value"]
+        self._inside = [CUT_BIN * row_count / (len(c.edges) - 1) for c in numbers]
         self._most_parts: dict[int, float] = {}
         for p in self.planned:  # those over equally many columns have equal shares
             number = len(p.columns)
@@ -107,6 +111,13 @@ class Forecast:
             for number in range(1, min(MOST_COLUMNS, len(parts)) + 1):
                 found.append(mean(self._sd(asked) for asked in combinations(parts, number)))
         return median(found) * self._unit
+
+    @cached_property
+    def cutting_sd(self) -> float:
+        """Sd (counts) of a typical answer where conditions cut bins of numbers: beside ``typical_sd`` what is unknown
+        inside these, the mean of a condition that stands alone and one beside a quarter of another column."""
+        inside = mean(self._inside) if self._inside else 0.0
+        return hypot(self.typical_sd, inside * (1.0 + 1.0 / _QUARTER) / 2.0)
 
     def _typical_part(self, name: str, *, quarter: bool) -> Part:
         size = self._sizes[name]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dpsql.accounting import Plan, calibrate
-from dpsql.domain import TableDomain, TextDomain
+from dpsql.domain import NumberDomain, TableDomain, TextDomain
 from dpsql.errors import InternalError, LedgerError
 from dpsql.planning import PlannedContingency, make_plan, plan_tables
-from dpsql.planning.forecast import OWN_MARGIN, Forecast, half_width, own_noise_is_better
+from dpsql.planning.forecast import CUT_BIN, NOMINAL_ROWS, OWN_MARGIN, Forecast, half_width, own_noise_is_better
 from dpsql.planning.outlook import forecast, outlook
 from dpsql.planning.ways import LONE_CELLS
 from dpsql.policy import Mechanism, Policy, Privacy
@@ -203,3 +203,33 @@ def test_pairs_that_wait_for_a_question_are_foreseen_with_even_shares() -> None:
     assert len(pairs) == 18 * 17 // 2
     assert sum(p.share for p in planned) == pytest.approx(1.0)
     assert pairs[0] == PlannedContingency(("a", "b"), pairs[-1].share)
+
+
+# --- numbers that are asked about by their values -------------------------------------------------------------------
+
+
+def with_numbers(reading: Any, bins: int = 50, others: TableDomain = CENSUS) -> TableDomain:
+    edges = tuple(float(e) for e in range(bins + 1))
+    return replace(others, columns=(*others.columns, NumberDomain("price", edges, reading=reading)))
+
+
+def test_what_is_unknown_inside_bins_is_foreseen_for_conditions_that_cut_them() -> None:
+    """By drawing: conditions alone and beside a quarter of the rows, each off by a normal share of a bin's rows."""
+    table, rng = with_numbers("value"), np.random.default_rng(2)
+    found = Forecast(table, 0.04)
+    inside = rng.normal(0.0, CUT_BIN * NOMINAL_ROWS / 50, 200_000)
+    unknown = (np.std(inside) + np.std(inside / 4)) / 2
+    assert found.cutting_sd == pytest.approx(sqrt(found.typical_sd**2 + unknown**2), rel=0.01)
+    assert Forecast(with_numbers("value", 500), 0.04).cutting_sd < found.cutting_sd
+    for other in (CENSUS, with_numbers("cell")):
+        assert Forecast(other, 0.04).cutting_sd == Forecast(other, 0.04).typical_sd
+
+
+def test_few_questions_about_values_have_noise_of_their_own() -> None:
+    """At 250 a model of cells is better than that, and one of values is not; at 1,000 it has spare releases."""
+    by_cells, by_values = (make_plan(with_questions(250, with_numbers(r))) for r in ("cell", "value"))
+    assert (by_cells.questions, by_values.questions) == (0, 250)
+    few = table_of((8,))
+    by_cells, by_values = (make_plan(with_questions(1000, with_numbers(r, others=few))) for r in ("cell", "value"))
+    assert (by_cells.questions, by_values.questions) == (0, 0)
+    assert by_cells.spares == 0 < by_values.spares
