@@ -31,8 +31,12 @@ OWN_MARGIN = 0.8
 these are foreseen without shrinkage, which only helps them."""
 NOMINAL_ROWS = 100_000.0
 """Stands for the number of rows where none is known: it says how finely a contingency can be resolved."""
-CUT_BIN = 0.035
-"""Sd of a condition that cuts bins of a number column, in shares of the rows of a bin, if all have equally many."""
+CUT_BIN = 0.045
+"""Sd of a condition that cuts bins of a number column, in shares of the rows of one of CUT_BINS, or of as many as there
+are, if all have equally many: what lies at round numbers in coarser bins stands out of its noise."""
+CUT_BINS = 50
+CUT_TIMES = 5.0
+"""That sd in typical ones at most: where there is little noise, all that lies at round numbers stands out."""
 _QUARTER = 4.0
 _SAMPLED_COLUMNS = 10
 
@@ -86,7 +90,7 @@ class Forecast:
         self._known = pure_precisions(self.planned, self._sizes) if differs else {}
         self._unit = 1.0 / sqrt(precision)
         numbers = [c for c in table.varied if isinstance(c, NumberDomain) and c.reading == "value"]
-        self._inside = [CUT_BIN * row_count / (len(c.edges) - 1) for c in numbers]
+        self._inside = [CUT_BIN * row_count / max(CUT_BINS, len(c.edges) - 1) for c in numbers]
         self._most_parts: dict[int, float] = {}
         for p in self.planned:  # those over equally many columns have equal shares
             number = len(p.columns)
@@ -116,7 +120,7 @@ class Forecast:
     def cutting_sd(self) -> float:
         """Sd (counts) of a typical answer where conditions cut bins of numbers: beside ``typical_sd`` what is unknown
         inside these, the mean of a condition that stands alone and one beside a quarter of another column."""
-        inside = mean(self._inside) if self._inside else 0.0
+        inside = min(mean(self._inside), CUT_TIMES * self.typical_sd) if self._inside else 0.0
         return hypot(self.typical_sd, inside * (1.0 + 1.0 / _QUARTER) / 2.0)
 
     def _typical_part(self, name: str, *, quarter: bool) -> Part:

@@ -115,10 +115,10 @@ def _own_noise_plan(policy: Policy) -> Plan | None:
     return plan if Shares(plan, policy).question > 0 else None
 
 
-def _model_sd(plan: Plan, policy: Policy, table: TableDomain, *, cutting: bool) -> float:
+def _model_sd(plan: Plan, policy: Policy, table: TableDomain, *, cutting: bool = False) -> float:
     """Sd (counts) foreseen for a typical question; without a warm start that of a paid answer.
 
-    ``cutting``: whether it cuts bins of numbers.
+    ``cutting``: of one that cuts bins of numbers, if there are any.
     """
     match model_way(policy, table, unshown=plan.unshown):
         case Way.CONTINGENCIES | Way.LOCAL:
@@ -188,13 +188,10 @@ def _with_spares(plan: Plan, policy: Policy) -> Plan:
     """
     shares = Shares(plan, policy)
     least = TENSOR_SPARES if shares.spared is Way.CONTINGENCIES else 0.0
-    spared = [t for t in policy.tables if shares.way(t) is shares.spared]
-    worse, cutting = (
-        [_times_worse(plan, policy, t, cutting=cuts) / (least or 1.0) for t in spared] for cuts in (False, True)
-    )
-    if not worse or (least and max(cutting) < 1.0):
+    worse = [_times_worse(plan, policy, t) / (least or 1.0) for t in policy.tables if shares.way(t) is shares.spared]
+    if not worse or (least and max(worse) < 1.0):
         return plan
-    times = max(1.0, *worse)  # the more of them, the less is left for what all conditions are worked out from
+    times = max(1.0, *worse)
     planned = max(1, int(min(1.0, SPARE_QUESTIONS * times) * policy.privacy.planned_queries))
     waits = any(len(t.varied) > EAGER_COLUMNS for t in policy.tables if shares.way(t) is Way.LOCAL)
     number = min(planned, WIDE_SPARES if waits else MOST_SPARES)
@@ -203,13 +200,13 @@ def _with_spares(plan: Plan, policy: Policy) -> Plan:
     return replace(plan, spares=number, spare_units=units) if min(number, units) > 0 else plan
 
 
-def _times_worse(plan: Plan, policy: Policy, table: TableDomain, *, cutting: bool) -> float:
+def _times_worse(plan: Plan, policy: Policy, table: TableDomain) -> float:
     """How many times the foreseen sd of a table's model is that of noise for each planned question."""
     units = plan.planned_releases // policy.privacy.planned_queries
     if units == 0:
         return 0.0
     own = float(plan.release_sigma(units, contingency_l2_squared(policy, table)))
-    return _model_sd(plan, policy, table, cutting=cutting) / _halved(policy, own)
+    return _model_sd(plan, policy, table) / _halved(policy, own)
 
 
 def _releases(policy: Policy, unshown: tuple[Unshown, ...]) -> int:

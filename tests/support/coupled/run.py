@@ -22,6 +22,7 @@ from dpsql.mechanism.randomized_response import randomized_response
 from dpsql.planning import make_plan
 from dpsql.private import Private
 from dpsql.session import given
+from dpsql.session.own import stretch
 from dpsql.synthesis.dual_query import method
 from dpsql.synthesis.graph import noise
 from tests.support import walk
@@ -233,6 +234,7 @@ def _listening(tape: Tape) -> Iterator[None]:
         patch.object(Private, "reveal", opens),
         patch.object(bench, "together", joins),
         patch.object(method, "together", joins),
+        patch.object(stretch, "together", joins),
         patch.object(noise, "randomized_response", responds),
         patch.object(ThresholdTest, "easy", tests),
         patch.object(text_start, "select_keys", selects),

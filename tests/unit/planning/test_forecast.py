@@ -208,9 +208,9 @@ def test_pairs_that_wait_for_a_question_are_foreseen_with_even_shares() -> None:
 # --- numbers that are asked about by their values -------------------------------------------------------------------
 
 
-def with_numbers(reading: Any, bins: int = 50, others: TableDomain = CENSUS) -> TableDomain:
+def with_numbers(reading: Any, bins: int = 50) -> TableDomain:
     edges = tuple(float(e) for e in range(bins + 1))
-    return replace(others, columns=(*others.columns, NumberDomain("price", edges, reading=reading)))
+    return replace(CENSUS, columns=(*CENSUS.columns, NumberDomain("price", edges, reading=reading)))
 
 
 def test_what_is_unknown_inside_bins_is_foreseen_for_conditions_that_cut_them() -> None:
@@ -220,16 +220,18 @@ def test_what_is_unknown_inside_bins_is_foreseen_for_conditions_that_cut_them() 
     inside = rng.normal(0.0, CUT_BIN * NOMINAL_ROWS / 50, 200_000)
     unknown = (np.std(inside) + np.std(inside / 4)) / 2
     assert found.cutting_sd == pytest.approx(sqrt(found.typical_sd**2 + unknown**2), rel=0.01)
-    assert Forecast(with_numbers("value", 500), 0.04).cutting_sd < found.cutting_sd
+    fine, coarse = (Forecast(with_numbers("value", bins), 0.04) for bins in (500, 5))
+    assert fine.cutting_sd < found.cutting_sd
+    assert coarse.cutting_sd**2 - coarse.typical_sd**2 == pytest.approx(found.cutting_sd**2 - found.typical_sd**2)
+    sharp = Forecast(with_numbers("value"), 400.0)  # a hundredth of the noise
+    assert sharp.cutting_sd < 4 * sharp.typical_sd
     for other in (CENSUS, with_numbers("cell")):
         assert Forecast(other, 0.04).cutting_sd == Forecast(other, 0.04).typical_sd
 
 
 def test_few_questions_about_values_have_noise_of_their_own() -> None:
-    """At 250 a model of cells is better than that, and one of values is not; at 1,000 it has spare releases."""
-    by_cells, by_values = (make_plan(with_questions(250, with_numbers(r))) for r in ("cell", "value"))
-    assert (by_cells.questions, by_values.questions) == (0, 250)
-    few = table_of((8,))
-    by_cells, by_values = (make_plan(with_questions(1000, with_numbers(r, others=few))) for r in ("cell", "value"))
+    """At 300 a model of cells is better than that, and one of values is not; at 600 it is."""
+    by_cells, by_values = (make_plan(with_questions(300, with_numbers(r))) for r in ("cell", "value"))
+    assert (by_cells.questions, by_values.questions) == (0, 300)
+    by_cells, by_values = (make_plan(with_questions(600, with_numbers(r))) for r in ("cell", "value"))
     assert (by_cells.questions, by_values.questions) == (0, 0)
-    assert by_cells.spares == 0 < by_values.spares
