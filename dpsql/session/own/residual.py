@@ -114,8 +114,9 @@ class Residual:
         shape = tuple(a.size for a in self.axes[: self.leading])
 
         def weighted(cells: Counts) -> Counts:
-            found = np.asarray(cells.reshape(*shape, flat.size) @ flat, dtype=np.int64)
-            return found // whole_row  # what a row changes is a whole number at most, and stays so
+            rows, shares = np.divmod(cells.reshape(*shape, flat.size), whole_row)  # apart, or 10^10 rows leave 63 bits
+            # rounded down: what a row changes is a whole number at most, and stays so
+            return np.asarray(rows @ flat + (shares @ flat) // whole_row, dtype=np.int64)
 
         return counts.map(weighted)
 

@@ -19,6 +19,7 @@ from dpsql.hypothesis import Measurement
 from dpsql.ledger import MemoryLedger
 from dpsql.planning import make_plan
 from dpsql.policy import Mechanism, Policy, Privacy
+from dpsql.private import Private
 from dpsql.query import Counts, Factor, Interval, LinearQuery, linear_query
 from dpsql.session.own.cells import Known
 from dpsql.session.own.residual import Residual, residual_of
@@ -205,3 +206,21 @@ def test_a_row_that_is_outside_counts_as_one_there() -> None:
     summed = Stretch.of(ASKED["a sum"][0])
     assert summed is not None
     assert int(np.asarray(summed.counted((), bench(rows)).reveal()).sum()) == len(rows) * FIXED_POINT
+
+
+@pytest.mark.parametrize("rows", [2**20, 2**33, 2**34 + 1, 2**38])
+def test_sums_over_many_rows_fit_and_one_row_more_changes_them_by_its_weights(rows: int) -> None:
+    """Times the fixed point and the weights' scale at once, 63 bits end at 10^10 rows."""
+    residual = of(drawn(), ASKED["a sum"], 1e6)
+    share = 5 * FIXED_POINT // 8 + 3
+    inside = rows * share
+
+    def weighted(outside: int, inside: int) -> int:
+        return int(np.asarray(residual.weighted(Private(np.array([outside, inside]))).reveal()))
+
+    found = weighted(rows * FIXED_POINT - inside, inside)
+    out, into = (int(w) for w in residual.weights.reshape(-1))
+    assert found == ((rows * FIXED_POINT - inside) * out + inside * into) // FIXED_POINT  # whole numbers of any size
+    for more in (0, 1, share, FIXED_POINT):
+        change = weighted((rows + 1) * FIXED_POINT - inside - more, inside + more) - found
+        assert residual.low <= change <= residual.high
