@@ -44,7 +44,7 @@ class ModelRules:
     ``families``: whether queries of one release that rows count in more than once are measured family by family.
 
     ``rounds_beside``: whether the cells of a GROUP BY that a hard round measures are weighed with what the model said,
-    and get all of the round's precision; ``rounds_weighed``: whether any other number is that agrees with it.
+    and get all of the round's precision; ``rounds_weighed``: within how many sds of it any other number is; 0: none.
     ``mixed``: whether many cells that are weighed with a model, these or those of a spare release, are weighed by how
     many of them are how far off; ``in_common``: whether the cells of a release that no model is beside are moved to
     what they have in common.
@@ -124,7 +124,7 @@ class ModelRules:
     upwards: bool = True
     rows_met: bool = True
     uncut_pairs: bool = True
-    rounds_weighed: bool = True
+    rounds_weighed: float = 3.0
     as_measured: bool = True
     row_weights: bool = True
     whole_tables: bool = True
@@ -135,11 +135,12 @@ class ModelRules:
     effective_rows: bool = True
 
 
-_THIRTEENTH = ModelRules(values_beside=False, top_down=False, effective_rows=False)
+_FOURTEENTH = ModelRules(rounds_weighed=2.0)
+_THIRTEENTH = replace(_FOURTEENTH, values_beside=False, top_down=False, effective_rows=False)
 _TWELFTH = replace(
     _THIRTEENTH,
     uncut_pairs=False,
-    rounds_weighed=False,
+    rounds_weighed=0.0,
     as_measured=False,
     row_weights=False,
     whole_tables=False,
@@ -186,7 +187,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         11: _ELEVENTH,
         12: _TWELFTH,
         13: _THIRTEENTH,
-        14: ModelRules(),
+        14: _FOURTEENTH,
+        15: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

@@ -222,6 +222,7 @@ def test_there_is_a_ledger_of_each_kind() -> None:
         *(
             "cold",
             "fifth_strings",
+            "fourteenth_rounds",
             "killed",
             "lone_column",
             "narrow",

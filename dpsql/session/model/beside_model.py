@@ -21,9 +21,6 @@ from dpsql.session.own.weighing import TOGETHER, weighed
 FAR = 5.0
 """Sds of noise: a cell that is further from the model is believed; at 3, noise alone moves some in every crosstab."""
 
-AGREE = 2.0
-"""Sds of both together: a number that was measured further from the model is believed."""
-
 
 def is_weighed(hard: LinearQuery, queries: Sequence[LinearQuery]) -> bool:
     """Whether these are enough counts of one outline to say how far off the model is."""
@@ -34,8 +31,8 @@ def is_weighed(hard: LinearQuery, queries: Sequence[LinearQuery]) -> bool:
 class Beside:
     """What was said of ``queries`` before the round, in counts: the model's ``estimates`` and its 95 % error ``bars``
     (``None``: not known). ``hard``: the query whose test failed; ``weighs``: whether the ledger's rules weigh cells of
-    a GROUP BY, ``mixed``: by a mixture of scales, ``each``: whether they weigh any other number, ``values``: also one
-    that is about values.
+    a GROUP BY, ``mixed``: by a mixture of scales, ``agree``: within how many sds of both together they weigh any other
+    number (0: never; one that is further from the model is believed), ``values``: also one that is about values.
     """
 
     hard: LinearQuery
@@ -44,7 +41,7 @@ class Beside:
     bars: tuple[int | None, ...]
     weighs: bool
     mixed: bool = False
-    each: bool = False
+    agree: float = 0.0
     values: bool = False
 
     def answers(self, measured: Sequence[Answer], noise: Sequence[float]) -> list[Answer]:
@@ -65,11 +62,11 @@ class Beside:
         """One number by itself: the mean by precision of both where they agree, with its sd, times how far they are
         apart in sds where that is more than one (Birge 1932; the scale factor of the Particle Data Group)."""
         query, bar, estimate = self.queries[place], self.bars[place], self.estimates[place]
-        if not self.each or bar is None or self.hard.keyed is not None or (self.hard.is_by_value and not self.values):
+        if not self.agree or bar is None or self.hard.keyed is not None or (self.hard.is_by_value and not self.values):
             return measured
         sd, value = bar / DEVIATIONS, measured.value or 0
         together, apart = hypot(noise, sd), abs(value - estimate)
-        if apart > AGREE * together:
+        if apart > self.agree * together:
             return measured
         mean = (value * sd**2 + estimate * noise**2) / together**2
         left = noise * sd / together * max(1.0, apart / together)
