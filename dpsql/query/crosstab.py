@@ -123,7 +123,20 @@ class Choices:
         return out
 
     def only(self, places: Sequence[int]) -> "Choices":
-        """The products of the factors at these places alone."""
+        """The products of the factors at these places alone: of one product the same each time, with what it knows."""
+        if not self.is_one:
+            return self._only(places)
+        key = tuple(places)
+        known = self._parts.get(key)
+        if known is None:
+            known = self._parts[key] = self._only(key)
+        return known
+
+    @once
+    def _parts(self) -> "dict[tuple[int, ...], Choices]":
+        return {}
+
+    def _only(self, places: Sequence[int]) -> "Choices":
         factors, numbers = self.factors.__getitem__, self.numbers.__getitem__
         return Choices(tuple(map(factors, places)), tuple(map(numbers, places)), self.size)
 
@@ -131,8 +144,11 @@ class Choices:
         """Some of the products, by number."""
         return Choices(self.factors, tuple([numbers[products] for numbers in self.numbers]), len(products))
 
-    def each(self, place: int, value: Callable[[Factor], float]) -> Estimates:
-        """``value`` of the factor at a place, worked out once for each of the different ones; shape (products,)."""
+    def each(self, place: int, value: Callable[[Factor], float]) -> Estimates | float:
+        """``value`` of the factor at a place, worked out once for each of the different ones: shape (products,), or
+        one number of one product."""
+        if self.is_one:
+            return value(self.factors[place][0])
         found: Estimates = np.array([value(f) for f in self.factors[place]], dtype=np.float64)[self.numbers[place]]
         return found
 

@@ -288,8 +288,8 @@ class Asker:
             with interrupts_held():
                 if self._is_hard(state, query, value, estimate, reservation):
                     said = tuple(queries), tuple(estimates), tuple(bars)
-                    weighs = rules.rounds_beside, rules.mixed, rules.rounds_weighed, rules.values_beside
-                    beside = Beside(query, *said, *weighs)
+                    weighs, by_value = (rules.rounds_beside, rules.mixed), rules.values_beside
+                    beside = Beside(query, *said, *weighs, agree=rules.rounds_weighed, values=by_value)
                     return self._measure(state, model, beside, reservation, charged)
             passed += 1
         both = zip(queries[:passed], estimates[:passed], bars[:passed], strict=True)

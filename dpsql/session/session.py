@@ -104,7 +104,8 @@ class Session:
             raise failure
 
     def _charged_since(self, before: int) -> float:
-        return self._plan.as_epsilon(self._asker.paid.units - before)
+        paid = self._asker.paid.units - before
+        return self._plan.as_epsilon(paid) if paid else 0.0
 
     def _execute(self, text: str, parameters: Parameters, terms: Terms) -> Result:
         self._asker.catch_up()

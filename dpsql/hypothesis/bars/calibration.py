@@ -12,6 +12,18 @@ import numpy as np
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis.bars.condition_kind import ConditionKind
 from dpsql.hypothesis.bars.coverage import Coverage, Rounded, places_of_pairs
+from dpsql.hypothesis.bars.numbers import (
+    Numbers,
+    expm1,
+    least,
+    least_of,
+    log1p,
+    most,
+    product_of,
+    sqrt,
+    square,
+    where,
+)
 from dpsql.hypothesis.bars.regression import Regression
 from dpsql.hypothesis.bars.row_weights import RowWeights
 from dpsql.hypothesis.bars.unseen_interactions import Contingency, UnseenInteractions
@@ -67,7 +79,7 @@ class Calibration:
         self._row_weights = RowWeights(contingency)
         self.scatter: float | None = None
         self._whole: WholeTable | None = None
-        self._rows_within: Memo[Estimates] = Memo()
+        self._rows_within: Memo[Numbers] = Memo()
         self._regressions: dict[int, Regression] = {}
         self._beyond: dict[int, Regression] = {}
 
@@ -115,13 +127,14 @@ class Calibration:
 
     def _bounds(self, asked: Choices, number: int, factor: float) -> list[int]:
         pairs, weights = self._pairs(asked), self._weights(asked)
-        weight = 1.0 if weights is None else np.prod(weights, axis=0)
+        weight = 1.0 if weights is None else product_of(weights)
         features, h, raw = self._describe(asked, pairs, weights)
-        p = self._regressions[number].predict(features)
+        p = self._predicted(self._regressions[number], features, asked)
         if number in self._beyond:
-            p = np.where(h > raw, self._beyond[number].predict(features), p)
-        kept = np.minimum(raw, RAW_TIMES * (h + weight))
-        squares = (factor * weight * p) ** 2 + (DEVIATIONS * RAW_SHARE) ** 2 * (kept**2 + self._range(asked) ** 2)
+            p = where(h > raw, self._predicted(self._beyond[number], features, asked), p)
+        kept = least(raw, RAW_TIMES * (h + weight))
+        cut = self._range(asked)
+        squares = square(factor * weight * p) + (DEVIATIONS * RAW_SHARE) ** 2 * (square(kept) + square(cut))
         beyond = self._of_whole(asked)
         if beyond is not None:
             squares = squares + DEVIATIONS**2 * beyond
@@ -130,12 +143,19 @@ class Calibration:
             unseen = self._interactions.squared(asked, h, raw)
             off = self._extrapolated(asked, h, pairs, weights, known) if self._rules.extrapolated and pairs else 0.0 * h
             chance = 2.0 * h * weight  # in what pairs do not fix
-            squares = squares + (np.minimum(chance, known**2) if self._rules.as_measured else chance)
-            squares = squares + (np.maximum(unseen, off**2) if self._rules.upwards else unseen + off**2)
+            squares = squares + (least(chance, square(known)) if self._rules.as_measured else chance)
+            squares = squares + (most(unseen, square(off)) if self._rules.upwards else unseen + square(off))
+        if isinstance(squares, float):
+            return [max(1, ceil(sqrt(squares)))]
         bars: list[int] = np.maximum(1, np.ceil(np.sqrt(squares))).astype(np.int64).tolist()
         return bars
 
-    def _of_whole(self, asked: Choices) -> Estimates | None:
+    @staticmethod
+    def _predicted(regression: Regression, features: Estimates, asked: Choices) -> Numbers:
+        found = regression.predict(features)
+        return float(found[0]) if asked.is_one else found
+
+    def _of_whole(self, asked: Choices) -> Numbers | None:
         """The variance of what fewer columns leave open, where the table was measured whole; of four columns and more,
         for what three leave open was measured better."""
         whole = self._coverage.whole_table
@@ -145,7 +165,7 @@ class Calibration:
             self._whole = WholeTable(whole, self._contingency(whole.scope), self.scatter)
         return self._whole.variance(asked)
 
-    def _known_together(self, asked: Choices) -> Estimates | float:
+    def _known_together(self, asked: Choices) -> Numbers:
         """The 95 % half-width that the noise of one measurement of all columns has; infinite without one."""
         names = [column for columns in asked.columns for column in columns]
         if not self._rules.triples or not self._coverage.cells_together(names):
@@ -155,16 +175,17 @@ class Calibration:
     def _extrapolated(
         self,
         asked: Choices,
-        h: Estimates,
-        pairs: Sequence[Estimates],
-        weights: Sequence[Estimates] | None,
-        most: Estimates | float,
-    ) -> Estimates:
-        """What an answer that is worked out as a product may be off by for that; ``most``, where all columns were
-        measured together."""
+        h: Numbers,
+        pairs: Sequence[Numbers],
+        weights: Sequence[Numbers] | None,
+        known_together: Numbers,
+    ) -> Numbers:
+        """What an answer that is worked out as a product may be off by for that; where all columns were measured
+        together, as much as is known of that."""
         rules = self._rules
         kept = self._row_weights.kept(asked) if weights is not None and rules.effective_rows else None
-        rows, weight = (h, 1.0) if weights is None else (h / np.prod(weights, axis=0), np.prod(weights, axis=0))
+        weight = 1.0 if weights is None else product_of(weights)
+        rows = h if weights is None else h / weight
         share = UPWARDS if rules.upwards else LOG_ERROR
         off = _off_by(rows, _in_rows(pairs, 2, weights, kept), share, rules)
         names = [columns[0] for columns in asked.columns]
@@ -172,8 +193,8 @@ class Calibration:
         if len(triples) > 1 and all(self._coverage.cells_together([names[i] for i in three]) for three in triples):
             known = _in_rows([self._within(asked, three) for three in triples], 3, weights, kept)
             share = TRIPLE_UPWARDS if rules.upwards else TRIPLE_LOG_ERROR
-            off = np.minimum(off, _off_by(rows, known, share, rules))
-        return np.asarray(np.minimum(weight * off, most))
+            off = least(off, _off_by(rows, known, share, rules))
+        return least(weight * off, known_together)
 
     def _of_conjunctions(self, query: LinearQuery, factor: float) -> int | None:
         """Of a condition that ties columns together: the bars of disjoint conjunctions, taken as independent.
@@ -221,15 +242,15 @@ class Calibration:
             return None
         return out
 
-    def noise(self, asked: Choices) -> Estimates:
+    def noise(self, asked: Choices) -> Numbers:
         """Sd, in counts, that each product has from the noise of the tables that cover it."""
         return self._coverage.noise(asked, self._rows(asked), self._pairs(asked))
 
-    def _pairs(self, asked: Choices) -> list[Estimates]:
+    def _pairs(self, asked: Choices) -> list[Numbers]:
         """The model's rows inside each two factors of three and more."""
         return [self._within(asked, places) for places in places_of_pairs(asked)]
 
-    def _within(self, asked: Choices, places: Sequence[int]) -> Estimates:
+    def _within(self, asked: Choices, places: Sequence[int]) -> Numbers:
         """The model's rows inside the factors at these places. One product's are remembered: analysts change a
         condition of a statement and keep the others."""
         if not asked.is_one:
@@ -238,17 +259,18 @@ class Calibration:
         known = self._rows_within.get(key)
         return self._rows_within.put(key, self._rows(asked.only(places))) if known is None else known
 
-    def _rows(self, asked: Choices) -> Estimates:
+    def _rows(self, asked: Choices) -> Numbers:
         """The model's rows, at least 0, inside the factors of each product."""
-        return np.maximum(self._answers(asked), 0.0)
+        found = self._answers(asked)
+        return max(float(found[0]), 0.0) if asked.is_one else np.maximum(found, 0.0)
 
-    def _weights(self, asked: Choices) -> Sequence[Estimates] | None:
+    def _weights(self, asked: Choices) -> Sequence[Numbers] | None:
         """What a row counts in the factor at each place; ``None`` for 1 in all of them."""
         return self._row_weights.of(asked) if self._rules.row_weights else None
 
     def _describe(
-        self, asked: Choices, pairs: Sequence[Estimates], weights: Sequence[Estimates] | None
-    ) -> tuple[Estimates, Estimates, Estimates]:
+        self, asked: Choices, pairs: Sequence[Numbers], weights: Sequence[Numbers] | None
+    ) -> tuple[Estimates, Numbers, Numbers]:
         """Public features of each product (products, FEATURES and perhaps one more), in rows of its ``weights``; the
         model's answers and the noise sd of the tables that cover them, in counts.
 
@@ -257,38 +279,40 @@ class Calibration:
         """
         h = self._rows(asked)
         row_count = self._coverage.row_count
-        share, least, near = np.ones(len(asked)), np.full(len(asked), inf), np.full(len(asked), inf)
-        for place in range(len(asked.factors)):
-            rows = self._within(asked, (place,))
-            if weights is not None:
-                rows = rows / weights[place]
-            share = share * (rows / row_count)
-            least = np.minimum(least, rows)
-            near = np.minimum(near, np.minimum(rows, row_count - rows))
+        within = [self._within(asked, (place,)) for place in range(len(asked.factors))]
+        if weights is not None:
+            within = [rows / weight for rows, weight in zip(within, weights, strict=True)]
+        share = product_of(rows / row_count for rows in within)
+        near = most(least_of(least(rows, row_count - rows) for rows in within), 0.0)
         raw = self._coverage.noise(asked, h, pairs)
-        weight = 1.0 if weights is None else np.prod(weights, axis=0)
-        log_h = np.log1p(h / weight)
-        logs = [np.log1p(raw / weight), np.log1p(least), np.log1p(row_count * share), np.log1p(np.maximum(near, 0.0))]
+        weight = 1.0 if weights is None else product_of(weights)
+        log_h = log1p(h / weight)
+        logs = [log1p(raw / weight), log1p(least_of(within)), log1p(row_count * share), log1p(near)]
         apart = [self._ranges(asked)] if self._rules.scattered else []
-        return np.stack([np.ones(len(asked)), log_h, *logs, log_h**2, *apart], axis=1), h, raw
+        features = [log_h, *logs, square(log_h), *apart]
+        if asked.is_one:
+            return np.array([[1.0, *features]]), h, raw
+        return np.stack([np.ones(len(asked)), *features], axis=1), h, raw
 
-    def _ranges(self, asked: Choices) -> Estimates:
+    def _ranges(self, asked: Choices) -> Numbers:
         """The logarithm of how many ranges of values each product is made of; unordered columns have one."""
-        out = np.zeros(len(asked))
+        out: Numbers = 0.0 if asked.is_one else np.zeros(len(asked))
         for here, numbers in zip(asked.factors, asked.numbers, strict=True):
             alone = len(here[0].columns) == 1 and type(here) is not Points
             if alone and self._coverage.table.finite_domain(here[0].columns[0]).ordered:
-                out += np.log([1 if f.point is not None else max(1, ranges(f.weights)) for f in here])[numbers]
+                found = np.log([1 if f.point is not None else max(1, ranges(f.weights)) for f in here])
+                out = out + (float(found[0]) if asked.is_one else found[numbers])
         return out
 
-    def _range(self, asked: Choices) -> Estimates:
+    def _range(self, asked: Choices) -> Numbers:
         """How far the answer moves between leaving out and taking in whole every part that the query cuts."""
         outer, inner, cut = self._coverage.rounded(asked)
+        if not cut.any():
+            return 0.0
         out = np.zeros(len(asked))
-        if cut.any():
-            some = asked.among(np.flatnonzero(cut))
-            out[cut] = np.maximum(0.0, self._of_rounded(some, outer) - self._of_rounded(some, inner))
-        return out
+        some = asked.among(np.flatnonzero(cut))
+        out[cut] = np.maximum(0.0, self._of_rounded(some, outer) - self._of_rounded(some, inner))
+        return float(out[0]) if asked.is_one else out
 
     def _of_rounded(self, asked: Choices, rounded: Rounded) -> Estimates:
         """The model's answers to the products of what stands for the factors; 0 where nothing is left of one."""
@@ -318,7 +342,8 @@ class Calibration:
         """
         choices = [Crosstab.of([q]).choices for q in queries]
         found = [self._describe(asked, self._pairs(asked), self._weights(asked)) for asked in choices]
-        design, h, raw = (np.concatenate([f[i] for f in found]) for i in range(3))
+        design = np.concatenate([features for features, _, _ in found])
+        h, raw = (np.array([float(f[i]) for f in found]) for i in (1, 2))
         self._regressions[number] = Regression.of(design[: len(queries) - met], errors[:, : len(queries) - met])
         above = h > raw
         if met and np.count_nonzero(above) >= LEAST_QUERIES:
@@ -336,24 +361,24 @@ def ranges(weights: Weights) -> int:
 
 
 def _in_rows(
-    known: Sequence[Estimates],
+    known: Sequence[Numbers],
     number: int,
-    weights: Sequence[Estimates] | None,
-    kept: Sequence[Estimates] | None,
-) -> Sequence[Estimates]:
+    weights: Sequence[Numbers] | None,
+    kept: Sequence[Numbers] | None,
+) -> Sequence[Numbers]:
     """What is ``known`` of each so many factors, in rows of their own weight; where a sum is ``kept`` out of them, in
     as many as it would have of these rows."""
     if weights is None:
         return known
-    out = [k / np.prod(some, axis=0) for k, some in zip(known, combinations(weights, number), strict=True)]
+    out = [k / product_of(some) for k, some in zip(known, combinations(weights, number), strict=True)]
     if kept is None:
         return out
     beside = [[s for i, s in enumerate(kept) if i not in some] for some in combinations(range(len(kept)), number)]
-    return [k * np.prod(shares, axis=0) for k, shares in zip(out, beside, strict=True)]
+    return [k * product_of(shares) for k, shares in zip(out, beside, strict=True)]
 
 
-def _off_by(h: Estimates, known: Sequence[Estimates], share: float, rules: ModelRules) -> Estimates:
+def _off_by(h: Numbers, known: Sequence[Numbers], share: float, rules: ModelRules) -> Numbers:
     """What each answer may be off by for each factor e that it is below the least of what is known of its conditions:
     by ``share`` of such a factor too low, or in older rules by that share of its rows."""
-    folds = np.maximum(0.0, np.log1p(np.min(known, axis=0)) - np.log1p(h))
-    return np.asarray(h * np.expm1(share * folds) if rules.upwards else share * h * folds)
+    folds = most(0.0, log1p(least_of(known)) - log1p(h))
+    return h * expm1(share * folds) if rules.upwards else share * h * folds

@@ -7,12 +7,13 @@ contingencies stand behind a query.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
-from math import inf, prod, sqrt
+from math import inf, prod
 
 import numpy as np
 import numpy.typing as npt
 
 from dpsql.domain import TableDomain
+from dpsql.hypothesis.bars.numbers import Numbers, least, least_of, most, sqrt, square, where
 from dpsql.hypothesis.components import precisions, pure_norms, separable
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.partition import refinement
@@ -70,7 +71,7 @@ class Coverage:
         self._joint: Memo[bool] = Memo()
         self._cells: Memo[list[Measurement]] = Memo()
         self._over: Memo[list[Measurement]] = Memo()
-        self._noises: Memo[Estimates] = Memo()
+        self._noises: Memo[Numbers] = Memo()
         self._facts: Memo[_Facts] = Memo()
         self._norms: Memo[list[tuple[frozenset[str], float]]] = Memo()
 
@@ -108,8 +109,8 @@ class Coverage:
         """The measurements from which the rows of each cell of these columns can be read."""
         return [m for m in self._telling(tuple(columns)) if not m.has_differences]
 
-    def noise_together(self, asked: Choices) -> Estimates:
-        """Sd, in counts, of each product from the best measurement that has all its columns so; shape (products,)."""
+    def noise_together(self, asked: Choices) -> Numbers:
+        """Sd, in counts, of each product from the best measurement that has all its columns so."""
         return self._least_of(asked, self._telling(tuple(chain.from_iterable(asked.columns))))
 
     def _telling(self, columns: tuple[str, ...]) -> list[Measurement]:
@@ -121,8 +122,8 @@ class Coverage:
             known = self._cells.put(columns, told)
         return known
 
-    def noise(self, asked: Choices, h: Estimates, pairs: Sequence[Estimates]) -> Estimates:
-        """Sd, in counts, of each product of factors from the noise of the tables that cover it; shape (products,).
+    def noise(self, asked: Choices, h: Numbers, pairs: Sequence[Numbers]) -> Numbers:
+        """Sd, in counts, of each product of factors from the noise of the tables that cover it.
 
         ``h``: the model's answers, ``pairs``: those to each two factors, as ``pairs_of`` has them; all at least 0.
 
@@ -133,13 +134,13 @@ class Coverage:
         if not places:
             return self._least(asked, least_axes=0)
         best = self._least(asked, least_axes=3)
-        squares = np.zeros(len(asked))
+        squares: Numbers = 0.0
         for two, rows in zip(places, pairs, strict=True):
-            share = np.minimum(1.0, h / np.maximum(rows, 1.0))
-            squares += (self._least(asked.only(two), least_axes=0) * share) ** 2
-        return np.asarray(np.minimum(best, np.sqrt(squares)))
+            share = least(1.0, h / most(rows, 1.0))
+            squares = squares + square(self._least(asked.only(two), least_axes=0) * share)
+        return least(best, sqrt(squares))
 
-    def _least(self, asked: Choices, least_axes: int) -> Estimates:
+    def _least(self, asked: Choices, least_axes: int) -> Numbers:
         """The least noise of the measurements of at least so many axes that cover the factors' columns."""
         known = self._noises.get((asked.identity, least_axes))
         if known is None:
@@ -148,12 +149,12 @@ class Coverage:
             if found is None:
                 within = [m for m in self._all if len(m.axes) >= least_axes and m.columns.issuperset(columns)]
                 found = self._over.put((columns, least_axes), within)
-            least = self._least_of(asked, found, or_finest=least_axes < 3)
-            known = self._noises.put((asked.identity, least_axes), least, len(asked))
+            sds = self._least_of(asked, found, or_finest=least_axes < 3)
+            known = self._noises.put((asked.identity, least_axes), sds, len(asked))
         return known
 
-    def _least_of(self, asked: Choices, found: Sequence[Measurement], *, or_finest: bool = False) -> Estimates:
-        """The least noise of these, sds in counts, shape (products,); without any, that of knowing nothing.
+    def _least_of(self, asked: Choices, found: Sequence[Measurement], *, or_finest: bool = False) -> Numbers:
+        """The least noise of these, sds in counts; without any, that of knowing nothing.
 
         A part that a product cuts seems to have little noise, for it does not tell where in it the rows are. So those
         whose parts are cut say nothing, or, ``or_finest``, where all are cut, those of the most parts what they can.
@@ -163,39 +164,37 @@ class Coverage:
         sds = [self._sd(asked, place, m) for m in plain]
         if len(sds) < len(found):  # a difference alone determines no number of rows
             sds.append(self._least_squares_sd(asked))
-        least = self._min(sds, len(asked))
-        if self._coarse and or_finest and len(place) > 1 and plain and least.max() >= self.row_count:
+        out = self._min(sds, asked)
+        if self._coarse and or_finest and len(place) > 1 and plain and np.max(out) >= self.row_count:
             parts = [prod(a.size for a in m.axes if a.columns[0] in place) for m in plain]
             finest = [m for m, number in zip(plain, parts, strict=True) if number == max(parts)]
-            shared = self._min([self._shared_sd(asked, place, m) for m in finest], len(asked))
-            least = np.where(least < self.row_count, least, shared)
-        return least
+            shared = self._min([self._shared_sd(asked, place, m) for m in finest], asked)
+            out = where(out < self.row_count, out, shared)
+        return out
 
-    def _min(self, sds: Sequence[Estimates | float], number: int) -> Estimates:
-        """The least of these for each of so many products; without any, the sd of knowing nothing."""
-        if number == 1:
-            return np.array([min(map(float, sds), default=self.row_count)])
-        found = [np.broadcast_to(sd, (number,)) for sd in sds] or [np.full(number, self.row_count)]
-        return np.asarray(np.minimum.reduce(found))
+    def _min(self, sds: Sequence[Numbers], asked: Choices) -> Numbers:
+        """The least of these for each product; without any, the sd of knowing nothing."""
+        found = least_of(sds) if sds else self.row_count
+        return found if asked.is_one else np.broadcast_to(found, (len(asked),))
 
-    def _least_squares_sd(self, asked: Choices) -> Estimates | float:
+    def _least_squares_sd(self, asked: Choices) -> Numbers:
         """Sd of each product from all measurements that split into components, the row count being known.
 
         Components carry independent noise. Those of one or two columns that were lost leave nothing known; larger
         ones that were not measured are taken to be none, as the model does.
         """
-        parts: list[tuple[frozenset[str], Estimates | float]] = [(frozenset(), 1.0)]
+        parts: list[tuple[frozenset[str], Numbers]] = [(frozenset(), 1.0)]
         for here, numbers in zip(asked.factors, asked.numbers, strict=True):
             norms = [self._pure_norms(f) for f in here]  # of the same sets of columns, for each of the factors
             sets = [kept for kept, _ in norms[0]]
-            of_set: Sequence[Estimates | float] = (
+            of_set: Sequence[Numbers] = (
                 [norm for _, norm in norms[0]]
                 if asked.is_one
                 else [np.array([found[i][1] for found in norms])[numbers] for i in range(len(sets))]
             )
             both = list(zip(sets, of_set, strict=True))
             parts = [(columns | kept, norm * own) for columns, norm in parts for kept, own in both]
-        squares: Estimates | float = 0.0
+        squares: Numbers = 0.0
         lost: npt.NDArray[np.bool_] | bool = False
         for columns, norm in parts:
             if not columns:
@@ -216,7 +215,7 @@ class Coverage:
             known = self._norms.put(factor.digest, [(frozenset(columns), norm) for columns, norm in norms])
         return known
 
-    def _sd(self, asked: Choices, place: Mapping[str, int], m: Measurement) -> Estimates | float:
+    def _sd(self, asked: Choices, place: Mapping[str, int], m: Measurement) -> Numbers:
         """Noise of the sum of parts; that of knowing nothing where a part is cut, as far as rules look at it."""
         sds = self._shared_sd(asked, place, m)
         cut = self._cuts(asked, place, m) if id(m) in self._coarse else None
@@ -224,9 +223,9 @@ class Coverage:
             return sds
         return self.row_count if len(cut) == 1 else np.where(cut, self.row_count, sds)
 
-    def _shared_sd(self, asked: Choices, place: Mapping[str, int], m: Measurement) -> Estimates | float:
+    def _shared_sd(self, asked: Choices, place: Mapping[str, int], m: Measurement) -> Numbers:
         """Noise of the sum of parts; a part that a query cuts counts by its share of cells."""
-        squares: Estimates | float = m.sigma**2
+        squares: Numbers = m.sigma**2
         for axis in m.axes:
             at = place.get(axis.columns[0])
             squares = squares * (axis.size if at is None else self._spread(axis, asked, at))
@@ -254,7 +253,7 @@ class Coverage:
             return np.array([axis.coarse_weights(f.weights) is None for f in factors])
         return np.asarray(self._of_axis[id(axis)].widths[axis.labels[found.cells]] > 1.0)
 
-    def _spread(self, axis: Axis, asked: Choices, place: int) -> Estimates | float:
+    def _spread(self, axis: Axis, asked: Choices, place: int) -> Numbers:
         """The squares of the parts' weights, summed, of each product's factor at a place; a number where all are."""
         factors = asked.factors[place]
         if asked.is_one:

@@ -4,9 +4,10 @@ Bars are learned from conditions. A sum of ages up to 90 is one of rows that cou
 rows does, times that: so sums are described, and their bars worked out, in rows of their own weight.
 """
 
+from dpsql.hypothesis.bars.numbers import Numbers
 from dpsql.hypothesis.bars.unseen_interactions import Contingency
 from dpsql.memo import Memo
-from dpsql.query import Choices, Estimates, Factor
+from dpsql.query import Choices, Factor
 
 HARDLY = 0.1
 """Of the weight of a row in a sum: what a row counts less is no part of it."""
@@ -20,15 +21,15 @@ class RowWeights:
         self._contingency = contingency
         self._known: Memo[tuple[float, float]] = Memo()
 
-    def of(self, asked: Choices) -> list[Estimates] | None:
-        """Of each factor of each product, shape (products,) for every place, between 0 and 1; ``None``: all are
-        conditions, where it is 1."""
+    def of(self, asked: Choices) -> list[Numbers] | None:
+        """Of each factor of each product, for every place, between 0 and 1; ``None``: all are conditions, where it
+        is 1."""
         units = [here[0].unit for here in asked.factors]
         if max(units, default=1) == 1 and (asked.is_one or asked.units.max() == 1):
             return None
         return [asked.each(place, self._weight) for place in range(len(asked.factors))]
 
-    def kept(self, asked: Choices) -> list[Estimates]:
+    def kept(self, asked: Choices) -> list[Numbers]:
         """For each place the effective number of rows of a sum, as a share of the rows that it is made of: the square
         of the mean of their weights over the mean of the squares (Kish 1965, section 8.2). 1 of a condition.
 

@@ -13,6 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.numbers import Numbers, most, product_of, square
 from dpsql.memo import Memo
 from dpsql.query import Choices, Estimates, Factor
 
@@ -32,23 +33,23 @@ class UnseenInteractions:
         self._contingency = contingency
         self._scatters: Memo[float] = Memo()
 
-    def squared(self, asked: Choices, h: Estimates, raw: Estimates) -> Estimates:
+    def squared(self, asked: Choices, h: Numbers, raw: Numbers) -> Numbers:
         """Squared 95 % half-width, in counts, of each product with answer ``h``; 0 for two columns and fewer.
 
         Of three columns that were measured together, only as much as the noise hides (``raw``: its sd).
         """
         if sum(map(len, asked.columns)) < 3:
-            return np.zeros(len(asked))
+            return 0.0
         scatters = [asked.each(i, self._scatter_of) for i in range(len(asked.factors))]
-        grown = np.prod([1.0 + scatter for scatter in scatters], axis=0)
-        cells = np.asarray((STRENGTH * h) ** 2)
+        grown = product_of(1.0 + scatter for scatter in scatters)
+        cells = square(STRENGTH * h)
         if any(len(columns) != 1 for columns in asked.columns):
-            return np.asarray(cells * (grown - 1.0))
+            return cells * (grown - 1.0)
         out = cells * _beyond_pairs(scatters, grown)
         for (a, f), (b, g), (c, k) in combinations(zip(scatters, asked.columns, strict=True), 3):
             if self._coverage.measured_together(f + g + k):
-                out -= np.maximum(0.0, cells * (a * b * c) - raw**2)
-        return np.asarray(out)
+                out = out - most(0.0, cells * (a * b * c) - square(raw))
+        return out
 
     def _scatter_of(self, factor: Factor) -> float:
         known = self._scatters.get(factor.digest)
@@ -72,11 +73,12 @@ class UnseenInteractions:
         return self._scatters.put(factor.digest, effective * max(0.0, 1.0 - rows / self._coverage.row_count))
 
 
-def _beyond_pairs(scatters: Sequence[Estimates], grown: Estimates) -> Estimates:
+def _beyond_pairs(scatters: Sequence[Numbers], grown: Numbers) -> Numbers:
     """Sum over all sets of three and more of the products of their scatters; ``grown``: the product of each and one.
 
     >>> _beyond_pairs(np.array([[0.5], [0.5], [1.0]]), np.array([4.5])).tolist()
     [0.25]
     """
-    pairs = sum(a * b for a, b in combinations(scatters, 2))
-    return np.asarray(np.maximum(0.0, grown - 1.0 - sum(scatters) - pairs))
+    pairs: Numbers = sum(a * b for a, b in combinations(scatters, 2))
+    alone: Numbers = sum(scatters)
+    return most(0.0, grown - 1.0 - alone - pairs)

@@ -10,6 +10,7 @@ from itertools import chain
 
 import numpy as np
 
+from dpsql.hypothesis.bars.numbers import Numbers
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.projection import marginal
 from dpsql.hypothesis.shrinkage import SCATTER_POWER
@@ -42,8 +43,8 @@ class WholeTable:
         self._left = before * noise / (before + noise)
         self._scopes: Memo[Estimates] = Memo(_SCOPES)
 
-    def variance(self, asked: Choices) -> Estimates:
-        """Of each product, over columns of the table, in squared counts; shape (products,)."""
+    def variance(self, asked: Choices) -> Numbers:
+        """Of each product, over columns of the table, in squared counts."""
         columns = tuple(chain.from_iterable(asked.columns))
         known = self._scopes.get(columns)
         if known is None:
@@ -51,14 +52,15 @@ class WholeTable:
         if asked.is_one:
             factors = [_squared(f) for f in asked.product(0)]
             by_place = known.reshape([f.weights.size for f in factors])
-            return np.array([sum_of_one(by_place, [row_of(f) for f in factors])]) / asked.units**2
+            return float(sum_of_one(by_place, [row_of(f) for f in factors]) / asked.units[0] ** 2)
         squared = Choices(
             tuple([tuple([_squared(f) for f in here]) for here in asked.factors]), asked.numbers, len(asked)
         )
         matrices = [matrix_of(here) for here in squared.factors]
         found = squared.summed(known.reshape([m.shape[1] for m in matrices]), matrices)
         if found is None:
-            return np.concatenate([self.variance(asked.among(np.array([k]))) for k in range(len(asked))])
+            each = [self.variance(asked.among(np.array([k]))) for k in range(len(asked))]
+            return np.concatenate([np.atleast_1d(one) for one in each])
         return np.asarray(found / asked.units**2)
 
 

@@ -74,7 +74,7 @@ class ErrorBars:
     def _of(self, model: TableModel, bars: Calibration, asked: Crosstab) -> list[int]:
         found = bars.bounds(asked, self._plan.error_factor)
         if None in found:  # too few tables to learn from: the noise of those that cover the query
-            noise = bars.noise(asked.choices).tolist()
+            noise = np.atleast_1d(bars.noise(asked.choices)).tolist()
             found = [max(1, ceil(DEVIATIONS * sd)) if f is None else f for f, sd in zip(found, noise, strict=True)]
         # the row count is known to the simulations: its own noise reaches an answer in proportion
         shares = np.maximum(model.estimates(asked), 0.0) / self._row_count

@@ -54,10 +54,10 @@ def test_noise_together_is_that_of_what_tells_every_value() -> None:
     """Parts that the question cuts seem to have less noise, and say nothing."""
     coverage = Coverage(TABLE, float(CELLS.sum()), [in_parts(), TRIPLE])
     one = asked(("a", [1, 0, 0, 0]), ("b", [1, 0, 0]), ("c", [1, 0]))
-    assert coverage.noise_together(one).tolist() == [1.0]
+    assert coverage.noise_together(one) == 1.0
     before, now = (replace(NEWEST, uncut_pairs=on) for on in (False, True))
     found = (Coverage(TABLE, float(CELLS.sum()), [in_parts()], r) for r in (before, now))
-    narrow, wide = (float(c.noise(one, np.ones(1), [np.ones(1)] * 3)[0]) for c in found)
+    narrow, wide = (float(c.noise(one, 1.0, [1.0] * 3)) for c in found)
     assert narrow < 1.0 < wide
 
 
@@ -72,7 +72,7 @@ def test_a_list_is_known_by_no_parts_that_it_cuts(weights: list[int], sd: float)
     pair = replace(pair, axes=(axis, *pair.axes[1:]), values=pair.values.reshape(2, 2, 3).sum(axis=1))
     one = asked(("a", weights))
     rules = [replace(NEWEST, uncut=u) for u in (True, False)]
-    found = (Coverage(TABLE, 100.0, [alone, pair], r).noise(one, np.ones(1), [])[0] for r in rules)
+    found = (Coverage(TABLE, 100.0, [alone, pair], r).noise(one, 1.0, []) for r in rules)
     now, before = found
     assert now == pytest.approx(sd)
     assert before < 1.0
@@ -106,8 +106,8 @@ def test_conditions_on_two_columns_are_known_by_no_parts_that_they_cut(
     now, before = (
         Coverage(TABLE, 300.0, [in_four(0.5), PAIR], replace(NEWEST, uncut_pairs=on)) for on in (True, False)
     )
-    assert now.noise(one, np.ones(1), [])[0] == pytest.approx(sd)
-    assert before.noise(one, np.ones(1), [])[0] < 1.0
+    assert now.noise(one, 1.0, []) == pytest.approx(sd)
+    assert before.noise(one, 1.0, []) < 1.0
 
 
 def test_conditions_are_looked_at_one_by_one() -> None:
@@ -118,7 +118,7 @@ def test_conditions_are_looked_at_one_by_one() -> None:
     ]
     coverage = Coverage(TABLE, 300.0, [in_four(0.5), PAIR])
     together = coverage.noise(Crosstab.of(each).choices, np.ones(3), [])
-    assert together == pytest.approx([coverage.noise(Crosstab.of([q]).choices, np.ones(1), [])[0] for q in each])
+    assert together == pytest.approx([coverage.noise(Crosstab.of([q]).choices, 1.0, []) for q in each])
 
 
 def test_where_all_parts_are_cut_the_finest_say_what_they_can() -> None:
@@ -127,8 +127,8 @@ def test_where_all_parts_are_cut_the_finest_say_what_they_can() -> None:
     parts = replace(PAIR, axes=(PAIR.axes[0], axis), values=np.zeros((4, 2), dtype=np.int64))
     one = asked(("a", [1, 0, 0, 0]), ("b", [0, 1, 0]))
     both, alone = (Coverage(TABLE, 300.0, found) for found in ([parts, in_four(0.5)], [in_four(0.5)]))
-    assert both.noise(one, np.ones(1), [])[0] == pytest.approx(8.0 / 2)
-    assert alone.noise(one, np.ones(1), [])[0] == pytest.approx(0.5 / 4)
+    assert both.noise(one, 1.0, []) == pytest.approx(8.0 / 2)
+    assert alone.noise(one, 1.0, []) == pytest.approx(0.5 / 4)
     assert {n: rules.uncut_pairs for n, rules in MODEL_RULES.items()} == {n: n >= 13 for n in MODEL_RULES}
 
 
@@ -137,4 +137,4 @@ def test_three_columns_are_known_by_pairs_where_a_measurement_of_all_is_cut() ->
     pairs = all_of(CELLS, 2, 8.0)
     coverage = Coverage(TABLE, 300.0, [*pairs, replace(in_parts(), sigma=0.1)])
     b_and_c = 0.1 * np.sqrt(2)  # two parts of the third column, neither of them cut
-    assert coverage.noise(one, np.ones(1), [np.ones(1)] * 3)[0] == pytest.approx(np.hypot(8.0 * np.sqrt(2), b_and_c))
+    assert coverage.noise(one, 1.0, [1.0] * 3) == pytest.approx(np.hypot(8.0 * np.sqrt(2), b_and_c))

@@ -67,11 +67,11 @@ def test_a_row_counts_one_in_conditions_and_the_mean_of_squares_over_the_mean_in
     rows, values = model.one_way("a"), np.arange(10) / 9
     expected = float(sum(r * v**2 for r, v in zip(rows, values, strict=True))) / float(rows @ values)
     found = RowWeights(model.contingency).of(asked)
-    assert found is not None and [float(w[0]) for w in found] == [pytest.approx(expected), 1.0]
+    assert found is not None and found == [pytest.approx(expected), 1.0]
     condition = Crosstab.of([of(("a", [1, 0] * 5, 1), ("b", [1, 1, 0, 0, 0, 0], 1))]).choices
     assert RowWeights(model.contingency).of(condition) is None
     nothing = RowWeights(lambda columns: np.zeros(SHAPE[0])).of(asked)
-    assert nothing is not None and nothing[0].tolist() == [1.0]  # the largest weight, where no row tells more
+    assert nothing is not None and nothing[0] == 1.0  # the largest weight, where no row tells more
 
 
 @pytest.mark.parametrize(
@@ -120,14 +120,14 @@ def test_a_sum_is_of_so_many_rows_of_one_weight(gains: list[float]) -> None:
     expected = float(inside.sum() ** 2 / (inside**2).sum()) / len(inside)
     units = [round(g * 20) for g in gains]
     found = RowWeights(lambda columns: counts.astype(float))
-    ((kept,), (one,)) = found.kept(Crosstab.of([of(("c", units, 20), ("b", [1, 0, 0, 0, 1, 1], 1))]).choices)
+    kept, one = found.kept(Crosstab.of([of(("c", units, 20), ("b", [1, 0, 0, 0, 1, 1], 1))]).choices)
     assert (kept, one) == (pytest.approx(expected), 1.0)
     assert (kept == pytest.approx(1.0)) == (len(set(inside.tolist())) == 1)
 
 
 def test_nothing_that_counts_is_no_part_of_a_sum() -> None:
     nothing = RowWeights(lambda columns: np.zeros(SHAPE[0]))
-    ((kept,),) = nothing.kept(Crosstab.of([of(("a", list(range(10)), 9))]).choices)
+    (kept,) = nothing.kept(Crosstab.of([of(("a", list(range(10)), 9))]).choices)
     assert kept == 1.0
 
 

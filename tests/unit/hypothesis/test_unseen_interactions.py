@@ -75,8 +75,7 @@ def interactions(found: list[Measurement]) -> UnseenInteractions:
 
 
 def squared(known: UnseenInteractions, query: LinearQuery, h: float, raw: float) -> float:
-    (found,) = known.squared(Crosstab.of([query]).choices, np.array([h]), np.array([raw])).tolist()
-    return float(found)
+    return float(known.squared(Crosstab.of([query]).choices, h, raw))
 
 
 def test_a_cell_may_be_off_by_its_own_rows_and_sums_by_less() -> None:

@@ -128,10 +128,10 @@ def test_what_is_left_of_a_cell_is_between_its_scatter_and_its_noise() -> None:
         LinearQuery("t", (Factor(("a",), np.arange(4), 3), Factor(("c",), np.array(c)))) for c in ([0, 1, 0], [1, 0, 1])
     ]
     found = WholeTable(whole, SMOOTH, 0.02)
-    each = [float(found.variance(Crosstab.of([q]).choices)[0]) for q in asked]
+    each = [float(found.variance(Crosstab.of([q]).choices)) for q in asked]
     assert each[0] == pytest.approx(left)
     assert found.variance(Crosstab.of(asked).choices) == pytest.approx(each)
-    noise = WholeTable(whole, SMOOTH, 1e9).variance(Crosstab.of(asked[:1]).choices)[0]
+    noise = WholeTable(whole, SMOOTH, 1e9).variance(Crosstab.of(asked[:1]).choices)
     assert left < noise == pytest.approx(225.0 * 4 * 3 * sum((i / 3) ** 2 for i in range(4)))
 
 
