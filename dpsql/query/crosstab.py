@@ -102,7 +102,12 @@ class Choices:
     @once
     def identity(self) -> Hashable:
         """The same as ``key``, for what is kept in memory alone: one product needs no digest of its digests."""
-        return tuple([here[0].digest for here in self.factors]) if self.is_one else self.key
+        return self.identity_of_one if self.is_one else self.key
+
+    @once
+    def identity_of_one(self) -> tuple[bytes, ...]:
+        """The digests of the first factor at each place: all that there are of one product."""
+        return tuple([here[0].digest for here in self.factors])
 
     @once
     def key(self) -> bytes:
@@ -130,6 +135,8 @@ class Choices:
         known = self._parts.get(key)
         if known is None:
             known = self._parts[key] = self._only(key)
+            columns, identity = self.columns.__getitem__, self.identity_of_one.__getitem__
+            vars(known).update(is_one=True, columns=tuple(map(columns, key)), identity=tuple(map(identity, key)))
         return known
 
     @once

@@ -255,7 +255,7 @@ class Calibration:
         condition of a statement and keep the others."""
         if not asked.is_one:
             return self._rows(asked.only(places))
-        key = tuple([asked.factors[i][0].digest for i in places])
+        key = tuple(map(asked.identity_of_one.__getitem__, places))
         known = self._rows_within.get(key)
         return self._rows_within.put(key, self._rows(asked.only(places))) if known is None else known
 

@@ -6,7 +6,7 @@ contingencies stand behind a query.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from math import inf, prod
 
 import numpy as np
@@ -65,6 +65,7 @@ class Coverage:
         self._precisions = precisions([m for m in self._all if separable(m)]) if split else {}
         self._coarse = {id(m) for m in self._all if not all(a.is_cells for a in m.axes)}
         self._parts: dict[str, tuple[Labels, Labels]] = {}
+        self._parted: dict[str, bool] = {}
         self._wholes: Memo[tuple[tuple[Factor, ...] | None]] = Memo()
         self._of_axis = _partitions(self._all)
         self._covered: Memo[bool] = Memo()
@@ -74,6 +75,7 @@ class Coverage:
         self._noises: Memo[Numbers] = Memo()
         self._facts: Memo[_Facts] = Memo()
         self._norms: Memo[list[tuple[frozenset[str], float]]] = Memo()
+        self._splits: Memo[list[tuple[int, int, float]]] = Memo()
 
     def covers(self, columns: Sequence[str]) -> bool:
         """Whether every column, and every two of them together, were measured."""
@@ -183,30 +185,37 @@ class Coverage:
         Components carry independent noise. Those of one or two columns that were lost leave nothing known; larger
         ones that were not measured are taken to be none, as the model does.
         """
-        parts: list[tuple[frozenset[str], Numbers]] = [(frozenset(), 1.0)]
+        parts: list[Numbers] = [1.0]
+        sets = []
         for here, numbers in zip(asked.factors, asked.numbers, strict=True):
             norms = [self._pure_norms(f) for f in here]  # of the same sets of columns, for each of the factors
-            sets = [kept for kept, _ in norms[0]]
+            sets.append(tuple([kept for kept, _ in norms[0]]))
             of_set: Sequence[Numbers] = (
                 [norm for _, norm in norms[0]]
                 if asked.is_one
-                else [np.array([found[i][1] for found in norms])[numbers] for i in range(len(sets))]
+                else [np.array([found[i][1] for found in norms])[numbers] for i in range(len(sets[-1]))]
             )
-            both = list(zip(sets, of_set, strict=True))
-            parts = [(columns | kept, norm * own) for columns, norm in parts for kept, own in both]
+            parts = [norm * own for norm in parts for own in of_set]
         squares: Numbers = 0.0
         lost: npt.NDArray[np.bool_] | bool = False
-        for columns, norm in parts:
-            if not columns:
-                continue
-            precision = self._precisions.get(columns, 0.0)
+        for place, columns, precision in self._split(tuple(sets)):
             if precision > 0.0:
-                squares = squares + norm / precision
-            elif len(columns) <= 2:
-                lost = lost | (norm != 0.0)
+                squares = squares + parts[place] / precision
+            elif columns <= 2:
+                lost = lost | (parts[place] != 0.0)
         if isinstance(squares, float) and isinstance(lost, bool):
             return self.row_count if lost else sqrt(squares)
         return np.where(lost, self.row_count, np.sqrt(squares))
+
+    def _split(self, sets: tuple[tuple[frozenset[str], ...], ...]) -> list[tuple[int, int, float]]:
+        """Of each way to choose one set of columns at every place, but for none at all: its number, how many columns
+        these are, and how well their component is known."""
+        known = self._splits.get(sets)
+        if known is None:
+            chosen = [frozenset[str]().union(*some) for some in product(*sets)]
+            told = [(i, len(kept), self._precisions.get(kept, 0.0)) for i, kept in enumerate(chosen) if kept]
+            known = self._splits.put(sets, told)
+        return known
 
     def _pure_norms(self, factor: Factor) -> list[tuple[frozenset[str], float]]:
         known = self._norms.get(factor.digest)
@@ -297,6 +306,8 @@ class Coverage:
         cut = np.zeros(len(asked), dtype=bool)
         if len(asked.factors) < 2 or any(len(columns) != 1 for columns in asked.columns):
             return (), (), cut
+        if not any(self._has_parts(columns[0]) for columns in asked.columns):
+            return (), (), cut
         found = [[self._rounded(f) for f in here] for here in asked.factors]
         for here, numbers in zip(found, asked.numbers, strict=True):
             cut |= np.array([is_cut for _, _, is_cut in here])[numbers]
@@ -340,6 +351,13 @@ class Coverage:
             query = linear_query(self.table, [Factor(f.columns, weights, f.unit)])
             known = self._wholes.put(key, (None if query is None else query.factors,))
         return known[0]
+
+    def _has_parts(self, column: str) -> bool:
+        """Whether some cells of a column are known together alone."""
+        known = self._parted.get(column)
+        if known is None:
+            known = self._parted[column] = len(self._pair_parts(column)[1]) < len(self._pair_parts(column)[0])
+        return known
 
     def _pair_parts(self, column: str) -> tuple[Labels, Labels]:
         """The part of each cell, and the cells of each part."""
