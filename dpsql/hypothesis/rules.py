@@ -45,6 +45,7 @@ class ModelRules:
 
     ``rounds_beside``: whether the cells of a GROUP BY that a hard round measures are weighed with what the model said,
     and get all of the round's precision; ``rounds_weighed``: within how many sds of it any other number is; 0: none.
+    ``tested_together``: whether the groups of a statement are tested as one: that which is furthest from its estimate.
     ``mixed``: whether many cells that are weighed with a model, these or those of a spare release, are weighed by how
     many of them are how far off; ``in_common``: whether the cells of a release that no model is beside are moved to
     what they have in common.
@@ -125,6 +126,7 @@ class ModelRules:
     rows_met: bool = True
     uncut_pairs: bool = True
     rounds_weighed: float = 3.0
+    tested_together: bool = True
     as_measured: bool = True
     row_weights: bool = True
     whole_tables: bool = True
@@ -135,7 +137,7 @@ class ModelRules:
     effective_rows: bool = True
 
 
-_FOURTEENTH = ModelRules(rounds_weighed=2.0)
+_FOURTEENTH = ModelRules(rounds_weighed=2.0, tested_together=False)
 _THIRTEENTH = replace(_FOURTEENTH, values_beside=False, top_down=False, effective_rows=False)
 _TWELFTH = replace(
     _THIRTEENTH,

@@ -8,7 +8,7 @@ from dpsql.mechanism.entropy import Entropy, SystemEntropy
 from dpsql.mechanism.key_selection import drawn_alone, select_keys
 from dpsql.mechanism.measure import measure
 from dpsql.mechanism.public_row_count import public_row_count
-from dpsql.mechanism.sparse_vector import Outcome, two_sided
+from dpsql.mechanism.sparse_vector import Outcome, all_two_sided, two_sided
 from dpsql.mechanism.threshold_test import ThresholdTest
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Outcome",
     "SystemEntropy",
     "ThresholdTest",
+    "all_two_sided",
     "choose",
     "draw_weighted",
     "drawn_alone",

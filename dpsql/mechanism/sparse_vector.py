@@ -6,9 +6,14 @@ second is made only after an easy first, is the argument, and stands in one func
 
 from enum import Enum
 
+import numpy as np
+import numpy.typing as npt
+
 from dpsql.mechanism.entropy import Entropy
 from dpsql.mechanism.threshold_test import ThresholdTest
 from dpsql.private import Private
+
+Answers = npt.NDArray[np.int64]
 
 
 class Outcome(Enum):
@@ -34,8 +39,30 @@ def two_sided(value: Private[int], estimate: int, theta: int, test: ThresholdTes
     must be durable before the call (docs/privacy.md). No number that was compared is ever printed: a hard round
     measures with noise of its own.
     """
-    if not test.easy(value.map(lambda answer: answer - estimate), theta, entropy):
+    above, below = value.map(lambda answer: answer - estimate), value.map(lambda answer: estimate - answer)
+    return _above_then_below(above, below, theta, test, entropy)
+
+
+def all_two_sided(
+    values: Private[Answers], estimates: Answers, theta: int, test: ThresholdTest, entropy: Entropy
+) -> Outcome:
+    """One test for the cells of a GROUP BY: is the answer that is furthest above its estimate close to it, and, only if
+    it is, the one that is furthest below?
+
+    ``values``: floors of at least one private answer, each of sensitivity ``test.sensitivity``, and so is the largest
+    of what they are above public ``estimates`` (or below): no difference moves by more, so the largest does not
+    (a maximum is 1-Lipschitz in the sup norm). All else is as for one.
+    """
+    above = values.map(lambda answers: int((answers - estimates).max()))
+    below = values.map(lambda answers: int((estimates - answers).max()))
+    return _above_then_below(above, below, theta, test, entropy)
+
+
+def _above_then_below(
+    above: Private[int], below: Private[int], theta: int, test: ThresholdTest, entropy: Entropy
+) -> Outcome:
+    if not test.easy(above, theta, entropy):
         return Outcome.ABOVE
-    if not test.easy(value.map(lambda answer: estimate - answer), theta, entropy):
+    if not test.easy(below, theta, entropy):
         return Outcome.BELOW
     return Outcome.EASY

@@ -23,10 +23,9 @@ from dpsql.first import (
 )
 from dpsql.hypothesis import TableModel
 from dpsql.ledger import Ledger, interrupts_held
-from dpsql.mechanism import Entropy, two_sided
+from dpsql.mechanism import Entropy
 from dpsql.planning import Shares, plan_tables
 from dpsql.policy import Policy
-from dpsql.private import Private
 from dpsql.query import Crosstab, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import from_measurement, from_model, with_charge
@@ -35,6 +34,7 @@ from dpsql.session.hard_round import HardRound
 from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.model.beside_model import Beside
 from dpsql.session.model.modelled import estimates_of, modelled, unguarded
+from dpsql.session.model.net_test import NetTest, net_tests
 from dpsql.session.own.release import release_own
 from dpsql.session.route import (
     Declared,
@@ -273,25 +273,22 @@ class Asker:
     def _tested(
         self, state: TableState, model: TableModel, queries: Sequence[LinearQuery], charged: float
     ) -> Sequence[Answer]:
-        """The model's answers if all pass the test; else the measurement of a hard round."""
-        estimates, values, passed = estimates_of(state, model, queries), self._hard_round.values(queries), 0
-        bars, rules = state.error_bars(queries), state.plan.rules
-        for query, estimate in zip(queries, estimates, strict=True):
-            query.check_sensitivity()
+        """The model's answers if all pass their tests; else the measurement of a hard round."""
+        estimates, bars, passed = estimates_of(state, model, queries), state.error_bars(queries), 0
+        rules = state.plan.rules
+        for test in net_tests(self._hard_round, model, queries, estimates, together=rules.tested_together):
             reservation = self._reserve_hard_round()
             if reservation is None:
                 self._check_untested()
                 break
-            self._hard_round.note(model, query)
-            value = next(values)
             state.test.ready()  # which takes a minute at a small epsilon, and may be interrupted here
             with interrupts_held():
-                if self._is_hard(state, query, value, estimate, reservation):
+                if self._is_hard(state, test, reservation):
                     said = tuple(queries), tuple(estimates), tuple(bars)
                     weighs, by_value = (rules.rounds_beside, rules.mixed), rules.values_beside
-                    beside = Beside(query, *said, *weighs, agree=rules.rounds_weighed, values=by_value)
+                    beside = Beside(test.alone, *said, *weighs, agree=rules.rounds_weighed, values=by_value)
                     return self._measure(state, model, beside, reservation, charged)
-            passed += 1
+            passed += len(test.queries)
         both = zip(queries[:passed], estimates[:passed], bars[:passed], strict=True)
         tested = [from_model(estimate, bar, state.certificate(q)) for q, estimate, bar in both]
         tested = narrower(tested, by_word(state.plan, queries[:passed]))
@@ -299,15 +296,14 @@ class Asker:
 
     # --- a hard round ------------------------------------------------------------------------------------------
 
-    def _is_hard(self, state: TableState, query: LinearQuery, value: Private[int], estimate: int, number: int) -> bool:
+    def _is_hard(self, state: TableState, test: NetTest, number: int) -> bool:
         """The test, its hard outcome durable before anything else happens."""
         self._reservation = None  # an interrupt may lose a hard outcome: then nothing is tested under it again
         with self._ledger.drawing(number):
-            outcome = two_sided(value, estimate, state.plan.theta, state.test, self.bench.entropy)
+            outcome = test.outcome(state.plan.theta, state.test, self.bench.entropy)
             hard = outcome.hard
             if hard:
-                record = {"query": query.digest, "table": query.table, "estimate": estimate, "side": outcome.value}
-                self._ledger.hard(number, record)
+                self._ledger.hard(number, test.names | {"table": state.plan.name, "side": outcome.value})
         if not hard:
             self._reservation = number
         return hard
@@ -322,7 +318,7 @@ class Asker:
     ) -> list[Answer]:
         """The hard round after its record is durable: measure the scope, make that durable, absorb, answer."""
         queries = beside.queries
-        payload, find = self._hard_round.measure(state, model, beside.hard, queries)
+        payload, find = self._hard_round.measure(state, model, beside.one, queries)
         read = [found for found in find(queries) if found is not None]
         if len(read) < len(queries):
             raise InternalError("a hard round measured parts that do not determine its own query")

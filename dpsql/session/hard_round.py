@@ -112,16 +112,24 @@ class HardRound:
             return engine.sums(query.table, query.value, query.scope, query.intervals).map(query.floor)
         if keyed is not None:
             return engine.keyed_counts(query.table, keyed.text_columns, keyed.strings, query.scope).map(query.floor)
-        return self._bench.floors([query]).map(lambda floors: int(floors[0]))
+        return self.floors([query]).map(lambda floors: int(floors[0]))
+
+    def floors(self, queries: Sequence[LinearQuery]) -> Private[Counts]:
+        """``value`` of each of these counts of finite columns; int64, shape (queries,). Not released."""
+        return self._bench.floors(queries)
+
+    def counts_at_once(self, queries: Sequence[LinearQuery]) -> bool:
+        """Whether these queries of one outline are counts over a grid, which are looked at together."""
+        first = queries[0]
+        return first.value is None and first.keyed is None and self._bench.counts_at_once(queries)
 
     def values(self, queries: Sequence[LinearQuery]) -> Iterator[Private[int]]:
         """``value`` of each of these queries of one outline, none before the first is wanted: counts over a grid are
         then made all at once."""
-        first = queries[0]
-        if first.value is not None or first.keyed is not None or not self._bench.counts_at_once(queries):
+        if not self.counts_at_once(queries):
             yield from map(self.value, queries)
             return
-        floors = self._bench.floors(queries)
+        floors = self.floors(queries)
         yield from (floors.map(partial(_number, i)) for i in range(len(queries)))
 
     def _scope(

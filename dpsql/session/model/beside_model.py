@@ -30,12 +30,13 @@ def is_weighed(hard: LinearQuery, queries: Sequence[LinearQuery]) -> bool:
 @dataclass(frozen=True, eq=False)
 class Beside:
     """What was said of ``queries`` before the round, in counts: the model's ``estimates`` and its 95 % error ``bars``
-    (``None``: not known). ``hard``: the query whose test failed; ``weighs``: whether the ledger's rules weigh cells of
-    a GROUP BY, ``mixed``: by a mixture of scales, ``agree``: within how many sds of both together they weigh any other
-    number (0: never; one that is further from the model is believed), ``values``: also one that is about values.
+    (``None``: not known). ``hard``: the query whose test failed; ``None`` where all were tested as one. ``weighs``:
+    whether the ledger's rules weigh cells of a GROUP BY, ``mixed``: by a mixture of scales, ``agree``: within how many
+    sds of both together they weigh any other number (0: never; one that is further from the model is believed),
+    ``values``: also one that is about values.
     """
 
-    hard: LinearQuery
+    hard: LinearQuery | None
     queries: tuple[LinearQuery, ...]
     estimates: tuple[int, ...]
     bars: tuple[int | None, ...]
@@ -44,9 +45,14 @@ class Beside:
     agree: float = 0.0
     values: bool = False
 
+    @property
+    def one(self) -> LinearQuery:
+        """The query whose test failed, or one of those that were tested with it."""
+        return self.queries[0] if self.hard is None else self.hard
+
     def answers(self, measured: Sequence[Answer], noise: Sequence[float]) -> list[Answer]:
         """The answers of the round; ``noise``: the sd (counts) of each that was measured."""
-        if not (self.weighs and is_weighed(self.hard, self.queries)):
+        if not (self.weighs and is_weighed(self.one, self.queries)):
             return [self._weighed(*one) for one in zip(range(len(measured)), measured, noise, strict=True)]
         values = np.array([a.value for a in measured], dtype=float)
         sds = np.array([inf if bar is None else bar / DEVIATIONS for bar in self.bars])
@@ -62,7 +68,7 @@ class Beside:
         """One number by itself: the mean by precision of both where they agree, with its sd, times how far they are
         apart in sds where that is more than one (Birge 1932; the scale factor of the Particle Data Group)."""
         query, bar, estimate = self.queries[place], self.bars[place], self.estimates[place]
-        if not self.agree or bar is None or self.hard.keyed is not None or (self.hard.is_by_value and not self.values):
+        if not self.agree or bar is None or query.keyed is not None or (query.is_by_value and not self.values):
             return measured
         sd, value = bar / DEVIATIONS, measured.value or 0
         together, apart = hypot(noise, sd), abs(value - estimate)
