@@ -12,7 +12,7 @@ import pytest
 from dpsql.accounting import Accountant
 from dpsql.domain import BooleanDomain, TableDomain
 from dpsql.ledger import MemoryLedger
-from dpsql.mechanism import Entropy, Outcome, SystemEntropy, ThresholdTest, two_sided
+from dpsql.mechanism import Entropy, Outcome, SystemEntropy, ThresholdTest, all_two_sided, two_sided
 from dpsql.planning import make_plan, plan_tables
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.private import Private
@@ -201,6 +201,26 @@ def hard(entropy: Callable[[int], Entropy]) -> Run:
 def test_a_test_without_its_coin_is_flagged() -> None:
     assert audit(hard(SeededEntropy), 20_000, 0.5) <= EPSILON
     assert audit(hard(Fixed), 300, 0.5) > EPSILON
+
+
+def hard_of_groups(changed: int) -> Run:
+    """Whether one test of three groups comes out hard; a row more changes the furthest by ``changed``."""
+    net = ONE.plan.for_sensitivity()
+    test = ThresholdTest(net.slope, net.certified_slope)
+    theta = 1000
+    edge = next(g for g in range(2 * theta) if test.easy_probability(g + 1, theta) <= Fraction(1, 2))
+
+    def run(more: bool, seed: int) -> float:
+        values = np.array([edge + changed * more, 0, edge])
+        return all_two_sided(Private(values), np.zeros(3, dtype=np.int64), theta, test, SeededEntropy(seed)).hard
+
+    return run
+
+
+def test_a_test_of_groups_is_no_more_than_one_test() -> None:
+    """Where the furthest moved by many rows instead of one, it would be flagged."""
+    assert audit(hard_of_groups(1), 20_000, 0.5) <= EPSILON
+    assert audit(hard_of_groups(200), 2_000, 0.5) > EPSILON
 
 
 def same_noise(more: bool, runs: int, *, below: int = 8) -> Sequence[bool]:

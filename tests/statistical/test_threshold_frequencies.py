@@ -3,10 +3,11 @@
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from dpsql.accounting import TABLE_MARGIN
-from dpsql.mechanism import Outcome, SystemEntropy, ThresholdTest, two_sided
+from dpsql.mechanism import Outcome, SystemEntropy, ThresholdTest, all_two_sided, two_sided
 from dpsql.private import Private
 from tests.statistical.goodness_of_fit import DRAWS, frequency_fits
 from tests.support.entropy import SeededEntropy
@@ -49,3 +50,13 @@ def test_two_sided_outcomes_have_their_probabilities() -> None:
     assert frequency_fits(outcomes.count(Outcome.ABOVE), DRAWS, 1 - above)
     assert frequency_fits(outcomes.count(Outcome.BELOW), DRAWS, above * (1 - below))
     assert frequency_fits(outcomes.count(Outcome.EASY), DRAWS, above * below)
+
+
+@pytest.mark.parametrize(("furthest", "fits"), [(40, True), (65, False)])
+def test_groups_are_tested_as_the_furthest_of_them(furthest: int, fits: bool) -> None:
+    """A test of each group, or of another one than the furthest, would be noticed."""
+    values, estimates, entropy = Private(np.array([1000, 1040, 985])), np.array([1000, 1000, 1000]), SeededEntropy(22)
+    outcomes = [all_two_sided(values, estimates, THETA, TEST, entropy) for _ in range(DRAWS)]
+    above, below = easy_probability(furthest), easy_probability(15)
+    assert frequency_fits(outcomes.count(Outcome.ABOVE), DRAWS, 1 - above) is fits
+    assert frequency_fits(outcomes.count(Outcome.EASY), DRAWS, above * below) is fits

@@ -140,10 +140,10 @@ class DuckDbEngine:
         domain = private_table(self._policy, table)
         shape, inside = shape_of(domain, partitions), inside_of(domain, intervals)
         with self._lock:
-            valued = self._held.valued(domain, inside[0][0]) if len(inside) == 1 else None
+            valued = self._held.valued(domain, [column for column, _ in inside]) if inside else None
             coded = self._coded_rows(domain) if partitions and not inside else None
             if valued is not None:
-                counts = valued.count_parts(partitions, intervals[0])
+                counts = valued.count_parts(partitions, intervals)
             elif coded is not None:
                 counts = coded.count_parts(partitions)
             else:

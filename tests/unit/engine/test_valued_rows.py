@@ -1,6 +1,8 @@
 """Rows in the order of a column's values count what a scan of the database counts."""
 
+from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -9,6 +11,7 @@ import pytest
 
 from dpsql.domain import CategoryDomain, NumberDomain, TableDomain
 from dpsql.engine.duckdb import DuckDbEngine, coded_rows, valued_rows
+from dpsql.engine.duckdb.sums import scanned_parts
 from dpsql.engine.partition import Partition
 from dpsql.query import Interval
 from tests.contracts.engine_contract import policy_of
@@ -24,6 +27,14 @@ ROWS = (
 )
 INTERVALS = [
     Interval("size", *ends) for ends in ((0.0, 100.0), (2.25, 2.25), (100.25, 3000.0), (0.0, 7921.0), (9.0, 8.0))
+]
+
+
+TOGETHER = [
+    (Interval("size", 100.25, 3000.0), Interval("age", 3.0, 20.0)),
+    (Interval("age", 0.0, 60.0), Interval("size", 2.25, 7000.0)),
+    (Interval("age", 0.0, 40.0), Interval("size", 0.0, 7921.0), Interval("age", 30.0, 60.0)),
+    (Interval("size", 9.0, 8.0), Interval("age", 0.0, 60.0)),
 ]
 
 
@@ -48,6 +59,35 @@ def test_a_slice_counts_as_a_scan_does(
     with closing(DuckDbEngine(database, policy)) as engine:
         scanned = [engine.part_counts("people", p, (i,)).reveal() for i in INTERVALS for p in ((), halves)]
     assert [c.tolist() for c in held] == [c.tolist() for c in scanned] and sum(int(c.sum()) for c in held) > 500
+
+
+@pytest.mark.parametrize("unit", [None, "owner"])
+@pytest.mark.parametrize("room", [4000 * 21, 1 << 28])
+def test_stretches_of_several_columns_count_as_a_scan_does(
+    database: Path, monkeypatch: pytest.MonkeyPatch, unit: str | None, room: int
+) -> None:
+    """With room for the values of both columns, and for all that there are (a third is never asked about)."""
+    third = NumberDomain("third", (0.0, 10.0, 20.0))
+    with duckdb.connect(str(database)) as con:
+        con.execute("ALTER TABLE people ADD COLUMN third DOUBLE DEFAULT 5")
+    policy = policy_of(TableDomain("people", (*COLUMNS, third), unit=unit, max_rows_per_unit=20))
+    halves = (Partition(("kind",), np.arange(301) % 2, 2), Partition(("age",), np.array([0, 1]), 2))
+    counted, scans = [], []
+    for bytes_ in (room, 100):
+        monkeypatch.setattr(valued_rows, "CODED_BYTES", bytes_)
+        with monkeypatch.context() as patched, closing(DuckDbEngine(database, policy)) as engine:
+            patched.setattr("dpsql.engine.duckdb.engine.scanned_parts", partial(noted, scans, scanned_parts))
+            counted.append([engine.part_counts("people", p, i).reveal() for i in TOGETHER for p in ((), halves)])
+            scans.append(bytes_)
+    held, scanned = counted
+    assert [c.tolist() for c in held] == [c.tolist() for c in scanned]
+    assert min(int(c.sum()) for c in held[:6]) > 50 and not any(c.any() for c in held[6:])
+    assert scans == [room, *["scan"] * 8, 100]  # none where there was room
+
+
+def noted(scans: list[object], scanned: Callable[..., object], *parts: object) -> object:
+    scans.append("scan")
+    return scanned(*parts)
 
 
 def test_what_is_held_makes_room(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
