@@ -100,12 +100,12 @@ class HeldRows:
         numbers = [c for c in table.finite if isinstance(c, NumberDomain) and c.reading == "value"]
         every = [columns[0], *(c for c in numbers if c.name != columns[0].name)]
         wanted = [c for i, c in enumerate(columns) if c.name not in [d.name for d in columns[:i]]]
-        for chosen in (every, wanted):  # all, where there is room: the next question is about others
+        for chosen in (every, wanted) if len(wanted) > 1 else (wanted,):  # all: the next question is about others
             key = table.name, tuple([c.name for c in chosen])
             if key not in held:
                 held[key] = ValuedRows.read(self._reader, self._rows[table.name], table, chosen, self._number(table))
                 while sum(v.nbytes for v in held.values() if v is not None) > CODED_BYTES:
-                    del held[next(iter(held))]
+                    del held[next(k for k, v in held.items() if v is not None)]
             if held.get(key) is not None:
                 return held[key]
         return None

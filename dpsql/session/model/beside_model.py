@@ -47,8 +47,11 @@ class Beside:
 
     @property
     def one(self) -> LinearQuery:
-        """The query whose test failed, or one of those that were tested with it."""
-        return self.queries[0] if self.hard is None else self.hard
+        """The query whose test failed, or of those that were tested as one the first that counts whole rows, if any
+        does: it is the same whichever is asked first."""
+        if self.hard is not None:
+            return self.hard
+        return next((q for q in self.queries if q.is_indicator), self.queries[0])
 
     def answers(self, measured: Sequence[Answer], noise: Sequence[float]) -> list[Answer]:
         """The answers of the round; ``noise``: the sd (counts) of each that was measured."""
@@ -60,7 +63,9 @@ class Beside:
         both = weighed(values, np.array(noise), estimates, sds, believed=FAR, mixed=self.mixed)
         found = enumerate(zip(self.queries, measured, noise, *(a.tolist() for a in both), strict=True))
         return [
-            self._weighed(i, a, own) if q is self.hard else moved_to(a, round(value), error_bound(sd))
+            self._weighed(i, a, own)
+            if q is self.hard
+            else moved_to(a, round(value), error_bound(sd, fractional=not q.is_indicator))
             for i, (q, a, own, value, sd) in found
         ]
 

@@ -67,7 +67,7 @@ class TestOfGroups:
     """``values``: ``floor(q(D))`` of each query; int64, shape (queries,)."""
 
     queries: Sequence[LinearQuery]
-    estimates: Sequence[int]
+    estimates: Counts
     values: Private[Counts]
 
     @property
@@ -79,7 +79,7 @@ class TestOfGroups:
         return {"query": self.queries[0].digest, "groups": len(self.queries)}
 
     def outcome(self, theta: int, test: ThresholdTest, entropy: Entropy) -> Outcome:
-        return all_two_sided(self.values, np.array(self.estimates, dtype=np.int64), theta, test, entropy)
+        return all_two_sided(self.values, self.estimates, theta, test, entropy)
 
 
 def net_tests(
@@ -91,14 +91,15 @@ def net_tests(
     together: bool,
 ) -> Iterator[NetTest]:
     """The tests of queries of one outline in their order, none looked at before it is wanted. ``together``: counts of
-    finite columns are tested as one, but for a construction of the papers, which is updated with one answer.
+    finite columns, in stretches of values or not, are tested as one, but for a construction of the papers, which is
+    updated with one answer.
 
     InternalError for a query that a row changes by more than it is charged for.
     """
     for query in queries:
         query.check_sensitivity()
     if together and len(queries) > 1 and model.construction is None and hard_round.counts_at_once(queries):
-        yield TestOfGroups(queries, estimates, hard_round.floors(queries))
+        yield TestOfGroups(queries, np.array(estimates, dtype=np.int64), hard_round.floors(queries))
         return
     values = hard_round.values(queries)
     for query, estimate in zip(queries, estimates, strict=True):

@@ -100,3 +100,22 @@ def test_what_is_held_makes_room(database: Path, monkeypatch: pytest.MonkeyPatch
     with closing(DuckDbEngine(database, policy)) as engine:
         assert [int(engine.part_counts("people", (), i).reveal()) for i in asked] == first
     assert first[:2] == first[2:] and min(first) > 0
+
+
+def test_questions_about_one_column_in_turn_read_each_column_once(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With room for the orders of both, but not for all values in each."""
+    policy, read, reads = policy_of(TableDomain("people", COLUMNS)), valued_rows.ValuedRows.read, []
+
+    def counted(*parts: object) -> object:
+        reads.append(parts)
+        return read(*parts)
+
+    monkeypatch.setattr(valued_rows.ValuedRows, "read", counted)
+    monkeypatch.setattr(valued_rows, "CODED_BYTES", 4000 * 25)
+    with closing(DuckDbEngine(database, policy)) as engine:
+        for _ in range(4):
+            for column in ("size", "age"):
+                engine.part_counts("people", (), (Interval(column, 0.0, 50.0),))
+    assert len(reads) == 2

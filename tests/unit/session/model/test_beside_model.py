@@ -177,3 +177,22 @@ def test_what_is_no_count_of_finite_columns_is_as_measured() -> None:
     released = from_measurement(QUERIES[0], 510, NOISE, CERTAIN)
     found = Beside(keyed, (keyed,), (500,), (50,), weighs=True, agree=AGREE).answers([released], [NOISE])
     assert found == [released]
+
+
+def test_of_groups_tested_as_one_counts_and_sums_are_weighed_alike_whichever_is_asked_first() -> None:
+    rng = np.random.default_rng(8)
+    sums = [LinearQuery("t", (Factor(("age",), 2 * q.factors[0].weights + 1, 4),)) for q in QUERIES[:40]]
+    queries, true = [*QUERIES[:40], *sums], np.full(80, 500.0)
+    measured = [from_measurement(q, round(500 + rng.normal(0, NOISE)), NOISE, CERTAIN) for q in queries]
+    said = [round(500 + rng.normal(0, 3.0)) for _ in queries]
+
+    def answered_in(order: list[int]) -> dict[int, Answer]:
+        asked = tuple([queries[i] for i in order])
+        beside = Beside(None, asked, tuple([said[i] for i in order]), (10,) * 80, weighs=True, mixed=True, agree=AGREE)
+        return dict(zip(order, beside.answers([measured[i] for i in order], [NOISE] * 80), strict=True))
+
+    forth, back = answered_in(list(range(80))), answered_in(list(range(79, -1, -1)))
+    assert [forth[i].value for i in range(80)] == [back[i].value for i in range(80)]
+    assert np.abs(misses([forth[i] for i in range(80)], true)).mean() < 0.2 * NOISE
+    counts, weighted = ([forth[i].error or 0.0 for i in some] for some in (range(40), range(40, 80)))
+    assert min(weighted) >= min(counts) + 1  # rounded down where rows count by fractions
