@@ -1,6 +1,7 @@
 """What hard rounds answer: ``python -m benchmarks.alarms [--table adult6] [--queries 100] [--agree 2 --agree 3]``.
 
-With a few rounds for thousands of questions most alarms of the test are its own noise. For each ``--agree`` the answers
+Groups are tested one by one, as by rules 14: of those that are tested as one no number is known to have failed. With a
+few rounds for thousands of questions most alarms of the test are its own noise. For each ``--agree`` the answers
 as they would be if numbers within so many sds of the model were weighed with it, and others shown as measured: errors
 in sds of the round's noise, the share of them within their 95 % error, and its median in sds of that noise.
 """
@@ -23,6 +24,7 @@ from benchmarks.strangers.sessions import _Truth
 from benchmarks.tables import BenchmarkTable
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
+from dpsql.session import asker
 from dpsql.session.asker import Asker
 from dpsql.session.model.beside_model import Beside
 
@@ -51,18 +53,23 @@ class _Watch:
         self.found: list[Alarm] = []
         self.table = ""
         self._measure = Asker._measure
+        self._tests = asker.net_tests
 
     def __enter__(self) -> Self:
         watch = self
 
-        def measure(asker: Asker, *parts: Any) -> list[Answer]:
+        def measure(session: Asker, *parts: Any) -> list[Answer]:
             state, model, beside, *rest = parts
             truth: list[int] = []
-            asker._hard_round.value(beside.hard).map(lambda n: truth.append(int(n)))
+            session._hard_round.value(beside.hard).map(lambda n: truth.append(int(n)))
             noted = _noting(beside, lambda *a: watch._note(beside.hard, truth[0], *a))
-            return watch._measure(asker, state, model, noted, *rest)
+            return watch._measure(session, state, model, noted, *rest)
+
+        def one_by_one(*parts: Any, together: bool) -> Any:
+            return watch._tests(*parts, together=False)
 
         Asker._measure = measure  # type: ignore[method-assign, assignment]
+        asker.net_tests = one_by_one
         return self
 
     def _note(self, hard: LinearQuery, truth: int, beside: Beside, measured: Answer, noise: float) -> None:
@@ -71,6 +78,7 @@ class _Watch:
 
     def __exit__(self, *_: object) -> None:
         Asker._measure = self._measure  # type: ignore[method-assign]
+        asker.net_tests = self._tests
 
 
 def _noting(beside: Beside, note: Any) -> Beside:
