@@ -190,7 +190,7 @@ class Plan:
 
     def as_epsilon(self, cost: int) -> float:
         """``cost`` units as a share of epsilon, for display: the whole budget shows as epsilon."""
-        return float(self.epsilon * cost / self.total_units)
+        return float(self.epsilon * cost / self.total_units) if cost else 0.0  # as most statements cost
 
     def to_json(self) -> str:
         """Exact: fractions as strings, costs as integers, keys sorted."""

@@ -104,8 +104,7 @@ class Session:
             raise failure
 
     def _charged_since(self, before: int) -> float:
-        paid = self._asker.paid.units - before
-        return self._plan.as_epsilon(paid) if paid else 0.0
+        return self._plan.as_epsilon(self._asker.paid.units - before)
 
     def _execute(self, text: str, parameters: Parameters, terms: Terms) -> Result:
         self._asker.catch_up()

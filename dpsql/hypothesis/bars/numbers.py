@@ -1,4 +1,4 @@
-"""Formulas of bars that are written once: for one product of factors in plain numbers, for many in arrays.
+"""Formulas of bars that are written once: for one product of factors in plain numbers, for many in arrays. Public.
 
 Most statements ask for one number, and an array of one costs ten times what a number does. Results are the same to the
 bit: numpy's own functions work out what is not exact, and products are multiplied in the same order.

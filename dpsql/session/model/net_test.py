@@ -39,8 +39,8 @@ class NetTest(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class TestOfOne:
-    """``value``: ``floor(q(D))``."""
+class SingleTest:
+    """Of one query: ``estimate`` in counts, public; ``value``: ``floor(q(D))``, private."""
 
     query: LinearQuery
     estimate: int
@@ -63,8 +63,9 @@ class TestOfOne:
 
 
 @dataclass(frozen=True, eq=False)
-class TestOfGroups:
-    """``values``: ``floor(q(D))`` of each query; int64, shape (queries,)."""
+class GroupTest:
+    """Of several: ``estimates`` in counts, public, and ``values``: ``floor(q(D))`` of each, private; both int64, shape
+    (queries,)."""
 
     queries: Sequence[LinearQuery]
     estimates: Counts
@@ -99,9 +100,9 @@ def net_tests(
     for query in queries:
         query.check_sensitivity()
     if together and len(queries) > 1 and model.construction is None and hard_round.counts_at_once(queries):
-        yield TestOfGroups(queries, np.array(estimates, dtype=np.int64), hard_round.floors(queries))
+        yield GroupTest(queries, np.array(estimates, dtype=np.int64), hard_round.floors(queries))
         return
     values = hard_round.values(queries)
     for query, estimate in zip(queries, estimates, strict=True):
         hard_round.note(model, query)
-        yield TestOfOne(query, estimate, next(values))
+        yield SingleTest(query, estimate, next(values))
