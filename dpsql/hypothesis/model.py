@@ -26,6 +26,9 @@ MANY_KEYS = 1 << 10
 KEPT_ANSWERS = 1 << 15
 """Of one model: the groups of a statement are estimated for their bars, and once more to be answered."""
 
+KEPT_WEIGHTS = 1 << 20
+"""Of questions about values as counts of cells: each is estimated, and its bar asked for, by the same one."""
+
 
 class TableModel:
     """Everything public that is known of one table; a function of its released row count and measurements. Public.
@@ -54,6 +57,7 @@ class TableModel:
         self._alpha = alpha
         self._answers: Memo[float] = Memo(KEPT_ANSWERS)
         self._answers_of_many: Memo[Estimates] = Memo(KEPT_ANSWERS)
+        self._by_cells: Memo[LinearQuery] = Memo(KEPT_WEIGHTS)
         self._positions: dict[str, tuple[int, Positions]] = {}
         self._measured_positions: dict[str, Measurement] = {}
         self._counted_values: dict[str, Measurement] = {}
@@ -119,7 +123,14 @@ class TableModel:
 
     def by_cells(self, query: LinearQuery) -> LinearQuery:
         """The query as a count of cells: one about values with what the rows of each bin count on average."""
-        return ByValue(self.table, query, self.positions).by_cells() if query.is_by_value else query
+        if not query.is_by_value:
+            return query
+        key = self.version, query.digest
+        known = self._by_cells.get(key)
+        if known is None:
+            made = ByValue(self.table, query, self.positions).by_cells()
+            known = self._by_cells.put(key, made, sum(f.weights.size for f in made.factors))
+        return known
 
     def unknown_inside(self, query: LinearQuery) -> tuple[float, float]:
         """What is unknown of a question about values beside the counts of cells, in rows: (sd, added to any bar)."""

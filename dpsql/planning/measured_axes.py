@@ -10,12 +10,18 @@ import numpy as np
 
 from dpsql.confidence import error_bound
 from dpsql.hypothesis import Axis, Measurement, split_identity
+from dpsql.memo import Memo
 from dpsql.query import Crosstab, Factor, LinearQuery
 
 MOST_FINE_CELLS = 1 << 24
 """Of a scope that is measured cell by cell, however many rows the table has."""
 MOST_PARTS = 1 << 20
 """Of one release, where a question's grid fits in no memory."""
+
+KEPT_LABELS = 1 << 20
+"""Of parts that were told apart before: the same conditions stand in many statements."""
+
+_axes: Memo[Axis] = Memo(KEPT_LABELS)
 
 
 def hard_round_axes(
@@ -90,4 +96,9 @@ def _parts(queries: Sequence[LinearQuery]) -> int:
 def _level_sets(factors: Sequence[Factor]) -> Axis:
     """The coarsest parts on which all are constant; the cells of a GROUP BY share most of their factors."""
     distinct = {f.digest: f.weights for f in factors}
-    return Axis.level_sets(factors[0].columns, list(distinct.values()))
+    key = tuple(distinct)
+    known = _axes.get(key)
+    if known is None:
+        made = Axis.level_sets(factors[0].columns, list(distinct.values()))
+        known = _axes.put(key, made, made.labels.size + len(key))
+    return known

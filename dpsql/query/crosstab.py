@@ -283,7 +283,9 @@ def floors_of_parts(
         found = [weights for f in here if (weights := weights_of(f.weights)) is not None]
         if len(found) < len(here):
             raise InternalError("parts on which their own queries are not constant")
-        matrices.append(np.stack(found))
+        matrices.append(np.stack(found) if len(found) > 1 else found[0][None])
+    if choices.is_one:
+        return np.asarray(sum_of_one(parts, [m[0] for m in matrices]) // choices.units, dtype=np.int64)
     counted = choices.summed(parts, matrices)
     if counted is None:
         raise InternalError("queries that cannot be counted together")

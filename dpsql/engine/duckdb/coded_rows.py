@@ -6,6 +6,7 @@ codes are inside their domain by construction, so counting cannot fail on a row'
 
 from collections.abc import Mapping, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -76,14 +77,23 @@ def parts_between(
     counts = np.zeros(size, dtype=np.int64)
     for start in range(first, end, _CHUNK):
         chunk = slice(start, min(start + _CHUNK, end))
-        part = np.zeros(chunk.stop - start, dtype=np.int64)
-        for p in partitions:
-            cell = np.zeros(len(part), dtype=np.int64)
-            for name in p.columns:
-                cell = cell * table.finite_domain(name).size + codes[name][chunk]
-            part = part * p.size + p.flat[cell]
+        part, *others = [p.flat.take(_cells(table, codes, p.columns, chunk)) for p in partitions] or [
+            np.zeros(chunk.stop - start, dtype=np.int64)
+        ]
+        for p, here in zip(partitions[1:], others, strict=True):
+            part *= p.size
+            part += here
         counts += np.bincount(part, minlength=size)
     return counts
+
+
+def _cells(table: TableDomain, codes: Mapping[str, Codes], columns: Sequence[str], chunk: slice) -> npt.NDArray[Any]:
+    """The cell of each row of a chunk, row-major over the columns."""
+    first, *others = columns
+    cell: npt.NDArray[Any] = codes[first][chunk]
+    for name in others:
+        cell = cell.astype(np.int64) * table.finite_domain(name).size + codes[name][chunk]
+    return cell
 
 
 def codes_of(

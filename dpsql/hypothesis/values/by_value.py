@@ -81,18 +81,25 @@ class ByValue:
         """The question's rows with these weights of their bins; NULL counts nothing."""
         unit = 1 << (FIXED_POINT.bit_length() - 1) // max(len(of_bins), 1)
         factors = list(self.query.factors)
+        changed: set[int] = set()
         for name, of_bin in of_bins.items():
             weights: Weights = np.zeros(self.table.finite_domain(name).size, dtype=np.int64)
             weights[: len(of_bin)] = np.rint(np.clip(of_bin, 0.0, 1.0) * unit)
-            at = next((i for i, f in enumerate(factors) if name in f.columns), None)
-            if at is None:
+            at = next((i for i, f in enumerate(factors) if name in f.columns), len(factors))
+            changed.add(at)
+            if at == len(factors):
                 factors.append(Factor((name,), weights, unit))
                 continue
             f = factors[at]
             along = [-1 if c == name else 1 for c in f.columns]
             factors[at] = Factor(f.columns, f.weights * weights.reshape(along), f.unit * unit)
-        found = linear_query(self.table, factors)
-        return self._nothing() if found is None else found
+        found = linear_query(self.table, [factors[i] for i in sorted(changed)])
+        if found is None:
+            return self._nothing()
+        order = self.table.order
+        same = [f for i, f in enumerate(factors) if i not in changed]  # a question's factors are canonical
+        whole = sorted((*same, *found.factors), key=lambda f: [order[c] for c in f.columns])
+        return LinearQuery(self.table.name, tuple(whole))
 
     def _nothing(self) -> LinearQuery:
         """Of weight 0 everywhere: a model may know of no row in the bins that are asked about."""

@@ -4,7 +4,7 @@ A condition that cuts a bin is then a share of the bin's rows. Cells that stand 
 others share what is left of the bin, as rows at and between round numbers do in the whole column.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from math import inf, nextafter
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dpsql.domain import NumberDomain, marks_of
 from dpsql.hypothesis.measurement import Measurement
+from dpsql.memo import Memo
 from dpsql.query import Estimates, Interval
 
 STANDS_OUT = 3.5
@@ -26,6 +27,7 @@ SMOOTH = 0.04
 """Sd of the share of a bin's two halves, beside what its neighbours tell, for rows in cells that are as others are."""
 _ROUNDS = 4
 _KEPT = 64
+_KEPT_SHARES = 1 << 16
 _TINY = 1e-300
 _ZERO = 400
 """The roundness of 0."""
@@ -60,6 +62,7 @@ class MarkedCells:
     rows: Estimates
     mean: Estimates
     mean_sd: Estimates
+    _insides: Memo[Inside] = field(init=False, repr=False, default_factory=lambda: Memo(_KEPT_SHARES))
 
     @classmethod
     def of(
@@ -107,6 +110,10 @@ class MarkedCells:
 
     def inside(self, interval: Interval) -> Inside:
         """What the interval takes of each bin."""
+        known = self._insides.get(interval)
+        return self._insides.put(interval, self._inside(interval), len(self.rows)) if known is None else known
+
+    def _inside(self, interval: Interval) -> Inside:
         taken = self._taken(interval)
         bins, number = _bins(self.domain), len(self.domain.edges) - 1
         each, all_of = np.ones(len(bins)), np.bincount(bins, minlength=number)

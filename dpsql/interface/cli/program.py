@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from dpsql.collector import collected_seldom
 from dpsql.errors import Error
 from dpsql.interface.cli.ask import budget, explain, query, shell
 from dpsql.interface.cli.common import takes_source
@@ -95,7 +96,8 @@ for _command in (demo, init, shell, run, query, explain, synth, extract, budget,
 def main() -> None:
     """The entry point of the ``dpsql`` script."""
     try:
-        cli.main(prog_name="dpsql")
+        with collected_seldom():  # the process is ours: nothing is collected after each statement of a file
+            cli.main(prog_name="dpsql")
     except KeyboardInterrupt:  # before or after the command itself
         sys.exit(INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - a traceback with values must not reach a terminal or a log

@@ -28,6 +28,8 @@ def arms_of(grids: Grids, c: Cluster) -> Arms | None:
     """The parts of a cluster that is one disjunction too large for a grid; ``None`` for any other cluster."""
     if len(c.conjuncts) != 1 or c.groups or c.value is not None or c.conjuncts[0].outside:
         return None
+    if len(c.conjuncts[0].alternatives) < 2:
+        return None
     if prod(a.size for a in grids.ordered(c.columns)) <= MAX_CELLS:
         return None
     merged: list[list[Bound]] = []

@@ -104,6 +104,17 @@ def test_several_columns_share_the_fixed_point() -> None:
     assert {f.columns for f in found.factors} == {("x",), ("y",), ("g",)}
 
 
+def test_conditions_that_tie_columns_are_weighted_cell_by_cell() -> None:
+    rng = np.random.default_rng(4)
+    tied = Factor(("x", "y"), rng.integers(0, 2, (50, 4)))
+    stretches = (Interval("x", 13.0, 300.0), Interval("y", 0.5, 7.0))
+    found = ByValue(TABLE, LinearQuery("t", (tied, GROUP), intervals=stretches), positions).by_cells()
+    assert all(list(f.columns) == sorted(f.columns, key=TABLE.order.__getitem__) for f in found.factors)
+    x, y = (positions(i.column).cells.inside(i).share for i in stretches)
+    weights = tied.weights * np.append(x, [0.0] * (50 - len(x)))[:, None] * np.append(y, 0.0)
+    assert estimate(found) == pytest.approx((CELLS[..., 0] * weights).sum(), rel=1e-3)
+
+
 def test_rows_that_no_bin_has() -> None:
     nothing = LinearQuery("t", (), intervals=(Interval("x", 3.0, 2.0),))
     assert estimate(ByValue(TABLE, nothing, positions).by_cells()) == 0.0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dpsql.errors import InternalError
 from dpsql.query import (
     CountForms,
     Crosstab,
@@ -12,6 +13,7 @@ from dpsql.query import (
     canonical_products,
     crosstab,
     floors,
+    floors_of_parts,
     linear_query,
     matrix_of,
     row_of,
@@ -64,6 +66,17 @@ def test_groups_of_one_value_and_of_none() -> None:
     empty = [LinearQuery("t", (one_value("a", 0), condition, rest[0], rest[1]))]
     assert floors(groups, COUNTS).tolist() == one_by_one(groups)
     assert floors([*groups, *empty], COUNTS).tolist() == one_by_one([*groups, *empty])
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_counts_of_parts(number: int) -> None:
+    rng = np.random.default_rng(number)
+    queries = [LinearQuery("t", (factor(rng, ("a",), 7), factor(rng, ("b", "c"), 3))) for _ in range(number)]
+    parts = COUNTS.sum(axis=3).reshape(SIZES["a"], -1)
+    flat = [lambda weights: weights.reshape(-1)] * 2
+    assert floors_of_parts(queries, flat, parts).tolist() == [q.floor(COUNTS.sum(axis=3)) for q in queries]
+    with pytest.raises(InternalError, match="not constant"):
+        floors_of_parts(queries, [lambda _: None, flat[1]], parts)
 
 
 def test_units_may_differ_and_factors_be_missing() -> None:

@@ -18,11 +18,14 @@ import numpy.typing as npt
 
 from dpsql.domain import DateDomain, FiniteDomain, NumberDomain, Value
 from dpsql.errors import UnsupportedQuery
+from dpsql.memo import Memo
 from dpsql.sql.expressions.steps import Anywhere, Breaks, Lattice
 
 WITHIN = 8
 """Stretches of a bin along which an expression may change anywhere: there its value is a guess from so many places."""
 MOST_DAYS = 40_000
+KEPT_POINTS = 1 << 18
+"""Of number columns, by what cuts them: the same conditions stand in many statements."""
 _Floats = npt.NDArray[np.float64]
 
 
@@ -52,11 +55,19 @@ class Points:
         return np.searchsorted(self.cells, np.arange(int(self.cells[-1]) + 1))
 
 
+_known: Memo[Points] = Memo(KEPT_POINTS)
+
+
 def points_of(domain: FiniteDomain, breaks: Breaks) -> Points | None:
     """The points of a binned column for expressions that change at ``breaks``; ``None`` for any other column."""
     match domain:
         case NumberDomain() if domain.is_binned:
-            return _numbers(domain, breaks)
+            key = domain, breaks
+            known = _known.get(key)
+            if known is None:
+                made = _numbers(domain, breaks)
+                known = _known.put(key, made, len(made.values))
+            return known
         case DateDomain() if domain.is_binned:
             return _days(domain)
         case _:

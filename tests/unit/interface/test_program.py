@@ -1,0 +1,17 @@
+"""The program's own process: what holds for the whole of it."""
+
+import gc
+
+import pytest
+
+from dpsql.collector import OBJECTS
+from dpsql.interface.cli import program
+
+
+def test_nothing_is_collected_after_each_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(program.cli, "main", lambda **_: seen.append(gc.get_threshold()[0]))
+    before = gc.get_threshold()
+    program.main()
+    assert seen == [OBJECTS]
+    assert gc.get_threshold() == before
