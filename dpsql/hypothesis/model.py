@@ -58,6 +58,7 @@ class TableModel:
         self._answers: Memo[float] = Memo(KEPT_ANSWERS)
         self._answers_of_many: Memo[Estimates] = Memo(KEPT_ANSWERS)
         self._by_cells: Memo[LinearQuery] = Memo(KEPT_WEIGHTS)
+        self._unknown_inside: Memo[tuple[float, float]] = Memo(KEPT_ANSWERS)
         self._positions: dict[str, tuple[int, Positions]] = {}
         self._measured_positions: dict[str, Measurement] = {}
         self._counted_values: dict[str, Measurement] = {}
@@ -134,8 +135,13 @@ class TableModel:
 
     def unknown_inside(self, query: LinearQuery) -> tuple[float, float]:
         """What is unknown of a question about values beside the counts of cells, in rows: (sd, added to any bar)."""
-        asked = ByValue(self.table, query, self.positions)
-        return asked.unknown(self.estimate, lambda column: self.hypothesis.contingency((column,)), self.row_count)
+        key = self.version, query.digest
+        known = self._unknown_inside.get(key)
+        if known is None:
+            asked = ByValue(self.table, query, self.positions)
+            found = asked.unknown(self.estimate, lambda c: self.hypothesis.contingency((c,)), self.row_count)
+            known = self._unknown_inside.put(key, found)
+        return known
 
     def know_distinct(self, distinct: Measurement, most_hidden: float) -> None:
         """Take in the released number of strings of a text column whose frequent keys were selected."""
