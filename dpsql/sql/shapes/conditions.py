@@ -14,7 +14,7 @@ from sqlglot import exp
 from dpsql.domain import TableDomain, TextDomain, cell_values
 from dpsql.errors import Error
 from dpsql.memo import Memo
-from dpsql.query import Factor, Weights, linear_query
+from dpsql.query import Factor, Interval, Weights, linear_query
 from dpsql.sql.expressions import number_predicates, string_predicates
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound
@@ -38,7 +38,8 @@ class Condition(NamedTuple):
     """A conjunct in one scope. Decided on one finite column: ``weights`` of its cells, and their canonical factors.
 
     ``factors`` are ``None`` when all weights are 0, and for a conjunct that is not decided (``weights`` is ``None``).
-    ``position`` is the column's in its table.
+    ``position`` is the column's in its table. Of a stretch of a number column's values there are no weights, but the
+    factors of the bins that it touches and the ``intervals`` by which it cuts them, if it does.
     """
 
     bounds: tuple[Bound, ...]
@@ -47,6 +48,7 @@ class Condition(NamedTuple):
     weights: Weights | None = None
     factors: tuple[Factor, ...] | None = None
     remarks: tuple[Remark, ...] = ()
+    intervals: tuple[Interval, ...] = ()
 
 
 class _Shape(NamedTuple):

@@ -9,13 +9,15 @@ import numpy as np
 from dpsql.domain import FiniteDomain, Parameters, TableDomain, cell_values
 from dpsql.errors import Error
 from dpsql.memo import Memo
-from dpsql.query import Factor, Form, LinearQuery, Term
+from dpsql.query import Factor, Form, Interval, LinearQuery, Term
 from dpsql.sql.blocks.block import Services
 from dpsql.sql.blocks.reading import Reader
 from dpsql.sql.counting.key_source import KeyLookup
+from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.shapes.conditions import Condition, Conditions, weighed
 from dpsql.sql.shapes.cut import cut, given, parameter_values, places
 from dpsql.sql.shapes.frames import Frame, read_frame
+from dpsql.sql.shapes.stretches import Stretches
 from dpsql.sql.statement import Aggregate, Block, Statement
 
 FRAMES = 512
@@ -34,6 +36,7 @@ class Shapes:
         self._frames: Memo[Frame | bool] = Memo(FRAMES)
         self._conditions = Conditions(reader.check)
         self._places: Memo[tuple[str, ...]] = Memo(PLACES)
+        self._stretches = Stretches(services)
 
     def lower(self, text: str, parameters: Parameters) -> Statement | None:
         """The lowered statement; ``None`` for what the ordinary way has to read, and for all that it refuses."""
@@ -101,7 +104,7 @@ class Shapes:
     def _block(self, text: str, frame: Frame, conditions: Sequence[Condition]) -> Block | None:
         if frame.aliases and any(c.lower() in frame.aliases for d in conditions for b in d.bounds for c in b.columns):
             return None
-        by_column = _by_column(frame.scope.table, conditions) if frame.counts else None
+        by_column = self._by_column(frame.scope.table, conditions) if frame.counts else None
         if by_column is not None:
             return self._counted(frame, by_column)
         bounds = [b for c in conditions for b in c.bounds]
@@ -134,10 +137,12 @@ class Shapes:
         self, table: TableDomain, group: FiniteDomain, conditions: dict[str, Condition]
     ) -> dict[int, Form] | None:
         """A form for each value of one column that its conditions leave; none when another column's leave nothing."""
+        own = conditions.get(group.name)
+        if own is not None and own.weights is None:
+            return None
         others = [c for name, c in conditions.items() if name != group.name]
         if any(c.factors is None for c in others):
             return {}
-        own = conditions.get(group.name)
         left = range(group.size) if own is None or own.weights is None else np.flatnonzero(own.weights).tolist()
         out = {}
         for code in left:
@@ -150,22 +155,33 @@ class Shapes:
     def _form(self, table: TableDomain, conditions: Iterable[Condition]) -> Form | None:
         """The product of conditions on different columns; ``None`` when it touches too many cells."""
         chosen: list[Factor] = []
+        intervals: list[Interval] = []
         for condition in sorted(conditions, key=_POSITION):
             if condition.factors is None:
                 return Form(0.0)
             chosen += condition.factors
-        query = LinearQuery(table.name, tuple(chosen))
+            intervals += condition.intervals
+        query = LinearQuery(table.name, tuple(chosen), intervals=tuple(intervals))
         return None if query.cells > self._services.most_cells else Form(0.0, (Term(1.0, query),))
 
-
-def _by_column(table: TableDomain, conditions: Sequence[Condition]) -> dict[str, Condition] | None:
-    """One condition for each column: the product of its conditions; ``None`` when one is not decided."""
-    out: dict[str, Condition] = {}
-    for condition in conditions:
-        if condition.weights is None:
-            return None
-        before = out.get(condition.column)
-        if before is not None and before.weights is not None:
-            condition = weighed(table, (), condition.column, before.weights * condition.weights)
-        out[condition.column] = condition
-    return out
+    def _by_column(self, table: TableDomain, conditions: Sequence[Condition]) -> dict[str, Condition] | None:
+        """One condition for each column: the product of its conditions; ``None`` when one is not decided."""
+        out: dict[str, Condition] = {}
+        cut: dict[str, list[Bound]] = {}
+        for condition in conditions:
+            if condition.weights is None:
+                for bound in condition.bounds:
+                    if len(bound.columns) != 1 or not bound.steps:
+                        return None
+                    cut.setdefault(next(iter(bound.columns)), []).append(bound)
+                continue
+            before = out.get(condition.column)
+            if before is not None and before.weights is not None:
+                condition = weighed(table, (), condition.column, before.weights * condition.weights)
+            out[condition.column] = condition
+        for column, bounds in cut.items():
+            stretch = None if column in out else self._stretches.of(table, column, bounds)
+            if stretch is None:
+                return None
+            out[column] = stretch
+        return out

@@ -36,6 +36,8 @@ PEOPLE = TableDomain(
         BooleanDomain("member"),
         TextDomain("name"),
         DateDomain("joined", date(2020, 1, 1), date(2020, 1, 9)),
+        NumberDomain("hours", (0.0, 10.0, 20.5, 40.0), nullable=False),
+        NumberDomain("pay", (-5.0, 0.0, 0.25, 100.0), outside="null"),
     ),
 )
 POLICY = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (PEOPLE,))
@@ -76,14 +78,16 @@ def described(statement: Statement) -> object:
 
     def query(q: LinearQuery) -> object:
         keyed = q.keyed and (q.keyed.text_columns, q.keyed.strings, q.keyed.columns, q.keyed.weights.tolist())
-        return q.table, q.scope, q.unit, [(f.columns, f.unit, f.weights.tolist()) for f in q.factors], keyed
+        weights = [(f.columns, f.unit, f.weights.tolist()) for f in q.factors]
+        return q.digest, q.table, q.scope, q.unit, weights, keyed, q.value, q.intervals
 
     def forms(found: tuple[Form, ...] | None) -> object:
-        return found and [(f.constant, [(t.coefficient, query(t.query)) for t in f.terms]) for f in found]
+        return found and [(f.constant, [(t.coefficient, t.doubt, query(t.query)) for t in f.terms]) for f in found]
 
     blocks = [
         (
             *(b.name, b.table, b.group_columns, b.group_types, b.groups, b.needs_intervals),
+            (b.cut, b.matched, b.units),
             [(a.column, a.sql_type, forms(a.numerator), forms(a.denominator), a.low, a.high) for a in b.aggregates],
             [forms(a.forms(g)) for a in b.aggregates for g in range(len(b.groups))],
         )
@@ -123,6 +127,18 @@ READ = [
     "SELECT member, COUNT(*) AS a FROM people WHERE age BETWEEN 5 AND 4 GROUP BY member",
     "SELECT member, COUNT(*) FROM people WHERE weight = 0.1 GROUP BY MEMBER",
     "SELECT weight, COUNT(*) AS w FROM people WHERE weight < 1 AND weight > 0.1 GROUP BY weight",
+    "SELECT COUNT(*) FROM people WHERE hours BETWEEN 5 AND 12 AND city = 'Brno' AND age > 2",
+    "SELECT COUNT(*) FROM people WHERE hours >= 10 AND hours < 40 AND pay > 0.1 AND hours <> 12",
+    "SELECT COUNT(*) FROM people WHERE hours > 1 AND hours > 3 AND pay BETWEEN -3 AND 0.2 AND member = TRUE",
+    "SELECT COUNT(*) FROM people WHERE pay IS NULL AND hours = 3",
+    "SELECT COUNT(*) FROM people WHERE pay IS NOT NULL AND hours <= 10",
+    "SELECT COUNT(*) FROM people WHERE hours > 100 AND age = 3",
+    "SELECT COUNT(*) FROM people WHERE hours >= 0 AND pay <= 100",
+    "SELECT COUNT(*) FROM people WHERE hours IN (1, 10, 11) AND age = 3",
+    "SELECT COUNT(*) FROM people WHERE hours > pay AND age = 3",
+    "SELECT city, COUNT(*) FROM people WHERE hours > 3 AND pay < 7.5 GROUP BY city",
+    "SELECT member, COUNT(*) FROM people WHERE hours = 7 AND member IS NOT NULL AND name = 'a' GROUP BY member",
+    "SELECT COUNT(*) FROM people WHERE hours > 3 AND name = 'a'",
 ]
 
 
@@ -189,6 +205,8 @@ COLUMNS: dict[str, list[Any]] = {
     "list": [0, 1, 2],
     "joined": ["2020-01-02", date(2020, 1, 3)],
     "member": [True, False],
+    "hours": [0, 5.5, 10, 20.5, 39.9, 40, -1, 1e300],
+    "pay": [-5, -0.5, 0, 0.25, 7, 100, "3"],
 }
 HEADS = [
     "SELECT COUNT(*)",
