@@ -170,6 +170,46 @@ def test_groups(front: FrontEnd, counted: Counted, group: str) -> None:
     assert names and _check(front.lower(sql), counted, rows, sql) >= 0.0
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_expressions_of_subqueries_are_what_they_are_where_they_stand(
+    front: FrontEnd, counted: Counted, seed: int
+) -> None:
+    rng = seeded(300 + seed)
+    for _ in range(8):
+        number, other = rng.choice(LITERALS), rng.choice(LITERALS)
+        inner = f"SELECT 2 * x AS z, x + 0 AS same, abs(x) AS far, {_atom(rng)} AS p, {_atom(rng)} AS q, g FROM t"
+        for sql in (
+            f"SELECT COUNT(*), SUM(z), SUM(same) FROM ({inner}) WHERE p AND z > {number}",
+            f"WITH u AS ({inner}) SELECT COUNT(*), COUNT(*) FILTER (WHERE q) FROM u WHERE NOT p OR far < {abs(other)}",
+            f"SELECT z >= {number}, COUNT(*), SUM(same) FROM (SELECT * FROM ({inner}) WHERE q) GROUP BY ALL",
+        ):
+            _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+
+
+UNKNOWN = (
+    "x % 10 = 3",
+    "x % 2 < 0.2",
+    "sin(50 * x) > 0.9",
+    "sqrt(abs(x)) BETWEEN 1.9 AND 2",
+    "x % 1 = 0.25 AND y % 0.2 < 0.01",
+)
+
+
+@pytest.mark.parametrize("where", UNKNOWN)
+def test_what_may_hold_between_the_points_leaves_groups_and_sums_open(
+    front: FrontEnd, counted: Counted, where: str
+) -> None:
+    for sql in (
+        f"SELECT COUNT(*), SUM(x), SUM(x * x), SUM(floor(x)), SUM(y) FROM t WHERE {where}",
+        f"SELECT SUM(x) FILTER (WHERE {where}), COUNT(*) FILTER (WHERE {where} AND x > 3) FROM t",
+        f"SELECT x > 2.5, COUNT(*), SUM(x), SUM(x * x), SUM(y) FROM t WHERE {where} GROUP BY ALL",
+        f"SELECT x > 2.5, g, COUNT(*) FILTER (WHERE {where}), SUM(y) FILTER (WHERE {where}) FROM t GROUP BY ALL",
+        f"SELECT floor(x / 10), COUNT(*) FROM t WHERE NOT ({where}) GROUP BY ALL",
+        f"SELECT g, COUNT(*), SUM(x) FROM (SELECT {where} AS p, x, g FROM t) WHERE p GROUP BY g",
+    ):
+        _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+
+
 CUTS = ("x > 3", "x > 2.5", "x = 7", "x <= -1", "x BETWEEN 3 AND 12", "x <> 3", "NOT x BETWEEN 1 AND 7", "x IN (1, 3)")
 GUESSED = ("sin(x) > 0.5", "x % 2 < 1", "d > DATE '2020-01-01'", "day(w) = 9", "x < y", "x IN (1, 3, 5, 7, 9, 11)")
 

@@ -17,9 +17,10 @@ from dpsql.sql.aggregates.aggregation import Aggregation, Summand
 from dpsql.sql.blocks.levels import group_target
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
+from dpsql.sql.counting.cluster_pieces import Answer
 from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import KeyLookup
-from dpsql.sql.counting.lower import Answer, Lowering
+from dpsql.sql.counting.lower import Lowering
 from dpsql.sql.counting.summary_forms import summarised
 from dpsql.sql.expressions.bind import Binder, Lookup
 from dpsql.sql.expressions.bound import Bound

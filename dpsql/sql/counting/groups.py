@@ -6,15 +6,19 @@ Most components are one column, whose groups are values of it or strings: then n
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from dpsql.domain import TableDomain
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import Counts, Factor, KeyedFactor, LinearQuery, Points
-from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed
+from dpsql.sql.counting.clusters import Cluster
+from dpsql.sql.counting.pieces import GridAxis, QueryPiece
 from dpsql.sql.text.limits import MAX_GROUP_CELLS, MAX_GROUPS, too_many_groups
 
 Pieces = tuple[QueryPiece, ...]
 Ranks = tuple[int, ...]
+Cells = npt.NDArray[np.bool_]
+"""Some cells of a grid."""
 """A combination of values of a component's group expressions, each by its rank."""
 
 
@@ -73,19 +77,24 @@ def check_number(groups: int) -> None:
         raise too_many_groups(groups)
 
 
+def is_plain(c: Cluster, axes: Sequence[GridAxis], flat: Counts) -> bool:
+    """Whether rows are told apart by the values of one column alone, each of which is a cell, or a listed string."""
+    if c.value is not None or len(axes) != 1 or axes[0].points is not None or axes[0].classes is not None:
+        return False
+    return axes[0].text is None or (not axes[0].text.starts and int(flat[-1]) < 0)
+
+
 def pieces_of_groups(
     table: TableDomain,
     axes: Sequence[GridAxis],
     flat: Counts,
-    base: Signed,
-    pieces_of: Callable[[Signed], Pieces] | None,
+    pieces_of: Callable[[Cells], Pieces] | None,
     sizes: Sequence[int],
 ) -> Mapping[Ranks, Pieces]:
     """For each code in ``flat`` (over the axes' grid; -1: in no group), ascending, the pieces of its cells, if any.
 
-    A code is the place of its ranks in an array of shape ``sizes``. ``base``: weights over the grid. ``pieces_of``
-    finds the pieces of some weights; ``None`` where these say only whether a row of one column counts, whose values are
-    cells, or listed strings.
+    A code is the place of its ranks in an array of shape ``sizes``. ``pieces_of`` finds the pieces of a group from
+    where it is on the grid; ``None`` where every row of one column counts, whose values are cells, or listed strings.
     """
     order = np.argsort(flat, axis=None, kind="stable")
     codes, starts, widths = np.unique(flat.reshape(-1)[order], return_index=True, return_counts=True)
@@ -110,7 +119,7 @@ def pieces_of_groups(
     elif pieces_of is None:
         found = [(QueryPiece(1.0, _one_of(table, axes[0], here)),) for here in cells.values()]
     else:
-        found = [pieces_of(np.where(flat == code, base, 0)) for code in cells]
+        found = [pieces_of(flat == code) for code in cells]
     return {key: here for key, here in zip(_tuples(ranks), found, strict=True) if here}
 
 

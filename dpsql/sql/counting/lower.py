@@ -4,7 +4,7 @@ Conditions are split into components that share no column. Each component is eva
 the product over components is the query.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -15,24 +15,24 @@ from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import CountForms, Counts, Form, LinearQuery, Term
 from dpsql.sql.aggregates.aggregation import Summand
-from dpsql.sql.counting.alternatives import all_but, arms_of, predicates_of
-from dpsql.sql.counting.bins.cells import cell_pieces, cut_words, over_cells, summed_pieces
-from dpsql.sql.counting.bins.intervals import asked_by_value
-from dpsql.sql.counting.bins.points import is_unknown
+from dpsql.sql.counting.alternatives import predicates_of
+from dpsql.sql.counting.bins.cells import cut_words
+from dpsql.sql.counting.cluster_pieces import Answer, ClusterPieces
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.crosstabs import Component, combinations, counted
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
-from dpsql.sql.counting.groups import Pieces, Ranks, numbers_held, pieces_of_groups, values_beside_weights
+from dpsql.sql.counting.groups import (
+    Ranks,
+    numbers_held,
+    values_beside_weights,
+)
 from dpsql.sql.counting.key_source import KeyLookup
-from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, term_of
-from dpsql.sql.counting.value_classes import box_pieces, classed, parts_told
+from dpsql.sql.counting.pieces import QueryPiece, term_of
+from dpsql.sql.counting.value_classes import classed, parts_told
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.steps import merged
 from dpsql.sql.expressions.text_classes import Candidate, Candidates
 from dpsql.sql.text.limits import MAX_CELLS, MAX_PARTS
-
-Answer = Mapping[Ranks, Pieces]
-"""For each present combination of the component's group values: the pieces of its weights, some."""
 
 
 class Lowering:
@@ -305,62 +305,10 @@ class Lowering:
         )
         answer = self._cache.get(key)
         if answer is None:
-            answer = self._evaluate(c, by_cells=by_cells)
+            shared = self._table, self._evaluator, self._grids, self._groups, self._group_codes, self._by_value
+            answer = ClusterPieces(*shared).of(c, by_cells=by_cells)
             self._cache.put(key, answer, numbers_held(answer) + 64)
         return answer
-
-    def _evaluate(self, c: Cluster, *, by_cells: bool) -> Answer:
-        arms = arms_of(self._grids, c)
-        if arms is not None:
-            return _alone(all_but(self._table, self._evaluator, self._grids, arms, self._pieces))
-        axes = self._grids.check(c.columns)
-        shape = tuple(a.size for a in axes)
-        base: Signed = np.ones(shape, dtype=np.int64)
-        for bound, truth in zip(c.conjuncts, self._evaluator.truths(self._grids, c.conjuncts), strict=True):
-            base = base * spread(truth, self._grids.ordered(bound.columns), axes)
-        if not c.groups:
-            return _alone(self._pieces(c, axes, base, by_cells))
-        flat: Counts = np.zeros(shape, dtype=np.int64)
-        sizes = []
-        for g in c.groups:
-            codes = self._group_codes(g)
-            sizes.append(len(codes.values))
-            placed = spread(codes.codes, self._grids.ordered(self._groups[g].columns), axes)
-            base = base * (placed >= 0)
-            flat = flat * len(codes.values) + placed
-        flat = np.where(base != 0, flat, -1)
-        of = None if _is_plain(c, axes, flat) else lambda weights: self._pieces(c, axes, weights, by_cells)
-        return pieces_of_groups(self._table, axes, flat, base, of, sizes)
-
-    def _pieces(self, c: Cluster, axes: tuple[GridAxis, ...], base: Signed, by_cells: bool = False) -> Pieces:
-        """The queries of the cluster's value, or of 1, over the rows where ``base`` is 1."""
-        value = c.value
-        decided = [*c.conjuncts, *(self._groups[g] for g in c.groups)]
-        unknown = {
-            x for b in decided for x, breaks in b.steps.items() if is_unknown(self._grids.axis(x).points, breaks)
-        }
-        if any(a.classes is not None for a in axes):
-            apart = any(value is not None and value.columns == {a.name} and a.classes is None for a in axes)
-            numbers = None if apart or value is None else self._numbers(value, axes)
-            return box_pieces(self._table, c, axes, base, numbers, self._pieces)
-        by_cells = by_cells or any(a.text is not None for a in axes)
-        straight = None if value is None or by_cells else value.straight
-        if self._by_value and not (by_cells or unknown) and (value is None) == (straight is None):
-            found = asked_by_value(self._table, axes, base, straight)
-            if found is not None:
-                return found
-        if straight is not None:
-            return summed_pieces(self._table, axes, base, straight, unknown)
-        if value is not None:
-            base = base * self._numbers(value, axes)
-        if all(a.points is None for a in axes):
-            return pieces(self._table, axes, base)
-        return cell_pieces(self._table, over_cells(axes, base, unknown))
-
-    def _numbers(self, value: Bound, axes: tuple[GridAxis, ...]) -> Signed:
-        found = self._evaluator.numbers(self._grids, value)
-        numbers = found.distances if value.distance and found.distances is not None else found.numbers
-        return spread(numbers, self._grids.ordered(value.columns), axes)
 
     def _group_codes(self, position: int) -> Codes:
         codes = self._codes.get(position)
@@ -386,15 +334,3 @@ class Lowering:
 
     def _components_of(self, split: int) -> list[Component]:
         return [(c.groups, a) for c, a in zip(self._splits[split], self._answers[split], strict=True)]
-
-
-def _alone(found: Pieces) -> Answer:
-    """Of what no group is part of."""
-    return {(): found} if found else {}
-
-
-def _is_plain(c: Cluster, axes: Sequence[GridAxis], flat: Counts) -> bool:
-    """Whether rows are told apart by the values of one column alone, each of which is a cell, or a listed string."""
-    if c.value is not None or len(axes) != 1 or axes[0].points is not None or axes[0].classes is not None:
-        return False
-    return axes[0].text is None or (not axes[0].text.starts and int(flat[-1]) < 0)

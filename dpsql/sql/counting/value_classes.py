@@ -115,7 +115,7 @@ def box_pieces(
         told, c = base * numbers, replace(c, value=None)
     summed = np.unique(told[told != 0]).tolist()
     if len(summed) > MOST_SUMMED:
-        raise _too_tied(axes)
+        raise too_tied(axes)
     out: list[QueryPiece] = []
     for number in summed:
         own, others = boxes(told == number), None
@@ -128,11 +128,11 @@ def box_pieces(
         elif own is not None:
             out += _of_boxes(table, c, axes, own, number, pieces_of)
         else:
-            raise _too_tied(axes)
+            raise too_tied(axes)
     return tuple(out)
 
 
-def _too_tied(axes: Sequence[GridAxis]) -> UnsupportedQuery:
+def too_tied(axes: Sequence[GridAxis]) -> UnsupportedQuery:
     return UnsupportedQuery(
         f"the columns {', '.join(a.name for a in axes)} are tied together in too many ways",
         hint="use fewer columns in one condition, or separate conditions joined by AND",

@@ -6,7 +6,7 @@ import pytest
 
 from dpsql.errors import UnsupportedQuery
 from dpsql.sql import FrontEnd
-from dpsql.sql.counting import alternatives, evaluate, lower, value_classes
+from dpsql.sql.counting import alternatives, cluster_pieces, evaluate, value_classes
 from dpsql.sql.statement import Block
 from tests.support.contingency import TWIN, Counted, random_rows, seeded
 from tests.support.exact import front_end
@@ -30,9 +30,9 @@ def boxed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         found.append(len(pieces))
         return pieces
 
-    box_pieces = lower.box_pieces
+    box_pieces = cluster_pieces.box_pieces
     monkeypatch.setattr(value_classes, "MAX_CELLS", 6)
-    monkeypatch.setattr(lower, "box_pieces", noted)
+    monkeypatch.setattr(cluster_pieces, "box_pieces", noted)
     yield found
 
 

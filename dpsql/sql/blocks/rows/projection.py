@@ -59,4 +59,5 @@ def _is_star(node: exp.Expr) -> bool:
 
 
 def _grouped(bound: Bound) -> Bound:
-    return Bound(f"({bound.sql})", bound.columns, bound.outside, bound.candidates)
+    """The expression as a part of any other, with all that is known of it, as where it changes inside of bins."""
+    return bound._replace(sql=f"({bound.sql})")

@@ -20,6 +20,8 @@ MOST_CLASSES = 6
 """Cells that are cut in so many different ways are asked for one by one; those of more become one weighted query."""
 _TOLD = 3
 _Array = npt.NDArray[Any]
+Ends = tuple[Signed, Signed]
+"""The least and the most that rows count, over points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,29 +42,32 @@ class OverCells:
 def over_cells(
     axes: Sequence[GridAxis],
     weights: Signed,
-    unknown: Collection[str] = (),
-    low: Signed | None = None,
-    high: Signed | None = None,
+    unknown: Collection[str],
+    possible: tuple[Any, Any],
+    ends: Ends | None = None,
 ) -> OverCells:
-    """Weights over points as weights over cells. ``low``, ``high``: their ends on the stretch of each point.
+    """Weights over points as weights over cells. ``ends``: the least and the most on the stretch of each point.
 
-    Along ``unknown`` columns the weights may be anything between 0 and what was found.
+    Along ``unknown`` columns a condition may be TRUE between the points, whatever it is at them: a row then counts
+    nothing, or from the least to the most that is ``possible`` at its point.
     """
     shape = tuple(a.size for a in axes)
-    least: _Array = np.broadcast_to(weights if low is None else low, shape)
-    most: _Array = np.broadcast_to(weights if high is None else high, shape)
+    least, most = (np.broadcast_to(e, shape) for e in (ends or (weights, weights)))
+    between = np.zeros(shape, dtype=bool)
+    for i, axis in enumerate(axes):
+        if axis.name in unknown and axis.points is not None:
+            values = np.array([v is not None for v in axis.points.values])
+            between |= values.reshape([-1 if j == i else 1 for j in range(len(axes))])
+    if between.any():
+        low, high = possible
+        least = np.where(between, np.minimum(least, np.minimum(low, 0)), least)
+        most = np.where(between, np.maximum(most, np.maximum(high, 0)), most)
     out: _Array = np.broadcast_to(weights, shape)
     for i, axis in enumerate(axes):
         points = axis.points
         if points is None:
             continue
-        along = [-1 if j == i else 1 for j in range(len(axes))]
-        if axis.name in unknown:
-            known = np.array([v is None for v in points.values]).reshape(along)
-            least, most = np.where(known, least, np.minimum(least, 0)), np.where(known, most, np.maximum(most, 0))
-            if weights.dtype == np.int64 and low is None:  # a predicate: it may be true anywhere
-                most = np.where(known, most, np.maximum(most, 1))
-        shares = points.shares.reshape(along)
+        shares = points.shares.reshape([-1 if j == i else 1 for j in range(len(axes))])
         out = np.add.reduceat(out * shares, points.starts, axis=i)
         least = np.minimum.reduceat(least, points.starts, axis=i)
         most = np.maximum.reduceat(most, points.starts, axis=i)
@@ -97,9 +102,15 @@ def cell_pieces(table: TableDomain, found: OverCells) -> tuple[QueryPiece, ...]:
 
 
 def summed_pieces(
-    table: TableDomain, axes: Sequence[GridAxis], base: Signed, line: Straight, unknown: Collection[str]
+    table: TableDomain,
+    axes: Sequence[GridAxis],
+    base: Signed,
+    line: Straight,
+    unknown: Collection[str],
+    possible: Any,
 ) -> tuple[QueryPiece, ...]:
-    """Queries whose sum is that of ``line`` over the rows where ``base`` (over points) is 1.
+    """Queries whose sum is that of ``line`` over the rows where ``base`` (over points) is 1; along ``unknown`` columns
+    it may be so wherever ``possible`` is 1.
 
     Cells that are in as a whole are summed by value: min times their rows, and the range times their rows' shares of
     it. In cells that are cut the value is guessed.
@@ -110,7 +121,8 @@ def summed_pieces(
         return ()
     along = [-1 if i == at else 1 for i in range(len(axes))]
     known = np.array([v is not None for v in points.values]).reshape(along)
-    whole = over_cells(axes, base * known, unknown)
+    some = possible * known
+    whole = over_cells(axes, base * known, unknown, (some, some))
     inside = (whole.settled & (whole.low == 1)).astype(np.int64)
     first, last = domain.edges[0], domain.edges[-1]
     out = scaled(pieces(table, whole.axes, inside), line.scale * first + line.shift)
@@ -121,9 +133,9 @@ def summed_pieces(
     out += [replace(p, query=replace(p.query, value=domain.name)) for p in shares]
     if not whole.settled.all():
         ends = [line.scale * a.reshape(along) + line.shift for a in (points.low, points.high)]
-        part = base * known
-        low, high = part * np.minimum(*ends), part * np.maximum(*ends)
-        cut = over_cells(axes, (low + high) / 2, unknown, low, high)
+        least, most = np.minimum(*ends), np.maximum(*ends)
+        low, high = base * known * least, base * known * most
+        cut = over_cells(axes, (low + high) / 2, unknown, (some * least, some * most), (low, high))
         rest = OverCells(cut.axes, *(np.where(whole.settled, 0.0, a) for a in (cut.guess, cut.low, cut.high)))
         out += cell_pieces(table, rest)
     return tuple(out)

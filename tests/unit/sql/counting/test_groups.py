@@ -9,8 +9,8 @@ from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import Counts
 from dpsql.sql.counting import groups
-from dpsql.sql.counting.groups import Pieces, Ranks, pieces_of_groups
-from dpsql.sql.counting.pieces import GridAxis, Signed, pieces
+from dpsql.sql.counting.groups import Cells, Pieces, Ranks, pieces_of_groups
+from dpsql.sql.counting.pieces import GridAxis, pieces
 from dpsql.sql.expressions.text_classes import text_classes
 
 TABLE = TableDomain("t", (CategoryDomain("kind", tuple("abcdef"), nullable=False), TextDomain("name")))
@@ -38,18 +38,17 @@ def asked(found: Mapping[Ranks, Pieces]) -> dict[Ranks, list[tuple[float, str]]]
 )
 def test_they_ask_what_each_asks_alone(column: str, codes: list[int]) -> None:
     axes, flat = (AXES[column],), np.array(codes)
-    base = (flat >= 0).astype(np.int64)
 
-    def one(weights: Signed) -> Pieces:
-        return pieces(TABLE, axes, weights)
+    def one(here: Cells) -> Pieces:
+        return pieces(TABLE, axes, here.astype(np.int64))
 
-    together = asked(pieces_of_groups(TABLE, axes, flat, base, None, SIZES))
-    assert together == asked(pieces_of_groups(TABLE, axes, flat, base, one, SIZES))
+    together = asked(pieces_of_groups(TABLE, axes, flat, None, SIZES))
+    assert together == asked(pieces_of_groups(TABLE, axes, flat, one, SIZES))
     assert list(together) == [divmod(code, 5) for code in sorted(set(codes) - {-1})]
 
 
-def grid(number: int) -> tuple[tuple[GridAxis], Counts, Counts]:
-    return (GridAxis("kind", number),), np.arange(number), np.ones(number, dtype=np.int64)
+def grid(number: int) -> tuple[tuple[GridAxis], Counts]:
+    return (GridAxis("kind", number),), np.arange(number)
 
 
 def test_more_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,5 +59,5 @@ def test_more_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(groups, "MAX_GROUP_CELLS", 24)
     with pytest.raises(UnsupportedQuery, match="5 groups over 5 cells"):
         pieces_of_groups(TABLE, *grid(5), None, SIZES)
-    name = (AXES["name"],), np.array([0, 1, 2, 3, 4, -1, -1]), np.ones(STRINGS.size, dtype=np.int64)
+    name = (AXES["name"],), np.array([0, 1, 2, 3, 4, -1, -1])
     assert len(pieces_of_groups(TABLE, *name, None, SIZES)) == 5  # strings cost what their list costs
