@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from dpsql.domain import CategoryDomain, DateDomain, NumberDomain, TableDomain, TextDomain
+from dpsql.domain import CategoryDomain, DateDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
+from dpsql.errors import UnsupportedQuery
 from dpsql.policy import Policy, Privacy
 from dpsql.public import DuckDbPublicSql
 from dpsql.query import Form, Interval, Term
@@ -208,6 +209,23 @@ def test_what_may_hold_between_the_points_leaves_groups_and_sums_open(
         f"SELECT g, COUNT(*), SUM(x) FROM (SELECT {where} AS p, x, g FROM t) WHERE p GROUP BY g",
     ):
         _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+
+
+def test_whole_numbers_over_rows_that_are_guessed() -> None:
+    """Shares of bins times whole numbers are finer than the fixed point: coarser by no more than their doubt says."""
+    table = TableDomain("t", (*TABLE.columns, IntegerDomain("k", 1, 4), IntegerDomain("m", -40, 90)))
+    front = _front(table, by_value=True)
+    counted = Counted(table, [(*row, 1 + i % 4, i % 131 - 40) for i, row in enumerate(_rows(3, 800))])
+    for sql in (
+        "SELECT SUM(k), SUM(m), SUM(k * m) FROM t WHERE sin(x) > 0.3",
+        "SELECT g, SUM(k) FROM t WHERE NOT (abs(x) < 7 AND x > 2) GROUP BY g",
+        "SELECT SUM(k) FROM t WHERE sin(x) > 0.3 AND sin(y) > 0.2 AND day(d) IN (1, 15)",
+    ):
+        _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+    columns = [NumberDomain(c, tuple(map(float, range(12)))) for c in "abcdef"]
+    many = " AND ".join(f"sin({c.name}) > 0.3" for c in columns)
+    with pytest.raises(UnsupportedQuery, match="weighed by too many columns"):
+        _front(TableDomain("t", tuple(columns)), by_value=True).lower(f"SELECT COUNT(*) FROM t WHERE {many}")
 
 
 CUTS = ("x > 3", "x > 2.5", "x = 7", "x <= -1", "x BETWEEN 3 AND 12", "x <> 3", "NOT x BETWEEN 1 AND 7", "x IN (1, 3)")

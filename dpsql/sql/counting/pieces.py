@@ -25,6 +25,9 @@ from dpsql.sql.text.limits import LARGEST_VALUE
 
 Signed = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
+LEAST_UNIT = 1 << 9
+"""Of a column's weights where several columns weigh rows."""
+
 
 @dataclass(frozen=True, eq=False)
 class ValueClasses:
@@ -126,8 +129,33 @@ def term_of(table: TableDomain, coefficient: float, combination: Sequence[QueryP
         order = table.order  # no two share a column, so the first one tells them apart
         factors.sort(key=lambda f: order[f.columns[0]] if f.columns else -1)
     intervals.sort(key=lambda i: table.order[i.column])
+    factors, lost = _coarser(table, factors, keyed.unit if keyed else 1)
     query = LinearQuery(table.name, tuple(factors), keyed, value, tuple(intervals))
-    return Term(float(scale), query, float(max(ends[1] - scale, scale - ends[0])))
+    return Term(float(scale), query, float(max(ends[1] - scale, scale - ends[0]) + abs(scale) * lost))
+
+
+def _coarser(table: TableDomain, factors: list[Factor], taken: int) -> tuple[list[Factor], float]:
+    """The factors with units whose product times ``taken`` is in fixed point, and how far a row's weight may be off.
+
+    Shares of rows in cut bins times whole numbers are finer. UnsupportedQuery where little would be left of them.
+    """
+    units = [f.unit for f in factors]
+    while prod(units) * taken > FIXED_POINT:
+        largest = units.index(max(units))
+        units[largest] = -(-units[largest] // 2)
+        if units[largest] < LEAST_UNIT:
+            raise UnsupportedQuery(
+                "rows would be weighed by too many columns at once", hint="use fewer columns in one sum or condition"
+            )
+    out, lost = [], 0.0
+    for f, unit in zip(factors, units, strict=True):
+        if unit == f.unit:
+            out.append(f)
+            continue
+        lost += 0.5 / unit
+        query = linear_query(table, [Factor(f.columns, np.rint(f.weights / f.unit * unit).astype(np.int64), unit)])
+        out += () if query is None else query.factors
+    return out, lost
 
 
 def _parts(classes: TextClasses, weights: Signed, axis: int) -> Sequence[TextPart]:
