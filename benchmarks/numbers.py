@@ -1,4 +1,4 @@
-"""Number columns: ``python -m benchmarks.numbers [--table lognormal] [--epsilon 1] [--seeds 1] [--planned 100]``.
+"""Number columns: ``python -m benchmarks.numbers [--table prices] [--epsilon 1] [--seeds 1] [--planned 100]``.
 
 300 SUMs and AVGs over random groups of 500 rows or more, and 2,000 conditions with random thresholds, half of them of
 two digits as people write them, on columns declared as numbers, with the bins that a policy gets that says nothing of
@@ -65,6 +65,17 @@ def lognormal(con: duckdb.DuckDBPyConnection) -> str:
     return "made"
 
 
+def prices(con: duckdb.DuckDBPyConnection) -> str:
+    """60,000 sales of 120 goods whose prices end in .99, .95 or .49; shops sell other goods."""
+    rng = np.random.default_rng(11)
+    listed = np.floor(rng.lognormal(2.6, 0.9, 120)) + rng.choice([0.99, 0.95, 0.49], 120, p=[0.7, 0.2, 0.1])
+    shop = rng.integers(0, 6, 60_000)
+    bought = (rng.zipf(1.3, 60_000) * (1 + shop)) % 120
+    day = rng.integers(1, 8, 60_000)
+    con.register("made", pa.table({"price": np.round(listed[bought], 2), "shop": shop, "day": day}))
+    return "made"
+
+
 MONTHS, HOURS = tuple(range(1, 13)), tuple(range(24))
 CARRIERS = ("9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV")
 ORIGINS = ("EWR", "JFK", "LGA")
@@ -88,6 +99,16 @@ TABLES: dict[str, tuple[Callable[[duckdb.DuckDBPyConnection], str], Numbers]] = 
             'day = { type = "integer", min = 1, max = 7 }',
             ("amount",),
             {"shop": tuple(range(8)), "day": tuple(range(1, 8))},
+        ),
+    ),
+    "prices": (
+        prices,
+        Numbers(
+            "*",
+            'price = { type = "number", min = 0, max = 200 }\nshop = { type = "integer", min = 0, max = 5 }\n'
+            'day = { type = "integer", min = 1, max = 7 }',
+            ("price",),
+            {"shop": tuple(range(6)), "day": tuple(range(1, 8))},
         ),
     ),
     "adult": (

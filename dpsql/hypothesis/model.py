@@ -118,7 +118,7 @@ class TableModel:
             if counted is None:
                 found = Positions.of(domain, rows, self._measured_positions.get(column))
             else:
-                found = Positions.of_values(domain, rows, counted)
+                found = Positions.of_values(domain, rows, counted, possible=self.rules.crowded)
             known = self._positions[column] = self.version, found
         return known[1]
 
@@ -138,7 +138,7 @@ class TableModel:
         key = self.version, query.digest
         known = self._unknown_inside.get(key)
         if known is None:
-            asked = ByValue(self.table, query, self.positions)
+            asked = ByValue(self.table, query, self.positions, self.rules.crowded)
             found = asked.unknown(self.estimate, lambda c: self.hypothesis.contingency((c,)), self.row_count)
             known = self._unknown_inside.put(key, found)
         return known

@@ -77,6 +77,8 @@ class ModelRules:
     ``by_value``: whether a condition that cuts bins of numbers is a question of its own about the values of rows, and a
     first look counts them at and between round numbers. ``values_beside``: whether what is released of such a question
     is what estimates leave open of it, sums of values get spare releases, and hard rounds' numbers of both are weighed.
+    ``crowded``: whether cells in which rows do not crowd are possible counts, and bars know what noise crowded ones
+    leave to them and, of sums, that rows which crowd between two round numbers may all be at one place there.
 
     ``top_down``: whether counts of a column's cells are made possible ones at once, by long ranges first where it is
     ordered.
@@ -135,9 +137,11 @@ class ModelRules:
     values_beside: bool = True
     top_down: bool = True
     effective_rows: bool = True
+    crowded: bool = True
 
 
-_FOURTEENTH = ModelRules(rounds_weighed=2.0, tested_together=False)
+_FIFTEENTH = ModelRules(crowded=False)
+_FOURTEENTH = replace(_FIFTEENTH, rounds_weighed=2.0, tested_together=False)
 _THIRTEENTH = replace(_FOURTEENTH, values_beside=False, top_down=False, effective_rows=False)
 _TWELFTH = replace(
     _THIRTEENTH,
@@ -190,7 +194,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         12: _TWELFTH,
         13: _THIRTEENTH,
         14: _FOURTEENTH,
-        15: ModelRules(),
+        15: _FIFTEENTH,
+        16: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

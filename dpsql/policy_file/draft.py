@@ -18,7 +18,8 @@ _HEADER = """\
 # A draft: it knows the schema, not the people. Go through every line marked CHECK, then delete the mark.
 # What this file declares is public, names included: ranges and lists must come from general knowledge, never from the
 # rows. A schema may hold them too: an ENUM of the values that occur, a table or column named after one.
-# A value outside its declared range or list counts as NULL. A column without a line does not exist for the analyst.
+# A value outside its declared range or list counts as NULL, in a "number" column as the nearer end of the range (write
+# outside = "null" for NULL). A column without a line does not exist for the analyst.
 """
 _LOOKED = """\
 # WARNING: this draft was made by looking at the data. Ranges and lists below marked FROM THE DATA disclose values of

@@ -41,7 +41,7 @@ def combine(form: Form, lookup: Lookup, *, integer: bool, nonnegative: bool = Tr
         total += 0.0 if part.value is None else term.coefficient * float(part.value)
         error = _added(error, weight, term.doubt, part.value, part.error)
         bound = _added(bound, weight, term.doubt, part.value, part.certified_bound)
-        kind = "calibrated" if part.error_kind == "calibrated" else kind
+        kind = "calibrated" if part.error_kind == "calibrated" or term.doubt else kind
         certified = certified and part.certified
         charged += part.charged
         sources.add(part.source)

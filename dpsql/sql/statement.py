@@ -73,6 +73,7 @@ class Block:
     ``groups`` holds one tuple of public values per output row (one empty tuple without GROUP BY), in domain order.
     ``cut`` says which cells of which binned columns its conditions hold for a part of; ``matched``, of which text
     columns it counts rows with released strings alone. ``units``: the table, where its rows are units of another one.
+    ``awaiting``: the finite columns that it asks about, where it has no groups until strings are released.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Block:
     cut: tuple[tuple[str, str], ...] = ()
     matched: tuple[str, ...] = ()
     units: UnitTable | None = None
+    awaiting: tuple[str, ...] | None = None
 
     @cached_property
     def crosstab(self) -> Crosstab | None:

@@ -168,3 +168,18 @@ def test_patterns_are_refused_without_selections(database: Path) -> None:
         with pytest.raises(dpsql.UnsupportedQuery, match="every possible string"):
             con.execute("SELECT COUNT(*) FROM files WHERE ext LIKE '%3'")
         assert con.budget.spent_epsilon == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ext, COUNT(*) FROM files WHERE kind = 'a' GROUP BY ext",
+        "SELECT ext, kind, COUNT(*), COUNT(*) FILTER (WHERE kind = 'b') FROM files GROUP BY ext, kind",
+        "SELECT COUNT(*) FROM (SELECT ext, COUNT(*) AS n FROM files WHERE kind <> 'a' GROUP BY ext) WHERE n > 10",
+        GROUPS,
+    ],
+)
+def test_a_first_statement_by_strings_charges_no_more_than_was_foreseen(con: dpsql.Connection, text: str) -> None:
+    foreseen = con.explain(text)
+    con.execute(text)
+    assert 0.0 < con.budget.spent_epsilon <= foreseen.worst_charge

@@ -211,6 +211,35 @@ def test_what_may_hold_between_the_points_leaves_groups_and_sums_open(
         _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
 
 
+STEADY = (
+    "x * x",
+    "abs(x - 3)",
+    "coalesce(x, y)",
+    "coalesce(x, 0)",
+    "x / 4 + y",
+    "greatest(x, y)",
+    "round(x, 1)",
+    "CAST(x AS INTEGER)",
+)
+OPEN = (
+    "x / (y - 0.1)",
+    "nullif(x, 7.25)",
+    "CASE WHEN x > 3 THEN y END",
+    "TRY_CAST(x * 1e9 AS INTEGER)",
+    "x % y",
+)
+
+
+def test_whether_an_expression_is_null_is_known_where_its_values_do_not_tell(front: FrontEnd, counted: Counted) -> None:
+    for inner in (*STEADY, *OPEN):
+        for sql in (
+            f"SELECT COUNT({inner}), COUNT(*) FILTER (WHERE ({inner}) IS NULL) FROM t",
+            f"SELECT g, COUNT({inner}) FROM t WHERE g <> 'c' GROUP BY g",
+        ):
+            doubt = _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+            assert (doubt == 0.0) == (inner in STEADY), sql
+
+
 def test_whole_numbers_over_rows_that_are_guessed() -> None:
     """Shares of bins times whole numbers are finer than the fixed point: coarser by no more than their doubt says."""
     table = TableDomain("t", (*TABLE.columns, IntegerDomain("k", 1, 4), IntegerDomain("m", -40, 90)))
@@ -228,7 +257,19 @@ def test_whole_numbers_over_rows_that_are_guessed() -> None:
         _front(TableDomain("t", tuple(columns)), by_value=True).lower(f"SELECT COUNT(*) FROM t WHERE {many}")
 
 
-CUTS = ("x > 3", "x > 2.5", "x = 7", "x <= -1", "x BETWEEN 3 AND 12", "x <> 3", "NOT x BETWEEN 1 AND 7", "x IN (1, 3)")
+CUTS = (
+    "x > 3",
+    "x > 2.5",
+    "x = 7",
+    "x <= -1",
+    "x BETWEEN 3 AND 12",
+    "x <> 3",
+    "NOT x BETWEEN 1 AND 7",
+    "x IN (1, 3)",
+    "abs(x - 5) <= 3",
+    "7 > abs(2 * x)",
+    "NOT (abs(x) < 7 AND x > 2)",
+)
 GUESSED = ("sin(x) > 0.5", "x % 2 < 1", "d > DATE '2020-01-01'", "day(w) = 9", "x < y", "x IN (1, 3, 5, 7, 9, 11)")
 
 

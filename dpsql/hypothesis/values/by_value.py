@@ -20,11 +20,12 @@ _Estimate = Callable[[LinearQuery], float]
 
 @dataclass(frozen=True)
 class ByValue:
-    """One such question. ``positions``: of a number column."""
+    """One such question. ``positions``: of a number column. ``crowded``: as in ``ModelRules``."""
 
     table: TableDomain
     query: LinearQuery
     positions: Callable[[str], Positions]
+    crowded: bool = True
 
     def by_cells(self) -> LinearQuery:
         """As a count of cells: each row counts as its bin's rows do on average."""
@@ -45,7 +46,8 @@ class ByValue:
                 spread = share * (1.0 - share)
                 chance = here * spread * others  # of rows drawn from the bin's without replacement
                 shift = 2.0 * sqrt(spread) * CUT_SHIFT * others
-                sd = sqrt(sd**2 + chance + here**2 * (float(inside.sd[cell]) ** 2 + shift**2))
+                of_share = float((inside.sd if self.crowded else inside.apart)[cell])
+                sd = sqrt(sd**2 + chance + here**2 * (of_share**2 + shift**2))
                 added += here * float(inside.doubt[cell])
         return sd, added
 
@@ -54,13 +56,13 @@ class ByValue:
         positions, weights = self.positions(value), self._weights
         inside = self._insides.get(value)
         taken = np.ones(len(positions.width)) if inside is None else inside.share
-        widths, squares = (
-            estimate(self._weighted(weights | {value: taken * of_bin}))
-            for of_bin in (positions.width, positions.width**2)
-        )
+        of_bins = [positions.width, positions.width**2]
+        if self.crowded and positions.cells.loose.any():
+            of_bins.append(positions.width * positions.cells.loose)
+        summed = [estimate(self._weighted(weights | {value: taken * of_bin})) for of_bin in of_bins]
         counted = {c: w for c, w in weights.items() if c != value}
         share = min(1.0, estimate(self._weighted(counted)) / row_count)
-        return positions.error(widths, squares, share, rows(value))
+        return positions.error(summed[0], summed[1], share, rows(value), *summed[2:])
 
     @cached_property
     def _insides(self) -> dict[str, Inside]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dpsql.domain import NumberDomain, marks_of
 from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.possible_counts import nearest
 from dpsql.memo import Memo
 from dpsql.query import Estimates, Interval
 
@@ -35,12 +36,13 @@ _ZERO = 400
 
 @dataclass(frozen=True, eq=False)
 class Inside:
-    """What an interval takes of each bin: float64, (bins,). ``sd``: of the ``share`` of its rows; ``doubt``: how far it
-    may be wrong for rows between two round numbers. ``center``: the mean place of the rows taken, in shares of the
-    range from min to max. ``cut``: the bins that are taken in part."""
+    """What an interval takes of each bin: float64, (bins,). ``sd``: of the ``share`` of its rows, and by older rules
+    ``apart``; ``doubt``: how far it may be wrong for rows between two round numbers. ``center``: the mean place of the
+    rows taken, in shares of the range from min to max. ``cut``: the bins that are taken in part."""
 
     share: Estimates
     sd: Estimates
+    apart: Estimates
     doubt: Estimates
     center: Estimates
     cut: npt.NDArray[np.intp]
@@ -66,9 +68,17 @@ class MarkedCells:
 
     @classmethod
     def of(
-        cls, domain: NumberDomain, rows: Estimates | None = None, measured: Measurement | None = None
+        cls,
+        domain: NumberDomain,
+        rows: Estimates | None = None,
+        measured: Measurement | None = None,
+        *,
+        possible: bool = True,
     ) -> "MarkedCells":
-        """From the estimated ``rows`` of each bin and the measured rows of each cell; spread evenly without these."""
+        """From the estimated ``rows`` of each bin and the measured rows of each cell; spread evenly without these.
+
+        ``possible``: whether cells that have more together than their bin has are those nearest to them that have not:
+        where few values have all rows, what is cut off below 0 of all others would stay above it."""
         marks, bins = _marks(domain), _bins(domain)
         length = _lengths(marks)
         number = len(domain.edges) - 1
@@ -81,7 +91,8 @@ class MarkedCells:
         expected, out = _settled(n, bins, found, _crowding(domain, n, found, sd, even), sd)
         spread = np.where(out, inf, _unlike(domain, found, expected, out, sd))
         weight = 1.0 / (1.0 + (sd / np.maximum(spread, 1e-9 * sd)) ** 2)
-        counted = np.maximum(expected + weight * (found - expected), 0.0)
+        counted = expected + weight * (found - expected)
+        counted = np.maximum(_possible(counted, bins, n, sd) if possible else counted, 0.0)
         total = _summed(bins, counted, number)
         share = np.where(total[bins] > 0.0, counted / np.maximum(total, _TINY)[bins], even)
         made = cls(domain, share, weight * sd**2, np.where(out, 0.0, share), n, even[:0], even[:0])
@@ -108,6 +119,16 @@ class MarkedCells:
         low, width = (edges[:-1] - edges[0]) / (edges[-1] - edges[0]), np.diff(edges) / (edges[-1] - edges[0])
         return np.asarray(np.clip((self.center - low[bins]) / np.maximum(width, _TINY)[bins], 0.0, 1.0))
 
+    @cached_property
+    def loose(self) -> Estimates:
+        """Of each bin how far the mean place of its rows could move if those that crowd between two round numbers are
+        all at one of them: prices that end in .99 are at no round number, and nothing says where between two they are.
+        In shares of the bin."""
+        bins, length = _bins(self.domain), _lengths(_marks(self.domain))
+        width = np.maximum(np.diff(np.array(self.domain.edges) * 0.5), _TINY)
+        crowded = np.where(self.smooth > 0.0, 0.0, self.share)
+        return _summed(bins, crowded * length / width[bins], len(width))
+
     def inside(self, interval: Interval) -> Inside:
         """What the interval takes of each bin."""
         known = self._insides.get(interval)
@@ -125,12 +146,17 @@ class MarkedCells:
         of_taken = _summed(bins, self.variance * taken, number)
         of_left = _summed(bins, self.variance * (1.0 - taken), number)
         both = of_taken * of_left / np.maximum(of_taken + of_left, _TINY)  # their sum is the bin's rows
-        sd = np.where(self.rows > 0.0, np.sqrt(both) / np.maximum(self.rows, 1.0), 0.0)
         smooth = _summed(bins, self.smooth, number)
         half = _summed(bins, self.smooth * taken, number) / np.maximum(smooth, _TINY)
-        sd = np.hypot(sd, SMOOTH * 4.0 * half * (1.0 - half) * smooth)
+        rest = np.where(smooth > 0.0, half, share)  # what crowded cells do not have goes to all others as they are
+        noise = _summed(bins, self.variance * (taken - rest[bins]) ** 2, number)
+        shape = SMOOTH * 4.0 * half * (1.0 - half) * smooth
+        sd, apart = (
+            np.minimum(np.hypot(np.where(self.rows > 0.0, np.sqrt(v) / np.maximum(self.rows, 1.0), 0.0), shape), 0.5)
+            for v in (noise, both)
+        )
         cut = np.flatnonzero((some > 0.0) & (whole < all_of))
-        return Inside(np.clip(share, 0.0, 1.0), np.minimum(sd, 0.5), doubt, center / np.maximum(share, _TINY), cut)
+        return Inside(np.clip(share, 0.0, 1.0), sd, apart, doubt, center / np.maximum(share, _TINY), cut)
 
     def _taken(self, interval: Interval) -> Estimates:
         """The share of each cell that the interval takes, rows between two marks spread evenly."""
@@ -198,6 +224,24 @@ def _settled(
         open_share = _summed(bins, usual * ~out, len(n))
         expected = np.where(open_share[bins] > 0.0, usual / np.maximum(open_share, _TINY)[bins] * rest[bins], 0.0)
     return expected, out
+
+
+def _possible(counted: Estimates, bins: npt.NDArray[np.intp], rows: Estimates, sd: float) -> Estimates:
+    """The same where cells have no more together than the ``rows`` of their bin. Elsewhere those that surely have rows
+    keep them, and all others are the nearest counts to theirs that share what is left."""
+    out = counted.copy()
+    over = (_summed(bins, np.maximum(counted, 0.0), len(rows)) > rows) & (rows >= 1.0)
+    ends = np.searchsorted(bins, np.arange(len(rows) + 1))
+    for first, last, n in zip(ends[:-1][over].tolist(), ends[1:][over].tolist(), rows[over].tolist(), strict=True):
+        here = counted[first:last]
+        others = here <= STANDS_OUT * sd
+        left = n - float(here[~others].sum())
+        some = here[others]
+        if left < 1.0:
+            out[first:last] = np.where(others, 0.0, here)
+        elif np.maximum(some, 0.0).sum() > left:
+            out[first + np.flatnonzero(others)] = nearest(some, left)
+    return out
 
 
 def _unlike(

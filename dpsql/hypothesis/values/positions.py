@@ -22,7 +22,7 @@ SHIFT = 0.1
 GROUP_SHIFT = 0.05
 """Sd of the same, of a small group's; one of all rows has none."""
 _SPREAD = 0.29
-"""Sd of one row's position in a bin, evenly spread (1 / sqrt(12))."""
+"""Sd of one row's position in a bin, evenly spread (1 / sqrt(12)), and of a place between two round numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +53,11 @@ class Positions:
         return cls(domain, np.clip(mean, 0.0, 1.0), 1.0 / np.sqrt(precision), cells)
 
     @classmethod
-    def of_values(cls, domain: NumberDomain, rows: Estimates, counted: Measurement) -> "Positions":
-        """From counts at and between round numbers."""
-        cells = MarkedCells.of(domain, rows, counted)
+    def of_values(
+        cls, domain: NumberDomain, rows: Estimates, counted: Measurement, *, possible: bool = True
+    ) -> "Positions":
+        """From counts at and between round numbers. ``possible``: as in ``MarkedCells``."""
+        cells = MarkedCells.of(domain, rows, counted, possible=possible)
         return cls(domain, np.clip(cells.mean, 0.0, 1.0), cells.mean_sd, cells, True)
 
     @property
@@ -73,11 +75,14 @@ class Positions:
         shares = (edges - edges[0]) / (edges[-1] - edges[0])
         return shares[:-1], np.diff(shares)
 
-    def error(self, widths: float, squares: float, share: float, rows: Estimates) -> tuple[float, float]:
+    def error(
+        self, widths: float, squares: float, share: float, rows: Estimates, loose: float = 0.0
+    ) -> tuple[float, float]:
         """What is unknown of a sum beside the counts, in rows: (sd, shift). ``share``: of the table's rows.
 
         ``widths``, ``squares``: the rows that are summed, each times the width of its bin, and times its square;
-        ``rows``: of each bin.
+        ``rows``: of each bin. ``loose``: the rows times ``MarkedCells.loose`` and the width of their bin: what crowds
+        between round numbers does so at the same place in all bins.
         """
         width = self.width
         of_means = share * sqrt(float(((np.maximum(rows[: len(width)], 0.0) * width * self.sd) ** 2).sum()))
@@ -85,4 +90,5 @@ class Positions:
         if not self.counted:
             return sqrt(of_means**2 + of_rows), SHIFT * max(widths, 0.0)
         others = 1.0 - share
-        return sqrt(of_means**2 + of_rows * others + (GROUP_SHIFT * others * max(widths, 0.0)) ** 2), 0.0
+        of_group = GROUP_SHIFT * others * max(widths, 0.0)
+        return sqrt(of_means**2 + of_rows * others + of_group**2 + (_SPREAD * max(loose, 0.0)) ** 2), 0.0

@@ -225,7 +225,9 @@ def _notes(summary: Cells, found: Sequence[_Found | None]) -> tuple[Note, ...]:
         return ()
     beyond = [f.beyond for f in places if f.beyond is not None]
     if beyond:
-        return (_beyond(summary.kind, name, places, max(beyond), len(found)),) if max(beyond) > 0 else ()
+        if max(beyond) > 0:
+            return (_beyond(summary.kind, name, places, max(beyond), len(found)),)
+        return _within_a_cell(name, places, len(found))
     if isinstance(places[0].low, (int, float)) and not isinstance(places[0].low, bool):
         return ()
     if len(found) == 1:
@@ -234,6 +236,15 @@ def _notes(summary: Cells, found: Sequence[_Found | None]) -> tuple[Note, ...]:
         return (Note("beyond", f"{name} is from {places[0].low} to {places[0].high} (95 %)"),)
     most = max(f.steps for f in places)
     return (Note("beyond", f"{name} is at most {most:,} of its values off in any group (95 %)"),) if most else ()
+
+
+def _within_a_cell(name: str, places: Sequence[_Found], groups: int) -> tuple[Note, ...]:
+    """That a label which is a place inside a cell says no more than the cell does; of numbers a bar says it."""
+    wide = [f.cell for f in places if f.cell.low != f.cell.high and not isinstance(f.cell.low, (int, float))]
+    if not wide:
+        return ()
+    where = f"from {wide[0].low} to {wide[0].high}{'' if groups == 1 else ' where it is first shown'}"
+    return (Note("beyond", f"{name} is known by its cell alone, {where}"),)
 
 
 def _beyond(kind: str, name: str, places: Sequence[_Found], rows: float, groups: int) -> Note:

@@ -14,7 +14,7 @@ from dpsql.sql.aggregates.distinct import indicator
 from dpsql.sql.aggregates.summaries import pair, summarised
 from dpsql.sql.aggregates.units import counted_units
 from dpsql.sql.expressions.bind import Binder
-from dpsql.sql.expressions.bound import Bound, compose
+from dpsql.sql.expressions.bound import Bound, compose, null_only
 from dpsql.sql.expressions.functions import AGGREGATE, LOWERED, REGRESSION, aggregate_refusal
 from dpsql.sql.expressions.operators import LOGICAL, unwrap
 from dpsql.sql.expressions.string_predicates import null_test
@@ -185,8 +185,7 @@ def _not_null(binder: Binder, argument: exp.Expr) -> tuple[Bound, ...]:
         return (decided,)
     if not bound.columns and bound.sql == "NULL":
         return (Bound("FALSE"),)
-    present = compose(f"({bound.sql}) {_NOT_NULL}", (bound,))
-    return (present if bound.straight is None else present._replace(steps={bound.straight.column: frozenset()}),)
+    return (null_only(compose(f"({bound.sql}) {_NOT_NULL}", (bound,)), bound),)
 
 
 def _sum(binder: Binder, argument: exp.Expr) -> tuple[tuple[Summand, ...], bool]:

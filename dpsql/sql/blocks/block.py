@@ -110,6 +110,7 @@ class Asked:
             lowering.cut(),
             lowering.matched,
             self.scope.table if isinstance(self.scope.table, UnitTable) else None,
+            lowering.awaiting,
         )
 
     def _aggregate(

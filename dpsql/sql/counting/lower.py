@@ -73,6 +73,7 @@ class Lowering:
         self._open = self._open_texts()
         awaits |= self._release_matched(keys)
         self._answers = [self._split_answers(split) for split in self._splits]
+        self._awaits = awaits
         self.groups: tuple[tuple[Value, ...], ...] = ((),)
         self._ranks: Counts = np.zeros((1, 0), dtype=np.int64)
         if awaits or groups:
@@ -149,6 +150,13 @@ class Lowering:
         if part.value is None or not part.value.distance:
             return 0.0
         return part.coefficient * self._evaluator.numbers(self._grids, part.value).center
+
+    @property
+    def awaiting(self) -> tuple[str, ...] | None:
+        """The finite columns that it asks about, in the table's order, while strings are not released without which it
+        has no groups; else ``None``."""
+        names = {name for split in self._splits for c in split for name in c.columns}
+        return tuple([c.name for c in self._table.finite if c.name in names]) if self._awaits else None
 
     @property
     def matched(self) -> tuple[str, ...]:

@@ -22,8 +22,9 @@ from dpsql.sql.expressions.bound import (
     conjunction,
     disjunction,
     negation,
+    null_only,
 )
-from dpsql.sql.expressions.functions import SCALAR, function_refusal
+from dpsql.sql.expressions.functions import SCALAR, STEADY, function_refusal
 from dpsql.sql.expressions.names import Scope, unknown_column
 from dpsql.sql.expressions.node_refusals import node_refusal, plain
 from dpsql.sql.expressions.operators import (
@@ -151,8 +152,8 @@ class Binder:
     def _literal(self, node: exp.Expr) -> Bound:
         value = node.this
         if node.args.get("is_string"):
-            return Bound("'" + value.replace("'", "''") + "'", literal=value)
-        return Bound(value, number=number_predicates.number(value), constant=about(value))
+            return Bound("'" + value.replace("'", "''") + "'", literal=value, steady=True)
+        return Bound(value, number=number_predicates.number(value), constant=about(value), steady=True)
 
     def _constant(self, node: exp.Expr) -> Bound:
         if isinstance(node, exp.Null):
@@ -168,9 +169,11 @@ class Binder:
     def _unary(self, node: exp.Expr) -> Bound:
         inner = self._operand(node.this)
         if isinstance(node, exp.Neg) and inner.number is not None:
-            return Bound(f"- {inner.sql}", number=-inner.number, constant=-inner.number)
+            return Bound(f"- {inner.sql}", number=-inner.number, constant=-inner.number, steady=True)
         made = compose(f"{'-' if isinstance(node, exp.Neg) else '~'} {inner.sql}", (inner,))
-        return made._replace(straight=arithmetic(exp.Mul, inner.line, -1.0)) if isinstance(node, exp.Neg) else made
+        if not isinstance(node, exp.Neg):
+            return made
+        return made._replace(straight=arithmetic(exp.Mul, inner.line, -1.0), steady=inner.steady)
 
     def _and(self, node: exp.Expr) -> Bound:
         parts = [self.bind(n) for n in flatten(node, exp.And)]
@@ -206,7 +209,7 @@ class Binder:
         )
         found = Bound(sql, columns, compared=compared, steps=merged((left.steps, right.steps)))
         if type(node) in ORDERED:
-            return against(found, left, (right,)) if left.straight is not None else against(found, right, (left,))
+            return against(found, left, (right,)) if left.straight or left.folded else against(found, right, (left,))
         return found
 
     def _is(self, node: exp.Expr) -> Bound:
@@ -224,8 +227,7 @@ class Binder:
         )
         if decided is None:
             decided = compose(sql, (left,))
-            if left.straight is not None and isinstance(right, exp.Null):
-                decided = decided._replace(steps={left.straight.column: frozenset()})
+            decided = null_only(decided, left) if isinstance(right, exp.Null) else decided
         return decided
 
     def _between(self, node: exp.Expr) -> Bound:
@@ -282,6 +284,7 @@ class Binder:
         inner = self.bind(node.this)
         cast = compose(f"{'TRY_CAST' if isinstance(node, exp.TryCast) else 'CAST'}({inner.sql} AS {to})", (inner,))
         cast = dates.cast(self.text, node, self.scope.table, to, inner, cast)
+        cast = cast._replace(steady=inner.steady and type(node) is exp.Cast)  # what does not fit TRY_CAST makes NULL
         if inner.constant is not None:
             return cast._replace(constant=inner.constant)
         if inner.straight is None or to not in (*INTEGERS, "DOUBLE"):
@@ -336,6 +339,9 @@ class Binder:
             if decided is not None:
                 return decided
         made = dates.function(self.text, node, self.scope.table, name, parts, compose(sql, parts))
+        made = made._replace(steady=name in STEADY and all(p.steady for p in parts))
+        if name == "abs":
+            made = made._replace(folded=parts[0].straight)
         if len(made.steps) == 1 and len(parts) == 1 and parts[0].straight is not None:
             made = made._replace(steps={parts[0].straight.column: function(name, [parts[0].straight])})
         return made

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
+from sqlglot import exp
+
 from dpsql.domain import Prefix
 from dpsql.sql.expressions.number_predicates import Compared, Number
 from dpsql.sql.expressions.steps import NO_STEPS, Steps, Straight, arithmetic, compared, merged
@@ -85,7 +87,9 @@ class Bound(NamedTuple):
     ``span`` says how fine the intervals in it are (``dates.DAY`` and finer). ``unit`` is set for the
     column of privacy units, which has no declared values. ``alternatives`` are the parts of which one at least is TRUE
     exactly where it is, ``together`` those that are all TRUE there, where it joins predicates. ``distance``: whether
-    what is added up of it is how far it is from the whole number next to 0 that all its values are beyond.
+    what is added up of it is how far it is from the whole number next to 0 that all its values are beyond. ``folded``
+    is the straight line of which it is the absolute value; ``steady``: whether it is NULL by which of its columns are
+    NULL, whatever values the others have.
     """
 
     sql: str
@@ -110,6 +114,8 @@ class Bound(NamedTuple):
     alternatives: "tuple[Bound, ...]" = ()
     together: "tuple[Bound, ...]" = ()
     distance: bool = False
+    folded: Straight | None = None
+    steady: bool = False
 
     @property
     def line(self) -> Straight | float | None:
@@ -231,8 +237,13 @@ def about(text: str) -> float | None:
         return None
 
 
+_DIVISIONS = (exp.Div, exp.IntDiv, exp.Mod)
+
+
 def calculated(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
     """``made``, which is ``left op right``, with what is known of it when it is a straight line of a number column."""
+    by_zero = kind in _DIVISIONS and not right.constant  # which is NULL
+    made = made._replace(steady=left.steady and right.steady and not by_zero)
     line = arithmetic(kind, left.line, right.line)
     if line is not None:
         return made._replace(straight=line)
@@ -241,7 +252,14 @@ def calculated(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
 
 def against(made: Bound, line: Bound, constants: Sequence[Bound]) -> Bound:
     """``made``, a comparison of ``line`` with ``constants``, with the places where it may change."""
-    if line.straight is None:
+    inner, values = line.straight or line.folded, [c.constant for c in constants]
+    if inner is None:
         return made
-    breaks = compared(line.straight, [c.constant for c in constants])
-    return made._replace(steps={**made.steps, line.straight.column: breaks})
+    if line.straight is None:  # an absolute value changes where the line passes a constant, or minus it
+        values += [None if v is None else -v for v in values]
+    return made._replace(steps={**made.steps, inner.column: compared(inner, values)})
+
+
+def null_only(made: Bound, tested: Bound) -> Bound:
+    """``made``, a test whether ``tested`` is NULL: nothing inside of bins changes it where that is steady."""
+    return made._replace(steps=dict.fromkeys(made.steps, frozenset())) if tested.steady else made

@@ -113,7 +113,7 @@ def table_scope(table: TableDomain, qualifier: str) -> Scope:
             unknown_outside = {c.name: Outside.UNKNOWN}
             bound = Bound(sql, frozenset((c.name,)), unknown_outside, {c.name: frozenset()}, text=text, strings=c.name)
         elif isinstance(c, CategoryDomain):
-            bound = Bound(sql, frozenset((c.name,)), strings=c.name)
+            bound = Bound(sql, frozenset((c.name,)), strings=c.name, steady=True)
         else:
             numeric = c.name if isinstance(c, IntegerDomain | NumberDomain) else None
             binned = isinstance(c, NumberDomain | DateDomain) and c.is_binned
@@ -121,7 +121,7 @@ def table_scope(table: TableDomain, qualifier: str) -> Scope:
             straight = Straight(c.name) if binned and isinstance(c, NumberDomain) else None
             own = frozenset((c.name,))
             times = own if isinstance(c, DateDomain) else frozenset[str]()
-            bound = Bound(sql, own, numeric=numeric, steps=steps, straight=straight, times=times)
+            bound = Bound(sql, own, numeric=numeric, steps=steps, straight=straight, times=times, steady=True)
         names[c.name.lower()] = (c.name, bound)
     unit = None if table.unit is None else table.unit.lower()
     declared = names[unit][1] if unit is not None and unit in names else None

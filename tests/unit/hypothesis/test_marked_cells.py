@@ -136,3 +136,46 @@ def test_the_slope_of_a_bin_is_that_of_its_neighbours(steep: float) -> None:
     half = MarkedCells.of(domain, rows, told).inside(Interval("x", 4.5, 10.0)).share[4]
     exact = (np.exp(steep) - np.exp(steep / 2)) / (np.exp(steep) - 1.0)
     assert half == pytest.approx(exact, abs=0.01) and abs(exact - 0.5) > 0.04
+
+
+PRICES = NumberDomain("price", tuple(float(i) for i in range(0, 55, 5)), nullable=False)
+CHARGED = np.array([0.99, 4.99, 9.99, 14.49, 19.99, 49.99])
+
+
+def of_prices(seed: int, *, possible: bool = True, sigma: float = 20.0) -> tuple[MarkedCells, np.ndarray]:
+    """50,000 prices that end in .99 or .49, counted with noise beside known rows of each bin."""
+    x = np.random.default_rng(7).choice(CHARGED, 50_000)
+    marks = np.array(marks_of(PRICES.edges))
+    place = np.searchsorted(marks, x, side="right") - 1
+    counts = np.bincount(2 * place + 1, minlength=2 * len(marks))
+    counts += np.rint(sigma * np.random.default_rng(seed).normal(size=len(counts))).astype(np.int64)
+    told = Measurement("t", (Axis.cells(("price",), (len(counts),)),), counts, sigma)
+    rows = np.histogram(x, np.array(PRICES.edges))[0].astype(float)
+    return MarkedCells.of(PRICES, rows, told, possible=possible), x
+
+
+def test_noise_of_empty_cells_does_not_add_up_beside_crowded_ones() -> None:
+    """Below 9.7 of the bin from 5 to 10 there is no row: all of its prices are 9.99."""
+    off: dict[bool, list[float]] = {True: [], False: []}
+    noise = []
+    for seed in range(40):
+        for possible in off:
+            cells, x = of_prices(seed, possible=possible)
+            inside = cells.inside(Interval("price", 0.0, 9.7))
+            rows = float((x > 5.0).sum() - (x > 10.0).sum())
+            off[possible].append(rows * float(inside.share[1]))
+            if possible:
+                noise.append(rows * float(inside.sd[1]))
+    assert np.mean(off[True]) < 60.0 and np.mean(off[False]) > 100.0  # of 20 in each of 31 cells below it
+    assert np.quantile(off[True], 0.95) < 1.96 * np.mean(noise)
+
+
+def test_what_crowds_between_round_numbers_leaves_sums_open() -> None:
+    cells, x = of_prices(1)
+    width = 5.0 * cells.loose
+    assert width[[0, 1, 2, 3, 9]] == pytest.approx([0.25] * 5, abs=0.03) and (width[4:9] < 0.26).all()
+    for bin_ in (1, 2, 3, 9):
+        true = x[(x >= 5.0 * bin_) & (x < 5.0 * bin_ + 5.0)].mean()
+        assert abs(5.0 * (bin_ + cells.mean[bin_]) - true) < width[bin_]
+    smooth = MarkedCells.of(DOMAIN, np.histogram(drawn("smooth"), EDGES)[0].astype(float), measured(drawn("smooth"), 1))
+    assert np.median(smooth.loose) == 0.0

@@ -120,6 +120,11 @@ def test_one_calibrated_part_makes_a_calibrated_number() -> None:
     assert combined((1, A), (1, C)).error_kind == combined((1, C), (1, A)).error_kind == "calibrated"
 
 
+def test_what_is_guessed_of_rows_is_never_exact() -> None:
+    found = combine(Form(0.0, (Term(1.0, A, 0.5), Term(1.0, B))), ANSWERS.__getitem__, integer=False)
+    assert found.error_kind == "calibrated" and (found.error or 0.0) > (combined((1, A), (1, B)).error or 0.0)
+
+
 def test_charges_add_up_whatever_the_coefficients() -> None:
     assert combined((-7, A), (0.5, B), (1, C)).charged == 0.75
 

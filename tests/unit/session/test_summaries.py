@@ -1,16 +1,21 @@
 """From released counts to medians and extremes: what is shown, what the notes say, whose bars are used."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import date, datetime
+from fractions import Fraction
 
 import pytest
 
+from dpsql.domain import BooleanDomain, DateDomain, TableDomain
+from dpsql.policy import Policy, Privacy
 from dpsql.query import LinearQuery
 from dpsql.result import Answer, Source
 from dpsql.session.results import result
+from dpsql.sql import FrontEnd
 from tests.support.exact import front_end, public_sql
 
 FRONT = front_end()
+PRIVACY = Privacy(Fraction(1), Fraction(1, 10**6))
 ERROR = 10.0
 
 
@@ -142,3 +147,22 @@ def test_no_spread_is_no_lack_of_rows() -> None:
     """A correlation with a constant is NULL in SQL as well: that says nothing of how many rows there are."""
     rows, _, notes = shown("SELECT corr(age, 1) FROM people", lambda query: 0.0 if query.unit > 1 else 5000.0)
     assert (rows, notes) == ([(None,)], [])
+
+
+def test_a_date_inside_a_cell_says_which_cell_it_is() -> None:
+    days = TableDomain("days", (DateDomain("d", date(2020, 1, 1), date(2020, 3, 31), "month"), BooleanDomain("b")))
+    front = FrontEnd(Policy(PRIVACY, (days,)), public_sql())
+
+    def notes(text: str) -> list[str]:
+        statement = front.lower(text)
+        given = Answer(400, ERROR, (390.0, 410.0), "exact", "measurement", True, ERROR, 0.5)
+        found = result(statement, {q.digest: given for q in statement.queries}, public_sql(), error_of=lambda _: None)
+        return [n.text for n in found.notes if n.kind == "beyond"]
+
+    assert notes("SELECT MAX(d) FROM days WHERE month(d) = 2") == [
+        "max(d) is known by its cell alone, from 2020-02-01 to 2020-02-29"
+    ]
+    assert notes("SELECT b, MIN(d) FROM days GROUP BY b") == [
+        "min(d) is known by its cell alone, from 2020-01-01 to 2020-01-31 where it is first shown"
+    ]
+    assert notes("SELECT MAX(b) FROM days") == []
