@@ -43,14 +43,16 @@ class ClusterPieces:
             return _alone(all_but(self.table, self.evaluator, self.grids, arms, self._pieces))
         axes = self.grids.check(c.columns)
         shape = tuple(a.size for a in axes)
-        base: Signed = np.ones(shape, dtype=np.int64)
-        possible = base
+        guess: Signed = np.ones(shape, dtype=np.int64)
+        possible = guess
         for bound, truth in zip(c.conjuncts, self.evaluator.truths(self.grids, c.conjuncts), strict=True):
             here = spread(truth, self.grids.ordered(bound.columns), axes)
-            base = base * here
-            possible = possible if self._unknown(bound) else possible * here
+            if self._unknown(bound):
+                guess = guess * here
+            else:
+                possible = possible * here
         if not c.groups:
-            return _alone(self._pieces(c, axes, base, by_cells, possible))
+            return _alone(self._pieces(c, axes, guess * possible, by_cells, possible))
         flat: Counts = np.zeros(shape, dtype=np.int64)
         sizes = []
         for g in c.groups:
@@ -62,7 +64,8 @@ class ClusterPieces:
         flat = np.where(possible != 0, flat, -1)
 
         def of(here: Cells) -> Pieces:
-            return self._pieces(c, axes, base * here, by_cells, possible * here)
+            some = possible * here
+            return self._pieces(c, axes, guess * some, by_cells, some)
 
         return pieces_of_groups(self.table, axes, flat, None if is_plain(c, axes, flat) else of, sizes)
 
