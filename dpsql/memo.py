@@ -5,6 +5,7 @@ It stands at the bottom because every layer may remember; nothing that it holds 
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
+from threading import Lock
 from typing import Any, Generic, TypeVar, overload
 
 V = TypeVar("V")
@@ -43,7 +44,8 @@ class once(Generic[V]):  # noqa: N801 - a decorator is read as a word
 
 
 class Memo(Generic[V]):
-    """Values whose weights sum to at most ``most``; the ones that were stored longest ago make room.
+    """Values whose weights sum to at most ``most``; the ones that were stored longest ago make room. Safe to use from
+    several threads: some of them are shared by all sessions of a process.
 
     >>> memo = Memo[int](2)
     >>> for i in range(3):
@@ -55,6 +57,7 @@ class Memo(Generic[V]):
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._held = 0
+        self._lock = Lock()
         self._values: OrderedDict[Hashable, V] = OrderedDict()
         self._weights: dict[Hashable, int] = {}
         self.get: Callable[[Hashable], V | None] = self._values.get
@@ -64,11 +67,12 @@ class Memo(Generic[V]):
         """Store and return ``value``; one that is heavier than all may be is returned only."""
         if weight > self._most:
             return value
-        self._held += weight - self._weights.get(key, 0)
-        self._values[key], self._weights[key] = value, weight
-        while self._held > self._most:
-            oldest, _ = self._values.popitem(last=False)
-            self._held -= self._weights.pop(oldest)
+        with self._lock:
+            self._held += weight - self._weights.get(key, 0)
+            self._values[key], self._weights[key] = value, weight
+            while self._held > self._most:
+                oldest, _ = self._values.popitem(last=False)
+                self._held -= self._weights.pop(oldest)
         return value
 
     def holds_any(self, keys: Iterable[Hashable]) -> bool:
@@ -80,9 +84,10 @@ class Memo(Generic[V]):
         return tuple(self._values.values())
 
     def clear(self) -> None:
-        self._values.clear()
-        self._weights.clear()
-        self._held = 0
+        with self._lock:
+            self._values.clear()
+            self._weights.clear()
+            self._held = 0
 
     def __len__(self) -> int:
         return len(self._values)

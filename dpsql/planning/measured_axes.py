@@ -100,5 +100,6 @@ def _level_sets(factors: Sequence[Factor]) -> Axis:
     known = _axes.get(key)
     if known is None:
         made = Axis.level_sets(factors[0].columns, list(distinct.values()))
+        made.labels.setflags(write=False)
         known = _axes.put(key, made, made.labels.size + len(key))
     return known

@@ -184,7 +184,8 @@ class Interval:
 
     @property
     def words(self) -> str:
-        return f"{self.column} from {self.low.hex()} to {self.high.hex()}"
+        low, high = self.low + 0.0, self.high + 0.0  # not -0.0, which is equal and written differently
+        return f"{self.column} from {low.hex()} to {high.hex()}"
 
 
 @dataclass(frozen=True, eq=False)

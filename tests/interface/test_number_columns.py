@@ -132,3 +132,26 @@ def test_a_sum_is_asked_once(tmp_path: Path) -> None:
         first = cursor.execute("SELECT AVG(amount) FROM sales WHERE shop = 1").fetchall()
         assert cursor.execute("SELECT AVG(amount) FROM sales WHERE shop = 1").fetchall() == first
         assert all(a.charged == 0.0 for a in cursor.answers)
+
+
+def test_strings_beside_a_condition_that_may_hold_anywhere_keep_their_groups(tmp_path: Path) -> None:
+    database, policy = tmp_path / "t.duckdb", tmp_path / "t.dpsql.toml"
+    with duckdb.connect(str(database)) as con:
+        con.execute(
+            "CREATE TABLE t AS SELECT (i % 1000) / 10.0::DOUBLE AS x, 's' || (i % 5) AS s FROM range(20000) r(i)"
+        )
+    policy.write_text(
+        "version = 1\n[privacy]\nepsilon = 4\ndelta = 1e-6\n[tables.t.columns]\n"
+        'x = { type = "number", min = 0, max = 100, bins = 4 }\ns = { type = "text" }\n'
+    )
+    with dpsql.connect(database, policy=policy, ledger=":memory:") as con:
+        for where in ("x % 10 = 3 OR s = 's1'", "x % 10 = 3"):
+            cursor = con.execute(f"SELECT s, COUNT(*) FROM t WHERE {where} GROUP BY s")
+            shown = {
+                row[0]: (row[1], answer.error) for row, answer in zip(cursor.fetchall(), cursor.answers, strict=True)
+            }
+            assert {f"s{i}" for i in range(5)} <= set(shown), where
+            for i in range(5):
+                true = 4000 if i == 1 and "OR" in where else 40
+                value, error = shown[f"s{i}"]
+                assert error is not None and abs(value - true) <= error, (where, i)

@@ -309,6 +309,59 @@ def test_equal_conditions_are_equal_questions() -> None:
     assert len(asked) == 1
 
 
+def test_zero_is_written_in_one_way_whoever_asks_first() -> None:
+    first, *others = (
+        {t.query.digest for where in order for t in _terms_of(_front(TABLE, by_value=True), where)}
+        for order in (("x >= 0", "-x <= 0", "x >= -0.0"), ("-x <= 0", "x >= 0"), ("abs(x) > 0", "x >= -0.0"))
+    )
+    assert len(first) == 1 and others[0] == first and first < others[1]
+    assert Interval("x", -0.0, 1.0).words == Interval("x", 0.0, 1.0).words
+
+
+def _terms_of(front: FrontEnd, where: str) -> tuple[Term, ...]:
+    (block,) = front.lower(f"SELECT COUNT(*) FROM t WHERE {where}").blocks
+    return block.aggregates[0].numerator[0].terms
+
+
+def test_what_a_cast_makes_of_a_constant_is_what_is_compared(front: FrontEnd, counted: Counted) -> None:
+    for cut in ("CAST(7.4 AS INTEGER)", "2.5::TINYINT", "CAST(7.46 AS DECIMAL(5,1))", "CAST(7.25 AS DECIMAL(5,2))"):
+        for where in (f"x < {cut}", f"abs(x) <= {cut}", f"x * {cut} > 20", f"x BETWEEN -1 AND {cut}"):
+            sql = f"SELECT COUNT(*), SUM(x) FROM t WHERE {where}"
+            _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+    sql = "SELECT SUM(x * CAST(2.5 AS INTEGER)), SUM(x * 7.0::INTEGER), SUM(x * -2) FROM t"
+    _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+
+
+def test_values_that_unknown_conditions_choose_are_refused_and_others_are_not(
+    front: FrontEnd, counted: Counted
+) -> None:
+    for chosen in ("CASE WHEN x % 10 = 3 THEN x END", "coalesce(nullif(x % 10, 3), 1000)"):
+        for text in (
+            f"SELECT SUM({chosen}) FROM t",
+            f"SELECT g, AVG(v) FROM (SELECT {chosen} AS v, g FROM t) GROUP BY g",
+        ):
+            with pytest.raises(UnsupportedQuery, match="may change anywhere"):
+                front.lower(text)
+    sums = ("CASE WHEN x > 3 THEN x * x END", "CASE WHEN day(d) = 1 THEN x * x END", "CASE g WHEN 'a' THEN x END")
+    sql = f"SELECT {', '.join(f'SUM({s})' for s in sums)} FROM t"
+    _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+
+
+def test_small_numbers_of_a_long_range_keep_their_doubt() -> None:
+    """Rounding shares of rows to few levels must not make little weights nothing."""
+    for high in (20_000, 250_000):
+        table = TableDomain("t", (*TABLE.columns, IntegerDomain("n", 0, high)))
+        front, rows = _front(table, by_value=True), [(*row, i % 29) for i, row in enumerate(_rows(3, 800))]
+        counted = Counted(table, rows)
+        sql = "SELECT SUM(n), COUNT(*) FROM t WHERE (sin(x) > 0.3 OR x BETWEEN 3.37 AND 3.4) AND dayofweek(w) = 6"
+        try:
+            statement = front.lower(sql)
+        except UnsupportedQuery as error:
+            assert high == 250_000 and "too many columns" in str(error)
+            continue
+        assert _check(statement, counted, counted.connection.execute(sql).fetchall(), sql) > 0.0
+
+
 def test_sums_beside_strings_and_shares_of_rows() -> None:
     """The same sum with and without a list of strings: one is asked by value, the other by cells."""
     table = TableDomain("t", (*TABLE.columns, TextDomain("s")))

@@ -1,6 +1,8 @@
 """What models and error bars remember is what they would work out again, bit by bit, and it is bounded."""
 
 import itertools
+import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -126,3 +128,29 @@ def one_value(column: str, code: int, weight: int = 2, unit: int = 3) -> Factor:
     weights = np.zeros(SHAPE["abcde".index(column)], dtype=np.int64)
     weights[code] = weight
     return Factor((column,), weights, unit)
+
+
+def test_threads_that_share_one_lose_no_weight() -> None:
+    """Memos of modules are every session's, whose locks do not cover them."""
+    shared, failures = Memo[int](500), list[Exception]()
+
+    def fill(thread: int) -> None:
+        try:
+            for i in range(4000):
+                shared.put((thread * i) % 700, i, 1 + i % 5)
+        except Exception as error:  # noqa: BLE001 - whatever it is
+            failures.append(error)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=fill, args=(n,)) for n in range(1, 9)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not failures
+    kept = vars(shared)
+    assert kept["_held"] == sum(kept["_weights"].values()) <= 500 and kept["_weights"].keys() == kept["_values"].keys()

@@ -89,9 +89,10 @@ def parts_between(
 
 def _cells(table: TableDomain, codes: Mapping[str, Codes], columns: Sequence[str], chunk: slice) -> npt.NDArray[Any]:
     """The cell of each row of a chunk, row-major over the columns."""
-    first, *others = columns
-    cell: npt.NDArray[Any] = codes[first][chunk]
-    for name in others:
+    if not columns:
+        return np.zeros(chunk.stop - chunk.start, dtype=np.intp)
+    cell: npt.NDArray[Any] = codes[columns[0]][chunk]
+    for name in columns[1:]:
         cell = cell.astype(np.int64) * table.finite_domain(name).size + codes[name][chunk]
     return cell
 

@@ -46,9 +46,10 @@ class ByValue:
                 spread = share * (1.0 - share)
                 chance = here * spread * others  # of rows drawn from the bin's without replacement
                 shift = 2.0 * sqrt(spread) * CUT_SHIFT * others
-                of_share = float((inside.sd if self.crowded else inside.apart)[cell])
+                off, doubt = (inside.sd, inside.doubt) if self.crowded else inside.before
+                of_share = float(off[cell])
                 sd = sqrt(sd**2 + chance + here**2 * (of_share**2 + shift**2))
-                added += here * float(inside.doubt[cell])
+                added += here * float(doubt[cell])
         return sd, added
 
     def _of_sum(self, estimate: _Estimate, rows: Callable[[str], Estimates], row_count: float) -> tuple[float, float]:

@@ -36,14 +36,14 @@ _ZERO = 400
 
 @dataclass(frozen=True, eq=False)
 class Inside:
-    """What an interval takes of each bin: float64, (bins,). ``sd``: of the ``share`` of its rows, and by older rules
-    ``apart``; ``doubt``: how far it may be wrong for rows between two round numbers. ``center``: the mean place of the
+    """What an interval takes of each bin: float64, (bins,). ``sd``: of the ``share`` of its rows; ``doubt``: how far it
+    may be wrong for rows between two round numbers; ``before``: both by older rules. ``center``: the mean place of the
     rows taken, in shares of the range from min to max. ``cut``: the bins that are taken in part."""
 
     share: Estimates
     sd: Estimates
-    apart: Estimates
     doubt: Estimates
+    before: tuple[Estimates, Estimates]
     center: Estimates
     cut: npt.NDArray[np.intp]
 
@@ -135,14 +135,16 @@ class MarkedCells:
         return self._insides.put(interval, self._inside(interval), len(self.rows)) if known is None else known
 
     def _inside(self, interval: Interval) -> Inside:
-        taken = self._taken(interval)
+        taken, touched = self._taken(interval), self._touched(interval)
         bins, number = _bins(self.domain), len(self.domain.edges) - 1
         each, all_of = np.ones(len(bins)), np.bincount(bins, minlength=number)
-        some, whole = _summed(bins, each * (taken > 0.0), number), _summed(bins, each * (taken == 1.0), number)
+        touching, whole = _summed(bins, each * touched, number), _summed(bins, each * (taken == 1.0), number)
         share = np.where(whole == all_of, 1.0, _summed(bins, self.share * taken, number))
         center = _summed(bins, self.share * taken * self.center, number)
-        partly = (taken > 0.0) & (taken < 1.0)
-        doubt = _summed(bins, self.share * np.maximum(taken, 1.0 - taken) * partly, number)
+        doubt, doubt_before = (
+            _summed(bins, self.share * np.maximum(taken, 1.0 - taken) * (some & (taken < 1.0)), number)
+            for some in (touched, taken > 0.0)
+        )
         of_taken = _summed(bins, self.variance * taken, number)
         of_left = _summed(bins, self.variance * (1.0 - taken), number)
         both = of_taken * of_left / np.maximum(of_taken + of_left, _TINY)  # their sum is the bin's rows
@@ -155,8 +157,18 @@ class MarkedCells:
             np.minimum(np.hypot(np.where(self.rows > 0.0, np.sqrt(v) / np.maximum(self.rows, 1.0), 0.0), shape), 0.5)
             for v in (noise, both)
         )
-        cut = np.flatnonzero((some > 0.0) & (whole < all_of))
-        return Inside(np.clip(share, 0.0, 1.0), sd, apart, doubt, center / np.maximum(share, _TINY), cut)
+        cut = np.flatnonzero((touching > 0.0) & (whole < all_of))
+        return Inside(
+            np.clip(share, 0.0, 1.0), sd, doubt, (apart, doubt_before), center / np.maximum(share, _TINY), cut
+        )
+
+    def _touched(self, interval: Interval) -> npt.NDArray[np.bool_]:
+        """The cells of which the interval has a value, be it one."""
+        marks = _marks(self.domain)
+        at = (marks >= interval.low) & (marks <= interval.high)
+        end = np.append(marks[1:], -inf)  # nothing is beyond the last edge
+        between = (interval.low < end) & (interval.high > marks)
+        return np.stack([at, between], axis=1).reshape(-1)
 
     def _taken(self, interval: Interval) -> Estimates:
         """The share of each cell that the interval takes, rows between two marks spread evenly."""

@@ -14,7 +14,7 @@ from dpsql.domain import TableDomain
 from dpsql.query import LinearQuery, Term
 from dpsql.sql.counting.clusters import Cluster
 from dpsql.sql.counting.evaluate import Evaluator, Grids, spread
-from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, term_of
+from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, terms_of
 from dpsql.sql.expressions.bound import Bound, union
 from dpsql.sql.text.limits import MAX_CELLS
 
@@ -63,7 +63,7 @@ def all_but(
         for bound, truth in zip(arm, evaluator.truths(grids, arm), strict=True):
             out = out * spread(np.asarray(~truth, dtype=np.int64), grids.ordered(bound.columns), axes)
         none.append(pieces_of(here, axes, out))
-    terms = [term_of(table, -1.0, combination) for combination in product(*none)]
+    terms = [term for combination in product(*none) for term in terms_of(table, -1.0, combination)]
     less = [QueryPiece(t.coefficient, t.query, *ends_of(t)) for t in terms]
     return (QueryPiece(1.0, LinearQuery(table.name, ())), *less)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpsql.domain import TableDomain
+from dpsql.errors import UnsupportedQuery
 from dpsql.query import Counts
 from dpsql.sql.counting.alternatives import all_but, arms_of
 from dpsql.sql.counting.bins.cells import cell_pieces, over_cells, summed_pieces
@@ -47,7 +48,7 @@ class ClusterPieces:
         possible = guess
         for bound, truth in zip(c.conjuncts, self.evaluator.truths(self.grids, c.conjuncts), strict=True):
             here = spread(truth, self.grids.ordered(bound.columns), axes)
-            if self._unknown(bound):
+            if changes_anywhere(self.grids, bound):
                 guess = guess * here
             else:
                 possible = possible * here
@@ -69,17 +70,15 @@ class ClusterPieces:
 
         return pieces_of_groups(self.table, axes, flat, None if is_plain(c, axes, flat) else of, sizes)
 
-    def _unknown(self, bound: Bound) -> set[str]:
-        """The columns along which an expression may change at places that are not known."""
-        return {x for x, breaks in bound.steps.items() if is_unknown(self.grids.axis(x).points, breaks)}
-
     def _pieces(
         self, c: Cluster, axes: tuple[GridAxis, ...], base: Signed, by_cells: bool = False, possible: Any = 1
     ) -> Pieces:
         """The queries of the cluster's value, or of 1, over the rows where ``base`` is 1, which it may be between the
         points where ``possible`` is 1."""
         value = c.value
-        unknown = set().union(*[self._unknown(b) for b in (*c.conjuncts, *(self.groups[g] for g in c.groups))])
+        unknown = set().union(
+            *[changes_anywhere(self.grids, b) for b in (*c.conjuncts, *(self.groups[g] for g in c.groups))]
+        )
         if any(a.classes is not None for a in axes):
             if unknown:
                 raise too_tied(axes)
@@ -102,9 +101,19 @@ class ClusterPieces:
         return cell_pieces(self.table, over_cells(axes, base, unknown, (possible, possible)))
 
     def _numbers(self, value: Bound, axes: tuple[GridAxis, ...]) -> Signed:
+        if value.chooses & changes_anywhere(self.grids, value):
+            raise UnsupportedQuery(
+                "a sum of values that are chosen by a condition which may change anywhere inside of bins",
+                hint="put the condition into FILTER (WHERE ...) or WHERE",
+            )
         found = self.evaluator.numbers(self.grids, value)
         numbers = found.distances if value.distance and found.distances is not None else found.numbers
         return spread(numbers, self.grids.ordered(value.columns), axes)
+
+
+def changes_anywhere(grids: Grids, bound: Bound) -> set[str]:
+    """The columns along which an expression may change at places that are not known."""
+    return {x for x, breaks in bound.steps.items() if is_unknown(grids.axis(x).points, breaks)}
 
 
 def _alone(found: Pieces) -> Answer:

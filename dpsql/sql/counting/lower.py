@@ -5,7 +5,7 @@ the product over components is the query.
 """
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from dpsql.query import CountForms, Counts, Form, LinearQuery, Term
 from dpsql.sql.aggregates.aggregation import Summand
 from dpsql.sql.counting.alternatives import predicates_of
 from dpsql.sql.counting.bins.cells import cut_words
-from dpsql.sql.counting.cluster_pieces import Answer, ClusterPieces
+from dpsql.sql.counting.cluster_pieces import Answer, ClusterPieces, changes_anywhere
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.crosstabs import Component, combinations, counted
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
@@ -27,7 +27,7 @@ from dpsql.sql.counting.groups import (
     values_beside_weights,
 )
 from dpsql.sql.counting.key_source import KeyLookup
-from dpsql.sql.counting.pieces import QueryPiece, term_of
+from dpsql.sql.counting.pieces import QueryPiece, terms_of
 from dpsql.sql.counting.value_classes import classed, parts_told
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.steps import merged
@@ -179,8 +179,7 @@ class Lowering:
                 return []
             found.append(here)
         terms = []
-        for combination in product(*found):
-            term = term_of(self._table, coefficient, combination)
+        for term in chain.from_iterable(terms_of(self._table, coefficient, c) for c in product(*found)):
             keyed = term.query.keyed
             cells = term.query.cells * (len(keyed.strings) if keyed is not None else 1)
             if cells > self._most_cells and not (self._products and self._parts(term.query) <= MAX_PARTS):
@@ -262,6 +261,8 @@ class Lowering:
         axes = self._grids.check(c.columns)
         possible = np.ones([a.size for a in axes], dtype=bool)
         for bound, truth in zip(c.conjuncts, self._evaluator.truths(self._grids, c.conjuncts), strict=True):
+            if changes_anywhere(self._grids, bound):
+                continue
             unsettled = self._grids.unsettled(bound)
             possible &= self._spread(c, bound, truth > 0 if unsettled is None else unsettled | (truth > 0))
         return possible

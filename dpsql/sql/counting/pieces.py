@@ -26,7 +26,7 @@ from dpsql.sql.text.limits import LARGEST_VALUE
 Signed = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 LEAST_UNIT = 1 << 9
-"""Of a column's weights where several columns weigh rows."""
+"""Of the shares of rows in cut bins where several columns weigh rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +101,9 @@ def scaled(found: Sequence[QueryPiece], by: float) -> list[QueryPiece]:
     return [replace(p, coefficient=p.coefficient * by) for p in found if by != 0.0]
 
 
-def term_of(table: TableDomain, coefficient: float, combination: Sequence[QueryPiece]) -> Term:
-    """The product of pieces that share no column, times a coefficient, with the most that its rows may count beside it.
+def terms_of(table: TableDomain, coefficient: float, combination: Sequence[QueryPiece]) -> tuple[Term, ...]:
+    """The product of pieces that share no column, times a coefficient, with the most that its rows may count beside it;
+    where it had to be rounded, rows that may be off by that are terms of coefficient 0.
 
     Raises UnsupportedQuery for a number that is too large.
     """
@@ -129,33 +130,53 @@ def term_of(table: TableDomain, coefficient: float, combination: Sequence[QueryP
         order = table.order  # no two share a column, so the first one tells them apart
         factors.sort(key=lambda f: order[f.columns[0]] if f.columns else -1)
     intervals.sort(key=lambda i: table.order[i.column])
-    factors, lost = _coarser(table, factors, keyed.unit if keyed else 1)
-    query = LinearQuery(table.name, tuple(factors), keyed, value, tuple(intervals))
-    return Term(float(scale), query, float(max(ends[1] - scale, scale - ends[0]) + abs(scale) * lost))
+    doubt = max(ends[1] - scale, scale - ends[0])
+    coarse, lost = _coarser(factors, keyed.unit if keyed else 1)
+    query = LinearQuery(
+        table.name, _canonical(table, coarse) if lost else tuple(factors), keyed, value, tuple(intervals)
+    )
+    most = float(max(map(abs, (scale, *ends))))
+    rounded = [Term(0.0, replace(query, factors=_canonical(table, some)), most * by) for some, by in lost]
+    return (Term(float(scale), query, float(doubt)), *rounded)
 
 
-def _coarser(table: TableDomain, factors: list[Factor], taken: int) -> tuple[list[Factor], float]:
-    """The factors with units whose product times ``taken`` is in fixed point, and how far a row's weight may be off.
+_Lost = tuple[list[Factor], float]
+"""Rows, and how far the weight of one may be off."""
 
-    Shares of rows in cut bins times whole numbers are finer. UnsupportedQuery where little would be left of them.
+
+def _coarser(factors: list[Factor], taken: int) -> tuple[list[Factor], list[_Lost]]:
+    """The factors with units whose product times ``taken`` is in fixed point, and what that loses.
+
+    Shares of rows in cut bins are the finest that there are, and times whole numbers finer. They are rounded, all
+    others are as they were: a product is off by the rounding of one factor times the others, these rounded up.
+    UnsupportedQuery where little would be left of the shares.
     """
     units = [f.unit for f in factors]
+    shares = [i for i, unit in enumerate(units) if unit == FIXED_POINT]
     while prod(units) * taken > FIXED_POINT:
-        largest = units.index(max(units))
-        units[largest] = -(-units[largest] // 2)
-        if units[largest] < LEAST_UNIT:
+        largest = max(shares, key=units.__getitem__, default=-1)
+        if largest < 0 or units[largest] <= LEAST_UNIT:
             raise UnsupportedQuery(
                 "rows would be weighed by too many columns at once", hint="use fewer columns in one sum or condition"
             )
-    out, lost = [], 0.0
-    for f, unit in zip(factors, units, strict=True):
-        if unit == f.unit:
-            out.append(f)
-            continue
-        lost += 0.5 / unit
-        query = linear_query(table, [Factor(f.columns, np.rint(f.weights / f.unit * unit).astype(np.int64), unit)])
-        out += () if query is None else query.factors
-    return out, lost
+        units[largest] //= 2
+    changed = [i for i in shares if units[i] < FIXED_POINT]
+    nearest, above = ([*factors] for _ in range(2))
+    for i in changed:
+        exact = factors[i].weights / FIXED_POINT * units[i]
+        nearest[i] = Factor(factors[i].columns, np.rint(exact).astype(np.int64), units[i])
+        above[i] = Factor(factors[i].columns, np.ceil(exact).astype(np.int64), units[i])
+    lost: list[_Lost] = []
+    for i in changed:
+        some = Factor(factors[i].columns, (factors[i].weights > 0).astype(np.int64))
+        lost.append(([*above[:i], some, *above[i + 1 :]], 0.5 / units[i]))
+    return nearest, lost
+
+
+def _canonical(table: TableDomain, factors: Sequence[Factor]) -> tuple[Factor, ...]:
+    """Their product's; the factors themselves where it has no row."""
+    query = linear_query(table, factors)
+    return tuple(factors) if query is None else query.factors
 
 
 def _parts(classes: TextClasses, weights: Signed, axis: int) -> Sequence[TextPart]:

@@ -21,7 +21,7 @@ from dpsql.query import LinearQuery
 from dpsql.sql.counting.alternatives import ends_of, tied_columns
 from dpsql.sql.counting.clusters import Cluster
 from dpsql.sql.counting.evaluate import Evaluator, Grids
-from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, ValueClasses, term_of
+from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, ValueClasses, terms_of
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.text.limits import MAX_CELLS
 from dpsql.sql.text.parse import parse, to_sql
@@ -159,6 +159,6 @@ def _of_boxes(
             inside: npt.NDArray[np.int64] = np.isin(labels, kept).astype(np.int64)
             parts.append(pieces_of(replace(c, columns=frozenset((axis.name,)), value=value), (whole,), inside))
         for combination in product(*parts):
-            term = term_of(table, number, combination)
-            out.append(QueryPiece(term.coefficient, term.query, *ends_of(term)))
+            terms = terms_of(table, number, combination)
+            out += [QueryPiece(term.coefficient, term.query, *ends_of(term)) for term in terms]
     return out

@@ -18,6 +18,7 @@ from dpsql.sql.expressions.bound import (
     about,
     against,
     calculated,
+    choosing,
     compose,
     conjunction,
     disjunction,
@@ -39,7 +40,7 @@ from dpsql.sql.expressions.operators import (
 )
 from dpsql.sql.expressions.remarks import comparison_remark, null_remark, remark
 from dpsql.sql.expressions.steps import arithmetic, function, merged, rounded
-from dpsql.sql.expressions.types import type_name
+from dpsql.sql.expressions.types import cast_constant, type_name
 from dpsql.sql.statement import Remark
 from dpsql.sql.text.exists import existing
 from dpsql.sql.text.limits import MAX_EXPANDED_BYTES, MAX_LIST_ITEMS
@@ -169,7 +170,7 @@ class Binder:
     def _unary(self, node: exp.Expr) -> Bound:
         inner = self._operand(node.this)
         if isinstance(node, exp.Neg) and inner.number is not None:
-            return Bound(f"- {inner.sql}", number=-inner.number, constant=-inner.number, steady=True)
+            return Bound(f"- {inner.sql}", number=-inner.number, constant=float(-inner.number), steady=True)
         made = compose(f"{'-' if isinstance(node, exp.Neg) else '~'} {inner.sql}", (inner,))
         if not isinstance(node, exp.Neg):
             return made
@@ -261,6 +262,7 @@ class Binder:
     def _case(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "ifs", "default")
         parts: list[Bound] = []
+        decides: list[Bound] = []
 
         def add(n: exp.Expr) -> str:
             parts.append(self.bind(n))
@@ -269,12 +271,15 @@ class Binder:
         sql = "CASE"
         if node.args.get("this") is not None:
             sql += " " + add(node.this)
+            decides.append(parts[-1])
         for branch in node.args["ifs"]:
             self._only(branch, "this", "true")
-            sql += f" WHEN {add(branch.this)} THEN {add(branch.args['true'])}"
+            sql += f" WHEN {add(branch.this)}"
+            decides.append(parts[-1])
+            sql += f" THEN {add(branch.args['true'])}"
         if node.args.get("default") is not None:
             sql += " ELSE " + add(node.args["default"])
-        return compose(sql + " END", parts)
+        return choosing(compose(sql + " END", parts), decides)
 
     def _cast(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "to", "safe")
@@ -286,7 +291,7 @@ class Binder:
         cast = dates.cast(self.text, node, self.scope.table, to, inner, cast)
         cast = cast._replace(steady=inner.steady and type(node) is exp.Cast)  # what does not fit TRY_CAST makes NULL
         if inner.constant is not None:
-            return cast._replace(constant=inner.constant)
+            return cast._replace(constant=cast_constant(to, inner.constant))
         if inner.straight is None or to not in (*INTEGERS, "DOUBLE"):
             return cast
         if to == "DOUBLE":
@@ -340,6 +345,8 @@ class Binder:
                 return decided
         made = dates.function(self.text, node, self.scope.table, name, parts, compose(sql, parts))
         made = made._replace(steady=name in STEADY and all(p.steady for p in parts))
+        if name == "nullif":
+            made = choosing(made, parts)
         if name == "abs":
             made = made._replace(folded=parts[0].straight)
         if len(made.steps) == 1 and len(parts) == 1 and parts[0].straight is not None:

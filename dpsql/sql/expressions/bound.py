@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from dpsql.domain import Prefix
 from dpsql.sql.expressions.number_predicates import Compared, Number
-from dpsql.sql.expressions.steps import NO_STEPS, Steps, Straight, arithmetic, compared, merged
+from dpsql.sql.expressions.steps import NO_STEPS, UNKNOWN, Steps, Straight, arithmetic, compared, merged
 from dpsql.sql.expressions.text_classes import Candidate, Candidates, Start
 
 
@@ -89,7 +89,8 @@ class Bound(NamedTuple):
     exactly where it is, ``together`` those that are all TRUE there, where it joins predicates. ``distance``: whether
     what is added up of it is how far it is from the whole number next to 0 that all its values are beyond. ``folded``
     is the straight line of which it is the absolute value; ``steady``: whether it is NULL by which of its columns are
-    NULL, whatever values the others have.
+    NULL, whatever values the others have; ``chooses``: the columns of conditions that decide its value and may change
+    anywhere.
     """
 
     sql: str
@@ -116,6 +117,7 @@ class Bound(NamedTuple):
     distance: bool = False
     folded: Straight | None = None
     steady: bool = False
+    chooses: frozenset[str] = NO_COLUMNS
 
     @property
     def line(self) -> Straight | float | None:
@@ -146,6 +148,8 @@ def compose(sql: str, parts: Sequence[Bound]) -> Bound:
     if any(p.times or p.span for p in parts):
         times = NO_COLUMNS.union(*[p.times for p in parts])
         made = made._replace(times=times, span=max(p.span for p in parts))
+    if any(p.chooses for p in parts):
+        made = made._replace(chooses=NO_COLUMNS.union(*[p.chooses for p in parts]))
     return made
 
 
@@ -258,6 +262,12 @@ def against(made: Bound, line: Bound, constants: Sequence[Bound]) -> Bound:
     if line.straight is None:  # an absolute value changes where the line passes a constant, or minus it
         values += [None if v is None else -v for v in values]
     return made._replace(steps={**made.steps, inner.column: compared(inner, values)})
+
+
+def choosing(made: Bound, decides: Sequence[Bound]) -> Bound:
+    """``made``, whose value is chosen by these."""
+    anywhere = [name for d in decides for name, breaks in d.steps.items() if breaks >= UNKNOWN]
+    return made._replace(chooses=made.chooses.union(anywhere)) if anywhere else made
 
 
 def null_only(made: Bound, tested: Bound) -> Bound:

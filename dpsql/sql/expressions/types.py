@@ -6,6 +6,8 @@ PEP 249 stands in ``dialect/types.py``, for all.
 
 from sqlglot import exp
 
+from dpsql.dialect.types import INTEGERS
+
 _T = exp.DataType.Type
 CASTS = {
     _T.BOOLEAN: "BOOLEAN",
@@ -45,3 +47,15 @@ def type_name(node: exp.Expr) -> str | None:
         return name
     sizes = [str(p.name) for p in node.expressions]
     return f"DECIMAL({','.join(sizes)})" if all(s.isdigit() for s in sizes) else None
+
+
+def cast_constant(to: str, value: float) -> float | None:
+    """What a constant is after a cast to a DuckDB type: itself where that holds it, else ``None``.
+
+    >>> cast_constant("INTEGER", 7.0), cast_constant("INTEGER", 7.4), cast_constant("DECIMAL(5,2)", 7.4)
+    (7.0, None, 7.4)
+    """
+    if to == "DOUBLE" or (to in INTEGERS and value.is_integer()):
+        return value
+    digits = to.removeprefix("DECIMAL(").removesuffix(")").partition(",")[2]
+    return value if to.startswith("DECIMAL(") and round(value, int(digits or 0)) == value else None

@@ -179,3 +179,11 @@ def test_what_crowds_between_round_numbers_leaves_sums_open() -> None:
         assert abs(5.0 * (bin_ + cells.mean[bin_]) - true) < width[bin_]
     smooth = MarkedCells.of(DOMAIN, np.histogram(drawn("smooth"), EDGES)[0].astype(float), measured(drawn("smooth"), 1))
     assert np.median(smooth.loose) == 0.0
+
+
+def test_one_value_between_round_numbers_may_have_all_rows_there() -> None:
+    cells, _ = of_prices(1)
+    inside = cells.inside(Interval("price", 9.99, 9.99))
+    assert inside.cut.tolist() == [1] and inside.share[1] == 0.0
+    assert inside.doubt[1] == pytest.approx(1.0, abs=0.05) and inside.before[1][1] == 0.0
+    assert not cells.inside(Interval("price", 5.0, nextafter(10.0, -inf))).doubt.any()
