@@ -347,7 +347,7 @@ class Binder:
         made = made._replace(steady=name in STEADY and all(p.steady for p in parts))
         if name == "nullif":
             made = choosing(made, parts)
-        if name == "abs":
+        if name == "abs" and len(parts) == 1:
             made = made._replace(folded=parts[0].straight)
         if len(made.steps) == 1 and len(parts) == 1 and parts[0].straight is not None:
             made = made._replace(steps={parts[0].straight.column: function(name, [parts[0].straight])})
