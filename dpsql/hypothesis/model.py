@@ -25,7 +25,6 @@ MANY_KEYS = 1 << 10
 """A measurement of more strings is asked whether it has one; of fewer, each string knows the measurement."""
 KEPT_ANSWERS = 1 << 15
 """Of one model: the groups of a statement are estimated for their bars, and once more to be answered."""
-
 KEPT_WEIGHTS = 1 << 20
 """Of questions about values as counts of cells: each is estimated, and its bar asked for, by the same one."""
 

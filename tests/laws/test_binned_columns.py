@@ -128,20 +128,25 @@ def _check(statement: Statement, counted: Counted, truth: Sequence[tuple[Any, ..
     return most
 
 
+def _agrees(front: FrontEnd, counted: Counted, sql: str) -> float:
+    """The same of a statement that DuckDB answers, too."""
+    return _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_counts_and_sums_of_conditions(front: FrontEnd, counted: Counted, seed: int) -> None:
     rng = seeded(100 + seed)
     for _ in range(12):
         where = _predicate(rng, 2)
         sql = f"SELECT COUNT(*), SUM(x), SUM(3 - 2 * x), COUNT(x) FILTER (WHERE {_atom(rng)}) FROM t WHERE {where}"
-        _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+        _agrees(front, counted, sql)
 
 
 def test_conditions_on_edges_are_exact(front: FrontEnd, counted: Counted) -> None:
     for low, high in pairwise(EDGES[:-1]):  # the last bin is closed: x < 40 cuts it
         for where in (f"x >= {low} AND x < {high}", f"x < {low}", f"NOT x >= {high}", "x IS NULL"):
             sql = f"SELECT COUNT(*), SUM(x), SUM(x + 7) FROM t WHERE {where}"
-            assert _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql) == 0.0
+            assert _agrees(front, counted, sql) == 0.0
     for where in (
         "d >= DATE '2019-12-01'",
         "year(d) = 2020",
@@ -149,7 +154,7 @@ def test_conditions_on_edges_are_exact(front: FrontEnd, counted: Counted) -> Non
         "date_trunc('month', d) IS NULL",
     ):
         sql = f"SELECT COUNT(*) FROM t WHERE {where}"
-        assert _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql) == 0.0
+        assert _agrees(front, counted, sql) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -184,7 +189,7 @@ def test_expressions_of_subqueries_are_what_they_are_where_they_stand(
             f"WITH u AS ({inner}) SELECT COUNT(*), COUNT(*) FILTER (WHERE q) FROM u WHERE NOT p OR far < {abs(other)}",
             f"SELECT z >= {number}, COUNT(*), SUM(same) FROM (SELECT * FROM ({inner}) WHERE q) GROUP BY ALL",
         ):
-            _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+            _agrees(front, counted, sql)
 
 
 UNKNOWN = (
@@ -208,7 +213,7 @@ def test_what_may_hold_between_the_points_leaves_groups_and_sums_open(
         f"SELECT floor(x / 10), COUNT(*) FROM t WHERE NOT ({where}) GROUP BY ALL",
         f"SELECT g, COUNT(*), SUM(x) FROM (SELECT {where} AS p, x, g FROM t) WHERE p GROUP BY g",
     ):
-        _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+        _agrees(front, counted, sql)
 
 
 STEADY = (
@@ -236,7 +241,7 @@ def test_whether_an_expression_is_null_is_known_where_its_values_do_not_tell(fro
             f"SELECT COUNT({inner}), COUNT(*) FILTER (WHERE ({inner}) IS NULL) FROM t",
             f"SELECT g, COUNT({inner}) FROM t WHERE g <> 'c' GROUP BY g",
         ):
-            doubt = _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+            doubt = _agrees(front, counted, sql)
             assert (doubt == 0.0) == (inner in STEADY), sql
 
 
@@ -250,7 +255,7 @@ def test_whole_numbers_over_rows_that_are_guessed() -> None:
         "SELECT g, SUM(k) FROM t WHERE NOT (abs(x) < 7 AND x > 2) GROUP BY g",
         "SELECT SUM(k) FROM t WHERE sin(x) > 0.3 AND sin(y) > 0.2 AND day(d) IN (1, 15)",
     ):
-        _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+        _agrees(front, counted, sql)
     columns = [NumberDomain(c, tuple(map(float, range(12)))) for c in "abcdef"]
     many = " AND ".join(f"(sin({c.name}) > 0.3 OR {c.name} BETWEEN 3.37 AND 3.4)" for c in columns)
     with pytest.raises(UnsupportedQuery, match="weighed by too many columns"):
@@ -277,7 +282,7 @@ def test_a_condition_that_cuts_a_bin_is_never_exact_by_bins(counted: Counted) ->
     front = _front(TABLE, by_value=False)
     for where in (*CUTS, *GUESSED):
         sql = f"SELECT COUNT(*) FROM t WHERE {where}"
-        assert _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql) > 0.0, where
+        assert _agrees(front, counted, sql) > 0.0, where
 
 
 def test_a_few_stretches_of_values_are_asked_as_they_are_written(counted: Counted) -> None:
@@ -285,17 +290,17 @@ def test_a_few_stretches_of_values_are_asked_as_they_are_written(counted: Counte
     for where in CUTS:
         for also in ("", " AND g = 'a'", " AND y < 0.25", " AND d >= DATE '2020-01-01'"):
             sql = f"SELECT COUNT(*), SUM(x), SUM(y), SUM(3 - 2 * x), COUNT(x) FROM t WHERE {where}{also}"
-            assert _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql) == 0.0, sql
+            assert _agrees(front, counted, sql) == 0.0, sql
     for where in ("x > 3 OR g = 'a'", "CASE WHEN g = 'a' THEN x > 3 WHEN g = 'b' THEN x < 7 ELSE x = 1 END"):
         sql = f"SELECT COUNT(*), SUM(x) FROM t WHERE {where}"
-        assert _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql) == 0.0, sql
+        assert _agrees(front, counted, sql) == 0.0, sql
 
 
 def test_what_no_few_stretches_say_is_guessed(counted: Counted) -> None:
     front = _front(TABLE, by_value=True)
     for where in (*GUESSED, "x > 3 OR y > 0.05"):
         sql = f"SELECT COUNT(*) FROM t WHERE {where}"
-        assert _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql) > 0.0, where
+        assert _agrees(front, counted, sql) > 0.0, where
 
 
 def test_equal_conditions_are_equal_questions() -> None:
@@ -327,9 +332,9 @@ def test_what_a_cast_makes_of_a_constant_is_what_is_compared(front: FrontEnd, co
     for cut in ("CAST(7.4 AS INTEGER)", "2.5::TINYINT", "CAST(7.46 AS DECIMAL(5,1))", "CAST(7.25 AS DECIMAL(5,2))"):
         for where in (f"x < {cut}", f"abs(x) <= {cut}", f"x * {cut} > 20", f"x BETWEEN -1 AND {cut}"):
             sql = f"SELECT COUNT(*), SUM(x) FROM t WHERE {where}"
-            _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+            _agrees(front, counted, sql)
     sql = "SELECT SUM(x * CAST(2.5 AS INTEGER)), SUM(x * 7.0::INTEGER), SUM(x * -2) FROM t"
-    _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+    _agrees(front, counted, sql)
 
 
 def test_values_that_unknown_conditions_choose_are_refused_and_others_are_not(
@@ -344,7 +349,7 @@ def test_values_that_unknown_conditions_choose_are_refused_and_others_are_not(
                 front.lower(text)
     sums = ("CASE WHEN x > 3 THEN x * x END", "CASE WHEN day(d) = 1 THEN x * x END", "CASE g WHEN 'a' THEN x END")
     sql = f"SELECT {', '.join(f'SUM({s})' for s in sums)} FROM t"
-    _check(front.lower(sql), counted, counted.connection.execute(sql).fetchall(), sql)
+    _agrees(front, counted, sql)
 
 
 def test_small_numbers_of_a_long_range_keep_their_doubt() -> None:
@@ -381,7 +386,7 @@ def test_sums_beside_strings_and_shares_of_rows() -> None:
             not t.query.is_by_value or t.query.keyed is None for a in block.aggregates for t in a.numerator[0].terms
         )
         sums = f"SELECT SUM(x), COUNT(*) FROM t WHERE {where}"
-        _check(front.lower(sums), counted, counted.connection.execute(sums).fetchall(), sums)
+        _agrees(front, counted, sums)
 
 
 def test_what_is_left_of_a_whole_is_a_count() -> None:
