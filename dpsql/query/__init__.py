@@ -4,7 +4,7 @@ Between SQL above and counting below stands one kind of question. Both the priva
 and neither needs to know where it came from.
 """
 
-from dpsql.query.canonical import canonical_products, linear_query, sort_key
+from dpsql.query.canonical import SPLIT_CELLS, canonical_products, linear_query, sort_key
 from dpsql.query.crosstab import (
     MOST_CHOICES,
     Choices,
@@ -45,6 +45,7 @@ __all__ = [
     "COLUMNS",
     "DIGEST",
     "MOST_CHOICES",
+    "SPLIT_CELLS",
     "Choices",
     "CountForms",
     "Counts",

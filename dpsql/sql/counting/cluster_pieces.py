@@ -15,8 +15,9 @@ from dpsql.sql.counting.bins.intervals import asked_by_value
 from dpsql.sql.counting.bins.points import is_unknown
 from dpsql.sql.counting.clusters import Cluster
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
-from dpsql.sql.counting.groups import Cells, Pieces, Ranks, is_plain, pieces_of_groups
+from dpsql.sql.counting.groups import Pieces, Ranks, is_plain, pieces_of_groups
 from dpsql.sql.counting.pieces import GridAxis, Signed, pieces
+from dpsql.sql.counting.slabs import Slab
 from dpsql.sql.counting.value_classes import box_pieces, too_tied
 from dpsql.sql.expressions.bound import Bound
 
@@ -64,17 +65,23 @@ class ClusterPieces:
             flat = flat * len(codes.values) + placed
         flat = np.where(possible != 0, flat, -1)
 
-        def of(here: Cells) -> Pieces:
-            some = possible * here
-            return self._pieces(c, axes, guess * some, by_cells, some)
+        def of(code: int, slab: Slab) -> Pieces:
+            some = slab.of(possible) * (slab.of(flat) == code)
+            return slab.placed(self.table, self._pieces(c, slab.axes, slab.of(guess) * some, by_cells, some, slab))
 
         return pieces_of_groups(self.table, axes, flat, None if is_plain(c, axes, flat) else of, sizes)
 
     def _pieces(
-        self, c: Cluster, axes: tuple[GridAxis, ...], base: Signed, by_cells: bool = False, possible: Any = 1
+        self,
+        c: Cluster,
+        axes: tuple[GridAxis, ...],
+        base: Signed,
+        by_cells: bool = False,
+        possible: Any = 1,
+        slab: Slab | None = None,
     ) -> Pieces:
         """The queries of the cluster's value, or of 1, over the rows where ``base`` is 1, which it may be between the
-        points where ``possible`` is 1."""
+        points where ``possible`` is 1. ``axes``: those of the slab, if any."""
         value = c.value
         unknown = set().union(
             *[changes_anywhere(self.grids, b) for b in (*c.conjuncts, *(self.groups[g] for g in c.groups))]
@@ -94,7 +101,7 @@ class ClusterPieces:
         if straight is not None:
             return summed_pieces(self.table, axes, base, straight, unknown, possible)
         if value is not None:
-            numbers = self._numbers(value, axes)
+            numbers = self._numbers(value, axes) if slab is None else slab.of(self._numbers(value, slab.whole))
             base, possible = base * numbers, possible * numbers
         if all(a.points is None for a in axes):
             return pieces(self.table, axes, base)

@@ -6,19 +6,17 @@ Most components are one column, whose groups are values of it or strings: then n
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from dpsql.domain import TableDomain
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import Counts, Factor, KeyedFactor, LinearQuery, Points
 from dpsql.sql.counting.clusters import Cluster
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece
+from dpsql.sql.counting.slabs import Slab, slab_of
 from dpsql.sql.text.limits import MAX_GROUP_CELLS, MAX_GROUPS, too_many_groups
 
 Pieces = tuple[QueryPiece, ...]
 Ranks = tuple[int, ...]
-Cells = npt.NDArray[np.bool_]
-"""Some cells of a grid."""
 """A combination of values of a component's group expressions, each by its rank."""
 
 
@@ -77,6 +75,15 @@ def check_number(groups: int) -> None:
         raise too_many_groups(groups)
 
 
+def check_work(groups: int, cells: int) -> None:
+    """UnsupportedQuery for groups that have so many cells to look at, all of them together."""
+    if cells > MAX_GROUP_CELLS:
+        raise UnsupportedQuery(
+            f"{groups:,} groups over {cells:,} cells are more work than is done",
+            hint="group by fewer or coarser expressions, or keep some groups with WHERE",
+        )
+
+
 def is_plain(c: Cluster, axes: Sequence[GridAxis], flat: Counts) -> bool:
     """Whether rows are told apart by the values of one column alone, each of which is a cell, or a listed string."""
     if c.value is not None or len(axes) != 1 or axes[0].points is not None or axes[0].classes is not None:
@@ -88,27 +95,25 @@ def pieces_of_groups(
     table: TableDomain,
     axes: Sequence[GridAxis],
     flat: Counts,
-    pieces_of: Callable[[Cells], Pieces] | None,
+    pieces_of: Callable[[int, Slab], Pieces] | None,
     sizes: Sequence[int],
 ) -> Mapping[Ranks, Pieces]:
     """For each code in ``flat`` (over the axes' grid; -1: in no group), ascending, the pieces of its cells, if any.
 
     A code is the place of its ranks in an array of shape ``sizes``. ``pieces_of`` finds the pieces of a group from
-    where it is on the grid; ``None`` where every row of one column counts, whose values are cells, or listed strings.
+    its code and its part of the grid; ``None`` where every row of one column counts, whose values are cells,
+    or listed strings.
     """
     order = np.argsort(flat, axis=None, kind="stable")
     codes, starts, widths = np.unique(flat.reshape(-1)[order], return_index=True, return_counts=True)
     first = int(codes[0] == -1)
     check_number(len(codes) - first)
     finite = pieces_of is not None or axes[0].text is None
-    if finite and (len(codes) - first) * flat.size > MAX_GROUP_CELLS:
-        raise UnsupportedQuery(
-            f"{len(codes) - first:,} groups over {flat.size:,} cells are more work than is done",
-            hint="group by fewer or coarser expressions, or keep some groups with WHERE",
-        )
     ranks = np.stack(np.unravel_index(codes[first:], sizes), axis=1)
     if not len(ranks):
         return {}
+    if pieces_of is None:
+        check_work(len(ranks), len(ranks) * flat.size if finite else 0)
     if finite and pieces_of is None and axes[0].size > 1 and (widths[first:] == 1).all():
         points = Factor.points(axes[0].name, axes[0].size, order[starts[first:]].tolist())
         return PointGroups(table.name, points, ranks)
@@ -119,7 +124,9 @@ def pieces_of_groups(
     elif pieces_of is None:
         found = [(QueryPiece(1.0, _one_of(table, axes[0], here)),) for here in cells.values()]
     else:
-        found = [pieces_of(flat == code) for code in cells]
+        parts = [slab_of(axes, here) for here in cells.values()]
+        check_work(len(parts), sum([p.size for p in parts]))
+        found = [pieces_of(code, part) for code, part in zip(cells, parts, strict=True)]
     return {key: here for key, here in zip(_tuples(ranks), found, strict=True) if here}
 
 

@@ -9,8 +9,9 @@ from dpsql.domain import CategoryDomain, TableDomain, TextDomain
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import Counts
 from dpsql.sql.counting import groups
-from dpsql.sql.counting.groups import Cells, Pieces, Ranks, pieces_of_groups
+from dpsql.sql.counting.groups import Pieces, Ranks, pieces_of_groups
 from dpsql.sql.counting.pieces import GridAxis, pieces
+from dpsql.sql.counting.slabs import Slab
 from dpsql.sql.expressions.text_classes import text_classes
 
 TABLE = TableDomain("t", (CategoryDomain("kind", tuple("abcdef"), nullable=False), TextDomain("name")))
@@ -39,8 +40,9 @@ def asked(found: Mapping[Ranks, Pieces]) -> dict[Ranks, list[tuple[float, str]]]
 def test_they_ask_what_each_asks_alone(column: str, codes: list[int]) -> None:
     axes, flat = (AXES[column],), np.array(codes)
 
-    def one(here: Cells) -> Pieces:
-        return pieces(TABLE, axes, here.astype(np.int64))
+    def one(code: int, slab: Slab) -> Pieces:
+        assert slab.axes == axes
+        return pieces(TABLE, axes, (flat == code).astype(np.int64))
 
     together = asked(pieces_of_groups(TABLE, axes, flat, None, SIZES))
     assert together == asked(pieces_of_groups(TABLE, axes, flat, one, SIZES))
@@ -57,7 +59,7 @@ def test_more_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
         pieces_of_groups(TABLE, *grid(6), None, SIZES)
     assert len(pieces_of_groups(TABLE, *grid(5), None, SIZES)) == 5
     monkeypatch.setattr(groups, "MAX_GROUP_CELLS", 24)
-    with pytest.raises(UnsupportedQuery, match="5 groups over 5 cells"):
+    with pytest.raises(UnsupportedQuery, match="5 groups over 25 cells"):
         pieces_of_groups(TABLE, *grid(5), None, SIZES)
     name = (AXES["name"],), np.array([0, 1, 2, 3, 4, -1, -1])
     assert len(pieces_of_groups(TABLE, *name, None, SIZES)) == 5  # strings cost what their list costs
