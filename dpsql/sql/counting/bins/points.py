@@ -34,7 +34,7 @@ class Points:
     """Values of one column, by cell: ``values[i]`` is in ``cells[i]``, of which it covers the share ``shares[i]``.
 
     A value of share 0 is a single point. Between ``low[i]`` and ``high[i]`` lie all values that it stands for. NULL is
-    its own cell, the last one. ``guessed``: whether some expression may change at other places too.
+    its own cell, the last one. ``unplaced``: where expressions may change at other places, or at too many.
     """
 
     values: tuple[Value, ...]
@@ -42,12 +42,12 @@ class Points:
     shares: _Floats
     low: _Floats
     high: _Floats
-    guessed: bool = False
+    unplaced: Breaks = frozenset()
 
     @cached_property
     def key(self) -> bytes:
         """Equal for equal points."""
-        return sha256(repr((self.values, self.guessed)).encode()).digest()
+        return sha256(repr((self.values, bool(self.unplaced))).encode()).digest()
 
     @cached_property
     def starts(self) -> npt.NDArray[np.int64]:
@@ -76,22 +76,20 @@ def points_of(domain: FiniteDomain, breaks: Breaks) -> Points | None:
 
 def is_unknown(points: Points | None, breaks: Breaks) -> bool:
     """Whether an expression that changes at ``breaks`` may change between the points, too."""
-    if points is None or not points.guessed:
-        return False
-    return any(not isinstance(b, float) for b in breaks)
+    return points is not None and not points.unplaced.isdisjoint(breaks)
 
 
 def _numbers(domain: NumberDomain, breaks: Breaks) -> Points:
     found: list[tuple[float, int, float, float, float]] = []
     last = len(domain.edges) - 2
     inner: dict[int, list[float]] = {}
-    places, anywhere = _places(domain, breaks)
+    places, unplaced = _places(domain, breaks)
     for x in places:
         inner.setdefault(min(bisect_right(domain.edges, x) - 1, last), []).append(x)
     for cell, (low, high) in enumerate(pairwise(domain.edges)):
         end = high if cell == last else nextafter(high, -inf)
         cuts = set(inner.get(cell, ()))
-        if anywhere:
+        if unplaced:
             cuts |= {low, end, *[low + (high - low) * i / WITHIN for i in range(1, WITHIN)]}
         number = len(found)
         for a, b in pairwise(sorted({low, *cuts, high})):
@@ -102,19 +100,20 @@ def _numbers(domain: NumberDomain, breaks: Breaks) -> Points:
         if len(found) == number:
             found.append((low, cell, 1.0, low, end))  # a bin of two neighbouring doubles
     found.sort(key=lambda f: (f[1], f[0]))
-    return replace(_points(domain, found), guessed=anywhere)
+    return replace(_points(domain, found), unplaced=unplaced)
 
 
-def _places(domain: NumberDomain, breaks: Breaks) -> tuple[list[float], bool]:
-    """Breaks inside the column's range, each with the doubles beside it; and whether others may be anywhere."""
+def _places(domain: NumberDomain, breaks: Breaks) -> tuple[list[float], Breaks]:
+    """Breaks inside the column's range, each with the doubles beside it; and those that are anywhere, or too many."""
     low, high = domain.edges[0], domain.edges[-1]
-    anywhere, found = False, set[float]()
+    unplaced, found = set[float | Lattice | Anywhere](), set[float]()
     for b in breaks:
         here = None if isinstance(b, Anywhere) else b.inside(low, high) if isinstance(b, Lattice) else [b]
-        anywhere = anywhere or here is None
+        if here is None:
+            unplaced.add(b)
         for x in here or ():  # where an expression was solved for x, rounding may move its step to a neighbour
             found |= {y for y in (nextafter(x, -inf), x, nextafter(x, inf)) if low <= y <= high}
-    return sorted(found), anywhere
+    return sorted(found), frozenset(unplaced)
 
 
 def _days(domain: DateDomain) -> Points:
