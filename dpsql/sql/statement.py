@@ -33,7 +33,8 @@ class Aggregate:
     BIGINT values are rounded integers, DOUBLE values are not. A denominator at or below 0 gives NULL. ``low`` and
     ``high`` (AVG) are the least and the greatest value that the averaged expression has on declared values: public, and
     ``None`` when it has none. ``centers`` (AVG), where there are any, are added to each group's quotient: only
-    distances from them are averaged.
+    distances from them are averaged. ``spans`` (AVG): the same range among the rows of each group, where its conditions
+    leave less of it.
     ``nonnegative``: no row adds less than 0. ``summary``: what is computed in place of ``numerator``, whose forms are
     empty then.
     """
@@ -47,6 +48,7 @@ class Aggregate:
     centers: tuple[float, ...] = ()
     nonnegative: bool = True
     summary: Moments | Cells | Distinct | None = None
+    spans: tuple[tuple[float, float], ...] = ()
 
     def forms(self, group: int) -> tuple[Form, ...]:
         """All that is asked for a group."""

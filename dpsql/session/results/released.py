@@ -152,7 +152,8 @@ def _combined(aggregate: Aggregate, lookup: Lookup, independent: bool) -> tuple[
         if aggregate.denominator is not None:
             bottom = combine(aggregate.denominator[group], lookup, integer=False)
             center = aggregate.centers[group] if aggregate.centers else 0.0
-            answer = divide(answer, bottom, aggregate.low, aggregate.high, center, independent=independent)
+            low, high = aggregate.spans[group] if aggregate.spans else (aggregate.low, aggregate.high)
+            answer = divide(answer, bottom, low, high, center, independent=independent)
         column.append(answer)
     return tuple(column)
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from dpsql.errors import DataError, Error, UnsupportedQuery
 from dpsql.memo import Memo
-from dpsql.query import CountForms, UnitTable, centered
+from dpsql.query import CountForms, Form, UnitTable, centered
 from dpsql.sql.aggregates.aggregates import added, aggregation, is_aggregate
 from dpsql.sql.aggregates.aggregation import Aggregation, Summand
 from dpsql.sql.blocks.levels import group_target
@@ -22,6 +22,7 @@ from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.lower import Lowering
 from dpsql.sql.counting.summary_forms import summarised
+from dpsql.sql.counting.value_spans import Span
 from dpsql.sql.expressions.bind import Binder, Lookup
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, check_usable, quoted
@@ -132,7 +133,9 @@ class Asked:
             both = [centered(top, bottom) for top, bottom in zip(forms, divisor, strict=True)]
             forms, centers = tuple(form for form, _ in both), tuple(center + own for _, own in both)
         nonnegative = all(self._adds(s, lowering) for s in a.numerator)
-        return Aggregate(f"a{number}", "BIGINT" if whole else "DOUBLE", forms, divisor, low, high, centers, nonnegative)
+        spans = () if divisor is None or low is None or high is None else _spans(a, lowering, divisor, (low, high))
+        sql_type = "BIGINT" if whole else "DOUBLE"
+        return Aggregate(f"a{number}", sql_type, forms, divisor, low, high, centers, nonnegative, spans=spans)
 
     @staticmethod
     def _adds(summand: Summand, lowering: Lowering) -> bool:
@@ -366,6 +369,13 @@ def _range(a: Aggregation, lowering: Lowering) -> tuple[float | None, float | No
     if a.values_are == "all":
         return sum(low for low, _ in ends), sum(high for _, high in ends)
     return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def _spans(a: Aggregation, lowering: Lowering, counts: Sequence[Form], whole: Span) -> tuple[Span, ...]:
+    """The same of each group, where its conditions may leave less; ``()`` where they do not."""
+    if a.constants is not None or a.values_are != "one" or len(a.numerator) > 1:
+        return ()
+    return lowering.value_spans(a.numerator[0], counts, whole)
 
 
 def _several_groups(scope: Scope) -> tuple[str, str]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dpsql.domain import NumberDomain, TableDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
-from dpsql.query import CountForms, Counts, Form, LinearQuery, Term
+from dpsql.query import CountForms, Counts, Form, LinearQuery, Term, UnitTable
 from dpsql.sql.aggregates.aggregation import Summand
 from dpsql.sql.counting.alternatives import predicates_of
 from dpsql.sql.counting.bins.cells import cut_words
@@ -29,6 +29,7 @@ from dpsql.sql.counting.groups import (
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import QueryPiece, terms_of
 from dpsql.sql.counting.value_classes import classed, parts_told
+from dpsql.sql.counting.value_spans import CellValues, Span
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.steps import merged
 from dpsql.sql.expressions.text_classes import Candidate, Candidates
@@ -144,6 +145,13 @@ class Lowering:
                 return ends[0], ends[1]
         numbers = self._evaluator.numbers(self._grids, part.value)
         return numbers.low, numbers.high
+
+    def value_spans(self, part: Summand, counts: Sequence[Form], whole: Span) -> tuple[Span, ...]:
+        """The same among the rows of each count; ``()`` where conditions leave all that there are, ``whole``."""
+        if part.value is None or isinstance(self._table, UnitTable):
+            return ()
+        values = CellValues.of(self._table, self._evaluator, self._grids, part.value)
+        return () if values is None else values.spans(counts, whole)
 
     def center(self, part: Summand) -> float:
         """What the sum of the part's values, as it is asked for, leaves out of each row's."""
