@@ -137,7 +137,7 @@ class TableModel:
         key = self.version, query.digest
         known = self._unknown_inside.get(key)
         if known is None:
-            asked = ByValue(self.table, query, self.positions, self.rules.crowded)
+            asked = ByValue(self.table, query, self.positions, self.rules)
             found = asked.unknown(self.estimate, lambda c: self.hypothesis.contingency((c,)), self.row_count)
             known = self._unknown_inside.put(key, found)
         return known

@@ -79,6 +79,7 @@ class ModelRules:
     is what estimates leave open of it, sums of values get spare releases, and hard rounds' numbers of both are weighed.
     ``crowded``: whether cells in which rows do not crowd are possible counts, and bars know what noise crowded ones
     leave to them and, of sums, that rows which crowd between two round numbers may all be at one place there.
+    ``confined``: whether bars of sums know which bins are summed, and how little a condition leaves of one.
 
     ``top_down``: whether counts of a column's cells are made possible ones at once, by long ranges first where it is
     ordered.
@@ -138,9 +139,11 @@ class ModelRules:
     top_down: bool = True
     effective_rows: bool = True
     crowded: bool = True
+    confined: bool = True
 
 
-_FIFTEENTH = ModelRules(crowded=False)
+_SIXTEENTH = ModelRules(confined=False)
+_FIFTEENTH = replace(_SIXTEENTH, crowded=False)
 _FOURTEENTH = replace(_FIFTEENTH, rounds_weighed=2.0, tested_together=False)
 _THIRTEENTH = replace(_FOURTEENTH, values_beside=False, top_down=False, effective_rows=False)
 _TWELFTH = replace(
@@ -195,7 +198,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         13: _THIRTEENTH,
         14: _FOURTEENTH,
         15: _FIFTEENTH,
-        16: ModelRules(),
+        16: _SIXTEENTH,
+        17: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

@@ -9,8 +9,9 @@ import numpy as np
 
 from dpsql.domain import FIXED_POINT, NumberDomain, TableDomain
 from dpsql.errors import InternalError
+from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.values.marked_cells import Inside
-from dpsql.hypothesis.values.positions import Positions
+from dpsql.hypothesis.values.positions import SPREAD, Positions
 from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
 
 CUT_SHIFT = 0.1
@@ -20,12 +21,12 @@ _Estimate = Callable[[LinearQuery], float]
 
 @dataclass(frozen=True)
 class ByValue:
-    """One such question. ``positions``: of a number column. ``crowded``: as in ``ModelRules``."""
+    """One such question. ``positions``: of a number column."""
 
     table: TableDomain
     query: LinearQuery
     positions: Callable[[str], Positions]
-    crowded: bool = True
+    rules: ModelRules = NEWEST
 
     def by_cells(self) -> LinearQuery:
         """As a count of cells: each row counts as its bin's rows do on average."""
@@ -40,30 +41,49 @@ class ByValue:
         for column, inside in self._insides.items():
             for cell in inside.cut.tolist():
                 one = np.zeros(len(inside.share))
-                one[cell] = inside.center[cell] if column == self.query.value else 1.0
+                summed = float(inside.center[cell]) if column == self.query.value else 1.0
+                one[cell] = 1.0 if self.rules.confined else summed
+                counts = summed if self.rules.confined else 1.0
                 here = max(0.0, estimate(self._weighted(self._weights | {column: one})))
                 share, others = float(inside.share[cell]), 1.0 - min(1.0, here / max(float(rows(column)[cell]), 1.0))
                 spread = share * (1.0 - share)
                 chance = here * spread * others  # of rows drawn from the bin's without replacement
                 shift = 2.0 * sqrt(spread) * CUT_SHIFT * others
-                off, doubt = (inside.sd, inside.doubt) if self.crowded else inside.before
+                off, doubt = (inside.sd, inside.doubt) if self.rules.crowded else inside.before
                 of_share = float(off[cell])
-                sd = sqrt(sd**2 + chance + here**2 * (of_share**2 + shift**2))
-                added += here * float(doubt[cell])
+                sd = sqrt(sd**2 + counts**2 * (chance + here**2 * (of_share**2 + shift**2)))
+                added += counts * here * float(doubt[cell])
         return sd, added
 
     def _of_sum(self, estimate: _Estimate, rows: Callable[[str], Estimates], row_count: float) -> tuple[float, float]:
         value = self.query.value or ""
         positions, weights = self.positions(value), self._weights
         inside = self._insides.get(value)
-        taken = np.ones(len(positions.width)) if inside is None else inside.share
-        of_bins = [positions.width, positions.width**2]
-        if self.crowded and positions.cells.loose.any():
-            of_bins.append(positions.width * positions.cells.loose)
+        width, sd, here = positions.width, positions.width * positions.sd, rows(value)[: len(positions.width)]
+        taken = np.ones(len(width)) if inside is None else inside.share
+        if self.rules.confined:
+            here = here * self._asked(value)
+            row_count = float(np.maximum(here, 0.0).sum())
+            if inside is not None:  # rows of a stretch are no further apart than its ends
+                width = np.minimum(width, inside.length)
+                here, sd = here * taken, np.minimum(sd, SPREAD * width)
+        of_bins = [width, width**2]
+        if self.rules.crowded and positions.cells.loose.any():
+            of_bins.append(np.minimum(width, positions.width * positions.cells.loose))
         summed = [estimate(self._weighted(weights | {value: taken * of_bin})) for of_bin in of_bins]
         counted = {c: w for c, w in weights.items() if c != value}
-        share = min(1.0, estimate(self._weighted(counted)) / row_count)
-        return positions.error(summed[0], summed[1], share, rows(value), *summed[2:])
+        share = min(1.0, estimate(self._weighted(counted)) / max(row_count, 1.0))
+        of_means = share * sqrt(float(((np.maximum(here, 0.0) * sd) ** 2).sum()))
+        return positions.error(of_means, summed[0], summed[1], share, *summed[2:])
+
+    def _asked(self, column: str) -> Estimates:
+        """1 for each bin that the question's cells are in, else 0."""
+        out = np.ones(len(self.positions(column).width))
+        for f in self.query.factors:
+            if column in f.columns:
+                others = tuple([i for i, name in enumerate(f.columns) if name != column])
+                out = out * np.asarray(f.weights.any(axis=others))[: len(out)]
+        return out
 
     @cached_property
     def _insides(self) -> dict[str, Inside]:

@@ -38,13 +38,15 @@ _ZERO = 400
 class Inside:
     """What an interval takes of each bin: float64, (bins,). ``sd``: of the ``share`` of its rows; ``doubt``: how far it
     may be wrong for rows between two round numbers; ``before``: both by older rules. ``center``: the mean place of the
-    rows taken, in shares of the range from min to max. ``cut``: the bins that are taken in part."""
+    rows taken, in shares of the range from min to max; ``length``: of what it covers, in the same. ``cut``: the bins
+    that are taken in part."""
 
     share: Estimates
     sd: Estimates
     doubt: Estimates
     before: tuple[Estimates, Estimates]
     center: Estimates
+    length: Estimates
     cut: npt.NDArray[np.intp]
 
 
@@ -158,9 +160,11 @@ class MarkedCells:
             for v in (noise, both)
         )
         cut = np.flatnonzero((touching > 0.0) & (whole < all_of))
-        return Inside(
-            np.clip(share, 0.0, 1.0), sd, doubt, (apart, doubt_before), center / np.maximum(share, _TINY), cut
-        )
+        edges = np.array(self.domain.edges) * 0.5
+        covered = np.minimum(edges[1:], interval.high * 0.5) - np.maximum(edges[:-1], interval.low * 0.5)
+        length = np.maximum(covered, 0.0) / (edges[-1] - edges[0])
+        center = center / np.maximum(share, _TINY)
+        return Inside(np.clip(share, 0.0, 1.0), sd, doubt, (apart, doubt_before), center, length, cut)
 
     def _touched(self, interval: Interval) -> npt.NDArray[np.bool_]:
         """The cells of which the interval has a value, be it one."""

@@ -21,7 +21,7 @@ SHIFT = 0.1
 """A group's mean position in a bin may be so far from the table's, in the same direction in all bins."""
 GROUP_SHIFT = 0.05
 """Sd of the same, of a small group's; one of all rows has none."""
-_SPREAD = 0.29
+SPREAD = 0.29
 """Sd of one row's position in a bin, evenly spread (1 / sqrt(12)), and of a place between two round numbers."""
 
 
@@ -76,19 +76,18 @@ class Positions:
         return shares[:-1], np.diff(shares)
 
     def error(
-        self, widths: float, squares: float, share: float, rows: Estimates, loose: float = 0.0
+        self, of_means: float, widths: float, squares: float, share: float, loose: float = 0.0
     ) -> tuple[float, float]:
-        """What is unknown of a sum beside the counts, in rows: (sd, shift). ``share``: of the table's rows.
+        """What is unknown of a sum beside the counts, in rows: (sd, shift). ``of_means``: the sd that the noise of the
+        mean positions gives it; ``share``: of the rows of the bins that are summed.
 
-        ``widths``, ``squares``: the rows that are summed, each times the width of its bin, and times its square;
-        ``rows``: of each bin. ``loose``: the rows times ``MarkedCells.loose`` and the width of their bin: what crowds
+        ``widths``, ``squares``: the rows that are summed, each times the width of its bin, and times its square.
+        ``loose``: the rows times ``MarkedCells.loose`` and the width of their bin: what crowds
         between round numbers does so at the same place in all bins.
         """
-        width = self.width
-        of_means = share * sqrt(float(((np.maximum(rows[: len(width)], 0.0) * width * self.sd) ** 2).sum()))
-        of_rows = _SPREAD**2 * max(squares, 0.0)
+        of_rows = SPREAD**2 * max(squares, 0.0)
         if not self.counted:
             return sqrt(of_means**2 + of_rows), SHIFT * max(widths, 0.0)
         others = 1.0 - share
         of_group = GROUP_SHIFT * others * max(widths, 0.0)
-        return sqrt(of_means**2 + of_rows * others + of_group**2 + (_SPREAD * max(loose, 0.0)) ** 2), 0.0
+        return sqrt(of_means**2 + of_rows * others + of_group**2 + (SPREAD * max(loose, 0.0)) ** 2), 0.0

@@ -74,5 +74,5 @@ class CellValues:
 
     def _of_cells(self, factor: Factor, whole: Span) -> Span:
         others = tuple([i for i, name in enumerate(factor.columns) if name != self.column])
-        some = np.flatnonzero(factor.weights.any(axis=others)[: len(self.low)])
+        some = np.flatnonzero(np.asarray(factor.weights.any(axis=others))[: len(self.low)])
         return (float(self.low[some].min()), float(self.high[some].max())) if len(some) else whole
