@@ -91,8 +91,8 @@ class ModelRules:
     lone_columns: bool = True
     trace: float = 0.1
     close: tuple[int, ...] = (2, 1)
-    rounds: int = 12
-    moved: float = 1.0
+    rounds: int = 48
+    moved: float = 0.1
     rakes: int = 20
     floor: float = 0.001
     held: float = 2.5
@@ -140,9 +140,10 @@ class ModelRules:
     effective_rows: bool = True
     crowded: bool = True
     confined: bool = True
+    accelerated: bool = True
 
 
-_SIXTEENTH = ModelRules(confined=False)
+_SIXTEENTH = ModelRules(confined=False, accelerated=False, rounds=12, moved=1.0)
 _FIFTEENTH = replace(_SIXTEENTH, crowded=False)
 _FOURTEENTH = replace(_FIFTEENTH, rounds_weighed=2.0, tested_together=False)
 _THIRTEENTH = replace(_FOURTEENTH, values_beside=False, top_down=False, effective_rows=False)
