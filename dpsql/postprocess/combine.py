@@ -18,7 +18,7 @@ _LEAST_CERTAIN_FIRST: tuple[Source, ...] = ("hypothesis", "measurement", "cache"
 def combine(form: Form, lookup: Lookup, *, integer: bool, nonnegative: bool = True) -> Answer:
     """The value of an affine form, in the aggregate's own unit; public and exact when it has no terms.
 
-    ``nonnegative``: no row adds less than 0, so that the interval of a whole number ends at 0.
+    ``nonnegative``: no row adds less than 0, so that the interval ends at 0.
 
     The error is the sum of |coefficient| * error. Parts whose errors are (discrete) Gaussians keep their 95 %, however
     they depend on each other, because the sd of a sum is at most the sum of the sds. A certified part fails with
@@ -49,7 +49,7 @@ def combine(form: Form, lookup: Lookup, *, integer: bool, nonnegative: bool = Tr
     if integer:  # parts of rows are guessed where a condition cuts a bin
         value, off = round(value), abs(value - round(value))
         error, bound = (None if known is None else known + off for known in (error, bound))
-    interval = _interval(float(value), error, nonnegative=integer and nonnegative and _is_count(form))
+    interval = _interval(float(value), error, nonnegative=nonnegative and form.constant >= 0)
     return Answer(value, error, interval, kind, merged_source(sources), certified, bound, charged)
 
 
@@ -155,10 +155,6 @@ def _independent_ratio_error(
     share = (bottom_error / bottom) ** 2
     half = hypot(top_error / bottom * sqrt(1.0 - share), value * bottom_error / bottom)
     return (abs(value) * share + half) / (1.0 - share)
-
-
-def _is_count(form: Form) -> bool:
-    return form.constant >= 0 and all(float(t.coefficient).is_integer() for t in form.terms)
 
 
 def _interval(value: float, error: float | None, *, nonnegative: bool) -> tuple[float, float] | None:

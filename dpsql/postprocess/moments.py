@@ -1,8 +1,8 @@
 """Variances, skewness, correlations and regressions from released sums, with their intervals. Post-processing.
 
-Each is a quotient of sums of squares, all of which come with a bar. At the ends of the bars of all sums together the
-function takes its farthest values, as far as it rises or falls along each: the interval then holds however the errors
-depend on each other.
+Each is a quotient of sums of squares, all of which come with a bar. The function takes its farthest values at the ends
+of the bars of all sums together, or where it turns inside them: the interval then holds however the errors depend on
+each other.
 """
 
 from collections.abc import Sequence
@@ -46,12 +46,28 @@ def moment(
     least, most = _RANGES.get(kind, (-np.inf if kind in _SIGNED else 0.0, np.inf))
     if len(known) < len(errors):
         return value, None
-    corners = np.array(list(product(*([s - e, s + e] if e else [s] for s, e in zip(sums, known, strict=True)))))
-    found = moments(kind, corners, centers)
+    found = moments(kind, _farthest(sums, known), centers)
     if not np.isfinite(found).all():
         return value, (least, most) if kind in _RANGES else None
     low, high = min(float(found.min()), value), max(float(found.max()), value)
     return value, (max(low, least), min(high, most))
+
+
+def _farthest(sums: Sequence[float], errors: Sequence[float]) -> Floats:
+    """Where a function of the sums can be largest or least: at the ends of their bars; at 0 of a sum of distances, for
+    squares around the mean are then the most; and for one column at the rows where its variance turns."""
+    ends = [[s - e, s + e] if e else [s] for s, e in zip(sums, errors, strict=True)]
+    for i in (1, 3) if len(sums) == 6 else (1,):
+        ends[i] = [*ends[i], 0.0] if abs(sums[i]) < errors[i] else ends[i]
+    corners = np.array(list(product(*ends)))
+    if len(sums) > 3:
+        return corners
+    with np.errstate(all="ignore"):
+        s, q = corners[:, 1] ** 2, corners[:, 2]
+        # d/dn of (q - s / n) / n, of the same / n^2, and of (q - s / n) / (n - 1)
+        turns = [2.0 * s / q, 1.5 * s / q, (s + np.sqrt(np.maximum(s**2 - q * s, 0.0))) / q]
+    rows = [np.clip(np.nan_to_num(n, nan=sums[0]), ends[0][0], ends[0][-1]) for n in turns]
+    return np.concatenate([corners, *[np.column_stack([n, corners[:, 1:]]) for n in rows]])
 
 
 def moments(kind: MomentsKind, sums: Floats, centers: Sequence[float]) -> Floats:

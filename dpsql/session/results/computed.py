@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
 from itertools import product
-from math import isfinite, isnan, sqrt
+from math import inf, isfinite, isnan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -340,8 +340,9 @@ def _answers(
             reasons |= {why} & set(_BECAUSE)
             continue
         error = float(found.errors[at])
-        low = max(number - error, 0.0) if found.nonnegative[at] else number - error
-        out.append(Answer(number, error, (low, number + error), "computed", source, certified=False))
+        least = min(0.0, float(number)) if found.nonnegative[at] else -inf  # what is shown lies in its interval
+        interval = max(number - error, least), number + error
+        out.append(Answer(number, error, interval, "computed", source, certified=False))
     return tuple(out), reasons
 
 

@@ -62,13 +62,15 @@ def result(
 
 
 def _shown(aggregate: Aggregate, answers: Sequence[Answer]) -> Sequence[Answer]:
-    """An aggregate's answers, one per group, counts as they are shown."""
+    """An aggregate's answers, one per group, counts and sums of what is never below 0 as they are shown."""
     if isinstance(answers, CrosstabAnswers):
         return answers.shown()
     if isinstance(aggregate.summary, Distinct):
         return tuple([shown_count(a) for a in answers])
     if aggregate.denominator is not None or aggregate.summary is not None:
         return tuple(answers)
+    if aggregate.nonnegative:
+        return tuple(map(shown_count, answers))
     return tuple([shown_count(a) if f.is_count else a for a, f in zip(answers, aggregate.numerator, strict=True)])
 
 
@@ -148,7 +150,8 @@ def _combined(aggregate: Aggregate, lookup: Lookup, independent: bool) -> tuple[
     integer = aggregate.sql_type == "BIGINT" and aggregate.denominator is None
     column = []
     for group, numerator in enumerate(aggregate.numerator):
-        answer = combine(numerator, lookup, integer=integer, nonnegative=aggregate.nonnegative)
+        alone = aggregate.nonnegative and aggregate.denominator is None
+        answer = combine(numerator, lookup, integer=integer, nonnegative=alone)
         if aggregate.denominator is not None:
             bottom = combine(aggregate.denominator[group], lookup, integer=False)
             center = aggregate.centers[group] if aggregate.centers else 0.0
