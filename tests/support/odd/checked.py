@@ -94,7 +94,7 @@ class Checked:
             return None if shown == truth else f"{shown!r}, DuckDB has {truth!r}"
         if shown is None:
             self.seen["NULL"] += 1
-            known = isinstance(truth, int | float) and truth != 0 and not grouped and "guess" not in notes
+            known = isinstance(truth, int | float) and truth != 0 and not grouped and not {"bins", "few"} & set(notes)
             return f"NULL, DuckDB has {truth!r}" if known else None
         truth = 0 if truth is None or (isinstance(truth, float) and isnan(truth)) else truth
         if isinstance(shown, bool) or not isinstance(shown, int | float):

@@ -80,15 +80,15 @@ flag = { type = "boolean" }
     ),
     "days": Part(
         """\
-d = { type = "date", min = 2019-01-01, max = 2019-12-31, unit = "day" }
+d = { type = "date", min = 2019-01-01, max = 2019-05-31, unit = "day" }
 m = { type = "category", values = ["sad", "it's", "Happy"] }
 ut = { type = "integer", min = 0, max = 255 }
 """,
-        """SELECT CASE WHEN d BETWEEN DATE '2019-01-01' AND DATE '2019-12-31' THEN d END AS d,
+        """SELECT CASE WHEN d BETWEEN DATE '2019-01-01' AND DATE '2019-05-31' THEN d END AS d,
         CASE WHEN m IN ('sad', 'it''s', 'Happy') THEN m::VARCHAR END AS m, ut::BIGINT AS ut FROM raw""",
         {"d": "date", "m": "category", "ut": "integer"},
         {
-            "d": ("DATE '2019-01-31'", "'2019-03-01'", "DATE '2019-12-31'", "DATE '2020-01-01'", "DATE '2018-12-31'"),
+            "d": ("DATE '2019-01-31'", "'2019-03-01'", "DATE '2019-05-31'", "DATE '2019-06-01'", "DATE '2018-12-31'"),
             "m": ("'sad'", "'it''s'", "'Happy'", "'ok'", "'SAD'"),
             "ut": ("0", "1", "128", "255", "256", "-1", "254.5"),
         },
