@@ -91,7 +91,7 @@ class ModelRules:
     lone_columns: bool = True
     trace: float = 0.1
     close: tuple[int, ...] = (2, 1)
-    rounds: int = 48
+    rounds: int = 96
     moved: float = 0.1
     rakes: int = 20
     floor: float = 0.001

@@ -2,7 +2,7 @@
 
 What differs on purpose is said here. ``replace_one_rows``: its row count was published exactly, which only a policy
 with ``row_count = "public"`` allows now; without that line the ledger is refused, with it answers as before. Notes may
-say more than they said.
+say more than they said. Bars of counts whose rows were guessed in part went below 0, and are cut there now.
 """
 
 import json
@@ -51,11 +51,15 @@ def assert_same(now: object, then: object, where: str) -> None:
         for i, (one, other) in enumerate(zip(now, then, strict=True)):
             assert_same(one, other, f"{where}[{i}]")
     elif isinstance(now, float) and isinstance(then, float):
-        assert math.isclose(now, then, rel_tol=1e-9), f"{where}: {now}, it was {then}"
+        assert math.isclose(now, then, rel_tol=1e-9) or _is_cut(now, then, where), f"{where}: {now}, it was {then}"
     elif isinstance(now, str) and isinstance(then, str) and " / notes" in where:
         assert now == then or now.startswith(f"{then}; "), f"{where}: {now}, it was {then}"
     else:
         assert now == then, f"{where}: {now}, it was {then}"
+
+
+def _is_cut(now: float, then: float, where: str) -> bool:
+    return " / answers[" in where and where.endswith("[2][0]") and now == 0.0 > then
 
 
 @pytest.mark.parametrize("name", AS_BEFORE)

@@ -5,7 +5,9 @@ from math import inf, nextafter
 import numpy as np
 import pytest
 
+from dpsql.confidence import DEVIATIONS
 from dpsql.domain import CategoryDomain, NumberDomain, TableDomain
+from dpsql.hypothesis import MODEL_RULES, NEWEST, ModelRules
 from dpsql.hypothesis.values.by_value import CUT_SHIFT, ByValue, by_cells_unmeasured
 from dpsql.hypothesis.values.positions import GROUP_SHIFT, Positions
 from dpsql.query import Factor, Interval, LinearQuery
@@ -42,8 +44,8 @@ def rows(column: str) -> np.ndarray:
     return np.asarray(CELLS.sum(axis=tuple(i for i, c in enumerate(("x", "y", "g")) if c != column)))
 
 
-def unknown(query: LinearQuery) -> tuple[float, float]:
-    return ByValue(TABLE, query, positions).unknown(estimate, rows, float(ROWS))
+def unknown(query: LinearQuery, rules: ModelRules = NEWEST) -> tuple[float, float]:
+    return ByValue(TABLE, query, positions, rules).unknown(estimate, rows, float(ROWS))
 
 
 @pytest.mark.parametrize("threshold", [5.0, 12.0, 25.0, 60.0, 150.0])
@@ -85,6 +87,31 @@ def test_sums_allow_a_groups_means_to_differ() -> None:
     of_all, of_group = (unknown(LinearQuery("t", f, value="x"))[0] for f in ((), (GROUP,)))
     widths = float((CELLS[:, :, 0].sum(axis=1) * np.diff(DOMAIN.edges)).sum()) / 500.0
     assert of_all < 60.0 and of_group == pytest.approx(GROUP_SHIFT * widths / 2, rel=0.4)
+
+
+@pytest.mark.parametrize(("low", "high"), [(12.0, 13.0), (22.0, 24.0), (60.0, 65.0), (150.0, 200.0)])
+def test_a_sum_over_a_stretch_is_off_by_no_more_than_its_rows_are_apart(low: float, high: float) -> None:
+    """Older rules took the noise of all bins, and all of a bin where a stretch of it is summed."""
+    asked = LinearQuery("t", (), value="x", intervals=(Interval("x", low, high),))
+    sd, added = unknown(asked)
+    inside = (low <= X) & (high >= X)
+    off = abs(estimate(ByValue(TABLE, asked, positions).by_cells()) - (X[inside] / 500.0).sum())
+    apart = inside.sum() * (high - low) / 500.0 / 2.0
+    of_rows = unknown(LinearQuery("t", (), intervals=asked.intervals))[0] * high / 500.0  # how many they are
+    assert off <= DEVIATIONS * sd + added
+    assert sd <= np.hypot(apart, of_rows) * 1.01 + 0.5
+    assert unknown(asked, MODEL_RULES[16])[0] > 2.0 * sd
+
+
+def test_a_sum_knows_which_bins_are_summed() -> None:
+    some = Factor(
+        ("x",), np.append(np.arange(49) >= 40, [True, False]).astype(np.int64)[: TABLE.finite_domain("x").size]
+    )
+    asked = LinearQuery("t", (some,), value="x")
+    sd, _ = unknown(asked)
+    inside = bin_of(X) >= 40
+    off = abs(estimate(ByValue(TABLE, asked, positions).by_cells()) - (X[inside] / 500.0).sum())
+    assert off <= DEVIATIONS * sd < DEVIATIONS * unknown(asked, MODEL_RULES[16])[0] / 1.5
 
 
 def test_before_anything_is_measured_rows_are_spread_evenly() -> None:

@@ -74,6 +74,30 @@ def test_the_interval_holds_the_truth_wherever_inside_their_bars_the_sums_are(ki
             assert found[1][0] <= found[0] <= found[1][1]
 
 
+@pytest.mark.parametrize("kind", ["var_pop", "var_samp", "stddev_pop", "stddev_samp", "sem", "regr_sxx", "regr_syy"])
+def test_nothing_inside_the_bars_is_farther_than_the_interval(kind: MomentsKind) -> None:
+    """Sums of distances may be 0 inside their bars: there the squares around the mean are the most."""
+    rng, farther = np.random.default_rng(6), 0
+    for _ in range(60):
+        values = rng.normal(rng.normal(0, 2), rng.exponential(3), (2, rng.integers(20, 300))).round()
+        found = [values.shape[1], values[0].sum(), (values[0] ** 2).sum()]
+        if kind.startswith("regr"):
+            found += [values[1].sum(), (values[1] ** 2).sum(), (values[0] * values[1]).sum()]
+        bars = np.array([found[0] * 0.1, *[abs(s) * rng.choice([0.05, 1.5]) + 20.0 for s in found[1:]]])
+        given = moment(kind, found, bars.tolist(), (0.0, 0.0))
+        assert given is not None and given[1] is not None
+        inside = moments(kind, np.array(found) + bars * rng.uniform(-1, 1, (500, len(found))), (0.0, 0.0))
+        inside = inside[np.isfinite(inside)]
+        assert given[1][0] - 1e-9 <= inside.min() and inside.max() <= given[1][1] + 1e-9
+        farther += inside.max() > 0.9 * given[1][1]
+    assert farther > 5  # and it is not wider than it has to be
+
+
+def test_no_spread_that_is_seen_is_not_no_spread_at_all() -> None:
+    found = moment("stddev_pop", [208.0, 0.0, 0.0], [11.0, 3330.0, 13608.0], [0.0])
+    assert found is not None and found[1] == (0.0, pytest.approx(sqrt(13608 / 197)))
+
+
 def test_an_interval_of_half_the_bars_would_miss() -> None:
     rng, centers = np.random.default_rng(5), (50.0, 5.0)
     truth = np.array(sums("var_samp", *centers))
