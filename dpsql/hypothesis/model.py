@@ -142,6 +142,13 @@ class TableModel:
             known = self._unknown_inside.put(key, found)
         return known
 
+    def line(self, query: LinearQuery, origin: float) -> tuple[list[tuple[float, LinearQuery]], tuple[float, float]]:
+        """A sum of distances from a place, in shares of the range: as counts of cells, each with what it is to be taken
+        times, and what is unknown beside these, as in ``unknown_inside``."""
+        asked = ByValue(self.table, query, self.positions, self.rules, origin)
+        unknown = asked.unknown(self.estimate, lambda c: self.hypothesis.contingency((c,)), self.row_count)
+        return asked.on_both_sides(), unknown
+
     def know_distinct(self, distinct: Measurement, most_hidden: float) -> None:
         """Take in the released number of strings of a text column whose frequent keys were selected."""
         self.version += 1

@@ -4,7 +4,18 @@ What is done to released numbers costs nothing and needs no proof; keeping it ou
 steps countable.
 """
 
-from dpsql.postprocess.combine import combine, divide, merged_source, shown_count
+from dpsql.postprocess.combine import combine, divide, line_in, merged_source, narrowed, shown_count, sum_in
 from dpsql.postprocess.released import released_array, released_table, shown_values
 
-__all__ = ["combine", "divide", "merged_source", "released_array", "released_table", "shown_count", "shown_values"]
+__all__ = [
+    "combine",
+    "divide",
+    "line_in",
+    "merged_source",
+    "narrowed",
+    "released_array",
+    "released_table",
+    "shown_count",
+    "shown_values",
+    "sum_in",
+]

@@ -6,7 +6,8 @@ aggregate are still known, and travel with the value.
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from math import hypot, sqrt
+from math import hypot, inf, sqrt
+from typing import NamedTuple
 
 from dpsql.query import Form, LinearQuery, Term
 from dpsql.result import Answer, ErrorKind, Source
@@ -51,6 +52,45 @@ def combine(form: Form, lookup: Lookup, *, integer: bool, nonnegative: bool = Tr
         error, bound = (None if known is None else known + off for known in (error, bound))
     interval = _interval(float(value), error, nonnegative=nonnegative and form.constant >= 0)
     return Answer(value, error, interval, kind, merged_source(sources), certified, bound, charged)
+
+
+class Line(NamedTuple):
+    """``scale`` times the sum of distances of values from ``origin``, in shares of a range; ``query``: of the shares."""
+
+    query: LinearQuery
+    scale: float
+    origin: float
+
+
+def line_in(form: Form) -> Line | None:
+    """A sum ``a * N + r * S`` of N rows whose values have the shares S of a range, as one line; ``None`` for others."""
+    counts = [t for t in form.terms if t.query.value is None]
+    values = sum_in(Form(0.0, tuple([t for t in form.terms if t.query.value is not None])))
+    if values is None or form.constant or len(counts) != 1 or counts[0].doubt:
+        return None
+    told, own = counts[0].query, values.query
+    beside = [{f.digest for f in q.factors if own.value not in f.columns} for q in (told, own)]
+    here = [[f.weights.reshape(-1)[:-1].tobytes() for f in q.factors if own.value in f.columns] for q in (told, own)]
+    same = beside[0] == beside[1] and told.intervals == own.intervals and told.keyed is None
+    same = same and (not here[1] or here[0] == here[1])  # NULL adds nothing, whether it is in or out
+    return values._replace(origin=-counts[0].coefficient / values.scale) if same else None
+
+
+def sum_in(form: Form) -> Line | None:
+    """A multiple of one sum of values, as a line from the least of them; ``None`` for other forms."""
+    match form.terms:
+        case (Term(scale, LinearQuery(value=str(), keyed=None) as query, 0),) if form.constant == 0 and scale:
+            return Line(query, scale, 0.0)
+    return None
+
+
+def narrowed(answer: Answer, error: float, low: float | None = None, high: float | None = None) -> Answer:
+    """The same with a bar that is known otherwise, where it is narrower, between ``low`` and ``high``."""
+    if answer.value is None or (answer.error is not None and answer.error <= error):
+        return answer
+    ends = answer.value - error, answer.value + error
+    interval = max(ends[0], -inf if low is None else low), min(ends[1], inf if high is None else high)
+    return replace(answer, error=error, interval=interval, error_kind="calibrated")
 
 
 def _added(error: float | None, weight: float, doubt: float, rows: float | None, of_part: float | None) -> float | None:
@@ -164,4 +204,4 @@ def _interval(value: float, error: float | None, *, nonnegative: bool) -> tuple[
     return (max(0.0, low), max(0.0, high)) if nonnegative else (low, high)
 
 
-__all__ = ["Lookup", "combine", "divide", "merged_source", "shown_count"]
+__all__ = ["Line", "Lookup", "combine", "divide", "line_in", "merged_source", "narrowed", "shown_count", "sum_in"]

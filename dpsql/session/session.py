@@ -25,7 +25,7 @@ from dpsql.session.answers import with_charge
 from dpsql.session.asker import Asker
 from dpsql.session.crosstabs import ask_crosstab
 from dpsql.session.distinct.asking import answers_of, check_terms, plans_of, questions_of
-from dpsql.session.distinct.units import errors_of
+from dpsql.session.distinct.units import errors_of, lines_of
 from dpsql.session.explaining import explained, explanation
 from dpsql.session.notes import statement_notes
 from dpsql.session.results import result
@@ -136,6 +136,7 @@ class Session:
             self._public,
             notes,
             errors,
+            lines_of(self._asker, statement),
             cut_counts=rules.cut_counts,
             independent=rules.independent,
             together=together,

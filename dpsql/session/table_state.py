@@ -203,6 +203,21 @@ class TableState:
         sd, added = model.unknown_inside(query)
         return ceil(hypot(counted, DEVIATIONS * sd) + added)
 
+    def line_of(self, query: LinearQuery, origin: float) -> tuple[float, float] | None:
+        """The model's sum of distances from ``origin``, in shares of the range, over the rows of a sum of values, and
+        its 95 % half-width; ``None`` when nothing is known of it.
+
+        What rows count on both sides is off in opposite directions where it is the same rows: their bars add up.
+        """
+        if self.model is None or not self.plan.rules.confined or query.keyed is not None:
+            return None
+        parts, (sd, added) = self.model.line(query, origin)
+        bars = [(times, self.model.estimate(part), self.error_bar(part)) for times, part in parts]
+        if any(bar is None for _, _, bar in bars):
+            return None
+        counted = sum(abs(times) * float(bar or 0) for times, _, bar in bars)
+        return sum(times * n for times, n, _ in bars), hypot(counted, DEVIATIONS * sd) + added
+
     def error_of(self, query: LinearQuery) -> float | None:
         """The 95 % half-width that an answer would have now, in counts; draws nothing, charges nothing."""
         found = self.measured(query)

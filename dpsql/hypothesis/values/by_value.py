@@ -21,16 +21,30 @@ _Estimate = Callable[[LinearQuery], float]
 
 @dataclass(frozen=True)
 class ByValue:
-    """One such question. ``positions``: of a number column."""
+    """One such question. ``positions``: of a number column. ``origin``: a place in shares of the range from min to max,
+    from which the distances of values are summed."""
 
     table: TableDomain
     query: LinearQuery
     positions: Callable[[str], Positions]
     rules: ModelRules = NEWEST
+    origin: float = 0.0
 
     def by_cells(self) -> LinearQuery:
         """As a count of cells: each row counts as its bin's rows do on average."""
         return self._weighted(self._weights)
+
+    def on_both_sides(self) -> list[tuple[float, LinearQuery]]:
+        """As two counts of cells, each with what it is to be taken times: of what is above the origin, and below."""
+        value = self.query.value or ""
+        of, inside, out = self.positions(value), self._insides.get(value), []
+        center, share = (of.low + of.width * of.mean, 1.0) if inside is None else (inside.center, inside.share)
+        for sign in (1.0, -1.0):
+            far = np.maximum(sign * (center - self.origin), 0.0) * share
+            most = float(far.max())
+            if most > 0.0:
+                out.append((sign * most, self._weighted(self._weights | {value: far / most})))
+        return out
 
     def unknown(self, estimate: _Estimate, rows: Callable[[str], Estimates], row_count: float) -> tuple[float, float]:
         """What is unknown of the answer beside the counts of cells, in rows: (sd, what is added to any bar).
@@ -41,7 +55,7 @@ class ByValue:
         for column, inside in self._insides.items():
             for cell in inside.cut.tolist():
                 one = np.zeros(len(inside.share))
-                summed = float(inside.center[cell]) if column == self.query.value else 1.0
+                summed = abs(float(inside.center[cell]) - self.origin) if column == self.query.value else 1.0
                 one[cell] = 1.0 if self.rules.confined else summed
                 counts = summed if self.rules.confined else 1.0
                 here = max(0.0, estimate(self._weighted(self._weights | {column: one})))

@@ -56,3 +56,13 @@ def _answer(asker: Asker, table: UnitTable, query: LinearQuery) -> Answer:
     interval = (max(0.0, value - error), max(0.0, value + error))
     bound = certain * sd + 1.0
     return Answer(round(value) if whole else value, error, interval, "exact", "measurement", True, bound)
+
+
+def lines_of(asker: Asker, statement: Statement) -> Callable[[LinearQuery, float], tuple[float, float] | None]:
+    """What models say of the sum of distances from a place, and its error: as in ``TableState.line_of``."""
+    units = {table.name for table in unit_tables(statement)}
+
+    def line_of(query: LinearQuery, origin: float) -> tuple[float, float] | None:
+        return None if query.table in units else asker.states[query.table].line_of(query, origin)
+
+    return line_of
