@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import dpsql
@@ -219,3 +220,42 @@ def test_what_was_paid_is_shown_once(tmp_path: Path) -> None:
             before = con.budget.spent_epsilon
             cur = con.execute(text)
             assert cur.result.charged == pytest.approx(con.budget.spent_epsilon - before)
+
+
+def test_what_is_shown_lies_in_its_interval_below_0_too(tmp_path: Path) -> None:
+    """Counts of no row have noise of their own: what is computed from them is not cut at 0, and their bars reach it."""
+    path, negative = tmp_path / "t.duckdb", 0
+    with duckdb.connect(str(path)) as made:
+        made.execute("CREATE TABLE t AS SELECT i % 8 AS k, i % 2 AS g FROM range(4000) r(i)")
+    columns = 'k = { type = "integer", min = 0, max = 7 }\ng = { type = "integer", min = 0, max = 3 }\n'
+    policy = f"version = 1\n[privacy]\nepsilon = 1\ndelta = 1e-6\nplanned_queries = 5\n[tables.t.columns]\n{columns}"
+    with dpsql.connect(path, policy=dpsql.load_policy(policy), ledger=":memory:") as con:
+        for computed in ("100.0 * COUNT(*) FILTER (WHERE g = 3) / COUNT(*)", "COUNT(*) FILTER (WHERE g = 3) * 2"):
+            cursor = con.execute(f"SELECT k, {computed} AS x FROM t GROUP BY k")
+            for answer in cursor.result.column_answers[1]:
+                if answer.value is None or answer.interval is None:
+                    continue
+                negative += answer.value < 0
+                assert answer.interval[0] <= answer.value <= answer.interval[1]
+    assert negative > 0
+
+
+@pytest.mark.parametrize("planned", [5, 100_000])
+def test_sums_that_no_row_makes_smaller_are_shown_at_0_at_least(tmp_path: Path, planned: int) -> None:
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as made:
+        made.execute("CREATE TABLE t AS SELECT i % 8 AS k, i % 2 AS g, i % 90 / 10.0 AS x FROM range(4000) r(i)")
+    columns = (
+        'k = { type = "integer", min = 0, max = 7 }\ng = { type = "integer", min = 0, max = 3 }\n'
+        'x = { type = "number", min = 0, max = 10, bins = 5 }\n'
+    )
+    policy = (
+        f"version = 1\n[privacy]\nepsilon = 1\ndelta = 1e-6\nplanned_queries = {planned}\n[tables.t.columns]\n{columns}"
+    )
+    with dpsql.connect(path, policy=dpsql.load_policy(policy), ledger=":memory:") as con:
+        asked = "COUNT(*) FILTER (WHERE g = 3), SUM(x) FILTER (WHERE g = 3), SUM(k) FILTER (WHERE g > 1)"
+        for more in ("", ", COUNT(*) FILTER (WHERE sin(x) > 0.5 AND g = 3)"):
+            cursor = con.execute(f"SELECT k, {asked}{more} FROM t GROUP BY k")
+            for answer in cursor.answers:
+                assert answer.value is not None and answer.interval is not None
+                assert 0 <= answer.interval[0] <= answer.value <= answer.interval[1]
