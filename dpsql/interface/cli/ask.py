@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from dpsql.interface.cli.common import opened, parameter_option, session_options, terms_options, within_option
+from dpsql.interface.cli.own_files import refuse_own_files
 from dpsql.interface.console import Console
 from dpsql.interface.dbapi.paths import DatabasePath
 from dpsql.interface.render import FORMATS, WITH_NOTES, Format
@@ -39,6 +40,7 @@ def query(
     console = Console()
     if form == "parquet" and output is None and console.out_is_terminal:
         raise click.UsageError(_PARQUET_NEEDS_FILE)
+    refuse_own_files(output, database, policy, ledger)
     from dpsql.interface.asked import ask, price
     from dpsql.interface.cli.parameters import chosen, parse_parameters
     from dpsql.interface.render.result import render_result

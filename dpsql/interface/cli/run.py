@@ -15,6 +15,7 @@ import click
 from dpsql.errors import Error, LedgerError
 from dpsql.interface.asked import ask, price
 from dpsql.interface.cli.common import opened, parameter_option, session_options, terms_options
+from dpsql.interface.cli.own_files import refuse_own_files
 from dpsql.interface.cli.parameters import Scalar, chosen, parse_parameters
 from dpsql.interface.console import INTERRUPTED, OK, Console, exit_code
 from dpsql.interface.dbapi.paths import DatabasePath
@@ -58,6 +59,7 @@ def run(
         raise click.UsageError("--resume goes on with an output file: add -o FILE")
     if form == "parquet" and output is None:
         raise click.UsageError("parquet is binary: add -o FILE")
+    refuse_own_files(output, database, policy, ledger, file)
     values, terms = parse_parameters(params), Terms(within, max_charge)
     text = _read(file)
     pieces = split(text)
