@@ -16,7 +16,7 @@ from dpsql import BudgetExhausted, UnsupportedQuery
 from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
 from dpsql.interface.console import Console
 from dpsql.interface.shell.completer import SqlCompleter
-from dpsql.interface.shell.prompt import default_history, run_prompt
+from dpsql.interface.shell.prompt import default_history, run_input, run_prompt
 from dpsql.interface.shell.repl import run_lines
 from dpsql.interface.shell.shell import COMMANDS, Shell
 from tests.support.fake_session import FakeSession, counts
@@ -201,6 +201,20 @@ def test_read_a_file(shell: Shell, session: FakeSession, tmp_path: Path, capsys:
     path.write_text(f".read {path}")
     shell.handle(f".read {path}")
     assert "goes too deep" in capsys.readouterr().err
+
+
+NO_LINE_ENDS = ("\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\r")
+
+
+@pytest.mark.parametrize("sign", NO_LINE_ENDS)
+def test_only_a_newline_ends_a_line(shell: Shell, session: FakeSession, tmp_path: Path, sign: str) -> None:
+    texts = [f"SELECT 1 -- was: {sign} SELECT 2", f"SELECT 'a{sign}b'"]
+    path = tmp_path / "q.sql"
+    path.write_bytes((texts[0] + "\n;" + texts[1] + ";\r\n\\timing\r\n").encode())
+    shell.handle(f".read {path}")
+    run_input(shell, "; ".join(reversed(texts)) + "\n;")
+    assert executed(session) == [*texts, *reversed(texts)]
+    assert shell.code == 0
 
 
 def test_read_tells_nothing_of_files_that_are_no_sql(shell: Shell, tmp_path: Path, capsys: Captured) -> None:

@@ -6,6 +6,7 @@ does the rest.
 
 import sys
 from collections.abc import Iterable
+from io import TextIOWrapper
 
 from dpsql.interface.console import INTERRUPTED, Console
 from dpsql.interface.dbapi.session_view import SessionView
@@ -88,6 +89,8 @@ def run_shell(session: SessionView, console: Console, *, title: str) -> int:
 
         run_prompt(shell, title=title)
         return 0
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(newline="\n")  # the text as it is, also between quotes: as a batch reads it
     try:
         run_lines(shell, sys.stdin)
     except KeyboardInterrupt:

@@ -4,6 +4,7 @@ It holds the shell's settings and its session; the loops around it hand it one i
 """
 
 from collections.abc import Callable, Iterable
+from io import StringIO
 from pathlib import Path
 
 from dpsql.errors import Error, OperationalError, ProgrammingError
@@ -173,14 +174,14 @@ class Shell:
         if path.suffix.lower() != ".sql":  # a syntax error quotes the text that it is about
             raise ProgrammingError(".read takes files of SQL, which end in .sql", hint="write .read queries.sql")
         try:
-            text = path.expanduser().read_text(encoding="utf-8-sig")
+            text = path.expanduser().read_bytes().decode("utf-8-sig")
         except (OSError, ValueError, RuntimeError):  # the last: ~ of a user that there is not
             text = None
         if text is None:
             raise OperationalError(f"cannot read {name[:200]} as UTF-8 text", hint="check the path")
         self._depth += 1
         try:
-            self._read_lines(self, text.splitlines(keepends=True))
+            self._read_lines(self, StringIO(text))  # ends lines at \n alone, as DuckDB ends comments
         finally:
             self._depth -= 1
 
