@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,7 +52,17 @@ def keys(front: FrontEnd, where: str, parameters: Any = None) -> list[tuple[floa
         ("member = ?", [np.bool_(False)], "member = FALSE"),
         ("joined >= ?", [date(2020, 1, 1)], "joined >= DATE '2020-01-01'"),
         ("joined >= ?", [datetime(2020, 1, 1, 3)], "joined >= TIMESTAMP '2020-01-01 03:00:00'"),  # noqa: DTZ001
+        ("joined >= ?", [np.datetime64("2020-01-01T03", "ns")], "joined >= TIMESTAMP '2020-01-01 03:00:00'"),
+        ("joined >= ?", [np.datetime64("2020-01-01", "D")], "joined >= DATE '2020-01-01'"),
+        ("joined IN ?", [np.array(["2020-01-01T03"], "M8[ns]")], "joined IN (TIMESTAMP '2020-01-01 03:00:00')"),
+        ("joined >= ?", [pd.Timestamp("2020-01-01 03:00")], "joined >= TIMESTAMP '2020-01-01 03:00:00'"),
         ("hours IS DISTINCT FROM ?", [None], "hours IS NOT NULL"),
+        ("hours IS DISTINCT FROM ?", [pd.NaT], "hours IS NOT NULL"),
+        ("hours IS DISTINCT FROM ?", [np.datetime64("NaT")], "hours IS NOT NULL"),
+        ("hours IS DISTINCT FROM ?", [np.timedelta64("NaT", "ns")], "hours IS NOT NULL"),
+        ("age IN ?", [np.array(18)], "age IN (18)"),
+        ("age IN ?", [[np.array(18), 19]], "age IN (18, 19)"),
+        ("age = ?", [np.array(18)], "age = 18"),
         ("name = ?", ["O'x"], "name = 'O''x'"),
         ("age > ?::INT", ["20"], "age > 20"),
         ("joined + INTERVAL ? MONTH > ?", [1, "2020-01-01"], "joined + INTERVAL 1 MONTH > '2020-01-01'"),
@@ -88,6 +99,15 @@ def test_bound_as_values(front: FrontEnd, where: str, parameters: Any, written: 
         ("name = ?", ["a\0"], DataError, "NUL"),
         ("name = ?", ["\ud800"], DataError, "surrogate"),
         ("joined = ?", [datetime(2020, 1, 1, tzinfo=UTC)], DataError, "time zone"),
+        ("joined = ?", [np.datetime64(1, "ns")], DataError, "finer than microseconds"),
+        ("joined = ?", [pd.Timestamp("2020-01-01 00:00:00.000000001")], DataError, "finer than microseconds"),
+        ("joined = ?", [np.datetime64("20240")], DataError, r"datetime64\[Y\]"),
+        ("age = ?", [np.datetime64(600_000, "Y")], DataError, "datetime64"),
+        ("age = ?", [np.timedelta64(3, "ns")], DataError, "timedelta64"),
+        ("age IN ?", [np.array([3], "m8[Y]")], DataError, "timedelta64"),
+        ("age = ?", [np.timedelta64(3, "D")], DataError, "timedelta"),
+        ("age = ?", [time(1, 2, tzinfo=UTC)], DataError, "time zone"),
+        ("age = ?", np.array(3), ProgrammingError, "list, tuple or mapping"),
         ("name = ?", [5], UnsupportedQuery, "no string literal"),
     ],
 )
