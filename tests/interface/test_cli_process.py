@@ -74,6 +74,43 @@ def test_broken_pipe_is_quiet(database: str) -> None:
     assert process.wait(30) == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "streams", "said"),
+    [
+        (["run", "DB", "-"], "<&-", "standard input is closed"),
+        (["query", "DB", "-"], "<&-", "standard input is closed"),
+        (["shell", "DB"], "<&-", "standard input is closed"),
+        (["query", "DB", "SELECT 1"], ">&-", "standard output is closed"),
+        (["budget", "DB"], ">&-", "standard output is closed"),
+        (["run", "DB", "-"], ">&-", "standard output is closed"),
+        (["--help"], ">&-", "standard output is closed"),
+        (["--help"], ">/dev/full", "output: No space left on device"),
+        (["query", "DB", "SELECT 1"], ">/dev/full", "output: No space left on device"),
+        (["query", "DB", "SELECT 1"], ">&- 2>&-", ""),
+        (["query", "DB", "SELECT 1"], "2>/dev/full", ""),
+    ],
+)
+def test_streams_that_are_closed_or_full(database: str, arguments: list[str], streams: str, said: str) -> None:
+    command = [*COMMAND, *(database if a == "DB" else a for a in arguments)]
+    shell = ["sh", "-c", f'"$@" {streams}', "sh", *command]
+    shown = subprocess.run(shell, cwd=ROOT, input="", capture_output=True, encoding="utf-8", timeout=60, check=False)
+    assert shown.returncode == 1
+    told = shown.stderr.removeprefix("notice: a notice\n")
+    assert (told.startswith(f"error: {said}\nhint: ") and told.count("\n") == 2) if said else told == ""
+
+
+def test_nothing_that_is_opened_gets_the_number_of_a_closed_stream(database: str) -> None:
+    shown = subprocess.run(
+        ["sh", "-c", '"$@" <&- 2>&-', "sh", *COMMAND, "query", database, "FILES", "--format", "csv"],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert (shown.returncode, shown.stdout) == (0, "descriptor\nabove 2\n")
+
+
 def test_interrupt_is_130(database: str) -> None:
     process = subprocess.Popen(
         [*COMMAND, "query", database, "SLEEP"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE

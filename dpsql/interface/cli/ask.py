@@ -3,14 +3,13 @@
 They need a session and nothing else, and nothing they print is private.
 """
 
-import sys
 from pathlib import Path
 
 import click
 
 from dpsql.interface.cli.common import opened, parameter_option, session_options, terms_options, within_option
 from dpsql.interface.cli.own_files import refuse_own_files
-from dpsql.interface.console import Console
+from dpsql.interface.console import Console, standard_input
 from dpsql.interface.dbapi.paths import DatabasePath
 from dpsql.interface.render import FORMATS, WITH_NOTES, Format
 
@@ -123,7 +122,7 @@ def shell(database: DatabasePath, policy: Path | None, ledger: str | None, new_b
 
 def _statement(sql: str) -> str:
     """The text to run, with one trailing semicolon taken off by the session itself."""
-    return sys.stdin.read() if sql == "-" else sql
+    return standard_input().read() if sql == "-" else sql
 
 
 def _names(text: str) -> frozenset[str]:

@@ -4,7 +4,6 @@ A batch may be broken off after an hour. What was answered is free the second ti
 output.
 """
 
-import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +16,7 @@ from dpsql.interface.asked import ask, price
 from dpsql.interface.cli.common import opened, parameter_option, session_options, terms_options
 from dpsql.interface.cli.own_files import refuse_own_files
 from dpsql.interface.cli.parameters import Scalar, chosen, parse_parameters
-from dpsql.interface.console import INTERRUPTED, OK, Console, exit_code
+from dpsql.interface.console import INTERRUPTED, OK, Console, exit_code, standard_input
 from dpsql.interface.dbapi.paths import DatabasePath
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render import FORMATS, Format
@@ -162,7 +161,7 @@ class _Batch:
 
 def _read(file: Path) -> str:
     try:
-        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        data = standard_input().buffer.read() if str(file) == "-" else file.read_bytes()
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise click.UsageError(f"{file} is not UTF-8 text") from None
