@@ -3,6 +3,7 @@
 import stat
 from collections.abc import Iterator
 from dataclasses import replace
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
 from dpsql.interface.console import Console
 from dpsql.interface.shell.completer import SqlCompleter
 from dpsql.interface.shell.prompt import default_history, run_input, run_prompt
-from dpsql.interface.shell.repl import run_lines
+from dpsql.interface.shell.repl import run_lines, run_shell
 from dpsql.interface.shell.shell import COMMANDS, Shell
 from tests.support.fake_session import FakeSession, counts
 
@@ -203,11 +204,11 @@ def test_read_a_file(shell: Shell, session: FakeSession, tmp_path: Path, capsys:
     assert "goes too deep" in capsys.readouterr().err
 
 
-NO_LINE_ENDS = ("\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\r")
+NO_LINE_ENDS = ("\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
 
 
 @pytest.mark.parametrize("sign", NO_LINE_ENDS)
-def test_only_a_newline_ends_a_line(shell: Shell, session: FakeSession, tmp_path: Path, sign: str) -> None:
+def test_only_ends_of_lines_end_a_line(shell: Shell, session: FakeSession, tmp_path: Path, sign: str) -> None:
     texts = [f"SELECT 1 -- was: {sign} SELECT 2", f"SELECT 'a{sign}b'"]
     path = tmp_path / "q.sql"
     path.write_bytes((texts[0] + "\n;" + texts[1] + ";\r\n\\timing\r\n").encode())
@@ -215,6 +216,20 @@ def test_only_a_newline_ends_a_line(shell: Shell, session: FakeSession, tmp_path
     run_input(shell, "; ".join(reversed(texts)) + "\n;")
     assert executed(session) == [*texts, *reversed(texts)]
     assert shell.code == 0
+
+
+def test_a_carriage_return_ends_a_comment_and_stays_in_a_string(
+    shell: Shell, session: FakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As DuckDB reads it, whichever way the text comes."""
+    text = "SELECT 1 -- one;\r; SELECT 'a\rb\r\nc';\r\\timing\rSELECT 3;"
+    expected = ["SELECT 1 -- one;", "SELECT 'a\rb\r\nc'", "SELECT 3"]
+    (tmp_path / "q.sql").write_bytes(text.encode())
+    shell.handle(f".read {tmp_path / 'q.sql'}")
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(text.encode())))
+    assert run_shell(session, shell.console, title="t") == 0
+    run_input(shell, text)
+    assert executed(session) == expected * 3
 
 
 def test_read_tells_nothing_of_files_that_are_no_sql(shell: Shell, tmp_path: Path, capsys: Captured) -> None:

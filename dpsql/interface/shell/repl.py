@@ -36,7 +36,7 @@ class LineReader:
             if at is not None:
                 before, command = line[: at - len(self._rest)], line[at - len(self._rest) :]
                 return [*(self.feed(before) if before.strip() else ()), command.strip()]
-        self._rest += line.rstrip("\n") + "\n"
+        self._rest += line if line.endswith(("\n", "\r")) else line + "\n"
         return self._take() if ";" in line else []
 
     @property
@@ -90,7 +90,7 @@ def run_shell(session: SessionView, console: Console, *, title: str) -> int:
         run_prompt(shell, title=title)
         return 0
     if isinstance(source, TextIOWrapper):
-        source.reconfigure(newline="\n")  # the text as it is, also between quotes: as a batch reads it
+        source.reconfigure(newline="")  # the text as it is, also between quotes: as a batch reads it
     try:
         run_lines(shell, source)
     except KeyboardInterrupt:

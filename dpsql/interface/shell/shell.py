@@ -181,7 +181,7 @@ class Shell:
             raise OperationalError(f"cannot read {name[:200]} as UTF-8 text", hint="check the path")
         self._depth += 1
         try:
-            self._read_lines(self, StringIO(text))  # ends lines at \n alone, as DuckDB ends comments
+            self._read_lines(self, StringIO(text, newline=""))
         finally:
             self._depth -= 1
 
