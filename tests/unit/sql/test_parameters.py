@@ -130,6 +130,24 @@ def test_order_of_question_marks(front: FrontEnd) -> None:
     assert outer == "SELECT 10 + 1 AS a, (SELECT 20 WHERE 30 > 1) AS b, 40"
 
 
+@pytest.mark.parametrize(
+    ("text", "parameters", "outer"),
+    [
+        ("SELECT 1 IN ($a,$b)", {"a": 1, "b": 2}, "SELECT 1 IN (1, 2)"),
+        ("SELECT 1 IN ($1,$2), $2,$1", [1, 2], "SELECT 1 IN (1, 2), 2, 1"),
+        ("SELECT '$a,$', $a,$b -- $a,$", {"a": 1, "b": 2}, "SELECT '$a,$', 1, 2"),
+        ("SELECT /* /* */ it's $a,$b */ 'x $a,$b y', $a,$b", {"a": 1, "b": 2}, "SELECT 'x $a,$b y', 1, 2"),
+        ("SELECT 1 IN (:a,:b)", {"a": 1, "b": 2}, "SELECT 1 IN (1, 2)"),
+        ("SELECT {'a':1,\"b\":$x,c:$y, 'd': :x}", {"x": 2, "y": 3}, "SELECT {'a': 1, 'b': 2, 'c': 3, 'd': 2}"),
+        ("SELECT map{'a':1}, map {1:2}", None, "SELECT MAP {'a': 1}, MAP {1: 2}"),
+        ("SELECT {'a':length('x'),'b':NULL}", None, "SELECT {'a': LENGTH('x'), 'b': NULL}"),
+        ("SELECT x:1", None, "SELECT 1 AS x"),
+    ],
+)
+def test_parameters_without_blanks(front: FrontEnd, text: str, parameters: Any, outer: str) -> None:
+    assert (front.lower(text, parameters).outer_sql or "").endswith(outer)  # behind its comments
+
+
 def test_equal_values_of_other_types_are_other_statements(front: FrontEnd) -> None:
     one, other = (front.lower("SELECT ? AS x", [v]).outer_sql for v in (1, True))
     assert (one, other) == ("SELECT 1 AS x", "SELECT TRUE AS x")
