@@ -176,6 +176,16 @@ def test_timing(shell: Shell, capsys: Captured) -> None:
     assert capsys.readouterr().out.count(" ms)") == 1
 
 
+def test_words_of_commands_may_end_with_a_semicolon(shell: Shell, capsys: Captured) -> None:
+    for text in ("\\timing on;", "\\timing ON ;", "\\hide on;", "\\timing maybe", "\\o csv;"):
+        shell.handle(text)
+    said = capsys.readouterr().err.splitlines()
+    assert said[:3] == ["timing is on", "timing is on", "groups that may be empty are hidden"]
+    assert said[3:] == [
+        "error: \\timing is on or off, not maybe", "hint: write \\timing on, or \\timing off", "results as csv"
+    ]  # fmt: skip
+
+
 def test_hiding(shell: Shell, session: FakeSession, capsys: Captured) -> None:
     session.default = replace(counts(values=(10, 2)), within=(False, True))
     for text in ("SELECT 1", "\\hide", "SELECT 1", "\\hide off", "SELECT 1"):
@@ -252,6 +262,8 @@ def test_read_tells_nothing_of_files_that_are_no_sql(shell: Shell, tmp_path: Pat
         "\\d nothing",
         "\\explain ;",
         "\\o yaml",
+        "\\hide maybe",
+        "\\timing maybe;",
     ],
 )
 def test_refused_commands_have_a_hint(shell: Shell, text: str, capsys: Captured) -> None:
