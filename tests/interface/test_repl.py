@@ -68,6 +68,18 @@ def test_ctrl_c_cancels_the_input_and_ctrl_d_leaves(shell: Shell, session: FakeS
     assert executed(session) == ["SELECT 2"]
 
 
+def test_ctrl_d_leaves_on_an_empty_line_and_gives_up_what_was_begun(
+    shell: Shell, session: FakeSession, keys: PipeInput
+) -> None:
+    press(shell, keys, "SELECT 1;\rSELECT 2\r\x04;\r")
+    assert executed(session) == ["SELECT 1"]
+
+
+def test_ctrl_d_deletes_elsewhere(shell: Shell, session: FakeSession, keys: PipeInput) -> None:
+    press(shell, keys, "SELECT 3\x04 + 4\x1b[D\x04;\r")
+    assert executed(session) == ["SELECT 3 +"]
+
+
 def test_interrupted_statement_leaves_the_shell_open(
     shell: Shell, session: FakeSession, keys: PipeInput, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

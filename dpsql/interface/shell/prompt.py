@@ -8,8 +8,9 @@ from io import StringIO
 from typing import Any
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import has_focus
+from prompt_toolkit.filters import Condition, has_focus
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
@@ -115,6 +116,12 @@ def _continuation(width: int, line_number: int, wrap_count: int) -> StyleAndText
     return [("", "." * max(0, width - 2) + "> " if wrap_count == 0 else " " * width)]
 
 
+def _on_an_empty_line() -> bool:
+    """Whether Ctrl-D leaves, as in psql: what was begun above is given up."""
+    document = get_app().current_buffer.document
+    return document.is_cursor_at_the_end and not document.current_line
+
+
 def _bindings() -> KeyBindings:
     bindings = KeyBindings()
 
@@ -127,5 +134,9 @@ def _bindings() -> KeyBindings:
             buffer.validate_and_handle()
         else:
             buffer.insert_text("\n")
+
+    @bindings.add("c-d", filter=has_focus(DEFAULT_BUFFER) & Condition(_on_an_empty_line))
+    def _(event: KeyPressEvent) -> Any:
+        event.app.exit(exception=EOFError)
 
     return bindings
