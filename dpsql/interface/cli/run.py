@@ -67,8 +67,7 @@ def run(
         from dpsql.interface.batch.output import BatchOutput
 
         digest = batch_digest(text, [*sorted(values.items()), *([terms] if terms != NO_TERMS else [])], form)
-        parts = form == "parquet" and len(pieces) > 1
-        target = None if output is None else BatchFile(output, digest, parts=parts)
+        target = None if output is None else BatchFile(output, digest, parts=form == "parquet")
         done = 0 if target is None else target.open(resume=resume)
         style = console.out if output is None else PLAIN
         write = console.text if target is None else target.write
