@@ -34,7 +34,9 @@ def bind(tree: exp.Expr, parameters: Parameters) -> None:
         raise ProgrammingError("parameters must be a list, tuple or mapping", hint="write execute(sql, [value])")
     if not places:
         if parameters is not None and len(parameters):
-            raise ProgrammingError(f"{len(parameters)} parameters for no placeholder", hint="write ? where they belong")
+            raise ProgrammingError(
+                f"{_several(len(parameters), 'parameter')} for no placeholder", hint="write ? where they belong"
+            )
         return
     places.sort(key=lambda p: int(p.meta["start"]))
     names = [str(p.args.get("this") or "") for p in places]
@@ -56,11 +58,19 @@ def bind(tree: exp.Expr, parameters: Parameters) -> None:
 def _positional(parameters: Parameters, count: int) -> list[Any]:
     if parameters is None or isinstance(parameters, Mapping):
         given = "none" if parameters is None else "a mapping"
-        raise ProgrammingError(f"{count} positional parameters wanted, {given} given", hint="pass a list of values")
+        raise ProgrammingError(
+            f"{_several(count, 'positional parameter')} wanted, {given} given", hint="pass a list of values"
+        )
     values = list(parameters)
     if len(values) != count:
-        raise ProgrammingError(f"{count} parameters wanted, {len(values)} given", hint="pass one value for each ?")
+        raise ProgrammingError(
+            f"{_several(count, 'parameter')} wanted, {len(values)} given", hint="pass one value for each ?"
+        )
     return values
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _named(parameters: Parameters, names: list[str]) -> list[Any]:
