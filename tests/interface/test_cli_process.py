@@ -122,6 +122,38 @@ def test_interrupt_is_130(database: str) -> None:
     assert (process.returncode, rest) == (130, b"interrupted\n")
 
 
+PRESSED_WHILE_IMPORTING = """
+import sys
+class Pressed:
+    def find_spec(self, name, *_):
+        if name == "{}":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Pressed())
+from dpsql.__main__ import main
+main()
+"""
+PRESSED_AT_THE_END = """
+import atexit, os, signal, sys
+from dpsql.__main__ import main
+atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+sys.argv[1:] = ["--version"]
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["click", "numpy", "pyarrow", "dpsql.interface.cli"])
+def test_ctrl_c_while_the_program_is_loaded(name: str) -> None:
+    command = [sys.executable, "-c", PRESSED_WHILE_IMPORTING.format(name)]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    assert (shown.returncode, shown.stdout, shown.stderr) == (130, "", "")
+
+
+def test_ctrl_c_once_all_is_written() -> None:
+    command = [sys.executable, "-c", PRESSED_AT_THE_END]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    assert shown.stdout.startswith("dpsql, version") and shown.stderr == ""
+
+
 def test_what_nobody_foresaw_shows_no_value(database: str) -> None:
     shown = run("query", database, "CRASH")
     assert shown.returncode == 1

@@ -40,6 +40,12 @@ class Program(click.Group):
             ctx.exit(QUERY_ERROR)
         return value
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        try:
+            return super().make_context(*arguments, **options)
+        except KeyboardInterrupt:  # click has another exit code for it
+            sys.exit(INTERRUPTED)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
