@@ -75,9 +75,10 @@ def test_init_overwrites_nothing_but_a_policy(database: Path, name: str) -> None
     database.with_name("people.csv").write_text("age,planet\n30,Earth\n")
     database.with_name("latin.toml").write_bytes(b"\xe9")
     before = path.read_bytes()
-    shown = dpsql("init", database, "--force", "-o", path)
-    assert shown.exit_code == 1 and f"{name} is no policy" in shown.stderr and "hint: name another file" in shown.stderr
-    assert path.read_bytes() == before
+    for options in ([], ["--force"]):
+        shown = dpsql("init", database, *options, "-o", path)
+        assert shown.exit_code == 1 and f"{name} is no policy" in shown.stderr
+        assert "hint: name another file" in shown.stderr and path.read_bytes() == before
 
 
 def test_init_overwrites_a_policy_by_any_name(database: Path) -> None:
