@@ -24,6 +24,7 @@ the epsilon that its statement had paid when it failed: 0.0 for a refusal. Besid
 
 import builtins
 from collections.abc import Sequence
+from typing import Any
 
 
 class Warning(builtins.Warning):  # noqa: A001 - the name is PEP 249's
@@ -53,11 +54,19 @@ class Error(Exception):
         self.hint = self.default_hint if hint is None else hint
         self.add_note(f"hint: {self.hint}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickles and copies, as processes send them: without another call of ``__init__``."""
+        return _bare, (type(self), self.args), self.__dict__ | {"__notes__": [*self.__notes__]}
+
     def after_charge(self, charged: float) -> None:
         """Say that the statement had paid ``charged`` (epsilon) before it failed."""
         self.charged = charged
         if charged > 0.0:
             self.add_note(f"charged: epsilon {charged:.3g}; what it bought is kept, and free when it is asked again")
+
+
+def _bare(kind: type[Error], arguments: tuple[Any, ...]) -> Error:
+    return kind.__new__(kind, *arguments)
 
 
 class InterfaceError(Error):

@@ -8,11 +8,11 @@ import io
 import os
 import sys
 from collections.abc import Iterable
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 import click
 
-from dpsql.errors import BudgetExhausted, Error
+from dpsql.errors import BudgetExhausted, Error, OperationalError
 from dpsql.interface.render.style import Style, escape
 from dpsql.result import Note
 
@@ -25,6 +25,13 @@ _SIGNS = "±─█…≤"
 def exit_code(error: Error) -> int:
     """3 when the budget does not allow it, else 1."""
     return EXHAUSTED if isinstance(error, BudgetExhausted) else QUERY_ERROR
+
+
+def standard_input() -> TextIO:
+    """The stream that statements are piped into. OperationalError when the process was started without one."""
+    if sys.stdin is None:
+        raise OperationalError("standard input is closed", hint="pipe the statements in, or name a file of them")
+    return sys.stdin
 
 
 class Console:

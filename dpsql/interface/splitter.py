@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 _TOKEN = re.compile(
     r"""
     (?P<space>\s+)
-  | (?P<line>--[^\n]*)
+  | (?P<line>--[^\n\r]*)
   | (?P<block>/\*)
   | (?P<escaped>[eE]')
   | (?P<string>')

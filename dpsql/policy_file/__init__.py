@@ -6,7 +6,7 @@ protects nobody.
 
 from dpsql.policy_file.draft import draft_policy, with_advice
 from dpsql.policy_file.dump import dump_policy
-from dpsql.policy_file.load import load_policy, load_source, parse_policy
+from dpsql.policy_file.load import is_policy_file, load_policy, load_source, parse_policy
 from dpsql.policy_file.lookups import FOUND, LARGEST_LOOKUP, may_describe, proposed_public
 from dpsql.policy_file.schema import ColumnSchema, RowsEach, TableSchema
 from dpsql.policy_file.source import DataSource
@@ -21,6 +21,7 @@ __all__ = [
     "TableSchema",
     "draft_policy",
     "dump_policy",
+    "is_policy_file",
     "load_policy",
     "load_source",
     "may_describe",

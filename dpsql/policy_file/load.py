@@ -6,6 +6,7 @@ An owner's mistake is cheapest here: ranges are checked with the key's path befo
 import tomllib
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from io import DEFAULT_BUFFER_SIZE
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -61,6 +62,18 @@ def load_source(file: str | PathLike[str]) -> DataSource | None:
     path = Path(file)
     root = TomlTable(_toml(_read(path)))
     return read_source(root.table("source", "[source]"), path.parent) if "source" in root else None
+
+
+def is_policy_file(path: Path) -> bool:
+    """Whether a file is text in TOML, or text that the name of a policy file says to be: it may have an error."""
+    try:
+        with path.open("rb") as file:
+            if b"\0" in file.read(DEFAULT_BUFFER_SIZE):  # a database, a ledger: not to be read whole
+                return False
+        text = _read(path)
+        return path.suffix.lower() == ".toml" or _toml(text) is not None
+    except (OSError, PolicyError):
+        return False
 
 
 def parse_policy(text: str) -> Policy:

@@ -427,6 +427,8 @@ SELECT * FROM generate_series(DATE '2020-01-01', DATE '2020-03-01', INTERVAL 1 M
 -- free
 SELECT sex, [COUNT(*), COUNT_IF(member)] AS both, {'n': COUNT(*), 'kids': SUM(kids)} AS s, struct_pack(n := COUNT(*)) AS t FROM people GROUP BY sex;
 -- people(kids, member, sex) by 3 groups
+SELECT sex, {'n':COUNT(*),'k':1} AS s, map{'n':COUNT(*),'kids':SUM(kids)} AS m FROM people GROUP BY sex;
+-- people(kids, sex) by 3 groups
 SELECT quantile_disc(age, [0.25, 0.75]) AS quartiles FROM people;
 -- people(age)
 SELECT fsum(kids), favg(age), kahan_sum(kids), sumkahan(kids) FROM people;

@@ -66,6 +66,28 @@ def test_init_overwrites_only_when_forced(database: Path) -> None:
     assert "precious" not in path.read_text()
 
 
+@pytest.mark.parametrize("name", ["census.duckdb", "other.dpsql.toml", "x.dpsql.ledger", "people.csv", "latin.toml"])
+def test_init_overwrites_nothing_but_a_policy(database: Path, name: str) -> None:
+    path = database.with_name(name)
+    with duckdb.connect(str(database.with_name("other.dpsql.toml"))):
+        pass
+    database.with_name("x.dpsql.ledger").write_bytes(b"SQLite format 3\0 ...")
+    database.with_name("people.csv").write_text("age,planet\n30,Earth\n")
+    database.with_name("latin.toml").write_bytes(b"\xe9")
+    before = path.read_bytes()
+    for options in ([], ["--force"]):
+        shown = dpsql("init", database, *options, "-o", path)
+        assert shown.exit_code == 1 and f"{name} is no policy" in shown.stderr
+        assert "hint: name another file" in shown.stderr and path.read_bytes() == before
+
+
+def test_init_overwrites_a_policy_by_any_name(database: Path) -> None:
+    path = database.with_name("mine")
+    path.write_text(POLICY)
+    assert dpsql("init", database, "--force", "-o", path).exit_code == 0
+    assert len(load_policy(path).tables) == 2
+
+
 def test_init_one_table(database: Path, tmp_path: Path) -> None:
     out = tmp_path / "mine.toml"
     assert dpsql("init", database, "--table", "VISITS", "-o", out).exit_code == 0

@@ -52,6 +52,11 @@ def test_piped_shell_has_no_prompt_and_no_echo(database: str) -> None:
     assert "error: there is no command \\nonsense\nhint: \\? lists the commands\n" in shown.stderr
 
 
+def test_a_piped_text_is_read_as_it_is(database: str) -> None:
+    shown = run("shell", database, stdin="SELECT 1; -- was: \u2028 SELECT 2;\r\nSELECT 4;\r\n\\timing\r\n")
+    assert (shown.returncode, shown.stdout.count("(3 rows)")) == (0, 2)
+
+
 def test_broken_pipe_is_quiet(database: str) -> None:
     process = subprocess.Popen(
         [*COMMAND, "query", database, "LONG", "--format", "csv"],
@@ -68,6 +73,43 @@ def test_broken_pipe_is_quiet(database: str) -> None:
     assert process.wait(30) == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "streams", "said"),
+    [
+        (["run", "DB", "-"], "<&-", "standard input is closed"),
+        (["query", "DB", "-"], "<&-", "standard input is closed"),
+        (["shell", "DB"], "<&-", "standard input is closed"),
+        (["query", "DB", "SELECT 1"], ">&-", "standard output is closed"),
+        (["budget", "DB"], ">&-", "standard output is closed"),
+        (["run", "DB", "-"], ">&-", "standard output is closed"),
+        (["--help"], ">&-", "standard output is closed"),
+        (["--help"], ">/dev/full", "output: No space left on device"),
+        (["query", "DB", "SELECT 1"], ">/dev/full", "output: No space left on device"),
+        (["query", "DB", "SELECT 1"], ">&- 2>&-", ""),
+        (["query", "DB", "SELECT 1"], "2>/dev/full", ""),
+    ],
+)
+def test_streams_that_are_closed_or_full(database: str, arguments: list[str], streams: str, said: str) -> None:
+    command = [*COMMAND, *(database if a == "DB" else a for a in arguments)]
+    shell = ["sh", "-c", f'"$@" {streams}', "sh", *command]
+    shown = subprocess.run(shell, cwd=ROOT, input="", capture_output=True, encoding="utf-8", timeout=60, check=False)
+    assert shown.returncode == 1
+    told = shown.stderr.removeprefix("notice: a notice\n")
+    assert (told.startswith(f"error: {said}\nhint: ") and told.count("\n") == 2) if said else told == ""
+
+
+def test_nothing_that_is_opened_gets_the_number_of_a_closed_stream(database: str) -> None:
+    shown = subprocess.run(
+        ["sh", "-c", '"$@" <&- 2>&-', "sh", *COMMAND, "query", database, "FILES", "--format", "csv"],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert (shown.returncode, shown.stdout) == (0, "descriptor\nabove 2\n")
+
+
 def test_interrupt_is_130(database: str) -> None:
     process = subprocess.Popen(
         [*COMMAND, "query", database, "SLEEP"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -78,6 +120,38 @@ def test_interrupt_is_130(database: str) -> None:
     process.send_signal(signal.SIGINT)
     _, rest = process.communicate(timeout=30)
     assert (process.returncode, rest) == (130, b"interrupted\n")
+
+
+PRESSED_WHILE_IMPORTING = """
+import sys
+class Pressed:
+    def find_spec(self, name, *_):
+        if name == "{}":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Pressed())
+from dpsql.__main__ import main
+main()
+"""
+PRESSED_AT_THE_END = """
+import atexit, os, signal, sys
+from dpsql.__main__ import main
+atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+sys.argv[1:] = ["--version"]
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["click", "numpy", "pyarrow", "dpsql.interface.cli"])
+def test_ctrl_c_while_the_program_is_loaded(name: str) -> None:
+    command = [sys.executable, "-c", PRESSED_WHILE_IMPORTING.format(name)]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    assert (shown.returncode, shown.stdout, shown.stderr) == (130, "", "")
+
+
+def test_ctrl_c_once_all_is_written() -> None:
+    command = [sys.executable, "-c", PRESSED_AT_THE_END]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    assert shown.stdout.startswith("dpsql, version") and shown.stderr == ""
 
 
 def test_what_nobody_foresaw_shows_no_value(database: str) -> None:

@@ -120,6 +120,16 @@ def test_parquet_needs_a_file_and_writes_one_per_statement(dpsql: CommandLine, s
     assert parquet.read_table(tmp_path / parts[2]).column("n").to_pylist() == [10]
 
 
+def test_a_parquet_file_is_a_result_or_not_there(dpsql: CommandLine, tmp_path: Path) -> None:
+    out = tmp_path / "out.parquet"
+    for text in ("", "-- nothing", THREE[1]):
+        dpsql.session.results[THREE[1]] = REFUSED
+        shown = dpsql("run", "-", "--format", "parquet", "-o", str(out), stdin=text)
+        assert shown.exit_code == (1 if text == THREE[1] else 0) and not out.exists()
+    assert dpsql("run", "-", "--format", "parquet", "-o", str(out), stdin="SELECT 1").exit_code == 0
+    assert parquet.read_table(out).column("n").to_pylist() == [10]
+
+
 def test_resume_needs_a_file(dpsql: CommandLine, script: str) -> None:
     assert dpsql("run", script, "--resume").exit_code == 2
 

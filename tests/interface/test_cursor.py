@@ -1,5 +1,6 @@
 from datetime import date
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -63,11 +64,12 @@ def test_many_rows_cross_the_buffer() -> None:
     values = tuple(range(10_000))
     cur = Connection(FakeSession(default=counts(values=values))).execute(SQL)
     cur.arraysize = 4097
-    got = [cur.fetchone(), *cur.fetchmany(4094), *cur.fetchmany(), *cur.fetchmany(0), cur.fetchone(), *cur.fetchall()]
+    got = [cur.fetchone(), *cur.fetchmany(np.int64(4094)), *cur.fetchmany(), *cur.fetchmany(0)]
+    got += [cur.fetchone(), *cur.fetchall()]
     assert [row[1] for row in got if row is not None] == list(values)
 
 
-@pytest.mark.parametrize("size", [-1, 1.5, "3", True])
+@pytest.mark.parametrize("size", [-1, 1.5, "3", True, np.bool_(True), np.array([1, 2])])
 def test_fetchmany_wants_a_number_of_rows(cur: Cursor, size: object) -> None:
     cur.execute(SQL)
     with pytest.raises(dpsql.ProgrammingError):

@@ -3,6 +3,7 @@
 import stat
 from collections.abc import Iterator
 from dataclasses import replace
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,8 @@ from dpsql import BudgetExhausted, UnsupportedQuery
 from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
 from dpsql.interface.console import Console
 from dpsql.interface.shell.completer import SqlCompleter
-from dpsql.interface.shell.prompt import default_history, run_prompt
-from dpsql.interface.shell.repl import run_lines
+from dpsql.interface.shell.prompt import default_history, run_input, run_prompt
+from dpsql.interface.shell.repl import run_lines, run_shell
 from dpsql.interface.shell.shell import COMMANDS, Shell
 from tests.support.fake_session import FakeSession, counts
 
@@ -65,6 +66,18 @@ def test_several_statements_at_once(shell: Shell, session: FakeSession, keys: Pi
 def test_ctrl_c_cancels_the_input_and_ctrl_d_leaves(shell: Shell, session: FakeSession, keys: PipeInput) -> None:
     press(shell, keys, "SELECT 1\r\x03SELECT 2;\r")
     assert executed(session) == ["SELECT 2"]
+
+
+def test_ctrl_d_leaves_on_an_empty_line_and_gives_up_what_was_begun(
+    shell: Shell, session: FakeSession, keys: PipeInput
+) -> None:
+    press(shell, keys, "SELECT 1;\rSELECT 2\r\x04;\r")
+    assert executed(session) == ["SELECT 1"]
+
+
+def test_ctrl_d_deletes_elsewhere(shell: Shell, session: FakeSession, keys: PipeInput) -> None:
+    press(shell, keys, "SELECT 3\x04 + 4\x1b[D\x04;\r")
+    assert executed(session) == ["SELECT 3 +"]
 
 
 def test_interrupted_statement_leaves_the_shell_open(
@@ -175,6 +188,16 @@ def test_timing(shell: Shell, capsys: Captured) -> None:
     assert capsys.readouterr().out.count(" ms)") == 1
 
 
+def test_words_of_commands_may_end_with_a_semicolon(shell: Shell, capsys: Captured) -> None:
+    for text in ("\\timing on;", "\\timing ON ;", "\\hide on;", "\\timing maybe", "\\o csv;"):
+        shell.handle(text)
+    said = capsys.readouterr().err.splitlines()
+    assert said[:3] == ["timing is on", "timing is on", "groups that may be empty are hidden"]
+    assert said[3:] == [
+        "error: \\timing is on or off, not maybe", "hint: write \\timing on, or \\timing off", "results as csv"
+    ]  # fmt: skip
+
+
 def test_hiding(shell: Shell, session: FakeSession, capsys: Captured) -> None:
     session.default = replace(counts(values=(10, 2)), within=(False, True))
     for text in ("SELECT 1", "\\hide", "SELECT 1", "\\hide off", "SELECT 1"):
@@ -203,6 +226,34 @@ def test_read_a_file(shell: Shell, session: FakeSession, tmp_path: Path, capsys:
     assert "goes too deep" in capsys.readouterr().err
 
 
+NO_LINE_ENDS = ("\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
+
+
+@pytest.mark.parametrize("sign", NO_LINE_ENDS)
+def test_only_ends_of_lines_end_a_line(shell: Shell, session: FakeSession, tmp_path: Path, sign: str) -> None:
+    texts = [f"SELECT 1 -- was: {sign} SELECT 2", f"SELECT 'a{sign}b'"]
+    path = tmp_path / "q.sql"
+    path.write_bytes((texts[0] + "\n;" + texts[1] + ";\r\n\\timing\r\n").encode())
+    shell.handle(f".read {path}")
+    run_input(shell, "; ".join(reversed(texts)) + "\n;")
+    assert executed(session) == [*texts, *reversed(texts)]
+    assert shell.code == 0
+
+
+def test_a_carriage_return_ends_a_comment_and_stays_in_a_string(
+    shell: Shell, session: FakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As DuckDB reads it, whichever way the text comes."""
+    text = "SELECT 1 -- one;\r; SELECT 'a\rb\r\nc';\r\\timing\rSELECT 3;"
+    expected = ["SELECT 1 -- one;", "SELECT 'a\rb\r\nc'", "SELECT 3"]
+    (tmp_path / "q.sql").write_bytes(text.encode())
+    shell.handle(f".read {tmp_path / 'q.sql'}")
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(text.encode())))
+    assert run_shell(session, shell.console, title="t") == 0
+    run_input(shell, text)
+    assert executed(session) == expected * 3
+
+
 def test_read_tells_nothing_of_files_that_are_no_sql(shell: Shell, tmp_path: Path, capsys: Captured) -> None:
     said = []
     for name in ("passwd", "missing"):
@@ -223,6 +274,8 @@ def test_read_tells_nothing_of_files_that_are_no_sql(shell: Shell, tmp_path: Pat
         "\\d nothing",
         "\\explain ;",
         "\\o yaml",
+        "\\hide maybe",
+        "\\timing maybe;",
     ],
 )
 def test_refused_commands_have_a_hint(shell: Shell, text: str, capsys: Captured) -> None:

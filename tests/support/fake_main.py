@@ -1,6 +1,7 @@
 """``python -m tests.support.fake_main``: the real command line in a real process, on a canned session."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from tests.support.fake_session import FakeSession, counts
 
 
 class SlowSession(FakeSession):
-    """``SLEEP`` takes ten seconds, ``LONG`` has many rows, ``WIDE`` wide letters, ``CRASH`` fails as nobody foresaw."""
+    """``SLEEP`` takes ten seconds, ``LONG`` has many rows, ``WIDE`` wide ones, ``FILES`` opens one, ``CRASH`` fails."""
 
     def execute(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Result:
         if "SLEEP" in text:
@@ -23,6 +24,10 @@ class SlowSession(FakeSession):
             raise RuntimeError("canary 48842")
         if "WIDE" in text:
             return Result(pa.table({"city": ["東京"]}), ("VARCHAR",))
+        if "FILES" in text:
+            with Path(__file__).open() as file:
+                above = "above 2" if file.fileno() > 2 else "a stream's"
+            return Result(pa.table({"descriptor": [above]}), ("VARCHAR",))
         return counts(values=tuple(range(20_000))) if "LONG" in text else super().execute(text, parameters, terms)
 
 

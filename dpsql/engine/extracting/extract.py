@@ -21,6 +21,7 @@ from dpsql.engine.duckdb.catalog import Source as Described
 from dpsql.engine.duckdb.catalog import check_columns, described
 from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader
+from dpsql.engine.extracting.earlier import is_extract
 from dpsql.engine.extracting.source import Reading, Relation, Source
 from dpsql.engine.origin import Origin, units_of
 from dpsql.engine.rules import Rules
@@ -41,7 +42,7 @@ def extract(sources: Mapping[str, Source], policy: Policy, output: Path, *, repl
     :class:`dpsql.engine.origin.Origin`.
 
     PolicyError where a table, a column or its type does not fit, EngineError where a source cannot be read, where it
-    changed meanwhile, and where ``output`` is there already and is not to be replaced.
+    changed meanwhile, and where ``output`` is there already and is not to be replaced, or is no extract.
     """
     refuse_derived(policy, "in an extract")
     with _named(output):
@@ -172,6 +173,11 @@ def _check_output(output: Path, replace: bool) -> None:
         raise EngineError(
             f"{output}.wal belongs to another database and would be read into this one",
             hint="close what has that database open, or remove the file",
+        )
+    if output.exists() and not is_extract(output):
+        raise EngineError(
+            f"{output} is not seen to be an earlier extract, and is not replaced",
+            hint="name another file, or move this one away; an extract that is open for writing must be closed first",
         )
 
 

@@ -17,6 +17,10 @@ from dpsql.errors import EngineError, Error
 T = TypeVar("T")
 SCHEMES = ("postgresql", "postgres")
 
+_CANCELLED = "57014"
+"""SQLSTATE of a statement that took too long, or that somebody stopped."""
+_LOST = ("IO", "INVALID_STATE")
+"""Of the driver: the connection has ended, or the transaction with a statement before."""
 _BEGIN = (
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
     "SET LOCAL TimeZone = 'UTC'",
@@ -99,12 +103,9 @@ class Snapshot:
     def __init__(self, uri: str) -> None:
         self.address = ServerAddress.of(uri).public
         driver = _driver()
-        refused = EngineError(
-            f"no connection to {self.address}", hint="check address, user and password; PGPASSWORD or ~/.pgpass hold it"
-        )
         self._streaming: Any = None
         self._failures: tuple[type[Exception], ...] = (*_failures(), OSError)
-        self._connection: Any = self._quietly(lambda: driver.connect(uri), lambda: refused)
+        self._connection: Any = self._quietly(lambda: driver.connect(uri), self._refused)
         try:
             for statement in _BEGIN:
                 self.run("beginning a snapshot", statement)
@@ -145,7 +146,7 @@ class Snapshot:
 
     def run(self, what: str, sql: str) -> None:
         """A statement without rows."""
-        self._quietly(lambda: self._run(sql), lambda: self._failed(what))
+        self._quietly(lambda: self._run(sql), lambda error: _failed(what, error))
 
     def rows(self, what: str, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a query."""
@@ -154,7 +155,7 @@ class Snapshot:
 
     def arrow(self, what: str, sql: str) -> pa.Table:
         """All rows of a query as an Arrow table."""
-        return self._quietly(lambda: self._arrow(sql), lambda: self._failed(what))
+        return self._quietly(lambda: self._arrow(sql), lambda error: _failed(what, error))
 
     def stream(self, what: str, sql: str) -> pa.RecordBatchReader:
         """The rows of a query, one batch after the other; to be read before another statement."""
@@ -166,13 +167,13 @@ class Snapshot:
             self._streaming.execute(sql)
             return self._streaming.fetch_record_batch()
 
-        return self._quietly(begun, lambda: self._failed(what))
+        return self._quietly(begun, lambda error: _failed(what, error))
 
     def close(self) -> None:
         """End the transaction; idempotent."""
         for held in (self._streaming, self._connection):
             if held is not None:
-                self._quietly(held.close, lambda: None)
+                self._quietly(held.close, lambda _: None)
         self._streaming = self._connection = None
 
     def _open(self) -> Any:
@@ -189,22 +190,45 @@ class Snapshot:
             cursor.execute(sql)
             return cursor.fetch_arrow_table()
 
-    def _failed(self, what: str) -> Error:
-        return EngineError(
-            f"PostgreSQL failed while {what}",
-            hint="look into the server's log; a role must be allowed to read the tables whole",
-        )
+    def _refused(self, error: Exception) -> Error:
+        if _state(error) == _CANCELLED:
+            return _failed("connecting", error)
+        hint = "check address, user and password; PGPASSWORD or ~/.pgpass hold it"
+        return EngineError(f"no connection to {self.address}", hint=hint)
 
-    def _quietly(self, work: Callable[[], T], failed: Callable[[], Error | None]) -> T:
+    def _quietly(self, work: Callable[[], T], failed: Callable[[Exception], Error | None]) -> T:
         """``work()``; a failure is raised as ours, after the ``except`` block, so that it carries no trace."""
         error: Error | None
         try:
             return work()
-        except self._failures:
-            error = failed()
+        except self._failures as e:
+            error = failed(e)
         if error is not None:
             raise error
         return None  # type: ignore[return-value]  # only where a connection is closed
+
+
+def _failed(what: str, error: Exception) -> EngineError:
+    """What is said of a failure, by its SQLSTATE; none of its text."""
+    state = _state(error)
+    if state == _CANCELLED:
+        return EngineError(
+            f"PostgreSQL cancelled its work while {what}",
+            hint="give the role a longer statement_timeout, or none, and connect again",
+        )
+    if state is None and getattr(getattr(error, "status_code", None), "name", "") in _LOST:
+        return EngineError(
+            f"the connection to PostgreSQL was lost while {what}", hint="connect again; what was paid is kept"
+        )
+    return EngineError(
+        f"PostgreSQL failed while {what}",
+        hint="look into the server's log; a role must be allowed to read the tables whole",
+    )
+
+
+def _state(error: Exception) -> str | None:
+    state: str | None = getattr(error, "sqlstate", None)
+    return state
 
 
 def _driver() -> Any:

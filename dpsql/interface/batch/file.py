@@ -31,7 +31,7 @@ def batch_digest(text: str, parameters: object, form: Format) -> str:
 class BatchFile:
     """The file of ``-o`` and, beside it, ``OUT.progress`` while the batch is not finished.
 
-    ``parts``: each statement has a file of its own, and ``OUT`` itself is left alone.
+    ``parts``: each statement has a file of its own, and ``OUT`` itself is left alone, or is that of the only one.
     """
 
     def __init__(self, path: Path, batch: str, *, parts: bool = False) -> None:

@@ -111,8 +111,10 @@ class BatchOutput:
                 self._text(blank)
 
     def _parquet(self, number: int, content: bytes) -> None:
-        if self._out is None or self._count == 1:
+        if self._out is None:
             self._write(content)
+        elif self._count == 1:
+            self._out.write_bytes(content)
         else:
             digits = max(3, len(str(self._count)))
             name = f"{self._out.stem}-{number:0{digits}d}{self._out.suffix or '.parquet'}"

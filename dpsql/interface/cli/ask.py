@@ -3,13 +3,13 @@
 They need a session and nothing else, and nothing they print is private.
 """
 
-import sys
 from pathlib import Path
 
 import click
 
 from dpsql.interface.cli.common import opened, parameter_option, session_options, terms_options, within_option
-from dpsql.interface.console import Console
+from dpsql.interface.cli.own_files import refuse_own_files
+from dpsql.interface.console import Console, standard_input
 from dpsql.interface.dbapi.paths import DatabasePath
 from dpsql.interface.render import FORMATS, WITH_NOTES, Format
 
@@ -39,6 +39,7 @@ def query(
     console = Console()
     if form == "parquet" and output is None and console.out_is_terminal:
         raise click.UsageError(_PARQUET_NEEDS_FILE)
+    refuse_own_files(output, database, policy, ledger)
     from dpsql.interface.asked import ask, price
     from dpsql.interface.cli.parameters import chosen, parse_parameters
     from dpsql.interface.render.result import render_result
@@ -121,7 +122,7 @@ def shell(database: DatabasePath, policy: Path | None, ledger: str | None, new_b
 
 def _statement(sql: str) -> str:
     """The text to run, with one trailing semicolon taken off by the session itself."""
-    return sys.stdin.read() if sql == "-" else sql
+    return standard_input().read() if sql == "-" else sql
 
 
 def _names(text: str) -> frozenset[str]:

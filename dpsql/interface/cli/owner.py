@@ -33,11 +33,13 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
     from dpsql.engine.duckdb import database_of, describe, is_file_of_rows
     from dpsql.interface.dbapi.paths import default_policy_path
     from dpsql.interface.schemas import described, looked_at
-    from dpsql.policy_file import draft_policy, proposed_public
+    from dpsql.policy_file import draft_policy, is_policy_file, proposed_public
 
     rows_of = database if is_file_of_rows(database) else None
     database = database if rows_of is None else database_of(rows_of)
     path = default_policy_path(database) if output is None else output
+    if path.exists() and not is_policy_file(path):
+        raise OperationalError(f"{path} is no policy, and is not overwritten", hint="name another file with -o")
     if path.exists() and not force:
         raise _exists(path)
     if rows_of is not None:

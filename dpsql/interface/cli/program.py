@@ -2,12 +2,13 @@
 
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 import click
 
 from dpsql.collector import collected_seldom
-from dpsql.errors import Error
+from dpsql.errors import Error, OperationalError
 from dpsql.interface.cli.ask import budget, explain, query, shell
 from dpsql.interface.cli.common import takes_source
 from dpsql.interface.cli.demo import demo
@@ -32,14 +33,18 @@ class Program(click.Group):
             Console().notice("interrupted")
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:
-            _forget_stdout()
+            _forget_unwritten()
             ctx.exit(QUERY_ERROR)
         except OSError as error:
-            Console().error(
-                Error(f"{error.filename or 'output'}: {error.strerror}", hint="check the path and the disk")
-            )
+            _tell(error)
             ctx.exit(QUERY_ERROR)
         return value
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        try:
+            return super().make_context(*arguments, **options)
+        except KeyboardInterrupt:  # click has another exit code for it
+            sys.exit(INTERRUPTED)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -57,12 +62,30 @@ class Program(click.Group):
         return list(self.commands)  # in the order of a first hour, not of the alphabet
 
 
-def _forget_stdout() -> None:
-    """The reader has gone: the interpreter must not try to flush the rest at exit."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):  # no real file behind it
-        sys.stdout = None
+def _tell(error: OSError) -> None:
+    """What the system refused, where it can be said."""
+    with suppress(OSError):  # standard error may be what cannot be written
+        Console().error(Error(f"{error.filename or 'output'}: {error.strerror}", hint="check the path and the disk"))
+    _forget_unwritten()
+
+
+def _forget_unwritten() -> None:
+    """The reader has gone, the disk is full: the interpreter must not try to flush the rest at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):  # no real file behind it
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _occupy_closed_streams() -> None:
+    """No database and no ledger must get the number of a standard stream, to which anybody may write."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
 
 
 @click.group(
@@ -95,11 +118,18 @@ for _command in (demo, init, shell, run, query, explain, synth, extract, budget,
 
 def main() -> None:
     """The entry point of the ``dpsql`` script."""
+    _occupy_closed_streams()
+    if sys.stdout is None:  # said before anything is charged
+        Console().error(OperationalError("standard output is closed", hint="send what nobody reads to /dev/null"))
+        sys.exit(QUERY_ERROR)
     try:
         with collected_seldom():  # the process is ours: nothing is collected after each statement of a file
             cli.main(prog_name="dpsql")
     except KeyboardInterrupt:  # before or after the command itself
         sys.exit(INTERRUPTED)
+    except OSError as error:  # before a command is invoked, help is written
+        _tell(error)
+        sys.exit(QUERY_ERROR)
     except Exception as error:  # noqa: BLE001 - a traceback with values must not reach a terminal or a log
         click.echo(f"error: internal error ({type(error).__name__})", err=True)
         click.echo("hint: nothing was charged beyond what `dpsql budget` shows; please report this", err=True)

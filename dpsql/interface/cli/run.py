@@ -4,7 +4,6 @@ A batch may be broken off after an hour. What was answered is free the second ti
 output.
 """
 
-import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -15,8 +14,9 @@ import click
 from dpsql.errors import Error, LedgerError
 from dpsql.interface.asked import ask, price
 from dpsql.interface.cli.common import opened, parameter_option, session_options, terms_options
+from dpsql.interface.cli.own_files import refuse_own_files
 from dpsql.interface.cli.parameters import Scalar, chosen, parse_parameters
-from dpsql.interface.console import INTERRUPTED, OK, Console, exit_code
+from dpsql.interface.console import INTERRUPTED, OK, Console, exit_code, standard_input
 from dpsql.interface.dbapi.paths import DatabasePath
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.render import FORMATS, Format
@@ -58,6 +58,7 @@ def run(
         raise click.UsageError("--resume goes on with an output file: add -o FILE")
     if form == "parquet" and output is None:
         raise click.UsageError("parquet is binary: add -o FILE")
+    refuse_own_files(output, database, policy, ledger, file)
     values, terms = parse_parameters(params), Terms(within, max_charge)
     text = _read(file)
     pieces = split(text)
@@ -66,8 +67,7 @@ def run(
         from dpsql.interface.batch.output import BatchOutput
 
         digest = batch_digest(text, [*sorted(values.items()), *([terms] if terms != NO_TERMS else [])], form)
-        parts = form == "parquet" and len(pieces) > 1
-        target = None if output is None else BatchFile(output, digest, parts=parts)
+        target = None if output is None else BatchFile(output, digest, parts=form == "parquet")
         done = 0 if target is None else target.open(resume=resume)
         style = console.out if output is None else PLAIN
         write = console.text if target is None else target.write
@@ -160,7 +160,7 @@ class _Batch:
 
 def _read(file: Path) -> str:
     try:
-        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        data = standard_input().buffer.read() if str(file) == "-" else file.read_bytes()
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise click.UsageError(f"{file} is not UTF-8 text") from None

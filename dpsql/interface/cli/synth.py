@@ -13,6 +13,7 @@ import click
 
 from dpsql.errors import DataError
 from dpsql.interface.cli.common import opened, progress_line, session_options
+from dpsql.interface.cli.own_files import refuse_own_files
 from dpsql.interface.console import INTERRUPTED, Console
 from dpsql.interface.dbapi.paths import Address, DatabasePath
 from dpsql.interface.dbapi.session_view import SessionView
@@ -80,6 +81,7 @@ def synth(
     """Make a synthetic table, from what was released or with a share of the budget."""
     console = Console()
     chosen = dict(_option(text) for text in options)
+    refuse_own_files(output, database, policy, ledger)
     if compare or public:
         if not (compare and public):
             raise click.UsageError("--compare tells true errors: it needs --public, the owner's word that all rows are")

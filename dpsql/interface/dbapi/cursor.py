@@ -5,7 +5,9 @@ beside them in ``answers``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from importlib import import_module
+from operator import index
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -84,9 +86,12 @@ class Cursor:
     def fetchmany(self, size: int | None = None) -> list[Row]:
         """The next ``size`` rows (``arraysize`` when not given), fewer at the end, then an empty list."""
         wanted = self.arraysize if size is None else size
-        if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0:
+        rows = -1
+        with suppress(TypeError):
+            rows = -1 if isinstance(wanted, bool) else index(wanted)  # an integer of NumPy's too
+        if rows < 0:
             raise ProgrammingError("fetchmany needs a whole number of rows", hint="call fetchmany(100)")
-        return self._take(wanted)
+        return self._take(rows)
 
     def fetchall(self) -> list[Row]:
         """All rows not fetched yet."""

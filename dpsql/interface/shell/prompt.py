@@ -4,11 +4,13 @@ All that needs a terminal is in here, so that everything else of the shell runs 
 """
 
 import os
+from io import StringIO
 from typing import Any
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import has_focus
+from prompt_toolkit.filters import Condition, has_focus
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
@@ -76,7 +78,7 @@ def run_input(shell: Shell, text: str) -> str:
         shell.handle(text)
         return ""
     reader = LineReader()
-    inputs = [t for line in text.splitlines(keepends=True) for t in reader.feed(line)]
+    inputs = [t for line in StringIO(text, newline="") for t in reader.feed(line)]
     unfinished = reader.rest if _ends_with_command(text) else ""
     for one in inputs if unfinished else inputs + reader.finish():
         shell.handle(one)
@@ -114,6 +116,12 @@ def _continuation(width: int, line_number: int, wrap_count: int) -> StyleAndText
     return [("", "." * max(0, width - 2) + "> " if wrap_count == 0 else " " * width)]
 
 
+def _on_an_empty_line() -> bool:
+    """Whether Ctrl-D leaves, as in psql: what was begun above is given up."""
+    document = get_app().current_buffer.document
+    return document.is_cursor_at_the_end and not document.current_line
+
+
 def _bindings() -> KeyBindings:
     bindings = KeyBindings()
 
@@ -126,5 +134,9 @@ def _bindings() -> KeyBindings:
             buffer.validate_and_handle()
         else:
             buffer.insert_text("\n")
+
+    @bindings.add("c-d", filter=has_focus(DEFAULT_BUFFER) & Condition(_on_an_empty_line))
+    def _(event: KeyPressEvent) -> Any:
+        event.app.exit(exception=EOFError)
 
     return bindings

@@ -4,10 +4,10 @@ Typed, piped or read from a file, the same input must do the same: lines are gat
 does the rest.
 """
 
-import sys
 from collections.abc import Iterable
+from io import TextIOWrapper
 
-from dpsql.interface.console import INTERRUPTED, Console
+from dpsql.interface.console import INTERRUPTED, Console, standard_input
 from dpsql.interface.dbapi.session_view import SessionView
 from dpsql.interface.shell.shell import Shell
 from dpsql.interface.splitter import command_start, split
@@ -36,7 +36,7 @@ class LineReader:
             if at is not None:
                 before, command = line[: at - len(self._rest)], line[at - len(self._rest) :]
                 return [*(self.feed(before) if before.strip() else ()), command.strip()]
-        self._rest += line.rstrip("\n") + "\n"
+        self._rest += line if line.endswith(("\n", "\r")) else line + "\n"
         return self._take() if ";" in line else []
 
     @property
@@ -83,13 +83,16 @@ def run_lines(shell: Shell, lines: Iterable[str]) -> None:
 def run_shell(session: SessionView, console: Console, *, title: str) -> int:
     """The exit code: 0 on a terminal; elsewhere that of the worst error, 130 when interrupted."""
     shell = Shell(session, console, read_lines=run_lines)
-    if sys.stdin.isatty():
+    source = standard_input()
+    if source.isatty():
         from dpsql.interface.shell.prompt import run_prompt
 
         run_prompt(shell, title=title)
         return 0
+    if isinstance(source, TextIOWrapper):
+        source.reconfigure(newline="")  # the text as it is, also between quotes: as a batch reads it
     try:
-        run_lines(shell, sys.stdin)
+        run_lines(shell, source)
     except KeyboardInterrupt:
         return INTERRUPTED
     return shell.code

@@ -4,6 +4,7 @@ It holds the shell's settings and its session; the loops around it hand it one i
 """
 
 from collections.abc import Callable, Iterable
+from io import StringIO
 from pathlib import Path
 
 from dpsql.errors import Error, OperationalError, ProgrammingError
@@ -149,16 +150,16 @@ class Shell:
         self.console.notice("as the plan has it" if bound is None else f"counts within {bound:g}, paid where need be")
 
     def _toggle_hiding(self, rest: str) -> None:
-        self._hides = {"on": True, "off": False}.get(rest.rstrip("; ").lower(), not self._hides)
+        self._hides = _switched("\\hide", rest, self._hides)
         self.console.notice(f"groups that may be empty are {'hidden' if self._hides else 'shown'}")
 
     def _toggle_timing(self, rest: str) -> None:
-        self._timing = {"on": True, "off": False}.get(rest.lower(), not self._timing)
+        self._timing = _switched("\\timing", rest, self._timing)
         self.console.notice(f"timing is {'on' if self._timing else 'off'}")
 
     def _set_format(self, name: str) -> None:
         for form in SHELL_FORMATS:
-            if form == name.lower():
+            if form == name.rstrip("; ").lower():
                 self._format = form
                 self.console.notice(f"results as {form}")
                 return
@@ -173,14 +174,14 @@ class Shell:
         if path.suffix.lower() != ".sql":  # a syntax error quotes the text that it is about
             raise ProgrammingError(".read takes files of SQL, which end in .sql", hint="write .read queries.sql")
         try:
-            text = path.expanduser().read_text(encoding="utf-8-sig")
+            text = path.expanduser().read_bytes().decode("utf-8-sig")
         except (OSError, ValueError, RuntimeError):  # the last: ~ of a user that there is not
             text = None
         if text is None:
             raise OperationalError(f"cannot read {name[:200]} as UTF-8 text", hint="check the path")
         self._depth += 1
         try:
-            self._read_lines(self, text.splitlines(keepends=True))
+            self._read_lines(self, StringIO(text, newline=""))
         finally:
             self._depth -= 1
 
@@ -190,3 +191,11 @@ class Shell:
     def _help(self, rest: str) -> None:
         self.console.lines(["A statement ends with a semicolon. Equal questions are free.", ""])
         self.console.lines(pairs([(name, escape(what)) for name, what in COMMANDS], self.console.out))
+
+
+def _switched(command: str, word: str, now: bool) -> bool:
+    """What ``on``, ``off`` or no word makes of a setting."""
+    word = word.rstrip("; ").lower()
+    if word not in ("", "on", "off"):
+        raise ProgrammingError(f"{command} is on or off, not {word[:40]}", hint=f"write {command} on, or {command} off")
+    return word == "on" if word else not now

@@ -29,7 +29,7 @@ _NODES: frozenset[type] = frozenset(
         exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Pow, exp.DPipe, exp.BitwiseAnd, exp.BitwiseOr,
         exp.BitwiseLeftShift, exp.BitwiseRightShift,
         exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Like, exp.ILike,
-        exp.Array, exp.Struct, exp.PropertyEQ,
+        exp.Array, exp.Struct, exp.PropertyEQ, exp.ToMap,
         exp.Glob, exp.SimilarTo, exp.StartsWith, exp.RegexpLike, exp.RegexpFullMatch,
     }
 )  # fmt: skip

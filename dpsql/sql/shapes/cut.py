@@ -8,13 +8,12 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 from sqlglot import exp
 
 from dpsql.domain import Parameters
 from dpsql.errors import Error
 from dpsql.sql.text.limits import MAX_LIST_ITEMS
-from dpsql.sql.text.parameters import literal
+from dpsql.sql.text.parameters import literal, unwrapped
 
 LONGEST = 4096
 _STRING = r"(?<!\w)'(?:[^']|'')*+'"
@@ -143,11 +142,10 @@ def _parameter(value: Any, gaps: list[str], behind: str) -> tuple[list[tuple[str
 
 def _literal(value: Any) -> tuple[str, str, bool] | None:
     """Kind, text and sign of a parameter's literal; ``None`` for what is no string and no number."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if type(value) not in (int, float, str):
-        return None
     try:
+        value = unwrapped(value)
+        if type(value) not in (int, float, str):
+            return None
         node = literal(value)
     except Error:
         return None

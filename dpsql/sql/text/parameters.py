@@ -5,7 +5,7 @@ A value that is printed into SQL is how injections begin. Here it becomes a node
 
 import math
 from collections.abc import Mapping
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +17,10 @@ from dpsql.errors import DataError, ProgrammingError
 from dpsql.sql.text.limits import MAX_LIST_ITEMS
 
 _MAX_INT = 2**127 - 1  # HUGEINT
+_BELOW_MICROSECONDS = ("ns", "ps", "fs", "as")
+_TOO_FINE = "a timestamp parameter is finer than microseconds"
+_ROUND = "round it to microseconds"
+_ZONE = "pass it without tzinfo"
 
 
 def bind(tree: exp.Expr, parameters: Parameters) -> None:
@@ -25,11 +29,14 @@ def bind(tree: exp.Expr, parameters: Parameters) -> None:
     Raises ProgrammingError when placeholders and parameters do not match, DataError for a value without a literal.
     """
     places = list(tree.find_all(exp.Placeholder, exp.Parameter))
-    if parameters is not None and not isinstance(parameters, (list, tuple, Mapping, np.ndarray)):
+    listed = isinstance(parameters, (list, tuple, Mapping)) or (isinstance(parameters, np.ndarray) and parameters.ndim)
+    if parameters is not None and not listed:
         raise ProgrammingError("parameters must be a list, tuple or mapping", hint="write execute(sql, [value])")
     if not places:
         if parameters is not None and len(parameters):
-            raise ProgrammingError(f"{len(parameters)} parameters for no placeholder", hint="write ? where they belong")
+            raise ProgrammingError(
+                f"{_several(len(parameters), 'parameter')} for no placeholder", hint="write ? where they belong"
+            )
         return
     places.sort(key=lambda p: int(p.meta["start"]))
     names = [str(p.args.get("this") or "") for p in places]
@@ -51,11 +58,19 @@ def bind(tree: exp.Expr, parameters: Parameters) -> None:
 def _positional(parameters: Parameters, count: int) -> list[Any]:
     if parameters is None or isinstance(parameters, Mapping):
         given = "none" if parameters is None else "a mapping"
-        raise ProgrammingError(f"{count} positional parameters wanted, {given} given", hint="pass a list of values")
+        raise ProgrammingError(
+            f"{_several(count, 'positional parameter')} wanted, {given} given", hint="pass a list of values"
+        )
     values = list(parameters)
     if len(values) != count:
-        raise ProgrammingError(f"{count} parameters wanted, {len(values)} given", hint="pass one value for each ?")
+        raise ProgrammingError(
+            f"{_several(count, 'parameter')} wanted, {len(values)} given", hint="pass one value for each ?"
+        )
     return values
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _named(parameters: Parameters, names: list[str]) -> list[Any]:
@@ -72,6 +87,7 @@ def _named(parameters: Parameters, names: list[str]) -> list[Any]:
 
 def _replace(node: exp.Expr, value: Any) -> None:
     parent = node.parent
+    value = unwrapped(value)
     if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
         listed = isinstance(parent, exp.In) and (parent.args.get("field") is node or parent.expressions == [node])
         if not listed or not isinstance(parent, exp.In):
@@ -93,14 +109,45 @@ def _replace(node: exp.Expr, value: Any) -> None:
         node.replace(replacement)
 
 
+def unwrapped(value: Any) -> Any:
+    """Python's value for one of NumPy's, an array without dimensions included; others as they are.
+
+    DataError for a time that Python's cannot hold: NumPy itself would make a bare integer of it.
+
+    >>> unwrapped(np.int64(3)), unwrapped(np.array(0.5)), unwrapped(np.datetime64("2020-01-02T03:04:05", "ns"))
+    (3, 0.5, datetime.datetime(2020, 1, 2, 3, 4, 5))
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return _python_time(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _python_time(value: np.datetime64 | np.timedelta64) -> date | timedelta | None:
+    if np.isnat(value):
+        return None
+    if isinstance(value, np.datetime64) and np.datetime_data(value.dtype)[0] in _BELOW_MICROSECONDS:
+        rounded = value.astype("datetime64[us]")
+        if rounded != value:
+            raise DataError(_TOO_FINE, hint=_ROUND)
+        value = rounded
+    found: object = value.item()
+    if isinstance(found, (date, timedelta)):
+        return found
+    raise DataError(
+        f"a parameter of type {value.dtype.name} cannot be bound",
+        hint="pass a date of the years 1 to 9999, or a number",
+    )
+
+
 def literal(value: Any) -> exp.Expr:
     """The literal of a value; DuckDB reads it back as the same value of the same type.
 
     >>> [literal(v).sql("duckdb") for v in (1, -2, 0.5, "it's", None, True, date(2020, 1, 2))]
     ['1', '(-2)', '5e-1', "'it''s'", 'NULL', 'TRUE', "CAST('2020-01-02' AS DATE)"]
     """
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = unwrapped(value)
     match value:
         case None:
             return exp.null()
@@ -120,14 +167,24 @@ def literal(value: Any) -> exp.Expr:
             return _signed(f"{abs(value):f}", value.is_signed())
         case str():
             return exp.Literal.string(_text(value))
+        case datetime() if value != value:  # the NaT of pandas
+            return exp.null()
         case datetime():
             if value.tzinfo is not None:
-                raise DataError("a timestamp parameter has a time zone", hint="pass it without tzinfo")
+                raise DataError("a timestamp parameter has a time zone", hint=_ZONE)
+            if getattr(value, "nanosecond", 0):  # a Timestamp of pandas
+                raise DataError(_TOO_FINE, hint=_ROUND)
             return _cast(value.isoformat(sep=" "), "TIMESTAMP")
         case date():
             return _cast(value.isoformat(), "DATE")
         case time():
+            if value.tzinfo is not None:
+                raise DataError("a time parameter has a time zone", hint=_ZONE)
             return _cast(value.isoformat(), "TIME")
+        case timedelta():
+            raise DataError(
+                "a parameter of type timedelta cannot be bound", hint="write INTERVAL ? SECOND for a number"
+            )
         case _:
             raise DataError(f"a parameter of type {type(value).__name__} cannot be bound")
 

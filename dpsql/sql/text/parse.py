@@ -14,6 +14,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from dpsql.errors import SqlSyntaxError, UnsupportedQuery
+from dpsql.sql.text.dollars import without_false_tags
 from dpsql.sql.text.position import line_column, unclosed
 from dpsql.sql.text.spellings import plain, with_commas
 
@@ -33,6 +34,13 @@ _STAR_FOLLOWS = frozenset({TokenType.SELECT, TokenType.COMMA, TokenType.DOT, Tok
 MAX_WAITING_JOINS = 8
 _WITHOUT_CONDITION = frozenset({"CROSS", "NATURAL", "POSITIONAL"})
 _NAMES_PARAMETER = frozenset({TokenType.VAR, TokenType.NUMBER})
+_BEFORE_COLON = frozenset(
+    {
+        *(TokenType.STRING, TokenType.IDENTIFIER, TokenType.VAR, TokenType.NUMBER),
+        *(TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE),
+    }
+)
+"""What ends a key or a value: the colon behind it divides a pair or a slice, and begins no parameter."""
 _MASK = "\0"
 """In front of a disguised word. No text holds it (``check_text``), so nobody can write it."""
 
@@ -69,7 +77,7 @@ def parse(text: str) -> exp.Query | exp.Values | exp.Pivot:
     Raises SqlSyntaxError (with line and column) when it does not parse, UnsupportedQuery when it is not one SELECT.
     """
     try:
-        tokens = _DIALECT.tokenize(text)
+        tokens = _tokens(text)
     except SqlglotError:
         line, column = unclosed(text)
         raise SqlSyntaxError("a string, name or comment is not closed", line=line, column=column) from None
@@ -108,9 +116,9 @@ def with_zeros(text: str) -> str:
     """
     if "?" not in text and "$" not in text and ":" not in text:
         return text
-    out, tokens = text, _DIALECT.tokenize(text)
+    out, tokens = text, _tokens(text)
     before = None
-    for token, after in pairwise([*tokens, None]):
+    for i, (token, after) in enumerate(pairwise([*tokens, None])):
         if token is None:
             break
         end, stand_in = token.end, "x" if before is TokenType.IN else "0"
@@ -118,6 +126,7 @@ def with_zeros(text: str) -> str:
         if token.token_type in (TokenType.PARAMETER, TokenType.COLON):
             if (
                 after is None
+                or _divides(tokens, i)
                 or after.start != token.end + 1
                 or after.token_type not in (TokenType.VAR, TokenType.NUMBER)
             ):
@@ -127,6 +136,14 @@ def with_zeros(text: str) -> str:
             continue
         out = out[: token.start] + stand_in.ljust(end + 1 - token.start) + out[end + 1 :]
     return out
+
+
+def _tokens(text: str) -> list[Token]:
+    tokens: list[Token] = _DIALECT.tokenize(without_false_tags(text))
+    for token in tokens:
+        if token.token_type == TokenType.PARAMETER:
+            token.text = text[token.start]
+    return tokens
 
 
 def to_sql(node: exp.Expr, **options: Any) -> str:
@@ -164,7 +181,7 @@ def _disguised(tokens: list[Token]) -> list[Token]:
         if kind == TokenType.PLACEHOLDER:
             out.append(_like(token, TokenType.PARAMETER, "$"))
             token = _like(token, TokenType.VAR, f"{_MASK}{token.start}{_MASK}")
-        elif kind in (TokenType.PARAMETER, TokenType.COLON) and after is not None:
+        elif kind in (TokenType.PARAMETER, TokenType.COLON) and after is not None and not _divides(tokens, i):
             if after.token_type != TokenType.STRING:
                 after.text = f"{_MASK}{token.start}{_MASK}{after.text}"
         elif token.text.startswith(_MASK):
@@ -175,6 +192,11 @@ def _disguised(tokens: list[Token]) -> list[Token]:
     return out
 
 
+def _divides(tokens: list[Token], i: int) -> bool:
+    """Whether a colon stands between a key and its value, or between the ends of a slice."""
+    return tokens[i].token_type == TokenType.COLON and i > 0 and tokens[i - 1].token_type in _BEFORE_COLON
+
+
 def _is_special(tokens: list[Token], i: int) -> bool:
     """Whether sqlglot might make something else of a word than a call of a function of this name."""
     token = tokens[i]
@@ -182,7 +204,7 @@ def _is_special(tokens: list[Token], i: int) -> bool:
     if token.token_type == TokenType.STRING:
         return False
     if word in _WITHOUT_PARENTHESES and token.token_type != TokenType.IDENTIFIER:
-        return True
+        return not (word == "MAP" and i + 1 < len(tokens) and tokens[i + 1].token_type == TokenType.L_BRACE)
     if word not in _CALLED or i + 1 == len(tokens) or tokens[i + 1].token_type != TokenType.L_PAREN:
         return False
     return not (word == "REPLACE" and _ends_star(tokens, i - 1))

@@ -15,3 +15,13 @@ def test_nothing_is_collected_after_each_statement(monkeypatch: pytest.MonkeyPat
     program.main()
     assert seen == [OBJECTS]
     assert gc.get_threshold() == before
+
+
+def test_ctrl_c_while_the_arguments_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("click.Group.parse_args", pressed)
+    with pytest.raises(SystemExit) as left:
+        program.cli.main(["--version"])
+    assert left.value.code == 130

@@ -2,10 +2,11 @@
 
 import os
 import signal
+import sqlite3
 import stat
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -208,7 +209,7 @@ class _Failing:
 def test_what_ends_early_leaves_nothing(tmp_path: Path, error: BaseException) -> None:
     source = Fails(FrameSource(rows()), error)
     policy = policy_of(PEOPLE, replace(PEOPLE, name="late"))
-    kept = database(tmp_path / "kept.duckdb", rows())
+    kept = made(tmp_path, FrameSource(rows()), name="kept.duckdb")
     before = kept.read_bytes()
     for output, again in (("x.duckdb", False), ("kept.duckdb", True)):
         with pytest.raises(type(error)):
@@ -233,6 +234,25 @@ def test_an_output_is_never_lost(tmp_path: Path) -> None:
         with pytest.raises(EngineError, match=words) as caught:
             made(tmp_path, FrameSource(rows()), name=output)
         assert caught.value.hint
+
+
+def test_only_an_extract_is_replaced(tmp_path: Path) -> None:
+    source = database(tmp_path / "source.duckdb", rows())
+    mixed = made(tmp_path, FrameSource(rows()), name="mixed.duckdb")
+    with duckdb.connect(str(mixed)) as con:
+        con.execute("CREATE TABLE precious (a INTEGER)")
+    with duckdb.connect(str(tmp_path / "empty.duckdb")):
+        pass
+    ledger = tmp_path / "x.dpsql.ledger"
+    with closing(sqlite3.connect(ledger)) as record:
+        record.execute("CREATE TABLE people (age)")
+    (tmp_path / "people.csv").write_text("age\n1\n")
+    for name in ("source.duckdb", "mixed.duckdb", "empty.duckdb", "x.dpsql.ledger", "people.csv"):
+        before = (tmp_path / name).read_bytes()
+        for rows_of in (FrameSource(rows()), DuckDbSource(source)):
+            with pytest.raises(EngineError, match="not seen to be an earlier extract") as caught:
+                extract({"people": rows_of}, policy_of(PEOPLE), tmp_path / name, replace=True)
+            assert caught.value.hint and (tmp_path / name).read_bytes() == before
 
 
 def test_sources_that_cannot_be_read(tmp_path: Path) -> None:

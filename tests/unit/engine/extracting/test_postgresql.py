@@ -239,6 +239,31 @@ def test_what_cannot_be_extracted_says_so(uri: str, tmp_path: Path) -> None:
     assert isinstance(InterfaceError("x"), dpsql.Error)
 
 
+def test_a_lost_connection_is_to_be_opened_again(uri: str) -> None:
+    lost = Snapshot(uri)
+    ((process,),) = lost.rows("asking", "SELECT pg_backend_pid()::int4")
+    run(uri, f"SELECT pg_terminate_backend({process}, 10000)::text")
+    for _ in range(2):
+        with pytest.raises(EngineError, match="was lost while asking") as caught:
+            lost.rows("asking", "SELECT 1::int4")
+        assert "connect again" in caught.value.hint
+    lost.close()
+
+
+def test_a_cancelled_statement_tells_of_the_time_that_it_may_take(uri: str) -> None:
+    asked = Snapshot(uri)
+    asked.run("setting", "SET statement_timeout = 1")
+    with pytest.raises(EngineError, match="cancelled its work while asking") as caught:
+        asked.rows("asking", "SELECT pg_sleep(1)::text")
+    assert "statement_timeout" in caught.value.hint
+    with pytest.raises(EngineError, match="was lost while asking"):  # the transaction is over, and so is its snapshot
+        asked.rows("asking", "SELECT 1::int4")
+    asked.close()
+    with pytest.raises(EngineError, match="cancelled its work while connecting") as caught:
+        Snapshot(f"{uri}&options=-cstatement_timeout%3D1")
+    assert "statement_timeout" in caught.value.hint and "password" not in caught.value.hint
+
+
 def test_rows_that_a_server_hides_are_an_error(uri: str, tmp_path: Path) -> None:
     run(
         uri,

@@ -337,6 +337,9 @@ def test_damaged_texts_are_refused_or_mean_the_same(ordinary: Lower, shaped: Low
         ("age = ?", [float("nan")]),
         ("age = ?", [object()]),
         ("age = 1", [1]),
+        ("age = ?", [np.timedelta64(3, "ns")]),
+        ("age = ?", [np.datetime64(3, "ns")]),
+        ("age IN ?", [[np.timedelta64(3, "Y")]]),
     ],
 )
 def test_parameters_that_do_not_fit_are_left_to_the_ordinary_way(shaped: Lower, text: str, parameters: Any) -> None:
