@@ -1,4 +1,4 @@
-"""Columns that follow from others: ``python -m benchmarks.followers [--table and] [--epsilon 1] [--seeds 3] [--rules 16]``.
+"""Columns that follow from others: ``python -m benchmarks.followers [--table and] [--epsilon 1] [--rules 16]``.
 
 Sums of many cells of two columns beside a third one that is worked out from them, as derived columns are: an AND, a
 larger one, a level of a hierarchy, a difference, a code of two columns in a table with two others, and none of these.

@@ -64,7 +64,7 @@ VARIANTS: Mapping[str, tuple[ModelRules, float]] = {
     "rounds 24": (replace(NEWEST, rounds=24), FLOOR),
     "rounds 192": (replace(NEWEST, rounds=192), FLOOR),
     "moved .03": (replace(NEWEST, moved=0.03), FLOOR),
-    "moved .3": (replace(NEWEST, moved=0.3), FLOOR),
+    "moved .1": (replace(NEWEST, moved=0.1), FLOOR),
     "moved 1": (replace(NEWEST, moved=1.0), FLOOR),
     "12 plain rounds, moved 1": (replace(NEWEST, accelerated=False, rounds=12, moved=1.0), FLOOR),
     "rakes 1": (replace(NEWEST, rakes=1), FLOOR),
