@@ -19,9 +19,9 @@ class ModelRules:
     Of a tensor: ``trace`` is the number of rows that all its cells together never go below, each its share: a cell that
     was lost for good could not come back when other measurements need it; 0 for none. ``close`` has the numbers of
     columns whose interactions are fitted in a round at the end, in this order. Rounds end when no step on a pair moves
-    a cell by more than ``moved`` of its sd, after at most ``rounds``; ``accelerated``: whether many that go the same way
-    are made at once. Where ``close`` says 1, single columns are fitted again and again until none is off by more than
-    ``settled`` of its sd, at most ``rakes`` times.
+    a cell by more than ``moved`` of its sd, after at most ``rounds``; ``accelerated``: whether those that go the same
+    way are made at once. Where ``close`` says 1, single columns are fitted again and again until none is off by more
+    than ``settled`` of its sd, at most ``rakes`` times.
 
     Of what is shown: ``cut_counts``: whether a count that is shown as it was released is shown as 0 where noise took it
     below. ``independent``: whether the error of a calibrated average takes its sum and its count as independent.
