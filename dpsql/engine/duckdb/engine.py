@@ -184,12 +184,13 @@ class DuckDbEngine:
     def sums(
         self, table: str, number: str, columns: tuple[str, ...], intervals: tuple[Interval, ...] = ()
     ) -> Private[Counts]:
-        """Sums of shares over the cells of ``columns``; see the protocol. Those without intervals are kept."""
+        """Sums of shares over the cells of ``columns``; see the protocol. They are kept in memory: the groups of a
+        statement ask for the same ones."""
         domain = private_table(self._policy, table)
         scope, column, inside = scope_of(domain, columns), number_of(domain, number), inside_of(domain, intervals)
-        name = f"{domain.name}\0{column.name}"
+        name = f"{domain.name}\0{column.name}\0{intervals!r}" if inside else f"{domain.name}\0{column.name}"
         with self._lock:
-            known = None if inside else self._contingencies.exactly(name, columns)
+            known = self._contingencies.exactly(name, columns)
             if known is None:
                 rows = self._rows[domain.name]
                 share, looked_at = rows.share(column), [column.name, *(n.name for n, _ in inside)]
@@ -197,8 +198,7 @@ class DuckDbEngine:
                 known = self._by_cell(domain, scope, looked_at, share, keep=not inside)
                 if columns != scope:
                     known = np.ascontiguousarray(known.transpose([scope.index(c) for c in columns]))
-                if not inside:
-                    self._contingencies.put(name, columns, known)
+                self._contingencies.put(name, columns, known)
         return Private(known)
 
     def positions(self, table: str, number: str) -> Private[Counts]:

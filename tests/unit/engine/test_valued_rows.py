@@ -11,7 +11,8 @@ import pytest
 
 from dpsql.domain import CategoryDomain, NumberDomain, TableDomain
 from dpsql.engine.duckdb import DuckDbEngine, coded_rows, valued_rows
-from dpsql.engine.duckdb.sums import scanned_parts
+from dpsql.engine.duckdb import engine as engine_module
+from dpsql.engine.duckdb.sums import scanned_parts, sums_by_cell
 from dpsql.engine.partition import Partition
 from dpsql.query import Interval
 from tests.contracts.engine_contract import policy_of
@@ -119,3 +120,20 @@ def test_questions_about_one_column_in_turn_read_each_column_once(
             for column in ("size", "age"):
                 engine.part_counts("people", (), (Interval(column, 0.0, 50.0),))
     assert len(reads) == 2
+
+
+def test_sums_over_a_stretch_are_scanned_once_for_all_groups(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scans = []
+
+    def scanned(*asked: object) -> np.ndarray:
+        scans.append(asked[3:])
+        return sums_by_cell(*asked)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine_module, "sums_by_cell", scanned)
+    with closing(DuckDbEngine(database, policy_of(TableDomain("people", COLUMNS)))) as engine:
+        told = (INTERVALS[2],)
+        first, again = (engine.sums("people", "size", ("kind", "size"), told).reveal() for _ in range(2))
+        assert len(scans) == 1 and (first == again).all()
+        other = engine.sums("people", "size", ("kind", "size"), (INTERVALS[0],)).reveal()
+        assert len(scans) == 2 and (other != first).any()
+        assert engine.sums("people", "size", ("kind", "size")).reveal().sum() > first.sum()
