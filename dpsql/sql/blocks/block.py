@@ -17,6 +17,7 @@ from dpsql.sql.aggregates.aggregation import Aggregation, Summand
 from dpsql.sql.blocks.levels import group_target
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
+from dpsql.sql.counting.awaiting import awaiting
 from dpsql.sql.counting.cluster_pieces import Answer
 from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import KeyLookup
@@ -99,10 +100,10 @@ class Asked:
         """The block. Raises UnsupportedQuery for numbers that are too large, DataError for what is no number."""
         numbered = enumerate(self._summands)
         aggregates = tuple(self._aggregate(i, a, lowering, numbered) for i, a in enumerate(self.aggregations))
-        count = len(self.groups)
+        count, table = len(self.groups), self.scope.table
         return Block(
             self.name,
-            self.scope.table.name,
+            table.name,
             tuple(f"g{i}" for i in range(count)),
             tuple(lowering.group_type(i) for i in range(count)),
             lowering.groups,
@@ -110,8 +111,8 @@ class Asked:
             self.needs_intervals,
             lowering.cut(),
             lowering.matched,
-            self.scope.table if isinstance(self.scope.table, UnitTable) else None,
-            lowering.awaiting,
+            table if isinstance(table, UnitTable) else None,
+            awaiting(table, self.groups, self.aggregations, lowering),
         )
 
     def _aggregate(
