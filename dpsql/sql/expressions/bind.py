@@ -25,7 +25,7 @@ from dpsql.sql.expressions.bound import (
     disjunction,
     negation,
     null_only,
-    same,
+    ordered,
 )
 from dpsql.sql.expressions.functions import SCALAR, STEADY, function_refusal
 from dpsql.sql.expressions.names import Scope, unknown_column
@@ -41,7 +41,7 @@ from dpsql.sql.expressions.operators import (
     unwrap,
 )
 from dpsql.sql.expressions.remarks import comparison_remark, null_remark, remark
-from dpsql.sql.expressions.steps import Pieces, arithmetic, merged, moved
+from dpsql.sql.expressions.steps import arithmetic, function, merged, moved
 from dpsql.sql.expressions.types import cast_constant, type_name
 from dpsql.sql.statement import Remark
 from dpsql.sql.text.exists import existing
@@ -213,11 +213,7 @@ class Binder:
             type(node), left.numeric, right.numeric, right.number if left.numeric else left.number
         )
         found = Bound(sql, columns, compared=compared, steps=merged((left.steps, right.steps)))
-        if type(node) in ORDERED:
-            if same(left, right):
-                return null_only(found, left)
-            return against(found, left, (right,)) if left.straight or left.pieces else against(found, right, (left,))
-        return found
+        return ordered(found, left, right) if type(node) in ORDERED else found
 
     def _is(self, node: exp.Expr) -> Bound:
         left = self._operand(node.this)
@@ -302,8 +298,8 @@ class Binder:
             return cast._replace(constant=cast_constant(to, constant))
         if to == "DOUBLE":
             return cast._replace(straight=inner.straight, pieces=inner.pieces)
-        known = inner.known
-        return cast._replace(steps=known.rounded(half=True)) if isinstance(known, Pieces) and to in INTEGERS else cast
+        steps = function("round", [inner.known]) if to in INTEGERS else None
+        return cast if steps is None else cast._replace(steps=steps)
 
     def _extract(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "expression")

@@ -15,12 +15,14 @@ from dpsql.sql.expressions.number_predicates import Compared, Number
 from dpsql.sql.expressions.steps import (
     NO_STEPS,
     UNKNOWN,
+    Cycle,
     Known,
     Pieces,
     Steps,
     Straight,
     arithmetic,
     chosen,
+    cycle,
     function,
     merged,
     moved,
@@ -102,9 +104,9 @@ class Bound(NamedTuple):
     column of privacy units, which has no declared values. ``alternatives`` are the parts of which one at least is TRUE
     exactly where it is, ``together`` those that are all TRUE there, where it joins predicates. ``distance``: whether
     what is added up of it is how far it is from the whole number next to 0 that all its values are beyond. ``pieces``
-    are the straight lines that it is one of; ``steady``: whether it is NULL by which of its columns are
-    NULL, whatever values the others have; ``chooses``: the columns of conditions that decide its value and may change
-    anywhere.
+    are the straight lines that it is one of, or one less multiples of a constant; ``steady``: whether it is NULL by
+    which of its columns are NULL, whatever values the others have; ``chooses``: the columns of conditions that decide
+    its value and may change anywhere.
     """
 
     sql: str
@@ -129,7 +131,7 @@ class Bound(NamedTuple):
     alternatives: "tuple[Bound, ...]" = ()
     together: "tuple[Bound, ...]" = ()
     distance: bool = False
-    pieces: Pieces | None = None
+    pieces: Pieces | Cycle | None = None
     steady: bool = False
     chooses: frozenset[str] = NO_COLUMNS
 
@@ -140,7 +142,7 @@ class Bound(NamedTuple):
 
     @property
     def known(self) -> Known:
-        """The same, or the straight lines of which it is one."""
+        """The same, or the straight lines of which it is one, or one less multiples of a constant."""
         return self.pieces or self.constant if self.straight is None else Pieces(frozenset([self.straight]))
 
     def inside(self, text: str) -> Outside:
@@ -271,15 +273,25 @@ def calculated(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
     line = arithmetic(kind, left.line, right.line)
     if line is not None:
         return made._replace(straight=line)
-    return made._replace(
-        constant=whole(kind, left.constant, right.constant), pieces=moved(kind, left.known, right.known)
-    )
+    found = cycle(kind, left.known, right.known)
+    if found is not None:
+        return made._replace(pieces=found, steps=merged([made.steps, found.turns]))
+    constant = whole(kind, left.constant, right.constant)
+    return made._replace(constant=constant, pieces=moved(kind, left.known, right.known))
 
 
 def against(made: Bound, tested: Bound, constants: Sequence[Bound]) -> Bound:
     """``made``, a comparison of ``tested`` with ``constants``, with the places where it may change."""
     known, values = tested.known, [c.constant if c.literal is None else about(c.literal) for c in constants]
-    return made._replace(steps={**made.steps, **known.compared(values)}) if isinstance(known, Pieces) else made
+    return made._replace(steps={**made.steps, **known.compared(values)}) if isinstance(known, Pieces | Cycle) else made
+
+
+def ordered(made: Bound, left: Bound, right: Bound) -> Bound:
+    """``made``, a comparison of the two by their order."""
+    if same(left, right):
+        return null_only(made, left)
+    line = isinstance(left.known, Pieces | Cycle)
+    return against(made, left, (right,)) if line else against(made, right, (left,))
 
 
 def same(left: Bound, right: Bound) -> bool:
@@ -297,6 +309,8 @@ def called(name: str, made: Bound, parts: Sequence[Bound]) -> Bound:
         return cases(made, parts[:1], parts[1:])
     if name in _OF_NAN and parts and parts[0].numeric is not None:  # whose values are numbers
         return made._replace(steps=dict.fromkeys(made.steps, frozenset()))
+    if name == "mod" and len(parts) == 2:
+        return calculated(exp.Mod, made, *parts)
     steps, pieces = function(name, known), pieces_of(name, known)
     if pieces is not None:  # it may be least or most where lines meet, and is another number at turns
         return made._replace(pieces=pieces, steps=merged([made.steps, pieces.turns, pieces.kinks]))

@@ -168,18 +168,63 @@ class Pieces(NamedTuple):
         return merged([{column: frozenset([at])} for column, at in met if isfinite(at)])
 
 
-Known = Pieces | float | None
+class Cycle(NamedTuple):
+    """A straight line less the whole multiples of a constant, ``x % 10``: it begins anew at each of them."""
+
+    line: Straight
+    period: float
+
+    def _at(self, value: float | None) -> Breaks:
+        step = abs(self.period / self.line.scale)
+        offset = None if value is None else self.line.solved(value)
+        if offset is None or not isfinite(step) or step == 0.0:
+            return UNKNOWN
+        return frozenset([Lattice(offset, step)]) if isfinite(offset) else frozenset()
+
+    @property
+    def turns(self) -> Steps:
+        """The multiples."""
+        return {self.line.column: self._at(0.0)}
+
+    def compared(self, values: Sequence[float | None]) -> Steps:
+        """Where comparisons with constants may change.
+
+        >>> Cycle(Straight("x"), 10.0).compared([3.0])["x"] == {Lattice(0.0, 10.0), Lattice(3.0, 10.0)}
+        True
+        """
+        return merged([self.turns, *({self.line.column: self._at(v)} for v in values)])
+
+    def rounded(self, *, half: bool) -> Steps:
+        """Where it may change if it is rounded to whole numbers."""
+        steps = rounded(self.line, half=half) if self.period.is_integer() else UNKNOWN
+        return merged([self.turns, {self.line.column: steps}])
+
+
+Known = Pieces | Cycle | float | None
 """What is known of an expression: its pieces, or that it is a constant, or nothing."""
+
+
+def cycle(kind: type, left: Known, right: Known) -> Cycle | None:
+    """``left % right`` of a straight line and a constant.
+
+    >>> cycle(exp.Mod, Pieces(frozenset([Straight("x")])), 2.0)
+    Cycle(line=Straight(column='x', scale=1.0, shift=0.0), period=2.0)
+    """
+    straight = isinstance(left, Pieces) and len(left.lines) == 1 and not left.turns
+    if kind is not exp.Mod or not isinstance(left, Pieces) or not straight or not isinstance(right, float):
+        return None
+    (line,) = left.lines
+    return Cycle(line, abs(right)) if right != 0.0 and isfinite(right) else None
 
 
 def moved(kind: type, left: Known, right: Known) -> Pieces | None:
     """``left op right`` of pieces and a constant; ``None`` where that is no line."""
     pieces = left if isinstance(left, Pieces) else right
-    if not isinstance(pieces, Pieces) or isinstance(left, Pieces) is isinstance(right, Pieces):
+    constant = right if pieces is left else left
+    if not isinstance(pieces, Pieces) or not isinstance(constant, float):
         return None
-    sides = [(left if left is not pieces else line, right if right is not pieces else line) for line in pieces.lines]
-    lines = [arithmetic(kind, a, b) for a, b in sides if not isinstance(a, Pieces) and not isinstance(b, Pieces)]
-    known = [line for line in lines if line is not None]
+    sides = [(line, constant) if pieces is left else (constant, line) for line in pieces.lines]
+    known = [line for line in (arithmetic(kind, *both) for both in sides) if line is not None]
     return pieces._replace(lines=frozenset(known)) if len(known) == len(sides) else None
 
 
@@ -187,7 +232,7 @@ def chosen(values: Sequence[Known], turns: Steps = NO_STEPS) -> Pieces | None:
     """One of these values, which of them may change at ``turns`` and where they meet; ``None`` without a line."""
     known = [v for v in values if isinstance(v, Pieces)]
     lines = frozenset(line for v in known for line in v.lines)
-    if None in values or not 0 < len(lines) <= MOST_LINES:
+    if not all(isinstance(v, Pieces | float) for v in values) or not 0 < len(lines) <= MOST_LINES:
         return None
     return Pieces(lines, merged([turns, *(v.turns for v in known)]))
 
@@ -212,9 +257,9 @@ def pieces_of(name: str, values: Sequence[Known]) -> Pieces | None:
 def function(name: str, values: Sequence[Known]) -> Steps | None:
     """Where a function of one expression takes another value, if it takes one value between such places."""
     match name, values:
-        case (("floor" | "ceil" | "ceiling" | "trunc" | "round"), [Pieces() as value]):
+        case (("floor" | "ceil" | "ceiling" | "trunc" | "round"), [(Pieces() | Cycle()) as value]):
             return value.rounded(half=name == "round")
-        case "sign", [Pieces() as value]:
+        case "sign", [(Pieces() | Cycle()) as value]:
             return value.compared([0.0])
         case _:
             return None
