@@ -298,10 +298,7 @@ class BlockLowering:
             found = aggregation(self._binder, node, distances=distances)
             if self._sides:
                 if found.summary is not None:
-                    reason = "this aggregate over the rows of several selections is not answered"
-                    raise refusal(
-                        self.text, node, reason, "write one condition with OR, or aggregate each in its own SELECT"
-                    )
+                    raise refusal(self.text, node, *_several_rows(self.scope))
                 found = added([aggregation(b, node) for _, b in self._sides], self._conditions)
             self._aggregations.append(found)
             for value in found.values:
@@ -377,6 +374,15 @@ def _spans(a: Aggregation, lowering: Lowering, counts: Sequence[Form], whole: Sp
     if a.constants is not None or a.values_are != "one" or len(a.numerator) > 1:
         return ()
     return lowering.value_spans(a.numerator[0], counts, whole)
+
+
+def _several_rows(scope: Scope) -> tuple[str, str]:
+    """Reason and hint for what is no sum over rows that are counted several times."""
+    if scope.by_source:
+        reason = "this aggregate is no sum, and a row finds several rows in this join"
+        return reason, "join a table in which each key stands once, or write COUNT, SUM and AVG"
+    reason = "this aggregate over the rows of several selections is not answered"
+    return reason, "write one condition with OR, or aggregate each in its own SELECT"
 
 
 def _several_groups(scope: Scope) -> tuple[str, str]:

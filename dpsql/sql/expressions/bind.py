@@ -27,7 +27,7 @@ from dpsql.sql.expressions.bound import (
     null_only,
     ordered,
 )
-from dpsql.sql.expressions.functions import SCALAR, STEADY, function_refusal
+from dpsql.sql.expressions.functions import NARROW, SCALAR, STEADY, function_refusal
 from dpsql.sql.expressions.names import Scope, unknown_column
 from dpsql.sql.expressions.node_refusals import node_refusal, plain
 from dpsql.sql.expressions.operators import (
@@ -339,7 +339,10 @@ class Binder:
         if name not in SCALAR:
             raise refusal(self.text, node, *function_refusal(name, private=True))
         parts = [self.bind(n) for n in node.expressions]
-        sql = f"{name}({', '.join([p.sql for p in parts])})"
+        if name in NARROW and len(parts) == 1 and parts[0].columns and parts[0].strings is None:
+            sql = f"{name}(CAST({parts[0].sql} AS INTEGER))"
+        else:
+            sql = f"{name}({', '.join([p.sql for p in parts])})"
         if parts and parts[0].text is not None:
             decided = string_predicates.first_characters(name, sql, parts)
             if decided is None and name in ("starts_with", "prefix") and len(parts) == 2:
