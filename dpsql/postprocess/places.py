@@ -138,16 +138,23 @@ def last(counts: Counts) -> Extreme | None:
     return Extreme(at, max(rest, 0.0))
 
 
-def most_frequent(counts: Counts) -> Place | None:
+def most_frequent(counts: Counts, single: npt.NDArray[np.bool_]) -> Place | None:
     """The value with most rows, and the first and last that may be it; nothing for a group within its bar.
 
-    >>> most_frequent(Counts(np.array([50.0, 90.0, 88.0]), np.full(3, 4.0), lambda i, j: 4.0 * (j - i)))
+    ``single``: which counts are of one value. Any other, of several values together, is only the most that one of them
+    has: it may be the place of the truth, and rules no other place out.
+
+    >>> counts = Counts(np.array([50.0, 90.0, 88.0]), np.full(3, 4.0), lambda i, j: 4.0 * (j - i))
+    >>> most_frequent(counts, np.array([True, True, True]))
     Place(at=1, low=1, high=2, share=0.5, after=1)
+    >>> most_frequent(counts, np.array([True, False, False]))
+    Place(at=1, low=0, high=2, share=0.5, after=1)
     """
     if counts.is_within:
         return None
     bars = counts.at_once(len(counts)) * counts.errors
-    may_be = np.flatnonzero(counts.values + bars >= float(np.max(counts.values - bars)))
+    sure = float(np.max((counts.values - bars)[single])) if single.any() else 0.0
+    may_be = np.flatnonzero(counts.values + bars >= sure)
     at = int(np.argmax(counts.values))
     return Place(at, min(int(may_be[0]), at), max(int(may_be[-1]), at), 0.5, at)
 

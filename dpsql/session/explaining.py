@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from dpsql.confidence import error_bound
 from dpsql.planning import distance_words, outlook
+from dpsql.planning.distinct import distinct_share
 from dpsql.query import LinearQuery
 from dpsql.result import Explanation, Note, QueryPlan, Result
 from dpsql.session.asker import Asker
@@ -27,7 +28,7 @@ from dpsql.session.route import (
     asking_rows,
 )
 from dpsql.session.table_state import TableState
-from dpsql.sql.statement import Block, Statement
+from dpsql.sql.statement import Awaiting, Statement
 
 _SOURCES: tuple[tuple[type[Route], str], ...] = (
     (OwnRelease, "a measurement of its own"),
@@ -56,9 +57,9 @@ def explanation(
     texts = {name: _lone_text(q for q in of_rows if q.table == name) for name in tables}
     for table, column in statement.awaited:
         texts[table].append(column)
-    awaiting = [b for b in statement.blocks if b.awaiting is not None]
-    for block in awaiting:
-        asked[block.table] |= {block.awaiting} if block.awaiting else set()
+    awaiting = [(b.table, b.awaiting) for b in statement.blocks if b.awaiting is not None]
+    for name, later in awaiting:
+        asked[name] |= {later.columns} if later.columns else set()
     first_charges = {
         name: _first_charge(state, asked[name], texts[name], asker) for name, state in _states(asker, tables)
     }
@@ -76,7 +77,7 @@ def explanation(
         for table, column in statement.awaited
     ]
     worst = sum(p.worst_charge for p in (*plans, *others)) + sum(first_charges.values())
-    worst += sum(_of_strings(asker.states[b.table], b, asker) for b in awaiting)
+    worst += sum(_of_strings(asker.states[name], later, asker) for name, later in awaiting)
     needed = sum(r.payments for r in routes)
     times = left // needed if needed and any(p.worst_charge > 0 for p in plans) else None
     if asker.policy.mechanism.when_spent == "refuse" and needed > left:
@@ -92,12 +93,16 @@ def _first_charge(state: TableState, scopes: set[tuple[str, ...]], texts: Sequen
     return asker.plan.as_epsilon(state.touches.first_units(scopes, texts)) if scopes or texts else 0.0
 
 
-def _of_strings(state: TableState, block: Block, asker: Asker) -> float:
-    """What the groups of a block that awaits its strings charge at most: a payment for each outline. Beside no column
-    they are what the first touch has measured."""
-    outlines = sum(1 + (a.denominator is not None) for a in block.aggregates) if block.awaiting else 0
-    units = max(asker.payment.units if asker.payments_left() else 0, state.plan.group_spare.units)
-    return outlines * asker.plan.as_epsilon(units)
+def _of_strings(state: TableState, awaiting: Awaiting, asker: Asker) -> float:
+    """What a block that awaits its strings charges at most: a payment for each outline, a release for each count of
+    different values. Beside no column, groups of strings are what the first touch has measured."""
+    plan, spares = state.plan, asker.purses.spares_left()
+    alone = 0 if awaiting.listed else plan.spare.units
+    units = max(asker.payment.units if asker.payments_left() else 0, plan.group_spare.units, plan.spare.units)
+    left = asker.payments_left() * asker.payment.units + spares * asker.plan.spare_units
+    units = min(awaiting.outlines * (units if awaiting.columns else alone), left)
+    units += sum(distinct_share(asker.plan, plan, asker.payment, c, spares).units for c in awaiting.distinct)
+    return asker.plan.as_epsilon(units)
 
 
 def _of_construction(state: TableState, asker: Asker) -> list[str]:

@@ -68,6 +68,20 @@ class Aggregate:
         return {low: number} if self.summary.kind == "histogram" else (low,)
 
 
+@dataclass(frozen=True)
+class Awaiting:
+    """What a block asks at most once strings are released: about the finite ``columns``, in the table's order, queries
+    of so many ``outlines``, and for each of its counts of different values the column of which they are.
+
+    ``listed``: whether no string but a group's own is counted for it.
+    """
+
+    columns: tuple[str, ...]
+    outlines: int
+    distinct: tuple[str, ...] = ()
+    listed: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """An innermost SELECT block that reads the private table ``table``; it becomes the released table ``name``.
@@ -75,7 +89,7 @@ class Block:
     ``groups`` holds one tuple of public values per output row (one empty tuple without GROUP BY), in domain order.
     ``cut`` says which cells of which binned columns its conditions hold for a part of; ``matched``, of which text
     columns it counts rows with released strings alone. ``units``: the table, where its rows are units of another one.
-    ``awaiting``: the finite columns that it asks about, where it has no groups until strings are released.
+    ``awaiting``: what it will ask, where it has no groups until strings are released.
     """
 
     name: str
@@ -88,7 +102,7 @@ class Block:
     cut: tuple[tuple[str, str], ...] = ()
     matched: tuple[str, ...] = ()
     units: UnitTable | None = None
-    awaiting: tuple[str, ...] | None = None
+    awaiting: Awaiting | None = None
 
     @cached_property
     def crosstab(self) -> Crosstab | None:

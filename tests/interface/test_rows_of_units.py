@@ -144,7 +144,14 @@ def test_the_last_number_stands_for_more(
             "SELECT COUNT(*) FROM (SELECT customer, amount % 3 FROM sales GROUP BY 1, 2)",
             "an expression of other columns",
         ),
-        ("SELECT COUNT(*) FROM (SELECT customer FROM sales GROUP BY 1 ORDER BY COUNT(*) LIMIT 3)", "LIMIT"),
+        (
+            "SELECT COUNT(*) FROM (SELECT customer FROM sales GROUP BY 1 ORDER BY COUNT(*) LIMIT 3)",
+            "single units of sales\n",
+        ),
+        (
+            "SELECT COUNT(*) FROM sales WHERE EXISTS (SELECT 1 FROM range(3) r(i) WHERE i = sales.customer)",
+            "units apart",
+        ),
         ("SELECT COUNT(DISTINCT customer) FROM (SELECT customer, region FROM sales GROUP BY ALL)", "of several groups"),
     ],
 )

@@ -176,6 +176,13 @@ def test_patterns_are_refused_without_selections(database: Path) -> None:
         "SELECT ext, COUNT(*) FROM files WHERE kind = 'a' GROUP BY ext",
         "SELECT ext, kind, COUNT(*), COUNT(*) FILTER (WHERE kind = 'b') FROM files GROUP BY ext, kind",
         "SELECT COUNT(*) FROM (SELECT ext, COUNT(*) AS n FROM files WHERE kind <> 'a' GROUP BY ext) WHERE n > 10",
+        "SELECT ext, COUNT(DISTINCT kind), MAX(kind), mode(kind) FROM files GROUP BY ext",
+        "SELECT ext, histogram(kind) FROM files GROUP BY ext",
+        "SELECT ext, SUM(DISTINCT (kind = 'a')::INT) FROM files GROUP BY ext",
+        "SELECT COUNT(DISTINCT kind) FROM files WHERE ext LIKE '%3'",
+        "SELECT MAX(ext) FROM files WHERE kind = 'a'",
+        "SELECT COUNT(*) FROM files WHERE ext LIKE '%3' OR kind = 'a'",
+        "SELECT COUNT(*) FROM files WHERE ext LIKE '%3'",
         GROUPS,
     ],
 )
@@ -183,3 +190,25 @@ def test_a_first_statement_by_strings_charges_no_more_than_was_foreseen(con: dps
     foreseen = con.explain(text)
     con.execute(text)
     assert 0.0 < con.budget.spent_epsilon <= foreseen.worst_charge
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ext, COUNT(DISTINCT unit) FROM files GROUP BY ext",
+        "SELECT COUNT(DISTINCT unit) FROM files WHERE ext LIKE '%3'",
+        "SELECT ext, COUNT(DISTINCT unit), COUNT(*), SUM(k) FROM files WHERE k > 1 GROUP BY ext",
+    ],
+)
+def test_different_units_by_strings_charge_no_more_than_was_foreseen(text: str) -> None:
+    rows = "SELECT i // 2 AS unit, 'py' || (i % 10) AS ext, i % 5 AS k FROM range(20000) t(i)"
+    policy = POLICY.format(strategy="auto").replace("[tables.files]\n", '[tables.files]\nunit = "unit"\n')
+    policy = policy.replace(
+        'kind = { type = "category", values = ["a", "b"]', 'k = { type = "integer", min = 0, max = 4'
+    )
+    with duckdb.connect() as data:
+        data.execute(f"CREATE TABLE files AS {rows}")
+        with dpsql.connect(data, policy=dpsql.load_policy(policy), ledger=":memory:") as con:
+            foreseen = con.explain(text)
+            con.execute(text)
+            assert 0.0 < con.budget.spent_epsilon <= foreseen.worst_charge + 1e-9

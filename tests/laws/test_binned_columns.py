@@ -3,6 +3,7 @@
 Rows are drawn from few values, many of them edges, literals and their neighbours, where a wrong <= would show.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
@@ -35,6 +36,28 @@ TABLE = TableDomain(
     ),
 )
 LITERALS = (-5, -1, -0.5, 0, 0.1, 1, 2.5, 3, 7.25, 9.999, 10, 25, 40, 41)
+WRITTEN = ("-1e1", "-1e15", "10 / 4", "5 * 5 - 15", "'3'", "'7.25'::DOUBLE", "'inf'::DOUBLE", "'nan'::DOUBLE")
+PIECES = (
+    "coalesce(x, 0)",
+    "coalesce(x, y)",
+    "ifnull(x, 3)",
+    "nullif(x, 1)",
+    "coalesce(nullif(x, 2.5), 7)",
+    "greatest(x, 0)",
+    "greatest(x, y)",
+    "greatest(x, 2 * x - 3)",
+    "least(x, 3)",
+    "least(greatest(x, -1), 10)",
+    "abs(greatest(x, 1) - 3)",
+    "1 - abs(x)",
+    "2 * coalesce(x, 1) - 1",
+    "-greatest(x, 0)::DOUBLE",
+    "sign(x - 1)",
+    "if(g = 'a', x, 3)",
+    "CASE WHEN x > 3 THEN x WHEN y > 0.3 THEN -x ELSE 2 END",
+)
+CYCLES = ("x % 30", "x % 7.5", "mod(x, 30)", "(2 * x - 1) % 25", "floor(x % 30)", "greatest(x, 7) % 30", "x % -30")
+"""Expressions that are one straight line or another, which change at known places."""
 
 
 def _rows(seed: int, number: int) -> list[tuple[Any, ...]]:
@@ -77,7 +100,8 @@ def counted() -> Counted:
 
 def _atom(rng: Any) -> str:
     x = rng.choice(["x", "y", "x", "(x)", "x * 2", "x + 1", "10 - x", "x / 4", "-x", "2 * (x - 1)", "x::DOUBLE"])
-    number = str(rng.choice(LITERALS))
+    x = rng.choice([x, x, rng.choice([*PIECES, *CYCLES])])
+    number = str(rng.choice([rng.choice(LITERALS), rng.choice(LITERALS), rng.choice(WRITTEN)]))
     return str(
         rng.choice(
             [
@@ -90,6 +114,8 @@ def _atom(rng: Any) -> str:
                 f"abs({x}) < {number}",
                 f"{number} < {x}",
                 "x < y",
+                f"{x} >= {x}",
+                f"{rng.choice(['isnan', 'isfinite', 'isinf'])}(x)",
                 "g = 'a'",
                 f"CASE WHEN {x} < {number} THEN g = 'b' ELSE {x} > 20 END",
                 f"d >= DATE '2020-01-{rng.randint(1, 31):02}'",
@@ -139,7 +165,10 @@ def test_counts_and_sums_of_conditions(front: FrontEnd, counted: Counted, seed: 
     for _ in range(12):
         where = _predicate(rng, 2)
         sql = f"SELECT COUNT(*), SUM(x), SUM(3 - 2 * x), COUNT(x) FILTER (WHERE {_atom(rng)}) FROM t WHERE {where}"
-        _agrees(front, counted, sql)
+        try:
+            _agrees(front, counted, sql)
+        except UnsupportedQuery as error:
+            assert re.search("too many columns|tied together", str(error)), sql
 
 
 def test_conditions_on_edges_are_exact(front: FrontEnd, counted: Counted) -> None:
@@ -262,6 +291,44 @@ def test_whole_numbers_over_rows_that_are_guessed() -> None:
         _front(TableDomain("t", tuple(columns)), by_value=True).lower(f"SELECT COUNT(*) FROM t WHERE {many}")
 
 
+@pytest.mark.parametrize("inner", [*PIECES, *CYCLES])
+def test_one_line_or_another_is_compared_and_summed(front: FrontEnd, counted: Counted, inner: str) -> None:
+    for sql in (
+        f"SELECT SUM({inner}), SUM({inner}) FILTER (WHERE x > 1) FROM t"
+        if "nullif" not in inner
+        else f"SELECT COUNT({inner}) FROM t",
+        f"SELECT {f'sign({inner})' if inner in CYCLES else f'floor({inner} / 5)'}, COUNT(*) FROM t GROUP BY ALL",
+        f"SELECT {inner} > 2.5, g, COUNT(*), SUM(x) FROM t WHERE CAST({inner} AS INTEGER) < 9 GROUP BY ALL",
+        f"SELECT COUNT(*), SUM(y) FROM (SELECT {inner} AS z, y FROM t) WHERE z BETWEEN -1 AND 7.25",
+    ):
+        _agrees(front, counted, sql)
+
+
+MANY = {
+    ("(2 * x - 1) % 25", "IN (0, 10)"),
+    *(("x % 7.5", c) for c in ("> 1", "<= 2.5", "= 3", "<> 7.25", "BETWEEN -1 AND 3", "IN (0, 10)")),
+}
+"""Of more stretches than are asked by value."""
+
+
+@pytest.mark.parametrize("inner", [*(p for p in PIECES if "y" not in p), *CYCLES])
+@pytest.mark.parametrize("compared", ["> 1", "<= 2.5", "= 3", "<> 7.25", "BETWEEN -1 AND 3", "IN (0, 10)"])
+def test_one_line_or_another_is_compared_as_it_is_written(counted: Counted, inner: str, compared: str) -> None:
+    sql = f"SELECT COUNT(*) FROM t WHERE {inner} {compared}"
+    doubt = _agrees(_front(TABLE, by_value=True), counted, sql)
+    assert doubt == 0.0 or (inner, compared) in MANY, sql
+
+
+@pytest.mark.parametrize("by_value", [True, False])
+def test_what_holds_for_every_value_or_none_is_known(counted: Counted, *, by_value: bool) -> None:
+    for where in (
+        *("x > -1e6", "x >= -1e15", "x BETWEEN -1e15 AND 1e15", "NOT x < -1e15", "x < 'inf'::DOUBLE"),
+        *("x = 'nan'::DOUBLE", "x = x", "x >= (x)", "2 * x <> 2 * x", "x IS DISTINCT FROM x", "x < 24 * 60"),
+        *("isnan(x)", "NOT isnan(x)", "isfinite(x)", "isinf(x)", "x > '-100'"),
+    ):
+        assert _agrees(_front(TABLE, by_value=by_value), counted, f"SELECT COUNT(*) FROM t WHERE {where}") == 0.0, where
+
+
 CUTS = (
     "x > 3",
     "x > 2.5",
@@ -273,6 +340,8 @@ CUTS = (
     "x IN (1, 3)",
     "abs(x - 5) <= 3",
     "7 > abs(2 * x)",
+    "x + 1 <= 2",
+    "x + 1 >= 2",
     "NOT (abs(x) < 7 AND x > 2)",
 )
 GUESSED = ("sin(x) > 0.5", "x % 2 < 1", "d > DATE '2020-01-01'", "day(w) = 9", "x < y", "x IN (1, 3, 5, 7, 9, 11)")
@@ -340,7 +409,7 @@ def test_what_a_cast_makes_of_a_constant_is_what_is_compared(front: FrontEnd, co
 def test_values_that_unknown_conditions_choose_are_refused_and_others_are_not(
     front: FrontEnd, counted: Counted
 ) -> None:
-    for chosen in ("CASE WHEN x % 10 = 3 THEN x END", "coalesce(nullif(x % 10, 3), 1000)"):
+    for chosen in ("CASE WHEN sin(x) > 0.3 THEN x END", "if(sin(x) > 0.3, x, 0)", "coalesce(nullif(x * x, 3), 1000)"):
         for text in (
             f"SELECT SUM({chosen}) FROM t",
             f"SELECT g, AVG(v) FROM (SELECT {chosen} AS v, g FROM t) GROUP BY g",

@@ -103,7 +103,7 @@ def _of_cells(
     counts = _counts(cells, parts, error_of)
     if summary.kind == "distinct" or summary.kind == "sum_distinct":
         return _distinct(summary, group, counts, (source, charged), whole=whole), None
-    place, beyond = _place(summary, counts)
+    place, beyond = _place(summary, cells, counts)
     if place is None:
         return _null(source, charged), None
     low, high = cells[place.low].low, cells[place.high].high
@@ -119,7 +119,7 @@ def _of_cells(
     return _number(value, interval, source, charged), found
 
 
-def _place(summary: Cells, counts: Counts) -> tuple[Place | None, float | None]:
+def _place(summary: Cells, cells: Sequence[Cell], counts: Counts) -> tuple[Place | None, float | None]:
     """Where the value stands; for an extreme, how many rows at most are beyond it."""
     match summary.kind:
         case "max" | "min":
@@ -132,7 +132,7 @@ def _place(summary: Cells, counts: Counts) -> tuple[Place | None, float | None]:
             at = len(counts) - 1 - found.at if backwards else found.at
             return Place(at, *ends, 0.5, at), found.behind
         case "mode":
-            return most_frequent(counts), None
+            return most_frequent(counts, np.array([c.low == c.high for c in cells])), None
         case _:
             return quantile(counts, summary.level, between=summary.kind == "quantile_cont"), None
 
@@ -175,14 +175,17 @@ def _counts(cells: Sequence[Cell], parts: Sequence[Answer], error_of: ErrorOf) -
     """The counts of the values. Measured ones have noise of their own; what a model's add up to it knows best."""
     values = np.array([float(p.value or 0.0) for p in parts])
     errors = np.array([inf if p.error is None else p.error for p in parts])
-    sums = np.concatenate([[0.0], np.cumsum(errors**2)])
+    hidden, known = np.isinf(errors), np.where(np.isinf(errors), 0.0, errors)
+    sums, unknown = (np.concatenate([[0], np.cumsum(a)]) for a in (known**2, hidden))
     measured = all(p.source in ("measurement", "public") for p in parts)
     runs = None if measured else _Runs.of([c.rows for c in cells])
 
     def joint(i: int, j: int) -> float:
-        known = None if runs is None or j - i < 2 else error_of(runs.query(i, j))
+        told = None if runs is None or j - i < 2 else error_of(runs.query(i, j))
         dependent = 1.0 if measured else DEPENDENT
-        return sqrt(dependent * (sums[j] - sums[i])) if known is None else known
+        if told is None and unknown[j] > unknown[i]:
+            return inf
+        return sqrt(dependent * (sums[j] - sums[i])) if told is None else told
 
     return Counts(values, errors, joint, 1.0 if measured else TAILS)
 
@@ -223,6 +226,8 @@ def _notes(summary: Cells, found: Sequence[_Found | None]) -> tuple[Note, ...]:
     name = _called(summary)
     if not places:
         return ()
+    if summary.kind == "mode" and any(c.low != c.high for cells in summary.cells for c in cells):
+        return (_elsewhere(name, places[0], len(found)),)
     beyond = [f.beyond for f in places if f.beyond is not None]
     if beyond:
         if max(beyond) > 0:
@@ -236,6 +241,17 @@ def _notes(summary: Cells, found: Sequence[_Found | None]) -> tuple[Note, ...]:
         return (Note("beyond", f"{name} is from {places[0].low} to {places[0].high} (95 %)"),)
     most = max(f.steps for f in places)
     return (Note("beyond", f"{name} is at most {most:,} of its values off in any group (95 %)"),) if most else ()
+
+
+def _elsewhere(name: str, place: _Found, groups: int) -> Note:
+    """That values which are counted together may hide the one with most rows."""
+    middle = f"{name} is the middle of the values with most rows together"
+    if groups > 1:
+        return Note(
+            "beyond", f"{middle} in its group, which are counted as one; a single value elsewhere may have more"
+        )
+    cell, span = f"{place.cell.low} to {place.cell.high}", f"from {place.low} to {place.high}"
+    return Note("beyond", f"{middle}, {cell}; a single value anywhere {span} may be the one that has most (95 %)")
 
 
 def _within_a_cell(name: str, places: Sequence[_Found], groups: int) -> tuple[Note, ...]:

@@ -17,6 +17,7 @@ from dpsql.sql.aggregates.aggregation import Aggregation, Summand
 from dpsql.sql.blocks.levels import group_target
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
+from dpsql.sql.counting.awaiting import awaiting
 from dpsql.sql.counting.cluster_pieces import Answer
 from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import KeyLookup
@@ -99,10 +100,10 @@ class Asked:
         """The block. Raises UnsupportedQuery for numbers that are too large, DataError for what is no number."""
         numbered = enumerate(self._summands)
         aggregates = tuple(self._aggregate(i, a, lowering, numbered) for i, a in enumerate(self.aggregations))
-        count = len(self.groups)
+        count, table = len(self.groups), self.scope.table
         return Block(
             self.name,
-            self.scope.table.name,
+            table.name,
             tuple(f"g{i}" for i in range(count)),
             tuple(lowering.group_type(i) for i in range(count)),
             lowering.groups,
@@ -110,8 +111,8 @@ class Asked:
             self.needs_intervals,
             lowering.cut(),
             lowering.matched,
-            self.scope.table if isinstance(self.scope.table, UnitTable) else None,
-            lowering.awaiting,
+            table if isinstance(table, UnitTable) else None,
+            awaiting(table, self.groups, self.aggregations, lowering),
         )
 
     def _aggregate(
@@ -297,10 +298,7 @@ class BlockLowering:
             found = aggregation(self._binder, node, distances=distances)
             if self._sides:
                 if found.summary is not None:
-                    reason = "this aggregate over the rows of several selections is not answered"
-                    raise refusal(
-                        self.text, node, reason, "write one condition with OR, or aggregate each in its own SELECT"
-                    )
+                    raise refusal(self.text, node, *_several_rows(self.scope))
                 found = added([aggregation(b, node) for _, b in self._sides], self._conditions)
             self._aggregations.append(found)
             for value in found.values:
@@ -376,6 +374,15 @@ def _spans(a: Aggregation, lowering: Lowering, counts: Sequence[Form], whole: Sp
     if a.constants is not None or a.values_are != "one" or len(a.numerator) > 1:
         return ()
     return lowering.value_spans(a.numerator[0], counts, whole)
+
+
+def _several_rows(scope: Scope) -> tuple[str, str]:
+    """Reason and hint for what is no sum over rows that are counted several times."""
+    if scope.by_source:
+        reason = "this aggregate is no sum, and a row finds several rows in this join"
+        return reason, "join a table in which each key stands once, or write COUNT, SUM and AVG"
+    reason = "this aggregate over the rows of several selections is not answered"
+    return reason, "write one condition with OR, or aggregate each in its own SELECT"
 
 
 def _several_groups(scope: Scope) -> tuple[str, str]:

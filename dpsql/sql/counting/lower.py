@@ -160,11 +160,26 @@ class Lowering:
         return part.coefficient * self._evaluator.numbers(self._grids, part.value).center
 
     @property
-    def awaiting(self) -> tuple[str, ...] | None:
-        """The finite columns that it asks about, in the table's order, while strings are not released without which it
-        has no groups; else ``None``."""
+    def awaits(self) -> bool:
+        """Whether strings are not released without which it has no groups."""
+        return self._awaits
+
+    @property
+    def may_await(self) -> bool:
+        """Whether it or another one of the statement does."""
+        return bool(self._keys.awaited)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The finite columns that it asks about, in the table's order."""
         names = {name for split in self._splits for c in split for name in c.columns}
-        return tuple([c.name for c in self._table.finite if c.name in names]) if self._awaits else None
+        return tuple([c.name for c in self._table.finite if c.name in names])
+
+    def ways(self, part: int) -> list[tuple[Sequence[Cluster], Sequence[Answer]]]:
+        """The clusters of a part, by its index or -1 for the number of rows, with their queries as far as they are
+        known: questions about values, and over cells."""
+        split = self._splits[part + 1]
+        return [(split, self._answers[part + 1]), (split, [self._answer(c, by_cells=True) for c in split])]
 
     @property
     def matched(self) -> tuple[str, ...]:

@@ -18,14 +18,16 @@ from dpsql.sql.expressions.bound import (
     about,
     against,
     calculated,
-    choosing,
+    called,
+    cases,
     compose,
     conjunction,
     disjunction,
     negation,
     null_only,
+    ordered,
 )
-from dpsql.sql.expressions.functions import SCALAR, STEADY, function_refusal
+from dpsql.sql.expressions.functions import NARROW, SCALAR, STEADY, function_refusal
 from dpsql.sql.expressions.names import Scope, unknown_column
 from dpsql.sql.expressions.node_refusals import node_refusal, plain
 from dpsql.sql.expressions.operators import (
@@ -39,7 +41,7 @@ from dpsql.sql.expressions.operators import (
     unwrap,
 )
 from dpsql.sql.expressions.remarks import comparison_remark, null_remark, remark
-from dpsql.sql.expressions.steps import arithmetic, function, merged, rounded
+from dpsql.sql.expressions.steps import arithmetic, function, merged, moved
 from dpsql.sql.expressions.types import cast_constant, type_name
 from dpsql.sql.statement import Remark
 from dpsql.sql.text.exists import existing
@@ -174,7 +176,9 @@ class Binder:
         made = compose(f"{'-' if isinstance(node, exp.Neg) else '~'} {inner.sql}", (inner,))
         if not isinstance(node, exp.Neg):
             return made
-        return made._replace(straight=arithmetic(exp.Mul, inner.line, -1.0), steady=inner.steady)
+        straight, pieces = arithmetic(exp.Mul, inner.line, -1.0), moved(exp.Mul, inner.known, -1.0)
+        constant = None if inner.constant is None else -inner.constant
+        return made._replace(straight=straight, pieces=pieces, constant=constant, steady=inner.steady)
 
     def _and(self, node: exp.Expr) -> Bound:
         parts = [self.bind(n) for n in flatten(node, exp.And)]
@@ -209,9 +213,7 @@ class Binder:
             type(node), left.numeric, right.numeric, right.number if left.numeric else left.number
         )
         found = Bound(sql, columns, compared=compared, steps=merged((left.steps, right.steps)))
-        if type(node) in ORDERED:
-            return against(found, left, (right,)) if left.straight or left.folded else against(found, right, (left,))
-        return found
+        return ordered(found, left, right) if type(node) in ORDERED else found
 
     def _is(self, node: exp.Expr) -> Bound:
         left = self._operand(node.this)
@@ -261,8 +263,7 @@ class Binder:
 
     def _case(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "ifs", "default")
-        parts: list[Bound] = []
-        decides: list[Bound] = []
+        parts, decides, values = list[Bound](), list[Bound](), list[Bound]()
 
         def add(n: exp.Expr) -> str:
             parts.append(self.bind(n))
@@ -277,9 +278,11 @@ class Binder:
             sql += f" WHEN {add(branch.this)}"
             decides.append(parts[-1])
             sql += f" THEN {add(branch.args['true'])}"
+            values.append(parts[-1])
         if node.args.get("default") is not None:
             sql += " ELSE " + add(node.args["default"])
-        return choosing(compose(sql + " END", parts), decides)
+            values.append(parts[-1])
+        return cases(compose(sql + " END", parts), decides, values)
 
     def _cast(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "to", "safe")
@@ -290,13 +293,13 @@ class Binder:
         cast = compose(f"{'TRY_CAST' if isinstance(node, exp.TryCast) else 'CAST'}({inner.sql} AS {to})", (inner,))
         cast = dates.cast(self.text, node, self.scope.table, to, inner, cast)
         cast = cast._replace(steady=inner.steady and type(node) is exp.Cast)  # what does not fit TRY_CAST makes NULL
-        if inner.constant is not None:
-            return cast._replace(constant=cast_constant(to, inner.constant))
-        if inner.straight is None or to not in (*INTEGERS, "DOUBLE"):
-            return cast
+        constant = inner.constant if inner.literal is None or to != "DOUBLE" else about(inner.literal)
+        if constant is not None:
+            return cast._replace(constant=cast_constant(to, constant))
         if to == "DOUBLE":
-            return cast._replace(straight=inner.straight)
-        return cast._replace(steps={inner.straight.column: rounded(inner.straight, half=True)})
+            return cast._replace(straight=inner.straight, pieces=inner.pieces)
+        steps = function("round", [inner.known]) if to in INTEGERS else None
+        return cast if steps is None else cast._replace(steps=steps)
 
     def _extract(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "expression")
@@ -336,7 +339,10 @@ class Binder:
         if name not in SCALAR:
             raise refusal(self.text, node, *function_refusal(name, private=True))
         parts = [self.bind(n) for n in node.expressions]
-        sql = f"{name}({', '.join([p.sql for p in parts])})"
+        if name in NARROW and len(parts) == 1 and parts[0].columns and parts[0].strings is None:
+            sql = f"{name}(CAST({parts[0].sql} AS INTEGER))"
+        else:
+            sql = f"{name}({', '.join([p.sql for p in parts])})"
         if parts and parts[0].text is not None:
             decided = string_predicates.first_characters(name, sql, parts)
             if decided is None and name in ("starts_with", "prefix") and len(parts) == 2:
@@ -345,13 +351,7 @@ class Binder:
                 return decided
         made = dates.function(self.text, node, self.scope.table, name, parts, compose(sql, parts))
         made = made._replace(steady=name in STEADY and all(p.steady for p in parts))
-        if name == "nullif":
-            made = choosing(made, parts)
-        if name == "abs" and len(parts) == 1:
-            made = made._replace(folded=parts[0].straight)
-        if len(made.steps) == 1 and len(parts) == 1 and parts[0].straight is not None:
-            made = made._replace(steps={parts[0].straight.column: function(name, [parts[0].straight])})
-        return made
+        return called(name, made, parts)
 
     def _subquery(self, node: exp.Expr) -> Bound:
         values = self._lookup(node)

@@ -12,7 +12,23 @@ from sqlglot import exp
 
 from dpsql.domain import Prefix
 from dpsql.sql.expressions.number_predicates import Compared, Number
-from dpsql.sql.expressions.steps import NO_STEPS, UNKNOWN, Steps, Straight, arithmetic, compared, merged
+from dpsql.sql.expressions.steps import (
+    NO_STEPS,
+    UNKNOWN,
+    Cycle,
+    Known,
+    Pieces,
+    Steps,
+    Straight,
+    arithmetic,
+    chosen,
+    cycle,
+    function,
+    merged,
+    moved,
+    pieces_of,
+    whole,
+)
 from dpsql.sql.expressions.text_classes import Candidate, Candidates, Start
 
 
@@ -87,10 +103,10 @@ class Bound(NamedTuple):
     ``span`` says how fine the intervals in it are (``dates.DAY`` and finer). ``unit`` is set for the
     column of privacy units, which has no declared values. ``alternatives`` are the parts of which one at least is TRUE
     exactly where it is, ``together`` those that are all TRUE there, where it joins predicates. ``distance``: whether
-    what is added up of it is how far it is from the whole number next to 0 that all its values are beyond. ``folded``
-    is the straight line of which it is the absolute value; ``steady``: whether it is NULL by which of its columns are
-    NULL, whatever values the others have; ``chooses``: the columns of conditions that decide its value and may change
-    anywhere.
+    what is added up of it is how far it is from the whole number next to 0 that all its values are beyond. ``pieces``
+    are the straight lines that it is one of, or one less multiples of a constant; ``steady``: whether it is NULL by
+    which of its columns are NULL, whatever values the others have; ``chooses``: the columns of conditions that decide
+    its value and may change anywhere.
     """
 
     sql: str
@@ -115,7 +131,7 @@ class Bound(NamedTuple):
     alternatives: "tuple[Bound, ...]" = ()
     together: "tuple[Bound, ...]" = ()
     distance: bool = False
-    folded: Straight | None = None
+    pieces: Pieces | Cycle | None = None
     steady: bool = False
     chooses: frozenset[str] = NO_COLUMNS
 
@@ -123,6 +139,11 @@ class Bound(NamedTuple):
     def line(self) -> Straight | float | None:
         """The expression as a straight line of one number column or as a constant, if it is one."""
         return self.constant if self.straight is None else self.straight
+
+    @property
+    def known(self) -> Known:
+        """The same, or the straight lines of which it is one, or one less multiples of a constant."""
+        return self.pieces or self.constant if self.straight is None else Pieces(frozenset([self.straight]))
 
     def inside(self, text: str) -> Outside:
         """Value for strings of ``text`` that are no candidate but begin with a listed prefix."""
@@ -242,6 +263,7 @@ def about(text: str) -> float | None:
 
 
 _DIVISIONS = (exp.Div, exp.IntDiv, exp.Mod)
+_OF_NAN = frozenset({"isnan", "isinf", "isfinite"})
 
 
 def calculated(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
@@ -251,17 +273,53 @@ def calculated(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
     line = arithmetic(kind, left.line, right.line)
     if line is not None:
         return made._replace(straight=line)
-    return made
+    found = cycle(kind, left.known, right.known)
+    if found is not None:
+        return made._replace(pieces=found, steps=merged([made.steps, found.turns]))
+    constant = whole(kind, left.constant, right.constant)
+    return made._replace(constant=constant, pieces=moved(kind, left.known, right.known))
 
 
-def against(made: Bound, line: Bound, constants: Sequence[Bound]) -> Bound:
-    """``made``, a comparison of ``line`` with ``constants``, with the places where it may change."""
-    inner, values = line.straight or line.folded, [c.constant for c in constants]
-    if inner is None:
-        return made
-    if line.straight is None:  # an absolute value changes where the line passes a constant, or minus it
-        values += [None if v is None else -v for v in values]
-    return made._replace(steps={**made.steps, inner.column: compared(inner, values)})
+def against(made: Bound, tested: Bound, constants: Sequence[Bound]) -> Bound:
+    """``made``, a comparison of ``tested`` with ``constants``, with the places where it may change."""
+    known, values = tested.known, [c.constant if c.literal is None else about(c.literal) for c in constants]
+    return made._replace(steps={**made.steps, **known.compared(values)}) if isinstance(known, Pieces | Cycle) else made
+
+
+def ordered(made: Bound, left: Bound, right: Bound) -> Bound:
+    """``made``, a comparison of the two by their order."""
+    if same(left, right):
+        return null_only(made, left)
+    line = isinstance(left.known, Pieces | Cycle)
+    return against(made, left, (right,)) if line else against(made, right, (left,))
+
+
+def same(left: Bound, right: Bound) -> bool:
+    """Whether two expressions are one, NULL wherever one of their columns is."""
+    alike = left.sql == right.sql or (left.numeric is not None and left.numeric == right.numeric)
+    return alike and left.steady and right.steady
+
+
+def called(name: str, made: Bound, parts: Sequence[Bound]) -> Bound:
+    """``made``, a function of ``parts``, with what is known of where it changes."""
+    known = [p.known for p in parts]
+    if name == "nullif":
+        made = choosing(made, parts)
+    if name == "if" and len(parts) == 3:
+        return cases(made, parts[:1], parts[1:])
+    if name in _OF_NAN and parts and parts[0].numeric is not None:  # whose values are numbers
+        return made._replace(steps=dict.fromkeys(made.steps, frozenset()))
+    if name == "mod" and len(parts) == 2:
+        return calculated(exp.Mod, made, *parts)
+    steps, pieces = function(name, known), pieces_of(name, known)
+    if pieces is not None:  # it may be least or most where lines meet, and is another number at turns
+        return made._replace(pieces=pieces, steps=merged([made.steps, pieces.turns, pieces.kinks]))
+    return made if steps is None else made._replace(steps=steps)
+
+
+def cases(made: Bound, decides: Sequence[Bound], values: Sequence[Bound]) -> Bound:
+    """``made``, one of ``values`` or NULL, by what these conditions are."""
+    return choosing(made, decides)._replace(pieces=chosen([v.known for v in values], _steps(decides)))
 
 
 def choosing(made: Bound, decides: Sequence[Bound]) -> Bound:

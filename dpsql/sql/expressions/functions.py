@@ -21,6 +21,8 @@ SCALAR: frozenset[str] = frozenset(
     files("dpsql.sql.expressions").joinpath("scalar_functions.txt").read_text(encoding="ascii").split()
 ) | frozenset(_REWRITTEN)
 
+NARROW = frozenset(["chr", "factorial"])
+"""Functions of an INTEGER alone: DuckDB makes none of the BIGINT that a column of whole numbers is here."""
 STEADY = frozenset(
     [
         "abs",

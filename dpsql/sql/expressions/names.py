@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from dpsql.domain import CategoryDomain, DateDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.errors import UnknownName
+from dpsql.query import UnitTable
 from dpsql.sql.expressions.bound import Bound, Outside, Text
 from dpsql.sql.expressions.operators import PARTS
 from dpsql.sql.expressions.steps import NO_STEPS, UNKNOWN, Straight
@@ -59,7 +60,8 @@ class Scope:
         return all(p is None or p.name.lower() == k for p, k in zip(parts, known, strict=True))
 
     def resolve(self, text: str, node: exp.Column) -> tuple[str, Bound] | None:
-        """Name and meaning of a column reference; ``None`` when an unqualified name is not here."""
+        """Name and meaning of a column reference; ``None`` when an unqualified name is not here, or it is the
+        unit's column and has no values."""
         parts = [node.args.get("table"), node.args.get("db"), node.args.get("catalog")]
         if parts[0] is not None:
             qualifier = parts[0].name.lower()
@@ -83,7 +85,7 @@ class Scope:
                     hint=f"only columns of {seen} can be named here",
                 )
             found = names.get(node.name.lower())
-            if found is None:
+            if found is None and not self.is_unit(node):
                 raise unknown_column(text, node, self)
             return found
         if node.name.lower() in self.ambiguous:
@@ -183,9 +185,11 @@ def unknown_column(text: str, node: exp.Column, scope: Scope) -> UnknownName:
 def check_usable(text: str, node: exp.Expr, scope: Scope) -> None:
     """Raises the refusal of a derived table that selects rows in a way that cannot be merged."""
     if scope.refused is not None:
-        raise refusal(
-            text,
-            node,
-            f"a subquery with {scope.refused} selects rows of the private table {scope.table.name}",
-            "inside, only project and filter rows; count them, then sort and limit the counts",
-        )
+        table, hint = scope.table, "inside, only project and filter rows; count them, then sort and limit the counts"
+        rows = f"rows of the private table {table.name}"
+        if isinstance(table, UnitTable):
+            rows, hint = (
+                f"single units of {table.of.name}",
+                "inside, only group by the unit, and limit what is counted of it",
+            )
+        raise refusal(text, node, f"a subquery with {scope.refused} selects {rows}", hint)

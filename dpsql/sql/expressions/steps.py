@@ -5,8 +5,9 @@ constant between a few numbers that are written out, so that looking at these an
 Where nothing is known, an expression is taken to change anywhere: then no cell of the column is settled by it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from itertools import combinations
 from math import ceil, floor, isfinite
 from typing import NamedTuple
 
@@ -14,6 +15,8 @@ from sqlglot import exp
 
 MOST_STEPS = 10_000
 """Steps of one lattice inside a column's range; with more an expression is taken to change anywhere."""
+MOST_LINES = 32
+"""Straight lines of one expression; with more nothing is known of where it changes."""
 
 
 class Straight(NamedTuple):
@@ -63,7 +66,6 @@ Steps = Mapping[str, Breaks]
 """Breaks along each binned column that an expression mentions."""
 NO_STEPS: Steps = {}
 UNKNOWN: Breaks = frozenset([ANYWHERE])
-_FLOORS = frozenset({"floor", "ceil", "ceiling", "trunc"})
 
 
 def merged(parts: Iterable[Steps]) -> Steps:
@@ -102,6 +104,23 @@ def arithmetic(kind: type, left: Straight | float | None, right: Straight | floa
     return line if line is not None and line.scale != 0.0 and isfinite(line.scale) and isfinite(line.shift) else None
 
 
+def whole(kind: type, left: float | None, right: float | None) -> float | None:
+    """``left op right`` of whole numbers; ``None`` for others, whose decimals DuckDB may round in another way.
+
+    >>> whole(exp.Mul, 24.0, 60.0), whole(exp.Sub, 0.3, 0.1)
+    (1440.0, None)
+    """
+    if left is None or right is None or not (left.is_integer() and right.is_integer()):
+        return None
+    if kind is exp.Add or kind is exp.Sub:
+        found = left + (right if kind is exp.Add else -right)
+    elif kind is exp.Mul:
+        found = left * right
+    else:
+        return left / right if kind is exp.Div and right != 0.0 else None
+    return found if abs(found) < 2**53 else None
+
+
 def compared(line: Straight, values: Iterable[float | None]) -> Breaks:
     """Where comparisons of a straight line with constants may change."""
     found = [None if v is None else line.solved(v) for v in values]
@@ -119,8 +138,128 @@ def rounded(line: Straight, *, half: bool) -> Breaks:
     return frozenset([Lattice(offset, step)]) if isfinite(step) and isfinite(offset) and step > 0.0 else UNKNOWN
 
 
-def function(name: str, lines: list[Straight | None]) -> Breaks:
-    """Where a function of straight lines, of one column alone, may change."""
-    if len(lines) == 1 and lines[0] is not None and (name in _FLOORS or name == "round"):
-        return rounded(lines[0], half=name == "round")
-    return UNKNOWN
+class Pieces(NamedTuple):
+    """An expression that is one of some straight ``lines``, a constant or NULL, which of them may change at ``turns``
+    and where its lines meet each other or a constant: ``greatest(x, 0)``.
+
+    How it compares with a constant changes where a line passes that and at turns alone.
+    """
+
+    lines: frozenset[Straight]
+    turns: Steps = NO_STEPS
+
+    def compared(self, values: Sequence[float | None]) -> Steps:
+        """Where comparisons with constants may change.
+
+        >>> Pieces(frozenset([Straight("x"), Straight("x", 2.0)])).compared([4.0])["x"] == {2.0, 4.0}
+        True
+        """
+        return merged([self.turns, *({line.column: compared(line, values)} for line in self.lines)])
+
+    def rounded(self, *, half: bool) -> Steps:
+        """Where it may change if it is rounded to whole numbers."""
+        return merged([self.turns, *({line.column: rounded(line, half=half)} for line in self.lines)])
+
+    @property
+    def kinks(self) -> Steps:
+        """Where lines of one column meet: there it may be least or most."""
+        pairs = [(a, b) for a, b in combinations(self.lines, 2) if a.column == b.column and a.scale != b.scale]
+        met = [(a.column, (b.shift - a.shift) / (a.scale - b.scale) + 0.0) for a, b in pairs]
+        return merged([{column: frozenset([at])} for column, at in met if isfinite(at)])
+
+
+class Cycle(NamedTuple):
+    """A straight line less the whole multiples of a constant, ``x % 10``: it begins anew at each of them."""
+
+    line: Straight
+    period: float
+
+    def _at(self, value: float | None) -> Breaks:
+        step = abs(self.period / self.line.scale)
+        offset = None if value is None else self.line.solved(value)
+        if offset is None or not isfinite(step) or step == 0.0:
+            return UNKNOWN
+        return frozenset([Lattice(offset, step)]) if isfinite(offset) else frozenset()
+
+    @property
+    def turns(self) -> Steps:
+        """The multiples."""
+        return {self.line.column: self._at(0.0)}
+
+    def compared(self, values: Sequence[float | None]) -> Steps:
+        """Where comparisons with constants may change.
+
+        >>> Cycle(Straight("x"), 10.0).compared([3.0])["x"] == {Lattice(0.0, 10.0), Lattice(3.0, 10.0)}
+        True
+        """
+        return merged([self.turns, *({self.line.column: self._at(v)} for v in values)])
+
+    def rounded(self, *, half: bool) -> Steps:
+        """Where it may change if it is rounded to whole numbers."""
+        steps = rounded(self.line, half=half) if self.period.is_integer() else UNKNOWN
+        return merged([self.turns, {self.line.column: steps}])
+
+
+Known = Pieces | Cycle | float | None
+"""What is known of an expression: its pieces, or that it is a constant, or nothing."""
+
+
+def cycle(kind: type, left: Known, right: Known) -> Cycle | None:
+    """``left % right`` of a straight line and a constant.
+
+    >>> cycle(exp.Mod, Pieces(frozenset([Straight("x")])), 2.0)
+    Cycle(line=Straight(column='x', scale=1.0, shift=0.0), period=2.0)
+    """
+    straight = isinstance(left, Pieces) and len(left.lines) == 1 and not left.turns
+    if kind is not exp.Mod or not isinstance(left, Pieces) or not straight or not isinstance(right, float):
+        return None
+    (line,) = left.lines
+    return Cycle(line, abs(right)) if right != 0.0 and isfinite(right) else None
+
+
+def moved(kind: type, left: Known, right: Known) -> Pieces | None:
+    """``left op right`` of pieces and a constant; ``None`` where that is no line."""
+    pieces = left if isinstance(left, Pieces) else right
+    constant = right if pieces is left else left
+    if not isinstance(pieces, Pieces) or not isinstance(constant, float):
+        return None
+    sides = [(line, constant) if pieces is left else (constant, line) for line in pieces.lines]
+    known = [line for line in (arithmetic(kind, *both) for both in sides) if line is not None]
+    return pieces._replace(lines=frozenset(known)) if len(known) == len(sides) else None
+
+
+def chosen(values: Sequence[Known], turns: Steps = NO_STEPS) -> Pieces | None:
+    """One of these values, which of them may change at ``turns`` and where they meet; ``None`` without a line."""
+    known = [v for v in values if isinstance(v, Pieces)]
+    lines = frozenset(line for v in known for line in v.lines)
+    if not all(isinstance(v, Pieces | float) for v in values) or not 0 < len(lines) <= MOST_LINES:
+        return None
+    return Pieces(lines, merged([turns, *(v.turns for v in known)]))
+
+
+def pieces_of(name: str, values: Sequence[Known]) -> Pieces | None:
+    """A function of these as pieces.
+
+    >>> pieces_of("abs", [Pieces(frozenset([Straight("x")]))]).compared([3.0])["x"] == {-3.0, 3.0}
+    True
+    """
+    match name, values:
+        case "abs", [value]:
+            return chosen([value, moved(exp.Mul, value, -1.0)])
+        case (("greatest" | "least" | "coalesce" | "ifnull"), _):
+            return chosen(values)
+        case "nullif", [Pieces() as value, float() as constant]:
+            return chosen([value], value.compared([constant]))
+        case _:
+            return None
+
+
+def function(name: str, values: Sequence[Known]) -> Steps | None:
+    """Where a function of one expression takes another value, if it takes one value between such places."""
+    match name, values:
+        case (("floor" | "ceil" | "ceiling" | "trunc" | "round"), [(Pieces() | Cycle()) as value]):
+            return value.rounded(half=name == "round")
+        case "sign", [(Pieces() | Cycle()) as value]:
+            return value.compared([0.0])
+        case _:
+            return None

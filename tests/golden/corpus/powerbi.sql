@@ -25,7 +25,7 @@ select "t0"."education" as "c1", count(*) as "a0", count(case when "t0"."income"
 -- answered
 select count(distinct "rows"."customer_id") + max(case when "rows"."customer_id" is null then 1 else 0 end) as "a0" from "sales" as "rows";
 -- 2 answered
--- UnknownName: line 1, column 61: there is no column 'customer_id' in sales | con.tables() and \d list what exists
+-- UnsupportedQuery: line 1, column 61: customer_id tells units apart, and no condition or group may | count them: COUNT(DISTINCT customer_id)
 select count(distinct "rows"."category") as "a0" from "sales" as "rows";
 -- 2 answered
 -- answered

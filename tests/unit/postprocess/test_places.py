@@ -15,6 +15,8 @@ ALPHA = 0.07
 """95 % intervals may miss so often in 400 releases: 20 expected, 28 allowed (p = .96 each; none here is tight)."""
 Floats = npt.NDArray[np.float64]
 
+ONE_VALUE = np.ones(4, dtype=bool)
+
 
 def exact(counts: list[int]) -> Counts:
     return Counts(np.array(counts, dtype=float), np.zeros(len(counts)), lambda i, j: 0.0)
@@ -126,19 +128,32 @@ def test_the_first_value_is_the_last_of_the_others_order() -> None:
 def test_nothing_is_said_where_there_may_be_no_row() -> None:
     few = Counts(np.array([3.0, 4.0]), np.full(2, 5.0), lambda i, j: 5.0 * sqrt(j - i))
     assert few.is_within
-    assert quantile(few, 0.5) is most_frequent(few) is last(few) is None
+    assert quantile(few, 0.5) is most_frequent(few, ONE_VALUE[:2]) is last(few) is None
     none = Counts(np.array([]), np.array([]), lambda i, j: 0.0)
-    assert quantile(none, 0.5) is most_frequent(none) is last(none) is None
+    assert quantile(none, 0.5) is most_frequent(none, ONE_VALUE[:0]) is last(none) is None
     assert number_of_values(none) == (0, 0, 0)
 
 
 def test_the_most_frequent_value_may_be_one_of_those_that_are_as_many_within_their_bars() -> None:
     rng = np.random.default_rng(2)
     truth = np.array([500.0, 510.0, 100.0, 505.0])
-    found = [most_frequent(noisy(truth, rng)) for _ in range(300)]
+    found = [most_frequent(noisy(truth, rng), ONE_VALUE) for _ in range(300)]
     assert all(f is not None and f.low <= 1 <= f.high for f in found)
-    sure = most_frequent(noisy(np.array([500.0, 5000.0, 100.0]), rng))
+    sure = most_frequent(noisy(np.array([500.0, 5000.0, 100.0]), rng), ONE_VALUE[:3])
     assert sure is not None and (sure.at, sure.low, sure.high) == (1, 1, 1)
+
+
+def test_what_several_values_have_together_rules_no_value_out() -> None:
+    """The heaviest of a bin's values has as many rows as the bin, or a few of them."""
+    counts = Counts(np.array([300.0, 600.0, 2.0, 100.0]), np.full(4, 5.0), lambda i, j: 5.0 * sqrt(j - i))
+    for single, ends in (
+        ((False, False, False, False), (0, 3)),
+        ((True, False, False, False), (0, 1)),
+        ((False, False, False, True), (0, 3)),
+        ((True, True, True, True), (1, 1)),
+    ):
+        found = most_frequent(counts, np.array(single))
+        assert found is not None and (found.at, found.low, found.high) == (1, *ends)
 
 
 @pytest.mark.parametrize("nonempty", [0, 3, 30, 200])

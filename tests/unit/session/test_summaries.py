@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpsql.domain import BooleanDomain, DateDomain, TableDomain
+from dpsql.domain import BooleanDomain, DateDomain, NumberDomain, TableDomain
 from dpsql.policy import Policy, Privacy
 from dpsql.query import LinearQuery
-from dpsql.result import Answer, Source
+from dpsql.result import Answer, Result, Source
 from dpsql.session.results import result
 from dpsql.sql import FrontEnd
 from tests.support.exact import front_end, public_sql
@@ -141,6 +141,36 @@ def test_of_a_model_a_count_must_be_farther_from_nothing(source: Source, value: 
     rows, answers, _ = shown("SELECT MAX(age) FROM people", counts, source)
     assert rows == [(value,)]
     assert answers[0].interval == (value, 25.0)
+
+
+def test_the_mode_of_bins_may_be_in_any_that_has_rows() -> None:
+    """The fullest may hold many values, another one a value that has more rows."""
+    table = TableDomain("t", (NumberDomain("x", (0.0, 10.0, 20.0, 30.0, 40.0)), BooleanDomain("b")))
+    front = FrontEnd(Policy(PRIVACY, (table,)), public_sql())
+
+    def found(text: str, counts: Callable[[LinearQuery], float]) -> Result:
+        statement = front.lower(text)
+        given = {
+            q.digest: Answer(counts(q), 1.0, None, "exact", "measurement", True, 1.0, 0.5) for q in statement.queries
+        }
+        return result(statement, given, public_sql(), error_of=lambda _: None)
+
+    whole = found("SELECT mode(x) FROM t", by_value(30, 60, 30, 0))
+    assert (whole.answers[0].value, whole.answers[0].interval) == (15.0, (0.0, 40.0))
+    assert "10.0 to 20.0; a single value anywhere from 0.0 to 40.0 may be" in whole.notes[-1].text
+    groups = found("SELECT b, mode(x) FROM t GROUP BY b", lambda query: 60.0)
+    assert "a single value elsewhere may have more" in groups.notes[-1].text
+    rows, answers, notes = shown("SELECT mode(age) FROM people", by_value(30, 60, 30, 0, 0, 0, 0, 0, 0))
+    assert (rows, answers[0].interval, notes) == ([(18,)], (18.0, 18.0), [])
+
+
+@pytest.mark.parametrize("text", ["MAX(age)", "MIN(age)", "median(age)", "mode(age)"])
+def test_values_are_read_from_counts_without_a_bar(text: str) -> None:
+    """Where nothing is known of errors, nothing is surely there, and no interval is said."""
+    statement = FRONT.lower(f"SELECT {text} FROM people")
+    bare = Answer(60, None, None, "computed", "hypothesis", False, None, 0.5)
+    found = result(statement, {q.digest: bare for q in statement.queries}, public_sql(), error_of=lambda _: None)
+    assert all(a.interval is None for a in found.answers)
 
 
 def test_no_spread_is_no_lack_of_rows() -> None:

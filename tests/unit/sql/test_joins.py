@@ -160,7 +160,7 @@ def test_a_look_up_with_many_keys_may_be_mentioned_often() -> None:
         ("people p LEFT JOIN towns t ON p.name = t.city", "by name"),
         ("people p JOIN people q ON p.age = q.age", "declared with its unit"),
         ("people p FULL JOIN towns t ON p.city = t.city", "FULL"),
-        ("people p SEMI JOIN towns t ON p.city = t.city", "SEMI"),
+        ("people p SEMI JOIN towns t ON p.city = t.city", "write WHERE key IN (SELECT key FROM the public table)"),
         ("towns t LEFT JOIN people p ON p.city = t.city", "depend on which rows there are"),
         ("people p JOIN (SELECT * FROM read_csv('x')) r ON TRUE", "table functions"),
         ("people p, towns a, towns b, bands c", "more than 32 rows"),

@@ -136,7 +136,10 @@ class _Reading:
 
     def _refused(self, join: exp.Join, words: str) -> UnsupportedQuery:
         reason = f"{words} with rows of {self._private.table.name} is not answered"
-        return refusal(self._text, join, reason, "write FROM the private table LEFT JOIN or JOIN the public one")
+        hint = "write FROM the private table LEFT JOIN or JOIN the public one"
+        if (join.args.get("kind") or "").upper() in ("SEMI", "ANTI"):
+            hint = "write WHERE key IN (SELECT key FROM the public table), or NOT EXISTS (SELECT 1 FROM it WHERE ..)"
+        return refusal(self._text, join, reason, hint)
 
     def _conditions(self, join: exp.Join, position: int, where: int) -> tuple[exp.Expr, ...]:
         """The conjuncts of ON, USING or NATURAL."""

@@ -150,15 +150,15 @@ def _parts(points: Points, taken: _Bools, size: int) -> list[_Part] | None:
 
 
 def _stretches(points: Points, taken: _Bools) -> list[_Stretch]:
-    """The runs of points that are taken, as values; what is between two points belongs to neither."""
+    """The runs of points that are taken, as values; the ends of what is between two points belong to these."""
     edge = np.flatnonzero(np.diff(np.concatenate([[False], taken, [False]]).astype(np.int8)))
-    out = []
+    out, between = [], points.low < points.high
     for start, end in zip(edge[::2].tolist(), (edge[1::2] - 1).tolist(), strict=True):
         low, high = float(points.low[start]), float(points.high[end])
         first, last = int(points.cells[start]), int(points.cells[end])
-        if start and points.cells[start - 1] == first and points.high[start - 1] == low:
+        if between[start] and start and points.cells[start - 1] == first and points.high[start - 1] == low:
             low = nextafter(low, inf)
-        if end + 1 < len(taken) and points.cells[end + 1] == last and points.low[end + 1] == high:
+        if between[end] and end + 1 < len(taken) and points.cells[end + 1] == last and points.low[end + 1] == high:
             high = nextafter(high, -inf)
         begins = not start or points.cells[start - 1] != first
         ends = end + 1 == len(taken) or points.cells[end + 1] != last
