@@ -140,6 +140,24 @@ def test_bars_of_sums_follow_what_is_known_of_the_whole(
     assert (off <= 1).mean() >= 0.95 - 2 * sqrt(0.95 * 0.05 / RELEASES)
 
 
+@pytest.mark.parametrize("whole", [1.96 * SD * 7, 1e6])
+def test_a_whole_that_is_known_badly_does_not_tie_its_parts(
+    front: FrontEnd, tables: dict[str, Counted], whole: float
+) -> None:
+    """Parts that were measured beside a model of their sum: their shares had the bars of errors that are all alike."""
+    text = (
+        "SELECT age, 100.0 * n / SUM(n) OVER () AS s FROM "
+        "(SELECT age, COUNT(*) AS n FROM people WHERE age > 17 GROUP BY age)"
+    )
+    off = ratios(front, tables, text, independent, whole=whole)
+    assert (off <= 1).mean() >= 0.95 - 2 * sqrt(0.95 * 0.05 / RELEASES)
+
+
+def test_parts_that_are_off_alike_have_the_bar_of_their_whole(front: FrontEnd, tables: dict[str, Counted]) -> None:
+    off = ratios(front, tables, RUNNING, equal, whole=1.96 * SD * 8)
+    assert (off <= 1).mean() >= 0.95 - 2 * sqrt(0.95 * 0.05 / RELEASES)
+
+
 def test_a_known_whole_narrows_the_bar_of_the_sum(front: FrontEnd, tables: dict[str, Counted]) -> None:
     statement, sql = front.lower(RUNNING), public_sql()
     truths = {q.digest: float(tables["people"].value(q)) * SCALE for q in statement.queries}

@@ -55,7 +55,8 @@ class ByValue:
         for column, inside in self._insides.items():
             for cell in inside.cut.tolist():
                 one = np.zeros(len(inside.share))
-                summed = abs(float(inside.center[cell]) - self.origin) if column == self.query.value else 1.0
+                center = inside.center if inside.share[cell] > 0.0 or not self.rules.confined else inside.middle
+                summed = abs(float(center[cell]) - self.origin) if column == self.query.value else 1.0
                 one[cell] = 1.0 if self.rules.confined else summed
                 counts = summed if self.rules.confined else 1.0
                 here = max(0.0, estimate(self._weighted(self._weights | {column: one})))

@@ -38,8 +38,8 @@ _ZERO = 400
 class Inside:
     """What an interval takes of each bin: float64, (bins,). ``sd``: of the ``share`` of its rows; ``doubt``: how far it
     may be wrong for rows between two round numbers; ``before``: both by older rules. ``center``: the mean place of the
-    rows taken, in shares of the range from min to max; ``length``: of what it covers, in the same. ``cut``: the bins
-    that are taken in part."""
+    rows taken, in shares of the range from min to max; ``length`` and ``middle``: of what it covers, in the same.
+    ``cut``: the bins that are taken in part."""
 
     share: Estimates
     sd: Estimates
@@ -47,6 +47,7 @@ class Inside:
     before: tuple[Estimates, Estimates]
     center: Estimates
     length: Estimates
+    middle: Estimates
     cut: npt.NDArray[np.intp]
 
 
@@ -161,10 +162,12 @@ class MarkedCells:
         )
         cut = np.flatnonzero((touching > 0.0) & (whole < all_of))
         edges = np.array(self.domain.edges) * 0.5
-        covered = np.minimum(edges[1:], interval.high * 0.5) - np.maximum(edges[:-1], interval.low * 0.5)
-        length = np.maximum(covered, 0.0) / (edges[-1] - edges[0])
+        first, last = np.maximum(edges[:-1], interval.low * 0.5), np.minimum(edges[1:], interval.high * 0.5)
+        length = np.maximum(last - first, 0.0) / (edges[-1] - edges[0])
+        middle = (first / 2.0 + last / 2.0 - edges[0]) / (edges[-1] - edges[0])
         center = center / np.maximum(share, _TINY)
-        return Inside(np.clip(share, 0.0, 1.0), sd, doubt, (apart, doubt_before), center, length, cut)
+        share = np.clip(share, 0.0, 1.0)
+        return Inside(share, sd, doubt, (apart, doubt_before), center, length, np.clip(middle, 0.0, 1.0), cut)
 
     def _touched(self, interval: Interval) -> npt.NDArray[np.bool_]:
         """The cells of which the interval has a value, be it one."""

@@ -164,10 +164,13 @@ def _planned(redraw: Redraw, numbers: Sequence[int], inputs: Inputs) -> _Variant
             looks_at[i], factors[i] = slice(start, start + 2 ** len(sources)), None
         elif start is None and draws >= FEWEST_DRAWS:
             looks_at[i] = slice(1 + len(corners), 1 + len(corners) + draws)
-            wholes |= {s: _whole(inputs.columns[s], inputs) for s in sources if s not in wholes}
+            found = {s: _whole(inputs.columns[s], inputs) for s in sources}
+            worse = {s: _times_alone(inputs.columns[s], w[1]) for s, w in found.items() if w is not None}
+            wholes |= {s: None if worse.get(s, 0.0) > 1.0 else whole for s, whole in found.items()}
             known = all(wholes[s] is not None for s in sources)
             uncertain = _uncertain([inputs.columns[s] for s in sources])
-            factors[i] = _factor(uncertain, known=known)
+            told = [times for s, times in worse.items() if times <= len(inputs.columns[s].answers)]
+            factors[i] = _factor(uncertain, max(told, default=1.0), known=known)
             bounds |= {key for key, is_bound in uncertain.items() if is_bound}
     drawn_from = any(f is not None for f in factors.values())
     draws = draws if drawn_from else 0
@@ -180,19 +183,20 @@ def _uncertain(sources: Sequence[ReleasedColumn]) -> dict[Hashable, bool]:
     return {key: bound for key, answer, bound in all_rows if answer.error}
 
 
-def _factor(uncertain: Mapping[Hashable, bool], *, known: bool) -> float:
+def _factor(uncertain: Mapping[Hashable, bool], least: float, *, known: bool) -> float:
     """What the spread of draws is multiplied by, for numbers whose errors may depend on each other.
 
     The sd of a sum of m numbers is at most sqrt(m) times what it is for independent ones (Cauchy and Schwarz), which is
     the factor for two, and for errors that are bounds, which may all be off in the same direction. The parts of a whole
     that is known better than they are have errors that add up to nearly nothing: between m such parts a difference has
     up to m / (m - 1) times the variance. Where the whole is ``known``, draws have that already; else 3 / 2 is kept for
-    three and more.
+    three and more. ``least``: the variance of a whole whose parts are off in the same direction, in that of independent
+    ones.
     """
     together = sum(uncertain.values())
     noisy = len(uncertain) - together
     variance = 1.0 if known else noisy if noisy <= 2 else DEPENDENT
-    return sqrt(max(1.0, variance + together))
+    return sqrt(max(1.0, least, variance + together))
 
 
 def _cells(
@@ -311,6 +315,12 @@ def _whole(released: ReleasedColumn, inputs: Inputs) -> tuple[LinearQuery, float
         return None
     error = inputs.error_of(released.whole)
     return None if error is None else (released.whole, error / DEVIATIONS)
+
+
+def _times_alone(released: ReleasedColumn, whole_sd: float) -> float:
+    """The variance of a whole in that of its parts, were these independent. Above their number it tells nothing of
+    them: it is of a model, where they were measured."""
+    return whole_sd**2 / float(np.sum(released.sds**2))
 
 
 def _answers(

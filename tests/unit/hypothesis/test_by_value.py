@@ -103,6 +103,13 @@ def test_a_sum_over_a_stretch_is_off_by_no_more_than_its_rows_are_apart(low: flo
     assert unknown(asked, MODEL_RULES[16])[0] > 2.0 * sd
 
 
+def test_a_sum_of_one_value_between_two_marks_may_be_of_all_rows_there() -> None:
+    """Nothing is expected at one value: its rows were taken to count 0, too."""
+    told = (Interval("x", 25.137, 25.137),)
+    counted, summed = (unknown(LinearQuery("t", (), value=v, intervals=told))[1] for v in (None, "x"))
+    assert summed == pytest.approx(counted * 25.137 / 500.0, rel=1e-3) and summed > 0.0
+
+
 def test_a_sum_knows_which_bins_are_summed() -> None:
     some = Factor(
         ("x",), np.append(np.arange(49) >= 40, [True, False]).astype(np.int64)[: TABLE.finite_domain("x").size]
