@@ -96,7 +96,8 @@ class Console:
 
     def _say(self, line: str) -> None:
         self.clear_progress()
-        click.echo(line, err=True, color=True)
+        if sys.stderr is not None:  # is closed: older versions of Click write to it anyhow
+            click.echo(line, err=True, color=True)
 
 
 def _lines(text: str) -> str:

@@ -131,6 +131,7 @@ def main() -> None:
         _tell(error)
         sys.exit(QUERY_ERROR)
     except Exception as error:  # noqa: BLE001 - a traceback with values must not reach a terminal or a log
-        click.echo(f"error: internal error ({type(error).__name__})", err=True)
-        click.echo("hint: nothing was charged beyond what `dpsql budget` shows; please report this", err=True)
+        if sys.stderr is not None:
+            click.echo(f"error: internal error ({type(error).__name__})", err=True)
+            click.echo("hint: nothing was charged beyond what `dpsql budget` shows; please report this", err=True)
         sys.exit(QUERY_ERROR)

@@ -11,6 +11,7 @@ from operator import index
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+import numpy as np
 import pyarrow as pa
 
 from dpsql import errors
@@ -88,7 +89,7 @@ class Cursor:
         wanted = self.arraysize if size is None else size
         rows = -1
         with suppress(TypeError):
-            rows = -1 if isinstance(wanted, bool) else index(wanted)  # an integer of NumPy's too
+            rows = -1 if isinstance(wanted, (bool, np.bool_)) else index(wanted)  # an integer of NumPy's too
         if rows < 0:
             raise ProgrammingError("fetchmany needs a whole number of rows", hint="call fetchmany(100)")
         return self._take(rows)
