@@ -23,7 +23,7 @@ from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.lower import Lowering
 from dpsql.sql.counting.summary_forms import summarised
-from dpsql.sql.counting.value_spans import Span
+from dpsql.sql.counting.values.spans import Span
 from dpsql.sql.expressions.bind import Binder, Lookup
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, check_usable, quoted

@@ -18,7 +18,7 @@ from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
 from dpsql.sql.counting.groups import Pieces, Ranks, is_plain, pieces_of_groups
 from dpsql.sql.counting.pieces import GridAxis, Signed, pieces
 from dpsql.sql.counting.slabs import Slab
-from dpsql.sql.counting.value_classes import box_pieces, too_tied
+from dpsql.sql.counting.values.classes import box_pieces, too_tied
 from dpsql.sql.expressions.bound import Bound
 
 Answer = Mapping[Ranks, Pieces]

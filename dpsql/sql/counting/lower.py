@@ -28,8 +28,8 @@ from dpsql.sql.counting.groups import (
 )
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import QueryPiece, terms_of
-from dpsql.sql.counting.value_classes import classed, parts_told
-from dpsql.sql.counting.value_spans import CellValues, Span
+from dpsql.sql.counting.values.classes import classed, parts_told
+from dpsql.sql.counting.values.spans import CellValues, Span
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.steps import merged
 from dpsql.sql.expressions.text_classes import Candidate, Candidates

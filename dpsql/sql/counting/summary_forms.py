@@ -12,7 +12,7 @@ from dpsql.query import DistinctCount, Form, regions_of
 from dpsql.query.summary import LISTS, Cell, Cells, CellsKind, Distinct, Moments
 from dpsql.sql.aggregates.aggregation import Aggregation, CellsAsked, DistinctAsked, Summand
 from dpsql.sql.counting.lower import Lowering
-from dpsql.sql.counting.value_cells import cell_number, joined_values
+from dpsql.sql.counting.values.cells import cell_number, joined_values
 from dpsql.sql.statement import Aggregate
 from dpsql.sql.text.limits import MAX_COUNTED_VALUES
 from dpsql.sql.text.parse import to_sql

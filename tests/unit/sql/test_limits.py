@@ -9,7 +9,7 @@ from dpsql.domain import IntegerDomain, TableDomain, TextDomain
 from dpsql.errors import DataError, Error, ProgrammingError, SqlSyntaxError, UnsupportedQuery
 from dpsql.policy import Mechanism, Policy
 from dpsql.sql import FrontEnd
-from dpsql.sql.counting import value_classes
+from dpsql.sql.counting.values import classes as value_classes
 from dpsql.sql.text.limits import MAX_NESTING, MAX_TEXT_BYTES, check_text
 from tests.support.exact import POLICY, front_end, public_sql
 

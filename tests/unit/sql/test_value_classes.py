@@ -6,7 +6,8 @@ import pytest
 
 from dpsql.errors import UnsupportedQuery
 from dpsql.sql import FrontEnd
-from dpsql.sql.counting import alternatives, cluster_pieces, evaluate, value_classes
+from dpsql.sql.counting import alternatives, cluster_pieces, evaluate
+from dpsql.sql.counting.values import classes as value_classes
 from dpsql.sql.statement import Block
 from tests.support.contingency import TWIN, Counted, random_rows, seeded
 from tests.support.exact import front_end
