@@ -70,9 +70,11 @@ def line_in(form: Form) -> Line | None:
         return None
     told, own = counts[0].query, values.query
     beside = [{f.digest for f in q.factors if own.value not in f.columns} for q in (told, own)]
-    here = [[f.weights.reshape(-1)[:-1].tobytes() for f in q.factors if own.value in f.columns] for q in (told, own)]
-    same = beside[0] == beside[1] and told.intervals == own.intervals and told.keyed is None
-    same = same and (not here[1] or here[0] == here[1])  # NULL adds nothing, whether it is in or out
+    # NULL, the last cell, adds nothing whether it is in or out
+    rows, summed = ([f.weights.reshape(-1)[:-1] for f in q.factors if own.value in f.columns] for q in (told, own))
+    whole = not summed and all(w.all() for w in rows)
+    alike = whole or [w.tobytes() for w in rows] == [w.tobytes() for w in summed]
+    same = alike and beside[0] == beside[1] and told.intervals == own.intervals and told.keyed is None
     return values._replace(origin=-counts[0].coefficient / values.scale) if same else None
 
 

@@ -102,11 +102,11 @@ class _Fit:
             return
         moved = self.close()
         while left > 3 and moved > rules.moved:
-            start = np.log(self._tensor)
+            start = _logarithms(self._tensor)
             self.close()
-            middle = np.log(self._tensor)
+            middle = _logarithms(self._tensor)
             moved, left = self.close(), left - 2
-            end = np.log(self._tensor)
+            end = _logarithms(self._tensor)
             first, change = middle - start, (end - middle) - (middle - start)
             step = sqrt(float(np.vdot(first, first)) / max(float(np.vdot(change, change)), _TINY))
             if moved <= rules.moved or min(step, reach) <= 1.0:
@@ -158,6 +158,10 @@ class _Fit:
         target = interaction_target(model, part)
         tensor *= np.expand_dims(target / np.maximum(model, _TINY), summed)
         return float(np.abs(target - model).max()) / max(part.sigma, _TINY)
+
+
+def _logarithms(tensor: Estimates) -> Estimates:
+    return np.asarray(np.log(np.maximum(tensor, _TINY)))
 
 
 def summed_out(tensor: Estimates, axes: Sequence[int]) -> Estimates:

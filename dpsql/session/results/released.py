@@ -192,13 +192,13 @@ def _average(aggregate: Aggregate, group: int, lookup: Lookup, line_of: LineOf, 
     low, high = aggregate.spans[group] if aggregate.spans else (aggregate.low, aggregate.high)
     answer = divide(top, bottom, low, high, center, independent=independent)
     line = sum_in(numerator) if center or (low, high) != (aggregate.low, aggregate.high) else None
-    if line is None or answer.value is None or bottom.value is None:
+    if line is None or answer.value is None or bottom.value is None or bottom.error is None:
         return answer
     known = line_of(line.query, (answer.value - center) / line.scale)
     if known is None:
         return answer
     # the true mean is off by as much as distances from what is shown sum to, for each row
-    off = abs(line.scale) * (known[1] + abs(known[0])) / (bottom.value - (bottom.error or 0.0))
+    off = abs(line.scale) * (known[1] + abs(known[0])) / (bottom.value - bottom.error)
     return narrowed(answer, off, low, high)
 
 
