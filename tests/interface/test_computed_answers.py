@@ -185,6 +185,17 @@ def test_rows_that_look_alike_have_no_bars(con: dpsql.Connection) -> None:
     )
 
 
+@pytest.mark.parametrize("shown", ["{} ORDER BY ALL", "SELECT * FROM ({}) WHERE n > -5000 ORDER BY ALL"])
+def test_rows_of_several_levels_keep_their_bars(con: dpsql.Connection, shown: str) -> None:
+    """A subtotal and the group of NULL look alike: each is a row of its own level."""
+    text = "SELECT region, member, COUNT(*) AS n FROM people GROUP BY CUBE (region, member)"
+    cur = con.execute(shown.format(text))
+    own = {a.value: a.error for a in con.execute("SELECT COUNT(*) FROM people").answers}
+    bars = {a.value: a.error for a in cur.result.column_answers[2]}
+    assert None not in bars.values()
+    assert bars.items() >= own.items()
+
+
 def test_a_row_near_a_threshold_keeps_its_bar(con: dpsql.Connection) -> None:
     """HAVING drops the row in half of the draws; what is shown is as uncertain as without it."""
     every = con.execute(f"SELECT region, n / 2 AS h, n * 1.0 / SUM(n) OVER () AS p FROM {G}")

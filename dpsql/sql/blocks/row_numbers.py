@@ -31,9 +31,13 @@ def number_rows(
     sides of a UNION ALL are numbered apart, so that their rows can be told from each other: (name, ()).
     """
     if isinstance(tree, exp.Union):
-        return _number_sides(tree, selects), ()
-    chain = _chain(tree, selects) if len(blocks) == 1 and isinstance(tree, exp.Select) else []
-    lists = _lists(chain)
+        return _number_sides(tree, tree, selects), ()
+    if not isinstance(tree, exp.Select):
+        return None, ()
+    chain, union = _chain(tree, selects)
+    if union is not None:
+        return _number_above(chain, union, tree, selects), ()
+    lists = _lists(chain) if len(blocks) == 1 else []
     if not lists:
         return None, ()
     name = _free_name(tree)
@@ -42,7 +46,23 @@ def number_rows(
     return name, tuple(source for _, source in lists[0][1])
 
 
-def _number_sides(tree: exp.Union, selects: Mapping[int, str]) -> str | None:
+def _number_above(
+    chain: Sequence[exp.Select], union: exp.Union, tree: exp.Select, selects: Mapping[int, str]
+) -> str | None:
+    """Numbers rows within a UNION ALL from which SELECTs filter, order, limit and pass columns."""
+    first = union
+    while isinstance(first.this, exp.Union):
+        first = first.this
+    below = [(item.alias_or_name, None) for item in first.this.expressions]
+    lists = [] if any(item.is_star for item in first.this.expressions) else _lists(chain, below)
+    name = _number_sides(union, tree, selects) if lists else None
+    if name is not None:
+        _number(chain, lists, None, name)
+        _shift_positions(chain[0])
+    return name
+
+
+def _number_sides(tree: exp.Union, whole: exp.Expr, selects: Mapping[int, str]) -> str | None:
     """Numbers rows within a UNION ALL; a side whose rows are no block's gets one number, which tells it from others."""
     sides: list[exp.Expr] = [tree]
     while isinstance(sides[0], exp.Union):
@@ -50,15 +70,14 @@ def _number_sides(tree: exp.Union, selects: Mapping[int, str]) -> str | None:
         if union.args.get("distinct") or union.args.get("by_name") or (union is not tree and union.args.get("with_")):
             return None
         sides[:1] = [union.this, union.args["expression"]]
-    order = tree.args.get("order")
-    if any(not isinstance(s, exp.Select) or s.args.get("distinct") is not None for s in sides) or (
-        order is not None and any(isinstance(item.this, exp.Var) for item in order.expressions)
-    ):
+    if any(not isinstance(s, exp.Select) or s.args.get("distinct") is not None for s in sides):
         return None
-    name = _free_name(tree)
+    if _orders_by_all(tree) and any(item.is_star for item in sides[0].expressions):  # nobody knows how many these are
+        return None
+    name = _free_name(whole)
     for number, side in enumerate(sides):
-        chain = _chain(side, selects) if isinstance(side, exp.Select) else []
-        lists = _lists(chain)
+        chain = _chain(side, selects)[0] if isinstance(side, exp.Select) else []
+        lists = _lists(chain) if chain and id(chain[-1]) in selects else []
         if lists:
             _number(chain, lists, selects[id(chain[-1])], name, f"* {len(sides)} + {number}")
         else:
@@ -66,20 +85,22 @@ def _number_sides(tree: exp.Union, selects: Mapping[int, str]) -> str | None:
             side.set("expressions", [row, *side.expressions])
         if isinstance(side, exp.Select):
             _shift_positions(side)
-    _shift_positions(tree)
+    _shift_positions(tree, len(sides[0].expressions))
     return name
 
 
 def _number(
     chain: Sequence[exp.Select],
     lists: Sequence[tuple[list[exp.Expr], list[Shown]]],
-    block: str,
+    block: str | None,
     name: str,
     then: str = "",
 ) -> None:
-    """Carries the row number from the block's SELECT to the front of the first; ``then``: SQL behind it there."""
+    """Carries the row number from below to the front of the first SELECT: that of ``block``, which is the last one's,
+    or of the same name. ``then``: SQL behind it there."""
     for level, (select, (items, _)) in enumerate(zip(chain, lists, strict=True)):
-        number: exp.Expr = exp.column(ROW, table=block) if select is chain[-1] else exp.column(name, quoted=True)
+        own = block is not None and select is chain[-1]
+        number: exp.Expr = exp.column(ROW, table=block) if own else exp.column(name, quoted=True)
         if level == 0 and then:
             number = parse(f"SELECT {to_sql(number)} {then}").expressions[0]
         row = exp.alias_(number, name, quoted=True, copy=False)
@@ -94,22 +115,26 @@ def _free_name(tree: exp.Expr) -> str:
     return name
 
 
-def _chain(tree: exp.Select, selects: Mapping[int, str]) -> list[exp.Select]:
-    """The SELECTs from the outermost to the block's; empty when rows are joined, grouped or told apart on the way."""
+def _chain(tree: exp.Select, selects: Mapping[int, str]) -> tuple[list[exp.Select], exp.Union | None]:
+    """The SELECTs from the outermost to the block's, or to those above a UNION, with that; empty when rows are joined,
+    grouped or told apart on the way."""
     chain: list[exp.Select] = []
     ctes: dict[str, exp.Expr] = {}
     select: exp.Expr | None = tree
     while isinstance(select, exp.Select):
         chain.append(select)
         if id(select) in selects:
-            return [] if select.args.get("distinct") is not None else chain
+            return ([] if select.args.get("distinct") is not None else chain), None
         if any(select.args.get(k) for k in _OTHER_ROWS) or any(_counts(i) for i in select.expressions):
-            return []
+            return [], None
         clause = select.args.get("with_")
         ctes.update({c.alias.lower(): c for c in (clause.expressions if clause is not None else ())})
         source = select.args.get("from_")
-        select = None if source is None else _inner(tree, source.this, ctes)
-    return []
+        below = None if source is None else _inner(tree, source.this, ctes)
+        if isinstance(below, exp.Union):
+            return chain, below
+        select = below
+    return [], None
 
 
 def _inner(tree: exp.Select, source: exp.Expr, ctes: Mapping[str, exp.Expr]) -> exp.Expr | None:
@@ -152,10 +177,13 @@ def _counts(node: exp.Expr) -> bool:
     return False
 
 
-def _lists(chain: Sequence[exp.Select]) -> list[tuple[list[exp.Expr], list[Shown]]]:
-    """For each SELECT its items with * written out, and what they show; empty when a * cannot be written out."""
+def _lists(
+    chain: Sequence[exp.Select], union: Sequence[Shown] | None = None
+) -> list[tuple[list[exp.Expr], list[Shown]]]:
+    """For each SELECT its items with * written out, and what they show; empty when a * cannot be written out.
+    ``union``: the columns of the UNION that the last one reads."""
     out: list[tuple[list[exp.Expr], list[Shown]]] = []
-    below: list[Shown] = []
+    below = [*(union or ())]
     for select in reversed(chain):
         items: list[exp.Expr] = []
         shown: list[Shown] = []
@@ -164,7 +192,8 @@ def _lists(chain: Sequence[exp.Select]) -> list[tuple[list[exp.Expr], list[Shown
             inner = unwrap(item.this if isinstance(item, exp.Alias) else item)
             star = inner if isinstance(inner, exp.Star) else inner.this if isinstance(inner, exp.Column) else None
             if isinstance(star, exp.Star):
-                if any(star.args.values()) or not out or "" in known or len(known) < len(below):
+                of_rows = not out and union is None
+                if any(star.args.values()) or of_rows or "" in known or len(known) < len(below):
                     return []
                 items += [exp.column(name, quoted=True) for name, _ in below]
                 shown += below
@@ -172,7 +201,7 @@ def _lists(chain: Sequence[exp.Select]) -> list[tuple[list[exp.Expr], list[Shown
             items.append(item)
             source = None
             if isinstance(inner, exp.Column):
-                source = known.get(inner.name.lower()) if out else _measure(inner)
+                source = _measure(inner) if not out and union is None else known.get(inner.name.lower())
             named = isinstance(item, (exp.Alias, exp.Column))
             shown.append((item.alias_or_name if named else "", source))
         out.append((items, shown))
@@ -185,8 +214,17 @@ def _measure(column: exp.Column) -> str | None:
     return column.name if column.text("table") and _MEASURE.fullmatch(column.name) else None
 
 
-def _shift_positions(tree: exp.Expr) -> None:
-    """ORDER BY positions and ALL, after one more column was put in front."""
+def _orders_by_all(tree: exp.Expr) -> bool:
+    order = tree.args.get("order")
+    return order is not None and any(_is_all(item.this) for item in order.expressions)
+
+
+def _is_all(target: exp.Expr) -> bool:
+    return isinstance(target, exp.Var) and target.name.upper() == "ALL"
+
+
+def _shift_positions(tree: exp.Expr, width: int | None = None) -> None:
+    """ORDER BY positions and ALL, after one more column was put in front; ``width``: how many there are with it."""
     order = tree.args.get("order")
     if order is None:
         return
@@ -196,8 +234,8 @@ def _shift_positions(tree: exp.Expr) -> None:
         if isinstance(target, exp.Literal) and not target.is_string and target.this.isdigit():
             item.set("this", exp.Literal.number(int(target.this) + 1))
             shifted.append(item)
-        elif isinstance(target, exp.Var) and target.name.upper() == "ALL":
-            for position in range(2, len(tree.expressions) + 1):
+        elif _is_all(target):
+            for position in range(2, (len(tree.expressions) if width is None else width) + 1):
                 one = item.copy()
                 one.set("this", exp.Literal.number(position))
                 shifted.append(one)

@@ -63,8 +63,11 @@ def test_rows_of_one_block(
         f"SELECT n FROM {BLOCK} UNION SELECT 1",
         f"SELECT n FROM {BLOCK} UNION ALL BY NAME SELECT 1 AS n",
         f"SELECT n FROM {BLOCK} UNION ALL SELECT DISTINCT 1",
-        f"SELECT n FROM {BLOCK} UNION ALL SELECT 1 ORDER BY ALL",
         f"SELECT * FROM {BLOCK} UNION ALL (SELECT * FROM {BLOCK} LIMIT 1)",
+        f"SELECT * FROM (VALUES ('x', 1, 2.0)) UNION ALL SELECT * FROM {BLOCK} ORDER BY ALL",
+        f"SELECT DISTINCT n FROM (SELECT n FROM {BLOCK} UNION ALL SELECT 1)",
+        f"SELECT SUM(n) FROM (SELECT n FROM {BLOCK} UNION ALL SELECT 1)",
+        f"SELECT * FROM (SELECT * FROM {BLOCK} UNION ALL SELECT 'x', 1, 2.0)",
     ],
 )
 def test_rows_that_are_no_blocks_rows(front: FrontEnd, text: str) -> None:
@@ -80,10 +83,16 @@ def test_rows_that_are_no_blocks_rows(front: FrontEnd, text: str) -> None:
         f"SELECT sex, n FROM {BLOCK} UNION ALL SELECT sex, n + 1 FROM {BLOCK} ORDER BY 2 DESC, 1 LIMIT 5",
         "SELECT COUNT(*) FROM people UNION ALL SELECT COUNT(*) FROM people UNION ALL SELECT COUNT(age) FROM people",
         f"WITH g AS {BLOCK} SELECT sex, n FROM g UNION ALL SELECT 'all', SUM(n)::BIGINT FROM g",
+        f"SELECT n FROM {BLOCK} UNION ALL SELECT 1 ORDER BY ALL",
+        "SELECT sex, member, COUNT(*), AVG(age) FROM people GROUP BY CUBE (sex, member) ORDER BY ALL DESC NULLS FIRST",
+        "SELECT * FROM (SELECT sex, member, COUNT(*) FROM people GROUP BY ROLLUP (sex, member)) ORDER BY ALL",
+        "WITH r AS (SELECT sex, member, COUNT(*) AS n FROM people GROUP BY ROLLUP (sex, member)), "
+        "s AS (SELECT n, sex FROM r WHERE n > 3) SELECT sex, s.*, n + 1 AS m FROM s ORDER BY 3 DESC, n, sex",
     ],
 )
 def test_rows_of_a_union_are_told_apart(front: FrontEnd, tables: dict[str, Counted], text: str) -> None:
     statement = front.lower(text)
+    assert statement.row_column is not None
     names, rows = answer(statement, tables)
     relation = tables["people"].connection.execute(text)
     assert names == [d[0] for d in relation.description]
