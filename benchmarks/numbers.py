@@ -338,33 +338,33 @@ def _asked(
     epsilon: Fraction,
     seed: int,
 ) -> list[Row]:
-    sigma = _gaussian(epsilon, len({*(s[:3] for s in sums)}) + len({where for where, _ in conditions}))
+    sigma = gaussian(epsilon, len({*(s[:3] for s in sums)}) + len({where for where, _ in conditions}))
     rng = np.random.default_rng([seed, 1])
     names = ("AVG", "SUM", "AVG of stretches", "SUM of stretches", "conditions", "conditions on groups")
     kinds: dict[str, list[Found]] = {name: [] for name in names}
     with dpsql.connect(path, policy=policy, ledger=path.with_suffix(".ledger"), new_budget=True) as con:
         cursor, begin = con.cursor(), time.process_time()
         for i, ((column, where, kind, truth), number) in enumerate(zip(sums, rows, strict=True)):
-            found = _ask(cursor, f"SELECT {kind}({column}) FROM t WHERE {where}", truth)
+            found = ask(cursor, f"SELECT {kind}({column}) FROM t WHERE {where}", truth)
             ends = domains[column].edges
             noise = abs(rng.normal(0.0, sigma)) * max(abs(ends[0]), abs(ends[-1])) / (1 if kind == "SUM" else number)
             of = "" if 2 * i < len(sums) else " of stretches"
             kinds[f"{kind}{of}"].append(Found(found.off, found.bar, found.exact, noise))
         for where, truth in conditions:
-            found = _ask(cursor, f"SELECT COUNT(*) FROM t WHERE {where}", truth)
+            found = ask(cursor, f"SELECT COUNT(*) FROM t WHERE {where}", truth)
             told = replace(found, peer=abs(max(-truth, float(rng.normal(0.0, sigma)))))  # cut at 0
             kinds["conditions on groups" if " IN (" in where else "conditions"].append(told)
         seconds = time.process_time() - begin
-    return [_row(f"{name}, {kind}", found, seconds) for kind, found in kinds.items() if found]
+    return [row_of(f"{name}, {kind}", found, seconds) for kind, found in kinds.items() if found]
 
 
-def _gaussian(epsilon: Fraction, statements: int) -> float:
+def gaussian(epsilon: Fraction, statements: int) -> float:
     """Sd of each of so many counts that share (epsilon, 1e-6)."""
     plan = calibrate(epsilon, Fraction(1, 10**6), hard_rounds=0, releases=statements)
     return float(plan.release_sigma(plan.release_budget // statements))
 
 
-def _ask(cursor: dpsql.Cursor, text: str, truth: float) -> Found:
+def ask(cursor: dpsql.Cursor, text: str, truth: float) -> Found:
     cursor.execute(text)
     answer = cursor.answers[0]
     value = 0.0 if answer.value is None else float(answer.value)
@@ -372,7 +372,7 @@ def _ask(cursor: dpsql.Cursor, text: str, truth: float) -> Found:
     return Found(abs(value - truth), bar, answer.error == 0.0)
 
 
-def _row(title: str, found: Sequence[Found], seconds: float) -> Row:
+def row_of(title: str, found: Sequence[Found], seconds: float) -> Row:
     off, bar = np.array([f.off for f in found]), np.array([f.bar for f in found])
     peers = np.array([f.peer for f in found])
     median, peer = float(np.median(off)), float(np.median(peers))

@@ -28,6 +28,7 @@ from dpsql.query.key_counts import KeyCounts, Positions, key_counts
 from dpsql.query.linear import (
     COLUMNS,
     DIGEST,
+    VALUE_UNIT,
     Counts,
     Estimates,
     Factor,
@@ -46,6 +47,7 @@ __all__ = [
     "DIGEST",
     "MOST_CHOICES",
     "SPLIT_CELLS",
+    "VALUE_UNIT",
     "Choices",
     "CountForms",
     "Counts",

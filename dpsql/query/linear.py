@@ -24,6 +24,8 @@ Weights = npt.NDArray[np.int64]
 Estimates = npt.NDArray[np.float64]
 Key = tuple[str | None, ...]
 
+VALUE_UNIT = 1 << 18
+"""The largest of weights of rows that count by value, too."""
 DIGEST = attrgetter("digest")
 """Of a factor; ``tuple(map(DIGEST, factors))`` is a key for what depends on the product alone."""
 COLUMNS = attrgetter("columns")
@@ -194,7 +196,7 @@ class LinearQuery:
 
     With ``value``, a number column, each row counts by where it stands between that column's min and max: 0 to 1, NULL
     nothing. With ``intervals``, of one column each and in the table's order, only the rows in all of them count. It has
-    no keyed factor then, and no weights but 0 and 1.
+    no keyed factor then, and ``unit`` is at most VALUE_UNIT.
 
     Build it with :func:`dpsql.query.canonical.linear_query`, which brings equal questions to equal keys.
     """
@@ -214,8 +216,8 @@ class LinearQuery:
             unit *= factor.unit
         if unit > FIXED_POINT:
             raise InternalError("weights finer than the fixed point: their sums could leave 64 bits")
-        if self.is_by_value and (unit > 1 or self.keyed is not None):
-            raise InternalError("a question about values over weighted rows or listed strings")
+        if self.is_by_value and (unit > VALUE_UNIT or self.keyed is not None):
+            raise InternalError("a question about values over finely weighted rows or listed strings")
         object.__setattr__(self, "unit", unit)
 
     @once
@@ -287,7 +289,11 @@ class LinearQuery:
 
         Of a sum of values the contingency is in units of 1 / FIXED_POINT.
         """
-        return self.numerator(contingency) // (self.unit if self.value is None else FIXED_POINT)
+        if self.value is None:
+            return self.numerator(contingency) // self.unit
+        # weighted, the sums of many rows leave 64 bits: Python's whole numbers have no end
+        shares = contingency if self.unit == 1 else contingency.astype(object)
+        return self.numerator(shares) // (self.unit * FIXED_POINT)
 
     def check_sensitivity(self) -> None:
         """``InternalError`` unless every row counts between 0 and 1: what the test is charged for."""

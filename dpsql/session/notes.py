@@ -26,8 +26,8 @@ def statement_notes(statement: Statement, asker: Asker) -> tuple[Note, ...]:
             text = f"values of {name} that are listed without a count are those that are possible: no row was counted"
             notes.append(Note("statement", text))
     for column, cells in dict.fromkeys([cut for block in statement.blocks for cut in block.cut]):
-        text = f"a condition holds for a part of what is counted together of {column}: {cells}"
-        notes.append(Note("bins", f"{text}; bars hold wherever in it the rows are"))
+        text = f"{column} is counted in parts that this question cuts: {cells}"
+        notes.append(Note("bins", f"{text}; bars hold wherever in them the rows are"))
     matched = {(block.table, column) for block in statement.blocks for column in block.matched}
     matched |= {(table.of.name, column) for table in units.values() for column in table.matched}
     for table, column in statement.grouped:

@@ -80,7 +80,7 @@ class Counted:
             domain = self.table.finite_domain(query.value)
             assert isinstance(domain, NumberDomain)
             shares = [0 if v is None else domain.share(float(v)) for v in self._column[query.value]]
-            return Fraction(int((total * np.array(shares, dtype=object)).sum()), FIXED_POINT)
+            return Fraction(int((total * np.array(shares, dtype=object)).sum()), query.unit * FIXED_POINT)
         return Fraction(int(total.sum()), query.unit)
 
     def distinct(self, count: DistinctCount) -> int:

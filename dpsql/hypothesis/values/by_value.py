@@ -117,9 +117,15 @@ class ByValue:
 
     def _weighted(self, of_bins: dict[str, Estimates]) -> LinearQuery:
         """The question's rows with these weights of their bins; NULL counts nothing."""
-        unit = 1 << (FIXED_POINT.bit_length() - 1) // max(len(of_bins), 1)
+        weighed = [i for i, f in enumerate(self.query.factors) if f.unit > 1]
+        unit = 1 << (FIXED_POINT.bit_length() - 1) // max(len(of_bins) + len(weighed), 1)
         factors = list(self.query.factors)
         changed: set[int] = set()
+        for at in weighed:
+            f = factors[at]
+            if f.unit > unit:
+                factors[at] = Factor(f.columns, np.rint(f.weights / f.unit * unit).astype(np.int64), unit)
+                changed.add(at)
         for name, of_bin in of_bins.items():
             weights: Weights = np.zeros(self.table.finite_domain(name).size, dtype=np.int64)
             weights[: len(of_bin)] = np.rint(np.clip(of_bin, 0.0, 1.0) * unit)

@@ -148,7 +148,7 @@ def residual_of(
     queries: Sequence[LinearQuery], known: Known, sigma: float, *, fractions: bool = True, by_value: bool = True
 ) -> Residual | None:
     """What to measure for these queries of one outline; ``None`` where they can only be released whole: strings, groups
-    that overlap, conditions that tell too much apart. Public.
+    that overlap, conditions that tell too much apart, values of weighted rows. Public.
 
     ``sigma``: the noise (counts) of a release at sensitivity 1. Queries may differ in single columns that tell them
     apart, as the cells of a GROUP BY do. ``fractions``: also queries whose rows count other than 0 or 1; ``by_value``:
@@ -156,6 +156,8 @@ def residual_of(
     """
     first = queries[0]
     if first.keyed is not None or not (fractions or all(q.is_indicator for q in queries)):
+        return None
+    if first.is_by_value and any(q.unit > 1 for q in queries):
         return None
     stretch = Stretch.of(first) if first.is_by_value and by_value else None
     apart, shared = split(queries)

@@ -192,7 +192,7 @@ def _average(aggregate: Aggregate, group: int, lookup: Lookup, line_of: LineOf, 
     low, high = aggregate.spans[group] if aggregate.spans else (aggregate.low, aggregate.high)
     answer = divide(top, bottom, low, high, center, independent=independent)
     line = sum_in(numerator) if center or (low, high) != (aggregate.low, aggregate.high) else None
-    if line is None or answer.value is None or bottom.value is None or bottom.error is None:
+    if line is None or line.query.unit > 1 or answer.value is None or bottom.value is None or bottom.error is None:
         return answer
     known = line_of(line.query, (answer.value - center) / line.scale)
     if known is None:

@@ -82,8 +82,9 @@ def _linear(binder: Binder, node: exp.Expr, call: exp.Anonymous, distances: bool
 
 
 def _from_nearest(part: Summand) -> Summand:
-    """A sum of values as one of distances; that of a number column is made of its bins and distances in them anyhow."""
-    if part.value is None or part.value.straight is not None:
+    """A sum of values as one of distances; that of a number column is made of its bins and distances in them anyhow,
+    and a product of them is summed as it is."""
+    if part.value is None or part.value.straight is not None or part.value.product:
         return part
     return Summand(part.coefficient, part.conjuncts, part.value._replace(distance=True))
 
@@ -180,12 +181,17 @@ def _not_null(binder: Binder, argument: exp.Expr) -> tuple[Bound, ...]:
     if sides is not None:
         return _not_null(binder, sides[0]) + _not_null(binder, sides[1])
     bound = binder.bind(node)
+    return tuple(map(_present, bound.product or (bound,)))  # a product is NULL where something in it is
+
+
+def _present(bound: Bound) -> Bound:
+    """``bound IS NOT NULL``."""
     decided = null_test(f"{bound.sql} {_NOT_NULL}", bound, negated=True)
     if decided is not None:
-        return (decided,)
+        return decided
     if not bound.columns and bound.sql == "NULL":
-        return (Bound("FALSE"),)
-    return (null_only(compose(f"({bound.sql}) {_NOT_NULL}", (bound,)), bound),)
+        return Bound("FALSE")
+    return null_only(compose(f"({bound.sql}) {_NOT_NULL}", (bound,)), bound)
 
 
 def _sum(binder: Binder, argument: exp.Expr) -> tuple[tuple[Summand, ...], bool]:

@@ -24,7 +24,12 @@ class Summand:
     @property
     def bounds(self) -> tuple[Bound, ...]:
         """All its expressions."""
-        return self.conjuncts if self.value is None else (*self.conjuncts, self.value)
+        return (*self.conjuncts, *self.multiplied)
+
+    @property
+    def multiplied(self) -> tuple[Bound, ...]:
+        """What is multiplied to its value, the value itself where that is no product; nothing without one."""
+        return () if self.value is None else self.value.product or (self.value,)
 
     def within(self, shared: tuple[Bound, ...]) -> "Summand":
         """The same over the rows where ``shared`` is TRUE as well."""

@@ -19,30 +19,43 @@ class Cluster:
     value: Bound | None
 
 
+_Tied = tuple[frozenset[str], list[Bound], list[int], list[Bound]]
+"""Columns, conjuncts, groups by position, and numbers."""
+
+
 def clusters(conjuncts: Sequence[Bound], groups: Sequence[Bound], value: Bound | None) -> list[Cluster]:
-    """Connected components of conditions, groups and value; everything on text columns is one component."""
-    merged: list[tuple[frozenset[str], list[Bound], list[int], Bound | None]] = []
+    """Connected components of conditions, groups and value; everything on text columns is one component.
+
+    A product is a number of each component that something multiplied is in, unless two are in one.
+    """
+    whole = () if value is None else (value,)
+    found = _components(conjuncts, groups, whole if value is None else value.product or whole)
+    if any(len(numbers) > 1 for _, _, _, numbers in found):
+        found = _components(conjuncts, groups, whole)
+    return [Cluster(c, tuple(b), tuple(sorted(g)), n[0] if n else None) for c, b, g, n in found]
+
+
+def _components(conjuncts: Sequence[Bound], groups: Sequence[Bound], values: Sequence[Bound]) -> list[_Tied]:
+    merged: list[_Tied] = []
     items: list[tuple[Bound, int | None, bool]] = [(b, None, False) for b in conjuncts]
     items += [(b, i, False) for i, b in enumerate(groups)]
-    if value is not None:
-        items.append((value, None, True))
+    items += [(b, None, True) for b in values]
 
-    def on_text(item: tuple[frozenset[str], list[Bound], list[int], Bound | None]) -> bool:
-        bounds = [*item[1], *(groups[g] for g in item[2]), *(() if item[3] is None else (item[3],))]
-        return any(b.outside for b in bounds)
+    def on_text(item: _Tied) -> bool:
+        return any(b.outside for b in [*item[1], *(groups[g] for g in item[2]), *item[3]])
 
     for bound, group, is_value in items:
         columns, own = bound.columns, ([] if group is not None or is_value else [bound])
         numbers = [] if group is None else [group]
-        number = bound if is_value else None
+        summed = [bound] if is_value else []
         rest = []
         for other in merged:
             if not columns.isdisjoint(other[0]) or (bound.outside and on_text(other)):
                 columns |= other[0]
                 own = other[1] + own
                 numbers = other[2] + numbers
-                number = other[3] or number
+                summed = other[3] + summed
             else:
                 rest.append(other)
-        merged = [*rest, (columns, own, numbers, number)]
-    return [Cluster(c, tuple(b), tuple(sorted(g)), v) for c, b, g, v in merged]
+        merged = [*rest, (columns, own, numbers, summed)]
+    return merged

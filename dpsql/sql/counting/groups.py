@@ -59,14 +59,12 @@ def _held(query: LinearQuery) -> int:
     return 64 + keyed + sum([f.weights.size for f in query.factors])
 
 
-def values_beside_weights(answers: Sequence[Mapping[Ranks, Pieces]]) -> bool:
-    """Whether one asks about values of rows which another lists strings of, or weighs: no one query does both."""
+def values_beside_strings(answers: Sequence[Mapping[Ranks, Pieces]]) -> bool:
+    """Whether one asks about values of rows which another lists strings of: no one query does both."""
     asked = [[] if isinstance(a, PointGroups) else [p.query for here in a.values() for p in here] for a in answers]
-    by_value = [any(q.is_by_value for q in here) for here in asked]
-    if not any(by_value):
-        return False
-    weighed = [any(q.unit > 1 or q.keyed is not None for q in here) for here in asked]
-    return any(one and any(weighed[:i] + weighed[i + 1 :]) for i, one in enumerate(by_value))
+    return any(q.is_by_value for here in asked for q in here) and any(
+        q.keyed is not None for here in asked for q in here
+    )
 
 
 def check_number(groups: int) -> None:

@@ -6,11 +6,12 @@ the product over components is the query.
 
 from collections.abc import Sequence
 from itertools import chain, product
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.domain import NumberDomain, TableDomain, Value
+from dpsql.domain import FIXED_POINT, NumberDomain, TableDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import CountForms, Counts, Form, LinearQuery, Term, UnitTable
@@ -20,16 +21,16 @@ from dpsql.sql.counting.bins.cells import cut_words
 from dpsql.sql.counting.cluster_pieces import Answer, ClusterPieces, changes_anywhere
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.crosstabs import Component, combinations, counted
-from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
+from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, Numbers, spread
 from dpsql.sql.counting.groups import (
     Ranks,
     numbers_held,
-    values_beside_weights,
+    values_beside_strings,
 )
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import QueryPiece, terms_of
 from dpsql.sql.counting.values.classes import classed, parts_told
-from dpsql.sql.counting.values.spans import CellValues, Span
+from dpsql.sql.counting.values.spans import CellValues, Span, spread_in_bins
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.steps import merged
 from dpsql.sql.expressions.text_classes import Candidate, Candidates
@@ -126,25 +127,33 @@ class Lowering:
 
     def is_integral(self, part: Summand) -> bool:
         """Whether the part's value is of an integer type."""
-        if part.value is None:
-            return True
-        if part.value.straight is not None:
-            return False
-        array = self._evaluator.numbers(self._grids, part.value)
-        return array.numbers.dtype == np.int64
+        return all(b.straight is None and self._numbers(b).numbers.dtype == np.int64 for b in part.multiplied)
 
     def value_range(self, part: Summand) -> tuple[float | None, float | None]:
         """The least and greatest value of the part's number on declared values; NULLs aside."""
         if part.value is None:
             return None, None
-        line = part.value.straight
+        low = high = 1.0
+        for bound in part.multiplied:
+            own = self._range_of(bound)
+            if own is None:
+                return None, None
+            ends = [a * b for a in (low, high) for b in own]
+            low, high = min(ends), max(ends)
+        return low, high
+
+    def _range_of(self, value: Bound) -> tuple[float, float] | None:
+        line = value.straight
         if line is not None:
             domain = self._table.finite_domain(line.column)
             if isinstance(domain, NumberDomain):
                 ends = sorted(line.scale * e + line.shift for e in (domain.edges[0], domain.edges[-1]))
                 return ends[0], ends[1]
-        numbers = self._evaluator.numbers(self._grids, part.value)
-        return numbers.low, numbers.high
+        numbers = self._numbers(value)
+        return None if numbers.low is None or numbers.high is None else (numbers.low, numbers.high)
+
+    def _numbers(self, value: Bound) -> Numbers:
+        return self._evaluator.numbers(self._grids, value)
 
     def value_spans(self, part: Summand, counts: Sequence[Form], whole: Span) -> tuple[Span, ...]:
         """The same among the rows of each count; ``()`` where conditions leave all that there are, ``whole``."""
@@ -157,7 +166,7 @@ class Lowering:
         """What the sum of the part's values, as it is asked for, leaves out of each row's."""
         if part.value is None or not part.value.distance:
             return 0.0
-        return part.coefficient * self._evaluator.numbers(self._grids, part.value).center
+        return part.coefficient * self._numbers(part.value).center
 
     @property
     def awaits(self) -> bool:
@@ -217,7 +226,21 @@ class Lowering:
         return parts_told(self._grids, query, frozenset(c for g in self._groups for c in g.columns))
 
     def _components(self, part: Summand) -> list[Cluster]:
-        return clusters(self._condition + part.conjuncts, self._groups, part.value)
+        inside, value = self._condition + part.conjuncts, part.value
+        if value is not None and value.product and not self._is_apart(value.product, (*inside, *self._groups)):
+            value = value._replace(product=())
+        return clusters(inside, self._groups, value)
+
+    def _is_apart(self, multiplied: Sequence[Bound], beside: Sequence[Bound]) -> bool:
+        """Whether what is multiplied is a number of each component: one is summed by value, or no weight is rounded."""
+        if any(b.outside for b in beside):
+            return False
+        if self._by_value and any(b.straight for b in multiplied):
+            return True
+        if any(len(b.columns) > 1 for b in multiplied):
+            return False
+        found = [self._numbers(b).numbers for b in multiplied]
+        return all(n.dtype == np.int64 for n in found) and prod(int(np.abs(n).max()) for n in found) <= FIXED_POINT
 
     def _prefetch(self) -> None:
         """Asks for every missing condition of the statement at once."""
@@ -322,9 +345,12 @@ class Lowering:
         return [b for b, cells in unsettled if cells is not None and (possible & self._spread(c, b, cells)).any()]
 
     def _split_answers(self, split: Sequence[Cluster]) -> list[Answer]:
-        """Questions about values, or, beside listed strings and shares of rows, over cells with a value for each."""
-        found = [self._answer(c) for c in split]
-        return [self._answer(c, by_cells=True) for c in split] if values_beside_weights(found) else found
+        """Questions about values, or, beside listed strings, over cells with a value for each. Of several numbers that
+        are multiplied one is summed by value."""
+        lines = {i: c.value.straight for i, c in enumerate(split) if c.value is not None and c.value.straight}
+        summed = max(lines, key=lambda i: spread_in_bins(self._table, lines[i]), default=None)
+        found = [self._answer(c, by_cells=i in lines and i != summed) for i, c in enumerate(split)]
+        return [self._answer(c, by_cells=True) for c in split] if values_beside_strings(found) else found
 
     def _answer(self, c: Cluster, *, by_cells: bool = False) -> Answer:
         key = (

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from dpsql.domain import FIXED_POINT, TableDomain, Value
 from dpsql.errors import UnsupportedQuery
-from dpsql.query import Factor, Interval, Key, KeyedFactor, LinearQuery, Term, Weights, linear_query
+from dpsql.query import VALUE_UNIT, Factor, Interval, Key, KeyedFactor, LinearQuery, Term, Weights, linear_query
 from dpsql.sql.counting.bins.points import Points
 from dpsql.sql.expressions.text_classes import TextClasses, TextPart
 from dpsql.sql.text.limits import LARGEST_VALUE
@@ -131,7 +131,8 @@ def terms_of(table: TableDomain, coefficient: float, combination: Sequence[Query
         factors.sort(key=lambda f: order[f.columns[0]] if f.columns else -1)
     intervals.sort(key=lambda i: table.order[i.column])
     doubt = max(ends[1] - scale, scale - ends[0])
-    coarse, lost = _coarser(factors, keyed.unit if keyed else 1)
+    by_value = value is not None or bool(intervals)
+    coarse, lost = _coarser(factors, keyed.unit if keyed else 1, VALUE_UNIT if by_value else FIXED_POINT)
     query = LinearQuery(
         table.name, _canonical(table, coarse) if lost else tuple(factors), keyed, value, tuple(intervals)
     )
@@ -144,26 +145,25 @@ _Lost = tuple[list[Factor], float]
 """Rows, and how far the weight of one may be off."""
 
 
-def _coarser(factors: list[Factor], taken: int) -> tuple[list[Factor], list[_Lost]]:
-    """The factors with units whose product times ``taken`` is in fixed point, and what that loses.
+def _coarser(factors: list[Factor], taken: int, most: int) -> tuple[list[Factor], list[_Lost]]:
+    """The factors with units whose product times ``taken`` is at most ``most``, and what that loses.
 
-    Shares of rows in cut bins are the finest that there are, and times whole numbers finer. They are rounded, all
-    others are as they were: a product is off by the rounding of one factor times the others, these rounded up.
-    UnsupportedQuery where little would be left of the shares.
+    Shares and fractions are in halves of halves: they are rounded, and whole numbers only where that does not do. A
+    product is off by the rounding of one factor times the others, these rounded up. UnsupportedQuery where little would
+    be left of a factor.
     """
-    units = [f.unit for f in factors]
-    shares = [i for i, unit in enumerate(units) if unit == FIXED_POINT]
-    while prod(units) * taken > FIXED_POINT:
-        largest = max(shares, key=units.__getitem__, default=-1)
-        if largest < 0 or units[largest] <= LEAST_UNIT:
+    units = [min(f.unit, most) for f in factors]
+    while prod(units) * taken > most:
+        fine = [i for i, unit in enumerate(units) if unit > LEAST_UNIT]
+        if not fine:
             raise UnsupportedQuery(
                 "rows would be weighed by too many columns at once", hint="use fewer columns in one sum or condition"
             )
-        units[largest] //= 2
-    changed = [i for i in shares if units[i] < FIXED_POINT]
+        units[max(fine, key=lambda i: (units[i] & (units[i] - 1) == 0, units[i]))] //= 2
+    changed = [i for i, f in enumerate(factors) if units[i] < f.unit]
     nearest, above = ([*factors] for _ in range(2))
     for i in changed:
-        exact = factors[i].weights / FIXED_POINT * units[i]
+        exact = factors[i].weights / factors[i].unit * units[i]
         nearest[i] = Factor(factors[i].columns, np.rint(exact).astype(np.int64), units[i])
         above[i] = Factor(factors[i].columns, np.ceil(exact).astype(np.int64), units[i])
     lost: list[_Lost] = []

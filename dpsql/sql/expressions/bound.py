@@ -106,7 +106,7 @@ class Bound(NamedTuple):
     what is added up of it is how far it is from the whole number next to 0 that all its values are beyond. ``pieces``
     are the straight lines that it is one of, or one less multiples of a constant; ``steady``: whether it is NULL by
     which of its columns are NULL, whatever values the others have; ``chooses``: the columns of conditions that decide
-    its value and may change anywhere.
+    its value and may change anywhere; ``product``: expressions that share no column, of which it is the product.
     """
 
     sql: str
@@ -134,6 +134,7 @@ class Bound(NamedTuple):
     pieces: Pieces | Cycle | None = None
     steady: bool = False
     chooses: frozenset[str] = NO_COLUMNS
+    product: "tuple[Bound, ...]" = ()
 
     @property
     def line(self) -> Straight | float | None:
@@ -269,7 +270,7 @@ _OF_NAN = frozenset({"isnan", "isinf", "isfinite"})
 def calculated(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
     """``made``, which is ``left op right``, with what is known of it when it is a straight line of a number column."""
     by_zero = kind in _DIVISIONS and not right.constant  # which is NULL
-    made = made._replace(steady=left.steady and right.steady and not by_zero)
+    made = made._replace(steady=left.steady and right.steady and not by_zero, product=_multiplied(kind, left, right))
     line = arithmetic(kind, left.line, right.line)
     if line is not None:
         return made._replace(straight=line)
@@ -278,6 +279,23 @@ def calculated(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
         return made._replace(pieces=found, steps=merged([made.steps, found.turns]))
     constant = whole(kind, left.constant, right.constant)
     return made._replace(constant=constant, pieces=moved(kind, left.known, right.known))
+
+
+def _multiplied(kind: type, left: Bound, right: Bound) -> tuple[Bound, ...]:
+    """The expressions that share no column of which ``left op right`` is the product; none where it is no product."""
+    if kind is exp.Mul and right.product and not left.columns:
+        left, right = right, left
+    if left.product and right.constant and kind in (exp.Mul, exp.Div):
+        found = [*left.product]
+        at = next((i for i, b in enumerate(found) if b.straight), 0)  # of which the constant is part
+        sql = f"({found[at].sql}) {'*' if kind is exp.Mul else '/'} {right.sql}"
+        found[at] = calculated(kind, compose(sql, (found[at], right)), found[at], right)
+        return tuple(found)
+    apart = left.columns and right.columns and left.columns.isdisjoint(right.columns)
+    plain = not (left.outside or right.outside or left.times or right.times or left.span or right.span)
+    if kind is not exp.Mul or not apart or not plain:
+        return ()
+    return (*(left.product or (left,)), *(right.product or (right,)))
 
 
 def against(made: Bound, tested: Bound, constants: Sequence[Bound]) -> Bound:

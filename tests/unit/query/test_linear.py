@@ -1,10 +1,15 @@
 """What a linear query says of itself."""
 
+from fractions import Fraction
+from math import floor
+
 import numpy as np
 import pytest
 
+from dpsql.domain import FIXED_POINT
 from dpsql.errors import InternalError
 from dpsql.query import (
+    VALUE_UNIT,
     Choices,
     Crosstab,
     Factor,
@@ -96,11 +101,33 @@ def test_queries_of_other_values_are_other_queries() -> None:
     assert low.touched == ("a", "x") and both.touched == ("a", "x", "y") and low.scope == ("a",)
 
 
-def test_values_are_asked_of_whole_rows_alone() -> None:
+def test_values_are_not_asked_beside_strings_or_fine_weights() -> None:
     listed = KeyedFactor(("w",), (("x",),), (), np.array([1]))
-    for factors, keyed in (((B,), None), ((A,), listed)):
+    fine = Factor(("b",), np.array([0, 1]), 2 * VALUE_UNIT)
+    for factors, keyed in (((fine,), None), ((A,), listed)):
         with pytest.raises(InternalError, match="about values"):
             LinearQuery("t", factors, keyed, intervals=(LOW,))
+
+
+@pytest.mark.parametrize("weights", [[0, 1, 2], [3, 0, 3]])
+def test_a_sum_over_weighted_rows_is_rounded_down_once(weights: list[int]) -> None:
+    """As a sum of fractions, also where it does not fit in 64 bits."""
+    query = LinearQuery("t", (A, Factor(("b",), np.array(weights), 3)), value="x")
+    for most in (5 * FIXED_POINT, 1 << 60):
+        sums = np.array([[most, 7, most - 3], [most // 3, most - 1, most // 7]])
+        parts = [Fraction(w, 3) * Fraction(int(n), FIXED_POINT) for w, n in zip(weights, sums[1], strict=True)]
+        assert query.floor(sums) == floor(sum(parts))
+
+
+def test_one_row_moves_a_sum_over_weighted_rows_by_one_at_most() -> None:
+    query = LinearQuery("t", (Factor(("b",), np.array([0, 2, 3]), 3),), value="x")
+    query.check_sensitivity()
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        sums = rng.integers(0, 9 * FIXED_POINT, 3)
+        more = sums.copy()
+        more[rng.integers(3)] += rng.choice([0, 1, FIXED_POINT // 2, FIXED_POINT])
+        assert 0 <= query.floor(more) - query.floor(sums) <= 1
 
 
 def test_parts_and_unions_keep_what_is_asked_of_values() -> None:

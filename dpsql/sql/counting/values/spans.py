@@ -11,6 +11,7 @@ from dpsql.domain import NumberDomain, TableDomain
 from dpsql.query import CountForms, Factor, Form, LinearQuery
 from dpsql.sql.counting.evaluate import Evaluator, Grids
 from dpsql.sql.expressions.bound import Bound
+from dpsql.sql.expressions.steps import Straight
 
 Span = tuple[float, float]
 _Floats = npt.NDArray[np.float64]
@@ -76,3 +77,14 @@ class CellValues:
         others = tuple([i for i, name in enumerate(factor.columns) if name != self.column])
         some = np.flatnonzero(np.asarray(factor.weights.any(axis=others))[: len(self.low)])
         return (float(self.low[some].min()), float(self.high[some].max())) if len(some) else whole
+
+
+def spread_in_bins(table: TableDomain, line: Straight) -> float:
+    """How far apart values of a line are in one bin, on average, in shares of the larger of them."""
+    domain = table.finite_domain(line.column)
+    if not isinstance(domain, NumberDomain):
+        return 0.0
+    ends = line.scale * np.array(domain.edges) + line.shift
+    largest = np.maximum(np.abs(ends[:-1]), np.abs(ends[1:]))
+    apart = np.abs(np.diff(ends))
+    return float(np.divide(apart, largest, out=np.zeros_like(apart), where=largest > 0.0).mean())

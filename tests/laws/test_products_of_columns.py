@@ -1,0 +1,135 @@
+"""Sums of products: one number is summed by value, what it is multiplied by weighs the rows."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dpsql.domain import BooleanDomain, CategoryDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
+from dpsql.policy import Policy, Privacy
+from dpsql.public import DuckDbPublicSql
+from dpsql.query import Form
+from dpsql.sql import FrontEnd
+from tests.support.contingency import Counted, seeded
+
+TABLE = TableDomain(
+    "t",
+    (
+        NumberDomain("price", (0.0, 1.0, 2.0, 5.0, 40.0)),
+        NumberDomain("off", (0.0, 0.05, 0.1, 0.25, 0.5)),
+        NumberDomain("gain", (-20.0, -10.0, 0.0, 30.0)),
+        IntegerDomain("n", 1, 9),
+        IntegerDomain("k", -3, 6),
+        BooleanDomain("b"),
+        CategoryDomain("g", ("x", "y")),
+        TextDomain("w"),
+    ),
+)
+EXACT = (
+    "price * n", "n * price", "k * price", "gain * k", "2 * price * n", "price * n * 0.1", "price * n / 4",
+    "n * (1 - off)", "(gain - 5) * (k - 2)", "price * k * n", "price * coalesce(k, 0)", "price * n * (k > 1)::INT",
+    "(price * n)::DOUBLE", "n * k", "0.5 * (price * n)",
+)  # fmt: skip
+GUESSED = ("price * (1 - off)", "price * n * (1 - off)", "price * off", "price * floor(off * 10)")
+OTHERS = ("gain * price * k", "CASE WHEN g = 'x' THEN n ELSE 0.5 END * price", "-(price * n)", "round(price * n, 1)")
+CONDITIONS = ("TRUE", "g = 'x'", "n > 3", "price > 1.5", "off BETWEEN 0.02 AND 0.3", "k > 0 OR b", "b AND price < 30")
+
+
+@pytest.fixture(scope="module")
+def front() -> FrontEnd:
+    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (TABLE,))
+    return FrontEnd(policy, DuckDbPublicSql(dict[str, Any]().__getitem__), by_value=True)
+
+
+@pytest.fixture(scope="module")
+def counted() -> Counted:
+    rng = seeded(12)
+    rows = [
+        (
+            rng.choice([None, 0.0, 1.0, 19.99, 40.0, rng.uniform(0, 40)]),
+            rng.choice([None, 0.0, 0.0, 0.05, 0.2, 0.5, rng.uniform(0, 0.5)]),
+            rng.choice([None, -20.0, 0.0, 30.0, rng.uniform(-20, 30)]),
+            rng.choice([None, 1, 2, 5, 9]),
+            rng.choice([None, -3, -1, 0, 2, 6]),
+            rng.choice([None, True, False]),
+            rng.choice([None, "x", "y"]),
+            rng.choice([None, "one", "two"]),
+        )
+        for _ in range(1500)
+    ]
+    return Counted(TABLE, rows)
+
+
+def forms(front: FrontEnd, sql: str) -> dict[Any, Form]:
+    """The sum of each group."""
+    (block,) = front.lower(sql).blocks
+    (aggregate,) = block.aggregates
+    return dict(zip([g[0] if g else None for g in block.groups], aggregate.numerator, strict=True))
+
+
+def off_by(front: FrontEnd, counted: Counted, sql: str) -> list[tuple[float, float]]:
+    """How far each group's sum is from DuckDB's, and how far it may be by what is said of it."""
+    truth = {row[0]: row[1] or 0.0 for row in counted.connection.execute(sql).fetchall()}
+    found = forms(front, sql)
+    assert found.keys() >= {k for k, v in truth.items() if v}
+    return [(abs(counted.exact(f) - truth.get(k, 0.0)), counted.doubt(f)) for k, f in found.items()]
+
+
+@pytest.mark.parametrize("by", ["NULL", "g", "b"])
+@pytest.mark.parametrize("value", EXACT)
+def test_whole_numbers_weigh_rows_and_nothing_is_guessed(
+    front: FrontEnd, counted: Counted, value: str, by: str
+) -> None:
+    for gap, doubt in off_by(front, counted, f"SELECT {by} AS c, SUM({value}) FROM t WHERE g = 'x' OR b GROUP BY ALL"):
+        assert doubt == 0.0 or "k" in value  # of what is tied to a condition
+        assert gap <= doubt + 5e-2  # shares of values are in fixed point
+
+
+@pytest.mark.parametrize("where", CONDITIONS)
+@pytest.mark.parametrize("value", [*EXACT, *GUESSED, *OTHERS])
+def test_products_are_what_is_said_of_them(front: FrontEnd, counted: Counted, value: str, where: str) -> None:
+    for gap, doubt in off_by(front, counted, f"SELECT g, SUM({value}) FROM t WHERE {where} GROUP BY g"):
+        assert gap <= doubt + 5e-2
+
+
+@pytest.mark.parametrize("value", GUESSED)
+def test_of_two_numbers_the_one_with_the_wider_bins_is_summed_by_value(
+    front: FrontEnd, counted: Counted, value: str
+) -> None:
+    (form,) = forms(front, f"SELECT NULL AS c, SUM({value}) FROM t GROUP BY ALL").values()
+    assert {t.query.value for t in form.terms} - {None} == {"price"}
+    assert counted.doubt(form) > 0.0
+
+
+def test_a_guess_is_nearer_than_one_of_the_cells_of_both(front: FrontEnd, counted: Counted) -> None:
+    sql = "SELECT NULL AS c, SUM(price * (1 - off)) FROM t GROUP BY ALL"
+    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (TABLE,))
+    plain = FrontEnd(policy, DuckDbPublicSql(dict[str, Any]().__getitem__), by_value=False)
+    ((_, doubt),), ((_, before),) = off_by(front, counted, sql), off_by(plain, counted, sql)
+    assert doubt < before / 3
+
+
+@pytest.mark.parametrize("where", ["w = 'one'", "w IN ('one', 'two') AND n > 2", "price * n > 20", "price > n"])
+def test_beside_strings_and_what_ties_both_the_cells_are_looked_at_together(
+    front: FrontEnd, counted: Counted, where: str
+) -> None:
+    for value in ("price * n", "price * (1 - off)"):
+        ((gap, doubt),) = off_by(front, counted, f"SELECT NULL AS c, SUM({value}) FROM t WHERE {where} GROUP BY ALL")
+        assert gap <= doubt + 5e-2
+
+
+def test_weights_of_many_cells_are_rounded_and_say_so(front: FrontEnd, counted: Counted) -> None:
+    """Two fractions beside a value have 18 bits together."""
+    value = "price * (0.1 + n / 7.0) * (k / 11.0 + 1)"
+    ((gap, doubt),) = off_by(front, counted, f"SELECT NULL AS c, SUM({value}) FROM t GROUP BY ALL")
+    assert gap <= doubt + 5e-2
+    assert 0.0 < doubt < 100.0
+
+
+def test_averages_and_covariances_are_of_the_same_sums(front: FrontEnd, counted: Counted) -> None:
+    (block,) = front.lower("SELECT AVG(price * n), COVAR_POP(gain, n) FROM t").blocks
+    average, covariance = block.aggregates
+    assert {t.query.value for t in average.numerator[0].terms} == {"price"}
+    assert covariance.summary is not None
+    ((expected,),) = counted.connection.execute("SELECT SUM(price * n) FROM t").fetchall()
+    assert counted.exact(average.numerator[0]) == pytest.approx(expected, abs=5e-2)
