@@ -78,7 +78,10 @@ def study(name: str, epsilon: Fraction, seed: int) -> list[Row]:
         columns = parse_policy(text).tables[0].columns
         domains = {c.name: c for c in columns if isinstance(c, NumberDomain)}
         ends = {n: (d.edges[0], d.edges[-1]) for n, d in domains.items()}
-        kept = [f"least(greatest({n}, {low}), {high})::DOUBLE AS {n}" for n, (low, high) in ends.items()]
+        kept = [
+            f"CASE WHEN {n} IS NOT NULL THEN least(greatest({n}, {low}), {high})::DOUBLE END AS {n}"
+            for n, (low, high) in ends.items()
+        ]
         for c in columns:
             if isinstance(c, IntegerDomain):  # what is not declared is NULL
                 kept.append(f"CASE WHEN {c.name} BETWEEN {c.low} AND {c.high} THEN {c.name} END AS {c.name}")

@@ -56,6 +56,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "text": ("{c}", "left({c}, 1)", "{c} = 'a'", "upper({c})"),
 }  # fmt: skip
 COUNTS = ("COUNT(*)", "COUNT(*)", "COUNT({x})", "COUNT_IF({p})", "COUNT(CASE WHEN {p} THEN 1 END)")
+PRODUCTS = ("{a} * {b}", "{a} * (1 - {b}) * 0.5", "-2 * {a} * {b}", "{a} / 10 * {b}", "{a} * ({b} > 3)::INT")
 SUMMARIES = ("MIN({x})", "MAX({x})", "MODE({x})", "COUNT(DISTINCT {x})")
 OF_NUMBERS = ("MEDIAN({n})", "QUANTILE_DISC({n}, 0.25)", "QUANTILE_CONT({n}, 0.9)", "STDDEV({n})", "VAR_POP({n})")
 BOTH = (
@@ -94,6 +95,9 @@ class _Maker:
         if not self.numbers:
             kinds = {kind: c for c, kind in self.part.kinds.items()}
             return self.coins.choice((f"length({kinds['category']})", f"{kinds['boolean']}::INT"))
+        if column is None and len(self.numbers) > 1 and self.coins.random() < 0.2:
+            one, other = self.coins.sample(self.numbers, 2)
+            return self.coins.choice(PRODUCTS).format(a=one, b=other)
         template = self.coins.choice(VALUES)
         return template.format(
             c=column or self.coins.choice(self.numbers), p=self.condition(0) if "{p}" in template else ""
