@@ -133,3 +133,25 @@ def test_averages_and_covariances_are_of_the_same_sums(front: FrontEnd, counted:
     assert covariance.summary is not None
     ((expected,),) = counted.connection.execute("SELECT SUM(price * n) FROM t").fetchall()
     assert counted.exact(average.numerator[0]) == pytest.approx(expected, abs=5e-2)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "price * n > 20", "price / n < 3", "price + 10 * n > 40", "price > 5 * n", "n * price BETWEEN 10 AND 50",
+        "price - n <= 0", "2 * n - price > 1", "NOT price * k > 4", "gain / (k - 1) > 2", "floor(price * n / 10) = 2",
+        "price * (n - 5) = 0", "greatest(price * n, 30) > 40", "price = 4 * n", "n > price",
+    ],
+)  # fmt: skip
+def test_conditions_on_both_cut_few_bins(front: FrontEnd, counted: Counted, where: str) -> None:
+    """For each whole number a number is compared with a known place: bins without one are in or out as a whole."""
+    ((rows,),) = counted.connection.execute("SELECT COUNT(price) FROM t").fetchall()
+    ((gap, doubt),) = off_by(front, counted, f"SELECT NULL AS c, COUNT(*) FROM t WHERE {where} GROUP BY ALL")
+    assert gap <= doubt + 1e-6
+    assert doubt < 0.6 * rows  # nearly all of them where nothing is known
+
+
+@pytest.mark.parametrize("by", ["floor(price * n / 50)", "price > 4 * n", "round(gain / n)"])
+def test_groups_of_both_are_counted_where_their_bins_say(front: FrontEnd, counted: Counted, by: str) -> None:
+    for gap, doubt in off_by(front, counted, f"SELECT {by} AS c, COUNT(*) FROM t GROUP BY c"):
+        assert gap <= doubt + 1e-6

@@ -23,11 +23,13 @@ from dpsql.sql.expressions.steps import (
     arithmetic,
     chosen,
     cycle,
+    few,
     function,
     merged,
     moved,
     pieces_of,
     whole,
+    with_values,
 )
 from dpsql.sql.expressions.text_classes import Candidate, Candidates, Start
 
@@ -106,7 +108,8 @@ class Bound(NamedTuple):
     what is added up of it is how far it is from the whole number next to 0 that all its values are beyond. ``pieces``
     are the straight lines that it is one of, or one less multiples of a constant; ``steady``: whether it is NULL by
     which of its columns are NULL, whatever values the others have; ``chooses``: the columns of conditions that decide
-    its value and may change anywhere; ``product``: expressions that share no column, of which it is the product.
+    its value and may change anywhere; ``product``: expressions that share no column, of which it is the product;
+    ``values``: what it may be, of few numbers.
     """
 
     sql: str
@@ -135,6 +138,7 @@ class Bound(NamedTuple):
     steady: bool = False
     chooses: frozenset[str] = NO_COLUMNS
     product: "tuple[Bound, ...]" = ()
+    values: tuple[float, ...] = ()
 
     @property
     def line(self) -> Straight | float | None:
@@ -278,7 +282,13 @@ def calculated(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
     if found is not None:
         return made._replace(pieces=found, steps=merged([made.steps, found.turns]))
     constant = whole(kind, left.constant, right.constant)
-    return made._replace(constant=constant, pieces=moved(kind, left.known, right.known))
+    pieces = moved(kind, left.known, right.known) or with_values(kind, left.known, right.values)
+    pieces = pieces or with_values(kind, right.known, left.values, first=False)
+    return made._replace(constant=constant, pieces=pieces, values=few(kind, _values(left), _values(right)))
+
+
+def _values(bound: Bound) -> Sequence[float]:
+    return bound.values if bound.constant is None else (bound.constant,)
 
 
 def _multiplied(kind: type, left: Bound, right: Bound) -> tuple[Bound, ...]:
@@ -300,7 +310,8 @@ def _multiplied(kind: type, left: Bound, right: Bound) -> tuple[Bound, ...]:
 
 def against(made: Bound, tested: Bound, constants: Sequence[Bound]) -> Bound:
     """``made``, a comparison of ``tested`` with ``constants``, with the places where it may change."""
-    known, values = tested.known, [c.constant if c.literal is None else about(c.literal) for c in constants]
+    known = tested.known
+    values = [v for c in constants for v in (c.values or [c.constant if c.literal is None else about(c.literal)])]
     return made._replace(steps={**made.steps, **known.compared(values)}) if isinstance(known, Pieces | Cycle) else made
 
 

@@ -15,7 +15,7 @@ from dpsql.errors import UnknownName
 from dpsql.query import UnitTable
 from dpsql.sql.expressions.bound import Bound, Outside, Text
 from dpsql.sql.expressions.operators import PARTS
-from dpsql.sql.expressions.steps import NO_STEPS, UNKNOWN, Straight
+from dpsql.sql.expressions.steps import MOST_LINES, NO_STEPS, UNKNOWN, Straight
 from dpsql.sql.text.position import place, refusal
 from dpsql.sql.text.spellings import DATABASE, SCHEMA
 
@@ -123,7 +123,11 @@ def table_scope(table: TableDomain, qualifier: str) -> Scope:
             straight = Straight(c.name) if binned and isinstance(c, NumberDomain) else None
             own = frozenset((c.name,))
             times = own if isinstance(c, DateDomain) else frozenset[str]()
-            bound = Bound(sql, own, numeric=numeric, steps=steps, straight=straight, times=times, steady=True)
+            few = isinstance(c, IntegerDomain) and c.high - c.low < MOST_LINES
+            values = tuple(map(float, range(c.low, c.high + 1))) if isinstance(c, IntegerDomain) and few else ()
+            bound = Bound(
+                sql, own, numeric=numeric, steps=steps, straight=straight, times=times, steady=True, values=values
+            )
         names[c.name.lower()] = (c.name, bound)
     unit = None if table.unit is None else table.unit.lower()
     declared = names[unit][1] if unit is not None and unit in names else None

@@ -237,6 +237,32 @@ def chosen(values: Sequence[Known], turns: Steps = NO_STEPS) -> Pieces | None:
     return Pieces(lines, merged([turns, *(v.turns for v in known)]))
 
 
+def with_values(kind: type, known: Known, values: Sequence[float], *, first: bool = True) -> Pieces | None:
+    """``known op value``, or with ``first`` not set ``value op known``, for what has one of these values.
+
+    >>> x = Pieces(frozenset([Straight("x")]))
+    >>> with_values(exp.Mul, x, [0.0, 2.0]).compared([8.0])["x"], with_values(exp.Add, x, [])
+    (frozenset({4.0}), None)
+    """
+    if not isinstance(known, Pieces) or not values:
+        return None
+    if 0.0 in values and kind in (exp.Mul, exp.Div):  # which is 0, or NULL
+        values = [v for v in values if v != 0.0]
+    return chosen([moved(kind, known, v) if first else moved(kind, v, known) for v in values])
+
+
+def few(kind: type, left: Sequence[float], right: Sequence[float]) -> tuple[float, ...]:
+    """The values of ``left op right`` where each side has one of these, as ``whole`` has them; none of too many.
+
+    >>> few(exp.Sub, [10.0], [1.0, 2.0]), few(exp.Mul, [0.1], [1.0, 2.0])
+    ((9.0, 8.0), ())
+    """
+    if not 1 < len(left) * len(right) <= MOST_LINES:
+        return ()
+    found = [whole(kind, a, b) for a in left for b in right if kind is not exp.Div or b != 0.0]  # which is NULL
+    return () if None in found else tuple(dict.fromkeys(v for v in found if v is not None))
+
+
 def pieces_of(name: str, values: Sequence[Known]) -> Pieces | None:
     """A function of these as pieces.
 
