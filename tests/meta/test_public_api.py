@@ -163,3 +163,9 @@ def test_formats() -> None:
     assert isinstance(chosen.type, click.Choice)
     assert list(chosen.type.choices) == ["table", "csv", "json", "jsonl", "parquet", "markdown"]
     assert chosen.default == "table"
+
+
+def test_dir_lists_each_name_once() -> None:
+    _ = dpsql.connect  # from here on among the globals
+    assert len(dir(dpsql)) == len(set(dir(dpsql)))
+    assert set(dir(dpsql)) >= NAMES
