@@ -45,13 +45,13 @@ class Error(Exception):
     ('check the path', ['hint: check the path'], 0.0)
     """
 
-    charged = 0.0
+    charged: float = 0.0
     default_hint = "see docs/sql.md for what dpsql answers"
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = self.default_hint if hint is None else hint
+        self.hint: str = self.default_hint if hint is None else hint
         self.add_note(f"hint: {self.hint}")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -167,7 +167,7 @@ class UnknownName(ProgrammingError):
             hint = f"did you mean {suggestions[0]}?" if suggestions else "con.tables() and \\d list what exists"
         super().__init__(_located(message, line, column), hint=hint)
         self.name = name
-        self.suggestions = tuple(suggestions)
+        self.suggestions: tuple[str, ...] = tuple(suggestions)
         self.line = line
         self.column = column
 
