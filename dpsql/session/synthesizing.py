@@ -227,7 +227,7 @@ def floor_to(epsilon: float) -> str:
 
 
 def _state(asker: Asker, name: str) -> TableState:
-    found = next((s for n, s in asker.states.items() if n.lower() == name.strip().lower()), None)
+    found = next((s for n, s in asker.states.items() if n.lower() == name.lower()), None)
     if found is None:
         raise UnknownName(f"there is no private table {name}", name=name, suggestions=tuple(asker.states))
     return found

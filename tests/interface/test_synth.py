@@ -174,6 +174,21 @@ def test_python_makes_the_same_table(database: Path) -> None:
         assert con.synthesize("flights", rows=500).charged == 0.0
 
 
+def test_a_name_that_ends_in_a_blank_is_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    path = tmp_path / "odd.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            'CREATE TABLE "Two ""words"" " AS SELECT i % 2 = 0 AS a, i % 3 = 0 AS b FROM range(5000) t(i)'
+        )
+    columns = 'columns = { a = { type = "boolean" }, b = { type = "boolean" } }'
+    path.with_name("odd.dpsql.toml").write_text(
+        f"""version = 1\n[privacy]\nepsilon = 1\ndelta = 1e-6\n[tables.'Two "words" ']\n{columns}\n"""
+    )
+    made = synth(path, "-o", str(tmp_path / "out.csv"))
+    assert made.exit_code == 0, made.stderr
+
+
 # --- the comparison ------------------------------------------------------------------------------------------------
 
 

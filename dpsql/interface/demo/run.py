@@ -47,8 +47,8 @@ def run_demo(console: Console, keep: Path | None, *, questions: int = RANDOM_QUE
         truths: dict[str, Truth] = {}
         for name in _TITLES:
             built = build(name, folder)
-            # a ledger in memory: what a tour spends on public data need not be remembered
-            connection = connect.connect(built.database, built.policy, ":memory:")
+            # a ledger in memory, whatever was spent before: what a tour spends on public data need not be remembered
+            connection = connect.connect(built.database, built.policy, ":memory:", new_budget=True)
             connections[name] = stack.enter_context(connection)
             truths[name] = Truth(name)
             stack.callback(truths[name].close)
