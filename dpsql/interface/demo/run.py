@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dpsql.errors import Error
@@ -100,8 +100,9 @@ def _step(console: Console, number_: int, step: Step, connection: Connection, tr
     console.lines(["", f"{style.bold(f'{number_}. {step.question}')}", *(f"   {line}" for line in sql), ""])
     asked = ask(connection.session, step.sql)
     beside = {"TRUTH": _truths(asked.result, truth.rows(step.sql))}
+    indented = replace(style, columns=max(style.columns - 3, 0))
     lines = render_table(
-        asked.result, style, budget=asked.budget, seconds=asked.seconds, charged=asked.charged, beside=beside
+        asked.result, indented, budget=asked.budget, seconds=asked.seconds, charged=asked.charged, beside=beside
     )
     console.lines(f"   {line}" for line in lines)
     if step.remark:

@@ -9,7 +9,6 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from dpsql.domain import (
@@ -199,24 +198,6 @@ def test_csv() -> None:
     assert rows[2][0] == "Gov\x1b[31m"
     assert (rows[4][:4], rows[4][-1]) == (["", "", "7654321", "31.4"], "false")
     assert "\x1b" not in render_csv(result(), escaped=True)
-
-
-def test_csv_tells_null_from_the_empty_string_and_quotes_what_ends_lines() -> None:
-    texts = ["", None, "a\rb", 'say "no", or\n', "plain"]
-    written = render_csv(Result(pa.table({"x,y": texts, "z": texts[::-1]}), ("VARCHAR", "VARCHAR")))
-    assert written.splitlines(keepends=True)[:3] == ['"x,y",z\n', '"",plain\n', ',"say ""no"", or\n']
-    table = arrow_csv.read_csv(
-        io.BytesIO(written.encode()),
-        parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
-        convert_options=arrow_csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False),
-    )
-    assert table.column("x,y").to_pylist() == texts
-    assert [row[0] for row in csv.reader(io.StringIO(written, newline=""))][1:] == [t or "" for t in texts]
-
-
-def test_a_row_of_one_null_is_no_empty_line_in_csv() -> None:
-    assert render_csv(Result(pa.table({"z": [None, "a"]}), ("VARCHAR",))) == 'z\n""\na\n'
-    assert render_csv(Result(pa.table({"": ["", "a"]}), ("VARCHAR",))) == '""\n""\na\n'
 
 
 def test_json() -> None:
