@@ -111,7 +111,7 @@ def budget(database: DatabasePath, policy: Path | None, ledger: str | None, new_
 @click.command()
 @session_options
 def shell(database: DatabasePath, policy: Path | None, ledger: str | None, new_budget: bool) -> None:
-    """Ask interactively; reads statements from standard input when that is no terminal."""
+    """Ask interactively; what is piped in is run without a prompt."""
     console = Console()
     from dpsql.interface.shell.repl import run_shell
 

@@ -78,7 +78,10 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
 @click.option("--verify", is_flag=True, help="Read every row again, and say which ledger these rows have.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a listing.")
 def check(database: DatabasePath, policy: Path | None, verify: bool, as_json: bool) -> None:
-    """Owner only: count rows that are in no answer and values that are not declared; exact and private."""
+    """Owner only: count what is in no answer; exact and private.
+
+    Rows that are left out, and values that the policy does not declare.
+    """
     console = Console()
     from dpsql.interface.dbapi.database import database_path, named_by_policy, source_of
     from dpsql.interface.dbapi.opening import contents, open_engine
