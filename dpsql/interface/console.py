@@ -90,10 +90,13 @@ class Console:
         for note in notes:
             self._told("note:", self.err.cyan, escape(note.text))
 
-    def error(self, error: Error, where: str = "") -> None:
-        """``error: ...`` and ``hint: ...``; messages may quote what the analyst typed, so they are escaped."""
+    def error(self, error: Error, where: str = "", message: str | None = None) -> None:
+        """``error: ...`` and ``hint: ...``; messages may quote what the analyst typed, so they are escaped.
+
+        ``message`` in place of the error's, where ``where`` says part of it already.
+        """
         place = f"{escape(where)}: " if where else ""
-        self._told("error:", self.err.red, f"{place}{_lines(error.message)}")
+        self._told("error:", self.err.red, f"{place}{_lines(error.message if message is None else message)}")
         self._told("hint:", self.err.cyan, _lines(error.hint))
 
     def progress(self, text: str) -> None:
