@@ -5,11 +5,12 @@ from dataclasses import replace
 import pyarrow as pa
 
 from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
+from dpsql.interface.render.explanation import render_explanation
 from dpsql.interface.render.layout import broken, pairs
 from dpsql.interface.render.listing import render_columns
 from dpsql.interface.render.style import PLAIN, Style, width
 from dpsql.interface.render.table import render_table
-from dpsql.result import Note, Result
+from dpsql.result import Explanation, Note, Result
 
 NARROW = Style(columns=60)
 TABLE = TableDomain(
@@ -51,3 +52,9 @@ def test_colours_and_terminals_too_narrow_for_words_are_left_alone() -> None:
     text = "\x1b[1ma few words\x1b[0m " * 9
     assert broken([text], NARROW) == [text]
     assert broken(["a few words " * 9], replace(NARROW, columns=12)) == ["a few words " * 9]
+
+
+def test_a_plan_fits_a_terminal() -> None:
+    plan = Explanation((), None, 0.0, 1.0, (Note("cap", "many words, " * 9),))
+    assert max(map(width, render_explanation(plan, PLAIN))) > 60
+    assert max(map(width, render_explanation(plan, NARROW))) <= 60
