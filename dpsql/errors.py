@@ -26,6 +26,9 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
+CHARGED = "charged:"
+"""How the note of an error begins that says what its statement had paid."""
+
 
 class Warning(builtins.Warning):  # noqa: A001 - the name is PEP 249's
     """Important warnings (PEP 249); one of Python's, so that ``warnings`` can show and silence it."""
@@ -62,7 +65,7 @@ class Error(Exception):
         """Say that the statement had paid ``charged`` (epsilon) before it failed."""
         self.charged = charged
         if charged > 0.0:
-            self.add_note(f"charged: epsilon {charged:.3g}; what it bought is kept, and free when it is asked again")
+            self.add_note(f"{CHARGED} epsilon {charged:.3g}; what it bought is kept, and free when it is asked again")
 
 
 def _bare(kind: type[Error], arguments: tuple[Any, ...]) -> Error:

@@ -13,7 +13,7 @@ from typing import IO, Any, TextIO
 
 import click
 
-from dpsql.errors import BudgetExhausted, Error, OperationalError
+from dpsql.errors import CHARGED, BudgetExhausted, Error, OperationalError
 from dpsql.interface.render.layout import broken
 from dpsql.interface.render.style import Style, escape
 from dpsql.result import Note
@@ -91,13 +91,18 @@ class Console:
             self._told("note:", self.err.cyan, escape(note.text))
 
     def error(self, error: Error, where: str = "", message: str | None = None) -> None:
-        """``error: ...`` and ``hint: ...``; messages may quote what the analyst typed, so they are escaped.
+        """``error: ...``, ``hint: ...`` and what was charged all the same.
+
+        Messages may quote what the analyst typed, so they are escaped.
 
         ``message`` in place of the error's, where ``where`` says part of it already.
         """
         place = f"{escape(where)}: " if where else ""
         self._told("error:", self.err.red, f"{place}{_lines(error.message if message is None else message)}")
         self._told("hint:", self.err.cyan, _lines(error.hint))
+        for note in error.__notes__:
+            if note.startswith(CHARGED):  # by a statement that failed when it was paid
+                self._told(CHARGED, self.err.yellow, escape(note.removeprefix(CHARGED).lstrip()))
 
     def progress(self, text: str) -> None:
         """A line that the next one replaces; only on a terminal."""

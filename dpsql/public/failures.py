@@ -40,7 +40,9 @@ def failure(reply: Header) -> Error:
             case "FatalException" | "InternalException":
                 return InternalError("DuckDB failed on public values", hint="write the expression in another way")
             case "InvalidInputException" | "DataError" | "ValueError":
-                return DataError(text, hint="the expression fails on a declared value; guard it with CASE or TRY_CAST")
+                return DataError(
+                    text, hint="the expression fails on a declared or released value; guard it with CASE or TRY_CAST"
+                )
             case "ProgrammingError":
                 return ProgrammingError(text)
     return DataError(text)

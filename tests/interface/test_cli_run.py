@@ -89,6 +89,16 @@ def test_the_ending_of_the_output_names_the_format(
         assert "───" in out.read_text()
 
 
+@pytest.mark.parametrize("command", ["query", "run"])
+def test_what_a_failed_statement_has_charged_is_told(dpsql: CommandLine, tmp_path: Path, command: str) -> None:
+    failed = UnsupportedQuery("failed", hint="write another")
+    failed.after_charge(0.25)
+    dpsql.session.results["SELECT 1"] = failed
+    (tmp_path / "one.sql").write_text("SELECT 1")
+    shown = dpsql(command, "SELECT 1" if command == "query" else str(tmp_path / "one.sql"))
+    assert "charged: epsilon 0.25; what it bought is kept" in shown.stderr
+
+
 def test_keep_going(dpsql: CommandLine, script: str) -> None:
     dpsql.session.results[THREE[1]] = REFUSED
     shown = dpsql("run", script, "--keep-going")
