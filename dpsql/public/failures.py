@@ -22,6 +22,9 @@ def late(seconds: float) -> Error:
     )
 
 
+_CAST = "cast one of the two, as in CAST(x AS VARCHAR) = 'a', or write a value of the other's type"
+
+
 def is_broken(reply: Header) -> bool:
     """Whether the process had better not go on: DuckDB refuses all work after a fatal error, and after one of memory
     nothing is where it was."""
@@ -44,7 +47,7 @@ def failure(reply: Header) -> Error:
                     text, hint="the expression fails on a declared or released value; guard it with CASE or TRY_CAST"
                 )
             case "ProgrammingError":
-                return ProgrammingError(text)
+                return ProgrammingError(text, hint=_CAST if "explicit cast" in text else None)
     return DataError(text)
 
 

@@ -186,7 +186,10 @@ def literal(value: Any) -> exp.Expr:
                 "a parameter of type timedelta cannot be bound", hint="write INTERVAL ? SECOND for a number"
             )
         case _:
-            raise DataError(f"a parameter of type {type(value).__name__} cannot be bound")
+            hint = (
+                "write column IN ? and pass its values as a list: values.tolist()" if hasattr(value, "tolist") else None
+            )
+            raise DataError(f"a parameter of type {type(value).__name__} cannot be bound", hint=hint)
 
 
 def _text(value: str) -> str:

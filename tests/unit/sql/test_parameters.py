@@ -124,6 +124,13 @@ def test_a_moment_with_a_zone_is_refused_with_the_way_to_utc(front: FrontEnd) ->
     assert "astimezone(UTC)" in caught.value.hint
 
 
+def test_a_column_of_pandas_is_refused_with_the_list_to_pass(front: FrontEnd) -> None:
+    with pytest.raises(DataError, match="type Series") as caught:
+        front.lower(COUNT + "age IN ?", [pd.Series([1, 2])])
+    assert "tolist()" in caught.value.hint
+    assert front.lower(COUNT + "age IN ?", [pd.Series([1, 2]).tolist()])
+
+
 def test_a_parameter_is_no_text(front: FrontEnd) -> None:
     attack = "x' OR 1 = 1 --"
     assert keys(front, "city = ?", [attack]) == []
