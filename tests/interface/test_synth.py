@@ -86,7 +86,7 @@ def test_a_paid_method_says_what_is_left_and_goes_on_for_nothing(database: Path,
     again = synth(database, *paid)
     assert "4 steps of this run were recorded before" in again.stderr and "free; epsilon" in again.stderr
     more = synth(database, *paid, "--option", "steps=2")
-    assert "earlier runs on this table have charged epsilon walk 1.5" in more.stderr
+    assert "earlier runs on this table have charged epsilon 1.5 (walk)" in more.stderr
     purses = json.loads(runner().invoke(cli, ["budget", str(database), "--json"]).stdout)["purses"]
     assert purses["synthetic tables"]["spent"] == pytest.approx(3, rel=1e-6)
 
@@ -110,6 +110,7 @@ def test_a_workload_of_statements_and_words(database: Path, tmp_path: Path) -> N
     [
         ("SELECT COUNT(*) FROM flights WHERE tail = 'N1'", "text columns"),
         ("SELECT SUM(delay) FROM flights", "sums or averages"),
+        ("SELECT COUNT(*) FROM flights WHERE delay > 25", "begin and end at edges of its bins"),
         ("SELECT COUNT(*) FROM boats", "boats"),
         ("SELECT 1", "counts its rows"),
         ("SELEC", "w.sql:1"),
