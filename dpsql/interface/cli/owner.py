@@ -38,7 +38,7 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
     rows_of = database if is_file_of_rows(database) else None
     database = database if rows_of is None else database_of(rows_of)
     path = default_policy_path(database) if output is None else output
-    if path.exists() and not is_policy_file(path):
+    if path.exists() and not (path.is_file() and is_policy_file(path)):  # to read a pipe is to wait for ever
         raise OperationalError(f"{path} is no policy, and is not overwritten", hint="name another file with -o")
     if path.exists() and not force:
         raise _exists(path)
