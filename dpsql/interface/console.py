@@ -7,12 +7,14 @@ sign must not stop them.
 import io
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import IO, Any, TextIO
 
 import click
 
-from dpsql.errors import BudgetExhausted, Error, OperationalError
+from dpsql.errors import CHARGED, BudgetExhausted, Error, OperationalError
+from dpsql.interface.render.layout import broken
 from dpsql.interface.render.style import Style, escape
 from dpsql.result import Note
 
@@ -41,9 +43,19 @@ class Console:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")  # data that the terminal cannot show is no failure
-        self.out = _style(sys.stdout)
-        self.err = _style(sys.stderr)
+        self._out = _style(sys.stdout)
+        self._err = _style(sys.stderr)
         self._progress = False
+
+    @property
+    def out(self) -> Style:
+        """The style of results; a terminal may have got another width since the last one."""
+        return replace(self._out, columns=_columns(sys.stdout)) if self._out.terminal else self._out
+
+    @property
+    def err(self) -> Style:
+        """The style of everything else."""
+        return replace(self._err, columns=_columns(sys.stderr)) if self._err.terminal else self._err
 
     @property
     def out_is_terminal(self) -> bool:
@@ -65,23 +77,32 @@ class Console:
 
     def notice(self, text: str) -> None:
         """One line about what happened, beside the results."""
-        self._say(self.err.dim(escape(text)))
+        for line in broken([escape(text)], self.err):
+            self._say(self.err.dim(line))
 
     def notices(self, texts: Iterable[str]) -> None:
         """What there is to know about how a session was opened."""
         for text in texts:
-            self._say(f"{self.err.yellow('notice:')} {escape(text)}")
+            self._told("notice:", self.err.yellow, escape(text))
 
     def notes(self, notes: Iterable[Note]) -> None:
         """Notes on a result whose format has no place for them."""
         for note in notes:
-            self._say(f"{self.err.cyan('note:')} {escape(note.text)}")
+            self._told("note:", self.err.cyan, escape(note.text))
 
-    def error(self, error: Error, where: str = "") -> None:
-        """``error: ...`` and ``hint: ...``; messages may quote what the analyst typed, so they are escaped."""
+    def error(self, error: Error, where: str = "", message: str | None = None) -> None:
+        """``error: ...``, ``hint: ...`` and what was charged all the same.
+
+        Messages may quote what the analyst typed, so they are escaped.
+
+        ``message`` in place of the error's, where ``where`` says part of it already.
+        """
         place = f"{escape(where)}: " if where else ""
-        self._say(f"{self.err.red('error:')} {place}{_lines(error.message)}")
-        self._say(f"{self.err.cyan('hint:')} {_lines(error.hint)}")
+        self._told("error:", self.err.red, f"{place}{_lines(error.message if message is None else message)}")
+        self._told("hint:", self.err.cyan, _lines(error.hint))
+        for note in error.__notes__:
+            if note.startswith(CHARGED):  # by a statement that failed when it was paid
+                self._told(CHARGED, self.err.yellow, escape(note.removeprefix(CHARGED).lstrip()))
 
     def progress(self, text: str) -> None:
         """A line that the next one replaces; only on a terminal."""
@@ -93,6 +114,10 @@ class Console:
         if self._progress:
             click.echo("\r\x1b[K", nl=False, err=True, color=True)
             self._progress = False
+
+    def _told(self, label: str, paint: Callable[[str], str], text: str) -> None:
+        first, *more = broken(f"{label} {text}".split("\n"), self.err)
+        self._say("\n".join([paint(label) + first.removeprefix(label), *more]))
 
     def _say(self, line: str) -> None:
         self.clear_progress()
@@ -106,6 +131,14 @@ def _lines(text: str) -> str:
 
 def _is_terminal(stream: IO[Any] | None) -> bool:
     return stream is not None and not stream.closed and stream.isatty()
+
+
+def _columns(stream: IO[Any] | None) -> int:
+    """Of the terminal behind a stream; 0 where it does not say."""
+    try:
+        return 0 if stream is None else os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):  # no terminal, or closed
+        return 0
 
 
 def _style(stream: IO[Any] | None) -> Style:

@@ -28,7 +28,7 @@ _AT_ONCE = 1 << 20
 def response_epsilon(flips: int) -> Fraction:
     """What one bit loses, from above by less than 2e-40: ln((2^32 - flips) / flips), for 0 < flips <= 2^31.
 
-    >>> round(float(response_epsilon(1155096890)), 6)
+    >>> round(float(response_epsilon(1155094610)), 6)
     1.0
     """
     if not 0 < flips <= EVEN:
@@ -42,7 +42,7 @@ def least_flips(epsilon: Fraction) -> int:
     """The fewest flips with which a bit loses at most ``epsilon``; fewer than a fair coin's.
 
     >>> least_flips(Fraction(1))
-    1155096890
+    1155094610
     """
     low, high = 0, EVEN - 1  # the answer is in (low, high]
     if response_epsilon(high) > epsilon:

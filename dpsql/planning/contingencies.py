@@ -133,7 +133,7 @@ def planned_alone(table: TableDomain, *, long_ranges: bool = True) -> tuple[Plan
 def range_parts(domain: IntegerDomain) -> Labels:
     """The part of each cell of a long range, which grow with the number's size; NULL is one of its own.
 
-    >>> range_parts(IntegerDomain("delay", 0, 1000)).max() <= RANGE_PARTS
+    >>> bool(range_parts(IntegerDomain("delay", 0, 1000)).max() <= RANGE_PARTS)
     True
     """
     edges = log_edges(float(domain.low), float(domain.high) + 1.0, RANGE_PARTS)

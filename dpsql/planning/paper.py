@@ -45,7 +45,7 @@ def algorithm_one(privacy: Privacy, updates: float) -> tuple[float, float]:
 
     >>> from fractions import Fraction
     >>> [round(x) for x in algorithm_one(Privacy(Fraction(1), Fraction(1, 10**6)), 100.0)]
-    [152018, 9243399]
+    [152018, 9243795]
     """
     sigma = NOISE * sqrt(updates) * log(4.0 / float(privacy.delta)) / float(privacy.epsilon)
     return sigma, 4.0 * sigma * log(2.0 * privacy.planned_queries / BETA)

@@ -184,7 +184,7 @@ def own_row_count_share(questions: int, *, halved: bool) -> Fraction:
     for precisions of row count and question as sqrt(questions) to questions.
 
     >>> own_row_count_share(100, halved=True), own_row_count_share(100, halved=False)
-    (Fraction(1, 11), Fraction(1, 50))
+    (Fraction(1, 21), Fraction(1, 50))
     """
     return Fraction(1, 1 + 2 * isqrt(questions)) if halved else ROW_COUNT_SHARE
 

@@ -172,7 +172,7 @@ def plan_tables(plan: Plan, policy: Policy) -> dict[str, TablePlan]:
     >>> from dpsql.policy import Privacy
     >>> policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (TableDomain("t", (BooleanDomain("b"),)),))
     >>> plan_tables(make_plan(policy), policy)["t"].way.value
-    'net'
+    'contingencies + net'
     """
     shares = Shares(plan, policy)
     return {table.name: _table_plan(shares, table) for table in policy.tables}

@@ -22,6 +22,9 @@ def late(seconds: float) -> Error:
     )
 
 
+_CAST = "cast one of the two, as in CAST(x AS VARCHAR) = 'a', or write a value of the other's type"
+
+
 def is_broken(reply: Header) -> bool:
     """Whether the process had better not go on: DuckDB refuses all work after a fatal error, and after one of memory
     nothing is where it was."""
@@ -40,9 +43,11 @@ def failure(reply: Header) -> Error:
             case "FatalException" | "InternalException":
                 return InternalError("DuckDB failed on public values", hint="write the expression in another way")
             case "InvalidInputException" | "DataError" | "ValueError":
-                return DataError(text, hint="the expression fails on a declared value; guard it with CASE or TRY_CAST")
+                return DataError(
+                    text, hint="the expression fails on a declared or released value; guard it with CASE or TRY_CAST"
+                )
             case "ProgrammingError":
-                return ProgrammingError(text)
+                return ProgrammingError(text, hint=_CAST if "explicit cast" in text else None)
     return DataError(text)
 
 

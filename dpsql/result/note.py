@@ -56,7 +56,7 @@ def table_notes(table: TableDomain) -> tuple[Note, ...]:
         names = [c.name for c in required]
         listed = _or(names) if len(names) <= _MOST_COLUMNS else f"any of {len(names):,} columns"
         bare = all(undeclared_become(c) != "left out" for c in required)
-        missing = "a NULL" if bare else "no declared value"
+        missing = "a NULL" if bare else "a NULL or undeclared value"
         out.append(Note("left out", f"{table.name} leaves out rows with {missing} in {listed}"))
     return tuple(out)
 

@@ -227,7 +227,7 @@ def floor_to(epsilon: float) -> str:
 
 
 def _state(asker: Asker, name: str) -> TableState:
-    found = next((s for n, s in asker.states.items() if n.lower() == name.strip().lower()), None)
+    found = next((s for n, s in asker.states.items() if n.lower() == name.lower()), None)
     if found is None:
         raise UnknownName(f"there is no private table {name}", name=name, suggestions=tuple(asker.states))
     return found
@@ -255,12 +255,19 @@ def _asked(table: TableDomain, part: Part, lower: Lower) -> list[LinearQuery]:
     except Error as error:
         raise DataError(f"{part.where}: {error.message}", hint=error.hint) from None
     found = statement.queries
+    hint = "leave the statement out"
+    cut = next((i.column for q in found if q.value is None for i in q.intervals), None)
     if statement.awaited or any(q.keyed is not None for q in found):
         why = "a workload has no text columns"
+    elif cut is not None:
+        why = f"a workload has no condition that cuts a bin of {cut}"
+        hint = (
+            f"let conditions on {cut} begin and end at edges of its bins, as \\d lists them, or leave the statement out"
+        )
     elif any(q.is_by_value for q in found):
         why = "a workload has no sums or averages of values, only counts"
     elif any(q.table != table.name for q in found) or not found:
         why = f"a workload of {table.name} counts its rows"
     else:
         return list(found)
-    raise DataError(f"{part.where}: {why}", hint="leave the statement out")
+    raise DataError(f"{part.where}: {why}", hint=hint)

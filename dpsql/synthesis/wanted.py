@@ -72,6 +72,6 @@ class Forecast:
         if self.lost > 0:
             out.append(f"epsilon {self.lost:.3g} was lost when this run was killed inside a step, which is drawn again")
         if not self.charged and self.earlier and self.allowed > 0:
-            told = ", ".join(f"{run.partition(':')[0]} {charged:.3g}" for run, charged in self.earlier)
+            told = ", ".join(f"{charged:.3g} ({run.partition(':')[0]})" for run, charged in self.earlier)
             out.append(f"earlier runs on this table have charged epsilon {told}; this one is new and pays for itself")
         return tuple(out)

@@ -66,8 +66,8 @@ def split(queries: Sequence[LinearQuery], seed: int, notes: tuple[str, ...] = ()
 def generated(table: TableDomain, word: str, seed: int) -> tuple[list[LinearQuery], tuple[str, ...]]:
     """The queries that ``word`` stands for, and notes. DataError for another word, or one that the table has not.
 
-    >>> from dpsql.domain import BooleanDomain
-    >>> t = TableDomain("t", (BooleanDomain("a", nullable=False), BooleanDomain("b", nullable=False)))
+    >>> from dpsql.domain import BooleanDomain, IntegerDomain
+    >>> t = TableDomain("t", (IntegerDomain("a", 0, 1, nullable=False), BooleanDomain("b", nullable=False)))
     >>> len(generated(t, "marginals:2", 1)[0]), len(generated(t, "prefixes:a", 1)[0])
     (4, 1)
     """

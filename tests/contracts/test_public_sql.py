@@ -7,7 +7,7 @@ from contextlib import closing
 import pyarrow as pa
 import pytest
 
-from dpsql.errors import InterfaceError, UnsupportedQuery
+from dpsql.errors import InterfaceError, ProgrammingError, UnsupportedQuery
 from dpsql.public import DuckDbPublicSql, locked_duckdb
 from dpsql.sql.public_sql import GridColumn, PublicSql
 from tests.contracts.public_sql_contract import AGE, PublicSqlContract, public_table
@@ -43,6 +43,12 @@ def test_too_much_memory() -> None:
     with pytest.raises(UnsupportedQuery, match="memory"):
         sql.run("SELECT list(a.n) FROM t a, t b", {"t": pa.table({"n": range(6000)})})
     assert sql.truth([AGE], ["age = 17"])[0].sum() == 1
+
+
+def test_types_that_cannot_be_compared_are_refused_with_the_cast_to_write() -> None:
+    with pytest.raises(ProgrammingError, match="cast is required") as refused:
+        DuckDbPublicSql(public_table).truth([AGE], ["age < 30 AND DATE '2020-01-01' < TIME '10:00:00'"])
+    assert "CAST(x AS VARCHAR)" in refused.value.hint
 
 
 def test_closed() -> None:

@@ -283,6 +283,12 @@ SELECT COUNT(*) FROM people WHERE list_filter([1], x -> x > age) = [];
 -- UnsupportedQuery: line 1, column 35: the function list_filter is not answered | write the condition with AND, OR and CASE
 SELECT COUNT(*) FROM people WHERE age::JSON IS NULL;
 -- UnsupportedQuery: line 1, column 35: a cast to this type is not answered | cast to a number, string or date
+SELECT COUNT(*) FROM people WHERE joined < TIMESTAMPTZ '2020-01-31 10:00:00+02';
+-- UnsupportedQuery: line 1, column 56: a cast to a type with a time zone is not answered | moments are in UTC, without a zone: write TIMESTAMP '2024-01-31 10:00:00'
+SELECT n, now()::TIMESTAMPTZ FROM (SELECT COUNT(*) AS n FROM people) AS t;
+-- UnsupportedQuery: line 1, column 11: a cast to a type with a time zone is not answered | moments are in UTC, without a zone: write TIMESTAMP '2024-01-31 10:00:00'
+SELECT COUNT(*) FROM people WHERE joined AT TIME ZONE 'UTC' < DATE '2020-01-31';
+-- UnsupportedQuery: line 1, column 35: AT TIME ZONE is not answered | moments are in UTC, without a zone: write TIMESTAMP '2024-01-31 10:00:00'
 SELECT COUNT(*) FROM people WHERE sex COLLATE NOCASE = 'male';
 -- UnsupportedQuery: line 1, column 35: COLLATE is not answered | compare with lower(...) on declared categories
 SELECT COUNT(*) FROM people WHERE COUNT(*) > 3;

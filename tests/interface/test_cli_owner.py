@@ -1,7 +1,10 @@
 """init and check, on real DuckDB files."""
 
 import json
+import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -79,6 +82,15 @@ def test_init_overwrites_nothing_but_a_policy(database: Path, name: str) -> None
         shown = dpsql("init", database, *options, "-o", path)
         assert shown.exit_code == 1 and f"{name} is no policy" in shown.stderr
         assert "hint: name another file" in shown.stderr and path.read_bytes() == before
+
+
+def test_init_does_not_wait_for_a_pipe(database: Path, tmp_path: Path) -> None:
+    """Such as /dev/stdout: a pipe is no policy, and would be read until it ended."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "dpsql", "init", str(database), "-o", str(pipe)]
+    shown = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=20, check=False)
+    assert shown.returncode == 1 and "is no policy" in shown.stderr
 
 
 def test_init_overwrites_a_policy_by_any_name(database: Path) -> None:

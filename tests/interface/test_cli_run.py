@@ -63,6 +63,42 @@ def test_first_failure_stops(dpsql: CommandLine, script: str) -> None:
     assert f"error: {script}:3: statement 2: refused\nhint: write another\n" in shown.stderr
 
 
+def test_a_failure_has_its_place_in_the_file(dpsql: CommandLine, tmp_path: Path) -> None:
+    """Whichever line of its statement it is in; a statement may begin behind another one."""
+    script = tmp_path / "places.sql"
+    script.write_text("SELECT 1; SELECT\n\n  nothing;\n SELECT 2")
+    dpsql.session.results["SELECT\n\n  nothing"] = UnsupportedQuery("not this", line=3, column=3, hint="x")
+    dpsql.session.results["SELECT 2"] = UnsupportedQuery("nor this", line=1, column=8, hint="x")
+    shown = dpsql("run", str(script), "--keep-going")
+    assert f"error: {script}:3:3: statement 2: not this\n" in shown.stderr
+    assert f"error: {script}:4:9: statement 3: nor this\n" in shown.stderr
+    assert "error: line 3, column 3: not this" in shown.stdout  # below its statement
+
+
+@pytest.mark.parametrize("command", ["query", "run"])
+def test_the_ending_of_the_output_names_the_format(
+    dpsql: CommandLine, script: str, tmp_path: Path, command: str
+) -> None:
+    asked = "SELECT 1" if command == "query" else script
+    for ending, begins in ((".csv", "g,n,"), (".json", "["), (".jsonl", "{"), (".md", ("|", "**1.**"))):
+        out = tmp_path / f"out{ending}"
+        assert dpsql(command, asked, "-o", str(out)).exit_code == 0
+        assert out.read_text().startswith(begins)
+    for out, more in ((tmp_path / "out.txt", ()), (tmp_path / "table.csv", ("--format", "table"))):
+        assert dpsql(command, asked, "-o", str(out), *more).exit_code == 0
+        assert "───" in out.read_text()
+
+
+@pytest.mark.parametrize("command", ["query", "run"])
+def test_what_a_failed_statement_has_charged_is_told(dpsql: CommandLine, tmp_path: Path, command: str) -> None:
+    failed = UnsupportedQuery("failed", hint="write another")
+    failed.after_charge(0.25)
+    dpsql.session.results["SELECT 1"] = failed
+    (tmp_path / "one.sql").write_text("SELECT 1")
+    shown = dpsql(command, "SELECT 1" if command == "query" else str(tmp_path / "one.sql"))
+    assert "charged: epsilon 0.25; what it bought is kept" in shown.stderr
+
+
 def test_keep_going(dpsql: CommandLine, script: str) -> None:
     dpsql.session.results[THREE[1]] = REFUSED
     shown = dpsql("run", script, "--keep-going")

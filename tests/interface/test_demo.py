@@ -8,10 +8,13 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+import dpsql
 from dpsql.domain import Parameters
 from dpsql.interface.cli import cli
+from dpsql.interface.console import Console
 from dpsql.interface.dbapi.connection import Connection
 from dpsql.interface.demo.databases import Truth, build
+from dpsql.interface.demo.run import run_demo
 from dpsql.interface.demo.tour import TOUR, random_questions
 from dpsql.interface.splitter import split
 from dpsql.policy_file import load_policy
@@ -86,6 +89,20 @@ def test_kept_databases(sessions: list[DemoSession], tmp_path: Path) -> None:
         "pets.duckdb",
     ]
     assert str(folder / "adult.duckdb") in shown.stdout
+
+
+def test_a_tour_goes_on_where_its_tables_were_asked_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As README's session does; the tables are public, so that nobody is to be told of a second budget."""
+    learned_briefly(monkeypatch)
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("dpsql.interface.demo.run.TOUR", ())
+    built = build("adult", tmp_path)
+    with dpsql.connect(built.database) as connection:
+        connection.execute("SELECT COUNT(*) FROM adult")
+    run_demo(Console(), None, questions=1)
+    assert "Ask yourself" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["adult", "pets"])

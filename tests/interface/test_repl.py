@@ -208,6 +208,37 @@ def test_hiding(shell: Shell, session: FakeSession, capsys: Captured) -> None:
     assert "groups that may be empty are hidden" in shown.err
 
 
+@pytest.mark.parametrize("command", ["\\dt", "\\d+", ".tables", "\\d\tpeople", '\\d "PEOPLE";', ".schema people"])
+def test_words_of_other_shells_list_tables(shell: Shell, capsys: Captured, command: str) -> None:
+    shell.handle(command)
+    assert "people" in capsys.readouterr().out and shell.code == 0
+
+
+def test_words_of_other_shells_do_the_same(
+    shell: Shell, session: FakeSession, capsys: Captured, tmp_path: Path
+) -> None:
+    (tmp_path / "x.sql").write_text("SELECT 7;")
+    for command in (".mode csv", ".timer on", f"\\i {tmp_path / 'x.sql'}", "\\help"):
+        shell.handle(command)
+    said = capsys.readouterr()
+    assert executed(session) == ["SELECT 7"] and shell.code == 0
+    assert "results as csv" in said.err and "timing is on" in said.err and "this list" in said.out
+    for command in (".output x.csv", "\\o x.csv"):
+        shell.handle(command)
+        assert "dpsql run FILE.sql -o OUT writes results to a file" in capsys.readouterr().err
+
+
+def test_a_table_with_a_quote_in_its_name_is_described(
+    shell: Shell, session: FakeSession, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    odd = TableDomain('two "words" ', TABLE.columns)
+    monkeypatch.setattr(session, "tables", lambda: (odd,))
+    (offered,) = SqlCompleter((odd,)).get_completions(Document("\\d "), CompleteEvent(completion_requested=True))
+    assert offered.text == '"two ""words"" "'
+    shell.handle(f"\\d {offered.text}")
+    assert shell.code == 0 and "privacy unit" in capsys.readouterr().out
+
+
 def test_format(shell: Shell, capsys: Captured) -> None:
     shell.handle("\\o csv")
     shell.handle("SELECT 1")

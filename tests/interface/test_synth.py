@@ -86,7 +86,7 @@ def test_a_paid_method_says_what_is_left_and_goes_on_for_nothing(database: Path,
     again = synth(database, *paid)
     assert "4 steps of this run were recorded before" in again.stderr and "free; epsilon" in again.stderr
     more = synth(database, *paid, "--option", "steps=2")
-    assert "earlier runs on this table have charged epsilon walk 1.5" in more.stderr
+    assert "earlier runs on this table have charged epsilon 1.5 (walk)" in more.stderr
     purses = json.loads(runner().invoke(cli, ["budget", str(database), "--json"]).stdout)["purses"]
     assert purses["synthetic tables"]["spent"] == pytest.approx(3, rel=1e-6)
 
@@ -110,6 +110,7 @@ def test_a_workload_of_statements_and_words(database: Path, tmp_path: Path) -> N
     [
         ("SELECT COUNT(*) FROM flights WHERE tail = 'N1'", "text columns"),
         ("SELECT SUM(delay) FROM flights", "sums or averages"),
+        ("SELECT COUNT(*) FROM flights WHERE delay > 25", "begin and end at edges of its bins"),
         ("SELECT COUNT(*) FROM boats", "boats"),
         ("SELECT 1", "counts its rows"),
         ("SELEC", "w.sql:1"),
@@ -172,6 +173,21 @@ def test_python_makes_the_same_table(database: Path) -> None:
         assert made.rows == 500 and made.to_arrow().num_rows == 500
         assert made.charged == con.budget.spent_epsilon
         assert con.synthesize("flights", rows=500).charged == 0.0
+
+
+def test_a_name_that_ends_in_a_blank_is_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    path = tmp_path / "odd.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            'CREATE TABLE "Two ""words"" " AS SELECT i % 2 = 0 AS a, i % 3 = 0 AS b FROM range(5000) t(i)'
+        )
+    columns = 'columns = { a = { type = "boolean" }, b = { type = "boolean" } }'
+    path.with_name("odd.dpsql.toml").write_text(
+        f"""version = 1\n[privacy]\nepsilon = 1\ndelta = 1e-6\n[tables.'Two "words" ']\n{columns}\n"""
+    )
+    made = synth(path, "-o", str(tmp_path / "out.csv"))
+    assert made.exit_code == 0, made.stderr
 
 
 # --- the comparison ------------------------------------------------------------------------------------------------

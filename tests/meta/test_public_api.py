@@ -162,4 +162,10 @@ def test_formats() -> None:
     chosen = next(p for p in cli.commands["query"].params if p.name == "form")
     assert isinstance(chosen.type, click.Choice)
     assert list(chosen.type.choices) == ["table", "csv", "json", "jsonl", "parquet", "markdown"]
-    assert chosen.default == "table"
+    assert not isinstance(chosen.default, str)  # by the ending of the output's name, else table
+
+
+def test_dir_lists_each_name_once() -> None:
+    _ = dpsql.connect  # from here on among the globals
+    assert len(dir(dpsql)) == len(set(dir(dpsql)))
+    assert set(dir(dpsql)) >= NAMES

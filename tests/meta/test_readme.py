@@ -2,11 +2,13 @@
 
 import doctest
 import re
+import traceback
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import dpsql
 from dpsql.interface.cli import cli
 from tests.support.lessons import learned_briefly
 
@@ -37,10 +39,14 @@ def test_the_session_is_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     test = doctest.DocTestParser().get_doctest(_session(), {}, "README", "README.md", 0)
     runner = doctest.DocTestRunner(checker=Masked(), verbose=False, optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
     out: list[str] = []
-    runner.run(test, out=out.append)
+    runner.run(test, out=out.append, clear_globs=False)
     assert not runner.failures, "".join(out)
     assert runner.tries >= 8
+    with pytest.raises(dpsql.Error) as refused:  # of what is raised doctest compares the kind alone
+        test.globs["con"].execute(test.examples[-1].source.partition('"')[2].rpartition('"')[0])
+    shown = "".join(traceback.format_exception_only(refused.value))
     test.globs.clear()
+    assert test.examples[-1].want.endswith(shown)
 
 
 def test_masking_still_sees_a_wrong_word() -> None:

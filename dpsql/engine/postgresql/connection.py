@@ -83,7 +83,7 @@ def literal(text: str) -> str:
     """A string literal that reads back exactly, whatever the server's settings: standard, or escaped by E.
 
     >>> print(literal("it's"), literal("a" + chr(92)))
-    'it''s' E'a\\\\\\\\'
+    'it''s' E'a\\\\'
     """
     quoted = "'" + text.replace("'", "''") + "'"
     return quoted if "\\" not in text else "E" + quoted.replace("\\", "\\\\")

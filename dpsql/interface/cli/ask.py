@@ -7,11 +7,19 @@ from pathlib import Path
 
 import click
 
-from dpsql.interface.cli.common import opened, parameter_option, session_options, terms_options, within_option
+from dpsql.interface.cli.common import (
+    format_of,
+    opened,
+    output_options,
+    parameter_option,
+    session_options,
+    terms_options,
+    within_option,
+)
 from dpsql.interface.cli.own_files import refuse_own_files
 from dpsql.interface.console import Console, standard_input
 from dpsql.interface.dbapi.paths import DatabasePath
-from dpsql.interface.render import FORMATS, WITH_NOTES, Format
+from dpsql.interface.render import WITH_NOTES, Format
 
 _PARQUET_NEEDS_FILE = "parquet is binary: add -o FILE"
 
@@ -21,8 +29,7 @@ _PARQUET_NEEDS_FILE = "parquet is binary: add -o FILE"
 @click.argument("sql")
 @parameter_option
 @terms_options
-@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
-@click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Write to a file.")
+@output_options
 def query(
     database: DatabasePath,
     sql: str,
@@ -32,11 +39,12 @@ def query(
     params: tuple[str, ...],
     within: float | None,
     max_charge: float | None,
-    form: Format,
+    form: Format | None,
     output: Path | None,
 ) -> None:
     """Answer one statement; SQL of - is read from standard input."""
     console = Console()
+    form = format_of(form, output)
     if form == "parquet" and output is None and console.out_is_terminal:
         raise click.UsageError(_PARQUET_NEEDS_FILE)
     refuse_own_files(output, database, policy, ledger)
@@ -111,7 +119,7 @@ def budget(database: DatabasePath, policy: Path | None, ledger: str | None, new_
 @click.command()
 @session_options
 def shell(database: DatabasePath, policy: Path | None, ledger: str | None, new_budget: bool) -> None:
-    """Ask interactively; reads statements from standard input when that is no terminal."""
+    """Ask interactively; what is piped in is run without a prompt."""
     console = Console()
     from dpsql.interface.shell.repl import run_shell
 

@@ -15,6 +15,7 @@ from dpsql.errors import PolicyWarning
 from dpsql.interface.console import Console
 from dpsql.interface.dbapi.paths import Address, DatabasePath
 from dpsql.interface.dbapi.session_view import SessionView
+from dpsql.interface.render import FORMATS, Format
 from dpsql.interface.render.style import escape
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -73,6 +74,37 @@ def session_options(command: Command) -> Command:
 parameter_option = click.option(
     "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Value for $NAME in the SQL; repeatable."
 )
+
+
+def output_options(command: Command) -> Command:
+    """``--format --output``."""
+    for option in (
+        click.option(
+            "-o",
+            "--output",
+            type=click.Path(dir_okay=False, writable=True, path_type=Path),
+            help="Write to a file.",
+        ),
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(FORMATS),
+            help="Default: by OUTPUT's ending, .csv, .json, .jsonl, .parquet or .md; else table.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def format_of(form: Format | None, output: Path | None) -> Format:
+    """The format that is asked for, or that the name of the output speaks of.
+
+    >>> format_of(None, Path("out.CSV")), format_of("table", Path("out.csv")), format_of(None, Path("out"))
+    ('csv', 'table', 'table')
+    """
+    ending = "" if output is None else output.suffix.lower().removeprefix(".")
+    named: dict[str, Format] = {"csv": "csv", "json": "json", "jsonl": "jsonl", "parquet": "parquet", "md": "markdown"}
+    return form or named.get(ending, "table")
 
 
 def terms_options(command: Command) -> Command:

@@ -18,7 +18,9 @@ from dpsql.interface.console import Console
 )
 @click.option("--force", is_flag=True, help="Replace an earlier extract.")
 def extract(sources: tuple[str, ...], policy: Path | None, output: Path, force: bool) -> None:
-    """Owner: copy tables from Parquet, CSV, DuckDB or PostgreSQL into a DuckDB file that dpsql reads.
+    """Owner only: copy tables from elsewhere into a DuckDB file.
+
+    SOURCE is a file or folder of Parquet or CSV, a DuckDB file or postgresql://...
 
     Without SOURCE from where the policy's [source] says.
     """

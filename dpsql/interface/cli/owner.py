@@ -38,7 +38,7 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
     rows_of = database if is_file_of_rows(database) else None
     database = database if rows_of is None else database_of(rows_of)
     path = default_policy_path(database) if output is None else output
-    if path.exists() and not is_policy_file(path):
+    if path.exists() and not (path.is_file() and is_policy_file(path)):  # to read a pipe is to wait for ever
         raise OperationalError(f"{path} is no policy, and is not overwritten", hint="name another file with -o")
     if path.exists() and not force:
         raise _exists(path)
@@ -78,7 +78,10 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
 @click.option("--verify", is_flag=True, help="Read every row again, and say which ledger these rows have.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a listing.")
 def check(database: DatabasePath, policy: Path | None, verify: bool, as_json: bool) -> None:
-    """Owner only: count rows that are in no answer and values that are not declared; exact and private."""
+    """Owner only: count what is in no answer; exact and private.
+
+    Rows that are left out, and values that the policy does not declare.
+    """
     console = Console()
     from dpsql.interface.dbapi.database import database_path, named_by_policy, source_of
     from dpsql.interface.dbapi.opening import contents, open_engine

@@ -97,7 +97,9 @@ def _occupy_closed_streams() -> None:
 )
 @click.version_option(package_name="dpsql", prog_name="dpsql")
 @click.option(
-    "--source", metavar="SOURCE", help="In place of DATABASE: a file, a policy, or postgresql://... Alone: its shell."
+    "--source",
+    metavar="SOURCE",
+    help="In place of DATABASE: a file, a policy or postgresql://...; without a command its shell is opened.",
 )
 @click.pass_context
 def cli(context: click.Context, source: str | None) -> None:

@@ -13,13 +13,20 @@ import click
 
 from dpsql.errors import Error, LedgerError
 from dpsql.interface.asked import ask, price
-from dpsql.interface.cli.common import opened, parameter_option, session_options, terms_options
+from dpsql.interface.cli.common import (
+    format_of,
+    opened,
+    output_options,
+    parameter_option,
+    session_options,
+    terms_options,
+)
 from dpsql.interface.cli.own_files import refuse_own_files
 from dpsql.interface.cli.parameters import Scalar, chosen, parse_parameters
 from dpsql.interface.console import INTERRUPTED, OK, Console, exit_code, standard_input
 from dpsql.interface.dbapi.paths import DatabasePath
 from dpsql.interface.dbapi.session_view import SessionView
-from dpsql.interface.render import FORMATS, Format
+from dpsql.interface.render import Format
 from dpsql.interface.render.style import PLAIN
 from dpsql.interface.splitter import Piece, split
 from dpsql.result import NO_TERMS, Terms
@@ -34,8 +41,7 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
 @parameter_option
 @terms_options
-@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
-@click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Write to a file.")
+@output_options
 @click.option("--resume", is_flag=True, help="Go on after the last finished statement of OUTPUT.")
 @click.option("--keep-going", is_flag=True, help="Go on after a statement that fails.")
 def run(
@@ -47,13 +53,14 @@ def run(
     params: tuple[str, ...],
     within: float | None,
     max_charge: float | None,
-    form: Format,
+    form: Format | None,
     output: Path | None,
     resume: bool,
     keep_going: bool,
 ) -> None:
     """Run a file of statements separated by semicolons."""
     console = Console()
+    form = format_of(form, output)
     if resume and output is None:
         raise click.UsageError("--resume goes on with an output file: add -o FILE")
     if form == "parquet" and output is None:
@@ -112,8 +119,7 @@ class _Batch:
                     console.progress(f"{number} of {len(self._pieces)} statements")
                 error = self._one(output, number, piece)
                 if error is not None:
-                    where = f"{self._name}:{piece.line}: statement {number}"
-                    console.error(error, where)
+                    self._told(number, piece, error)
                     code = max(code, exit_code(error))
                     if not self._keep_going or isinstance(error, LedgerError):
                         break
@@ -132,6 +138,15 @@ class _Batch:
             if target is not None:
                 target.close(finished=finished)
         return code
+
+    def _told(self, number: int, piece: Piece, error: Error) -> None:
+        """The failure with its place in the file, where the error knows one, else that of its statement."""
+        line, column = getattr(error, "line", None), getattr(error, "column", None)
+        place, message = f"{piece.line}", error.message
+        if isinstance(line, int) and isinstance(column, int):
+            message = message.removeprefix(f"line {line}, column {column}: ")
+            place = f"{piece.line + line - 1}:{column + (piece.column - 1 if line == 1 else 0)}"
+        self._console.error(error, f"{self._name}:{place}: statement {number}", message)
 
     def _names(self, pieces: Iterable[Piece]) -> None:
         """Names that statements which were done before gave to queries: a session does not outlive its process."""

@@ -78,7 +78,10 @@ def synth(
     public: bool,
     as_json: bool,
 ) -> None:
-    """Make a synthetic table, from what was released or with a share of the budget."""
+    """Make a synthetic table to take away.
+
+    From what was released already, which is free, or with a share of the budget.
+    """
     console = Console()
     chosen = dict(_option(text) for text in options)
     refuse_own_files(output, database, policy, ledger)

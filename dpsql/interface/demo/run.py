@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dpsql.errors import Error
@@ -47,8 +47,8 @@ def run_demo(console: Console, keep: Path | None, *, questions: int = RANDOM_QUE
         truths: dict[str, Truth] = {}
         for name in _TITLES:
             built = build(name, folder)
-            # a ledger in memory: what a tour spends on public data need not be remembered
-            connection = connect.connect(built.database, built.policy, ":memory:")
+            # a ledger in memory, whatever was spent before: what a tour spends on public data need not be remembered
+            connection = connect.connect(built.database, built.policy, ":memory:", new_budget=True)
             connections[name] = stack.enter_context(connection)
             truths[name] = Truth(name)
             stack.callback(truths[name].close)
@@ -100,8 +100,9 @@ def _step(console: Console, number_: int, step: Step, connection: Connection, tr
     console.lines(["", f"{style.bold(f'{number_}. {step.question}')}", *(f"   {line}" for line in sql), ""])
     asked = ask(connection.session, step.sql)
     beside = {"TRUTH": _truths(asked.result, truth.rows(step.sql))}
+    indented = replace(style, columns=max(style.columns - 3, 0))
     lines = render_table(
-        asked.result, style, budget=asked.budget, seconds=asked.seconds, charged=asked.charged, beside=beside
+        asked.result, indented, budget=asked.budget, seconds=asked.seconds, charged=asked.charged, beside=beside
     )
     console.lines(f"   {line}" for line in lines)
     if step.remark:

@@ -6,13 +6,14 @@ An analyst decides by it whether to ask: what is touched, from where it would be
 from collections.abc import Sequence
 from textwrap import wrap
 
-from dpsql.interface.render.layout import Align, grid
+from dpsql.interface.render.layout import Align, broken, grid, pairs
 from dpsql.interface.render.number import epsilon, error
 from dpsql.interface.render.style import Style, escape, shorten
 from dpsql.result import Explanation, QueryPlan
 
 LONGEST_SCOPE = 34
 LONGEST_LINE = 92
+_PLANNED = "planned from the policy and from released numbers; no row was read, nothing was charged"
 _ALIGNS: tuple[Align, ...] = ("left", "left", "right", "right", "right", "left", "right", "right")
 _SOURCES = {
     "hypothesis": "model",
@@ -39,13 +40,14 @@ def render_explanation(explanation: Explanation, style: Style) -> list[str]:
         lines.append("reads no private table: nothing is charged")
     if explanation.outer is not None:
         lines += ["", style.bold("then, over the released numbers"), *_indented(explanation.outer)]
+    said: list[tuple[str, str]] = []
     if explanation.plans or explanation.worst_charge > 0:
-        lines += ["", *(f"{style.bold(name)}  {text}" for name, text in _charge(explanation))]
+        lines.append("")
+        said += _charge(explanation)
     if any(p.foreseen for p in explanation.plans):
-        lines.append(f"{style.bold('error')}   foreseen from the plan's noise; the answer will come with its own")
-    lines += [f"{style.bold('note')}    {escape(n.text)}" for n in explanation.notes]
-    lines.append(style.dim("planned from the policy and from released numbers; no row was read, nothing was charged"))
-    return lines
+        said.append(("error ", "foreseen from the plan's noise; the answer will come with its own"))
+    said += [("note  ", escape(n.text)) for n in explanation.notes]
+    return [*lines, *pairs(said, style), *(style.dim(line) for line in broken([_PLANNED], style))]
 
 
 def _row(plan: QueryPlan, style: Style) -> list[str]:

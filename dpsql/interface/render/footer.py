@@ -5,6 +5,7 @@ A table of numbers does not say which of them are certain; a line for each kind 
 
 from math import floor, isfinite, log10
 
+from dpsql.interface.render.layout import broken
 from dpsql.interface.render.number import epsilon, error
 from dpsql.interface.render.style import Style, escape
 from dpsql.result import Answer, Budget, ErrorKind, Result
@@ -41,7 +42,7 @@ def footer(
         lines.append(f"{exact:,} public, exact: no row of the table can change {'it' if exact == 1 else 'them'}")
     if answers or charged:
         lines.append(_charge(result.charged, result.charged if charged is None else charged, budget))
-    return [style.dim(line) for line in lines]
+    return [style.dim(line) for line in broken(lines, style)]
 
 
 def bounds(answers: list[Answer], style: Style) -> str:

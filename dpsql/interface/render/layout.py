@@ -3,12 +3,15 @@
 Terminal columns are not characters: wide letters and colours take part in the alignment, in this one place.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from textwrap import TextWrapper
 from typing import Literal
 
 from dpsql.interface.render.style import Style, left, right, width
 
 Align = Literal["left", "right"]
+_LEAST = 16
+"""Columns in which words can still be read; in fewer the terminal may break lines itself."""
 
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]], aligns: Sequence[Align], style: Style) -> list[str]:
@@ -29,7 +32,31 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]], aligns: Sequence[
 def pairs(items: Sequence[tuple[str, str]], style: Style) -> list[str]:
     """Lines ``name  text`` with the names aligned."""
     size = max((width(name) for name, _ in items), default=0)
-    return [f"{style.bold(left(name, size))}  {text}" for name, text in items]
+    lines = []
+    for name, text in items:
+        first, *more = broken([text], style, indent=size + 2, first=size + 2) or [""]
+        lines += [f"{style.bold(left(name, size))}  {first.lstrip() if more else text}", *more]
+    return lines
+
+
+def broken(lines: Iterable[str], style: Style, *, indent: int = 2, first: int = 0) -> list[str]:
+    """Sentences broken between words where they are wider than the terminal; what follows is indented.
+
+    ``first``: columns that are taken already on the first line. A line with colours in it stays as it is.
+
+    >>> broken(["free: epsilon 0.374 left"], Style(columns=20))
+    ['free: epsilon 0.374', '  left']
+    """
+    out = []
+    for line in lines:
+        fits = not style.columns or first + width(line) <= style.columns
+        if fits or "\x1b" in line or style.columns < indent + _LEAST:
+            out.append(line)
+        else:
+            start, go_on = " " * first, " " * indent
+            made = TextWrapper(style.columns, start, go_on, break_long_words=False, break_on_hyphens=False)
+            out += made.wrap(line)
+    return out
 
 
 def _line(cells: Sequence[str], sizes: Sequence[int], aligns: Sequence[Align]) -> str:

@@ -8,12 +8,14 @@ from itertools import pairwise
 from math import isclose
 
 from dpsql.domain import CategoryDomain, ColumnDomain, NumberDomain, TableDomain, TextDomain, undeclared_become
-from dpsql.interface.render.layout import grid
+from dpsql.interface.render.layout import broken, grid
 from dpsql.interface.render.number import plain
-from dpsql.interface.render.style import Style, escape, shorten
+from dpsql.interface.render.style import Style, escape, shorten, width
 from dpsql.result import table_notes
 
 LONGEST_DOMAIN = 60
+_SHORTEST_DOMAIN = 16
+_HEADER = ("column", "kind", "domain", "null", "other values")
 _LISTED = 40
 
 
@@ -25,21 +27,26 @@ def render_tables(tables: Sequence[TableDomain], style: Style) -> list[str]:
 
 def render_columns(table: TableDomain, style: Style) -> list[str]:
     """One line per column of ``table``, then what its numbers do not speak of."""
-    rows = [
-        (
-            escape(c.name),
-            c.kind,
-            shorten(domain_text(c), LONGEST_DOMAIN, style),
-            "yes" if c.nullable else "no",
-            _UNDECLARED[undeclared_become(c)],
-        )
-        for c in table.columns
-    ]
+    longest = _left_for_domains(table, style)
+    rows = [(escape(c.name), c.kind, shorten(domain_text(c), longest, style), *_rest(c)) for c in table.columns]
     count = len(table.columns)
     size = f"{count:,} column{'' if count == 1 else 's'}, {cells(table)} cells"
     head = f"{style.bold(escape(table.name))}: {size}; privacy unit: {unit(table)}"
-    listed = grid(("column", "kind", "domain", "null", "other values"), rows, ("left",) * 5, style)
-    return [head, *listed, *(f"note: {escape(note.text)}" for note in table_notes(table))]
+    listed = grid(_HEADER, rows, ("left",) * 5, style)
+    return [head, *listed, *broken((f"note: {escape(note.text)}" for note in table_notes(table)), style)]
+
+
+def _rest(column: ColumnDomain) -> tuple[str, str]:
+    return ("yes" if column.nullable else "no", _UNDECLARED[undeclared_become(column)])
+
+
+def _left_for_domains(table: TableDomain, style: Style) -> int:
+    """Columns of the terminal for the domains, which alone are cut: all where there is no terminal."""
+    if not style.columns:
+        return LONGEST_DOMAIN
+    taken = [(escape(c.name), c.kind, *_rest(c)) for c in table.columns] + [(*_HEADER[:2], *_HEADER[3:])]
+    others = sum(2 + max(width(row[i]) for row in taken) for i in range(4))
+    return min(LONGEST_DOMAIN, max(style.columns - others, _SHORTEST_DOMAIN))
 
 
 _UNDECLARED = {"clipped": "clipped", "NULL": "count as NULL", "left out": "not counted", "none": ""}

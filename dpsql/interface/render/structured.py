@@ -6,9 +6,9 @@ charged); in the flat formats it stays a plain number and columns for it follow 
 in Parquet every field of the object.
 """
 
-import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -24,6 +24,7 @@ from dpsql.result import Answer, Result
 
 _ONE_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _CSV = ("error", "low", "high", "source", "certified")
+_TO_QUOTE = re.compile(r'[",\r\n]')
 _MARKDOWN = ("error", "certified")
 _FIELDS: dict[str, pa.DataType] = {
     "error": pa.float64(),
@@ -94,15 +95,17 @@ def render_jsonl(result: Result) -> str:
 
 
 def render_csv(result: Result, *, escaped: bool = False) -> str:
-    """RFC 4180 with a header and ``\\n`` line ends; NULL is an empty field. ``escaped``: no control characters."""
+    """RFC 4180 with a header and ``\\n`` line ends. ``escaped``: no control characters.
+
+    NULL is an empty field and the empty string ``""``, as in DuckDB and PostgreSQL; a row of one NULL is ``""``, too:
+    readers pass over empty lines.
+    """
     names, columns = _flat(result, _CSV)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([escape(n) for n in names] if escaped else names)
-    for row in zip(*columns, strict=True):
-        fields = ["" if v is None else _field(v) for v in row]
-        writer.writerow([escape(f) if escaped and isinstance(f, str) else f for f in fields])
-    return out.getvalue()
+    texts = [[None if v is None else _field(v) for v in column] for column in columns]
+    rows = [names, *zip(*texts, strict=True)]
+    if escaped:
+        rows = [[None if f is None else escape(f) for f in row] for row in rows]
+    return "".join((",".join(map(_quoted, row)) or '""') + "\n" for row in rows)
 
 
 def render_markdown(result: Result) -> str:
@@ -186,10 +189,17 @@ def _jsonable(value: object) -> object:
             return str(value)
 
 
-def _field(value: object) -> object:
+def _field(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value if isinstance(value, str | int | float) else plain(value)
+    return str(value) if isinstance(value, str | int | float) else plain(value)
+
+
+def _quoted(field: str | None) -> str:
+    """A field of CSV; Python's writer leaves a carriage return bare, and NULL and the empty string alike."""
+    if field is None:
+        return ""
+    return '"' + field.replace('"', '""') + '"' if not field or _TO_QUOTE.search(field) else field
 
 
 def _numeric(column: list[Any]) -> bool:

@@ -16,11 +16,13 @@ class Style:
     """``colour``: ANSI colours may be used. ``unicode``: the stream can encode the signs ± and ─ and █.
 
     ``terminal``: somebody reads it as it is, so even formats for programs must not carry control characters.
+    ``columns``: of that terminal, 0 where nobody knows; sentences are broken between words to fit.
     """
 
     colour: bool = False
     unicode: bool = True
     terminal: bool = False
+    columns: int = 0
 
     @property
     def plus_minus(self) -> str:

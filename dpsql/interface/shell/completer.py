@@ -44,7 +44,7 @@ class SqlCompleter(Completer):
             names = ((name.split()[0], what) for name, what in COMMANDS)
             yield from _matching(typed, dict.fromkeys(names))
         elif before.lstrip().startswith("\\d "):
-            yield from _matching(typed, ((t.name, "table") for t in self._tables))
+            yield from _matching(typed, ((_name(t.name), "table") for t in self._tables))
         elif before.lstrip().startswith("\\o "):
             yield from _matching(typed, ((f, "") for f in SHELL_FORMATS))
         elif typed:

@@ -47,6 +47,7 @@ def run_prompt(
         completer=SqlCompleter(shell.session.tables()),
         complete_while_typing=False,
         multiline=True,
+        enable_suspend=True,
         key_bindings=_bindings(),
         prompt_continuation=_continuation,
         color_depth=None if shell.console.out.colour else ColorDepth.DEPTH_1_BIT,

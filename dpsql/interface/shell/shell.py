@@ -36,6 +36,8 @@ COMMANDS = (
 )
 SHELL_FORMATS = tuple(f for f in FORMATS if f != "parquet")
 _DEEPEST_READ = 8
+_WRITES = ("\\copy", ".output", ".once")
+_TO_FILE = "dpsql run FILE.sql -o OUT writes results to a file"
 _HELP = "\\? lists the commands"
 ReadLines = Callable[["Shell", Iterable[str]], None]
 
@@ -92,33 +94,29 @@ class Shell:
             self.console.notice(duration(seconds))
 
     def _command(self, text: str) -> None:
-        name, _, rest = text.partition(" ")
-        rest = rest.strip()
+        name, rest = [*text.split(maxsplit=1), ""][:2]
         commands: dict[str, Callable[[str], None]] = {
-            "\\d": self._describe,
-            "\\dt": self._describe,
+            **dict.fromkeys(("\\d", "\\dt", "\\d+", "\\dt+", ".tables", ".schema"), self._describe),
             "\\budget": self._budget,
             "\\explain": self._explain,
             "\\within": self._set_within,
             "\\hide": self._toggle_hiding,
-            "\\timing": self._toggle_timing,
-            "\\o": self._set_format,
-            ".read": self._read,
-            "\\q": self._leave,
-            ".quit": self._leave,
-            ".exit": self._leave,
-            "\\?": self._help,
-            "\\h": self._help,
-            ".help": self._help,
+            **dict.fromkeys(("\\timing", ".timer"), self._toggle_timing),
+            **dict.fromkeys(("\\o", ".mode"), self._set_format),
+            **dict.fromkeys((".read", "\\i"), self._read),
+            **dict.fromkeys(("\\q", "\\quit", ".quit", ".exit"), self._leave),
+            **dict.fromkeys(("\\?", "\\h", "\\help", ".help"), self._help),
         }
         run = commands.get(name.rstrip(";"))
         if run is None:
-            raise ProgrammingError(f"there is no command {name[:40]}", hint=_HELP)
+            raise ProgrammingError(f"there is no command {name[:40]}", hint=_TO_FILE if name in _WRITES else _HELP)
         run(rest)
 
     def _describe(self, name: str) -> None:
         tables = self.session.tables()
-        wanted = name.rstrip("; ").strip('"').lower()
+        wanted = name.rstrip("; ")
+        quoted = wanted.startswith('"') and wanted.endswith('"') and len(wanted) > 1
+        wanted = (wanted[1:-1].replace('""', '"') if quoted else wanted).lower()
         if not wanted:
             self.console.lines(render_tables(tables, self.console.out))
             return
@@ -163,7 +161,7 @@ class Shell:
                 self._format = form
                 self.console.notice(f"results as {form}")
                 return
-        raise ProgrammingError(f"no format {name[:40]!r}", hint=f"\\o {' | '.join(SHELL_FORMATS)}")
+        raise ProgrammingError(f"no format {name[:40]!r}", hint=f"\\o {' | '.join(SHELL_FORMATS)}; {_TO_FILE}")
 
     def _read(self, name: str) -> None:
         if not name:

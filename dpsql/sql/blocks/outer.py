@@ -11,6 +11,7 @@ from sqlglot import exp
 from dpsql.sql.catalog import SERIES, UNNEST, check_series
 from dpsql.sql.expressions.functions import OF_DUCKDB, RELEASED, function_refusal
 from dpsql.sql.expressions.names import unknown
+from dpsql.sql.expressions.node_refusals import cast_refusal
 from dpsql.sql.expressions.types import type_name
 from dpsql.sql.text.position import refusal
 
@@ -91,4 +92,4 @@ def check_outer(text: str, tree: exp.Expr, tables: Collection[str]) -> None:
             if node.name.lower() not in known or node.args.get("db") is not None:
                 raise unknown(text, node, "table", node.name, sorted(known))
         elif kind is exp.DataType and isinstance(node.parent, (exp.Cast, exp.TryCast)) and type_name(node) is None:
-            raise refusal(text, node, "a cast to this type is not answered", "cast to a number, string or date")
+            raise refusal(text, node, *cast_refusal(node))

@@ -29,7 +29,7 @@ from dpsql.sql.expressions.bound import (
 )
 from dpsql.sql.expressions.functions import NARROW, SCALAR, STEADY, function_refusal
 from dpsql.sql.expressions.names import Scope, unknown_column
-from dpsql.sql.expressions.node_refusals import node_refusal, plain
+from dpsql.sql.expressions.node_refusals import cast_refusal, node_refusal, plain
 from dpsql.sql.expressions.operators import (
     ARITHMETIC,
     COMPARISON,
@@ -288,7 +288,7 @@ class Binder:
         self._only(node, "this", "to", "safe")
         to = type_name(node.args["to"])
         if to is None:
-            raise refusal(self.text, node, "a cast to this type is not answered", "cast to a number, string or date")
+            raise refusal(self.text, node, *cast_refusal(node.args["to"]))
         inner = self.bind(node.this)
         cast = compose(f"{'TRY_CAST' if isinstance(node, exp.TryCast) else 'CAST'}({inner.sql} AS {to})", (inner,))
         cast = dates.cast(self.text, node, self.scope.table, to, inner, cast)

@@ -17,12 +17,22 @@ def plain(node: exp.Expr) -> str:
     return type(node).__name__.upper()
 
 
+def cast_refusal(to: exp.Expr) -> tuple[str, str]:
+    """Reason and hint for a cast to a type that no cast may name."""
+    if to.this in _ZONED:
+        return "a cast to a type with a time zone is not answered", _IN_UTC
+    return "a cast to this type is not answered", "cast to a number, string or date"
+
+
+_IN_UTC = "moments are in UTC, without a zone: write TIMESTAMP '2024-01-31 10:00:00'"
+_ZONED = (exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPLTZ, exp.DataType.Type.TIMETZ)
 _REASONS: dict[type, tuple[str, str]] = {
     exp.Window: (
         "a window function cannot run over private rows",
         "GROUP BY first: it runs on the released counts",
     ),
     exp.Tuple: ("a list in parentheses is not answered", "compare one by one, joined by AND"),
+    exp.AtTimeZone: ("AT TIME ZONE is not answered", _IN_UTC),
     exp.Any: ("ANY of these values is not answered", "write = ANY (['a', 'b']), or IN ('a', 'b')"),
     exp.ArrayOverlaps: ("&& is not answered", "write AND"),
     exp.Bracket: ("a part in brackets is not answered", "write substr(text, 1, 1)"),

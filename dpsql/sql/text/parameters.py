@@ -20,7 +20,7 @@ _MAX_INT = 2**127 - 1  # HUGEINT
 _BELOW_MICROSECONDS = ("ns", "ps", "fs", "as")
 _TOO_FINE = "a timestamp parameter is finer than microseconds"
 _ROUND = "round it to microseconds"
-_ZONE = "pass it without tzinfo"
+_ZONE = "moments are in UTC: pass value.astimezone(UTC).replace(tzinfo=None), with datetime.UTC"
 
 
 def bind(tree: exp.Expr, parameters: Parameters) -> None:
@@ -179,14 +179,17 @@ def literal(value: Any) -> exp.Expr:
             return _cast(value.isoformat(), "DATE")
         case time():
             if value.tzinfo is not None:
-                raise DataError("a time parameter has a time zone", hint=_ZONE)
+                raise DataError("a time parameter has a time zone", hint="pass it without tzinfo")
             return _cast(value.isoformat(), "TIME")
         case timedelta():
             raise DataError(
                 "a parameter of type timedelta cannot be bound", hint="write INTERVAL ? SECOND for a number"
             )
         case _:
-            raise DataError(f"a parameter of type {type(value).__name__} cannot be bound")
+            hint = (
+                "write column IN ? and pass its values as a list: values.tolist()" if hasattr(value, "tolist") else None
+            )
+            raise DataError(f"a parameter of type {type(value).__name__} cannot be bound", hint=hint)
 
 
 def _text(value: str) -> str:

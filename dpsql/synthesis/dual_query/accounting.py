@@ -74,7 +74,7 @@ class Goal:
         """(T, s, eta) = (16 ln|Q| / alpha^2, 48 ln(2 |X| T / beta) / alpha^2, alpha / 4): Gaboardi et al., Thm 3.4.
 
         >>> Goal(0.5, 0.1, 16, 16).run
-        (178, 2098, 0.125)
+        (178, 2103, 0.125)
         """
         rounds = ceil(16 * log(self.queries) / self.alpha**2)
         return rounds, ceil(48 * log(2 * self.cells * rounds / self.beta) / self.alpha**2), self.alpha / 4

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dpsql.errors import InterfaceError, OperationalError
 from dpsql.synthesis.coins import Coins
+from dpsql.synthesis.dual_query.solver import quiet
 
 Shares = npt.NDArray[np.float64]
 _PAUSE_SECONDS = 0.05
@@ -103,8 +104,7 @@ def solved(program: Program, seconds: float, coins: Coins, *, whole: bool) -> Fo
     ``coins`` choose among equals. ``whole``: all values are whole numbers. InterfaceError without the extra.
     """
     highspy = _highspy()
-    solver = highspy.Highs()
-    solver.silent()
+    solver = quiet(highspy)
     solver.HandleUserInterrupt = True
     options = {"threads": 1, "random_seed": int(coins.integers(1 << 31)), "time_limit": seconds, "mip_rel_gap": 0.0}
     for option, value in (options | {"mip_abs_gap": _NEAR if whole else _EQUAL}).items():

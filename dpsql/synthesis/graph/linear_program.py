@@ -15,6 +15,7 @@ import numpy as np
 
 from dpsql.errors import NotSupportedError, OperationalError
 from dpsql.synthesis.coins import Coins
+from dpsql.synthesis.dual_query.solver import quiet
 from dpsql.synthesis.graph.cut_norm import Cut, heavy_cuts
 from dpsql.synthesis.graph.noise import Noisy
 from dpsql.synthesis.graph.pairs import Matrix, Vertices
@@ -83,8 +84,7 @@ class _Program:
         self._values = values
         pairs = vertices.pairs
         self._infinity = solver.kHighsInf
-        self._highs = solver.Highs()
-        self._highs.setOptionValue("output_flag", False)
+        self._highs = quiet(solver)
         self._highs.setOptionValue("threads", 1)
         self._highs.addVars(pairs + 1, np.zeros(pairs + 1), np.append(np.ones(pairs), self._infinity))
         self._highs.changeColCost(pairs, 1.0)

@@ -16,6 +16,7 @@ def simple_graph(weights: Matrix, edges: int, generator: Coins) -> npt.NDArray[n
 
     ``weights``: in [0, 1], shape (pairs,), of sum ``edges`` or more.
 
+    >>> from dpsql.synthesis.coins import coins
     >>> simple_graph(np.array([1.0, 0.0, 1.0]), 2, coins("example"))
     array([0, 2])
     """

@@ -3,9 +3,10 @@
 import gc
 
 import pytest
+from click.testing import CliRunner
 
 from dpsql.collector import OBJECTS
-from dpsql.interface.cli import program
+from dpsql.interface.cli import cli, program
 
 
 def test_nothing_is_collected_after_each_statement(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,3 +26,8 @@ def test_ctrl_c_while_the_arguments_are_read(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(SystemExit) as left:
         program.cli.main(["--version"])
     assert left.value.code == 130
+
+
+def test_no_line_of_the_list_of_commands_is_cut() -> None:
+    shown = CliRunner().invoke(cli, ["--help"], terminal_width=80).stdout
+    assert "Commands:" in shown and "..." not in shown.partition("Commands:")[2]

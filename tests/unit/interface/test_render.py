@@ -364,12 +364,12 @@ column  kind     domain                                       null  other values
 ──────  ───────  ───────────────────────────────────────────  ────  ────────────
 age     integer  0 to 9                                       no    not counted
 name    text     any string: ask with =, IN or a public list  yes
-note: people leaves out rows with no declared value in age
+note: people leaves out rows with a NULL or undeclared value in age
 """
     )
     assert text(render_columns(tables[1], PLAIN)).splitlines()[-2:] == [
         "note: visits counts at most 3 rows of each owner; rows without one are together a single owner",
-        "note: visits leaves out rows with no declared value in age",
+        "note: visits leaves out rows with a NULL or undeclared value in age",
     ]
 
 

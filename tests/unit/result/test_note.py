@@ -21,7 +21,7 @@ def test_a_cap_and_rows_without_a_unit_are_one_sentence() -> None:
 def test_rows_that_are_left_out_are_named_by_their_columns() -> None:
     required = (IntegerDomain("age", 0, 9, nullable=False), TextDomain("name", nullable=False))
     (note,) = table_notes(TableDomain("t", required))
-    assert note == Note("left out", "t leaves out rows with no declared value in age or name")
+    assert note == Note("left out", "t leaves out rows with a NULL or undeclared value in age or name")
     (bare,) = table_notes(TableDomain("t", (*required[1:], BooleanDomain("b", nullable=False), BooleanDomain("c"))))
     assert bare.text == "t leaves out rows with a NULL in name or b"
     (many,) = table_notes(TableDomain("t", tuple(BooleanDomain(f"b{i}", nullable=False) for i in range(4))))

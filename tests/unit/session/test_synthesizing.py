@@ -103,7 +103,7 @@ def test_a_changed_command_is_a_new_run_and_says_what_the_first_charged(
     found = forecast(asker, changed)
     assert found.run != forecast(asker).run and found.charged == 0.0
     assert [charged for _, charged in found.earlier] == [pytest.approx(0.5, rel=1e-6)]
-    assert "earlier runs on this table have charged epsilon walk 0.5" in " ".join(found.sentences)
+    assert "earlier runs on this table have charged epsilon 0.5 (walk)" in " ".join(found.sentences)
     assert made(asker, changed).charged > 0.0
 
 

@@ -98,7 +98,7 @@ def test_bound_as_values(front: FrontEnd, where: str, parameters: Any, written: 
         ("age = ?", [Decimal("NaN")], DataError, "DECIMAL"),
         ("name = ?", ["a\0"], DataError, "NUL"),
         ("name = ?", ["\ud800"], DataError, "surrogate"),
-        ("joined = ?", [datetime(2020, 1, 1, tzinfo=UTC)], DataError, "time zone"),
+        ("joined = ?", [datetime(2020, 1, 1, tzinfo=UTC)], DataError, "a timestamp parameter has a time zone"),
         ("joined = ?", [np.datetime64(1, "ns")], DataError, "finer than microseconds"),
         ("joined = ?", [pd.Timestamp("2020-01-01 00:00:00.000000001")], DataError, "finer than microseconds"),
         ("joined = ?", [np.datetime64("20240")], DataError, r"datetime64\[Y\]"),
@@ -115,6 +115,20 @@ def test_refused(front: FrontEnd, where: str, parameters: Any, error: type[Error
     with pytest.raises(error, match=message) as caught:
         front.lower(COUNT + where, parameters)
     assert caught.value.hint
+
+
+def test_a_moment_with_a_zone_is_refused_with_the_way_to_utc(front: FrontEnd) -> None:
+    """Without its zone alone it would be another moment."""
+    with pytest.raises(DataError) as caught:
+        front.lower(COUNT + "joined = ?", [datetime(2020, 1, 1, tzinfo=UTC)])
+    assert "astimezone(UTC)" in caught.value.hint
+
+
+def test_a_column_of_pandas_is_refused_with_the_list_to_pass(front: FrontEnd) -> None:
+    with pytest.raises(DataError, match="type Series") as caught:
+        front.lower(COUNT + "age IN ?", [pd.Series([1, 2])])
+    assert "tolist()" in caught.value.hint
+    assert front.lower(COUNT + "age IN ?", [pd.Series([1, 2]).tolist()])
 
 
 def test_a_parameter_is_no_text(front: FrontEnd) -> None:
