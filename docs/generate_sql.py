@@ -102,7 +102,9 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   off. A note says what was taken. Such statements take neither `within` nor `max_charge`; `explain` shows the first
   step.
 * **Sums of numbers**: `SUM` and `AVG` of a straight line of a number column (`x`, `2 * x + 1`) sum the values
-  themselves.
+  themselves. Of values that conditions choose (`CASE WHEN p THEN x END`, `if`, `nullif`, `coalesce`), in a subquery,
+  too, every aggregate is that of each value where it is chosen: `AVG(CASE WHEN p THEN x END)` is
+  `AVG(x) FILTER (WHERE p)`.
 * **Text columns** have no declared list of values. Where the strings that the statement lists settle the answer (`=`,
   `<>`, `IN`, `NOT IN`, `IS NULL` and their combinations, and what stands beside them with `AND`), all rows are counted.
 * **Other expressions of text** (`LIKE '%x%'`, regular expressions, `upper`, `length`, `name > 'm'`), as conditions,

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from dpsql.domain import BooleanDomain, IntegerDomain, NumberDomain
 from dpsql.sql.aggregates.aggregation import Aggregation, Summand
+from dpsql.sql.aggregates.chosen import also, branches
 from dpsql.sql.aggregates.distinct import indicator
 from dpsql.sql.aggregates.summaries import pair, summarised
 from dpsql.sql.aggregates.units import counted_units
@@ -41,18 +42,51 @@ def aggregation(binder: Binder, node: exp.Expr, *, distances: bool = False) -> A
     if isinstance(node, exp.Filter):
         call = node.this
         shared = tuple(binder.conjuncts(node.args["expression"].this))
-    call = counted_units(binder, call)
+    made = _of_branches(binder, node, counted_units(binder, call), distances)
+    return _selected(made, shared) if shared else made
+
+
+def _of_branches(binder: Binder, node: exp.Expr, call: exp.Expr, distances: bool) -> Aggregation:
+    """An aggregate without FILTER; of values that conditions choose it is that of each, where it is a sum."""
+    inside = any(is_aggregate(n) for n in call.find_all(exp.Anonymous) if n is not call and n is not call.this)
+    chosen = [] if inside else branches(binder, call)
+    found = []
+    for branch in chosen:
+        with also(binder, branch.names):
+            found.append(_of_branches(binder, node, branch.call, distances))
+    if len(found) == 1:
+        return _selected(found[0], chosen[0].conjuncts)
+    if not found or any(a.summary is not None for a in found):
+        return _read(binder, node, call, distances)
+    made = added([_times(a, b.times) for a, b in zip(found, chosen, strict=True)], [b.conjuncts for b in chosen])
+    numerator = tuple(s for s in made.numerator if s.coefficient != 0.0) or made.numerator[:1]
+    return replace(made, numerator=numerator, constants=None, values_are="unknown")
+
+
+def _times(made: Aggregation, times: float) -> Aggregation:
+    """The same of rows that count so often."""
+    if times == 1.0:
+        return made
+    numerator = tuple(replace(s, coefficient=times * s.coefficient) for s in made.numerator)
+    denominator = tuple(replace(s, coefficient=times * s.coefficient) for s in made.denominator or ())
+    return replace(made, numerator=numerator, denominator=denominator or None)
+
+
+def _read(binder: Binder, node: exp.Expr, call: exp.Expr, distances: bool) -> Aggregation:
     found = summarised(binder, call)
     if found is not None:
-        return Aggregation(node, (), integral=False, summary=found.within(shared) if shared else found)
+        return Aggregation(node, (), integral=False, summary=found)
     if not isinstance(call, exp.Anonymous):
         raise refusal(binder.text, node, "this aggregate is not answered", "use COUNT, SUM or AVG")
-    made = _linear(binder, node, call, distances)
-    if not shared:
-        return made
-    numerator = tuple(p.within(shared) for p in made.numerator)
-    denominator = None if made.denominator is None else tuple(p.within(shared) for p in made.denominator)
-    return replace(made, numerator=numerator, denominator=denominator)
+    return _linear(binder, node, call, distances)
+
+
+def _selected(made: Aggregation, shared: tuple[Bound, ...]) -> Aggregation:
+    """The same over the rows where ``shared`` is TRUE."""
+    if made.summary is not None:
+        return replace(made, summary=made.summary.within(shared))
+    denominator = None if made.denominator is None else _within(made.denominator, shared)
+    return replace(made, numerator=_within(made.numerator, shared), denominator=denominator)
 
 
 def _linear(binder: Binder, node: exp.Expr, call: exp.Anonymous, distances: bool) -> Aggregation:

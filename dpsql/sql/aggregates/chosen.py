@@ -1,0 +1,170 @@
+"""Aggregates of values that conditions choose: ``AVG(CASE WHEN p THEN x END)`` is ``AVG(x) FILTER (WHERE p)``.
+
+A CASE of a binned column is no line of it, and nobody knows where inside of its bins it is NULL. Which rows each of its
+branches takes is a condition like any other, and the branch's own value is summed by values.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from dpsql.sql.expressions.bind import Binder
+from dpsql.sql.expressions.bound import Bound, Chosen
+from dpsql.sql.expressions.operators import unwrap
+
+MOST_SELECTIONS = 32
+
+
+class Branch(NamedTuple):
+    """The aggregate of one branch's value, over the rows where every conjunct is TRUE, which count ``times``.
+
+    ``names``: what columns stand for that it alone has.
+    """
+
+    call: exp.Expr
+    times: float
+    conjuncts: tuple[Bound, ...]
+    names: tuple[tuple[str, Bound], ...] = ()
+
+
+class _Choice(NamedTuple):
+    """A value that stands where ``condition`` is TRUE and no earlier one is; ``otherwise``: TRUE where it is not."""
+
+    condition: exp.Expr | None
+    otherwise: exp.Expr | None
+    value: exp.Expr
+
+
+class _Selection(NamedTuple):
+    times: float
+    conjuncts: tuple[Bound, ...]
+    value: exp.Expr
+
+
+def choices_of(binder: Binder, node: exp.Expr) -> tuple[Chosen, ...]:
+    """The values that an expression is one of, if conditions choose it and it mentions a binned column; else none."""
+    found = _selections(binder, unwrap(node))
+    values = [binder.bind(s.value)._replace(choices=choices_of(binder, s.value)) for s in found]
+    if any(v.literal is not None for v in values):
+        return ()
+    return tuple(Chosen(s.times, s.conjuncts, value) for s, value in zip(found, values, strict=True))
+
+
+def branches(binder: Binder, call: exp.Expr) -> list[Branch]:
+    """Those of an aggregate whose argument is chosen by conditions and mentions a binned column; else none."""
+    node = _argument(call)
+    if node is None:
+        return []
+    known = binder.bind(node).choices if isinstance(node, exp.Column) else ()
+    if not known:
+        return [Branch(_with(call, s.value), s.times, s.conjuncts) for s in _selections(binder, node)]
+    out = []
+    for i, choice in enumerate(known):
+        constant, name = choice.value.constant, f"{node.name} {i}\n"  # which nobody writes
+        value = exp.column(exp.to_identifier(name, quoted=True)) if constant is None else _literal(constant)
+        names = () if constant is not None else ((name.lower(), choice.value),)
+        out.append(Branch(_with(call, value), choice.times, choice.conjuncts, names))
+    return out
+
+
+@contextmanager
+def also(binder: Binder, names: Sequence[tuple[str, Bound]]) -> Iterator[None]:
+    """With these columns in the binder's scope, too."""
+    scope = binder.scope
+    if names:
+        binder.scope = replace(scope, names={**scope.names, **{name: (name, bound) for name, bound in names}})
+    try:
+        yield
+    finally:
+        binder.scope = scope
+
+
+def _argument(call: exp.Expr) -> exp.Expr | None:
+    """What an aggregate is about."""
+    if isinstance(call, exp.WithinGroup):
+        keys = call.args["expression"].expressions
+        return unwrap(keys[0].this) if len(keys) == 1 else None
+    return unwrap(call.expressions[0]) if isinstance(call, exp.Anonymous) and call.expressions else None
+
+
+def _with(call: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """The same aggregate of another value."""
+    out = call.copy()
+    if isinstance(out, exp.WithinGroup):
+        out.args["expression"].expressions[0].set("this", value.copy())
+    else:
+        out.set("expressions", [value.copy(), *out.expressions[1:]])
+    return out
+
+
+def _selections(binder: Binder, node: exp.Expr) -> list[_Selection]:
+    """Rows by which value they have; none of an expression that is not chosen so, or has too many.
+
+    Where a condition on strings that are not listed one by one is not TRUE nobody knows: what an earlier one of these
+    takes is counted, and taken off.
+    """
+    choices = _choices(node)
+    if not choices or not binder.bind(node).steps:
+        return []
+    out: list[_Selection] = []
+    left: list[tuple[float, tuple[Bound, ...]]] = [(1.0, ())]  # rows that no earlier choice takes
+    for choice in choices:
+        taken = left
+        if choice.condition is not None:
+            own = tuple(binder.conjuncts(choice.condition))
+            taken = [(times, (*conjuncts, *own)) for times, conjuncts in left]
+        if not isinstance(choice.value, exp.Null):
+            out += [_Selection(times, conjuncts, choice.value) for times, conjuncts in taken]
+        if choice.condition is not None and choice.otherwise is not None and choice is not choices[-1]:
+            if binder.bind(choice.condition).outside:
+                left = left + [(-times, conjuncts) for times, conjuncts in taken]
+            else:
+                other = tuple(binder.conjuncts(choice.otherwise))
+                left = [(times, (*conjuncts, *other)) for times, conjuncts in left]
+        if len(out) + len(left) > MOST_SELECTIONS:
+            return []
+    return out
+
+
+def _choices(node: exp.Expr) -> list[_Choice]:
+    """What CASE, ``if``, ``nullif``, ``coalesce`` and ``ifnull`` choose from, in their order; nothing of others."""
+    if type(node) is exp.Case:
+        return list(_of_case(node))
+    if not isinstance(node, exp.Anonymous):
+        return []
+    match node.name.lower(), node.expressions:
+        case "if", [condition, then, other]:
+            return [_Choice(condition, _not_true(condition), unwrap(then)), _Choice(None, None, unwrap(other))]
+        case "nullif", [value, constant] if isinstance(unwrap(constant), exp.Literal):
+            equal, other = (kind(this=value.copy(), expression=constant.copy()) for kind in (exp.EQ, exp.NEQ))
+            return [_Choice(equal, other, exp.null()), _Choice(None, None, unwrap(value))]
+        case (("coalesce" | "ifnull"), [*values, last]) if values:
+            known = [_Choice(_null_test(v, negate=True), _null_test(v, negate=False), unwrap(v)) for v in values]
+            return [*known, _Choice(None, None, unwrap(last))]
+        case _:
+            return []
+
+
+def _of_case(node: exp.Case) -> Iterator[_Choice]:
+    operand = node.args.get("this")
+    for branch in node.args["ifs"]:
+        condition = branch.this if operand is None else exp.EQ(this=operand.copy(), expression=branch.this.copy())
+        yield _Choice(condition, _not_true(condition), unwrap(branch.args["true"]))
+    if node.args.get("default") is not None:
+        yield _Choice(None, None, unwrap(node.args["default"]))
+
+
+def _not_true(condition: exp.Expr) -> exp.Expr:
+    return exp.Is(this=exp.paren(condition.copy()), expression=exp.true(), negate=True)
+
+
+def _null_test(value: exp.Expr, *, negate: bool) -> exp.Expr:
+    return exp.Is(this=exp.paren(value.copy()), expression=exp.null(), negate=negate)
+
+
+def _literal(value: float) -> exp.Expr:
+    number: exp.Expr = exp.Literal.number(str(int(abs(value))) if value.is_integer() else repr(abs(value)))
+    return exp.Neg(this=number) if value < 0 else number
