@@ -302,9 +302,10 @@ def _check_groups(table: TableDomain, expression: Bound) -> None:
         number = isinstance(table.finite_domain(column), NumberDomain)
         if ANYWHERE in breaks and (number or expression.sql == _quoted(column)):
             step = f"floor({column} / 10) * 10" if number else f"date_trunc('month', {column})"
-            raise UnsupportedQuery(
-                f"{column} has more values than can be groups", hint=f"group by steps of it, as in GROUP BY {step}"
-            )
+            hint = f"group by steps of it, as in GROUP BY {step}"
+            if number and " // " in expression.sql:
+                hint += f"; {column} is a DOUBLE here, which // does not round"
+            raise UnsupportedQuery(f"{column} has more values than can be groups", hint=hint)
 
 
 def _listed_truth(grids: Grids, listed: Listed) -> Weights | None:
