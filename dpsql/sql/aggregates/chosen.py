@@ -107,8 +107,8 @@ def _selections(binder: Binder, node: exp.Expr) -> list[_Selection]:
     takes is counted, and taken off.
     """
     choices = _choices(node)
-    if not choices or not binder.bind(node).steps:
-        return []
+    if all(isinstance(c.value, exp.Null | exp.Literal | exp.Boolean) for c in choices) or not binder.bind(node).steps:
+        return []  # of constants the conditions are all that there is
     out: list[_Selection] = []
     left: list[tuple[float, tuple[Bound, ...]]] = [(1.0, ())]  # rows that no earlier choice takes
     for choice in choices:

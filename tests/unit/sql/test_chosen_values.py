@@ -116,6 +116,12 @@ def test_whether_they_are_null_is_known(front: FrontEnd, counted: Counted, value
     assert counted.doubt(number.numerator[0]) == 0
 
 
+@pytest.mark.parametrize("value", ["CASE WHEN x > 3 THEN 1.0 ELSE 0 END", "if(x > 3, 1, 0)"])
+def test_of_constants_all_rows_are_counted_at_once(front: FrontEnd, value: str) -> None:
+    (averaged,) = asked(front, f"AVG({value})")
+    assert averaged.denominator is not None and not averaged.denominator[0].terms[0].query.factors
+
+
 def test_values_of_listed_columns_are_asked_as_before(front: FrontEnd) -> None:
     (one,) = asked(front, "COUNT(CASE WHEN g = 'a' THEN g END)")
     assert len(one.numerator[0].terms) == 1
