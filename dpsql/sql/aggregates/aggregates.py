@@ -16,6 +16,7 @@ from dpsql.sql.aggregates.summaries import pair, summarised
 from dpsql.sql.aggregates.units import counted_units
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound, compose, null_only
+from dpsql.sql.expressions.dates import NUMBERS_OF_DATES
 from dpsql.sql.expressions.functions import AGGREGATE, LOWERED, REGRESSION, aggregate_refusal
 from dpsql.sql.expressions.operators import LOGICAL, unwrap
 from dpsql.sql.expressions.string_predicates import null_test
@@ -258,14 +259,28 @@ def _sides_of(binder: Binder, argument: exp.Expr) -> tuple[exp.Expr, exp.Expr] |
     left, right = (binder.bind(unwrap(side)) for side in sides)
     apart = left.columns and right.columns and left.columns.isdisjoint(right.columns)
     plain = not (left.outside or right.outside or left.times or right.times or left.span or right.span)
-    numbers = all(_is_number(binder, b) for b in (left, right))
+    numbers = all(_is_number(binder, side, b) for side, b in zip(sides, (left, right), strict=True))
     return sides if apart and plain and numbers else None
 
 
-def _is_number(binder: Binder, bound: Bound) -> bool:
-    """Whether an expression of columns of numbers is one: dates that are subtracted, and joined strings, are not."""
+def _is_number(binder: Binder, node: exp.Expr, bound: Bound) -> bool:
+    """Whether an expression of columns of numbers, or of years and their like, is one: dates that are subtracted, and
+    joined strings, are not."""
     found = [binder.scope.table.by_name[c.lower()] for c in bound.columns]
-    return all(isinstance(c, (IntegerDomain, NumberDomain, BooleanDomain)) for c in found)
+    return all(isinstance(c, (IntegerDomain, NumberDomain, BooleanDomain)) for c in found) or _is_part(node)
+
+
+def _is_part(node: exp.Expr) -> bool:
+    """Whether a node is a part of a date that is a number, or made of these and of written numbers."""
+    match unwrap(node):
+        case exp.Extract():
+            return True
+        case exp.Anonymous() as call:
+            return call.name.lower() in NUMBERS_OF_DATES
+        case (exp.Add() | exp.Sub() | exp.Mul()) as made:
+            return _is_part(made.this) and _is_part(made.expression)
+        case literal:
+            return _number(literal) is not None
 
 
 def _constants(argument: exp.Expr) -> tuple[float, ...] | None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.domain import NumberDomain, TableDomain, TextDomain, Value, cell_values
+from dpsql.domain import DateDomain, NumberDomain, TableDomain, TextDomain, Value, cell_values
 from dpsql.errors import DataError, UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import Weights
@@ -104,9 +104,14 @@ class Grids:
         cells = prod(a.size for a in axes)
         if cells > MAX_CELLS:
             names = ", ".join(a.name for a in axes)
+            hint = "use fewer columns in one condition, or separate conditions joined by AND"
+            dates = [a.name for a in axes if isinstance(self.table.by_name[a.name.lower()], DateDomain)]
+            if len(dates) > 1:
+                hint = (
+                    f"take parts of dates, as in year({dates[1]}) - year({dates[0]}), or let the owner derive a column"
+                )
             raise UnsupportedQuery(
-                f"the columns {names} are tied together and span {cells:,} cells, more than {MAX_CELLS:,}",
-                hint="use fewer columns in one condition, or separate conditions joined by AND",
+                f"the columns {names} are tied together and span {cells:,} cells, more than {MAX_CELLS:,}", hint=hint
             )
         return axes
 
