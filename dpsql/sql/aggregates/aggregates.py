@@ -48,13 +48,16 @@ def aggregation(binder: Binder, node: exp.Expr, *, distances: bool = False) -> A
 
 
 def _of_branches(binder: Binder, node: exp.Expr, call: exp.Expr, distances: bool) -> Aggregation:
-    """An aggregate without FILTER; of values that conditions choose it is that of each, where it is a sum."""
+    """An aggregate without FILTER; of values that conditions choose it is that of each, where it is a sum.
+
+    Averages of several are not asked as ``distances``: each would have an end of its own, over its own rows.
+    """
     inside = any(is_aggregate(n) for n in call.find_all(exp.Anonymous) if n is not call and n is not call.this)
     chosen = [] if inside else branches(binder, call)
     found = []
     for branch in chosen:
         with also(binder, branch.names):
-            found.append(_of_branches(binder, node, branch.call, distances))
+            found.append(_of_branches(binder, node, branch.call, distances and len(chosen) == 1))
     if len(found) == 1:
         return _selected(found[0], chosen[0].conjuncts)
     if not found or any(a.summary is not None for a in found):

@@ -4,7 +4,7 @@ A CASE of a binned column is no line of it, and nobody knows where inside of its
 branches takes is a condition like any other, and the branch's own value is summed by values.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
@@ -42,32 +42,38 @@ class _Selection(NamedTuple):
     times: float
     conjuncts: tuple[Bound, ...]
     value: exp.Expr
+    names: tuple[tuple[str, Bound], ...] = ()
 
 
 def choices_of(binder: Binder, node: exp.Expr) -> tuple[Chosen, ...]:
     """The values that an expression is one of, if conditions choose it and it mentions a binned column; else none."""
-    found = _selections(binder, unwrap(node))
-    values = [binder.bind(s.value)._replace(choices=choices_of(binder, s.value)) for s in found]
-    if any(v.literal is not None for v in values):
-        return ()
-    return tuple(Chosen(s.times, s.conjuncts, value) for s, value in zip(found, values, strict=True))
+    out = []
+    for found in _values(binder, node):
+        with also(binder, found.names):
+            value = binder.bind(found.value)
+            value = value._replace(choices=value.choices or choices_of(binder, found.value))
+        out.append(Chosen(found.times, found.conjuncts, value))
+    return () if any(c.value.literal is not None for c in out) else tuple(out)
 
 
 def branches(binder: Binder, call: exp.Expr) -> list[Branch]:
     """Those of an aggregate whose argument is chosen by conditions and mentions a binned column; else none."""
-    node = _argument(call)
-    if node is None:
-        return []
-    known = binder.bind(node).choices if isinstance(node, exp.Column) else ()
-    if not known:
-        return [Branch(_with(call, s.value), s.times, s.conjuncts) for s in _selections(binder, node)]
-    out = []
+    argument = _argument(call)
+    found = [] if argument is None else _values(binder, argument)
+    return [Branch(_with(call, s.value), s.times, s.conjuncts, s.names) for s in found]
+
+
+def _values(binder: Binder, node: exp.Expr) -> list[_Selection]:
+    """The values of an expression, or of a column of a subquery, with what stands around it around each of them."""
+    inner, around = _core(node)
+    known = binder.bind(inner).choices if isinstance(inner, exp.Column) else ()
+    out = [] if known else _selections(binder, inner)
     for i, choice in enumerate(known):
-        constant, name = choice.value.constant, f"{node.name} {i}\n"  # which nobody writes
+        constant, name = choice.value.constant, f"{inner.name} {i}\n"  # which nobody writes
         value = exp.column(exp.to_identifier(name, quoted=True)) if constant is None else _literal(constant)
         names = () if constant is not None else ((name.lower(), choice.value),)
-        out.append(Branch(_with(call, value), choice.times, choice.conjuncts, names))
-    return out
+        out.append(_Selection(choice.times, choice.conjuncts, value, names))
+    return [s._replace(value=around(s.value)) for s in out]
 
 
 @contextmanager
@@ -88,6 +94,36 @@ def _argument(call: exp.Expr) -> exp.Expr | None:
         keys = call.args["expression"].expressions
         return unwrap(keys[0].this) if len(keys) == 1 else None
     return unwrap(call.expressions[0]) if isinstance(call, exp.Anonymous) and call.expressions else None
+
+
+def _core(node: exp.Expr) -> tuple[exp.Expr, Callable[[exp.Expr], exp.Expr]]:
+    """What signs, casts to DOUBLE and arithmetic with written numbers stand around; and these around another value."""
+    node = unwrap(node)
+    key = ""
+    match node:
+        case exp.Neg():
+            key = "this"
+        case exp.Cast() if type(node) is exp.Cast and node.args["to"].this is exp.DataType.Type.DOUBLE:
+            key = "this"
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
+            left, right = (_is_number(node.args[k]) for k in ("this", "expression"))
+            if left != right and not (left and isinstance(node, exp.Div)):
+                key = "expression" if left else "this"
+    if not key:
+        return node, lambda value: value
+    inner, around = _core(node.args[key])
+
+    def again(value: exp.Expr) -> exp.Expr:
+        out = node.copy()
+        out.set(key, exp.paren(around(value).copy()))
+        return out
+
+    return inner, again
+
+
+def _is_number(node: exp.Expr) -> bool:
+    node = unwrap(node)
+    return isinstance(node.this if isinstance(node, exp.Neg) else node, exp.Literal) and not node.args.get("is_string")
 
 
 def _with(call: exp.Expr, value: exp.Expr) -> exp.Expr:
