@@ -409,7 +409,7 @@ def test_what_a_cast_makes_of_a_constant_is_what_is_compared(front: FrontEnd, co
 def test_values_that_unknown_conditions_choose_are_refused_and_others_are_not(
     front: FrontEnd, counted: Counted
 ) -> None:
-    for chosen in ("2 * CASE WHEN sin(x) > 0.3 THEN x END", "-if(sin(x) > 0.3, x, 0)", "nullif(x * x, 3) + 1"):
+    for chosen in ("abs(CASE WHEN sin(x) > 0.3 THEN x END)", "sqrt(if(sin(x) > 0.3, x, 0))", "nullif(x * x, 3) * x"):
         for text in (
             f"SELECT SUM({chosen}) FROM t",
             f"SELECT g, AVG(v) FROM (SELECT {chosen} AS v, g FROM t) GROUP BY g",

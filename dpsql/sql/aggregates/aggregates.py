@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dpsql.domain import BooleanDomain, IntegerDomain, NumberDomain
 from dpsql.sql.aggregates.aggregation import Aggregation, Summand
-from dpsql.sql.aggregates.chosen import also, branches
+from dpsql.sql.aggregates.chosen import also, branches, only_where
 from dpsql.sql.aggregates.distinct import indicator
 from dpsql.sql.aggregates.summaries import pair, summarised
 from dpsql.sql.aggregates.units import counted_units
@@ -62,7 +62,10 @@ def _of_branches(binder: Binder, node: exp.Expr, call: exp.Expr, distances: bool
         return _selected(found[0], chosen[0].conjuncts)
     if not found or any(a.summary is not None for a in found):
         return _read(binder, node, call, distances)
-    made = added([_times(a, b.times) for a, b in zip(found, chosen, strict=True)], [b.conjuncts for b in chosen])
+    for i, branch in enumerate(chosen):
+        numerator = tuple(only_where(s, branch.conjuncts) for s in found[i].numerator)
+        found[i] = _times(replace(found[i], numerator=numerator), branch.times)
+    made = added(found, [branch.conjuncts for branch in chosen])
     numerator = tuple(s for s in made.numerator if s.coefficient != 0.0) or made.numerator[:1]
     return replace(made, numerator=numerator, constants=None, values_are="unknown")
 
@@ -90,7 +93,8 @@ def _selected(made: Aggregation, shared: tuple[Bound, ...]) -> Aggregation:
     if made.summary is not None:
         return replace(made, summary=made.summary.within(shared))
     denominator = None if made.denominator is None else _within(made.denominator, shared)
-    return replace(made, numerator=_within(made.numerator, shared), denominator=denominator)
+    numerator = tuple(only_where(s, shared) for s in made.numerator)
+    return replace(made, numerator=_within(numerator, shared), denominator=denominator)
 
 
 def _linear(binder: Binder, node: exp.Expr, call: exp.Anonymous, distances: bool) -> Aggregation:

@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from dpsql.sql.aggregates.aggregation import Summand
 from dpsql.sql.expressions.bind import Binder
-from dpsql.sql.expressions.bound import Bound, Chosen
+from dpsql.sql.expressions.bound import Bound, Chosen, cases, compose
 from dpsql.sql.expressions.operators import unwrap
+from dpsql.sql.expressions.steps import UNKNOWN
 
 MOST_SELECTIONS = 32
 
@@ -86,6 +88,21 @@ def also(binder: Binder, names: Sequence[tuple[str, Bound]]) -> Iterator[None]:
         yield
     finally:
         binder.scope = scope
+
+
+def only_where(part: Summand, conjuncts: Sequence[Bound]) -> Summand:
+    """The part of a sum over rows where ``conjuncts`` are TRUE, with a value that is looked at there alone: a logarithm
+    has none at 0. Of lines, and of listed columns, nothing changes."""
+    value = part.value
+    if value is None or value.straight is not None or not value.steps:
+        return part
+    own = [c for c in conjuncts if c.columns and c.columns <= value.columns and not c.outside and not c.times]
+    known = [c for c in own if not any(breaks >= UNKNOWN for breaks in c.steps.values())]
+    if not known:
+        return part
+    sql = f"CASE WHEN {' AND '.join(f'({c.sql})' for c in known)} THEN {value.sql} END"
+    made = cases(compose(sql, [*known, value]), known, [value])
+    return Summand(part.coefficient, part.conjuncts, made._replace(distance=value.distance, chooses=value.chooses))
 
 
 def _argument(call: exp.Expr) -> exp.Expr | None:

@@ -229,7 +229,7 @@ class Evaluator:
         if not np.isfinite(found.numbers).all():
             raise DataError(
                 "a summed expression is infinite or not a number on declared values",
-                hint="exclude those values with CASE WHEN",
+                hint="exclude those values with CASE WHEN or FILTER (WHERE ...), in the aggregate itself",
             )
         padded, known = grid.placed(found.numbers, 0), found.numbers[found.known]
         if not len(known):

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from dpsql.domain import CategoryDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
+from dpsql.errors import DataError
 from dpsql.policy import Policy, Privacy
 from dpsql.public import DuckDbPublicSql
 from dpsql.sql import FrontEnd
@@ -135,6 +136,27 @@ def test_whether_they_are_null_is_known(front: FrontEnd, counted: Counted, value
     (rows,) = counted.connection.execute(f"SELECT COUNT(*) FROM t WHERE {value} {test}").fetchall()[0]
     assert counted.exact(number.numerator[0]) == rows
     assert counted.doubt(number.numerator[0]) == 0
+
+
+@pytest.mark.parametrize(
+    "average",
+    ["AVG(CASE WHEN x >= 2.5 THEN ln(x) END)", "AVG(ln(x)) FILTER (WHERE x >= 2.5)", "AVG(if(x > 9, -ln(x), 3 * x))"],
+)
+def test_values_are_looked_at_where_they_are_chosen(front: FrontEnd, counted: Counted, average: str) -> None:
+    """There is no logarithm at 0."""
+    (averaged,) = asked(front, average)
+    (truth,) = counted.connection.execute(f"SELECT {average} FROM t").fetchall()[0]
+    assert averaged.denominator is not None
+    rows = counted.exact(averaged.denominator[0])
+    center = averaged.centers[0] if averaged.centers else 0.0
+    off = abs(counted.exact(averaged.numerator[0]) - (truth - center) * rows)
+    assert off <= counted.doubt(averaged.numerator[0]) + 0.1 < 3 * rows
+
+
+def test_a_logarithm_of_all_values_is_refused_with_what_to_write(front: FrontEnd) -> None:
+    with pytest.raises(DataError) as refused:
+        asked(front, "AVG(ln(x))", "t WHERE x > 1")
+    assert refused.value.hint is not None and "FILTER" in refused.value.hint
 
 
 @pytest.mark.parametrize("value", ["CASE WHEN x > 3 THEN 1.0 ELSE 0 END", "if(x > 3, 1, 0)"])
