@@ -56,7 +56,8 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   that share no column are evaluated apart; columns that one condition ties together must span at most 2^24 cells.
 * **Spellings of other dialects** mean what DuckDB makes of them: names between back-ticks, `SUBSTRING(x FROM 1 FOR 2)`,
   `TRIM(BOTH 'x' FROM y)`, `POSITION('x' IN y)`, `(a, b) IN ((1, 2), (3, 4))` (NULL equals NULL there), `= ANY ([...])`,
-  `list_contains([...], x)`, `FETCH FIRST 5 ROWS ONLY`.
+  `list_contains([...], x)`, `FETCH FIRST 5 ROWS ONLY`. `date_diff` of two columns by years, quarters or months is the
+  difference of these parts of each.
 * **Numbers and dates** are compared as DuckDB compares them, numbers after clipping to [min, max]. A condition that
   cuts bins of a number column is counted by values where four stretches of them or fewer say it. One that takes more,
   ties two such columns together, or cuts a unit of a date column by week, month, quarter or year, gets an
@@ -102,7 +103,9 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   off. A note says what was taken. Such statements take neither `within` nor `max_charge`; `explain` shows the first
   step.
 * **Sums of numbers**: `SUM` and `AVG` of a straight line of a number column (`x`, `2 * x + 1`) sum the values
-  themselves.
+  themselves. Of values that conditions choose (`CASE WHEN p THEN x END`, `if`, `nullif`, `coalesce`), in a subquery,
+  too, every aggregate is that of each value where it is chosen: `AVG(CASE WHEN p THEN x END)` is
+  `AVG(x) FILTER (WHERE p)`.
 * **Text columns** have no declared list of values. Where the strings that the statement lists settle the answer (`=`,
   `<>`, `IN`, `NOT IN`, `IS NULL` and their combinations, and what stands beside them with `AND`), all rows are counted.
 * **Other expressions of text** (`LIKE '%x%'`, regular expressions, `upper`, `length`, `name > 'm'`), as conditions,

@@ -244,10 +244,10 @@ def draft_column(column: ColumnSchema) -> Drafted:
         return Drafted(f'type = "category", values = {quoted_list(column.enum_values)}{never_null}', _ENUM)
     if base == "BOOLEAN":
         return Drafted(f'type = "boolean"{never_null}')
-    if base in _SMALL:
+    if base in _SMALL and column.low is None:
         low, high = _SMALL[base]
         return Drafted(f'type = "integer", min = {low}, max = {high}{never_null}')
-    if base in _INTEGERS:
+    if base in _INTEGERS or base in _SMALL:
         return _draft_integer(column)
     if base in _NUMBERS:
         return _draft_number(column)

@@ -27,6 +27,10 @@ _TYPES = frozenset([*INTEGERS, "VARCHAR", "UUID", "DECIMAL"])
 _FROM_DATA = "(FROM THE DATA)"
 _STEPS = (1, 2, 5)
 _SUGGESTED_ROWS = 3
+FEW = 20
+"""Values of a column: with fewer, of many rows each, a name such as ``household`` is that of a size or a kind."""
+MANY_ROWS = 1_000
+"""Rows that 95 % of so few values have at most: with more they are not taken for people."""
 
 
 def unit_lines(table: TableSchema) -> list[str]:
@@ -59,8 +63,13 @@ def unit_lines(table: TableSchema) -> list[str]:
 
 def declared_unit(table: TableSchema) -> ColumnSchema | None:
     """The column that a draft declares as the unit: of those named after people the one with most values, if some of
-    these have several rows. ``None`` where no row was looked at."""
-    found = [c for c in people_columns(table) if c.rows_each is not None and c.rows_each.most > 1]
+    these have several rows. ``None`` where no row was looked at.
+
+    >>> sizes = ColumnSchema("household", "TINYINT", rows_each=RowsEach(300_000, 9, 105_000, 105_000))
+    >>> declared_unit(TableSchema("survey", (sizes,))) is None
+    True
+    """
+    found = [c for c in people_columns(table) if c.rows_each is not None and c.rows_each.most > 1 and not _is_kind(c)]
     return max(found, key=lambda c: c.rows_each.values if c.rows_each is not None else 0, default=None)
 
 
@@ -97,6 +106,13 @@ def speaks_of_people(name: str) -> bool:
         _PEOPLE.fullmatch(word) or _PEOPLE.fullmatch(word.removesuffix("s")) or _OF_PEOPLE.fullmatch(word)
         for word in _words(name)
     )
+
+
+def _is_kind(column: ColumnSchema) -> bool:
+    """Whether a column that is no identifier by its name has too few values, of too many rows each, to tell people."""
+    each = column.rows_each
+    few = each is not None and each.values < FEW and each.usual > MANY_ROWS
+    return few and not looks_like_identifier(column.name)
 
 
 def _candidates(table: TableSchema) -> list[ColumnSchema]:

@@ -135,6 +135,8 @@ SELECT SUM(age::INT), AVG(CASE WHEN member THEN 1 ELSE 0 END), SUM((age > 20)::I
 -- people(age, member)
 SELECT SUM(CASE WHEN sex = 'Male' THEN kids ELSE -1 END), mean(kids) FILTER (WHERE age > 20) FROM people;
 -- people(age, kids, sex)
+SELECT AVG(CASE WHEN hours > 10 THEN hours END), SUM(nullif(hours, 40)), COUNT(coalesce(hours, age)) FROM people;
+-- people(age, hours)
 SELECT SUM(age) FROM people WHERE name = 'a';
 -- people(age, name)
 

@@ -42,8 +42,8 @@ class TableDescription(NamedTuple):
 class ColumnContent:
     """What rows hold: PRIVATE, for the owner alone. ``values`` are sorted, and None above 200 distinct values.
 
-    ``low`` and ``high`` are the smallest and largest value that is not NULL (None in an empty column), ``middle`` the
-    median of numbers.
+    ``low`` and ``high`` are the smallest and largest value that is not NULL (None in an empty column) and, of numbers,
+    finite; ``middle`` the median of numbers.
     """
 
     low: Any
@@ -132,9 +132,11 @@ def look_at(database: str | Path | duckdb.DuckDBPyConnection, table: str, column
     with _source(database, table, column) as (reader, source):
         x = identifier(column)
         what = f"looking at {table}.{column}"
-        middle = f"quantile_disc({x}, 0.5)" if source.type_of(column).split("(")[0] in NUMBERS else "NULL"
+        base = source.type_of(column).split("(")[0]
+        y = f"CASE WHEN isfinite({x}) THEN {x} END" if base in FLOATS else x
+        middle = f"quantile_disc({y}, 0.5)" if base in NUMBERS else "NULL"
         (low, high, has_null, median), *_ = reader.rows(
-            what, f"SELECT min({x}), max({x}), coalesce(bool_or({x} IS NULL), false), {middle} FROM {source.sql}"
+            what, f"SELECT min({y}), max({y}), coalesce(bool_or({y} IS NULL), false), {middle} FROM {source.sql}"
         )
         distinct = f"SELECT DISTINCT {x} AS v FROM {source.sql} WHERE {x} IS NOT NULL LIMIT {DISTINCT_VALUES + 1}"
         values = reader.rows(what, f"SELECT v FROM ({distinct}) ORDER BY v")

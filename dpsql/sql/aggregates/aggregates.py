@@ -10,11 +10,13 @@ from sqlglot import exp
 
 from dpsql.domain import BooleanDomain, IntegerDomain, NumberDomain
 from dpsql.sql.aggregates.aggregation import Aggregation, Summand
+from dpsql.sql.aggregates.chosen import also, branches, only_where
 from dpsql.sql.aggregates.distinct import indicator
 from dpsql.sql.aggregates.summaries import pair, summarised
 from dpsql.sql.aggregates.units import counted_units
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound, compose, null_only
+from dpsql.sql.expressions.dates import NUMBERS_OF_DATES
 from dpsql.sql.expressions.functions import AGGREGATE, LOWERED, REGRESSION, aggregate_refusal
 from dpsql.sql.expressions.operators import LOGICAL, unwrap
 from dpsql.sql.expressions.string_predicates import null_test
@@ -41,18 +43,58 @@ def aggregation(binder: Binder, node: exp.Expr, *, distances: bool = False) -> A
     if isinstance(node, exp.Filter):
         call = node.this
         shared = tuple(binder.conjuncts(node.args["expression"].this))
-    call = counted_units(binder, call)
+    made = _of_branches(binder, node, counted_units(binder, call), distances)
+    return _selected(made, shared) if shared else made
+
+
+def _of_branches(binder: Binder, node: exp.Expr, call: exp.Expr, distances: bool) -> Aggregation:
+    """An aggregate without FILTER; of values that conditions choose it is that of each, where it is a sum.
+
+    Averages of several are not asked as ``distances``: each would have an end of its own, over its own rows.
+    """
+    inside = any(is_aggregate(n) for n in call.find_all(exp.Anonymous) if n is not call and n is not call.this)
+    chosen = [] if inside else branches(binder, call)
+    found = []
+    for branch in chosen:
+        with also(binder, branch.names):
+            found.append(_of_branches(binder, node, branch.call, distances and len(chosen) == 1))
+    if len(found) == 1:
+        return _selected(found[0], chosen[0].conjuncts)
+    if not found or any(a.summary is not None for a in found):
+        return _read(binder, node, call, distances)
+    for i, branch in enumerate(chosen):
+        numerator = tuple(only_where(s, branch.conjuncts) for s in found[i].numerator)
+        found[i] = _times(replace(found[i], numerator=numerator), branch.times)
+    made = added(found, [branch.conjuncts for branch in chosen])
+    numerator = tuple(s for s in made.numerator if s.coefficient != 0.0) or made.numerator[:1]
+    return replace(made, numerator=numerator, constants=None, values_are="unknown")
+
+
+def _times(made: Aggregation, times: float) -> Aggregation:
+    """The same of rows that count so often."""
+    if times == 1.0:
+        return made
+    numerator = tuple(replace(s, coefficient=times * s.coefficient) for s in made.numerator)
+    denominator = tuple(replace(s, coefficient=times * s.coefficient) for s in made.denominator or ())
+    return replace(made, numerator=numerator, denominator=denominator or None)
+
+
+def _read(binder: Binder, node: exp.Expr, call: exp.Expr, distances: bool) -> Aggregation:
     found = summarised(binder, call)
     if found is not None:
-        return Aggregation(node, (), integral=False, summary=found.within(shared) if shared else found)
+        return Aggregation(node, (), integral=False, summary=found)
     if not isinstance(call, exp.Anonymous):
         raise refusal(binder.text, node, "this aggregate is not answered", "use COUNT, SUM or AVG")
-    made = _linear(binder, node, call, distances)
-    if not shared:
-        return made
-    numerator = tuple(p.within(shared) for p in made.numerator)
-    denominator = None if made.denominator is None else tuple(p.within(shared) for p in made.denominator)
-    return replace(made, numerator=numerator, denominator=denominator)
+    return _linear(binder, node, call, distances)
+
+
+def _selected(made: Aggregation, shared: tuple[Bound, ...]) -> Aggregation:
+    """The same over the rows where ``shared`` is TRUE."""
+    if made.summary is not None:
+        return replace(made, summary=made.summary.within(shared))
+    denominator = None if made.denominator is None else _within(made.denominator, shared)
+    numerator = tuple(only_where(s, shared) for s in made.numerator)
+    return replace(made, numerator=_within(numerator, shared), denominator=denominator)
 
 
 def _linear(binder: Binder, node: exp.Expr, call: exp.Anonymous, distances: bool) -> Aggregation:
@@ -230,14 +272,28 @@ def _sides_of(binder: Binder, argument: exp.Expr) -> tuple[exp.Expr, exp.Expr] |
     left, right = (binder.bind(unwrap(side)) for side in sides)
     apart = left.columns and right.columns and left.columns.isdisjoint(right.columns)
     plain = not (left.outside or right.outside or left.times or right.times or left.span or right.span)
-    numbers = all(_is_number(binder, b) for b in (left, right))
+    numbers = all(_is_number(binder, side, b) for side, b in zip(sides, (left, right), strict=True))
     return sides if apart and plain and numbers else None
 
 
-def _is_number(binder: Binder, bound: Bound) -> bool:
-    """Whether an expression of columns of numbers is one: dates that are subtracted, and joined strings, are not."""
+def _is_number(binder: Binder, node: exp.Expr, bound: Bound) -> bool:
+    """Whether an expression of columns of numbers, or of years and their like, is one: dates that are subtracted, and
+    joined strings, are not."""
     found = [binder.scope.table.by_name[c.lower()] for c in bound.columns]
-    return all(isinstance(c, (IntegerDomain, NumberDomain, BooleanDomain)) for c in found)
+    return all(isinstance(c, (IntegerDomain, NumberDomain, BooleanDomain)) for c in found) or _is_part(node)
+
+
+def _is_part(node: exp.Expr) -> bool:
+    """Whether a node is a part of a date that is a number, or made of these and of written numbers."""
+    match unwrap(node):
+        case exp.Extract():
+            return True
+        case exp.Anonymous() as call:
+            return call.name.lower() in NUMBERS_OF_DATES
+        case (exp.Add() | exp.Sub() | exp.Mul()) as made:
+            return _is_part(made.this) and _is_part(made.expression)
+        case literal:
+            return _number(literal) is not None
 
 
 def _constants(argument: exp.Expr) -> tuple[float, ...] | None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.domain import NumberDomain, TableDomain, TextDomain, Value, cell_values
+from dpsql.domain import DateDomain, NumberDomain, TableDomain, TextDomain, Value, cell_values
 from dpsql.errors import DataError, UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import Weights
@@ -104,9 +104,14 @@ class Grids:
         cells = prod(a.size for a in axes)
         if cells > MAX_CELLS:
             names = ", ".join(a.name for a in axes)
+            hint = "use fewer columns in one condition, or separate conditions joined by AND"
+            dates = [a.name for a in axes if isinstance(self.table.by_name[a.name.lower()], DateDomain)]
+            if len(dates) > 1:
+                hint = (
+                    f"take parts of dates, as in year({dates[1]}) - year({dates[0]}), or let the owner derive a column"
+                )
             raise UnsupportedQuery(
-                f"the columns {names} are tied together and span {cells:,} cells, more than {MAX_CELLS:,}",
-                hint="use fewer columns in one condition, or separate conditions joined by AND",
+                f"the columns {names} are tied together and span {cells:,} cells, more than {MAX_CELLS:,}", hint=hint
             )
         return axes
 
@@ -224,7 +229,7 @@ class Evaluator:
         if not np.isfinite(found.numbers).all():
             raise DataError(
                 "a summed expression is infinite or not a number on declared values",
-                hint="exclude those values with CASE WHEN",
+                hint="exclude those values with CASE WHEN or FILTER (WHERE ...), in the aggregate itself",
             )
         padded, known = grid.placed(found.numbers, 0), found.numbers[found.known]
         if not len(known):
@@ -302,9 +307,10 @@ def _check_groups(table: TableDomain, expression: Bound) -> None:
         number = isinstance(table.finite_domain(column), NumberDomain)
         if ANYWHERE in breaks and (number or expression.sql == _quoted(column)):
             step = f"floor({column} / 10) * 10" if number else f"date_trunc('month', {column})"
-            raise UnsupportedQuery(
-                f"{column} has more values than can be groups", hint=f"group by steps of it, as in GROUP BY {step}"
-            )
+            hint = f"group by steps of it, as in GROUP BY {step}"
+            if number and " // " in expression.sql:
+                hint += f"; {column} is a DOUBLE here, which // does not round"
+            raise UnsupportedQuery(f"{column} has more values than can be groups", hint=hint)
 
 
 def _listed_truth(grids: Grids, listed: Listed) -> Weights | None:

@@ -108,8 +108,9 @@ class Bound(NamedTuple):
     what is added up of it is how far it is from the whole number next to 0 that all its values are beyond. ``pieces``
     are the straight lines that it is one of, or one less multiples of a constant; ``steady``: whether it is NULL by
     which of its columns are NULL, whatever values the others have; ``chooses``: the columns of conditions that decide
-    its value and may change anywhere; ``product``: expressions that share no column, of which it is the product;
-    ``values``: what it may be, of few numbers.
+    its value and may change anywhere; ``choices``: what it is where, if conditions choose it and somebody looked;
+    ``product``: expressions that share no column, of which it is the product; ``values``: what it may be, of few
+    numbers.
     """
 
     sql: str
@@ -139,6 +140,7 @@ class Bound(NamedTuple):
     chooses: frozenset[str] = NO_COLUMNS
     product: "tuple[Bound, ...]" = ()
     values: tuple[float, ...] = ()
+    choices: "tuple[Chosen, ...]" = ()
 
     @property
     def line(self) -> Straight | float | None:
@@ -153,6 +155,14 @@ class Bound(NamedTuple):
     def inside(self, text: str) -> Outside:
         """Value for strings of ``text`` that are no candidate but begin with a listed prefix."""
         return self.within.get(text, self.outside.get(text, Outside.FIXED))
+
+
+class Chosen(NamedTuple):
+    """A value over the rows where every one of ``conjuncts`` is TRUE, which count ``times``."""
+
+    times: float
+    conjuncts: tuple[Bound, ...]
+    value: Bound
 
 
 def union(parts: Sequence[Bound]) -> frozenset[str]:
@@ -348,7 +358,8 @@ def called(name: str, made: Bound, parts: Sequence[Bound]) -> Bound:
 
 def cases(made: Bound, decides: Sequence[Bound], values: Sequence[Bound]) -> Bound:
     """``made``, one of ``values`` or NULL, by what these conditions are."""
-    return choosing(made, decides)._replace(pieces=chosen([v.known for v in values], _steps(decides)))
+    known = [v.known for v in values if v.sql != "NULL"]
+    return choosing(made, decides)._replace(pieces=chosen(known, _steps(decides)))
 
 
 def choosing(made: Bound, decides: Sequence[Bound]) -> Bound:
@@ -358,5 +369,10 @@ def choosing(made: Bound, decides: Sequence[Bound]) -> Bound:
 
 
 def null_only(made: Bound, tested: Bound) -> Bound:
-    """``made``, a test whether ``tested`` is NULL: nothing inside of bins changes it where that is steady."""
-    return made._replace(steps=dict.fromkeys(made.steps, frozenset())) if tested.steady else made
+    """``made``, a test whether ``tested`` is NULL: inside of bins nothing changes it where that is steady, and of
+    values that conditions choose only which of them it is."""
+    if tested.steady:
+        return made._replace(steps=dict.fromkeys(made.steps, frozenset()))
+    if not isinstance(tested.known, Pieces):
+        return made
+    return made._replace(steps={name: tested.known.turns.get(name, frozenset()) for name in made.steps})

@@ -36,6 +36,8 @@ _OF_DAYS = frozenset(
         "last_day", "millennium", "month", "monthname", "quarter", "week", "weekday", "weekofyear", "year", "yearweek",
     }
 )  # fmt: skip
+NUMBERS_OF_DATES = _OF_DAYS - {"dayname", "last_day", "monthname"} | {"date_part", "datepart", "hour", "minute"}
+"""Functions that make whole numbers of dates, whatever their arguments."""
 _FINER = {"hour": HOUR, "minute": MINUTE} | dict.fromkeys(
     ("second", "millisecond", "microsecond", "nanosecond", "epoch", "epoch_ms", "epoch_us"), SECOND
 )

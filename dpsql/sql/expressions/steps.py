@@ -15,6 +15,8 @@ from sqlglot import exp
 
 MOST_STEPS = 10_000
 """Steps of one lattice inside a column's range; with more an expression is taken to change anywhere."""
+_UNITS = {-float(digits): 10.0**digits for digits in range(16)}
+"""What is rounded to, by the number of decimals that DuckDB's ``round`` takes."""
 MOST_LINES = 32
 """Straight lines of one expression; with more nothing is known of where it changes."""
 
@@ -127,14 +129,14 @@ def compared(line: Straight, values: Iterable[float | None]) -> Breaks:
     return UNKNOWN if None in found else frozenset(v for v in found if v is not None and isfinite(v))
 
 
-def rounded(line: Straight, *, half: bool) -> Breaks:
-    """Where a straight line, rounded to whole numbers, may change: at these, or (``half``) half way between them.
+def rounded(line: Straight, *, half: bool, unit: float = 1.0) -> Breaks:
+    """Where a straight line, rounded to whole units, may change: at these, or (``half``) half way between them.
 
     >>> rounded(Straight("x", 0.1), half=False)
     frozenset({Lattice(offset=0.0, step=10.0)})
     """
-    step = abs(1.0 / line.scale)
-    offset = line.solved(0.5 if half else 0.0)
+    step = abs(unit / line.scale)
+    offset = line.solved(unit / 2 if half else 0.0)
     return frozenset([Lattice(offset, step)]) if isfinite(step) and isfinite(offset) and step > 0.0 else UNKNOWN
 
 
@@ -156,9 +158,9 @@ class Pieces(NamedTuple):
         """
         return merged([self.turns, *({line.column: compared(line, values)} for line in self.lines)])
 
-    def rounded(self, *, half: bool) -> Steps:
-        """Where it may change if it is rounded to whole numbers."""
-        return merged([self.turns, *({line.column: rounded(line, half=half)} for line in self.lines)])
+    def rounded(self, *, half: bool, unit: float = 1.0) -> Steps:
+        """Where it may change if it is rounded to whole units."""
+        return merged([self.turns, *({line.column: rounded(line, half=half, unit=unit)} for line in self.lines)])
 
     @property
     def kinks(self) -> Steps:
@@ -285,6 +287,8 @@ def function(name: str, values: Sequence[Known]) -> Steps | None:
     match name, values:
         case (("floor" | "ceil" | "ceiling" | "trunc" | "round"), [(Pieces() | Cycle()) as value]):
             return value.rounded(half=name == "round")
+        case (("trunc" | "round"), [Pieces() as value, float() as digits]) if digits in _UNITS:
+            return value.rounded(half=name == "round", unit=_UNITS[digits])  # of decimals there are no exact doubles
         case "sign", [(Pieces() | Cycle()) as value]:
             return value.compared([0.0])
         case _:

@@ -26,6 +26,8 @@ _KEPT = re.compile(
 _TRIMS = {"BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 _NAMES = {"current_database": DATABASE, "current_catalog": DATABASE, "current_schema": SCHEMA}
 _QUANTILES = frozenset({"approx_quantile", "quantile", "quantile_cont", "quantile_disc"})
+_DIFFERENCES = frozenset({"date_diff", "datediff"})
+_IN_A_YEAR = {"year": 0, "quarter": 4, "month": 12}
 _LISTS = frozenset({"list_contains", "list_has", "array_contains", "array_has"})
 
 
@@ -94,9 +96,32 @@ def _plain(text: str, node: exp.Expr) -> exp.Expr | None:
         case exp.Anonymous() if node.name.lower() == "age" and len(node.expressions) == 1:
             midnight = exp.Cast(this=exp.CurrentDate(), to=exp.DataType.build("TIMESTAMP"))
             return _call(node.name, midnight, node.expressions[0])
+        case exp.Anonymous() if node.name.lower() in _DIFFERENCES and len(node.expressions) == 3:
+            return _boundaries(node)
         case exp.Anonymous() if node.name.lower() == "position" and len(node.expressions) == 1:
             return _position(node.expressions[0])
     return None
+
+
+def _boundaries(node: exp.Anonymous) -> exp.Expr | None:
+    """Years, quarters or months between two columns as a difference of parts of each: a date at a time is enough."""
+    part, first, last = node.expressions
+    name = part.name.lower().removesuffix("s") if isinstance(part, exp.Literal) and part.is_string else ""
+    columns = [{c.sql() for c in side.find_all(exp.Column)} for side in (first, last)]
+    if name not in _IN_A_YEAR or not all(columns) or columns[0] == columns[1]:
+        return None
+
+    def number(side: exp.Expr) -> exp.Expr:
+        years, times = _call("year", side.copy()), _IN_A_YEAR[name]
+        if not times:
+            return years
+        whole = exp.Mul(this=years, expression=exp.Literal.number(times))
+        return exp.paren(exp.Add(this=whole, expression=_call(name, side.copy())))
+
+    made = exp.paren(exp.Sub(this=number(last), expression=number(first)))
+    if not isinstance(node.parent, exp.Select) or node.arg_key != "expressions":
+        return made
+    return exp.alias_(made, node.sql("duckdb", normalize_functions="lower"), quoted=True)
 
 
 def _each(node: exp.Anonymous) -> exp.Expr | None:

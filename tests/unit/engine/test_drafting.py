@@ -52,6 +52,15 @@ def test_an_open_connection_works_too() -> None:
         assert look_at(con, "t", "x").values == (1, 3)
 
 
+def test_what_is_no_number_is_not_the_largest_one() -> None:
+    with duckdb.connect() as con:
+        con.execute(
+            "CREATE TABLE t AS SELECT unnest(['3.5', 'nan', 'inf', '-inf', '1.5', '2.5']::FLOAT[]) AS x"
+        ).fetchall()
+        found = look_at(con, "t", "x")
+        assert (found.low, found.high, found.middle, found.has_null) == (1.5, 3.5, 2.5, True)
+
+
 def test_refusals(database: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownName):
         look_at(database, "pats", "id")

@@ -105,6 +105,7 @@ def test_a_draft_asks_for_the_unit_and_suggests_one() -> None:
     ("column", "domain"),
     [
         (ColumnSchema("c", "INTEGER", low=17, high=90), IntegerDomain("c", 17, 90)),
+        (ColumnSchema("c", "TINYINT", low=1, high=9), IntegerDomain("c", 1, 9)),
         (ColumnSchema("c", "INTEGER", low=0, high=10**9), NumberDomain("c", tuple(5e7 * i for i in range(21)))),
         (ColumnSchema("c", "HUGEINT", low=0, high=10**30), IntegerDomain("c", 0, 100)),
         (ColumnSchema("c", "DOUBLE", low=0.5, high=99.2), NumberDomain("c", TWENTY)),

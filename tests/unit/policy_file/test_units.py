@@ -66,6 +66,23 @@ def test_what_repeats_without_naming_people_is_told_and_not_declared() -> None:
     assert any('"store_id" has up to 500 values' in line and "FROM THE DATA" in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("name", "each", "is_unit"),
+    [
+        ("household", RowsEach(300_000, 9, 105_000, 105_000), False),
+        ("child", RowsEach(300_000, 2, 200_000, 200_000), False),
+        ("driver_id", RowsEach(300_000, 9, 105_000, 105_000), True),
+        ("driver", RowsEach(3_000, 9, 400, 500), True),
+        ("household", RowsEach(300_000, 20, 40_000, 50_000), True),
+    ],
+)
+def test_a_few_values_of_very_many_rows_are_sizes_or_kinds(name: str, each: RowsEach, is_unit: bool) -> None:
+    """A survey's ``household`` is how many live in it: as a unit all noise would grow a hundred thousand times."""
+    found = table(column(name, each, kind="TINYINT"), column("age"))
+    assert (declared_unit(found) is not None) == is_unit == (name in left_out(found))
+    assert f'# unit = "{name}"' in unit_lines(found) or is_unit
+
+
 def test_people_that_do_not_repeat_are_one_row_each() -> None:
     found = table(column("person_id", ONCE))
     assert declared_unit(found) is None and "one row per person" in unit_lines(found)[0]

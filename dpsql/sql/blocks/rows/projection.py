@@ -2,6 +2,7 @@
 
 from sqlglot import exp
 
+from dpsql.sql.aggregates.chosen import choices_of
 from dpsql.sql.expressions.bind import Binder, Lookup
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, quoted, unit_of
@@ -49,6 +50,8 @@ def projection(text: str, node: exp.Select, scope: Scope, lookup: Lookup) -> tup
             if bound.text or bound.unit or bound.literal or bound.sql == quoted(bound.sql[1:-1])
             else _grouped(bound)
         )
+        if wrapped.steps and not wrapped.choices:
+            wrapped = wrapped._replace(choices=choices_of(binder, inner))
         names.setdefault(name.lower(), (name, wrapped))
     base = scope.base and star_only
     return Scope(scope.table, scope.qualifier, names, condition, base, refused, unit=unit), binder.remarks

@@ -1,0 +1,170 @@
+"""Aggregates of values that conditions choose are those of each value where it is chosen, whatever the bins are."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dpsql.domain import CategoryDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
+from dpsql.errors import DataError
+from dpsql.policy import Policy, Privacy
+from dpsql.public import DuckDbPublicSql
+from dpsql.sql import FrontEnd
+from dpsql.sql.statement import Aggregate
+from tests.support.contingency import Counted, seeded
+
+TABLE = TableDomain(
+    "t",
+    (
+        NumberDomain("x", (0.0, 2.5, 10.0, 40.0)),
+        NumberDomain("y", (0.0, 1.0, 5.0)),
+        CategoryDomain("g", ("a", "b", "c")),
+        IntegerDomain("n", 1990, 2025),
+        TextDomain("name", (1,)),
+    ),
+)
+PAIRS = [
+    ("AVG(CASE WHEN g = 'a' THEN x END)", "AVG(x) FILTER (WHERE g = 'a')"),
+    ("AVG(CASE WHEN x > 3 AND g = 'a' THEN x ELSE NULL END)", "AVG(x) FILTER (WHERE x > 3 AND g = 'a')"),
+    ("AVG(CASE WHEN x > 3 THEN NULL ELSE y END)", "AVG(y) FILTER (WHERE (x > 3) IS NOT TRUE)"),
+    ("AVG(nullif(x, 0))", "AVG(x) FILTER (WHERE x <> 0)"),
+    ("SUM(CASE WHEN g = 'a' THEN x ELSE 0 END)", "SUM(x) FILTER (WHERE g = 'a')"),
+    ("SUM(if(g = 'a', 2 * x, 0))", "SUM(2 * x) FILTER (WHERE g = 'a')"),
+    ("SUM(coalesce(x, 0))", "SUM(x) FILTER (WHERE x IS NOT NULL)"),
+    ("COUNT(CASE WHEN x > 3 THEN x END)", "COUNT(x) FILTER (WHERE x > 3)"),
+    ("stddev(CASE WHEN x > 3 THEN x END)", "stddev(x) FILTER (WHERE x > 3)"),
+    ("median(CASE WHEN x > 3 THEN x END)", "median(x) FILTER (WHERE x > 3)"),
+    ("MAX(CASE g WHEN 'a' THEN x END)", "MAX(x) FILTER (WHERE g = 'a')"),
+    ("quantile_cont(nullif(x, 0), 0.9)", "quantile_cont(x, 0.9) FILTER (WHERE x <> 0)"),
+    (
+        "percentile_cont(0.5) WITHIN GROUP (ORDER BY CASE WHEN x > 3 THEN x END)",
+        "percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FILTER (WHERE x > 3)",
+    ),
+    ("AVG(CASE WHEN x > 3 THEN x END) FILTER (WHERE g = 'b')", "AVG(x) FILTER (WHERE g = 'b' AND x > 3)"),
+    ("SUM(CASE WHEN name LIKE 'a%' THEN x ELSE 0 END)", "SUM(x) FILTER (WHERE name LIKE 'a%')"),
+]
+VALUES = [
+    "CASE WHEN x >= 10 THEN n WHEN g = 'a' THEN x ELSE n - 1 END",
+    "CASE WHEN x >= 10 THEN n END",
+    "CASE WHEN x > 3 THEN x WHEN g = 'a' THEN y ELSE 7 END",
+    "CASE WHEN x > 3 THEN x WHEN x < 1 THEN NULL WHEN y IS NULL THEN -2 ELSE 2 * y END",
+    "CASE g WHEN 'a' THEN x WHEN 'b' THEN -x END",
+    "coalesce(x, y, 1)",
+    "ifnull(nullif(x, 3), 2)",
+    "if(g = 'a', NULL, x)",
+    "CASE WHEN x > 3 THEN x END / 100.0",
+    "-(2 * CASE WHEN x > 3 THEN x ELSE 5 END - 1)::DOUBLE",
+    "7 - coalesce(x, 2)",
+]
+
+
+@pytest.fixture(scope="module")
+def front() -> FrontEnd:
+    privacy = Privacy(Fraction(1), Fraction(1, 10**6))
+    return FrontEnd(Policy(privacy, (TABLE,)), DuckDbPublicSql(dict[str, Any]().__getitem__), by_value=True)
+
+
+@pytest.fixture(scope="module")
+def counted() -> Counted:
+    rng = seeded(5)
+    values = [0.0, 1.0, 2.5, 3.0, 3.25, 10.0, 12.5, 40.0, None]
+    rows = [
+        (
+            rng.choice(values),
+            rng.choice([0.0, 0.5, 1.0, 4.0, None]),
+            rng.choice(["a", "b", "c", None]),
+            rng.choice([1990, 2024, None]),
+            "a",
+        )
+        for _ in range(900)
+    ]
+    return Counted(TABLE, rows)
+
+
+def asked(front: FrontEnd, aggregates: str, source: str = "t") -> tuple[Aggregate, ...]:
+    (block,) = front.lower(f"SELECT {aggregates} FROM {source}").blocks
+    return block.aggregates
+
+
+def terms(aggregate: Aggregate) -> list[Any]:
+    return [[(t.coefficient, t.doubt, t.query.digest) for t in form.terms] for form in aggregate.forms(0)]
+
+
+@pytest.mark.parametrize(("chosen", "filtered"), PAIRS)
+def test_they_ask_what_filter_asks(front: FrontEnd, chosen: str, filtered: str) -> None:
+    (one,), (other,) = asked(front, chosen), asked(front, filtered)
+    assert terms(one) == terms(other)
+    assert (one.low, one.high, one.centers) == (other.low, other.high, other.centers)
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize(
+    "source",
+    [
+        "t",
+        "(SELECT {} AS v FROM t)",
+        "(SELECT u AS v FROM (SELECT {} AS u FROM t))",
+        "(SELECT 3 - u AS v FROM (SELECT {} AS u FROM t))",
+    ],
+)
+def test_sums_and_averages_are_those_of_duckdb(front: FrontEnd, counted: Counted, value: str, source: str) -> None:
+    value, source = ("v", source.format(value)) if "{" in source else (value, source)
+    summed, averaged, number = asked(front, f"SUM({value}), AVG({value}), COUNT({value})", source)
+    total, average, rows = counted.connection.execute(
+        f"SELECT SUM({value}), AVG({value}), COUNT({value}) FROM {source}"
+    ).fetchall()[0]
+    assert counted.exact(summed.numerator[0]) == pytest.approx(total, abs=0.1)
+    assert averaged.denominator is not None
+    assert counted.exact(averaged.denominator[0]) == counted.exact(number.numerator[0]) == rows
+    center = averaged.centers[0] if averaged.centers else 0.0
+    assert counted.exact(averaged.numerator[0]) == pytest.approx((average - center) * rows, abs=0.1)
+    assert counted.doubt(summed.numerator[0]) + counted.doubt(averaged.numerator[0]) < 0.1
+
+
+def test_what_a_condition_on_strings_leaves_is_the_rest(front: FrontEnd, counted: Counted) -> None:
+    value = "CASE WHEN name LIKE 'a%' THEN x ELSE 1 END"
+    (averaged,) = asked(front, f"AVG({value})")
+    assert averaged.denominator is not None
+    (rows,) = counted.connection.execute(f"SELECT COUNT({value}) FROM t").fetchall()[0]
+    assert counted.exact(averaged.denominator[0]) == rows
+
+
+@pytest.mark.parametrize("value", ["CASE WHEN x > 3 THEN x END", "if(x > 3, x, NULL)", "nullif(x, 3)"])
+@pytest.mark.parametrize("test", ["IS NULL", "IS NOT NULL"])
+def test_whether_they_are_null_is_known(front: FrontEnd, counted: Counted, value: str, test: str) -> None:
+    (number,) = asked(front, "COUNT(*)", f"t WHERE {value} {test}")
+    (rows,) = counted.connection.execute(f"SELECT COUNT(*) FROM t WHERE {value} {test}").fetchall()[0]
+    assert counted.exact(number.numerator[0]) == rows
+    assert counted.doubt(number.numerator[0]) == 0
+
+
+@pytest.mark.parametrize(
+    "average",
+    ["AVG(CASE WHEN x >= 2.5 THEN ln(x) END)", "AVG(ln(x)) FILTER (WHERE x >= 2.5)", "AVG(if(x > 9, -ln(x), 3 * x))"],
+)
+def test_values_are_looked_at_where_they_are_chosen(front: FrontEnd, counted: Counted, average: str) -> None:
+    """There is no logarithm at 0."""
+    (averaged,) = asked(front, average)
+    (truth,) = counted.connection.execute(f"SELECT {average} FROM t").fetchall()[0]
+    assert averaged.denominator is not None
+    rows = counted.exact(averaged.denominator[0])
+    center = averaged.centers[0] if averaged.centers else 0.0
+    off = abs(counted.exact(averaged.numerator[0]) - (truth - center) * rows)
+    assert off <= counted.doubt(averaged.numerator[0]) + 0.1 < 3 * rows
+
+
+def test_a_logarithm_of_all_values_is_refused_with_what_to_write(front: FrontEnd) -> None:
+    with pytest.raises(DataError) as refused:
+        asked(front, "AVG(ln(x))", "t WHERE x > 1")
+    assert refused.value.hint is not None and "FILTER" in refused.value.hint
+
+
+@pytest.mark.parametrize("value", ["CASE WHEN x > 3 THEN 1.0 ELSE 0 END", "if(x > 3, 1, 0)"])
+def test_of_constants_all_rows_are_counted_at_once(front: FrontEnd, value: str) -> None:
+    (averaged,) = asked(front, f"AVG({value})")
+    assert averaged.denominator is not None and not averaged.denominator[0].terms[0].query.factors
+
+
+def test_values_of_listed_columns_are_asked_as_before(front: FrontEnd) -> None:
+    (one,) = asked(front, "COUNT(CASE WHEN g = 'a' THEN g END)")
+    assert len(one.numerator[0].terms) == 1

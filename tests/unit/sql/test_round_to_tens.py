@@ -1,0 +1,53 @@
+"""``round(x, -1)`` and ``trunc(x, -1)`` of a number column are steps of it, as ``floor(x / 10)`` is."""
+
+from fractions import Fraction
+from math import inf, nextafter
+from typing import Any
+
+import pytest
+
+from dpsql.domain import NumberDomain, TableDomain
+from dpsql.errors import UnsupportedQuery
+from dpsql.policy import Policy, Privacy
+from dpsql.public import DuckDbPublicSql
+from dpsql.sql import FrontEnd
+from tests.support.contingency import Counted, seeded
+
+TABLE = TableDomain("t", (NumberDomain("x", (-250.0, -20.0, 0.0, 7.0, 90.0, 1000.0)),))
+
+
+@pytest.fixture(scope="module")
+def front() -> FrontEnd:
+    privacy = Privacy(Fraction(1), Fraction(1, 10**6))
+    return FrontEnd(Policy(privacy, (TABLE,)), DuckDbPublicSql(dict[str, Any]().__getitem__), by_value=True)
+
+
+@pytest.fixture(scope="module")
+def counted() -> Counted:
+    rng = seeded(9)
+    ends = [float(5 * i) for i in range(-50, 201)]
+    near = [y for x in ends for y in (nextafter(x, -inf), x, nextafter(x, inf)) if -250 <= y <= 1000]
+    return Counted(TABLE, [(rng.choice([*near, None]),) for _ in range(3000)])
+
+
+@pytest.mark.parametrize(
+    "steps", ["round(x, -1)", "round(x, -2)", "trunc(x, -1)", "round(x / 2, -2)", "round(x, 0)", "round(abs(x), -2)"]
+)
+def test_counts_of_steps_are_exact(front: FrontEnd, counted: Counted, steps: str) -> None:
+    sql = f"SELECT {steps} AS k, COUNT(*) AS n FROM t GROUP BY k"
+    (block,) = front.lower(sql).blocks
+    truth = dict(counted.connection.execute(sql).fetchall())
+    found = {group[0]: form for group, form in zip(block.groups, block.aggregates[0].numerator, strict=True)}
+    assert {k: counted.exact(form) for k, form in found.items() if counted.exact(form)} == truth
+    assert all(counted.doubt(form) == 0 for form in found.values())
+
+
+def test_decimals_are_no_steps(front: FrontEnd) -> None:
+    with pytest.raises(UnsupportedQuery, match="more values than can be groups"):
+        front.lower("SELECT round(x, 1), COUNT(*) FROM t GROUP BY 1")
+
+
+def test_a_division_that_does_not_round_is_told(front: FrontEnd) -> None:
+    with pytest.raises(UnsupportedQuery) as refused:
+        front.lower("SELECT x // 10, COUNT(*) FROM t GROUP BY 1")
+    assert refused.value.hint is not None and "floor(x / 10)" in refused.value.hint and "//" in refused.value.hint
