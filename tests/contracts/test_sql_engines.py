@@ -22,6 +22,7 @@ from dpsql.engine.protocol import OwnersEngine
 from dpsql.engine.sql import SqlEngine
 from dpsql.errors import PolicyError
 from dpsql.policy import Policy
+from dpsql.query import Regions
 from tests.contracts.distinct_contract import DistinctContract
 from tests.contracts.engine_contract import EngineContract, policy_of
 from tests.contracts.test_engines import check_agreement, some_table
@@ -215,6 +216,27 @@ def test_no_row_makes_a_question_fail(uri: str, tmp_path: Path) -> None:
 
 
 FIRST = datetime(1969, 12, 31, 22, 30)  # noqa: DTZ001
+def test_units_are_told_apart_by_their_bytes(uri: str) -> None:
+    """Under a collation that calls them equal, rows of one unit would decide which rows of another are kept."""
+    address = load(uri, {})
+    with dbapi.connect(address, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_collation WHERE collprovider = 'i'")
+        if not cursor.fetchall()[0][0]:
+            pytest.skip("this PostgreSQL has no collation that calls different strings equal")
+        cursor.execute("CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+        cursor.execute("CREATE TABLE people (u text COLLATE nocase, a int4)")
+        cursor.execute("INSERT INTO people SELECT x, i FROM unnest(ARRAY['Ann', 'ann', 'ANN']) x, generate_series(0, 4) i")
+    table = TableDomain("people", (IntegerDomain("a", 0, 4),), unit="u", max_rows_per_unit=2)
+    engine = SqlEngine(PostgresDatabase(address), policy_of(table))
+    try:
+        assert int(engine.contingency("people", ("a",)).reveal().sum()) == 6
+        assert engine.row_tally("people").units == 3
+        everywhere = Regions((), np.zeros((), dtype=np.int64), 1)
+        assert engine.distinct_counts("people", "u", everywhere).reveal().tolist() == [[3]]
+    finally:
+        engine.close()
+
+
 MOMENTS = TableDomain(
     "moments",
     (
