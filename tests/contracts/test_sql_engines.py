@@ -216,6 +216,8 @@ def test_no_row_makes_a_question_fail(uri: str, tmp_path: Path) -> None:
 
 
 FIRST = datetime(1969, 12, 31, 22, 30)  # noqa: DTZ001
+
+
 def test_units_are_told_apart_by_their_bytes(uri: str) -> None:
     """Under a collation that calls them equal, rows of one unit would decide which rows of another are kept."""
     address = load(uri, {})
@@ -225,7 +227,8 @@ def test_units_are_told_apart_by_their_bytes(uri: str) -> None:
             pytest.skip("this PostgreSQL has no collation that calls different strings equal")
         cursor.execute("CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
         cursor.execute("CREATE TABLE people (u text COLLATE nocase, a int4)")
-        cursor.execute("INSERT INTO people SELECT x, i FROM unnest(ARRAY['Ann', 'ann', 'ANN']) x, generate_series(0, 4) i")
+        units = "unnest(ARRAY['Ann', 'ann', 'ANN'])"
+        cursor.execute(f"INSERT INTO people SELECT x, i FROM {units} AS x, generate_series(0, 4) AS i")
     table = TableDomain("people", (IntegerDomain("a", 0, 4),), unit="u", max_rows_per_unit=2)
     engine = SqlEngine(PostgresDatabase(address), policy_of(table))
     try:

@@ -1,7 +1,8 @@
 """PostgreSQL as a source of extracts: all tables from one snapshot, column by column in types that DuckDB has.
 
 What Arrow cannot carry is written as text: decimals, UUIDs, enumerations. Infinite dates, which no domain holds, are
-NULL in private tables. Of the unit nothing may be merged and nothing told apart that PostgreSQL calls equal, so it has a text of its own.
+NULL in private tables. Of the unit nothing may be merged and nothing told apart that PostgreSQL calls equal, so it has
+a text of its own.
 """
 
 from collections.abc import Iterator, Sequence

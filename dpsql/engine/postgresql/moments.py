@@ -1,4 +1,4 @@
-"""Days and moments of public tables as whole numbers: the driver wraps what is infinite, or beyond its own range, around.
+"""Days and moments of public tables as whole numbers: the driver wraps around what is infinite or beyond its range.
 
 Counted from 1970, with the greatest and the smallest number for both infinities, which is how DuckDB has them.
 """

@@ -297,7 +297,8 @@ def test_public_values_without_end(uri: str, tmp_path: Path) -> None:
         uri,
         "CREATE TABLE terms AS SELECT x::date AS d, x::timestamp AS t, x::timestamptz AS z "
         "FROM unnest(ARRAY['infinity', '-infinity', '0044-03-15 BC', '2020-01-01', NULL]) AS x",
-        "CREATE TABLE steps AS SELECT x::numeric AS n FROM unnest(ARRAY['Infinity', '-1e400', 'NaN', '0.1', NULL]) AS x",
+        "CREATE TABLE steps AS SELECT x::numeric AS n "
+        "FROM unnest(ARRAY['Infinity', '-1e400', 'NaN', '0.1', NULL]) AS x",
     )
     policy = policy_of(TableDomain("accounts", (IntegerDomain("amount", 0, 9),)), public=("terms", "steps"))
     dpsql.extract(uri, policy, tmp_path / "x.duckdb")
