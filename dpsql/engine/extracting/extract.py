@@ -67,7 +67,8 @@ def _copy(connection: duckdb.DuckDBPyConnection, policy: Policy, readings: Mappi
     for number, table in enumerate(policy.tables):
         reading = readings[table.name.lower()]
         wanted = _wanted(table)
-        relation = reading.relation(table.name, wanted, unit=table.unit)
+        strings = [c.name for c in table.columns if c.sql_type == "VARCHAR"]
+        relation = reading.relation(table.name, wanted, unit=table.unit, strings=strings)
         views |= {table.name.lower()} if relation.view else set()
         source = described(reader, relation.sql)
         check_columns(table, source)

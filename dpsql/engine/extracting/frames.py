@@ -43,7 +43,13 @@ class _FrameReading:
     snapshot = "in memory"
 
     def relation(
-        self, table: str, columns: Sequence[str] | None, *, unit: str | None = None, private: bool = True
+        self,
+        table: str,
+        columns: Sequence[str] | None,
+        *,
+        unit: str | None = None,
+        strings: Sequence[str] = (),
+        private: bool = True,
     ) -> Relation:
         try:
             return stream_relation(self.connection, stream_of(self.frame))

@@ -198,11 +198,17 @@ class _Failing:
     address = snapshot = ""
 
     def relation(
-        self, table: str, columns: Sequence[str] | None, *, unit: str | None = None, private: bool = True
+        self,
+        table: str,
+        columns: Sequence[str] | None,
+        *,
+        unit: str | None = None,
+        strings: Sequence[str] = (),
+        private: bool = True,
     ) -> Relation:
         if table == "late":
             raise self.error
-        return self.reading.relation(table, columns, unit=unit, private=private)
+        return self.reading.relation(table, columns, unit=unit, strings=strings, private=private)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), EngineError("gone", hint="look")], ids=["ctrl-c", "error"])
@@ -351,3 +357,24 @@ def test_ctrl_c_is_heard_while_rows_are_copied(tmp_path: Path) -> None:
         made(tmp_path, FrameSource(pa.RecordBatchReader.from_batches(rows().schema, batches())))
     assert time.monotonic() - begun < 5
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("other", ["", "x,0\n"], ids=["alike", "one other row"])
+def test_strings_of_csv_files_are_read_as_they_are_written(tmp_path: Path, other: str) -> None:
+    """No guess makes 'yes' a boolean or 1.50 a number, and no row decides how the others are read."""
+    for day in ("2020-01-01", "2020-01-02"):
+        folder = tmp_path / "rows" / f"Day={day}"
+        folder.mkdir(parents=True)
+        (folder / "part.csv").write_text(f"Member,code\nyes,1.50\nno,1.5\n{other}")
+    table = TableDomain(
+        "t",
+        (CategoryDomain("member", ("yes", "no")), TextDomain("Code"), CategoryDomain("day", ("2020-01-01",))),
+    )
+    extract({"t": FilesSource(str(tmp_path / "rows"))}, policy_of(table), tmp_path / "x.duckdb")
+    engine = DuckDbEngine(tmp_path / "x.duckdb", policy_of(table))
+    more = 1 if other else 0
+    assert engine.contingency("t", ("member",)).reveal().tolist() == [2, 2, 2 * more]
+    assert engine.contingency("t", ("day",)).reveal().tolist() == [2 + more, 2 + more]
+    strings = engine.key_counts("t", "Code").reveal()
+    assert dict(zip(strings.keys, strings.counts.tolist(), strict=True)).items() >= {"1.50": 2, "1.5": 2}.items()
+    engine.close()

@@ -135,12 +135,18 @@ class _Written:
     address = snapshot = ""
 
     def relation(
-        self, table: str, columns: Sequence[str] | None, *, unit: str | None = None, private: bool = True
+        self,
+        table: str,
+        columns: Sequence[str] | None,
+        *,
+        unit: str | None = None,
+        strings: Sequence[str] = (),
+        private: bool = True,
     ) -> Relation:
         if table == "savings":
             run(self.source.uri, "WITH a AS (UPDATE accounts SET amount = 0) UPDATE savings SET amount = 9")
             self.source.written.append(table)
-        return self.reading.relation(table, columns, unit=unit, private=private)
+        return self.reading.relation(table, columns, unit=unit, strings=strings, private=private)
 
 
 def test_a_read_is_never_torn(uri: str, tmp_path: Path) -> None:
