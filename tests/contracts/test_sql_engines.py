@@ -11,7 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpsql.domain import FIXED_POINT, DateDomain, IntegerDomain, NumberDomain, TableDomain, code_of
+from dpsql.domain import (
+    FIXED_POINT,
+    CategoryDomain,
+    DateDomain,
+    IntegerDomain,
+    NumberDomain,
+    TableDomain,
+    TextDomain,
+    code_of,
+)
 from dpsql.engine import MemoryEngine
 from dpsql.engine.duckdb import DuckDbEngine
 from dpsql.engine.extracting import extract
@@ -238,6 +247,22 @@ def test_units_are_told_apart_by_their_bytes(uri: str) -> None:
         assert engine.distinct_counts("people", "u", everywhere).reveal().tolist() == [[3]]
     finally:
         engine.close()
+
+
+def test_strings_are_read_whatever_the_client_encoding(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver takes all bytes for UTF-8, and the server those of a statement for what it was told."""
+    table = TableDomain("rows", (CategoryDomain("ä", ("é", "日本")), TextDomain("s")))
+    data = {"rows": pa.table({"ä": ["é", "日本", "é", None], "s": ["é", "日本", "é", "é"]})}
+    policy, address = policy_of(table), load(uri, data)
+    found = []
+    for encoding in ("UTF8", "LATIN1"):
+        monkeypatch.setenv("PGCLIENTENCODING", encoding)
+        engine = SqlEngine(PostgresDatabase(address), policy)
+        assert engine.contingency("rows", ("ä",)).reveal().tolist() == [2, 1, 1]
+        assert engine.keyed_counts("rows", ("s",), (("é",), ("日本",)), ()).reveal().tolist() == [3, 1]
+        found.append(engine.fingerprint())
+        engine.close()
+    assert found[0] == found[1]
 
 
 MOMENTS = TableDomain(

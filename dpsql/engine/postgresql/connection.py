@@ -23,6 +23,7 @@ _LOST = ("IO", "INVALID_STATE")
 """Of the driver: the connection has ended, or the transaction with a statement before."""
 _BEGIN = (
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    "SET LOCAL client_encoding = 'UTF8'",  # the server may have another one by default, or PGCLIENTENCODING
     "SET LOCAL TimeZone = 'UTC'",
     "SET LOCAL DateStyle = 'ISO'",
     "SET LOCAL extra_float_digits = 1",
