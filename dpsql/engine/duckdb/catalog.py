@@ -32,7 +32,7 @@ _NAMES = """
     FROM (SELECT database_name, schema_name, table_name AS name, comment, internal, true AS stored FROM duckdb_tables()
           UNION ALL SELECT database_name, schema_name, view_name, NULL, internal, false FROM duckdb_views())
     WHERE NOT internal AND database_name = current_database()
-    ORDER BY schema_name <> current_schema(), schema_name, name
+    ORDER BY schema_name <> current_schema() ASC, schema_name ASC, name ASC
 """
 
 
@@ -239,7 +239,7 @@ def base_tables(reader: Reader, source: Source) -> tuple[str, ...]:
     except EngineError:  # DuckDB cannot name the tables of every view, for example not of a join with USING
         names = _mentioned(reader, what, source)
     read = {name.replace('"', "").lower() for name in names}
-    tables = "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
+    tables = "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL ASC"
     return tuple(
         ".".join(identifier(part) for part in found)
         for found in reader.rows(what, tables)
