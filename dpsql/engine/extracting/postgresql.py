@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import duckdb
 
 from dpsql.dialect.quoting import identifier as duckdb_identifier
-from dpsql.engine.duckdb.catalog import missing
 from dpsql.engine.extracting.frames import stream_relation
 from dpsql.engine.extracting.source import Reading, Relation
 from dpsql.engine.postgresql.connection import Column, Snapshot, Table, identifier
@@ -65,7 +64,8 @@ class _PostgresReading:
     ) -> Relation:
         found = self.held.table(table)
         if found is None:
-            raise missing(table, (), f"tables.{table}" if private else "public.tables")
+            path = f"tables.{table}" if private else "public.tables"
+            raise PolicyError("the database has no such table or view", path=path, hint="check its name and schema")
         if not private and found.view:
             raise PolicyError(
                 f"{table!r} is a view, and may show rows of a private table",

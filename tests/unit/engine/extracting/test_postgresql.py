@@ -322,3 +322,9 @@ def test_public_values_without_end(uri: str, tmp_path: Path) -> None:
         zoned = [(old, f"{old} 00:00:00", f"{old} 00:00:00+00"), (day, f"{day} 00:00:00", f"{day} 00:00:00+00")]
         assert set(found) == {(end,) * 3, (begun,) * 3, (None,) * 3, *zoned}
         assert set(numbers) == {("inf",), ("-inf",), ("nan",), ("0.1",), (None,)}
+
+
+def test_a_table_that_is_not_there(uri: str, tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="no such table") as caught:
+        dpsql.extract(uri, policy_of(TableDomain("none", (IntegerDomain("a", 0, 9),))), tmp_path / "x.duckdb")
+    assert "empty" not in (caught.value.hint or "")
