@@ -23,8 +23,6 @@ _BELOW_MICROSECONDS = ("ns", "ps", "fs", "as")
 _TOO_FINE = "a timestamp parameter is finer than microseconds"
 _ROUND = "round it to microseconds"
 _ZONE = "pass it without tzinfo"
-_DAYS, _MICROSECONDS = 2**31 - 1, 2**63 - 1
-"""DuckDB's numbers of infinite days and moments."""
 _COUNTED: tuple[tuple[pa.DataType, pa.DataType, str, Literal["D", "us"]], ...] = (
     (pa.date32(), pa.int32(), "DATE", "D"),
     (pa.timestamp("us"), pa.int64(), "TIMESTAMP", "us"),
@@ -213,8 +211,7 @@ def literals(column: pa.ChunkedArray) -> list[exp.Expr]:
 
 def _moment(number: int, unit: Literal["D", "us"]) -> str:
     """A number of days or microseconds since 1970 as DuckDB writes it, which has infinity and years before Christ."""
-    most = _DAYS if unit == "D" else _MICROSECONDS
-    if abs(number) == most:
+    if abs(number) == (2**31 - 1 if unit == "D" else 2**63 - 1):
         return "infinity" if number > 0 else "-infinity"
     day, _, clock = str(np.datetime64(number, unit)).partition("T")
     sign, body = ("-", day[1:]) if day.startswith("-") else ("", day)
