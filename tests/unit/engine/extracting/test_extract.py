@@ -378,3 +378,11 @@ def test_strings_of_csv_files_are_read_as_they_are_written(tmp_path: Path, other
     strings = engine.key_counts("t", "Code").reveal()
     assert dict(zip(strings.keys, strings.counts.tolist(), strict=True)).items() >= {"1.50": 2, "1.5": 2}.items()
     engine.close()
+
+
+def test_a_frame_with_a_type_that_duckdb_does_not_have(tmp_path: Path) -> None:
+    half = pa.table({"age": pa.array([1, 2], pa.int16()), "h": pa.array([1.0, 2.0]).cast(pa.float16())})
+    table = TableDomain("t", (IntegerDomain("age", 0, 9),))
+    with pytest.raises(EngineError, match="cannot be read") as caught:
+        extract({"t": FrameSource(half)}, policy_of(table), tmp_path / "x.duckdb")
+    assert "float16" in (caught.value.hint or "") and not list(tmp_path.iterdir())
