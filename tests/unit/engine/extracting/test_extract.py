@@ -6,10 +6,14 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -356,6 +360,27 @@ def test_ctrl_c_is_heard_while_rows_are_copied(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         made(tmp_path, FrameSource(pa.RecordBatchReader.from_batches(rows().schema, batches())))
     assert time.monotonic() - begun < 5
+    assert not list(tmp_path.iterdir())
+
+
+class Starting(ThreadPoolExecutor):
+    """Ctrl-C is heard while its thread starts, which it then knows nothing of."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        Thread(target=fn, daemon=True).start()
+        time.sleep(0.2)
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_is_heard_while_the_copying_thread_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def batches() -> Iterator[pa.RecordBatch]:
+        for _ in range(1_000):
+            time.sleep(0.001)
+            yield from rows().to_batches()
+
+    monkeypatch.setattr(import_module("dpsql.engine.extracting.extract"), "ThreadPoolExecutor", Starting)
+    with pytest.raises(KeyboardInterrupt):
+        made(tmp_path, FrameSource(pa.RecordBatchReader.from_batches(rows().schema, batches())))
     assert not list(tmp_path.iterdir())
 
 
