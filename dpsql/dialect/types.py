@@ -172,6 +172,23 @@ def _in_microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
+def natural_values(column: pa.ChunkedArray) -> list[Any]:
+    """A column of public values as Python's, which the session reckons with.
+
+    DataError where Python has no form for one: infinite days, the year 20000, a part of a microsecond.
+    """
+    try:
+        found: list[Any] = _in_microseconds(column).to_pylist()
+    except (ValueError, OverflowError):
+        pass
+    else:
+        return found
+    raise DataError(
+        "a value of a public table has no Python form: infinity, a day after 9999, a part of a microsecond",
+        hint="join a subquery that bounds or rounds it: (SELECT least(x, DATE '9999-12-31') AS x, ... FROM ...)",
+    )
+
+
 def check_python_forms(table: pa.Table) -> None:
     """DataError when a column has a value that Python has no form for: a date after 9999, a part of a microsecond."""
     for column in table.columns:

@@ -14,11 +14,16 @@ def rule_changes(before: str, after: str) -> tuple[str, ...]:
     ('[mechanism] warm_start = 0.9 is now 0.96',)
     >>> rule_changes("[mechanism]\\nhard_rounds = 4\\n", "[mechanism]\\n")
     ('[mechanism] hard_rounds = 4 is gone',)
+    >>> rule_changes("[columns]\\na = 1\\nb = 2\\n", "[columns]\\nb = 2\\na = 1\\n")
+    ('[columns] a is now in another place',)
     """
     old, new = _values(before), _values(after)
     changes = [f"{_named(key, value)} is gone" for key, value in old.items() if key not in new]
     changes += [f"{_named(key, value)} is new" for key, value in new.items() if key not in old]
     changes += [_change(key, value, new[key]) for key, value in old.items() if new.get(key, value) != value]
+    if not changes:
+        moved = [key for key, other in zip(old, new, strict=True) if key != other]
+        changes += [f"{_name(key)} is now in another place" for key in moved[:1]]
     more = len(changes) - _SHOWN
     return (*changes[:_SHOWN], f"and {more} more") if more > 0 else tuple(changes)
 

@@ -32,8 +32,10 @@ from tests.contracts.engine_contract import EngineContract, policy_of
 from tests.contracts.text_engine_contract import TextEngineContract
 
 
-def load(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
+def load(tables: Mapping[str, pa.Table], settings: Sequence[str] = ()) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
+    for setting in settings:
+        con.execute(f"SET {setting}").fetchall()
     for name, table in tables.items():
         con.register("incoming", table)
         con.execute(f'CREATE TABLE "{name}" AS SELECT * FROM incoming').fetchall()
@@ -50,14 +52,36 @@ class TestMemoryEngine(EngineContract, TextEngineContract, DistinctContract):
 
 
 class TestDuckDbEngine(EngineContract, TextEngineContract, DistinctContract):
+    settings: tuple[str, ...] = ()
+
     def engine(self, policy: Policy, tables: Mapping[str, pa.Table]) -> OwnersEngine:
-        return DuckDbEngine(load(tables), policy)
+        return DuckDbEngine(load(tables, self.settings), policy)
 
     def over_a_view(self, policy: Policy, tables: Mapping[str, pa.Table]) -> OwnersEngine:
-        con = load({f"{name}_behind": table for name, table in tables.items()})
+        con = load({f"{name}_behind": table for name, table in tables.items()}, self.settings)
         for name in tables:
             con.execute(f'CREATE VIEW "{name}" AS SELECT * FROM "{name}_behind"').fetchall()
         return DuckDbEngine(con, policy)
+
+
+class TestDuckDbEngineOnAnOwnersSettings(TestDuckDbEngine):
+    """A connection that is handed over may read statements otherwise than a new one does."""
+
+    settings = (
+        "default_order = 'desc'",
+        "default_null_order = 'nulls_first'",
+        "default_collation = 'NOCASE'",
+        "TimeZone = 'Asia/Kolkata'",
+        "integer_division = true",
+        "preserve_insertion_order = false",
+        "threads = 1",
+    )
+
+    def test_the_current_schema_goes_first(self) -> None:
+        con = load({"t": pa.table({"a": [1, 2]})}, self.settings)
+        con.execute("CREATE SCHEMA z; CREATE TABLE z.t AS SELECT 1 AS a").fetchall()
+        table = TableDomain("t", (IntegerDomain("a", 0, 9),))
+        assert int(DuckDbEngine(con, policy_of(table)).contingency("t", ()).reveal()) == 2
 
 
 class TestDuckDbEngineWithManyStrings(TestDuckDbEngine):

@@ -11,7 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpsql.domain import FIXED_POINT, DateDomain, IntegerDomain, NumberDomain, TableDomain, code_of
+from dpsql.domain import (
+    FIXED_POINT,
+    CategoryDomain,
+    DateDomain,
+    IntegerDomain,
+    NumberDomain,
+    TableDomain,
+    TextDomain,
+    code_of,
+)
 from dpsql.engine import MemoryEngine
 from dpsql.engine.duckdb import DuckDbEngine
 from dpsql.engine.extracting import extract
@@ -22,6 +31,7 @@ from dpsql.engine.protocol import OwnersEngine
 from dpsql.engine.sql import SqlEngine
 from dpsql.errors import PolicyError
 from dpsql.policy import Policy
+from dpsql.query import Regions
 from tests.contracts.distinct_contract import DistinctContract
 from tests.contracts.engine_contract import EngineContract, policy_of
 from tests.contracts.test_engines import check_agreement, some_table
@@ -215,6 +225,46 @@ def test_no_row_makes_a_question_fail(uri: str, tmp_path: Path) -> None:
 
 
 FIRST = datetime(1969, 12, 31, 22, 30)  # noqa: DTZ001
+
+
+def test_units_are_told_apart_by_their_bytes(uri: str) -> None:
+    """Under a collation that calls them equal, rows of one unit would decide which rows of another are kept."""
+    address = load(uri, {})
+    with dbapi.connect(address, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_collation WHERE collprovider = 'i'")
+        if not cursor.fetchall()[0][0]:
+            pytest.skip("this PostgreSQL has no collation that calls different strings equal")
+        cursor.execute("CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+        cursor.execute("CREATE TABLE people (u text COLLATE nocase, a int4)")
+        units = "unnest(ARRAY['Ann', 'ann', 'ANN'])"
+        cursor.execute(f"INSERT INTO people SELECT x, i FROM {units} AS x, generate_series(0, 4) AS i")
+    table = TableDomain("people", (IntegerDomain("a", 0, 4),), unit="u", max_rows_per_unit=2)
+    engine = SqlEngine(PostgresDatabase(address), policy_of(table))
+    try:
+        assert int(engine.contingency("people", ("a",)).reveal().sum()) == 6
+        assert engine.row_tally("people").units == 3
+        everywhere = Regions((), np.zeros((), dtype=np.int64), 1)
+        assert engine.distinct_counts("people", "u", everywhere).reveal().tolist() == [[3]]
+    finally:
+        engine.close()
+
+
+def test_strings_are_read_whatever_the_client_encoding(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver takes all bytes for UTF-8, and the server those of a statement for what it was told."""
+    table = TableDomain("rows", (CategoryDomain("ä", ("é", "日本")), TextDomain("s")))
+    data = {"rows": pa.table({"ä": ["é", "日本", "é", None], "s": ["é", "日本", "é", "é"]})}
+    policy, address = policy_of(table), load(uri, data)
+    found = []
+    for encoding in ("UTF8", "LATIN1"):
+        monkeypatch.setenv("PGCLIENTENCODING", encoding)
+        engine = SqlEngine(PostgresDatabase(address), policy)
+        assert engine.contingency("rows", ("ä",)).reveal().tolist() == [2, 1, 1]
+        assert engine.keyed_counts("rows", ("s",), (("é",), ("日本",)), ()).reveal().tolist() == [3, 1]
+        found.append(engine.fingerprint())
+        engine.close()
+    assert found[0] == found[1]
+
+
 MOMENTS = TableDomain(
     "moments",
     (

@@ -104,6 +104,21 @@ def test_a_policy_that_names_its_server(uri: str, folder: Path) -> None:
         dpsql_module.connect(uri)
 
 
+def test_names_are_compared_in_any_case(uri: str) -> None:
+    """Whatever the locale of the server, whose own lower() may know ASCII only."""
+    policy = POLICY.replace("tables.people", 'tables."Élèves"').replace("age", '"ÂGE"').replace('"towns"', '"VILÁG"')
+    run(
+        uri,
+        'CREATE TABLE "ÉLÈVES" AS SELECT age AS "âge", name FROM people',
+        'CREATE TABLE "világ" AS SELECT 7 AS id',
+    )
+    with dpsql_module.connect(uri, dpsql_module.load_policy(policy), ":memory:") as con:
+        (count,) = con.execute('SELECT count(*) FROM élèves WHERE "âge" < 5').fetchone()
+        assert abs(count - 1500) < 300
+        assert con.execute("SELECT id FROM vilÁg").fetchall() == [(7,)]
+    run(uri, 'DROP TABLE "ÉLÈVES", "világ"')
+
+
 def test_addresses_that_lead_nowhere(folder: Path) -> None:
     with pytest.raises(InterfaceError, match="no engine for mysql://") as caught:
         dpsql_module.connect("mysql://ann:secret@db/clinic", "postgres.dpsql.toml")

@@ -32,7 +32,7 @@ _NAMES = """
     FROM (SELECT database_name, schema_name, table_name AS name, comment, internal, true AS stored FROM duckdb_tables()
           UNION ALL SELECT database_name, schema_name, view_name, NULL, internal, false FROM duckdb_views())
     WHERE NOT internal AND database_name = current_database()
-    ORDER BY schema_name <> current_schema(), schema_name, name
+    ORDER BY schema_name <> current_schema() ASC, schema_name ASC, name ASC
 """
 
 
@@ -121,6 +121,23 @@ class Catalog:
             hint="copy its rows once, with dpsql extract DATABASE --policy POLICY -o EXTRACT.duckdb",
         )
 
+    def attached(self, name: str, path: str) -> PolicyError | None:
+        """The error for a table that only an attached database has: USE holds for the connection that said it."""
+        found = self.reader.rows(
+            "listing the tables of attached databases",
+            "SELECT min(database_name) FROM (FROM duckdb_tables() SELECT database_name, table_name AS name, temporary "
+            "UNION ALL FROM duckdb_views() SELECT database_name, view_name, temporary WHERE NOT internal) "
+            "WHERE NOT temporary AND database_name <> current_database() AND lower(name) = ?",
+            [name.lower()],
+        )[0][0]
+        if found is None:
+            return None
+        return PolicyError(
+            f"this database has no such table or view, the attached {found} has one",
+            path=path,
+            hint=f"connect to the file of {found}, or create a view of its table in this database",
+        )
+
     def details(self, name: str) -> list[tuple[str, str, bool, tuple[str, ...]]]:
         """(column, type, declared NOT NULL, values of an ENUM) of a table or view that exists."""
         sql = ".".join(identifier(part) for part in self._names[name.lower()])
@@ -150,7 +167,8 @@ def private_sources(catalog: Catalog, policy: Policy) -> dict[str, Source]:
     for table in policy.tables:
         source = catalog.source(table.name)
         if source is None:
-            raise missing(table.name, catalog.names, f"tables.{table.name}")
+            path = f"tables.{table.name}"
+            raise catalog.attached(table.name, path) or missing(table.name, catalog.names, path)
         source = with_derived(table, source)
         check_columns(table, source)
         _check_units(table, source)
@@ -239,7 +257,7 @@ def base_tables(reader: Reader, source: Source) -> tuple[str, ...]:
     except EngineError:  # DuckDB cannot name the tables of every view, for example not of a join with USING
         names = _mentioned(reader, what, source)
     read = {name.replace('"', "").lower() for name in names}
-    tables = "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
+    tables = "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL ASC"
     return tuple(
         ".".join(identifier(part) for part in found)
         for found in reader.rows(what, tables)

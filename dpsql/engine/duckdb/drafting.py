@@ -139,7 +139,7 @@ def look_at(database: str | Path | duckdb.DuckDBPyConnection, table: str, column
             what, f"SELECT min({y}), max({y}), coalesce(bool_or({y} IS NULL), false), {middle} FROM {source.sql}"
         )
         distinct = f"SELECT DISTINCT {x} AS v FROM {source.sql} WHERE {x} IS NOT NULL LIMIT {DISTINCT_VALUES + 1}"
-        values = reader.rows(what, f"SELECT v FROM ({distinct}) ORDER BY v")
+        values = reader.rows(what, f"SELECT v FROM ({distinct}) ORDER BY v ASC")
         listed = tuple(row[0] for row in values) if len(values) <= DISTINCT_VALUES else None
         return ColumnContent(low, high, bool(has_null), listed, median)
 

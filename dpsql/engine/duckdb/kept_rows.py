@@ -258,7 +258,7 @@ class Rows:
     def _window(self, hashed: Sequence[tuple[str, str]]) -> str:
         """Units and the order of their rows; the unit is part of the digest, else all keep the same favourites."""
         digest = (first_content if self._rule == 1 else content).row_digest(hashed)
-        return f"PARTITION BY {self._told_apart(hashed[0])} ORDER BY {digest}"
+        return f"PARTITION BY {self._told_apart(hashed[0])} ORDER BY {digest} ASC"
 
     def _told_apart(self, unit: tuple[str, str]) -> str:
         """SQL that is equal for the rows of one unit."""

@@ -109,7 +109,7 @@ class TextIndex:
         n, at = zip(*((n, i) for n, places in chosen.items() for i in places), strict=True)
         found = self._reader.rows(
             f"reading strings of {self._table.name}",
-            f"SELECT k0 FROM (SELECT k0, n, row_number() OVER (PARTITION BY n ORDER BY k0) - 1 AS place "
+            f"SELECT k0 FROM (SELECT k0, n, row_number() OVER (PARTITION BY n ORDER BY k0 ASC) - 1 AS place "
             f"FROM {self._name} WHERE k0 IS NOT NULL AND n IN (SELECT unnest(?::BIGINT[]))) "
             "SEMI JOIN (SELECT unnest(?::BIGINT[]) AS n, unnest(?::BIGINT[]) AS place) USING (n, place)",
             [list(chosen), list(n), list(at)],
@@ -162,7 +162,7 @@ class TextIndex:
         )
         self._all_held = self._reader.rows(what, f"SELECT count(*) FROM {self._name}")[0][0] <= FEW
         held = f", {grouped}" if self._all_held else ""
-        found = self._reader.arrays(what, f"SELECT number, n{held} FROM {self._name} ORDER BY number")
+        found = self._reader.arrays(what, f"SELECT number, n{held} FROM {self._name} ORDER BY number ASC")
         if self._all_held:
             parts = [found[p].tolist() for p in self._parts]  # masked entries, NULL, become None
             keys = (tuple(map(_bytes, key)) for key in zip(*parts, strict=True))
@@ -177,7 +177,7 @@ class TextIndex:
         found = self._reader.integers(
             f"counting strings of {self._table.name}",
             f"SELECT d.number AS number, s.cell AS cell, s.n AS n FROM ({self._groups(columns)}) AS s "
-            f"JOIN {self._name} AS d ON {same} ORDER BY number, cell",
+            f"JOIN {self._name} AS d ON {same} ORDER BY number ASC, cell ASC",
         )
         strings = len(self._counts[frozenset()].counts)
         per_string = np.bincount(found["number"], minlength=strings)

@@ -55,7 +55,13 @@ class _DuckDbReading:
     name: str
 
     def relation(
-        self, table: str, columns: Sequence[str] | None, *, unit: str | None = None, private: bool = True
+        self,
+        table: str,
+        columns: Sequence[str] | None,
+        *,
+        unit: str | None = None,
+        strings: Sequence[str] = (),
+        private: bool = True,
     ) -> Relation:
         reader = Reader(self.connection)
         reader.rows("opening its catalog", f"USE {identifier(self.name)}")

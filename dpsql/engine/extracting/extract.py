@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from threading import Event
 
 import duckdb
 
@@ -67,7 +68,8 @@ def _copy(connection: duckdb.DuckDBPyConnection, policy: Policy, readings: Mappi
     for number, table in enumerate(policy.tables):
         reading = readings[table.name.lower()]
         wanted = _wanted(table)
-        relation = reading.relation(table.name, wanted, unit=table.unit)
+        strings = [c.name for c in table.columns if c.sql_type == "VARCHAR"]
+        relation = reading.relation(table.name, wanted, unit=table.unit, strings=strings)
         views |= {table.name.lower()} if relation.view else set()
         source = described(reader, relation.sql)
         check_columns(table, source)
@@ -99,13 +101,26 @@ def _write(connection: duckdb.DuckDBPyConnection, reader: Reader, name: str, que
 
 
 def _interruptibly(connection: duckdb.DuckDBPyConnection, work: Callable[[], object]) -> None:
-    """``work()`` in another thread: DuckDB itself looks for Ctrl-C only once a sort has ended."""
+    """``work()`` in another thread: DuckDB itself looks for Ctrl-C only once a sort has ended.
+
+    It begins once it is waited for: Ctrl-C while its thread starts would leave it at work on a closed connection.
+    """
+    awaited, given_up = Event(), Event()
+
+    def begun() -> None:
+        awaited.wait()
+        if not given_up.is_set():
+            work()
+
     with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(work)
         try:
+            done = pool.submit(begun)
+            awaited.set()
             while not done.done():  # a signal that another thread receives wakes nobody
                 wait([done], timeout=_HEARD)
         except BaseException:
+            given_up.set()
+            awaited.set()
             connection.interrupt()
             raise
         done.result()

@@ -1,6 +1,8 @@
 """Parquet and CSV files as a source: one file, a pattern, or a folder of them, hive partitions included.
 
 Files are listed once, and must be the same when they have been read: one that was written meanwhile is refused.
+The types of csv columns are guessed from all rows, but what is declared as strings is read as it is written: a guess
+would make 'yes' a boolean, 'true', and one row of another kind decide how all others are read.
 """
 
 import os
@@ -13,7 +15,9 @@ from pathlib import Path
 
 import duckdb
 
+from dpsql.engine.duckdb.catalog import described
 from dpsql.engine.duckdb.importing import is_file_of_rows, is_parquet
+from dpsql.engine.duckdb.reader import Reader
 from dpsql.engine.extracting.source import Reading, Relation
 from dpsql.errors import EngineError
 
@@ -33,7 +37,8 @@ class FilesSource:
         """EngineError when there is no such file, when kinds are mixed, and when a file changed while it was read."""
         files = _files(self.pattern)
         before = _state(files)
-        yield _FilesReading(os.path.abspath(self.pattern), before, files)  # noqa: PTH100 - links are part of a name
+        name = os.path.abspath(self.pattern)  # noqa: PTH100 - links are part of a name
+        yield _FilesReading(name, before, files, connection)
         if _state(_files(self.pattern)) != before:
             raise EngineError(
                 f"{self.pattern} was written to while it was read", hint="extract again once its writer has finished"
@@ -45,15 +50,38 @@ class _FilesReading:
     address: str
     snapshot: str
     files: tuple[Path, ...]
+    connection: duckdb.DuckDBPyConnection
 
     def relation(
-        self, table: str, columns: Sequence[str] | None, *, unit: str | None = None, private: bool = True
+        self,
+        table: str,
+        columns: Sequence[str] | None,
+        *,
+        unit: str | None = None,
+        strings: Sequence[str] = (),
+        private: bool = True,
     ) -> Relation:
         listed = "[" + ", ".join("'" + str(f).replace("'", "''") + "'" for f in self.files) + "]"
-        options = "union_by_name = true" + (", hive_partitioning = true" if _is_hive(self.files) else "")
+        keys, wanted = _folder_keys(self.files), {name.lower() for name in strings}
+        options = "union_by_name = true"
+        if keys:
+            options += (
+                f", hive_partitioning = true{_as_strings('hive_types', [k for k in keys if k.lower() in wanted])}"
+            )
         if is_parquet(self.files[0]):
             return Relation(f"read_parquet({listed}, {options})")
-        return Relation(f"read_csv({listed}, {options}, sample_size = -1)")
+        guessed = f"{listed}, {options}, sample_size = -1"
+        if wanted:
+            found = described(Reader(self.connection), f"read_csv({guessed})").columns
+            own = [name for name, _ in found if name.lower() in wanted and name not in keys]
+            guessed += _as_strings("types", own)
+        return Relation(f"read_csv({guessed})")
+
+
+def _as_strings(option: str, names: Sequence[str]) -> str:
+    """DuckDB's option that reads these columns as strings; empty for none."""
+    listed = ", ".join("'" + name.replace("'", "''") + "': 'VARCHAR'" for name in names)
+    return f", {option} = {{{listed}}}" if names else ""
 
 
 def _files(pattern: str) -> tuple[Path, ...]:
@@ -74,10 +102,10 @@ def _files(pattern: str) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _is_hive(files: Sequence[Path]) -> bool:
-    """Whether folders are named ``key=value``, the same keys for each file."""
+def _folder_keys(files: Sequence[Path]) -> tuple[str, ...]:
+    """The keys of folders that are named ``key=value``, where they are the same for each file."""
     keys = {tuple(part.partition("=")[0] for part in f.parts[:-1] if "=" in part) for f in files}
-    return len(keys) == 1 and keys != {()}
+    return keys.pop() if len(keys) == 1 else ()
 
 
 def _state(files: Sequence[Path]) -> str:

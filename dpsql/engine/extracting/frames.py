@@ -43,13 +43,22 @@ class _FrameReading:
     snapshot = "in memory"
 
     def relation(
-        self, table: str, columns: Sequence[str] | None, *, unit: str | None = None, private: bool = True
+        self,
+        table: str,
+        columns: Sequence[str] | None,
+        *,
+        unit: str | None = None,
+        strings: Sequence[str] = (),
+        private: bool = True,
     ) -> Relation:
+        hint = "pass a pandas, polars or pyarrow table"
         try:
             return stream_relation(self.connection, stream_of(self.frame))
         except (pa.ArrowException, TypeError, ValueError, AttributeError):
-            failure = EngineError(f"the frame of {table} cannot be read", hint="pass a pandas, polars or pyarrow table")
-        raise failure
+            pass
+        except duckdb.Error:
+            hint = "leave out or convert columns of a type that DuckDB does not have, such as float16 and decimal256"
+        raise EngineError(f"the frame of {table} cannot be read", hint=hint)
 
 
 def stream_of(frame: Any) -> pa.RecordBatchReader:

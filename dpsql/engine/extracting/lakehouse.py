@@ -109,7 +109,13 @@ class _LakeReading:
     stream: Any
 
     def relation(
-        self, table: str, columns: Sequence[str] | None, *, unit: str | None = None, private: bool = True
+        self,
+        table: str,
+        columns: Sequence[str] | None,
+        *,
+        unit: str | None = None,
+        strings: Sequence[str] = (),
+        private: bool = True,
     ) -> Relation:
         wanted = None
         if columns is not None:

@@ -1,7 +1,8 @@
 """PostgreSQL as a source of extracts: all tables from one snapshot, column by column in types that DuckDB has.
 
 What Arrow cannot carry is written as text: decimals, UUIDs, enumerations. Infinite dates, which no domain holds, are
-NULL. Of the unit nothing may be merged and nothing told apart that PostgreSQL calls equal, so it has a text of its own.
+NULL in private tables. Of the unit nothing may be merged and nothing told apart that PostgreSQL calls equal, so it has
+a text of its own.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,15 +12,14 @@ from dataclasses import dataclass
 import duckdb
 
 from dpsql.dialect.quoting import identifier as duckdb_identifier
-from dpsql.engine.duckdb.catalog import missing
 from dpsql.engine.extracting.frames import stream_relation
 from dpsql.engine.extracting.source import Reading, Relation
 from dpsql.engine.postgresql.connection import Column, Snapshot, Table, identifier
+from dpsql.engine.postgresql.moments import MOST, as_number, of_number
 from dpsql.errors import PolicyError
 
 _AS_THEY_ARE = frozenset(["bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar"])
 _AS_TEXT = frozenset(["bpchar", "name", "uuid", "citext"])
-_MOMENTS = {"date": "date", "timestamp": "timestamp", "timestamptz": "timestamptz"}
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,18 @@ class _PostgresReading:
         return self.held.snapshot
 
     def relation(
-        self, table: str, columns: Sequence[str] | None, *, unit: str | None = None, private: bool = True
+        self,
+        table: str,
+        columns: Sequence[str] | None,
+        *,
+        unit: str | None = None,
+        strings: Sequence[str] = (),
+        private: bool = True,
     ) -> Relation:
         found = self.held.table(table)
         if found is None:
-            raise missing(table, (), f"tables.{table}" if private else "public.tables")
+            path = f"tables.{table}" if private else "public.tables"
+            raise PolicyError("the database has no such table or view", path=path, hint="check its name and schema")
         if not private and found.view:
             raise PolicyError(
                 f"{table!r} is a view, and may show rows of a private table",
@@ -72,7 +79,7 @@ class _PostgresReading:
         )
         stream = self.held.stream(f"reading {table}", f"SELECT {sent or 'NULL AS nothing'} FROM {found.sql}")
         relation = stream_relation(self.connection, stream)
-        kept = ", ".join(_kept(c, is_unit=c.name.lower() == apart) for c in wanted)
+        kept = ", ".join(_kept(c, private, is_unit=c.name.lower() == apart) for c in wanted)
         return Relation(f"(SELECT {kept or '*'} FROM {relation.sql})", found.view)
 
 
@@ -84,13 +91,16 @@ def _named(table: Table, names: Sequence[str]) -> list[Column]:
 def _sent(column: Column, table: str, private: bool, *, is_unit: bool) -> str:
     """SQL of PostgreSQL for what is sent of a column."""
     name = identifier(column.name)
-    if column.kind in _MOMENTS:
+    if column.kind in MOST and not private:
+        return as_number(name, column.kind)
+    if column.kind in MOST:
         return f"{name}::text" if is_unit else _finite(name, column.kind)
     if column.kind == "citext" and is_unit:
         return f"lower({name}::text)"
-    if column.kind == "numeric" and column.precision is None and not is_unit:
+    if column.kind == "numeric" and column.precision is None and private and not is_unit:
         held = f"least(greatest(round({name}, 300), '-1e308'), '1e308')"  # what no double holds would fail
-        return f"CASE WHEN {name} = 'NaN' THEN 'NaN'::float8 ELSE {held}::float8 END"
+        nan = f"WHEN {name} = 'NaN' THEN 'NaN'::float8"
+        return f"CASE {nan} WHEN {name} IS NOT NULL THEN {held}::float8 END"  # least and greatest pass over NULL
     if column.kind == "numeric":
         return f"trim_scale({name})::text" if is_unit else f"{name}::text"
     if column.kind in _AS_THEY_ARE:
@@ -113,9 +123,13 @@ def _finite(name: str, kind: str) -> str:
     return f"CASE WHEN {name} BETWEEN {low} AND {high} THEN {name} END"
 
 
-def _kept(column: Column, *, is_unit: bool) -> str:
+def _kept(column: Column, private: bool, *, is_unit: bool) -> str:
     """SQL of DuckDB for what is kept of it."""
     name = duckdb_identifier(column.name)
-    if column.kind != "numeric" or is_unit or column.precision is None:
+    if column.kind in MOST and not private:
+        return f"{of_number(name, column.kind)} AS {name}"
+    if column.kind != "numeric" or is_unit or (column.precision is None and private):
         return name
+    if column.precision is None:
+        return f"TRY_CAST({name} AS DOUBLE) AS {name}"
     return f"TRY_CAST({name} AS {'DECIMAL({}, {})'.format(*column.precision)}) AS {name}"

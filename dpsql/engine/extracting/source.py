@@ -34,11 +34,18 @@ class Reading(Protocol):
         ...
 
     def relation(
-        self, table: str, columns: Sequence[str] | None, *, unit: str | None = None, private: bool = True
+        self,
+        table: str,
+        columns: Sequence[str] | None,
+        *,
+        unit: str | None = None,
+        strings: Sequence[str] = (),
+        private: bool = True,
     ) -> Relation:
         """A table and those of its columns that are asked for (all: ``None``), names in any case.
 
         ``unit``: the column whose values are told apart here exactly where the source tells them apart.
+        ``strings``: those that are declared as strings; a source without types hands them out as they are written.
 
         PolicyError with the key's path where it is not there.
         """

@@ -23,6 +23,7 @@ _LOST = ("IO", "INVALID_STATE")
 """Of the driver: the connection has ended, or the transaction with a statement before."""
 _BEGIN = (
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    "SET LOCAL client_encoding = 'UTF8'",  # the server may have another one by default, or PGCLIENTENCODING
     "SET LOCAL TimeZone = 'UTC'",
     "SET LOCAL DateStyle = 'ISO'",
     "SET LOCAL extra_float_digits = 1",
@@ -38,7 +39,11 @@ _COLUMNS = """
     WHERE {which} AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
     ORDER BY array_position(current_schemas(false), n.nspname), c.relname, a.attnum
 """
-_NAMED = "lower(c.relname) = {} AND n.nspname = ANY (current_schemas(false))"
+_NAMES = """
+    SELECT DISTINCT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = ANY (current_schemas(false)) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+"""
+_NAMED = "c.relname IN ({}) AND n.nspname = ANY (current_schemas(false))"
 _BEHIND = """
     c.oid IN (
         WITH RECURSIVE behind(id) AS (
@@ -120,7 +125,10 @@ class Snapshot:
 
     def table(self, name: str) -> Table | None:
         """The table or view of that name, in any case; ``None`` where there is none on the search path."""
-        found = self._described(f"looking for {name}", _NAMED.format(literal(name.lower())))
+        what = f"looking for {name}"
+        # compared here: lower() of a server may know ASCII only
+        named = [n for (n,) in self.rows(what, _NAMES) if n.lower() == name.lower()]
+        found = self._described(what, _NAMED.format(", ".join(map(literal, named)))) if named else []
         return next((t for t in found if t.name == name), found[0] if found else None)
 
     def behind(self, table: Table) -> tuple[Table, ...]:

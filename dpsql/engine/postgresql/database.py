@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from dpsql.engine.postgresql.connection import Column, Snapshot, Table, identifier
 from dpsql.engine.postgresql.dialect import PostgresDialect
+from dpsql.engine.postgresql.moments import MOST, as_number, of_numbers
 from dpsql.engine.sql.dialect import Family, SqlColumn, SqlTable
 from dpsql.errors import EngineError
 
@@ -23,7 +24,7 @@ _FAMILIES: dict[str, Family] = {
     "time": "time",
     "bytea": "bytes",
 }
-_SENT_AS_THEY_ARE = ("integer", "float", "boolean", "date", "moment", "bytes")
+_SENT_AS_THEY_ARE = ("integer", "float", "boolean", "bytes")
 
 
 class PostgresDatabase:
@@ -61,12 +62,15 @@ class PostgresDatabase:
         return self._held.arrow(what, sql)
 
     def public(self, table: SqlTable) -> pa.Table:
-        """Decimals as such where they have a scale, else as doubles; what Arrow has no type for as text."""
+        """Decimals as such where they have a scale, else as doubles; what Arrow has no type for as text.
+
+        Infinite days and moments are DuckDB's.
+        """
         found = self._held.table(table.name)
         columns = () if found is None else found.columns
         listed = ", ".join(f"{_sent(c)} AS {identifier(c.name)}" for c in columns)
         sent = self._held.arrow(f"reading the public table {table.name}", f"SELECT {listed} FROM {table.sql}")
-        return pa.table({c.name: _decimals(c, sent.column(i)) for i, c in enumerate(columns)})
+        return pa.table({c.name: _received(c, sent.column(i)) for i, c in enumerate(columns)})
 
     def close(self) -> None:
         self._held.close()
@@ -83,10 +87,14 @@ def _family(column: Column) -> Family:
 
 def _sent(column: Column) -> str:
     name = identifier(column.name)
+    if column.kind in MOST:
+        return as_number(name, column.kind)
     return name if _family(column) in _SENT_AS_THEY_ARE else f"{name}::text"
 
 
-def _decimals(column: Column, sent: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+def _received(column: Column, sent: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    if column.kind in MOST:
+        return of_numbers(sent, column.kind)
     if column.kind != "numeric":
         return sent
     values = [None if v is None else Decimal(v) for v in sent.to_pylist()]

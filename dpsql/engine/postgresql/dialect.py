@@ -42,7 +42,8 @@ class PostgresDialect:
         return f"coalesce({text} || ',', ',')"
 
     def string_field(self, text: str) -> str:
-        return f"coalesce(octet_length(convert_to({text}, 'UTF8')) || ':' || {text}, ',')"
+        told = f"coalesce(octet_length(convert_to({text}, 'UTF8')) || ':' || {text}, ',')"
+        return f'({told} COLLATE "C")'  # units are told apart by it: the column's may call different strings equal
 
     def integer_field(self, x: str) -> str:
         return f"{x}::text || ','"

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpsql.sql.text.limits import MAX_LIST_ITEMS
-from dpsql.sql.text.parameters import literal
+from dpsql.sql.text.parameters import literals
 from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import refusal
 
@@ -55,7 +55,7 @@ class Inner:
             raise refusal(self._text, node, "the subquery has several columns", "select one column")
         if found.num_rows > MAX_LIST_ITEMS:
             raise refusal(self._text, node, f"more than {MAX_LIST_ITEMS:,} values", "cut them with LIMIT")
-        return [literal(v) for v in dict.fromkeys(found.column(0).to_pylist())]
+        return literals(found.column(0))
 
     def _alone(self, query: exp.Expr, node: exp.Expr) -> str:
         """A query as a statement of its own, behind the CTEs that it names."""

@@ -29,7 +29,7 @@ from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.expressions.names import Scope, check_usable, table_scope, unknown
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Block, DirectColumn, Remark
-from dpsql.sql.text.parameters import literal
+from dpsql.sql.text.parameters import literals
 from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import refusal
 from dpsql.sql.text.spellings import DATABASE, SCHEMA
@@ -379,7 +379,7 @@ class Walk:
             ) from None
         if result.num_columns != 1:
             raise refusal(self.text, query, "the subquery has several columns", "select one column")
-        return [literal(v) for v in dict.fromkeys(result.column(0).to_pylist())]
+        return literals(result.column(0))
 
 
 _PENDING = Block("", "", (), (), (), ())

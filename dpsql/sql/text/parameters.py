@@ -7,11 +7,13 @@ import math
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from sqlglot import exp
 
+from dpsql.dialect.types import natural_values
 from dpsql.domain import Parameters
 from dpsql.errors import DataError, ProgrammingError
 from dpsql.sql.text.limits import MAX_LIST_ITEMS
@@ -20,7 +22,15 @@ _MAX_INT = 2**127 - 1  # HUGEINT
 _BELOW_MICROSECONDS = ("ns", "ps", "fs", "as")
 _TOO_FINE = "a timestamp parameter is finer than microseconds"
 _ROUND = "round it to microseconds"
+<<<<<<< HEAD
 _ZONE = "moments are in UTC: pass value.astimezone(UTC).replace(tzinfo=None), with datetime.UTC"
+=======
+_ZONE = "pass it without tzinfo"
+_COUNTED: tuple[tuple[pa.DataType, pa.DataType, str, Literal["D", "us"]], ...] = (
+    (pa.date32(), pa.int32(), "DATE", "D"),
+    (pa.timestamp("us"), pa.int64(), "TIMESTAMP", "us"),
+)
+>>>>>>> stranger1
 
 
 def bind(tree: exp.Expr, parameters: Parameters) -> None:
@@ -190,6 +200,32 @@ def literal(value: Any) -> exp.Expr:
                 "write column IN ? and pass its values as a list: values.tolist()" if hasattr(value, "tolist") else None
             )
             raise DataError(f"a parameter of type {type(value).__name__} cannot be bound", hint=hint)
+
+
+def literals(column: pa.ChunkedArray) -> list[exp.Expr]:
+    """The different values of a column of a result; days and moments that Python does not have are among them.
+
+    >>> days = pa.array([0, 2**31 - 1, -735_525], pa.int32()).view(pa.date32())
+    >>> [v.this.this for v in literals(pa.chunked_array([days]))]
+    ['1970-01-01', 'infinity', '0045-03-15 (BC)']
+    """
+    for arrow, integer, kind, unit in _COUNTED:
+        if column.type == arrow:
+            numbers = dict.fromkeys(column.cast(integer).to_pylist())
+            return [exp.null() if n is None else _cast(_moment(n, unit), kind) for n in numbers]
+    return [literal(v) for v in dict.fromkeys(natural_values(column))]
+
+
+def _moment(number: int, unit: Literal["D", "us"]) -> str:
+    """A number of days or microseconds since 1970 as DuckDB writes it, which has infinity and years before Christ."""
+    if abs(number) == (2**31 - 1 if unit == "D" else 2**63 - 1):
+        return "infinity" if number > 0 else "-infinity"
+    day, _, clock = str(np.datetime64(number, unit)).partition("T")
+    sign, body = ("-", day[1:]) if day.startswith("-") else ("", day)
+    year, _, rest = body.partition("-")
+    if sign or int(year) == 0:
+        day = f"{int(year) + 1:04d}-{rest} (BC)"
+    return f"{day} {clock}".rstrip()
 
 
 def _text(value: str) -> str:

@@ -54,9 +54,10 @@ def test_many_changes_and_long_values_are_cut() -> None:
     assert len(several) <= 4
 
 
-def test_another_order_of_columns_is_no_change_of_a_key() -> None:
+def test_another_order_of_columns_is_told() -> None:
+    """It is no change of a key, but the ledger is refused for it."""
     a, b = 'a = { type = "boolean" }\n', 'b = { type = "category", values = ["x", "y"] }\n'
-    assert changes(a + b, b + a) == ()
+    assert changes(a + b, b + a) == ("[tables.one.columns] a is now in another place",)
 
 
 def test_long_values_that_begin_alike() -> None:

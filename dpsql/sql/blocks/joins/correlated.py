@@ -10,6 +10,7 @@ from dataclasses import replace
 import pyarrow as pa
 from sqlglot import exp
 
+from dpsql.dialect.types import natural_values
 from dpsql.errors import DataError, ProgrammingError, UnsupportedQuery
 from dpsql.policy import Policy
 from dpsql.sql.aggregates.aggregates import is_aggregate
@@ -116,7 +117,7 @@ class Correlated:
         kinds = columns_of(rows)
         if "v" not in kinds:
             raise refusal(self._text, node, "the subquery has no value that can be written down", _HINT)
-        values = dict(zip(rows.column(0).to_pylist(), rows.column(1).to_pylist(), strict=True))
+        values = dict(zip(*map(natural_values, rows.columns), strict=True))
         return cells.function(values, kinds["v"][1])
 
     def _key(self, column: exp.Column, bound: Bound, scope: Scope) -> Bound:

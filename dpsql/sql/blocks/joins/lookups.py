@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from dpsql.dialect.types import natural_values
 from dpsql.sql.blocks.joins.cells import CELL, CELLS, ROW, Cells, Keys, is_key
 from dpsql.sql.blocks.joins.optional import check_optional
 from dpsql.sql.blocks.joins.parts import Part, parts_of
@@ -217,7 +218,7 @@ def _name(number: int) -> str:
 def _sides(rows: pa.Table) -> tuple[Mapping[int, tuple[Any, ...]], ...]:
     """The first, second ... row that each combination finds, in an order of their values."""
     by_cell: dict[int, list[tuple[Any, ...]]] = {}
-    for cell, *row in zip(*(c.to_pylist() for c in rows.columns), strict=True):
+    for cell, *row in zip(*map(natural_values, rows.columns), strict=True):
         by_cell.setdefault(cell, []).append(tuple(row))
     for found in by_cell.values():
         found.sort(key=repr)

@@ -6,10 +6,14 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -198,11 +202,17 @@ class _Failing:
     address = snapshot = ""
 
     def relation(
-        self, table: str, columns: Sequence[str] | None, *, unit: str | None = None, private: bool = True
+        self,
+        table: str,
+        columns: Sequence[str] | None,
+        *,
+        unit: str | None = None,
+        strings: Sequence[str] = (),
+        private: bool = True,
     ) -> Relation:
         if table == "late":
             raise self.error
-        return self.reading.relation(table, columns, unit=unit, private=private)
+        return self.reading.relation(table, columns, unit=unit, strings=strings, private=private)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), EngineError("gone", hint="look")], ids=["ctrl-c", "error"])
@@ -351,3 +361,53 @@ def test_ctrl_c_is_heard_while_rows_are_copied(tmp_path: Path) -> None:
         made(tmp_path, FrameSource(pa.RecordBatchReader.from_batches(rows().schema, batches())))
     assert time.monotonic() - begun < 5
     assert not list(tmp_path.iterdir())
+
+
+class Starting(ThreadPoolExecutor):
+    """Ctrl-C is heard while its thread starts, which it then knows nothing of."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        Thread(target=fn, daemon=True).start()
+        time.sleep(0.2)
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_is_heard_while_the_copying_thread_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def batches() -> Iterator[pa.RecordBatch]:
+        for _ in range(1_000):
+            time.sleep(0.001)
+            yield from rows().to_batches()
+
+    monkeypatch.setattr(import_module("dpsql.engine.extracting.extract"), "ThreadPoolExecutor", Starting)
+    with pytest.raises(KeyboardInterrupt):
+        made(tmp_path, FrameSource(pa.RecordBatchReader.from_batches(rows().schema, batches())))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("other", ["", "x,0\n"], ids=["alike", "one other row"])
+def test_strings_of_csv_files_are_read_as_they_are_written(tmp_path: Path, other: str) -> None:
+    """No guess makes 'yes' a boolean or 1.50 a number, and no row decides how the others are read."""
+    for day in ("2020-01-01", "2020-01-02"):
+        folder = tmp_path / "rows" / f"Day={day}"
+        folder.mkdir(parents=True)
+        (folder / "part.csv").write_text(f"Member,code\nyes,1.50\nno,1.5\n{other}")
+    table = TableDomain(
+        "t",
+        (CategoryDomain("member", ("yes", "no")), TextDomain("Code"), CategoryDomain("day", ("2020-01-01",))),
+    )
+    extract({"t": FilesSource(str(tmp_path / "rows"))}, policy_of(table), tmp_path / "x.duckdb")
+    engine = DuckDbEngine(tmp_path / "x.duckdb", policy_of(table))
+    more = 1 if other else 0
+    assert engine.contingency("t", ("member",)).reveal().tolist() == [2, 2, 2 * more]
+    assert engine.contingency("t", ("day",)).reveal().tolist() == [2 + more, 2 + more]
+    strings = engine.key_counts("t", "Code").reveal()
+    assert dict(zip(strings.keys, strings.counts.tolist(), strict=True)).items() >= {"1.50": 2, "1.5": 2}.items()
+    engine.close()
+
+
+def test_a_frame_with_a_type_that_duckdb_does_not_have(tmp_path: Path) -> None:
+    half = pa.table({"age": pa.array([1, 2], pa.int16()), "h": pa.array([1.0, 2.0]).cast(pa.float16())})
+    table = TableDomain("t", (IntegerDomain("age", 0, 9),))
+    with pytest.raises(EngineError, match="cannot be read") as caught:
+        extract({"t": FrameSource(half)}, policy_of(table), tmp_path / "x.duckdb")
+    assert "float16" in (caught.value.hint or "") and not list(tmp_path.iterdir())

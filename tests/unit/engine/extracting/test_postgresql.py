@@ -22,6 +22,8 @@ from dpsql.engine.duckdb import DuckDbEngine
 from dpsql.engine.extracting import Reading, Relation, extract
 from dpsql.engine.extracting.postgresql import PostgresSource
 from dpsql.engine.postgresql import Snapshot
+from dpsql.engine.postgresql.database import PostgresDatabase
+from dpsql.engine.sql import SqlEngine
 from dpsql.errors import EngineError, Error, InterfaceError, PolicyError
 from tests.contracts.engine_contract import policy_of
 from tests.support.postgres import server
@@ -55,7 +57,7 @@ def uri() -> Iterator[str]:
             "CREATE TABLE people (age years, amount numeric(5,2), free numeric, day date, seen timestamptz, mood mood, "
             f"code bpchar(4), \"Name\" text, owner numeric, secret text DEFAULT '{CANARY}')",
             "INSERT INTO people SELECT i % 12, (i % 37) / 4.0, "
-            "CASE WHEN i % 7 = 0 THEN 'NaN' ELSE (i % 11)::numeric END, "
+            "CASE WHEN i % 7 = 0 THEN 'NaN' WHEN i % 7 < 6 THEN (i % 11)::numeric END, "
             "CASE WHEN i % 9 = 0 THEN 'infinity'::date ELSE date '2020-01-01' + i % 40 END, "
             "timestamptz '2020-01-05 23:30:00-05' + i % 3 * interval '1 hour', "
             "(ARRAY['ok', 'bad', 'other', NULL])[1 + i % 4]::mood, (ARRAY['x', 'y', 'z'])[1 + i % 3], "
@@ -133,12 +135,18 @@ class _Written:
     address = snapshot = ""
 
     def relation(
-        self, table: str, columns: Sequence[str] | None, *, unit: str | None = None, private: bool = True
+        self,
+        table: str,
+        columns: Sequence[str] | None,
+        *,
+        unit: str | None = None,
+        strings: Sequence[str] = (),
+        private: bool = True,
     ) -> Relation:
         if table == "savings":
             run(self.source.uri, "WITH a AS (UPDATE accounts SET amount = 0) UPDATE savings SET amount = 9")
             self.source.written.append(table)
-        return self.reading.relation(table, columns, unit=unit, private=private)
+        return self.reading.relation(table, columns, unit=unit, strings=strings, private=private)
 
 
 def test_a_read_is_never_torn(uri: str, tmp_path: Path) -> None:
@@ -287,3 +295,36 @@ def test_public_tables_are_whole(uri: str, tmp_path: Path) -> None:
     engine = DuckDbEngine(tmp_path / "x.duckdb", policy)
     assert pa.Table.to_pylist(engine.public_table("towns").select(["id", "name"])) == [{"id": 1, "name": "Brno"}]
     engine.close()
+
+
+def test_public_values_without_end(uri: str, tmp_path: Path) -> None:
+    """The driver wraps infinite days around, and what is beyond a double is infinite, as in a session on the server."""
+    run(
+        uri,
+        "CREATE TABLE terms AS SELECT x::date AS d, x::timestamp AS t, x::timestamptz AS z "
+        "FROM unnest(ARRAY['infinity', '-infinity', '0044-03-15 BC', '2020-01-01', NULL]) AS x",
+        "CREATE TABLE steps AS SELECT x::numeric AS n "
+        "FROM unnest(ARRAY['Infinity', '-1e400', 'NaN', '0.1', NULL]) AS x",
+    )
+    policy = policy_of(TableDomain("accounts", (IntegerDomain("amount", 0, 9),)), public=("terms", "steps"))
+    dpsql.extract(uri, policy, tmp_path / "x.duckdb")
+    end, begun = "infinity", "-infinity"
+    for engine in (DuckDbEngine(tmp_path / "x.duckdb", policy), SqlEngine(PostgresDatabase(uri), policy)):
+        with duckdb.connect(config={"threads": 1}) as shown:
+            shown.execute("SET TimeZone = 'UTC'")
+            terms, steps = engine.public_table("terms"), engine.public_table("steps")
+            shown.register("terms", terms)
+            shown.register("steps", steps)
+            found = shown.execute(f"SELECT {', '.join(f'{c}::VARCHAR' for c in 'dtz')} FROM terms").fetchall()
+            numbers = shown.execute("SELECT n::VARCHAR FROM steps").fetchall()
+        engine.close()
+        old, day = "0044-03-15 (BC)", "2020-01-01"
+        zoned = [(old, f"{old} 00:00:00", f"{old} 00:00:00+00"), (day, f"{day} 00:00:00", f"{day} 00:00:00+00")]
+        assert set(found) == {(end,) * 3, (begun,) * 3, (None,) * 3, *zoned}
+        assert set(numbers) == {("inf",), ("-inf",), ("nan",), ("0.1",), (None,)}
+
+
+def test_a_table_that_is_not_there(uri: str, tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="no such table") as caught:
+        dpsql.extract(uri, policy_of(TableDomain("none", (IntegerDomain("a", 0, 9),))), tmp_path / "x.duckdb")
+    assert "empty" not in (caught.value.hint or "")
