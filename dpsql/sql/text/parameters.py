@@ -22,15 +22,11 @@ _MAX_INT = 2**127 - 1  # HUGEINT
 _BELOW_MICROSECONDS = ("ns", "ps", "fs", "as")
 _TOO_FINE = "a timestamp parameter is finer than microseconds"
 _ROUND = "round it to microseconds"
-<<<<<<< HEAD
 _ZONE = "moments are in UTC: pass value.astimezone(UTC).replace(tzinfo=None), with datetime.UTC"
-=======
-_ZONE = "pass it without tzinfo"
 _COUNTED: tuple[tuple[pa.DataType, pa.DataType, str, Literal["D", "us"]], ...] = (
     (pa.date32(), pa.int32(), "DATE", "D"),
     (pa.timestamp("us"), pa.int64(), "TIMESTAMP", "us"),
 )
->>>>>>> stranger1
 
 
 def bind(tree: exp.Expr, parameters: Parameters) -> None:
