@@ -62,6 +62,8 @@ class ModelRules:
     ``mixed_strings``: whether cells of strings are weighed by how many of them are how far off, and lighter strings are
     counted by columns, too; with one finite column less of a first touch then chooses strings, and more counts cells.
 
+    ``by_chance``: whether cells of strings that are as expected are so as rows drawn with the column's shares are.
+
     ``lesson_scopes``: from how many local models of each number of columns error bars are learned at most; 0 for any.
     ``scattered``: whether error bars know of how many ranges a condition on an ordered column is made.
     ``extrapolated``: whether they grow with how far an answer is below the pairs of columns that it is worked out from.
@@ -81,6 +83,7 @@ class ModelRules:
     ``crowded``: whether cells in which rows do not crowd are possible counts, and bars know what noise crowded ones
     leave to them and, of sums, that rows which crowd between two round numbers may all be at one place there.
     ``confined``: whether bars of sums know which bins are summed, and how little a condition leaves of one.
+    ``unlearned``: whether bars of what no lesson is about yet know more than the noise of the tables that cover it.
 
     ``top_down``: whether counts of a column's cells are made possible ones at once, by long ranges first where it is
     ordered.
@@ -142,9 +145,12 @@ class ModelRules:
     crowded: bool = True
     confined: bool = True
     accelerated: bool = True
+    by_chance: bool = True
+    unlearned: bool = True
 
 
-_SIXTEENTH = ModelRules(confined=False, accelerated=False, rounds=12, moved=1.0)
+_SEVENTEENTH = ModelRules(by_chance=False, unlearned=False)
+_SIXTEENTH = replace(_SEVENTEENTH, confined=False, accelerated=False, rounds=12, moved=1.0)
 _FIFTEENTH = replace(_SIXTEENTH, crowded=False)
 _FOURTEENTH = replace(_FIFTEENTH, rounds_weighed=2.0, tested_together=False)
 _THIRTEENTH = replace(_FOURTEENTH, values_beside=False, top_down=False, effective_rows=False)
@@ -201,7 +207,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         14: _FOURTEENTH,
         15: _FIFTEENTH,
         16: _SIXTEENTH,
-        17: ModelRules(),
+        17: _SEVENTEENTH,
+        18: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

@@ -91,7 +91,7 @@ class Calibration:
         """b* = ceil sqrt((factor p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + max(i, l)^2)).
 
         factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee, of all
-        answers or of those beyond their noise. raw: that noise, at most 10 (h + 1). h: the answer; 2 h is chance in
+        answers or of those beyond their noise, or 1.96 raw where there were none. raw: that noise, at most 10 (h + 1). h: the answer; 2 h is chance in
         what pairs do not fix. i: what ``UnseenInteractions`` of three columns and more may add. l: how far a product
         of what is known may be too low where h is below the least pair of its conditions, h (((pair + 1) / (h + 1))^.35
         - 1), or with .42 below the least triple, where all of these are known; of columns that were measured together
@@ -102,7 +102,9 @@ class Calibration:
         """
         scope = asked[0].scope
         number = min(len(scope), LEARNED_COLUMNS)
-        if number == 0 or number not in self._regressions or not self._coverage.covers(scope):
+        if number == 0 or not self._coverage.covers(scope):
+            return [None] * len(asked)
+        if number not in self._regressions and not self._rules.unlearned:
             return [None] * len(asked)
         if self._rules.classes and not asked[0].is_single:
             found = [self._of_conjunctions(query, factor) for query in asked]
@@ -129,7 +131,10 @@ class Calibration:
         pairs, weights = self._pairs(asked), self._weights(asked)
         weight = 1.0 if weights is None else product_of(weights)
         features, h, raw = self._describe(asked, pairs, weights)
-        p = self._predicted(self._regressions[number], features, asked)
+        if number in self._regressions:
+            p = self._predicted(self._regressions[number], features, asked)
+        else:  # of too few tables to learn from noise alone is foreseen
+            p = DEVIATIONS * raw / weight
         if number in self._beyond:
             p = where(h > raw, self._predicted(self._beyond[number], features, asked), p)
         kept = least(raw, RAW_TIMES * (h + weight))

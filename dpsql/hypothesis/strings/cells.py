@@ -100,14 +100,15 @@ class StringCells:
         return strayed(self.measured, self.variances, np.multiply.outer(totals, shares), spreads)
 
     def estimates(
-        self, rows: Sequence[float], variances: Sequence[float], shares: Floats, *, mixed: bool
+        self, rows: Sequence[float], variances: Sequence[float], shares: Floats, *, mixed: bool, by_chance: bool
     ) -> CellEstimates:
         """Counts by value of every string, whose totals are ``rows`` with ``variances``, as ``keys`` are.
 
-        ``mixed``: by how many cells are how far off; else their variances are those of their noise.
+        ``mixed``: by how many cells are how far off, ``by_chance`` as in ``mixed_cells``; else their variances are those
+        of their noise.
         """
         values, noise = self.measured, self.variances
         if mixed:
-            return mixed_cells(values, noise, np.array(rows), np.array(variances), shares)
+            return mixed_cells(values, noise, np.array(rows), np.array(variances), shares, by_chance=by_chance)
         found = drawn_cells(values, noise, np.array(rows), np.array(variances), shares)
         return CellEstimates(found, np.broadcast_to(noise[:, None], values.shape))

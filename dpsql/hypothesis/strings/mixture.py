@@ -47,14 +47,15 @@ class CellEstimates:
 
 
 def mixed_cells(
-    values: Floats, variances: Floats, rows: Floats, rows_variances: Floats, shares: Floats
+    values: Floats, variances: Floats, rows: Floats, rows_variances: Floats, shares: Floats, *, by_chance: bool = True
 ) -> CellEstimates:
     """Posterior means of cells, moved to add up to what was measured of all strings, where noise does not explain the
     difference, and to each string's rows, as far as both are known. A mixture that all values share is wrong about each
     of them by a little: of one cell that is nothing, of a list's hundreds it is most of the error.
 
     ``values``: measured counts, shape (strings, values); ``variances`` of their noise, > 0, one a string; ``rows``: of
-    the strings, with ``rows_variances``; ``shares`` of the column's values in the table, which sum to 1.
+    the strings, with ``rows_variances``; ``shares`` of the column's values in the table, which sum to 1. ``by_chance``:
+    whether cells that are as expected are so as rows drawn with these shares are.
 
     >>> one_kind, noise = np.array([[110.0, 5.0, -8.0, 2.0]]), np.array([100.0])
     >>> found = mixed_cells(one_kind, noise, np.array([105.0]), np.array([9.0]), np.full(4, 0.25))
@@ -68,8 +69,9 @@ def mixed_cells(
     some = np.arange(values.size)
     if values.size > FITTED:
         some = (np.arange(FITTED) * GOLDEN % 1.0 * values.size).astype(np.int64)
-    mixing = _mixing(*(np.take(a, some) for a in (values, noise, expected, most)))
-    found = _posterior(values.ravel(), noise.ravel(), expected.ravel(), most.ravel(), mixing)
+    chance = np.maximum(expected * (1.0 - expected / most), 0.0) if by_chance else np.zeros_like(expected)
+    mixing = _mixing(*(np.take(a, some) for a in (values, noise, expected, most, chance)))
+    found = _posterior(values.ravel(), noise.ravel(), expected.ravel(), most.ravel(), chance.ravel(), mixing)
     counts, left = (a.reshape(values.shape) for a in found)
     for _ in range(TWICE):
         apart = (values - counts).sum(axis=0)
@@ -94,12 +96,14 @@ def _own_shares(values: Floats, variances: Floats, rows: Floats, shares: Floats)
     return np.asarray(found / max(float(found.sum()), _TINY))
 
 
-def _components(expected: Floats, rows: Floats) -> tuple[Floats, Floats]:
-    """Means and variances of the mixture's parts, shape (cells, parts)."""
+def _components(expected: Floats, rows: Floats, chance: Floats) -> tuple[Floats, Floats]:
+    """Means and variances of the mixture's parts, shape (cells, parts). ``chance``: variance of a cell that has its
+    expected share of the string's rows, as each row's value is drawn (binomial)."""
     alike, apart = np.multiply.outer(expected, ALIKE), np.minimum(np.multiply.outer(expected, APART), rows[:, None])
     none = np.zeros((len(expected), 1))
     means = np.concatenate([np.repeat(expected[:, None], len(ALIKE), axis=1), none, apart], axis=1)
     spreads = np.concatenate([alike, none, APART_BY * apart], axis=1) ** 2
+    spreads[:, : len(ALIKE)] += chance[:, None]
     return means, spreads
 
 
@@ -109,9 +113,9 @@ def _likely(values: Floats, noise: Floats, means: Floats, spreads: Floats) -> Fl
     return np.asarray(np.exp(log - log.max(axis=1, keepdims=True)))
 
 
-def _mixing(values: Floats, noise: Floats, expected: Floats, rows: Floats) -> Floats:
+def _mixing(values: Floats, noise: Floats, expected: Floats, rows: Floats, chance: Floats) -> Floats:
     """The shares of the parts, which the cells make most likely."""
-    likely = _likely(values, noise, *_components(expected, rows))
+    likely = _likely(values, noise, *_components(expected, rows, chance))
     parts = likely.shape[1]
     shares = np.full(parts, 1.0 / parts)
     for _ in range(ROUNDS):
@@ -121,9 +125,11 @@ def _mixing(values: Floats, noise: Floats, expected: Floats, rows: Floats) -> Fl
     return shares
 
 
-def _posterior(values: Floats, noise: Floats, expected: Floats, rows: Floats, mixing: Floats) -> tuple[Floats, Floats]:
+def _posterior(
+    values: Floats, noise: Floats, expected: Floats, rows: Floats, chance: Floats, mixing: Floats
+) -> tuple[Floats, Floats]:
     """Means and variances of the cells: within the parts and between them, for normal parts (Gelman et al. 2013)."""
-    means, spreads = _components(expected, rows)
+    means, spreads = _components(expected, rows, chance)
     each = _likely(values, noise, means, spreads) * mixing
     each /= each.sum(axis=1, keepdims=True)
     kept = spreads / (spreads + noise[:, None])

@@ -100,7 +100,7 @@ class SparseHypothesis:
         self._shifted = rules.shifted
         self._follows_rest = rules.rest
         self._cells: dict[str, StringCells] = {}
-        self._mixed = rules.mixed_strings
+        self._mixed, self._by_chance = rules.mixed_strings, rules.by_chance
         self._found: dict[str, _Found] = {}
         self._changes: dict[str, int] = {}
 
@@ -360,7 +360,7 @@ class SparseHypothesis:
         known = self._found.get(column)
         if known is None or known.of != of:
             rows, variances = zip(*((self.rows(k), self.variance(k)) for k in cells.keys), strict=True)
-            found = cells.estimates(rows, variances, shares, mixed=self._mixed)
+            found = cells.estimates(rows, variances, shares, mixed=self._mixed, by_chance=self._by_chance)
             rest = (
                 rest_beside(whole, found, cells.strayed(rows, shares))
                 if self._mixed
