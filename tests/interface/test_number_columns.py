@@ -86,7 +86,7 @@ def test_a_bin_that_is_guessed_is_named_and_never_exact(tmp_path: Path) -> None:
     with con:
         many = ", ".join(map(str, range(41, 48)))
         plan = con.explain(f"SELECT COUNT(*) FROM sales WHERE amount IN ({many})")
-        assert any(note.kind == "bins" and "amount: 40 to 80" in note.text for note in plan.notes)
+        assert any(note.kind == "bins" and "cuts: 40 to 80" in note.text for note in plan.notes)
         for where in ("amount >= 40", "amount >= 50", "amount BETWEEN 41 AND 42"):
             asked = con.explain(f"SELECT COUNT(*) FROM sales WHERE {where}")
             assert not any(note.kind == "bins" for note in asked.notes)

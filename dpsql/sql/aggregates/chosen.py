@@ -68,7 +68,7 @@ def branches(binder: Binder, call: exp.Expr) -> list[Branch]:
 def _values(binder: Binder, node: exp.Expr) -> list[_Selection]:
     """The values of an expression, or of a column of a subquery, with what stands around it around each of them."""
     inner, around = _core(node)
-    known = binder.bind(inner).choices if isinstance(inner, exp.Column) else ()
+    known = binder.bind(inner).choices if isinstance(inner, exp.Column) and not _is_unit(binder, inner) else ()
     out = [] if known else _selections(binder, inner)
     for i, choice in enumerate(known):
         constant, name = choice.value.constant, f"{inner.name} {i}\n"  # which nobody writes
@@ -76,6 +76,12 @@ def _values(binder: Binder, node: exp.Expr) -> list[_Selection]:
         names = () if constant is not None else ((name.lower(), choice.value),)
         out.append(_Selection(choice.times, choice.conjuncts, value, names))
     return [s._replace(value=around(s.value)) for s in out]
+
+
+def _is_unit(binder: Binder, node: exp.Column) -> bool:
+    """Whether it is the column of privacy units, which is counted and no more."""
+    found = binder.scope.resolve(binder.text, node)
+    return binder.scope.is_unit(node) if found is None else found[1].unit
 
 
 @contextmanager

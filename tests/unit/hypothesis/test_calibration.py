@@ -79,6 +79,20 @@ def test_error_bars_cover_fresh_queries_without_being_wide(sigma: float) -> None
     assert np.median(bounds) <= 7 * np.median(errors)
 
 
+def test_before_the_first_lesson_bars_know_what_pairs_leave_open() -> None:
+    """Noise alone covers too little of what three columns have; with older rules nothing else is known."""
+    found = noisy(5.0, 51)
+    model = wide(found)
+    coverages = [Coverage(TABLE, TOTAL, found, rules) for rules in (NEWEST, MODEL_RULES[17])]
+    new, old = [Calibration(c, lambda asked: model.answers(asked), model.contingency) for c in coverages]
+    queries = asked(3, 300, 52)
+    off = np.array([abs(round(model.answer(q)) - truth(q)) for q in queries])
+    bars = np.array([new.bound(q, FACTOR) for q in queries], dtype=np.float64)
+    noise = np.array([1.96 * float(np.max(new.noise(Crosstab.of([q]).choices))) for q in queries])
+    assert (off <= bars).mean() >= 0.95 > 0.9 > (off <= noise).mean()
+    assert [old.bound(q, FACTOR) for q in queries[:9]] == [None] * 9
+
+
 def test_error_bars_follow_the_noise() -> None:
     small, large = calibrated(noisy(10.0, 21)), calibrated(noisy(100.0, 21))
     ratios = [large.bound(q, FACTOR) / small.bound(q, FACTOR) for q in asked(2, 60, 3)]  # type: ignore[operator]
