@@ -104,8 +104,8 @@ class StringCells:
     ) -> CellEstimates:
         """Counts by value of every string, whose totals are ``rows`` with ``variances``, as ``keys`` are.
 
-        ``mixed``: by how many cells are how far off, ``by_chance`` as in ``mixed_cells``; else their variances are those
-        of their noise.
+        ``mixed``: by how many cells are how far off, ``by_chance`` as in ``mixed_cells``; else their variances are
+        those of their noise.
         """
         values, noise = self.measured, self.variances
         if mixed:

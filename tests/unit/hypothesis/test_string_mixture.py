@@ -100,7 +100,7 @@ def test_each_kind_of_string_is_nearer_than_by_one_prior_for_all() -> None:
 
 @pytest.mark.parametrize(("by_chance", "honest"), [(True, True), (False, False)])
 def test_heavy_strings_that_are_alike_differ_by_chance(by_chance: bool, honest: bool) -> None:
-    """Of 60,000 rows a quarter are 15,000 by 106: what is expected of a cell says less than a count with noise of 20."""
+    """Of 60,000 rows a quarter are 15,000 by 106: what is expected of a cell says less than a count by 20."""
     rows, shares, sigma = np.array([60, 40, 30, 20, 20, 10, 10, 10]) * 1_000, np.array([0.5, 0.25, 0.15, 0.1]), 20.0
     gaps, inside = [], []
     for seed in range(8):
