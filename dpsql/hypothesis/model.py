@@ -57,6 +57,7 @@ class TableModel:
         self._answers: Memo[float] = Memo(KEPT_ANSWERS)
         self._answers_of_many: Memo[Estimates] = Memo(KEPT_ANSWERS)
         self._by_cells: Memo[LinearQuery] = Memo(KEPT_WEIGHTS)
+        self._unrounded: Memo[list[tuple[float, LinearQuery]]] = Memo(KEPT_WEIGHTS)
         self._unknown_inside: Memo[tuple[float, float]] = Memo(KEPT_ANSWERS)
         self._positions: dict[str, tuple[int, Positions]] = {}
         self._measured_positions: dict[str, Measurement] = {}
@@ -132,6 +133,17 @@ class TableModel:
             known = self._by_cells.put(key, made, sum(f.weights.size for f in made.factors))
         return known
 
+    def _rounded_off(self, query: LinearQuery) -> float:
+        """What ``by_cells`` leaves out of a question about values of weighted rows, in counts, by rounding weights."""
+        if not query.is_by_value or query.unit == 1:
+            return 0.0
+        key = self.version, query.digest
+        known = self._unrounded.get(key)
+        if known is None:
+            made = ByValue(self.table, query, self.positions).unrounded()[1:]
+            known = self._unrounded.put(key, made, sum(f.weights.size for _, q in made for f in q.factors))
+        return sum([times * self.estimate(part) for times, part in known])
+
     def unknown_inside(self, query: LinearQuery) -> tuple[float, float]:
         """What is unknown of a question about values beside the counts of cells, in rows: (sd, added to any bar)."""
         key = self.version, query.digest
@@ -164,7 +176,8 @@ class TableModel:
 
     def estimate(self, query: LinearQuery) -> float:
         """The hypothesis' answer in counts: any linear query, free of charge."""
-        query = self.by_cells(query)
+        if query.is_by_value:
+            return self.estimate(self.by_cells(query)) + self._rounded_off(query)
         if self.construction is not None:
             asked = self._answers.get(query.digest)
             return self._answers.put(query.digest, self.construction.answer(query)) if asked is None else asked
@@ -182,7 +195,8 @@ class TableModel:
                 return self.of_products(asked.choices)
             counted = [self.by_cells(q) for q in asked]
             if len({q.outline for q in counted}) == 1:
-                return self.of_products(Crosstab.of(counted).choices)
+                found = self.of_products(Crosstab.of(counted).choices)
+                return found if all(q.unit == 1 for q in asked) else found + [self._rounded_off(q) for q in asked]
         return np.array([self.estimate(q) for q in asked], dtype=np.float64)
 
     def of_products(self, asked: Choices) -> Estimates:

@@ -155,3 +155,25 @@ def test_conditions_on_both_cut_few_bins(front: FrontEnd, counted: Counted, wher
 def test_groups_of_both_are_counted_where_their_bins_say(front: FrontEnd, counted: Counted, by: str) -> None:
     for gap, doubt in off_by(front, counted, f"SELECT {by} AS c, COUNT(*) FROM t GROUP BY c"):
         assert gap <= doubt + 1e-6
+
+
+def test_a_product_that_weighs_rows_by_too_many_columns_is_of_all_its_cells() -> None:
+    """As it was answered before: 18 bits beside a value are not enough for two fractions and a whole number."""
+    numbers = [IntegerDomain(name, 0, 70) for name in ("a", "b", "c")]
+    table = TableDomain("t", (NumberDomain("price", (0.0, 1.0, 40.0)), *numbers, IntegerDomain("n", 1, 9)))
+    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (table,))
+    front = FrontEnd(policy, DuckDbPublicSql(dict[str, Any]().__getitem__), by_value=True)
+    rng = seeded(5)
+    rows = [(rng.uniform(0, 40), *(rng.randint(0, 70) for _ in numbers), rng.randint(1, 9)) for _ in range(200)]
+    counted = Counted(table, rows)
+    for value in ("price * sqrt(a) * sqrt(b)", "price * sqrt(a) * sqrt(b) * n"):
+        ((gap, doubt),) = off_by(front, counted, f"SELECT NULL AS c, SUM({value}) FROM t GROUP BY ALL")
+        assert gap <= doubt + 1.0
+    (form,) = forms(front, "SELECT NULL AS c, SUM(a * b * c) FROM t WHERE price > 3 GROUP BY ALL").values()
+    assert form.terms
+
+
+@pytest.mark.parametrize("value", ["(n * k)::DOUBLE", "2 * (n * k)::DOUBLE", "(n * k)::DOUBLE * b::INT"])
+def test_a_product_of_whole_numbers_that_is_cast_to_double_is_summed_as_doubles(front: FrontEnd, value: str) -> None:
+    kinds = [front.lower(f"SELECT SUM({v}) FROM t").blocks[0].aggregates[0].sql_type for v in (value, "n * k")]
+    assert kinds == ["DOUBLE", "BIGINT"]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
+from math import prod, sqrt
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from dpsql.query import Estimates, Factor, LinearQuery, Weights, linear_query
 
 CUT_SHIFT = 0.1
 """Sd by which a group's share of a bin that a condition halves differs from the table's, beside chance."""
+ROW_BITS = 10
+"""Of the fixed point, for all that weighs rows which count by value, too; two less beside stretches of others."""
+CUT_BITS = 5
+"""Of the fixed point, for the shares of rows in bins that a stretch of another column cuts, beside weights of rows."""
 _Estimate = Callable[[LinearQuery], float]
 
 
@@ -115,28 +119,65 @@ class ByValue:
             out[value] = of.low + of.width * of.mean if inside is None else inside.share * inside.center
         return out
 
-    def _weighted(self, of_bins: dict[str, Estimates]) -> LinearQuery:
-        """The question's rows with these weights of their bins; NULL counts nothing."""
-        weighed = [i for i, f in enumerate(self.query.factors) if f.unit > 1]
-        unit = 1 << (FIXED_POINT.bit_length() - 1) // max(len(of_bins) + len(weighed), 1)
+    def unrounded(self) -> list[tuple[float, LinearQuery]]:
+        """``by_cells``, and what it rounded off, weight by weight: counts of cells, each with what it is to be taken
+        times. Of rows without weights of their own ``by_cells`` alone."""
+        out = [(1.0, self.by_cells())]
+        if self.query.unit == 1:
+            return out
+        for name, of_bin in self._weights.items():
+            unit = self._units(self._weights)[0][name]
+            for times, rest in _rounded_off(np.clip(of_bin, 0.0, 1.0), unit):
+                out.append((times, self._weighted(self._weights | {name: rest})))
+        for at, unit in self._units(self._weights)[1].items():
+            f = self.query.factors[at]
+            for times, rest in _rounded_off(f.weights / f.unit, unit):
+                out.append((times, self._weighted(self._weights, {at: rest})))
+        return out
+
+    def _units(self, of_bins: dict[str, Estimates]) -> tuple[dict[str, int], dict[int, int]]:
+        """The units of weights of bins by column, and of factors that are rounded, by place: fixed point together.
+
+        Values have most of it: the rows of a column may all be near one end of its range.
+        """
+        bits, number = FIXED_POINT.bit_length() - 1, len(of_bins)
+        units = {i: f.unit for i, f in enumerate(self.query.factors) if f.unit > 1}
+        if not units:
+            return dict.fromkeys(of_bins, 1 << bits // max(number, 1)), {}
+        most = 1 << (ROW_BITS if number == 1 else ROW_BITS - 2)
+        while prod(units.values()) > most:
+            largest = max(units, key=units.__getitem__)
+            units[largest] = (units[largest] + 1) // 2
+        bits -= (prod(units.values()) - 1).bit_length()
+        shares = min(CUT_BITS, bits // max(number, 1))
+        found = dict.fromkeys(of_bins, 1 << shares)
+        summed = self.query.value if self.query.value in found else next(iter(found), None)
+        if summed is not None:
+            found[summed] = 1 << bits - shares * (number - 1)
+        return found, {i: unit for i, unit in units.items() if unit < self.query.factors[i].unit}
+
+    def _weighted(self, of_bins: dict[str, Estimates], of_rows: dict[int, Estimates] | None = None) -> LinearQuery:
+        """The question's rows with these weights of their bins; NULL counts nothing. ``of_rows``: weights of factors
+        that are rounded, by place, in place of their own."""
+        units, coarse = self._units(of_bins)
         factors = list(self.query.factors)
         changed: set[int] = set()
-        for at in weighed:
+        for at, unit in coarse.items():
             f = factors[at]
-            if f.unit > unit:
-                factors[at] = Factor(f.columns, np.rint(f.weights / f.unit * unit).astype(np.int64), unit)
-                changed.add(at)
+            rows = f.weights / f.unit if of_rows is None or at not in of_rows else of_rows[at]
+            factors[at] = Factor(f.columns, np.rint(rows * unit).astype(np.int64), unit)
+            changed.add(at)
         for name, of_bin in of_bins.items():
             weights: Weights = np.zeros(self.table.finite_domain(name).size, dtype=np.int64)
-            weights[: len(of_bin)] = np.rint(np.clip(of_bin, 0.0, 1.0) * unit)
+            weights[: len(of_bin)] = np.rint(np.clip(of_bin, 0.0, 1.0) * units[name])
             at = next((i for i, f in enumerate(factors) if name in f.columns), len(factors))
             changed.add(at)
             if at == len(factors):
-                factors.append(Factor((name,), weights, unit))
+                factors.append(Factor((name,), weights, units[name]))
                 continue
             f = factors[at]
             along = [-1 if c == name else 1 for c in f.columns]
-            factors[at] = Factor(f.columns, f.weights * weights.reshape(along), f.unit * unit)
+            factors[at] = Factor(f.columns, f.weights * weights.reshape(along), f.unit * units[name])
         found = linear_query(self.table, [factors[i] for i in sorted(changed)])
         if found is None:
             return self._nothing()
@@ -149,6 +190,14 @@ class ByValue:
         """Of weight 0 everywhere: a model may know of no row in the bins that are asked about."""
         (first, *_) = self.table.finite
         return LinearQuery(self.table.name, (Factor((first.name,), np.zeros(first.size, dtype=np.int64)),))
+
+
+def _rounded_off(weights: Estimates, unit: int) -> list[tuple[float, Estimates]]:
+    """What rounding to multiples of 1 / ``unit`` leaves out of weights: weights in [0, 1], each with what it is to be
+    taken times."""
+    rest = weights * unit - np.rint(weights * unit)
+    both = [(sign * 0.5 / unit, np.maximum(2.0 * sign * rest, 0.0)) for sign in (1.0, -1.0)]
+    return [(times, part) for times, part in both if np.rint(part * unit).any()]
 
 
 def by_cells_unmeasured(table: TableDomain, query: LinearQuery) -> LinearQuery:

@@ -5,6 +5,7 @@ the product over components is the query.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, product
 from math import prod
 
@@ -22,13 +23,9 @@ from dpsql.sql.counting.cluster_pieces import Answer, ClusterPieces, changes_any
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.crosstabs import Component, combinations, counted
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, Numbers, spread
-from dpsql.sql.counting.groups import (
-    Ranks,
-    numbers_held,
-    values_beside_strings,
-)
+from dpsql.sql.counting.groups import Ranks, numbers_held, values_beside_strings
 from dpsql.sql.counting.key_source import KeyLookup
-from dpsql.sql.counting.pieces import QueryPiece, terms_of
+from dpsql.sql.counting.pieces import QueryPiece, terms_of, weighed_by_too_many
 from dpsql.sql.counting.values.classes import classed, parts_told
 from dpsql.sql.counting.values.spans import CellValues, Span, spread_in_bins
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
@@ -75,6 +72,7 @@ class Lowering:
         self._open = self._open_texts()
         awaits |= self._release_matched(keys)
         self._answers = [self._split_answers(split) for split in self._splits]
+        self._tie(parts)
         self._awaits = awaits
         self.groups: tuple[tuple[Value, ...], ...] = ((),)
         self._ranks: Counts = np.zeros((1, 0), dtype=np.int64)
@@ -351,6 +349,13 @@ class Lowering:
         summed = max(lines, key=lambda i: spread_in_bins(self._table, lines[i]), default=None)
         found = [self._answer(c, by_cells=i in lines and i != summed) for i, c in enumerate(split)]
         return [self._answer(c, by_cells=True) for c in split] if values_beside_strings(found) else found
+
+    def _tie(self, parts: Sequence[Summand]) -> None:
+        """Makes products whose rows would be weighed by too many columns one value for each cell of all of them."""
+        for i, part in enumerate(parts, 1):
+            if (value := part.value) and value.product and weighed_by_too_many([a.values() for a in self._answers[i]]):
+                self._splits[i] = self._components(replace(part, value=value._replace(product=())))
+                self._answers[i] = self._split_answers(self._splits[i])
 
     def _answer(self, c: Cluster, *, by_cells: bool = False) -> Answer:
         key = (

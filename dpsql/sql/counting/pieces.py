@@ -7,7 +7,7 @@ the candidates are. With several text axes W is the sum over all choices of one 
 inversion), so each part is a dense query or has a finite list of keys.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -152,14 +152,11 @@ def _coarser(factors: list[Factor], taken: int, most: int) -> tuple[list[Factor]
     product is off by the rounding of one factor times the others, these rounded up. UnsupportedQuery where little would
     be left of a factor.
     """
-    units = [min(f.unit, most) for f in factors]
-    while prod(units) * taken > most:
-        fine = [i for i, unit in enumerate(units) if unit > LEAST_UNIT]
-        if not fine:
-            raise UnsupportedQuery(
-                "rows would be weighed by too many columns at once", hint="use fewer columns in one sum or condition"
-            )
-        units[max(fine, key=lambda i: (units[i] & (units[i] - 1) == 0, units[i]))] //= 2
+    units = _coarse_units([f.unit for f in factors], taken, most)
+    if units is None:
+        raise UnsupportedQuery(
+            "rows would be weighed by too many columns at once", hint="use fewer columns in one sum or condition"
+        )
     changed = [i for i, f in enumerate(factors) if units[i] < f.unit]
     nearest, above = ([*factors] for _ in range(2))
     for i in changed:
@@ -171,6 +168,30 @@ def _coarser(factors: list[Factor], taken: int, most: int) -> tuple[list[Factor]
         some = Factor(factors[i].columns, (factors[i].weights > 0).astype(np.int64))
         lost.append(([*above[:i], some, *above[i + 1 :]], 0.5 / units[i]))
     return nearest, lost
+
+
+def _coarse_units(units: Sequence[int], taken: int, most: int) -> list[int] | None:
+    """Units whose product times ``taken`` is at most ``most``; ``None`` where little would be left of one."""
+    found = [min(unit, most) for unit in units]
+    while prod(found) * taken > most:
+        fine = [i for i, unit in enumerate(found) if unit > LEAST_UNIT]
+        if not fine:
+            return None
+        found[max(fine, key=lambda i: (found[i] & (found[i] - 1) == 0, found[i]))] //= 2
+    return found
+
+
+def weighed_by_too_many(components: Sequence[Iterable[Sequence[QueryPiece]]]) -> bool:
+    """Whether ``terms_of`` refuses a combination of pieces, one of each component's; none where one lists strings."""
+    asked = [[p.query for here in c for p in here] for c in components]
+    if any(q.keyed is not None for queries in asked for q in queries):
+        return False
+    kinds = [{(tuple(sorted([f.unit for f in q.factors])), q.is_by_value) for q in queries} for queries in asked]
+    for chosen in product(*kinds):
+        most = VALUE_UNIT if any(by_value for _, by_value in chosen) else FIXED_POINT
+        if _coarse_units([unit for units, _ in chosen for unit in units], 1, most) is None:
+            return True
+    return False
 
 
 def _canonical(table: TableDomain, factors: Sequence[Factor]) -> tuple[Factor, ...]:

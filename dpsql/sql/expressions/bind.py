@@ -297,7 +297,8 @@ class Binder:
         if constant is not None:
             return cast._replace(constant=cast_constant(to, constant))
         if to == "DOUBLE":
-            return cast._replace(straight=inner.straight, pieces=inner.pieces, product=inner.product)
+            factors = inner.product if any(b.straight for b in inner.product) else ()  # whole numbers are no more
+            return cast._replace(straight=inner.straight, pieces=inner.pieces, product=factors)
         steps = function("round", [inner.known]) if to in INTEGERS else None
         return cast if steps is None else cast._replace(steps=steps)
 

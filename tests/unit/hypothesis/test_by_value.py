@@ -149,6 +149,23 @@ def test_conditions_that_tie_columns_are_weighted_cell_by_cell() -> None:
     assert estimate(found) == pytest.approx((CELLS[..., 0] * weights).sum(), rel=1e-3)
 
 
+@pytest.mark.parametrize("others", [1, 2])
+def test_small_values_of_weighted_rows_are_not_lost_to_rounding(others: int) -> None:
+    """All of x's rows are in the lowest 1/70 of a range, and rows are weighed by fractions beside."""
+    rare = Factor(("g",), np.array([3, 7, 1]), 9)
+    fine = Factor(("y",), np.array([100, 333, 17, 0]), 511)
+    asked = LinearQuery("t", (fine, rare)[-others:], value="x", intervals=(Interval("x", 0.0, 7.0),))
+    found = ByValue(TABLE, asked, positions)
+    inside, exact = X <= 7.0, np.array([3.0, 7.0])[G] / 9 * (333 / 511 if others == 2 else 1.0)
+    truth = float((X[inside] / 500.0 * exact[inside]).sum())
+    plain = ByValue(TABLE, LinearQuery("t", (), value="x", intervals=asked.intervals), positions).by_cells()
+    off = abs(estimate(plain) - (X[inside] / 500.0).sum())
+    for _, part in found.unrounded():
+        part.check_sensitivity()
+    assert abs(estimate(found.by_cells()) - truth) <= off + 0.02 * truth
+    assert abs(sum(times * estimate(part) for times, part in found.unrounded()) - truth) <= off + 0.002 * truth
+
+
 def test_rows_that_no_bin_has() -> None:
     nothing = LinearQuery("t", (), intervals=(Interval("x", 3.0, 2.0),))
     assert estimate(ByValue(TABLE, nothing, positions).by_cells()) == 0.0
