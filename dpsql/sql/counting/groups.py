@@ -59,9 +59,14 @@ def _held(query: LinearQuery) -> int:
     return 64 + keyed + sum([f.weights.size for f in query.factors])
 
 
+def pieces_held(answers: Sequence[Mapping[Ranks, Pieces]]) -> list[list[Pieces]]:
+    """The pieces of each answer by group; none of groups that are made when they are looked at, which weigh no row."""
+    return [[] if isinstance(a, PointGroups) else list(a.values()) for a in answers]
+
+
 def values_beside_strings(answers: Sequence[Mapping[Ranks, Pieces]]) -> bool:
     """Whether one asks about values of rows which another lists strings of: no one query does both."""
-    asked = [[] if isinstance(a, PointGroups) else [p.query for here in a.values() for p in here] for a in answers]
+    asked = [[p.query for here in found for p in here] for found in pieces_held(answers)]
     return any(q.is_by_value for here in asked for q in here) and any(
         q.keyed is not None for here in asked for q in here
     )

@@ -23,7 +23,7 @@ from dpsql.sql.counting.cluster_pieces import Answer, ClusterPieces, changes_any
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.crosstabs import Component, combinations, counted
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, Numbers, spread
-from dpsql.sql.counting.groups import Ranks, numbers_held, values_beside_strings
+from dpsql.sql.counting.groups import Ranks, numbers_held, pieces_held, values_beside_strings
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import QueryPiece, terms_of, weighed_by_too_many
 from dpsql.sql.counting.values.classes import classed, parts_told
@@ -353,7 +353,7 @@ class Lowering:
     def _tie(self, parts: Sequence[Summand]) -> None:
         """Makes products whose rows would be weighed by too many columns one value for each cell of all of them."""
         for i, part in enumerate(parts, 1):
-            if (value := part.value) and value.product and weighed_by_too_many([a.values() for a in self._answers[i]]):
+            if (value := part.value) and value.product and weighed_by_too_many(pieces_held(self._answers[i])):
                 self._splits[i] = self._components(replace(part, value=value._replace(product=())))
                 self._answers[i] = self._split_answers(self._splits[i])
 

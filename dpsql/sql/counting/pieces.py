@@ -187,7 +187,7 @@ def weighed_by_too_many(components: Sequence[Iterable[Sequence[QueryPiece]]]) ->
     if any(q.keyed is not None for queries in asked for q in queries):
         return False
     kinds = [{(tuple(sorted([f.unit for f in q.factors])), q.is_by_value) for q in queries} for queries in asked]
-    for chosen in product(*kinds):
+    for chosen in product(*[kind for kind in kinds if kind]):
         most = VALUE_UNIT if any(by_value for _, by_value in chosen) else FIXED_POINT
         if _coarse_units([unit for units, _ in chosen for unit in units], 1, most) is None:
             return True
