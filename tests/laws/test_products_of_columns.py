@@ -28,10 +28,10 @@ TABLE = TableDomain(
 EXACT = (
     "price * n", "n * price", "k * price", "gain * k", "2 * price * n", "price * n * 0.1", "price * n / 4",
     "n * (1 - off)", "(gain - 5) * (k - 2)", "price * k * n", "price * coalesce(k, 0)", "price * n * (k > 1)::INT",
-    "(price * n)::DOUBLE", "n * k", "0.5 * (price * n)",
+    "(price * n)::DOUBLE", "n * k", "0.5 * (price * n)", "-(price * n)", "-(n * k)",
 )  # fmt: skip
 GUESSED = ("price * (1 - off)", "price * n * (1 - off)", "price * off", "price * floor(off * 10)")
-OTHERS = ("gain * price * k", "CASE WHEN g = 'x' THEN n ELSE 0.5 END * price", "-(price * n)", "round(price * n, 1)")
+OTHERS = ("gain * price * k", "CASE WHEN g = 'x' THEN n ELSE 0.5 END * price", "round(price * n, 1)")
 CONDITIONS = ("TRUE", "g = 'x'", "n > 3", "price > 1.5", "off BETWEEN 0.02 AND 0.3", "k > 0 OR b", "b AND price < 30")
 
 
@@ -177,3 +177,11 @@ def test_a_product_that_weighs_rows_by_too_many_columns_is_of_all_its_cells() ->
 def test_a_product_of_whole_numbers_that_is_cast_to_double_is_summed_as_doubles(front: FrontEnd, value: str) -> None:
     kinds = [front.lower(f"SELECT SUM({v}) FROM t").blocks[0].aggregates[0].sql_type for v in (value, "n * k")]
     assert kinds == ["DOUBLE", "BIGINT"]
+
+
+def test_the_opposite_of_a_product_is_the_same_question(front: FrontEnd) -> None:
+    found = [
+        forms(front, f"SELECT NULL AS c, SUM({v}) FROM t GROUP BY ALL")[None] for v in ("price * n", "-(price * n)")
+    ]
+    assert len({t.query.digest for form in found for t in form.terms}) == 1
+    assert [t.coefficient for form in found for t in form.terms] == [360.0, -360.0]

@@ -25,6 +25,7 @@ from dpsql.sql.expressions.bound import (
     disjunction,
     negation,
     null_only,
+    opposite,
     ordered,
 )
 from dpsql.sql.expressions.functions import NARROW, SCALAR, STEADY, function_refusal
@@ -178,7 +179,8 @@ class Binder:
             return made
         straight, pieces = arithmetic(exp.Mul, inner.line, -1.0), moved(exp.Mul, inner.known, -1.0)
         constant = None if inner.constant is None else -inner.constant
-        return made._replace(straight=straight, pieces=pieces, constant=constant, steady=inner.steady)
+        made = made._replace(straight=straight, pieces=pieces, constant=constant, steady=inner.steady)
+        return made._replace(product=opposite(inner))
 
     def _and(self, node: exp.Expr) -> Bound:
         parts = [self.bind(n) for n in flatten(node, exp.And)]

@@ -301,6 +301,11 @@ def _values(bound: Bound) -> Sequence[float]:
     return bound.values if bound.constant is None else (bound.constant,)
 
 
+def opposite(of: Bound) -> tuple[Bound, ...]:
+    """The expressions of which ``- of`` is the product, where ``of`` is one."""
+    return _multiplied(exp.Mul, of, Bound("-1", number=-1, constant=-1.0, steady=True)) if of.product else ()
+
+
 def _multiplied(kind: type, left: Bound, right: Bound) -> tuple[Bound, ...]:
     """The expressions that share no column of which ``left op right`` is the product; none where it is no product."""
     if kind is exp.Mul and right.product and not left.columns:
