@@ -209,7 +209,9 @@ def literals(column: pa.ChunkedArray) -> list[exp.Expr]:
         if column.type == arrow:
             numbers = dict.fromkeys(column.cast(integer).to_pylist())
             return [exp.null() if n is None else _cast(_moment(n, unit), kind) for n in numbers]
-    return [literal(v) for v in dict.fromkeys(natural_values(column))]
+    values = natural_values(column)
+    nested = pa.types.is_nested(column.type)  # lists and structs cannot be bound: the first one says so
+    return [literal(v) for v in (values if nested else dict.fromkeys(values))]
 
 
 def _moment(number: int, unit: Literal["D", "us"]) -> str:

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql.errors import DataError, Error, ProgrammingError, UnsupportedQuery
 from dpsql.sql import FrontEnd
+from dpsql.sql.text.parameters import literals
 from tests.support.exact import front_end, public_sql
 
 COUNT = "SELECT COUNT(*) FROM people WHERE "
@@ -186,3 +188,10 @@ def test_values_come_back_unchanged(value: Any) -> None:
     assert repr(back) == repr(value) or back == value
     if isinstance(value, (bool, float, date, time)):
         assert type(back) is type(value)
+
+
+@pytest.mark.parametrize("values", [[{"a": 1}, {"a": 1}], [[1], [1]]])
+def test_lists_of_nested_values_are_refused(values: list[object]) -> None:
+    """As one of them is: they cannot be told apart as keys."""
+    with pytest.raises(DataError, match="cannot be bound"):
+        literals(pa.chunked_array([pa.array(values)]))
