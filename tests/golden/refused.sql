@@ -337,6 +337,8 @@ PIVOT people ON sex USING COUNT(*) GROUP BY ROLLUP (city);
 -- UnsupportedQuery: line 1, column 7: a PIVOT is grouped by columns | name them, and put expressions into a subquery
 PIVOT (SELECT sex, COUNT(*) AS n FROM people GROUP BY sex) ON sex USING SUM(n);
 -- UnsupportedQuery: line 1, column 15: the values of this PIVOT are not known beforehand | name the values: ON column IN ('a', 'b')
+UNPIVOT people;
+-- UnsupportedQuery: line 1, column 9: UNPIVOT without columns | write ON a, b
 UNPIVOT people ON COLUMNS(*);
 -- UnsupportedQuery: line 1, column 19: UNPIVOT takes names of columns | write ON a, b
 SELECT city FROM people INTERSECT ALL SELECT city FROM people;

@@ -23,6 +23,8 @@ def unpivoted(text: str, node: exp.Pivot, source: Source) -> exp.Query:
         if not isinstance(column, exp.Column) or isinstance(column.this, exp.Star):
             raise refusal(text, entry, "UNPIVOT takes names of columns", "write ON a, b")
         columns.append((column.name, entry.alias or column.name))
+    if not columns:
+        raise refusal(text, node, "UNPIVOT without columns", "write ON a, b")
     taken = {column.lower() for column, _ in columns}
     kept = [n for n in source.columns() if n.lower() not in taken]
     nulls = bool(node.args.get("include_nulls"))
