@@ -3,6 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
+import duckdb
 import pytest
 
 from dpsql.domain import CategoryDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
@@ -13,6 +14,9 @@ from dpsql.sql import FrontEnd
 from dpsql.sql.statement import Aggregate
 from tests.support.contingency import Counted, seeded
 
+LOGARITHMS = pytest.mark.skipif(
+    duckdb.__version__ < "2", reason="an error of DuckDB 1 at 0, even where it is not asked"
+)
 TABLE = TableDomain(
     "t",
     (
@@ -140,10 +144,15 @@ def test_whether_they_are_null_is_known(front: FrontEnd, counted: Counted, value
 
 @pytest.mark.parametrize(
     "average",
-    ["AVG(CASE WHEN x >= 2.5 THEN ln(x) END)", "AVG(ln(x)) FILTER (WHERE x >= 2.5)", "AVG(if(x > 9, -ln(x), 3 * x))"],
+    [
+        "AVG(CASE WHEN x >= 2.5 THEN 1 / (x * x) END)",
+        "AVG(1 / (x * x)) FILTER (WHERE x >= 2.5)",
+        pytest.param("AVG(ln(x)) FILTER (WHERE x >= 2.5)", marks=LOGARITHMS),
+        pytest.param("AVG(if(x > 9, -ln(x), 3 * x))", marks=LOGARITHMS),
+    ],
 )
 def test_values_are_looked_at_where_they_are_chosen(front: FrontEnd, counted: Counted, average: str) -> None:
-    """There is no logarithm at 0."""
+    """There is no such number at 0."""
     (averaged,) = asked(front, average)
     (truth,) = counted.connection.execute(f"SELECT {average} FROM t").fetchall()[0]
     assert averaged.denominator is not None
@@ -153,9 +162,9 @@ def test_values_are_looked_at_where_they_are_chosen(front: FrontEnd, counted: Co
     assert off <= counted.doubt(averaged.numerator[0]) + 0.1 < 3 * rows
 
 
-def test_a_logarithm_of_all_values_is_refused_with_what_to_write(front: FrontEnd) -> None:
+def test_what_is_infinite_for_some_values_is_refused_with_what_to_write(front: FrontEnd) -> None:
     with pytest.raises(DataError) as refused:
-        asked(front, "AVG(ln(x))", "t WHERE x > 1")
+        asked(front, "AVG(1 / (x * x))", "t WHERE x > 1")
     assert refused.value.hint is not None and "FILTER" in refused.value.hint
 
 
