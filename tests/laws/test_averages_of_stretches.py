@@ -1,15 +1,11 @@
 """Sums and averages beside conditions on the same column: known where the conditions are, and between their ends."""
 
-from fractions import Fraction
-from typing import Any
-
 import pytest
 
 from dpsql.domain import CategoryDomain, IntegerDomain, NumberDomain, TableDomain
-from dpsql.policy import Policy, Privacy
-from dpsql.public import DuckDbPublicSql
 from dpsql.sql import Block, FrontEnd
 from tests.support.contingency import Counted, seeded
+from tests.support.exact import front_of
 
 TABLE = TableDomain(
     "t",
@@ -31,8 +27,7 @@ VALUES = ("x", "3 - 2 * x", "k", "k * k", "coalesce(k, -9)", "abs(k)", "y", "k +
 
 @pytest.fixture(scope="module")
 def front() -> FrontEnd:
-    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (TABLE,))
-    return FrontEnd(policy, DuckDbPublicSql(dict[str, Any]().__getitem__), by_value=True)
+    return front_of(TABLE)
 
 
 @pytest.fixture(scope="module")

@@ -1,16 +1,14 @@
 """Sums of products: one number is summed by value, what it is multiplied by weighs the rows."""
 
-from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from dpsql.domain import BooleanDomain, CategoryDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
-from dpsql.policy import Policy, Privacy
-from dpsql.public import DuckDbPublicSql
 from dpsql.query import Form
 from dpsql.sql import FrontEnd
 from tests.support.contingency import Counted, seeded
+from tests.support.exact import front_of
 
 TABLE = TableDomain(
     "t",
@@ -37,8 +35,7 @@ CONDITIONS = ("TRUE", "g = 'x'", "n > 3", "price > 1.5", "off BETWEEN 0.02 AND 0
 
 @pytest.fixture(scope="module")
 def front() -> FrontEnd:
-    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (TABLE,))
-    return FrontEnd(policy, DuckDbPublicSql(dict[str, Any]().__getitem__), by_value=True)
+    return front_of(TABLE)
 
 
 @pytest.fixture(scope="module")
@@ -103,8 +100,7 @@ def test_of_two_numbers_the_one_with_the_wider_bins_is_summed_by_value(
 
 def test_a_guess_is_nearer_than_one_of_the_cells_of_both(front: FrontEnd, counted: Counted) -> None:
     sql = "SELECT NULL AS c, SUM(price * (1 - off)) FROM t GROUP BY ALL"
-    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (TABLE,))
-    plain = FrontEnd(policy, DuckDbPublicSql(dict[str, Any]().__getitem__), by_value=False)
+    plain = front_of(TABLE, by_value=False)
     ((_, doubt),), ((_, before),) = off_by(front, counted, sql), off_by(plain, counted, sql)
     assert doubt < before / 3
 
@@ -161,8 +157,7 @@ def test_a_product_that_weighs_rows_by_too_many_columns_is_of_all_its_cells() ->
     """As it was answered before: 18 bits beside a value are not enough for two fractions and a whole number."""
     numbers = [IntegerDomain(name, 0, 70) for name in ("a", "b", "c")]
     table = TableDomain("t", (NumberDomain("price", (0.0, 1.0, 40.0)), *numbers, IntegerDomain("n", 1, 9)))
-    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (table,))
-    front = FrontEnd(policy, DuckDbPublicSql(dict[str, Any]().__getitem__), by_value=True)
+    front = front_of(table)
     rng = seeded(5)
     rows = [(rng.uniform(0, 40), *(rng.randint(0, 70) for _ in numbers), rng.randint(1, 9)) for _ in range(200)]
     counted = Counted(table, rows)

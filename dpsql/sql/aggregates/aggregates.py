@@ -18,7 +18,7 @@ from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound, compose, null_only
 from dpsql.sql.expressions.dates import NUMBERS_OF_DATES
 from dpsql.sql.expressions.functions import AGGREGATE, LOWERED, REGRESSION, aggregate_refusal
-from dpsql.sql.expressions.operators import LOGICAL, unwrap
+from dpsql.sql.expressions.operators import LOGICAL, unwrap, written
 from dpsql.sql.expressions.string_predicates import null_test
 from dpsql.sql.text.position import refusal
 
@@ -185,16 +185,6 @@ def _argument(binder: Binder, call: exp.Anonymous, name: str) -> exp.Expr | None
     return argument
 
 
-def _number(node: exp.Expr) -> float | None:
-    node = unwrap(node)
-    if isinstance(node, exp.Neg):
-        inner = _number(node.this)
-        return None if inner is None else -inner
-    if isinstance(node, exp.Literal) and not node.args.get("is_string"):
-        return float(node.this)
-    return None
-
-
 def _condition(node: exp.Expr) -> exp.Expr | None:
     """The predicate ``p`` of ``p``, ``(p)`` and ``p::INT``."""
     node = unwrap(node)
@@ -238,13 +228,13 @@ def _present(bound: Bound) -> Bound:
 
 def _sum(binder: Binder, argument: exp.Expr) -> tuple[tuple[Summand, ...], bool]:
     """Parts of SUM(argument), and whether their coefficients are whole numbers (values decide for the rest)."""
-    constant = _number(argument)
+    constant = written(argument)
     if constant is not None:
         return (Summand(constant),), _whole(argument)
     case = indicator(argument)
     if case is not None:
-        then = _number(case[1])
-        otherwise = 0.0 if case[2] is None else _number(case[2])
+        then = written(case[1])
+        otherwise = 0.0 if case[2] is None else written(case[2])
         if then is not None and otherwise is not None:
             parts = [Summand(then - otherwise, tuple(binder.conjuncts(case[0])))]
             if otherwise:
@@ -293,17 +283,17 @@ def _is_part(node: exp.Expr) -> bool:
         case (exp.Add() | exp.Sub() | exp.Mul()) as made:
             return _is_part(made.this) and _is_part(made.expression)
         case literal:
-            return _number(literal) is not None
+            return written(literal) is not None
 
 
 def _constants(argument: exp.Expr) -> tuple[float, ...] | None:
     """The values other than NULL of an argument that ``_sum`` writes without a value per row."""
-    constant = _number(argument)
+    constant = written(argument)
     if constant is not None:
         return (constant,)
     case = indicator(argument)
     if case is not None:
-        values = [_number(n) for n in case[1:] if n is not None]
+        values = [written(n) for n in case[1:] if n is not None]
         if None not in values:
             return tuple(v for v in values if v is not None)
     return None if _condition(argument) is None else (0.0, 1.0)

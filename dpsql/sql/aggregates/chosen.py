@@ -14,7 +14,7 @@ from sqlglot import exp
 from dpsql.sql.aggregates.aggregation import Summand
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound, Chosen, cases, compose
-from dpsql.sql.expressions.operators import unwrap
+from dpsql.sql.expressions.operators import unwrap, written
 from dpsql.sql.expressions.steps import UNKNOWN
 
 MOST_SELECTIONS = 32
@@ -129,7 +129,7 @@ def _core(node: exp.Expr) -> tuple[exp.Expr, Callable[[exp.Expr], exp.Expr]]:
         case exp.Cast() if type(node) is exp.Cast and node.args["to"].this is exp.DataType.Type.DOUBLE:
             key = "this"
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
-            left, right = (_is_number(node.args[k]) for k in ("this", "expression"))
+            left, right = (written(node.args[k]) is not None for k in ("this", "expression"))
             if left != right and not (left and isinstance(node, exp.Div)):
                 key = "expression" if left else "this"
     if not key:
@@ -142,11 +142,6 @@ def _core(node: exp.Expr) -> tuple[exp.Expr, Callable[[exp.Expr], exp.Expr]]:
         return out
 
     return inner, again
-
-
-def _is_number(node: exp.Expr) -> bool:
-    node = unwrap(node)
-    return isinstance(node.this if isinstance(node, exp.Neg) else node, exp.Literal) and not node.args.get("is_string")
 
 
 def _with(call: exp.Expr, value: exp.Expr) -> exp.Expr:

@@ -67,6 +67,19 @@ def flatten(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
     return out
 
 
+def written(node: exp.Expr) -> float | None:
+    """The number that is written out, with its sign; ``None`` for anything else.
+
+    >>> written(exp.Neg(this=exp.paren(exp.Literal.number("0.5")))), written(exp.Literal.string("1"))
+    (-0.5, None)
+    """
+    node = unwrap(node)
+    if isinstance(node, exp.Neg):
+        inner = written(node.this)
+        return None if inner is None else -inner
+    return float(node.this) if isinstance(node, exp.Literal) and not node.args.get("is_string") else None
+
+
 def unwrap(node: exp.Expr) -> exp.Expr:
     """The node inside its parentheses."""
     while type(node) is exp.Paren:

@@ -1,6 +1,5 @@
 """Aggregates of values that conditions choose are those of each value where it is chosen, whatever the bins are."""
 
-from fractions import Fraction
 from typing import Any
 
 import duckdb
@@ -8,11 +7,10 @@ import pytest
 
 from dpsql.domain import CategoryDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.errors import DataError
-from dpsql.policy import Policy, Privacy
-from dpsql.public import DuckDbPublicSql
 from dpsql.sql import FrontEnd
 from dpsql.sql.statement import Aggregate
 from tests.support.contingency import Counted, seeded
+from tests.support.exact import front_of
 
 LOGARITHMS = pytest.mark.skipif(
     duckdb.__version__ < "2", reason="an error of DuckDB 1 at 0, even where it is not asked"
@@ -64,8 +62,7 @@ VALUES = [
 
 @pytest.fixture(scope="module")
 def front() -> FrontEnd:
-    privacy = Privacy(Fraction(1), Fraction(1, 10**6))
-    return FrontEnd(Policy(privacy, (TABLE,)), DuckDbPublicSql(dict[str, Any]().__getitem__), by_value=True)
+    return front_of(TABLE)
 
 
 @pytest.fixture(scope="module")

@@ -1,25 +1,21 @@
 """``round(x, -1)`` and ``trunc(x, -1)`` of a number column are steps of it, as ``floor(x / 10)`` is."""
 
-from fractions import Fraction
 from math import inf, nextafter
-from typing import Any
 
 import pytest
 
 from dpsql.domain import NumberDomain, TableDomain
 from dpsql.errors import UnsupportedQuery
-from dpsql.policy import Policy, Privacy
-from dpsql.public import DuckDbPublicSql
 from dpsql.sql import FrontEnd
 from tests.support.contingency import Counted, seeded
+from tests.support.exact import front_of
 
 TABLE = TableDomain("t", (NumberDomain("x", (-250.0, -20.0, 0.0, 7.0, 90.0, 1000.0)),))
 
 
 @pytest.fixture(scope="module")
 def front() -> FrontEnd:
-    privacy = Privacy(Fraction(1), Fraction(1, 10**6))
-    return FrontEnd(Policy(privacy, (TABLE,)), DuckDbPublicSql(dict[str, Any]().__getitem__), by_value=True)
+    return front_of(TABLE)
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,14 @@
 """Years, quarters and months between two dates are differences of parts of each: no grid of all pairs of days."""
 
 from datetime import date, timedelta
-from fractions import Fraction
-from typing import Any
 
 import pytest
 
 from dpsql.domain import CategoryDomain, DateDomain, TableDomain
 from dpsql.errors import UnsupportedQuery
-from dpsql.policy import Policy, Privacy
-from dpsql.public import DuckDbPublicSql
 from dpsql.sql import FrontEnd
 from tests.support.contingency import Counted, seeded
+from tests.support.exact import front_of
 
 BORN, ADMITTED = date(1920, 1, 1), date(2020, 1, 1)
 TABLE = TableDomain(
@@ -29,8 +26,7 @@ DIFFERENCES = [
 
 @pytest.fixture(scope="module")
 def front() -> FrontEnd:
-    privacy = Privacy(Fraction(1), Fraction(1, 10**6))
-    return FrontEnd(Policy(privacy, (TABLE,)), DuckDbPublicSql(dict[str, Any]().__getitem__))
+    return front_of(TABLE, by_value=False)
 
 
 @pytest.fixture(scope="module")

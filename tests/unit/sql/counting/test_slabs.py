@@ -1,17 +1,15 @@
 """Groups that are one value of a column of a large grid ask what they ask of a small one, and what DuckDB counts."""
 
-from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from dpsql.domain import BooleanDomain, CategoryDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
-from dpsql.policy import Policy, Privacy
-from dpsql.public import DuckDbPublicSql
 from dpsql.query import Form
-from dpsql.sql import Block, FrontEnd
+from dpsql.sql import Block
 from dpsql.sql.counting import slabs
 from tests.support.contingency import Counted, seeded
+from tests.support.exact import front_of
 
 SMALL = TableDomain(
     "t",
@@ -46,9 +44,7 @@ LARGE = TableDomain(
 
 
 def lowered(table: TableDomain, sql: str) -> Block:
-    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (table,))
-    front = FrontEnd(policy, DuckDbPublicSql(dict[str, Any]().__getitem__), by_value=True)
-    (block,) = front.lower(sql).blocks
+    (block,) = front_of(table).lower(sql).blocks
     return block
 
 
