@@ -67,8 +67,7 @@ def branches(binder: Binder, call: exp.Expr) -> list[Branch]:
 
 def _values(binder: Binder, node: exp.Expr) -> list[_Selection]:
     """The values of an expression, or of a column of a subquery, with what stands around it around each of them."""
-    inner, around = _core(node)
-    known = binder.bind(inner).choices if isinstance(inner, exp.Column) and not _is_unit(binder, inner) else ()
+    inner, around, known = _core(binder, node)
     out = [] if known else _selections(binder, inner)
     for i, choice in enumerate(known):
         constant, name = choice.value.constant, f"{inner.name} {i}\n"  # which nobody writes
@@ -99,16 +98,22 @@ def also(binder: Binder, names: Sequence[tuple[str, Bound]]) -> Iterator[None]:
 def only_where(part: Summand, conjuncts: Sequence[Bound]) -> Summand:
     """The part of a sum over rows where ``conjuncts`` are TRUE, with a value that is looked at there alone: a logarithm
     has none at 0. Of lines, and of listed columns, nothing changes."""
-    value = part.value
-    if value is None or value.straight is not None or not value.steps:
+    if part.value is None:
         return part
+    return Summand(part.coefficient, part.conjuncts, _looked_at_where(part.value, conjuncts))
+
+
+def _looked_at_where(value: Bound, conjuncts: Sequence[Bound]) -> Bound:
+    if value.straight is not None or not value.steps:
+        return value
     own = [c for c in conjuncts if c.columns and c.columns <= value.columns and not c.outside and not c.times]
     known = [c for c in own if not any(breaks >= UNKNOWN for breaks in c.steps.values())]
     if not known:
-        return part
+        return value
     sql = f"CASE WHEN {' AND '.join(f'({c.sql})' for c in known)} THEN {value.sql} END"
     made = cases(compose(sql, [*known, value]), known, [value])
-    return Summand(part.coefficient, part.conjuncts, made._replace(distance=value.distance, chooses=value.chooses))
+    multiplied = tuple([_looked_at_where(v, conjuncts) for v in value.product])
+    return made._replace(distance=value.distance, chooses=value.chooses, product=multiplied)
 
 
 def _argument(call: exp.Expr) -> exp.Expr | None:
@@ -119,29 +124,51 @@ def _argument(call: exp.Expr) -> exp.Expr | None:
     return unwrap(call.expressions[0]) if isinstance(call, exp.Anonymous) and call.expressions else None
 
 
-def _core(node: exp.Expr) -> tuple[exp.Expr, Callable[[exp.Expr], exp.Expr]]:
-    """What signs, casts to DOUBLE and arithmetic with written numbers stand around; and these around another value."""
-    node = unwrap(node)
-    key = ""
-    match node:
-        case exp.Neg():
-            key = "this"
-        case exp.Cast() if type(node) is exp.Cast and node.args["to"].this is exp.DataType.Type.DOUBLE:
-            key = "this"
-        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
-            left, right = (written(node.args[k]) is not None for k in ("this", "expression"))
-            if left != right and not (left and isinstance(node, exp.Div)):
-                key = "expression" if left else "this"
-    if not key:
-        return node, lambda value: value
-    inner, around = _core(node.args[key])
+class _Core(NamedTuple):
+    """What signs, casts to DOUBLE and arithmetic stand ``around``, with a written number or beside a value that nothing
+    chooses. ``known``: what it is, of a column of a subquery that conditions choose."""
 
-    def again(value: exp.Expr) -> exp.Expr:
+    inner: exp.Expr
+    around: Callable[[exp.Expr], exp.Expr]
+    known: tuple[Chosen, ...] = ()
+
+    @property
+    def is_chosen(self) -> bool:
+        return bool(self.known or _choices(self.inner))
+
+
+def _core(binder: Binder, node: exp.Expr) -> _Core:
+    node = unwrap(node)
+    match node:
+        case exp.Column() if not _is_unit(binder, node):
+            return _Core(node, _itself, binder.bind(node).choices)
+        case exp.Neg():
+            return _beside(node, "this", _core(binder, node.this))
+        case exp.Cast() if type(node) is exp.Cast and node.args["to"].this is exp.DataType.Type.DOUBLE:
+            return _beside(node, "this", _core(binder, node.this))
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
+            sides = {key: node.args[key] for key in ("this", "expression") if written(node.args[key]) is None}
+            found = {key: _core(binder, side) for key, side in sides.items()}
+            chosen = found if len(sides) == 1 else {key: core for key, core in found.items() if core.is_chosen}
+            if len(chosen) == 1 and ("this" in chosen or len(sides) == 2 or not isinstance(node, exp.Div)):
+                ((key, core),) = chosen.items()
+                return _beside(node, key, core)
+    return _Core(node, _itself)
+
+
+def _itself(value: exp.Expr) -> exp.Expr:
+    return value
+
+
+def _beside(node: exp.Expr, key: str, core: _Core) -> _Core:
+    """``node``, whose argument ``key`` is ``core``."""
+
+    def around(value: exp.Expr) -> exp.Expr:
         out = node.copy()
-        out.set(key, exp.paren(around(value).copy()))
+        out.set(key, exp.paren(core.around(value).copy()))
         return out
 
-    return inner, again
+    return core._replace(around=around)
 
 
 def _with(call: exp.Expr, value: exp.Expr) -> exp.Expr:
