@@ -7,9 +7,10 @@ coverage of the 95 % bars, mean and median error, and those of a Gaussian for ea
 there are and knows the number of rows of each group exactly.
 """
 
+import re
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -66,14 +67,21 @@ MADE = Numbers(
 EVERY = {**TABLES, "orders": (orders, MADE)}
 
 
-def study(name: str, epsilon: Fraction, seed: int) -> list[Row]:
-    """The table's rows of the report."""
+Asked = tuple[str, str, str, float, float, float]
+"""Aggregate, condition, the kind of question, the truth, rows, and what one row may change the truth by times rows."""
+Values = dict[str, np.ndarray]
+Asking = Callable[[duckdb.DuckDBPyConnection, str, Writer, Values, np.random.Generator], list[Asked]]
+
+
+def study(name: str, epsilon: Fraction, seed: int, asking: Asking, bins: int | None = None) -> list[Row]:
+    """The table's rows of the report, by kind of question. ``bins``: equal ones of every number column."""
     source, table = EVERY[name]
     with tempfile.TemporaryDirectory() as folder:
         path, policy = Path(folder) / "products.duckdb", Path(folder) / "products.dpsql.toml"
-        text = (
-            f"version = 1\n[privacy]\nepsilon = {float(epsilon)}\ndelta = 1e-6\n[tables.t.columns]\n{table.columns}\n"
+        declared = (
+            table.columns if bins is None else re.sub('(type = "number".*?) }', rf"\1, bins = {bins} }}", table.columns)
         )
+        text = f"version = 1\n[privacy]\nepsilon = {float(epsilon)}\ndelta = 1e-6\n[tables.t.columns]\n{declared}\n"
         policy.write_text(text)
         columns = parse_policy(text).tables[0].columns
         domains = {c.name: c for c in columns if isinstance(c, NumberDomain)}
@@ -89,21 +97,14 @@ def study(name: str, epsilon: Fraction, seed: int) -> list[Row]:
             con.execute(f"CREATE TABLE t AS SELECT {table.source} FROM {source(con)}")
             con.execute(f"CREATE TEMP TABLE clipped AS SELECT * REPLACE ({', '.join(kept)}) FROM t")
             values = {n: con.execute(f"SELECT {n} FROM clipped WHERE {n} IS NOT NULL").fetchnumpy()[n] for n in domains}
-            asked = _asked(con, name, Writer(table, domains, seed), values, np.random.default_rng([seed, 400]))
+            asked = asking(con, name, Writer(table, domains, seed), values, np.random.default_rng([seed, 400]))
         return _answered(path, policy, asked, name, epsilon, seed)
 
 
-Asked = tuple[str, str, bool, float, float, float]
-"""Aggregate, condition, whether that is about the first column, too, the truth, rows, and the most that one adds."""
-
-
-def _asked(
-    con: duckdb.DuckDBPyConnection,
-    name: str,
-    writer: Writer,
-    values: dict[str, np.ndarray],
-    rng: np.random.Generator,
+def products(
+    con: duckdb.DuckDBPyConnection, name: str, writer: Writer, values: Values, rng: np.random.Generator
 ) -> list[Asked]:
+    """Sums and averages of products, in turn."""
     out: list[Asked] = []
     while len(out) < ASKED:
         product, most, column = PRODUCTS[name][int(rng.integers(len(PRODUCTS[name])))]
@@ -113,7 +114,10 @@ def _asked(
         found = con.execute(f"SELECT COUNT({product}), {kind}({product}) FROM clipped WHERE {where}").fetchall()
         ((count, truth),) = found
         if count >= LEAST:
-            out.append((f"{kind}({product})", where, cut, float(truth), count, most))
+            most = most * count if kind == "SUM" else most
+            out.append(
+                (f"{kind}({product})", where, kind + (" of stretches" if cut else ""), float(truth), count, most)
+            )
     return out
 
 
@@ -122,10 +126,9 @@ def _answered(path: Path, policy: Path, asked: Sequence[Asked], name: str, epsil
     kinds: dict[str, list[Found]] = {}
     with dpsql.connect(path, policy=policy, ledger=path.with_suffix(".ledger"), new_budget=True) as con:
         cursor, begin = con.cursor(), time.process_time()
-        for aggregate, where, cut, truth, count, most in asked:
+        for aggregate, where, kind, truth, count, most in asked:
             found = ask(cursor, f"SELECT {aggregate} FROM t WHERE {where}", truth)
-            noise = abs(rng.normal(0.0, sigma)) * most / (1 if aggregate.startswith("SUM") else count)
-            kind = aggregate[:3] + (" of stretches" if cut else "")
+            noise = abs(rng.normal(0.0, sigma)) * most / count
             kinds.setdefault(kind, []).append(Found(found.off, found.bar, found.exact, noise))
         seconds = time.process_time() - begin
     return [row_of(f"{name}, {kind}", found, seconds) for kind, found in kinds.items()]
@@ -136,7 +139,7 @@ def _answered(path: Path, policy: Path, asked: Sequence[Asked], name: str, epsil
 @click.option("--epsilon", default="1")
 @click.option("--seeds", default=1)
 def main(names: Sequence[str], epsilon: str, seeds: int) -> None:
-    rows = [row for name in names for seed in range(seeds) for row in study(name, Fraction(epsilon), seed)]
+    rows = [row for name in names for seed in range(seeds) for row in study(name, Fraction(epsilon), seed, products)]
     title = f"Products of columns, epsilon {epsilon}, delta 1e-6: {ASKED} questions"
     show(title, rows, "products", [command_text("products", epsilon=epsilon, seeds=seeds)])
 

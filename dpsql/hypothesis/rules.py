@@ -84,6 +84,8 @@ class ModelRules:
     leave to them and, of sums, that rows which crowd between two round numbers may all be at one place there.
     ``confined``: whether bars of sums know which bins are summed, and how little a condition leaves of one.
     ``unlearned``: whether bars of what no lesson is about yet know more than the noise of the tables that cover it.
+    ``curves``: whether sums of a curve of a number column are asked by value, along its chord in each bin. ``jointly``:
+    whether bars of sums of several terms, and of variances, know that these are of the same rows.
 
     ``top_down``: whether counts of a column's cells are made possible ones at once, by long ranges first where it is
     ordered.
@@ -147,9 +149,12 @@ class ModelRules:
     accelerated: bool = True
     by_chance: bool = True
     unlearned: bool = True
+    curves: bool = True
+    jointly: bool = True
 
 
-_SEVENTEENTH = ModelRules(by_chance=False, unlearned=False)
+_EIGHTEENTH = ModelRules(curves=False, jointly=False)
+_SEVENTEENTH = replace(_EIGHTEENTH, by_chance=False, unlearned=False)
 _SIXTEENTH = replace(_SEVENTEENTH, confined=False, accelerated=False, rounds=12, moved=1.0)
 _FIFTEENTH = replace(_SIXTEENTH, crowded=False)
 _FOURTEENTH = replace(_FIFTEENTH, rounds_weighed=2.0, tested_together=False)
@@ -208,7 +213,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         15: _FIFTEENTH,
         16: _SIXTEENTH,
         17: _SEVENTEENTH,
-        18: ModelRules(),
+        18: _EIGHTEENTH,
+        19: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

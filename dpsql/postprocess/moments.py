@@ -25,13 +25,17 @@ _SIGNED = frozenset(
 
 
 def moment(
-    kind: MomentsKind, sums: Sequence[float], errors: Sequence[float | None], centers: Sequence[float]
+    kind: MomentsKind,
+    sums: Sequence[float],
+    errors: Sequence[float | None],
+    centers: Sequence[float],
+    around: Sequence[float | None] = (),
 ) -> tuple[float, tuple[float, float] | None] | None:
     """The value and its interval, ``None`` where an error is not known; nothing where the count is within its bar.
 
     ``sums``: of 1, x, x^2, for higher moments x^3 and x^4, and with two arguments (y, x) of 1, y, y^2, x, x^2, xy, each
     y and x less its center.
-    ``errors``: 95 % half-widths of these.
+    ``errors``: 95 % half-widths of these; ``around``: how far the sums of ``distances_of`` may be from 0, if known.
 
     >>> moment("var_pop", [4.0, 0.0, 8.0], [0.0, 0.0, 2.0], [0.0])
     (2.0, (1.5, 2.5))
@@ -42,7 +46,7 @@ def moment(
     value = _bounded(kind, float(moments(kind, np.array([sums]), centers)[0]))
     if value is None:
         return None
-    known = [e for e in errors if e is not None]
+    known, told = ([e for e in some if e is not None] for some in (errors, around))
     least, most = _RANGES.get(kind, (-np.inf if kind in _SIGNED else 0.0, np.inf))
     if len(known) < len(errors):
         return value, None
@@ -50,7 +54,59 @@ def moment(
     if not np.isfinite(found).all():
         return value, (least, most) if kind in _RANGES else None
     low, high = min(float(found.min()), value), max(float(found.max()), value)
+    if told and len(told) == len(around):
+        nearer = moments(kind, _around(sums, error, told), centers)
+        if np.isfinite(nearer).all():
+            low, high = max(low, min(float(nearer.min()), value)), min(high, max(float(nearer.max()), value))
     return value, (max(low, least), min(high, most))
+
+
+def distances_of(sums: Sequence[float]) -> list[tuple[float, ...]]:
+    """What to take each sum times for sums of distances from the released means, which are 0: of x - m, and of its
+    square less the released variance; with two arguments of both of y, of both of x, and of the product of their
+    distances less the covariance. None of higher moments, or of no rows.
+
+    >>> distances_of([2.0, 6.0, 20.0])
+    [(-3.0, 1.0, 0.0), (8.0, -6.0, 1.0)]
+    """
+    if sums[0] <= 0.0 or len(sums) not in (3, 6):
+        return []
+    per_row = [s / sums[0] for s in sums]
+    out = []
+    for i in range(1, len(sums) - 1, 2):
+        mean, rest = per_row[i], (0.0,) * (len(sums) - i - 2)
+        squares = 2.0 * mean * mean - per_row[i + 1]
+        out += [(-mean, *(0.0,) * (i - 1), 1.0, 0.0, *rest), (squares, *(0.0,) * (i - 1), -2.0 * mean, 1.0, *rest)]
+    if len(sums) == 6:
+        y, x = per_row[1], per_row[3]
+        out.append((2.0 * y * x - per_row[5], -x, 0.0, -y, 0.0, 1.0))
+    return out
+
+
+def _around(sums: Sequence[float], rows_error: float, around: Sequence[float]) -> Floats:
+    """Sums at the ends of what the rows n, means m, variances and covariance may be. As they are, marked by ', and as
+    they were released, n' (m' - m) is the sum of x - m over the rows, and n' (v' - v) that of (x - m)^2 - v less
+    n' (m' - m)^2; so with the covariance and both means.
+    """
+    rows, least = sums[0], sums[0] - rows_error
+    off = [e / least for e in around]
+    means, spreads = [sums[i] / rows for i in range(1, len(sums) - 1, 2)], []
+    ends = [[rows - rows_error, rows + rows_error]]
+    for i, mean in enumerate(means):
+        variance = sums[2 * i + 2] / rows - mean * mean
+        ends.append([mean - off[2 * i], mean + off[2 * i]])
+        spreads.append([max(variance - off[2 * i + 1] - off[2 * i] ** 2, 0.0), max(variance + off[2 * i + 1], 0.0)])
+    ends += spreads
+    if len(means) == 2:
+        covariance, more = sums[5] / rows - means[0] * means[1], off[4] + off[0] * off[2]
+        low, high = covariance - more, covariance + more
+        ends.append([low, high] if low > 0.0 or high < 0.0 else [low, 0.0, high])
+    corners = np.array(list(product(*ends)))
+    n, m, v = corners[:, :1], corners[:, 1 : 1 + len(means)], corners[:, 1 + len(means) : 1 + 2 * len(means)]
+    of_each = [np.column_stack([m[:, i], v[:, i] + m[:, i] ** 2]) for i in range(len(means))]
+    products = [corners[:, -1] + m[:, 0] * m[:, 1]] if len(means) == 2 else []
+    found: Floats = n * np.column_stack([np.ones(len(corners)), *of_each, *products])
+    return found
 
 
 def _farthest(sums: Sequence[float], errors: Sequence[float]) -> Floats:

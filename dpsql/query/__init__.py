@@ -23,7 +23,7 @@ from dpsql.query.crosstab import (
     units_of,
 )
 from dpsql.query.distinct import DistinctCount, Regions, regions_of
-from dpsql.query.form import CountForms, Form, Term, centered
+from dpsql.query.form import CountForms, Form, Term, centered, combination
 from dpsql.query.key_counts import KeyCounts, Positions, key_counts
 from dpsql.query.linear import (
     COLUMNS,
@@ -72,6 +72,7 @@ __all__ = [
     "Weights",
     "canonical_products",
     "centered",
+    "combination",
     "floors",
     "floors_of_parts",
     "is_part",

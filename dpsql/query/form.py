@@ -4,7 +4,7 @@
 are. The test and the ledger only ever see the queries.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import overload
@@ -63,6 +63,20 @@ class Form:
                 return whole.keyed is None and all(f.digest in factors for f in whole.factors) and not whole.intervals
             case _:
                 return False
+
+
+def combination(parts: Iterable[tuple[float, Form]]) -> Form:
+    """Several forms, each taken so many times, added up.
+
+    >>> combination([(2.0, Form(1.0)), (-1.0, Form(5.0))])
+    Form(constant=-3.0, terms=())
+    """
+    constant, terms = 0.0, list[Term]()
+    for times, form in parts:
+        constant += times * form.constant
+        if times != 0.0:
+            terms += [Term(times * t.coefficient, t.query, abs(times) * t.doubt) for t in form.terms]
+    return Form(constant, tuple(terms))
 
 
 class CountForms(Sequence[Form]):

@@ -25,7 +25,7 @@ from dpsql.session.answers import with_charge
 from dpsql.session.asker import Asker
 from dpsql.session.crosstabs import ask_crosstab
 from dpsql.session.distinct.asking import answers_of, check_terms, plans_of, questions_of
-from dpsql.session.distinct.units import errors_of, lines_of
+from dpsql.session.distinct.units import unasked_of
 from dpsql.session.explaining import explained, explanation
 from dpsql.session.notes import statement_notes
 from dpsql.session.results import result
@@ -63,7 +63,9 @@ class Session:
         self._plan = plan
         self._public = public
         rules = MODEL_RULES[plan.models]
-        self._front_end = FrontEnd(policy, public, distances=rules.distances, by_value=rules.by_value)
+        self._front_end = FrontEnd(
+            policy, public, distances=rules.distances, by_value=rules.by_value, curves=rules.curves
+        )
         self._asker = Asker(policy, plan, engine, ledger, entropy)
         self._strings = ReleasedStrings(self._asker.states)
         self._lock = RLock()
@@ -128,15 +130,14 @@ class Session:
         elif charged > 0 and answers:
             first = next(iter(answers))
             answers[first] = replace(answers[first], charged=answers[first].charged + charged)
-        errors, rules = errors_of(self._asker, statement), MODEL_RULES[self._plan.models]
+        rules = MODEL_RULES[self._plan.models]
         notes = tuple(dict.fromkeys([*steps.notes, *statement_notes(statement, self._asker), *notes]))
         return result(
             statement,
             answers,
             self._public,
             notes,
-            errors,
-            lines_of(self._asker, statement),
+            unasked_of(self._asker, statement),
             cut_counts=rules.cut_counts,
             independent=rules.independent,
             together=together,

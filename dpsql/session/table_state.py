@@ -12,11 +12,12 @@ from dpsql.first import Progress, Touches
 from dpsql.first.payload import ANSWER, DISTINCT, KEYS, ONE_COUNT, POSITIONS, RESIDUAL, ROW_COUNT, VALUES
 from dpsql.hypothesis import Measurement, TableModel, keyed_error
 from dpsql.hypothesis.values.by_value import by_cells_unmeasured
+from dpsql.hypothesis.values.joined import joined
 from dpsql.mechanism import ThresholdTest
 from dpsql.planning import Basis, Forecast, TablePlan, Way, forecast
 from dpsql.planning.forecast import half_width
 from dpsql.planning.measured_axes import own_sd
-from dpsql.query import Crosstab, LinearQuery
+from dpsql.query import Crosstab, Form, LinearQuery
 from dpsql.session.model.error_bars import ErrorBars, Memory
 from dpsql.session.own.misfit import Misfit
 from dpsql.session.own.own_noise import OwnNoise
@@ -217,6 +218,52 @@ class TableState:
             return None
         counted = sum(abs(times) * float(bar or 0) for times, _, bar in bars)
         return sum(times * n for times, n, _ in bars), hypot(counted, DEVIATIONS * sd) + added
+
+    def forms_of(self, forms: Sequence[Form]) -> list[tuple[float, float] | None]:
+        """What the model says of affine forms, and the 95 % half-width of each, in the form's unit; ``None`` where
+        nothing is known.
+
+        All terms of a form are one count of weighted cells: what is wrong with the rows of one is wrong in all of them.
+        """
+        model = self.model
+        if model is None or not self.plan.rules.jointly:
+            return [None] * len(forms)
+        split = [self._joined(model, form) for form in forms]
+        asked: dict[object, dict[str, LinearQuery]] = {}
+        for _, query in [part for parts in split for part in parts or ()]:
+            asked.setdefault(query.outline, {})[query.digest] = query
+        bars: dict[str, int | None] = {}
+        for same in asked.values():
+            bars |= zip(same, self.error_bars(list(same.values())), strict=True)
+        out: list[tuple[float, float] | None] = []
+        for form, parts in zip(forms, split, strict=True):
+            known = None if parts is None else [(times, q, bars[q.digest]) for times, q in parts]
+            if known is None or any(bar is None for _, _, bar in known):
+                out.append(None)
+                continue
+            counted = sum(abs(times) * float(bar or 0) for times, _, bar in known)
+            sd, added = self._unknown_beside(model, form)
+            value = form.constant + sum(times * model.estimate(q) for times, q, _ in known)
+            out.append((value, hypot(counted, DEVIATIONS * sd) + added))
+        return out
+
+    def _joined(self, model: TableModel, form: Form) -> list[tuple[float, LinearQuery]] | None:
+        """Its terms as two counts of cells."""
+        if any(t.query.keyed is not None for t in form.terms):
+            return None
+        return joined(self.plan.table, [(t.coefficient, model.by_cells(t.query)) for t in form.terms])
+
+    def _unknown_beside(self, model: TableModel, form: Form) -> tuple[float, float]:
+        """What is unknown of a form beside counts of cells, in its unit: (sd, what is added to any bar). Where rows
+        stand in their bins is unknown to all terms alike."""
+        sd = added = 0.0
+        for t in form.terms:
+            if t.query.is_by_value:
+                inside = model.unknown_inside(t.query)
+                sd, added = sd + abs(t.coefficient) * inside[0], added + abs(t.coefficient) * inside[1]
+            if t.doubt:
+                added += t.doubt * (max(0.0, model.estimate(t.query)) + float(self.error_bar(t.query) or 0))
+        return sd, added
 
     def error_of(self, query: LinearQuery) -> float | None:
         """The 95 % half-width that an answer would have now, in counts; draws nothing, charges nothing."""

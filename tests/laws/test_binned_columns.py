@@ -409,7 +409,7 @@ def test_what_a_cast_makes_of_a_constant_is_what_is_compared(front: FrontEnd, co
 def test_values_that_unknown_conditions_choose_are_refused_and_others_are_not(
     front: FrontEnd, counted: Counted
 ) -> None:
-    for chosen in ("abs(CASE WHEN sin(x) > 0.3 THEN x END)", "sqrt(if(sin(x) > 0.3, x, 0))", "nullif(x * x, 3) * x"):
+    for chosen in ("abs(CASE WHEN sin(x) > 0.3 THEN x END)", "sqrt(if(sin(x) > 0.3, x, 0))"):
         for text in (
             f"SELECT SUM({chosen}) FROM t",
             f"SELECT g, AVG(v) FROM (SELECT {chosen} AS v, g FROM t) GROUP BY g",
@@ -417,7 +417,7 @@ def test_values_that_unknown_conditions_choose_are_refused_and_others_are_not(
             with pytest.raises(UnsupportedQuery, match="may change anywhere"):
                 front.lower(text)
     sums = ("CASE WHEN sin(x) > 0.3 THEN x END", "if(sin(x) > 0.3, x, 0)", "coalesce(nullif(x * x, 3), 1000)")
-    _agrees(front, counted, f"SELECT {', '.join(f'SUM({s})' for s in sums)} FROM t")
+    _agrees(front, counted, f"SELECT {', '.join(f'SUM({s})' for s in (*sums, 'nullif(x * x, 3) * x'))} FROM t")
     sums = ("CASE WHEN x > 3 THEN x * x END", "CASE WHEN day(d) = 1 THEN x * x END", "CASE g WHEN 'a' THEN x END")
     sql = f"SELECT {', '.join(f'SUM({s})' for s in sums)} FROM t"
     _agrees(front, counted, sql)

@@ -13,6 +13,7 @@ import pytest
 
 from dpsql.result import Answer, Source
 from dpsql.session.results import result
+from dpsql.session.results.unasked import Unasked
 from dpsql.sql import FrontEnd
 from tests.support.contingency import TABLE, Counted, random_rows
 from tests.support.exact import front_end, public_sql
@@ -79,7 +80,7 @@ def ratios(
     out = []
     for _ in range(RELEASES):
         noise = dependence(rng, len(truths))
-        found = result(statement, released(truths, noise, shown, source), sql, error_of=lambda query: whole)
+        found = result(statement, released(truths, noise, shown, source), sql, unasked=Unasked(lambda query: whole))
         answers = found.column_answers[len(found.names) - 1]
         for a, true in zip(answers, truth, strict=True):
             if true is None:
@@ -163,7 +164,7 @@ def test_a_known_whole_narrows_the_bar_of_the_sum(front: FrontEnd, tables: dict[
     truths = {q.digest: float(tables["people"].value(q)) * SCALE for q in statement.queries}
     shown = released(truths, np.zeros(len(truths)), 1.0)
     plain = result(statement, shown, sql).column_answers[1][-1].error
-    known = result(statement, shown, sql, error_of=lambda query: 1.0).column_answers[1][-1].error
+    known = result(statement, shown, sql, unasked=Unasked(lambda query: 1.0)).column_answers[1][-1].error
     assert plain is not None and known is not None
     assert known < plain / 5
 

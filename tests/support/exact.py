@@ -34,10 +34,12 @@ def front_end() -> FrontEnd:
     return FrontEnd(POLICY, public_sql())
 
 
-def front_of(table: TableDomain, *, by_value: bool = True) -> FrontEnd:
-    """Of this table alone. ``by_value``: as where plans ask about the values of numbers."""
+def front_of(table: TableDomain, *, by_value: bool = True, curves: bool = True) -> FrontEnd:
+    """Of this table alone. ``by_value``, ``curves``: as where plans ask about the values of numbers, and of curves."""
     policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (table,))
-    return FrontEnd(policy, DuckDbPublicSql(dict[str, Any]().__getitem__), by_value=by_value)
+    return FrontEnd(
+        policy, DuckDbPublicSql(dict[str, Any]().__getitem__), by_value=by_value, curves=by_value and curves
+    )
 
 
 def answer(statement: Statement, tables: dict[str, Counted]) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -86,7 +88,7 @@ def _summarised(a: Aggregate, groups: int, counted: Counted) -> list[object]:
 
     assert a.summary is not None
     whole = a.sql_type == "BIGINT"
-    found = summarise(a.summary, groups, lookup, lambda query: None, whole=whole)
+    found = summarise(a.summary, groups, lookup, whole=whole)
     return [n.shown for n in found.answers]
 
 

@@ -1,12 +1,13 @@
 """Questions about a table of units: sums of the numbers that one release said of how many rows the units have."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from dpsql.confidence import DEVIATIONS, error_bound
-from dpsql.query import LinearQuery, UnitTable
+from dpsql.query import Form, LinearQuery, UnitTable
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
 from dpsql.session.distinct.release import Question, numbers_of
+from dpsql.session.results.unasked import Said, Unasked
 from dpsql.sql.statement import Statement
 
 
@@ -30,15 +31,26 @@ def unit_answers(asker: Asker, statement: Statement) -> dict[str, Answer]:
     return out
 
 
-def errors_of(asker: Asker, statement: Statement) -> Callable[[LinearQuery], float | None]:
-    """The error that the count of any query has, on a private table or on one of units; ``None``: not known."""
+def unasked_of(asker: Asker, statement: Statement) -> Unasked:
+    """What models say of what the statement does not ask, of private tables and, errors alone, of those of units."""
     units = {table.name: table for table in unit_tables(statement)}
 
     def error_of(query: LinearQuery) -> float | None:
         table = units.get(query.table)
         return asker.states[query.table].error_of(query) if table is None else _answer(asker, table, query).error
 
-    return error_of
+    def line_of(query: LinearQuery, origin: float) -> Said | None:
+        found = None if query.table in units else asker.states[query.table].line_of(query, origin)
+        return None if found is None else Said(*found)
+
+    def forms_of(forms: Sequence[Form]) -> Sequence[Said | None]:
+        tables = {t.query.table for form in forms for t in form.terms}
+        if len(tables) != 1 or not tables.isdisjoint(units):
+            return [None] * len(forms)
+        found = asker.states[tables.pop()].forms_of(forms)
+        return [None if f is None else Said(*f) for f in found]
+
+    return Unasked(error_of, line_of, forms_of)
 
 
 def _answer(asker: Asker, table: UnitTable, query: LinearQuery) -> Answer:
@@ -56,13 +68,3 @@ def _answer(asker: Asker, table: UnitTable, query: LinearQuery) -> Answer:
     interval = (max(0.0, value - error), max(0.0, value + error))
     bound = certain * sd + 1.0
     return Answer(round(value) if whole else value, error, interval, "exact", "measurement", True, bound)
-
-
-def lines_of(asker: Asker, statement: Statement) -> Callable[[LinearQuery, float], tuple[float, float] | None]:
-    """What models say of the sum of distances from a place, and its error: as in ``TableState.line_of``."""
-    units = {table.name for table in unit_tables(statement)}
-
-    def line_of(query: LinearQuery, origin: float) -> tuple[float, float] | None:
-        return None if query.table in units else asker.states[query.table].line_of(query, origin)
-
-    return line_of

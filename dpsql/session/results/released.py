@@ -11,24 +11,15 @@ import numpy as np
 import pyarrow as pa
 
 from dpsql.dialect.types import aggregate_type, type_name
-from dpsql.postprocess import (
-    combine,
-    divide,
-    line_in,
-    narrowed,
-    released_array,
-    released_table,
-    shown_count,
-    shown_values,
-    sum_in,
-)
-from dpsql.postprocess.combine import Lookup
+from dpsql.postprocess import released_array, released_table, shown_count, shown_values
 from dpsql.postprocess.variants import ReleasedColumn
 from dpsql.query import DistinctCount, Form, LinearQuery, Term
 from dpsql.query.summary import LISTS, Cells, Distinct
 from dpsql.result import Answer, CrosstabAnswers, Note, Result, Shown
 from dpsql.session.results.computed import NOTHING, Inputs, computed_answers
 from dpsql.session.results.summaries import few_rows_note, summarise
+from dpsql.session.results.sums import summed
+from dpsql.session.results.unasked import NOTHING_SAID, Unasked
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Aggregate, Block, DirectColumn, Statement
 
@@ -36,24 +27,12 @@ Columns = list[Sequence[Answer]]
 """A block's answers: for each aggregate one per group."""
 
 
-LineOf = Callable[[LinearQuery, float], tuple[float, float] | None]
-
-
-def _not_known(query: LinearQuery) -> float | None:
-    return None
-
-
-def _no_line(query: LinearQuery, origin: float) -> tuple[float, float] | None:
-    return None
-
-
 def result(
     statement: Statement,
     answers: Mapping[str, Answer],
     public: PublicSql,
     notes: tuple[Note, ...] = (),
-    error_of: Callable[[LinearQuery], float | None] = _not_known,
-    line_of: LineOf = _no_line,
+    unasked: Unasked = NOTHING_SAID,
     *,
     cut_counts: bool = True,
     independent: bool = True,
@@ -61,18 +40,17 @@ def result(
 ) -> Result:
     """What the analyst sees: ``answers`` by query key, combined and taken through the outer statement.
 
-    ``error_of``: the error that the count of a query would have that was not asked, from public numbers.
-    ``line_of``: what is known of a sum of distances from a place, and its error. ``cut_counts``: counts that are shown
-    as they were released are shown as 0 where noise took them below. The outer statement computes with what was
-    released. ``independent``: as in ``divide``. ``together``: in place of ``answers``, those of one crosstab.
+    ``cut_counts``: counts that are shown as they were released are shown as 0 where noise took them below. The outer
+    statement computes with what was released. ``independent``: as in ``divide``. ``together``: in place of ``answers``,
+    those of one crosstab.
     """
     unshown = dict(answers)
     if statement.direct is None:
-        found = [_answered(block, unshown, error_of, line_of, together, independent) for block in statement.blocks]
+        found = [_answered(block, unshown, unasked, together, independent) for block in statement.blocks]
         notes = (*notes, *dict.fromkeys(note for answered in found for note in answered.notes))
-        return _through_outer(statement, [f.columns for f in found], public, notes, error_of, cut_counts)
+        return _through_outer(statement, [f.columns for f in found], public, notes, unasked.error_of, cut_counts)
     (block,) = statement.blocks
-    columns, own = _answered(block, unshown, error_of, line_of, together, independent)
+    columns, own = _answered(block, unshown, unasked, together, independent)
     notes, within = (*notes, *own), _within(block, columns)
     if cut_counts:
         columns = [_shown(a, found) for a, found in zip(block.aggregates, columns, strict=True)]
@@ -131,8 +109,7 @@ class _Answered(NamedTuple):
 def _answered(
     block: Block,
     unshown: dict[str, Answer],
-    error_of: Callable[[LinearQuery], float | None],
-    line_of: LineOf,
+    unasked: Unasked,
     together: Sequence[Answer] | None,
     independent: bool,
 ) -> _Answered:
@@ -152,54 +129,16 @@ def _answered(
     few: list[Sequence[bool]] = []
     for aggregate in block.aggregates:
         if aggregate.summary is None:
-            out.append(_combined(aggregate, lookup, line_of, independent))
+            out.append(summed(aggregate, lookup, unasked, independent=independent))
             if aggregate.denominator is not None:
                 few.append([a.value is None and a.source != "public" for a in out[-1]])
             continue
         whole = pa.types.is_integer(aggregate_type(aggregate.sql_type))
-        found = summarise(aggregate.summary, len(block.groups), lookup, error_of, whole=whole)
+        found = summarise(aggregate.summary, len(block.groups), lookup, unasked, whole=whole)
         out.append(found.answers)
         notes += found.notes
         few.append(found.few)
     return _Answered(out, (*notes, *few_rows_note(few)))
-
-
-def _combined(aggregate: Aggregate, lookup: Lookup, line_of: LineOf, independent: bool) -> tuple[Answer, ...]:
-    """The answers of an aggregate that is a sum, or a quotient of two."""
-    integer = aggregate.sql_type == "BIGINT" and aggregate.denominator is None
-    if aggregate.denominator is not None:
-        return tuple(
-            [_average(aggregate, group, lookup, line_of, independent) for group in range(len(aggregate.numerator))]
-        )
-    column = []
-    for numerator in aggregate.numerator:
-        answer = combine(numerator, lookup, integer=integer, nonnegative=aggregate.nonnegative)
-        line = line_in(numerator)
-        known = None if line is None else line_of(line.query, line.origin)
-        if line is not None and known is not None:
-            off = abs(line.scale) * known[1] + abs(float(answer.value or 0) - line.scale * known[0])
-            answer = narrowed(answer, off, 0.0 if aggregate.nonnegative else None)
-        column.append(answer)
-    return tuple(column)
-
-
-def _average(aggregate: Aggregate, group: int, lookup: Lookup, line_of: LineOf, independent: bool) -> Answer:
-    """A quotient of two sums."""
-    below = () if aggregate.denominator is None else (aggregate.denominator[group],)
-    (bottom,) = [combine(form, lookup, integer=False, nonnegative=False) for form in below]
-    numerator, center = aggregate.numerator[group], aggregate.centers[group] if aggregate.centers else 0.0
-    top = combine(numerator, lookup, integer=False, nonnegative=False)
-    low, high = aggregate.spans[group] if aggregate.spans else (aggregate.low, aggregate.high)
-    answer = divide(top, bottom, low, high, center, independent=independent)
-    line = sum_in(numerator) if center or (low, high) != (aggregate.low, aggregate.high) else None
-    if line is None or line.query.unit > 1 or answer.value is None or bottom.value is None or bottom.error is None:
-        return answer
-    known = line_of(line.query, (answer.value - center) / line.scale)
-    if known is None:
-        return answer
-    # the true mean is off by as much as distances from what is shown sum to, for each row
-    off = abs(line.scale) * (known[1] + abs(known[0])) / (bottom.value - bottom.error)
-    return narrowed(answer, off, low, high)
 
 
 def _through_outer(

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from functools import partial
+from itertools import islice
 from math import floor, inf, isfinite, sqrt
 from typing import NamedTuple
 
@@ -12,13 +14,14 @@ import numpy.typing as npt
 from dpsql.domain import Value, truncate
 from dpsql.postprocess import combine, merged_source
 from dpsql.postprocess.combine import Lookup
-from dpsql.postprocess.moments import moment
+from dpsql.postprocess.moments import distances_of, moment
 from dpsql.postprocess.places import Counts, Place, last, most_frequent, number_of_values, quantile, sum_of_values
 from dpsql.postprocess.spread import DEPENDENT
-from dpsql.query import DistinctCount, Factor, Form, LinearQuery
+from dpsql.query import DistinctCount, Factor, Form, LinearQuery, combination
 from dpsql.query.summary import LISTS, Cell, Cells, Distinct, Moments
 from dpsql.result import EXACT_ZERO, Answer, Note, Source
 from dpsql.session.results.lists import list_note, listed
+from dpsql.session.results.unasked import NOTHING_SAID, Unasked
 
 LookupAny = Callable[[LinearQuery | DistinctCount], Answer]
 ErrorOf = Callable[[LinearQuery], float | None]
@@ -38,18 +41,17 @@ class Summarised(NamedTuple):
 
 
 def summarise(
-    summary: Moments | Cells | Distinct, groups: int, lookup: LookupAny, error_of: ErrorOf, *, whole: bool
+    summary: Moments | Cells | Distinct, groups: int, lookup: LookupAny, unasked: Unasked = NOTHING_SAID, *, whole: bool
 ) -> Summarised:
     """The answers of all groups. ``whole``: the result is of an integer type."""
     if isinstance(summary, Distinct):
         counted = [EXACT_ZERO if count is None else lookup(count) for count in summary.counts]
         return Summarised(tuple(counted), (), (False,) * groups)
     if isinstance(summary, Moments):
-        sums = [_of_sums(summary, group, lookup) for group in range(groups)]
-        return Summarised(tuple([answer for answer, _ in sums]), (), tuple([few for _, few in sums]))
+        return _of_moments(summary, groups, lookup, unasked)
     if summary.kind in LISTS:
         return _lists(summary, groups, lookup)
-    found = [_of_cells(summary, group, lookup, error_of, whole=whole) for group in range(groups)]
+    found = [_of_cells(summary, group, lookup, unasked.error_of, whole=whole) for group in range(groups)]
     answers = tuple([answer for answer, _ in found])
     few = tuple([a.shown is None and a.source != "public" for a in answers])
     return Summarised(answers, _notes(summary, [f for _, f in found]), few)
@@ -72,16 +74,25 @@ def _called(summary: Cells) -> str:
     return summary.name if len(summary.name) <= _MOST_NAME else summary.kind
 
 
-def _of_sums(summary: Moments, group: int, lookup: Lookup) -> tuple[Answer, bool]:
-    """The answer, and whether it is NULL because there may be no row; it is NULL where there is no spread, too."""
-    parts = [combine(form, lookup, integer=False) for form in summary.sums[group]]
-    source, charged = merged_source({p.source for p in parts}), sum(p.charged for p in parts)
-    found = moment(summary.kind, [float(p.value or 0.0) for p in parts], [p.error for p in parts], summary.centers)
-    if found is None:
-        rows = parts[0]
-        return _null(source, charged), rows.source != "public" and (rows.value or 0.0) <= (rows.error or 0.0)
-    value, interval = found
-    return _number(value, interval, source, charged), False
+def _of_moments(summary: Moments, groups: int, lookup: Lookup, unasked: Unasked) -> Summarised:
+    """NULL where there may be no row, and where there is no spread."""
+    parts = [[combine(form, lookup, integer=False) for form in summary.sums[group]] for group in range(groups)]
+    sums = [[float(p.value or 0.0) for p in found] for found in parts]
+    asked = [list(map(partial(_taken, summary.sums[g]), distances_of(sums[g]))) for g in range(groups)]
+    said = iter(unasked.forms_of([form for forms in asked for form in forms]))
+    answers, few = [], []
+    for group, found in enumerate(parts):
+        around = [None if s is None else s.error + abs(s.value) for s in islice(said, len(asked[group]))]
+        value = moment(summary.kind, sums[group], [p.error for p in found], summary.centers, around)
+        paid = merged_source({p.source for p in found}), sum(p.charged for p in found)
+        answers.append(_null(*paid) if value is None else _number(*value, *paid))
+        rows = found[0]
+        few.append(value is None and rows.source != "public" and (rows.value or 0.0) <= (rows.error or 0.0))
+    return Summarised(tuple(answers), (), tuple(few))
+
+
+def _taken(forms: Sequence[Form], times: Sequence[float]) -> Form:
+    return combination(zip(times, forms, strict=True))
 
 
 class _Found(NamedTuple):

@@ -23,6 +23,7 @@ from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.lower import Lowering
 from dpsql.sql.counting.summary_forms import summarised
+from dpsql.sql.counting.values.rules import NEWEST, ValueRules
 from dpsql.sql.counting.values.spans import Span
 from dpsql.sql.expressions.bind import Binder, Lookup
 from dpsql.sql.expressions.bound import Bound
@@ -61,8 +62,7 @@ class Services:
     """Whether a product of conditions may have a larger one."""
     distances: bool = True
     """As in ``ModelRules``."""
-    by_value: bool = True
-    """The same."""
+    values: ValueRules = NEWEST
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class Asked:
             keys,
             services.most_cells,
             products=services.products,
-            by_value=services.by_value,
+            values=services.values,
         )
 
     def block(self, lowering: Lowering) -> Block:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from dpsql.errors import UnsupportedQuery
 from dpsql.query import Counts
 from dpsql.sql.counting.alternatives import all_but, arms_of
 from dpsql.sql.counting.bins.cells import cell_pieces, over_cells, summed_pieces
+from dpsql.sql.counting.bins.chords import chord_pieces
 from dpsql.sql.counting.bins.intervals import asked_by_value
 from dpsql.sql.counting.bins.points import is_unknown
 from dpsql.sql.counting.clusters import Cluster
@@ -19,15 +21,18 @@ from dpsql.sql.counting.groups import Pieces, Ranks, is_plain, pieces_of_groups
 from dpsql.sql.counting.pieces import GridAxis, Signed, pieces
 from dpsql.sql.counting.slabs import Slab
 from dpsql.sql.counting.values.classes import box_pieces, too_tied
+from dpsql.sql.counting.values.rules import ValueRules
 from dpsql.sql.expressions.bound import Bound
 
+MOST_CURVED = 128
+"""Groups of a statement that sums a curve by value."""
 Answer = Mapping[Ranks, Pieces]
 """For each present combination of the cluster's group values: the pieces of its weights, some."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterPieces:
-    """Clusters of one block. ``codes``: of the values of one of its ``groups``, by position; ``by_value``: whether what
+    """Clusters of one block. ``codes``: of the values of one of its ``groups``, by position; ``values``: whether what
     cuts bins of numbers is asked as a question of its own about the values of rows."""
 
     table: TableDomain
@@ -35,7 +40,7 @@ class ClusterPieces:
     grids: Grids
     groups: Sequence[Bound]
     codes: Callable[[int], Codes]
-    by_value: bool
+    values: ValueRules
 
     def of(self, c: Cluster, *, by_cells: bool) -> Answer:
         """The cluster's pieces by group. ``by_cells``: values count as their cells do. UnsupportedQuery for more work
@@ -94,7 +99,7 @@ class ClusterPieces:
             return box_pieces(self.table, c, axes, base, numbers, self._pieces)
         by_cells = by_cells or any(a.text is not None for a in axes)
         straight = None if value is None or by_cells else value.straight
-        if self.by_value and not (by_cells or unknown) and (value is None) == (straight is None):
+        if self.values.by_value and not (by_cells or unknown) and (value is None) == (straight is None):
             found = asked_by_value(self.table, axes, base, straight)
             if found is not None:
                 return found
@@ -102,10 +107,21 @@ class ClusterPieces:
             return summed_pieces(self.table, axes, base, straight, unknown, possible)
         if value is not None:
             numbers = self._numbers(value, axes) if slab is None else slab.of(self._numbers(value, slab.whole))
+            if self.values.curves and self._are_few and not (by_cells or unknown):
+                smooth = bool(changes_anywhere(self.grids, value))
+                near = chord_pieces(self.table, axes, numbers, base, smooth=smooth)
+                if near is not None:
+                    return near
             base, possible = base * numbers, possible * numbers
         if all(a.points is None for a in axes):
             return pieces(self.table, axes, base)
         return cell_pieces(self.table, over_cells(axes, base, unknown, (possible, possible)))
+
+    @property
+    def _are_few(self) -> bool:
+        """Whether groups are so few that curves are summed by value: the noise of small ones is more than that settles,
+        and each takes milliseconds."""
+        return prod([len(self.codes(g).values) for g in range(len(self.groups))]) <= MOST_CURVED
 
     def _numbers(self, value: Bound, axes: tuple[GridAxis, ...]) -> Signed:
         if value.chooses & changes_anywhere(self.grids, value):

@@ -27,6 +27,7 @@ from dpsql.sql.counting.groups import Ranks, numbers_held, pieces_held, values_b
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import QueryPiece, terms_of, weighed_by_too_many
 from dpsql.sql.counting.values.classes import classed, parts_told
+from dpsql.sql.counting.values.rules import NEWEST, ValueRules
 from dpsql.sql.counting.values.spans import CellValues, Span, spread_in_bins
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.steps import merged
@@ -50,10 +51,10 @@ class Lowering:
         most_cells: int = MAX_CELLS,
         *,
         products: bool = False,
-        by_value: bool = True,
+        values: ValueRules = NEWEST,
     ) -> None:
         self._text, self._table = text, table
-        self._most_cells, self._products, self._by_value = most_cells, products, by_value
+        self._most_cells, self._products, self._values = most_cells, products, values
         self._evaluator, self._cache = evaluator, cache
         self._condition, self._groups, self._keys = tuple(condition), tuple(groups), keys
         bounds = [*self._condition, *self._groups, *(b for p in parts for b in p.bounds)]
@@ -97,8 +98,8 @@ class Lowering:
         """The lowering of the same rows, as far as ``conjuncts`` hold, by one group more: its counts are ``counts``."""
         inside, groups = (*self._condition, *conjuncts), (*self._groups, value)
         shared = self._text, self._table, self._evaluator, self._cache
-        most, products, by_value = self._most_cells, self._products, self._by_value
-        return Lowering(*shared, inside, groups, (), self._keys, most, products=products, by_value=by_value)
+        most, products, values = self._most_cells, self._products, self._values
+        return Lowering(*shared, inside, groups, (), self._keys, most, products=products, values=values)
 
     def counts(self) -> Sequence[Form]:
         """The number of rows of each group."""
@@ -233,7 +234,7 @@ class Lowering:
         """Whether what is multiplied is a number of each component: one is summed by value, or no weight is rounded."""
         if any(b.outside for b in beside):
             return False
-        if self._by_value and any(b.straight for b in multiplied):
+        if self._values.by_value and any(b.straight for b in multiplied):
             return True
         if any(len(b.columns) > 1 for b in multiplied):
             return False
@@ -344,10 +345,11 @@ class Lowering:
 
     def _split_answers(self, split: Sequence[Cluster]) -> list[Answer]:
         """Questions about values, or, beside listed strings, over cells with a value for each. Of several numbers that
-        are multiplied one is summed by value."""
-        lines = {i: c.value.straight for i, c in enumerate(split) if c.value is not None and c.value.straight}
-        summed = max(lines, key=lambda i: spread_in_bins(self._table, lines[i]), default=None)
-        found = [self._answer(c, by_cells=i in lines and i != summed) for i, c in enumerate(split)]
+        are multiplied one alone is summed by value."""
+        numbers = {i: c.value for i, c in enumerate(split) if c.value is not None and c.value.steps}
+        lines = {i: value.straight for i, value in numbers.items() if value.straight}
+        summed = max(lines, key=lambda i: spread_in_bins(self._table, lines[i]), default=min(numbers, default=None))
+        found = [self._answer(c, by_cells=i in numbers and i != summed) for i, c in enumerate(split)]
         return [self._answer(c, by_cells=True) for c in split] if values_beside_strings(found) else found
 
     def _tie(self, parts: Sequence[Summand]) -> None:
@@ -368,7 +370,7 @@ class Lowering:
         )
         answer = self._cache.get(key)
         if answer is None:
-            shared = self._table, self._evaluator, self._grids, self._groups, self._group_codes, self._by_value
+            shared = self._table, self._evaluator, self._grids, self._groups, self._group_codes, self._values
             answer = ClusterPieces(*shared).of(c, by_cells=by_cells)
             self._cache.put(key, answer, numbers_held(answer) + 64)
         return answer

@@ -42,7 +42,7 @@ class Stretches:
         services = self._services
         rest = services.evaluator, services.answers, bounds, (), (), KeyLookup(None), services.most_cells
         try:
-            (form,) = Lowering("", table, *rest, by_value=services.by_value).counts()
+            (form,) = Lowering("", table, *rest, values=services.values).counts()
         except Error:
             return None
         if not form.terms:

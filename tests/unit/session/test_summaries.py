@@ -11,6 +11,7 @@ from dpsql.policy import Policy, Privacy
 from dpsql.query import LinearQuery
 from dpsql.result import Answer, Result, Source
 from dpsql.session.results import result
+from dpsql.session.results.unasked import Unasked
 from dpsql.sql import FrontEnd
 from tests.support.exact import front_end, public_sql
 
@@ -31,7 +32,7 @@ def shown(
     for query in statement.queries:
         value = counts(query)
         answers[query.digest] = Answer(value, ERROR, (value - ERROR, value + ERROR), "exact", source, True, ERROR, 0.5)
-    found = result(statement, answers, public_sql(), error_of=error_of)
+    found = result(statement, answers, public_sql(), unasked=Unasked(error_of))
     rows = [tuple(row.values()) for row in found.table.to_pylist()]
     return rows, list(found.answers), [note.text for note in found.notes]
 
@@ -153,7 +154,7 @@ def test_the_mode_of_bins_may_be_in_any_that_has_rows() -> None:
         given = {
             q.digest: Answer(counts(q), 1.0, None, "exact", "measurement", True, 1.0, 0.5) for q in statement.queries
         }
-        return result(statement, given, public_sql(), error_of=lambda _: None)
+        return result(statement, given, public_sql())
 
     whole = found("SELECT mode(x) FROM t", by_value(30, 60, 30, 0))
     assert (whole.answers[0].value, whole.answers[0].interval) == (15.0, (0.0, 40.0))
@@ -169,7 +170,7 @@ def test_values_are_read_from_counts_without_a_bar(text: str) -> None:
     """Where nothing is known of errors, nothing is surely there, and no interval is said."""
     statement = FRONT.lower(f"SELECT {text} FROM people")
     bare = Answer(60, None, None, "computed", "hypothesis", False, None, 0.5)
-    found = result(statement, {q.digest: bare for q in statement.queries}, public_sql(), error_of=lambda _: None)
+    found = result(statement, {q.digest: bare for q in statement.queries}, public_sql())
     assert all(a.interval is None for a in found.answers)
 
 
@@ -186,7 +187,7 @@ def test_a_date_inside_a_cell_says_which_cell_it_is() -> None:
     def notes(text: str) -> list[str]:
         statement = front.lower(text)
         given = Answer(400, ERROR, (390.0, 410.0), "exact", "measurement", True, ERROR, 0.5)
-        found = result(statement, {q.digest: given for q in statement.queries}, public_sql(), error_of=lambda _: None)
+        found = result(statement, {q.digest: given for q in statement.queries}, public_sql())
         return [n.text for n in found.notes if n.kind == "beyond"]
 
     assert notes("SELECT MAX(d) FROM days WHERE month(d) = 2") == [

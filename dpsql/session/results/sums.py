@@ -1,0 +1,85 @@
+"""Answers to aggregates that are sums over rows, or quotients of two. Public."""
+
+from collections.abc import Sequence
+
+from dpsql.postprocess import combine, divide, line_in, narrowed, sum_in
+from dpsql.postprocess.combine import Lookup
+from dpsql.query import Form, combination
+from dpsql.result import Answer
+from dpsql.session.results.unasked import Said, Unasked
+from dpsql.sql.statement import Aggregate
+
+
+def summed(aggregate: Aggregate, lookup: Lookup, unasked: Unasked, *, independent: bool) -> tuple[Answer, ...]:
+    """One answer per group. ``independent``: as in ``divide``."""
+    if aggregate.denominator is not None:
+        return _averages(aggregate, aggregate.denominator, lookup, unasked, independent)
+    integer = aggregate.sql_type == "BIGINT"
+    answers = [
+        combine(form, lookup, integer=integer, nonnegative=aggregate.nonnegative) for form in aggregate.numerator
+    ]
+    least = 0.0 if aggregate.nonnegative else None
+    for i, form in enumerate(aggregate.numerator):
+        line = line_in(form)
+        known = None if line is None else unasked.line_of(line.query, line.origin)
+        if line is not None and known is not None:
+            off = abs(line.scale) * known.error + abs(float(answers[i].value or 0) - line.scale * known.value)
+            answers[i] = narrowed(answers[i], off, least)
+    for i, said in _of_values(aggregate.numerator, unasked):
+        answers[i] = narrowed(answers[i], said.error + abs(float(answers[i].value or 0) - said.value), least)
+    return tuple(answers)
+
+
+def _of_values(forms: Sequence[Form], unasked: Unasked) -> list[tuple[int, Said]]:
+    """What is said of those that add up several sums over rows, some of them of values, by place."""
+    some = [i for i, form in enumerate(forms) if len(form.terms) > 1 and any(t.query.value for t in form.terms)]
+    said = unasked.forms_of([forms[i] for i in some]) if some else []
+    return [(i, s) for i, s in zip(some, said, strict=True) if s is not None]
+
+
+def _averages(
+    aggregate: Aggregate, below: Sequence[Form], lookup: Lookup, unasked: Unasked, independent: bool
+) -> tuple[Answer, ...]:
+    bottoms = [combine(form, lookup, integer=False, nonnegative=False) for form in below]
+    answers, apart, groups = [], [], []
+    for group, bottom in enumerate(bottoms):
+        answer = _average(aggregate, group, bottom, lookup, unasked, independent)
+        answers.append(answer)
+        if answer.value is not None and bottom.error is not None:
+            off = answer.value - _center(aggregate, group)
+            apart.append(combination([(1.0, aggregate.numerator[group]), (-off, below[group])]))
+            groups.append(group)
+    for i, said in _of_values(apart, unasked):
+        group = groups[i]
+        bottom, span = bottoms[group], _span(aggregate, group)
+        rows = float(bottom.value or 0.0) - float(bottom.error or 0.0)
+        # the true mean is off by as much as distances from what is shown sum to, for each row
+        answers[group] = narrowed(answers[group], (said.error + abs(said.value)) / rows, *span)
+    return tuple(answers)
+
+
+def _average(
+    aggregate: Aggregate, group: int, bottom: Answer, lookup: Lookup, unasked: Unasked, independent: bool
+) -> Answer:
+    """A quotient of two sums."""
+    numerator, center = aggregate.numerator[group], _center(aggregate, group)
+    top = combine(numerator, lookup, integer=False, nonnegative=False)
+    low, high = _span(aggregate, group)
+    answer = divide(top, bottom, low, high, center, independent=independent)
+    line = sum_in(numerator) if center or (low, high) != (aggregate.low, aggregate.high) else None
+    if line is None or line.query.unit > 1 or answer.value is None or bottom.value is None or bottom.error is None:
+        return answer
+    known = unasked.line_of(line.query, (answer.value - center) / line.scale)
+    if known is None:
+        return answer
+    # as in _averages
+    off = abs(line.scale) * (known.error + abs(known.value)) / (bottom.value - bottom.error)
+    return narrowed(answer, off, low, high)
+
+
+def _center(aggregate: Aggregate, group: int) -> float:
+    return aggregate.centers[group] if aggregate.centers else 0.0
+
+
+def _span(aggregate: Aggregate, group: int) -> tuple[float | None, float | None]:
+    return aggregate.spans[group] if aggregate.spans else (aggregate.low, aggregate.high)

@@ -1,0 +1,40 @@
+"""What models say of what nobody asked, for the bars of numbers that are made of several answers. Public."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from dpsql.query import Form, LinearQuery
+
+
+class Said(NamedTuple):
+    """What a model says of a sum, and its 95 % half-width, in the sum's unit."""
+
+    value: float
+    error: float
+
+
+def _no_error(query: LinearQuery) -> float | None:
+    return None
+
+
+def _no_line(query: LinearQuery, origin: float) -> Said | None:
+    return None
+
+
+def _no_forms(forms: Sequence[Form]) -> Sequence[Said | None]:
+    return [None] * len(forms)
+
+
+class Unasked(NamedTuple):
+    """Nothing is known where these return ``None``.
+
+    ``error_of``: the 95 % half-width that a count would have. ``line_of``: a sum of distances from a place.
+    ``forms_of``: affine forms, each as a whole: what is wrong with the rows of a cell is wrong in all of its terms.
+    """
+
+    error_of: Callable[[LinearQuery], float | None] = _no_error
+    line_of: Callable[[LinearQuery, float], Said | None] = _no_line
+    forms_of: Callable[[Sequence[Form]], Sequence[Said | None]] = _no_forms
+
+
+NOTHING_SAID = Unasked()

@@ -1,0 +1,13 @@
+"""What of the values of number columns is asked about, by the rules of the ledger that a statement is for. Public."""
+
+from typing import NamedTuple
+
+
+class ValueRules(NamedTuple):
+    """``by_value``, ``curves``: as in ``ModelRules``."""
+
+    by_value: bool = True
+    curves: bool = True
+
+
+NEWEST = ValueRules()
