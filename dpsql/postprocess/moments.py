@@ -50,15 +50,20 @@ def moment(
     least, most = _RANGES.get(kind, (-np.inf if kind in _SIGNED else 0.0, np.inf))
     if len(known) < len(errors):
         return value, None
-    found = moments(kind, _farthest(sums, known), centers)
-    if not np.isfinite(found).all():
-        return value, (least, most) if kind in _RANGES else None
-    low, high = min(float(found.min()), value), max(float(found.max()), value)
+    low, high = _ends(moments(kind, _farthest(sums, known), centers), value)
     if told and len(told) == len(around):
-        nearer = moments(kind, _around(sums, error, told), centers)
-        if np.isfinite(nearer).all():
-            low, high = max(low, min(float(nearer.min()), value)), min(high, max(float(nearer.max()), value))
+        nearer = _ends(moments(kind, _around(sums, error, told), centers), value)
+        low, high = max(low, nearer[0]), min(high, nearer[1])
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return value, (least, most) if kind in _RANGES else None
     return value, (max(low, least), min(high, most))
+
+
+def _ends(found: Floats, value: float) -> tuple[float, float]:
+    """The least and the most of these and the value; infinite where one is not known."""
+    if not np.isfinite(found).all():
+        return -np.inf, np.inf
+    return min(float(found.min()), value), max(float(found.max()), value)
 
 
 def distances_of(sums: Sequence[float]) -> list[tuple[float, ...]]:

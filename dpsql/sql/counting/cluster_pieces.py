@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,6 @@ from dpsql.sql.counting.values.classes import box_pieces, too_tied
 from dpsql.sql.counting.values.rules import ValueRules
 from dpsql.sql.expressions.bound import Bound
 
-MOST_CURVED = 128
-"""Groups of a statement that sums a curve by value."""
 Answer = Mapping[Ranks, Pieces]
 """For each present combination of the cluster's group values: the pieces of its weights, some."""
 
@@ -107,7 +104,7 @@ class ClusterPieces:
             return summed_pieces(self.table, axes, base, straight, unknown, possible)
         if value is not None:
             numbers = self._numbers(value, axes) if slab is None else slab.of(self._numbers(value, slab.whole))
-            if self.values.curves and self._are_few and not (by_cells or unknown):
+            if self.values.curves and not (by_cells or unknown):
                 smooth = bool(changes_anywhere(self.grids, value))
                 near = chord_pieces(self.table, axes, numbers, base, smooth=smooth)
                 if near is not None:
@@ -116,12 +113,6 @@ class ClusterPieces:
         if all(a.points is None for a in axes):
             return pieces(self.table, axes, base)
         return cell_pieces(self.table, over_cells(axes, base, unknown, (possible, possible)))
-
-    @property
-    def _are_few(self) -> bool:
-        """Whether groups are so few that curves are summed by value: the noise of small ones is more than that settles,
-        and each takes milliseconds."""
-        return prod([len(self.codes(g).values) for g in range(len(self.groups))]) <= MOST_CURVED
 
     def _numbers(self, value: Bound, axes: tuple[GridAxis, ...]) -> Signed:
         if value.chooses & changes_anywhere(self.grids, value):

@@ -28,7 +28,7 @@ from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import QueryPiece, terms_of, weighed_by_too_many
 from dpsql.sql.counting.values.classes import classed, parts_told
 from dpsql.sql.counting.values.rules import NEWEST, ValueRules
-from dpsql.sql.counting.values.spans import CellValues, Span, spread_in_bins
+from dpsql.sql.counting.values.spans import CellValues, Span, summed_by_value
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.steps import merged
 from dpsql.sql.expressions.text_classes import Candidate, Candidates
@@ -344,11 +344,10 @@ class Lowering:
         return [b for b, cells in unsettled if cells is not None and (possible & self._spread(c, b, cells)).any()]
 
     def _split_answers(self, split: Sequence[Cluster]) -> list[Answer]:
-        """Questions about values, or, beside listed strings, over cells with a value for each. Of several numbers that
-        are multiplied one alone is summed by value."""
+        """Questions about values of at most one number, or, beside listed strings, over cells with a value for each."""
         numbers = {i: c.value for i, c in enumerate(split) if c.value is not None and c.value.steps}
-        lines = {i: value.straight for i, value in numbers.items() if value.straight}
-        summed = max(lines, key=lambda i: spread_in_bins(self._table, lines[i]), default=min(numbers, default=None))
+        groups = prod([len(self._group_codes(g).values) for g in range(len(self._groups))]) if numbers else 1
+        summed = summed_by_value(self._table, numbers, groups)
         found = [self._answer(c, by_cells=i in numbers and i != summed) for i, c in enumerate(split)]
         return [self._answer(c, by_cells=True) for c in split] if values_beside_strings(found) else found
 

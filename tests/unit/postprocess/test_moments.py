@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpsql.postprocess.moments import moment, moments
+from dpsql.postprocess.moments import distances_of, moment, moments
 from dpsql.query.summary import MomentsKind
 
 RNG = np.random.default_rng(3)
@@ -15,6 +15,7 @@ Y, X = RNG.normal(40, 12, 500), RNG.normal(5, 2, 500)
 Y = Y + 3 * X
 PAIRED = ("corr", "covar_pop", "covar_samp", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy")
 SLOPE = float(np.polyfit(X, Y, 1)[0])
+missed: dict[str, int] = {}
 ORACLE = {
     "var_pop": Y.var(),
     "var_samp": Y.var(ddof=1),
@@ -142,3 +143,47 @@ def test_noise_below_no_spread_is_no_spread() -> None:
     assert found is not None and found[0] == 0.0 and found[1] is not None
     assert found[1][0] == 0.0 and found[1][1] == pytest.approx(sqrt(350 / 99))
     assert not np.isinf(moments("stddev_pop", np.array([[100.0, 0.0, -inf]]), [0.0])).any()
+
+
+@pytest.mark.parametrize("kind", [k for k in get_args(MomentsKind) if not k.startswith(("skew", "kurt"))])
+@pytest.mark.parametrize("centers", [(0.0, 0.0), (50.0, 5.0), (-300.0, 80.0)])
+def test_what_is_known_of_distances_from_the_mean_holds_the_truth(
+    kind: MomentsKind, centers: tuple[float, float]
+) -> None:
+    """Rows are gained and lost, so that every sum is off; of each distance no more is known than how far its sum is."""
+    rng, nearer = np.random.default_rng(8), 0
+    for _ in range(80):
+        weight = 1.0 + 0.2 * rng.normal(size=len(Y)).clip(-3, 3)
+        a, b = Y - centers[0], X - centers[1]
+        columns = [np.ones(len(Y)), a, a * a, b, b * b, a * b][: len(sums(kind, 0.0, 0.0))]
+        truth, released = ([float((w * c).sum()) for c in columns] for w in (np.ones(len(Y)), weight))
+        bars = [abs(t - r) * rng.uniform(1.0, 1.5) for t, r in zip(truth, released, strict=True)]
+        far = [abs(float(np.dot(times, truth))) * rng.uniform(1.0, 1.5) for times in distances_of(released)]
+        found, plain = moment(kind, released, bars, centers, far), moment(kind, released, bars, centers)
+        assert found is not None and found[1] is not None and plain is not None
+        assert found[1][0] * (1 - 1e-9) - 1e-9 <= float(ORACLE[kind]) <= found[1][1] * (1 + 1e-9) + 1e-9
+        assert found[1][0] <= found[0] <= found[1][1]
+        nearer += plain[1] is None or found[1][1] - found[1][0] < 0.7 * (plain[1][1] - plain[1][0])
+        short = moment(kind, released, bars, centers, [f / 3 for f in far])
+        assert short is not None and short[1] is not None
+        missed[kind] = missed.get(kind, 0) + (not short[1][0] <= float(ORACLE[kind]) <= short[1][1])
+    assert nearer > 20 or abs(centers[0]) < 100
+
+
+def test_a_third_of_what_is_known_of_distances_would_miss() -> None:
+    assert missed and all(number > 40 for number in missed.values()), missed
+
+
+def test_distances_from_the_released_means_sum_to_0() -> None:
+    for kind in ("var_pop", "corr"):
+        given = sums(kind, 7.0, -2.0)
+        times = distances_of(given)
+        assert len(times) == (2 if kind == "var_pop" else 5)
+        assert np.dot(times, given) == pytest.approx(np.zeros(len(times)), abs=1e-6)
+    assert distances_of([0.0, 1.0, 2.0]) == distances_of([5.0, 1.0, 2.0, 3.0, 4.0]) == []
+
+
+def test_an_unknown_distance_changes_nothing() -> None:
+    given = [4.0, 0.0, 8.0], [0.0, 0.0, 2.0], [0.0]
+    assert moment("var_pop", *given, [0.0, None]) == moment("var_pop", *given, []) == (2.0, (1.5, 2.5))
+    assert moment("var_pop", *given, [0.0, 1.0]) == (2.0, (1.75, 2.25))
