@@ -17,6 +17,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from dpsql.domain import FIXED_POINT
 from dpsql.engine.duckdb.engine import DuckDbEngine
 from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.errors import DataError
@@ -24,6 +25,7 @@ from dpsql.first import bench, listed, warm_start
 from dpsql.first.listed import one_for_all
 from dpsql.mechanism.choice import choose
 from dpsql.mechanism.randomized_response import response_epsilon
+from dpsql.query import LinearQuery
 from dpsql.result import Answer
 from dpsql.session import asker, session
 from dpsql.session.own.own_noise import OwnNoise
@@ -170,6 +172,52 @@ def test_residual_releases_of_less_noise_are_flagged(configuration: str, neighbo
     """Half of it; of rows that only come or go; of units with one row."""
     with everywhere("weighted_l2_squared", rule, "dpsql.planning.table_plan"):
         one, other = both_spared(configuration, neighbour)
+    assert [finding for finding in compared(one, other) if finding.startswith("charge")]
+
+
+VALUED_PAIRS = [
+    ("values", "a unit at the top less"),
+    ("values", "a unit with odd rows more"),
+    ("values, replace-one", "from the top to the bottom"),
+]
+
+
+def both_valued(configuration: str, neighbour: str) -> tuple[Run, Run, int]:
+    """Spare releases of all questions about values and others, and how many of them are of a stretch of values."""
+    chosen, stretches, made = CONFIGURATIONS[configuration], [0], Residual.counted
+
+    def noted(residual: Residual, bench: Any) -> Any:
+        stretches[0] += residual.stretch is not None
+        return made(residual, bench)
+
+    wanted = patch.object(OwnNoise, "wants_spare", lambda own, queries: len(queries[0].touched) > 1)
+    with wanted, patch.object(Residual, "counted", noted):
+        one = told(chosen.script)
+        return one, coupled(chosen.script, chosen.neighbours[neighbour], one), stretches[0]
+
+
+@pytest.mark.parametrize(("configuration", "neighbour"), VALUED_PAIRS)
+def test_spare_releases_of_values_show_nothing_but_what_they_pay_for(configuration: str, neighbour: str) -> None:
+    one, other, stretches = both_valued(configuration, neighbour)
+    assert stretches >= 2
+    assert any(paid.payload.get("purpose") == "spare" for paid in one.tape.paid)
+    assert compared(one, other) == []
+
+
+def test_spare_releases_of_values_of_less_noise_are_flagged() -> None:
+    with everywhere("weighted_l2_squared", lambda *given: 1, "dpsql.planning.table_plan"):
+        one, other, _ = both_valued("values", "a unit at the top less")
+    assert [finding for finding in compared(one, other) if finding.startswith("charge")]
+
+
+def test_weights_that_are_not_shared_out_are_flagged() -> None:
+    """A sum of weighted values in which a row counts for more than itself."""
+
+    def by_weight(query: LinearQuery, contingency: Any) -> int:
+        return query.numerator(contingency.astype(object)) // (1 if query.value is None else FIXED_POINT)
+
+    with patch.object(LinearQuery, "floor", by_weight):
+        one, other = both("values, pmw", "a unit at the top less")
     assert [finding for finding in compared(one, other) if finding.startswith("charge")]
 
 

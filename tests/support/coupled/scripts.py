@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.support import city, walk
 from tests.support.coupled.run import Script
+from tests.support.coupled.valued import VALUES_ADDED, VALUES_COLUMNS, VALUES_REPLACED, VALUES_SCHEMA, VALUES_TEXTS
 
 ROWS = 600
 NOTHING = ("SELECT LIST(age) FROM people", "SELECT COUNT(*) FROM people WHERE salary > 3", "SELECT nonsense")
@@ -143,6 +144,17 @@ def _on_demand(neighbours: Mapping[str, tuple[str, ...]], privacy: str = "") -> 
     words = f"version = 1\n[privacy]\n{city.PRIVACY}{privacy}[mechanism]\non_demand = 0.6\n"
     policy = f"{words}[tables.wide]\n{IN_UNITS}{_WIDE_COLUMNS}"
     return Configuration(Script(policy, WIDE_SCHEMA, WIDE_TEXTS, within=100.0), neighbours)
+
+
+# --- questions about values, of rows that weigh differently ---------------------------------------------------------
+
+
+def _values(neighbours: Mapping[str, tuple[str, ...]], privacy: str = "", mechanism: str = "") -> Configuration:
+    unit = 'unit = "who"\nmax_rows_per_unit = 3\n'
+    told = f"version = 1\n[privacy]\n{city.PRIVACY}{privacy}[mechanism]\n{mechanism}"
+    return Configuration(
+        Script(f"{told}[tables.orders]\n{unit}{VALUES_COLUMNS}", VALUES_SCHEMA, VALUES_TEXTS), neighbours
+    )
 
 
 # --- strings alone, and what is dropped ----------------------------------------------------------------------------
@@ -420,6 +432,10 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
     "own noise, units, replace-one": _wide(WIDE_UNIT_REPLACED, EXCHANGED + FEW, IN_UNITS),
     "own noise on demand": _only(1, _on_demand(WIDE_UNIT_ADDED)),
     "own noise on demand, replace-one": _on_demand(WIDE_UNIT_REPLACED, EXCHANGED),
+    "values": _values(VALUES_ADDED),
+    "values, pmw": _values(VALUES_ADDED, mechanism=PMW),
+    "values, replace-one": _values(VALUES_REPLACED, EXCHANGED),
+    "values, own noise, replace-one": _values(VALUES_REPLACED, EXCHANGED + "planned_queries = 20\n"),
     "strings alone": Configuration(Script(KEYS_POLICY, KEYS_SCHEMA, KEYS_TEXTS), KEYS_ADDED),
     "strings beyond a word": Configuration(Script(FALSE_WORD, KEYS_SCHEMA, FALSE_WORD_TEXTS, 0.5), KEYS_ADDED),
     "different values": _held(HELD_ADDED),

@@ -27,6 +27,7 @@ UNITS = {
     "one": "1",
     "none": "NULL::VARCHAR",
     "each": "i",
+    "pairs": "CASE WHEN i % 11 > 0 THEN {'a': ['é', 'E', 'e'][1 + i % 3], 'b': i // 90} END",
     "times": "TIMESTAMP '2020-01-01' + INTERVAL (i % 50) HOUR",
 }
 ROWS = (
@@ -85,3 +86,40 @@ def test_a_look_that_was_cut_off_begins_anew(tmp_path: Path, monkeypatch: pytest
         one.contingency("people", ("age",))
     assert all((a == b).all() for a, b in zip(whole, counted(one), strict=True))
     assert left[0] < -5
+
+
+INSIDE = {
+    "list": ("", "[word]"),
+    "struct": ("", "{'a': word, 'b': 1}"),
+    "unnamed struct": ("", "row(word, 1)"),
+    "map": ("", "CASE WHEN word IS NOT NULL THEN MAP {word: 1} END"),
+    "of the session": ("SET default_collation = 'NOCASE'", "[word::VARCHAR]"),
+    "json, of the session": ("SET default_collation = 'NOCASE'", "to_json(word)"),
+}
+
+
+@pytest.mark.parametrize("inside", INSIDE)
+def test_strings_inside_of_a_unit_are_told_apart_by_their_bytes(inside: str) -> None:
+    """A collation would make one unit of several people, of whom one could take the place of another's rows."""
+    setting, unit = INSIDE[inside]
+    with duckdb.connect() as con:
+        con.execute(setting or "SELECT 1").fetchall()
+        con.execute("CREATE TABLE stored (word VARCHAR COLLATE NOCASE, age INTEGER)").fetchall()
+        con.execute(f"CREATE VIEW people AS SELECT {unit} AS owner, age FROM stored").fetchall()
+        con.execute("INSERT INTO stored SELECT 'ann', i % 5 FROM range(40) AS r(i)").fetchall()
+        con.execute("INSERT INTO stored SELECT NULL, 9 FROM range(4) AS r(i)").fetchall()
+        before = ages(con)
+        for another in ("Ann", "aNn", "anN", "ANN"):
+            con.execute("INSERT INTO stored SELECT ?, 5 + i % 4 FROM range(40) AS r(i)", [another]).fetchall()
+            now = ages(con)
+            assert (now >= before).all()
+            assert (now - before).sum() == 2
+            before = now
+
+
+def ages(con: duckdb.DuckDBPyConnection) -> np.ndarray:
+    table = TableDomain("people", (IntegerDomain("age", 0, 9),), unit="owner", max_rows_per_unit=2)
+    one = DuckDbEngine(con, policy_of(table))
+    found = one.contingency("people", ("age",)).reveal()
+    one.close()
+    return found

@@ -31,9 +31,15 @@ def row_digest(columns: Sequence[tuple[str, str]]) -> str:
 
 
 def same_unit(column: str, kind: str) -> str:
-    """SQL that is equal for two values exactly where their texts are: no collation, and every bit of a float."""
+    """SQL that is equal for two values exactly where their texts are: no collation, and every bit of a float.
+
+    Strings inside of a nested value compare by the collation of the column that they come from, or the session's, so
+    its text stands beside it; what has no text else is told apart as DuckDB does.
+    """
     if kind == "VARCHAR":
         return f"encode({column})"
+    if not has_text(kind) and ("VARCHAR" in kind or "JSON" in kind):
+        return f"CASE WHEN {column} IS NOT NULL THEN row({column}, encode(CAST({column} AS VARCHAR))) END"
     return _number(column, kind) or column if kind in FLOATS else column
 
 
