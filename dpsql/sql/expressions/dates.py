@@ -37,7 +37,9 @@ _OF_DAYS = frozenset(
         "last_day", "millennium", "month", "monthname", "quarter", "week", "weekday", "weekofyear", "year", "yearweek",
     }
 )  # fmt: skip
-NUMBERS_OF_DATES = _OF_DAYS - {"dayname", "last_day", "monthname"} | {"date_part", "datepart", "hour", "minute"}
+NUMBERS_OF_DATES = (_OF_DAYS - {"dayname", "last_day", "monthname"}) | frozenset(
+    ["date_diff", "date_part", "datediff", "datepart", "hour", "minute"]
+)
 """Functions that make whole numbers of dates, whatever their arguments."""
 _FINER = {"hour": HOUR, "minute": MINUTE} | dict.fromkeys(
     ("second", "millisecond", "microsecond", "nanosecond", "epoch", "epoch_ms", "epoch_us"), SECOND
@@ -142,7 +144,7 @@ def settled(table: TableDomain, name: str, parts: Sequence[Bound], made: Bound) 
     of a bin all of whose days have the same, as they have the year.
     """
     columns = [table.by_name[column.lower()] for column in made.steps]
-    if len(made.columns) != 1 or len(columns) != 1 or not any(_is_column(p, columns[0].name) for p in parts):
+    if len(made.columns) != 1 or len(columns) != 1 or not any(is_column(p, columns[0].name) for p in parts):
         return made
     asked, literal = [name], next((p.literal for p in parts if p.literal is not None), None)
     if literal is not None:
@@ -154,7 +156,7 @@ def settled(table: TableDomain, name: str, parts: Sequence[Bound], made: Bound) 
     return made._replace(steps={columns[0].name: frozenset()})
 
 
-def _is_column(bound: Bound, name: str) -> bool:
+def is_column(bound: Bound, name: str) -> bool:
     """Whether an expression is the column itself, or its day."""
     sql, column = bound.sql, quoted(name)
     while sql.startswith("(") and sql.endswith(")"):
