@@ -57,7 +57,7 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
 * **Spellings of other dialects** mean what DuckDB makes of them: names between back-ticks, `SUBSTRING(x FROM 1 FOR 2)`,
   `TRIM(BOTH 'x' FROM y)`, `POSITION('x' IN y)`, `(a, b) IN ((1, 2), (3, 4))` (NULL equals NULL there), `= ANY ([...])`,
   `list_contains([...], x)`, `FETCH FIRST 5 ROWS ONLY`. `date_diff` of two columns by years, quarters or months is the
-  difference of these parts of each.
+  difference of these parts of each; days between two columns are summed and averaged as those of each.
 * **Numbers and dates** are compared as DuckDB compares them, numbers after clipping to [min, max]. A condition that
   cuts bins of a number column is counted by values where four stretches of them or fewer say it. One that takes more,
   ties two such columns together, or cuts a unit of a date column by week, month, quarter or year, gets an

@@ -5,6 +5,7 @@ A type without a row is refused as a group key and equals no PEP 249 type object
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -202,13 +203,60 @@ def check_python_forms(table: pa.Table) -> None:
 
 
 def python_column(column: pa.ChunkedArray) -> list[Any]:
-    """A column of a result as Python's values, maps as dictionaries; raises what pyarrow does for one without a form.
+    """A column of a result as Python's values: maps as dictionaries, and intervals with 30 days in a month, as DuckDB's
+    own cursors give them. Raises what pyarrow does for a value without a form.
 
     >>> python_column(pa.chunked_array([[[("a", 1)], None]], pa.map_(pa.string(), pa.int64())))
     [{'a': 1}, None]
     """
     values: list[Any] = column.to_pylist()
-    return [None if v is None else dict(v) for v in values] if pa.types.is_map(column.type) else values
+    if pa.types.is_map(column.type):
+        return [None if v is None else dict(v) for v in values]
+    if pa.types.is_interval(column.type):
+        return [None if v is None else _span(*v) for v in values]
+    return values
+
+
+def written_column(column: pa.ChunkedArray) -> list[Any]:
+    """The same for what is read as text: intervals are written as DuckDB writes them.
+
+    >>> written_column(pa.chunked_array([[(14, 3, 90_500_000_000), (0, -1, 0)]], pa.month_day_nano_interval()))
+    ['1 year 2 months 3 days 00:01:30.5', '-1 day']
+    """
+    if not pa.types.is_interval(column.type):
+        return python_column(column)
+    return [None if v is None else _written_span(*v) for v in column.to_pylist()]
+
+
+def for_pandas(table: pa.Table) -> pa.Table:
+    """A result with columns that pandas has types for: decimals as floats, days as moments, intervals as Python's."""
+
+    def held(column: pa.ChunkedArray) -> pa.ChunkedArray:
+        if pa.types.is_decimal(column.type):
+            return column.cast(pa.float64())
+        if pa.types.is_date(column.type):
+            return column.cast(pa.timestamp("us"))
+        if pa.types.is_interval(column.type):
+            return pa.chunked_array([pa.array(python_column(column), pa.duration("us"))])
+        return column
+
+    return pa.table([held(c) for c in table.columns], names=table.column_names)
+
+
+def _span(months: int, days: int, nanoseconds: int) -> timedelta:
+    return timedelta(days=30 * months + days, microseconds=nanoseconds // 1000)
+
+
+def _written_span(months: int, days: int, nanoseconds: int) -> str:
+    years, months = int(months / 12), months - 12 * int(months / 12)
+    parts = [(years, "year"), (months, "month"), (days, "day")]
+    words = [f"{n} {name}{'' if abs(n) == 1 else 's'}" for n, name in parts if n]
+    seconds, micros = divmod(abs(nanoseconds) // 1000, 1_000_000)
+    if seconds or micros or not words:
+        clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        fraction = f".{micros:06}".rstrip("0") if micros else ""
+        words.append(f"{'-' if nanoseconds < 0 else ''}{clock}{fraction}")
+    return " ".join(words)
 
 
 def type_name(arrow: pa.DataType) -> str:

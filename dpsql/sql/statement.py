@@ -152,14 +152,15 @@ class DirectColumn:
 class Remark(NamedTuple):
     """What is asked beyond declared values: strings that are not declared, conditions beyond a range, as written.
 
-    With nothing ``asked`` it is NULL, which stands for undeclared values too (``grouped``: where it is a group), or the
-    values of a column that is clipped.
+    With nothing ``asked`` it is NULL, which stands for undeclared values too (``grouped``: where it is a group), the
+    values of a column that is clipped, or ``moments`` that a date column is compared with and has nothing as fine as.
     """
 
     table: str
     column: FiniteDomain
     asked: tuple[str, ...] = ()
     grouped: bool = False
+    moments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -345,6 +345,16 @@ SELECT city FROM people INTERSECT ALL SELECT city FROM people;
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
 SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM people AS p WHERE p.city = people.city);
 -- UnsupportedQuery: line 1, column 57: a correlated subquery over people, which is no public table | name public tables in it, or count in a subquery of FROM and join that
+SELECT AVG(age), geomean(age) FROM people;
+-- UnsupportedQuery: line 1, column 18: the function geomean is not answered | write exp(avg(ln(x)))
+SELECT sex, AVG(age), weighted_avg(kids, hours) FROM people GROUP BY sex;
+-- UnsupportedQuery: line 1, column 23: the function weighted_avg is not answered | write sum(x * weight) / sum(weight)
+SELECT sex, COUNT(*), reservoir_quantile(age, 0.5) FROM people GROUP BY sex;
+-- UnsupportedQuery: line 1, column 23: reservoir_quantile() is random | an equal question must get an equal answer; remove it
+SELECT t, (SELECT COUNT(*) FROM people WHERE age >= t) AS at_risk FROM (VALUES (18), (19)) AS r(t);
+-- UnknownName: line 1, column 53: there is no column 't' in people | a subquery that counts private rows sees no column of the query around it: count them by groups in a subquery of FROM, join that, and sum its counts
+SELECT t, (SELECT COUNT(*) FROM people WHERE age >= r.t) AS at_risk FROM (VALUES (18), (19)) AS r(t);
+-- UnknownName: line 1, column 53: 'r' is not the table that is counted here | a subquery that counts private rows sees no column of the query around it: count them by groups in a subquery of FROM, join that, and sum its counts
 
 -- ## What would grow
 SELECT lpad('a', 1000000000, 'b');

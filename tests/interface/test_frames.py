@@ -1,13 +1,20 @@
 """pandas, polars and Arrow read a statement with exactly one execution."""
 
+import io
+import json
 import warnings
+from decimal import Decimal
 
+import duckdb
 import pandas
 import polars
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from dpsql import Connection, InterfaceError, Result
+from dpsql.dialect.types import written_column
+from dpsql.interface.render.structured import render_csv, render_jsonl, render_parquet
 from tests.support.fake_session import FakeSession
 
 SQL = "SELECT g, COUNT(*) AS n FROM t GROUP BY g"
@@ -78,6 +85,39 @@ def test_a_missing_package_is_named(package: str, method: str, monkeypatch: pyte
     with pytest.raises(InterfaceError, match=package) as caught:
         getattr(cur, method)()
     assert package in caught.value.hint and caught.value.__context__ is None
+
+
+TYPED = duckdb.sql(
+    "SELECT * FROM (VALUES (INTERVAL '14 months -1 day 90.5 seconds', DATE '2020-01-31', 1.50::DECIMAL(18, 4), "
+    "5::HUGEINT), (NULL, NULL, NULL, NULL)) AS t(span, day, x, n)"
+)
+
+
+def typed() -> Result:
+    return Result(TYPED.to_arrow_table(), ("INTERVAL", "DATE", "DECIMAL(18,4)", "DECIMAL(38,0)"), {})
+
+
+def test_pandas_has_the_types_that_duckdb_gives_it() -> None:
+    cursor = Connection(FakeSession(default=typed())).execute(SQL)
+    pandas.testing.assert_frame_equal(cursor.df(), TYPED.df())
+    fetched = TYPED.fetchall()
+    assert cursor.fetchall() == [(*fetched[0][:3], Decimal(fetched[0][3])), fetched[1]]
+
+
+def test_decimals_are_numbers_and_intervals_text_where_they_are_written() -> None:
+    first = json.loads(render_jsonl(typed()).splitlines()[0])
+    span = TYPED.project("span::VARCHAR").fetchall()[0][0]
+    assert first == {"span": span, "day": "2020-01-31", "x": 1.5, "n": 5}
+    assert render_csv(typed()).splitlines()[1] == f"{span},2020-01-31,1.5000,5"
+    assert parquet.read_table(io.BytesIO(render_parquet(typed())))["span"].to_pylist() == [span, None]
+
+
+@pytest.mark.parametrize(
+    "span", ["1 year", "-14 months -3 days -1 second", "0 days", "90 seconds", "30 hours", "-1 day", "2 years 1 month"]
+)
+def test_intervals_are_written_as_duckdb_writes_them(span: str) -> None:
+    found = duckdb.sql(f"SELECT INTERVAL '{span}' AS i, (INTERVAL '{span}')::VARCHAR AS t").to_arrow_table()
+    assert written_column(found["i"]) == found["t"].to_pylist()
 
 
 INTERVAL = pa.scalar((1, 2, 3), pa.month_day_nano_interval())

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from dpsql import errors
-from dpsql.dialect.types import NO_PYTHON_FORM, python_column
+from dpsql.dialect.types import NO_PYTHON_FORM, for_pandas, python_column
 from dpsql.domain import Parameters
 from dpsql.errors import DataError, Error, InterfaceError, ProgrammingError
 from dpsql.interface.dbapi.session_view import SessionView
@@ -161,8 +161,12 @@ class Cursor:
         return self.result.table
 
     def df(self) -> "pandas.DataFrame":
-        """The whole result as a pandas DataFrame. InterfaceError when pandas is missing or cannot hold it."""
-        frame: pandas.DataFrame = _framed("pandas", lambda: self.result.table.to_pandas())
+        """The whole result as a pandas DataFrame. InterfaceError when pandas is missing or cannot hold it.
+
+        Types are those that DuckDB makes: decimals are floats, days are moments, intervals have 30 days in a month.
+        """
+        table = self.result.table
+        frame: pandas.DataFrame = _framed("pandas", lambda: for_pandas(table).to_pandas())
         return frame
 
     def pl(self) -> "polars.DataFrame":

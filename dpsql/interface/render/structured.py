@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dpsql.dialect.types import python_column
+from dpsql.dialect.types import written_column
 from dpsql.interface.render.number import plain
 from dpsql.interface.render.style import escape
 from dpsql.result import Answer, Result
@@ -58,7 +58,7 @@ def json_rows(result: Result) -> list[dict[str, Any]]:
     """One object per row, JSON-able: released numbers as objects, dates in ISO form, what JSON lacks as strings."""
     columns = []
     for i in range(result.table.num_columns):
-        values = [_jsonable(v) for v in python_column(result.table.column(i))]
+        values = [_jsonable(v) for v in written_column(result.table.column(i))]
         answers = result.column_answers.get(i)
         if answers is not None:
             values = [answer_object(v, a) for v, a in zip(values, answers, strict=True)]
@@ -120,10 +120,11 @@ def render_markdown(result: Result) -> str:
 def parquet_table(result: Result) -> pa.Table:
     """The result with the fields of each released number appended, as ``NAME_error``, ``NAME_low`` and so on.
 
-    Its notes are a JSON list in the schema's metadata, under ``dpsql.notes``.
+    Its notes are a JSON list in the metadata of the schema, under ``dpsql.notes``. Intervals, which have no type, are
+    text.
     """
     names = list(result.names)
-    columns: list[Any] = list(result.table.columns)
+    columns = [pa.array(written_column(c)) if pa.types.is_interval(c.type) else c for c in result.table.columns]
     for i, answers in sorted(result.column_answers.items()):
         fields = [_fields(a) for a in answers]
         for name, arrow_type in _FIELDS.items():
@@ -146,7 +147,7 @@ def render_parquet(result: Result) -> bytes:
 
 def _flat(result: Result, chosen: Sequence[str]) -> tuple[list[str], list[list[Any]]]:
     names = list(result.names)
-    columns = [python_column(c) for c in result.table.columns]
+    columns = [written_column(c) for c in result.table.columns]
     for i, answers in sorted(result.column_answers.items()):
         fields = [_fields(a) for a in answers]
         for name in chosen:
@@ -176,7 +177,7 @@ def _jsonable(value: object) -> object:
         case float():
             return value if isfinite(value) else str(value)
         case Decimal():
-            return str(value)
+            return int(value) if value.as_tuple().exponent == 0 else float(value)
         case datetime() | date() | time():
             return value.isoformat()
         case bytes():

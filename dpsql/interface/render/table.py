@@ -6,7 +6,7 @@ People read it, so errors stand beside the values that they belong to, and long 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from dpsql.dialect.types import python_column
+from dpsql.dialect.types import written_column
 from dpsql.interface.render.footer import footer
 from dpsql.interface.render.layout import Align, grid
 from dpsql.interface.render.number import AnswerCell, answer_cell, column_digits, plain
@@ -34,7 +34,7 @@ def render_table(
     aligns: list[Align] = []
     header: list[str] = []
     for i, name in enumerate(result.names):
-        values = python_column(result.table.column(i))
+        values = written_column(result.table.column(i))
         answers = result.column_answers.get(i)
         title = shorten(escape(name), LONGEST_CELL, style)
         if answers is None:

@@ -11,6 +11,7 @@ from sqlglot import exp
 from dpsql.domain import BooleanDomain, IntegerDomain, NumberDomain
 from dpsql.sql.aggregates.aggregation import Aggregation, Summand
 from dpsql.sql.aggregates.chosen import also, branches, only_where
+from dpsql.sql.aggregates.days import days_apart
 from dpsql.sql.aggregates.distinct import indicator
 from dpsql.sql.aggregates.summaries import pair, summarised
 from dpsql.sql.aggregates.units import counted_units
@@ -182,7 +183,7 @@ def _argument(binder: Binder, call: exp.Anonymous, name: str) -> exp.Expr | None
         raise refusal(binder.text, call, f"{name}(... ORDER BY ...) is not answered", "remove the ORDER BY")
     if any(is_aggregate(n) for n in argument.walk()):
         raise refusal(binder.text, call, "an aggregate inside an aggregate", "aggregate in a subquery first")
-    return argument
+    return days_apart(binder, argument)
 
 
 def _condition(node: exp.Expr) -> exp.Expr | None:
@@ -280,7 +281,7 @@ def _is_part(node: exp.Expr) -> bool:
             return True
         case exp.Anonymous() as call:
             return call.name.lower() in NUMBERS_OF_DATES
-        case (exp.Add() | exp.Sub() | exp.Mul()) as made:
+        case (exp.Add() | exp.Sub() | exp.Mul() | exp.Div()) as made:
             return _is_part(made.this) and _is_part(made.expression)
         case literal:
             return written(literal) is not None

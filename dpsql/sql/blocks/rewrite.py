@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpsql.sql.aggregates.aggregates import is_aggregate
-from dpsql.sql.expressions.functions import INTERVAL_HIGH, INTERVAL_LOW
+from dpsql.sql.expressions.functions import INTERVAL_HIGH, INTERVAL_LOW, RELEASED, function_refusal
 from dpsql.sql.expressions.names import Scope, unknown_column
 from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.statement import HIGH, LOW
@@ -126,6 +126,9 @@ class Rewriter:
             if node.name.lower() in self._aliases and node.args.get("table") is None:
                 return node
             raise unknown_column(self._text, node, self._scope)
+        call = node.find_ancestor(exp.Anonymous, exp.Query)
+        if isinstance(call, exp.Anonymous) and call.name.lower() not in RELEASED:  # perhaps an aggregate
+            raise refusal(self._text, call, *function_refusal(call.name.lower(), private=True))
         raise refusal(
             self._text,
             node,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from dpsql.domain import TableDomain
+from dpsql.domain import DateDomain, IntegerDomain, TableDomain
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import Counts, Factor, KeyedFactor, LinearQuery, Points
 from dpsql.sql.counting.clusters import Cluster
@@ -85,6 +85,18 @@ def check_work(groups: int, cells: int) -> None:
             f"{groups:,} groups over {cells:,} cells are more work than is done",
             hint="group by fewer or coarser expressions, or keep some groups with WHERE",
         )
+
+
+def too_many_cells(table: TableDomain, query: LinearQuery, cells: int, most: int) -> UnsupportedQuery:
+    """The refusal of a query over more cells than the hypothesis takes; it names a column that is most of them."""
+    columns = [table.finite_domain(name) for f in query.factors for name in f.columns]
+    wide = [c for c in columns if isinstance(c, IntegerDomain | DateDomain) and c.size**2 > most]
+    hint = 'use fewer columns in one statement, or strategy = "frieze-kannan" for products of conditions'
+    if wide:
+        widest = max(wide, key=lambda c: c.size)
+        how = "as a number in bins" if isinstance(widest, IntegerDomain) else "by a coarser unit"
+        hint = f"use fewer columns, or let the owner declare {widest.name}, which has {widest.size:,} cells, {how}"
+    return UnsupportedQuery(f"the statement touches {cells:,} cells at once, more than {most:,}", hint=hint)
 
 
 def is_plain(c: Cluster, axes: Sequence[GridAxis], flat: Counts) -> bool:

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsql.domain import FIXED_POINT, NumberDomain, TableDomain, Value
-from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import CountForms, Counts, Form, LinearQuery, Term, UnitTable
 from dpsql.sql.aggregates.aggregation import Summand
@@ -23,7 +22,7 @@ from dpsql.sql.counting.cluster_pieces import Answer, ClusterPieces, changes_any
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.crosstabs import Component, combinations, counted
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, Numbers, spread
-from dpsql.sql.counting.groups import Ranks, numbers_held, pieces_held, values_beside_strings
+from dpsql.sql.counting.groups import Ranks, numbers_held, pieces_held, too_many_cells, values_beside_strings
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import QueryPiece, terms_of, weighed_by_too_many
 from dpsql.sql.counting.values.classes import classed, parts_told
@@ -214,10 +213,7 @@ class Lowering:
             keyed = term.query.keyed
             cells = term.query.cells * (len(keyed.strings) if keyed is not None else 1)
             if cells > self._most_cells and not (self._products and self._parts(term.query) <= MAX_PARTS):
-                raise UnsupportedQuery(
-                    f"the statement touches {cells:,} cells at once, more than {self._most_cells:,}",
-                    hint='use fewer columns in one statement, or strategy = "frieze-kannan" for products of conditions',
-                )
+                raise too_many_cells(self._table, term.query, cells, self._most_cells)
             terms.append(term)
         return terms
 

@@ -311,7 +311,8 @@ class Binder:
             raise refusal(self.text, node, f"EXTRACT of {part[:40]} is not answered", "extract year, month or day")
         inner = self.bind(node.args["expression"])
         made = compose(f"EXTRACT({part} FROM {inner.sql})", (inner,))
-        return dates.asked(self.text, node, self.scope.table, made, dates.part_fineness(part), part)
+        made = dates.asked(self.text, node, self.scope.table, made, dates.part_fineness(part), part)
+        return dates.settled(self.scope.table, part, (inner,), made)
 
     def _interval(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "unit", "fraction_in_string")
@@ -353,6 +354,7 @@ class Binder:
             if decided is not None:
                 return decided
         made = dates.function(self.text, node, self.scope.table, name, parts, compose(sql, parts))
+        made = dates.settled(self.scope.table, name, parts, made) if made.steps else made
         made = made._replace(steady=name in STEADY and all(p.steady for p in parts))
         return called(name, made, parts)
 

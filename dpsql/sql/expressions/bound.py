@@ -283,8 +283,9 @@ _OF_NAN = frozenset({"isnan", "isinf", "isfinite"})
 
 def calculated(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
     """``made``, which is ``left op right``, with what is known of it when it is a straight line of a number column."""
-    by_zero = kind in _DIVISIONS and not right.constant  # which is NULL
-    made = made._replace(steady=left.steady and right.steady and not by_zero, product=_multiplied(kind, left, right))
+    by_zero = kind in _DIVISIONS and not right.constant
+    void = by_zero and (kind is not exp.Div or bool(left.times) or left.span > 0)  # of numbers x / 0 is not NULL
+    made = made._replace(steady=left.steady and right.steady and not void, product=_multiplied(kind, left, right))
     line = arithmetic(kind, left.line, right.line)
     if line is not None:
         return made._replace(straight=line)

@@ -14,6 +14,7 @@ from sqlglot import exp
 from dpsql.domain import DateDomain, TableDomain
 from dpsql.errors import UnsupportedQuery
 from dpsql.sql.expressions.bound import Bound
+from dpsql.sql.expressions.names import quoted
 from dpsql.sql.text.position import refusal
 
 DAY, HOUR, MINUTE, SECOND = range(4)
@@ -36,11 +37,22 @@ _OF_DAYS = frozenset(
         "last_day", "millennium", "month", "monthname", "quarter", "week", "weekday", "weekofyear", "year", "yearweek",
     }
 )  # fmt: skip
-NUMBERS_OF_DATES = _OF_DAYS - {"dayname", "last_day", "monthname"} | {"date_part", "datepart", "hour", "minute"}
+NUMBERS_OF_DATES = (_OF_DAYS - {"dayname", "last_day", "monthname"}) | frozenset(
+    ["date_diff", "date_part", "datediff", "datepart", "hour", "minute"]
+)
 """Functions that make whole numbers of dates, whatever their arguments."""
 _FINER = {"hour": HOUR, "minute": MINUTE} | dict.fromkeys(
     ("second", "millisecond", "microsecond", "nanosecond", "epoch", "epoch_ms", "epoch_us"), SECOND
 )
+_BINS = ("week", "month", "quarter", "year")
+_SAME_IN = (
+    {name: frozenset(["week"]) for name in ("week", "weekofyear", "isoyear", "yearweek")}
+    | {name: frozenset(["month"]) for name in ("month", "monthname", "last_day")}
+    | {"quarter": frozenset(["month", "quarter"])}
+    | {name: frozenset(_BINS[1:]) for name in ("year", "decade", "century", "millennium", "era")}
+)
+"""Parts of a date, each with the declared units all of whose days have the same one."""
+_FORMATTED = {"Y": "year", "y": "year", "m": "month", "b": "month", "B": "month"}
 _BY_PART = frozenset(
     {"date_part", "datepart", "date_trunc", "datetrunc", "date_diff", "datediff", "date_sub", "datesub"}
 )
@@ -125,6 +137,31 @@ def function(text: str, node: exp.Expr, table: TableDomain, name: str, parts: Se
             text, node, table, made, fineness, f"a bucket that is not of whole {_UNIT_NAMES[_held(table, made)]}s"
         )
     return met(text, node, table, made)
+
+
+def settled(table: TableDomain, name: str, parts: Sequence[Bound], made: Bound) -> Bound:
+    """``made``, the part or function ``name`` of ``parts``: of a binned date column by itself nothing changes it inside
+    of a bin all of whose days have the same, as they have the year.
+    """
+    columns = [table.by_name[column.lower()] for column in made.steps]
+    if len(made.columns) != 1 or len(columns) != 1 or not any(is_column(p, columns[0].name) for p in parts):
+        return made
+    asked, literal = [name], next((p.literal for p in parts if p.literal is not None), None)
+    if literal is not None:
+        formatted = [_FORMATTED.get(m[1], "") for m in _FORMAT.finditer(literal)]
+        asked = formatted if name == "strftime" else [literal] if name.startswith("date") else [""]
+    units = [_SAME_IN.get(part.lower().removesuffix("s"), frozenset()) for part in asked]
+    if not isinstance(columns[0], DateDomain) or not all(columns[0].unit in u for u in units):
+        return made
+    return made._replace(steps={columns[0].name: frozenset()})
+
+
+def is_column(bound: Bound, name: str) -> bool:
+    """Whether an expression is the column itself, or its day."""
+    sql, column = bound.sql, quoted(name)
+    while sql.startswith("(") and sql.endswith(")"):
+        sql = sql[1:-1]
+    return sql in (column, f"CAST({column} AS DATE)", f"CAST({column} AS TIMESTAMP)")
 
 
 def cast(text: str, node: exp.Expr, table: TableDomain, to: str, inner: Bound, made: Bound) -> Bound:

@@ -82,7 +82,7 @@ class Scope:
                     suggestions=list(self.by_source) or [self.qualifier],
                     line=line,
                     column=column,
-                    hint=f"only columns of {seen} can be named here",
+                    hint=_stands_alone(node) or f"only columns of {seen} can be named here",
                 )
             found = names.get(node.name.lower())
             if found is None and not self.is_unit(node):
@@ -183,7 +183,19 @@ def unknown_column(text: str, node: exp.Column, scope: Scope) -> UnknownName:
     elif isinstance(around, exp.Anonymous) and around.expressions[0] is node and node.name.upper() in PARTS:
         hint = f"write the part between quotes: {shown}"
     known = [n for n, _ in scope.names.values()]
-    return unknown(text, node, "column", node.name, known, scope.table.name, hint)
+    return unknown(text, node, "column", node.name, known, scope.table.name, hint or _stands_alone(node))
+
+
+def _stands_alone(node: exp.Column) -> str | None:
+    """What to write where a subquery in an expression may mean a column of the query around it; ``None`` elsewhere."""
+    inner = node.find_ancestor(exp.Select)
+    outer = None if inner is None else inner.find_ancestor(exp.Select)
+    if inner is None or outer is None or outer.args.get("from_") is None:
+        return None
+    if not isinstance(inner.parent, exp.Subquery) or isinstance(inner.parent.parent, (exp.From, exp.Join, exp.CTE)):
+        return None
+    alone = "a subquery that counts private rows sees no column of the query around it"
+    return f"{alone}: count them by groups in a subquery of FROM, join that, and sum its counts"
 
 
 def check_usable(text: str, node: exp.Expr, scope: Scope) -> None:

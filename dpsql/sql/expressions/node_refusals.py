@@ -51,6 +51,8 @@ _REASONS: dict[type, tuple[str, str]] = {
 _STRFTIME = "write strftime(date, '%Y-%m')"
 _STRPTIME = "write strptime(text, '%Y-%m-%d'), or DATE '2024-01-31'"
 _CLOCK = "write the date as a literal or pass it as a parameter"
+_GEOMETRIC = "write exp(avg(ln(x)))"
+_WEIGHTED = "write sum(x * weight) / sum(weight)"
 _NO_LAMBDA = "write the condition with AND, OR and CASE"
 
 INSTEAD: Mapping[str, str] = MappingProxyType(
@@ -65,6 +67,8 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "dateadd": "write date + INTERVAL 1 DAY",
         "decode": "write CASE WHEN x = 1 THEN 'one' END",
         "format_date": _STRFTIME,
+        "geomean": _GEOMETRIC,
+        "geometric_mean": _GEOMETRIC,
         "getdate": _CLOCK,
         "iif": "write if(condition, one, other)",
         "isnull": "write x IS NULL, or coalesce(x, other)",
@@ -88,7 +92,9 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "truncate": "write trunc(x)",
         "var": "write var_samp(x) or var_pop(x)",
         "varp": "write var_pop(x)",
+        "wavg": _WEIGHTED,
+        "weighted_avg": _WEIGHTED,
         "width_bucket": "write floor((x - low) / width)",
     }
 )
-"""By the name of a function that DuckDB does not have, or that needs a lambda: what says the same."""
+"""By the name of a function that DuckDB does not have, or that is a macro, or needs a lambda: what says the same."""

@@ -32,6 +32,10 @@ _DATE = re.compile(r"(?:CAST\()?'([0-9]{4}-[0-9]{2}-[0-9]{2})'(?: AS DATE\))?")
 _MOMENT = re.compile(
     r"(?:CAST\()?'([0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?)'(?: AS (?:DATE|TIMESTAMP)\))?"
 )
+_TIMED = re.compile(
+    r"(?:CAST\()?'([0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?)'"
+    r"(?: AS TIMESTAMP\))?"
+)
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SHOWN = 3
 """Literals of a column that a note shows."""
@@ -86,6 +90,9 @@ def remark(table: TableDomain, symbol: str, left: Bound, items: Sequence[Bound])
             asked = _beyond(column, symbol, [_number(i) for i in items])
         case DateDomain():
             asked = _beyond(column, symbol, [_date(i, column) for i in items])
+            moments = [] if asked else [text for i in items if (text := _finer(i, column)) is not None]
+            if moments:
+                return Remark(table.name, column, moments=tuple(moments))
         case _:
             return None
     return Remark(table.name, column, asked) if asked else None
@@ -104,11 +111,24 @@ def notes_of(remarks: Iterable[Remark]) -> tuple[Note, ...]:
     >>> print(*notes_of([Remark("people", sex, ("Male",)), Remark("people", sex, ("x", "Male"))]))
     'Male' and 'x' are not among the declared values of sex (did you mean 'male'?); rows with other values count as NULL
     """
-    found: dict[tuple[str, str, bool], tuple[FiniteDomain, dict[str, None]]] = {}
+    found: dict[tuple[str, str, bool, bool], tuple[FiniteDomain, dict[str, None]]] = {}
     for one in remarks:
-        key = (one.table, one.column.name, bool(one.asked))
-        found.setdefault(key, (one.column, {}))[1].update(dict.fromkeys(one.asked))
-    return tuple(dict.fromkeys(_note(column, list(asked)) for column, asked in found.values()))
+        key = (one.table, one.column.name, bool(one.asked), bool(one.moments))
+        found.setdefault(key, (one.column, {}))[1].update(dict.fromkeys(one.asked or one.moments))
+    return tuple(
+        dict.fromkeys(
+            _midnights(column, list(said))
+            if of_moments and isinstance(column, DateDomain)
+            else _note(column, list(said))
+            for (*_, of_moments), (column, said) in found.items()
+        )
+    )
+
+
+def _midnights(column: DateDomain, moments: Sequence[str]) -> Note:
+    """That a row of a date column holds no time of day, or none so fine as what it is compared with."""
+    part = column.unit if column.step is not None else "day"
+    return Note("undeclared", f"{column.name} is compared with {_listed(moments)} as the start of each row's {part}")
 
 
 def _note(column: FiniteDomain, asked: Sequence[str]) -> Note:
@@ -201,6 +221,17 @@ def _date(item: Bound, column: DateDomain) -> tuple[Place, str] | None:
         return None if found is None else (date.fromisoformat(found[1]), f"'{found[1]}'")
     except ValueError:
         return None
+
+
+def _finer(item: Bound, column: DateDomain) -> str | None:
+    """A moment that is written out, where it is neither the start nor the last second of what a row's value may be."""
+    found = _TIMED.fullmatch(item.sql)
+    if found is None:
+        return None
+    inside = slice({"hour": 1, "minute": 2}.get(column.unit, 0), 3)
+    time, rest = (found[2], found[3], found[4] or "00"), found[5] or ""
+    starts = time[inside] == ("00", "00", "00")[inside] and not rest.strip("0")
+    return None if starts or time[inside] == ("23", "59", "59")[inside] else f"'{found[1]}'"
 
 
 def _similar(literal: str, values: Sequence[str]) -> str | None:

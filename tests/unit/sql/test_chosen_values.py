@@ -139,7 +139,17 @@ def test_what_a_condition_on_strings_leaves_is_the_rest(front: FrontEnd, counted
     assert counted.exact(averaged.denominator[0]) == rows
 
 
-@pytest.mark.parametrize("value", ["CASE WHEN x > 3 THEN x END", "if(x > 3, x, NULL)", "nullif(x, 3)"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "CASE WHEN x > 3 THEN x END",
+        "if(x > 3, x, NULL)",
+        "nullif(x, 3)",
+        "(1 / (x + 1))",
+        "(x / (y * y))",
+        "round(n / (x - 3), 1)",
+    ],
+)
 @pytest.mark.parametrize("test", ["IS NULL", "IS NOT NULL"])
 def test_whether_they_are_null_is_known(front: FrontEnd, counted: Counted, value: str, test: str) -> None:
     (number,) = asked(front, "COUNT(*)", f"t WHERE {value} {test}")

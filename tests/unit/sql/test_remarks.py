@@ -1,7 +1,7 @@
 """What a statement asks beyond the declared values, in words; the same by every way of reading it."""
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from time import process_time
 from typing import Any
@@ -30,6 +30,7 @@ PEOPLE = TableDomain(
         CategoryDomain("gender", ("female", "male", "o'ther")),
         CategoryDomain("sure", ("yes", "no"), nullable=False),
         DateDomain("joined", date(2020, 1, 1), date(2020, 12, 31)),
+        DateDomain("seen", datetime.fromisoformat("2020-01-01"), datetime.fromisoformat("2020-01-31 23:00"), "hour"),
         NumberDomain("hours", (0.0, 20.0, 99.5)),
         NumberDomain("weight", (0.0, 20.0, 99.0), outside="null"),
         BooleanDomain("member"),
@@ -102,6 +103,42 @@ def test_everywhere_in_a_statement(front: FrontEnd) -> None:
     assert MALE in said(front, "SELECT gender, COUNT(*) FROM people GROUP BY gender HAVING gender = 'Male'")
     assert said(front, "SELECT COUNT(*) AS n FROM people HAVING n > 200") == []
     assert said(front, "SELECT member, COUNT(*) AS age FROM people GROUP BY member HAVING age > 200") == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "parameters", "note"),
+    [
+        ("joined >= '2020-03-01 12:00:00'", None, "joined is compared with '2020-03-01 12:00:00' as the start of"),
+        (
+            "TIMESTAMP '2020-03-01 00:00:01' > joined",
+            None,
+            "joined is compared with '2020-03-01 00:00:01' as the start of",
+        ),
+        (
+            "joined < ?",
+            [datetime.fromisoformat("2020-03-01 12:00")],
+            "joined is compared with '2020-03-01 12:00:00' as the start of",
+        ),
+        (
+            "joined IN ('2020-03-01', '2020-03-02 09:30')",
+            None,
+            "joined is compared with '2020-03-02 09:30' as the start",
+        ),
+        (
+            "seen < '2020-01-05 09:30:00'",
+            None,
+            "seen is compared with '2020-01-05 09:30:00' as the start of each row's hour",
+        ),
+        ("joined BETWEEN '2020-03-01' AND '2020-03-31 23:59:59.999'", None, None),
+        ("joined >= '2020-03-01 00:00:00.000' AND joined < ?", [datetime.fromisoformat("2020-04-01")], None),
+        ("seen BETWEEN '2020-01-05 09:00:00' AND '2020-01-05 11:59:59'", None, None),
+    ],
+)
+def test_moments_finer_than_what_a_row_holds(
+    front: FrontEnd, condition: str, parameters: list[Any] | None, note: str | None
+) -> None:
+    found = where(front, condition, parameters)
+    assert len(found) == (note is not None) and all(n.startswith(str(note)) for n in found)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from dpsql.domain import DateDomain, FiniteDomain, NumberDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
-from dpsql.sql.expressions.steps import Anywhere, Breaks, Lattice
+from dpsql.sql.expressions.steps import ANYWHERE, Anywhere, Breaks, Lattice
 
 WITHIN = 8
 """Stretches of a bin along which an expression may change anywhere: there its value is a guess from so many places."""
@@ -59,7 +59,7 @@ _known: Memo[Points] = Memo(KEPT_POINTS)
 
 
 def points_of(domain: FiniteDomain, breaks: Breaks) -> Points | None:
-    """The points of a binned column for expressions that change at ``breaks``; ``None`` for any other column."""
+    """The points of a binned column for expressions that change at ``breaks``; ``None`` where its cells are enough."""
     match domain:
         case NumberDomain() if domain.is_binned:
             key = domain, breaks
@@ -68,7 +68,7 @@ def points_of(domain: FiniteDomain, breaks: Breaks) -> Points | None:
                 made = _numbers(domain, breaks)
                 known = _known.put(key, made, len(made.values))
             return known
-        case DateDomain() if domain.is_binned:
+        case DateDomain() if domain.is_binned and ANYWHERE in breaks:  # else nothing changes inside of a unit
             return _days(domain)
         case _:
             return None

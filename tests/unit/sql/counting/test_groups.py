@@ -1,18 +1,23 @@
 """Groups of one component: found at once, they ask what each of them asks alone."""
 
 from collections.abc import Mapping
+from datetime import date, datetime
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from dpsql.domain import CategoryDomain, TableDomain, TextDomain
+from dpsql.domain import CategoryDomain, DateDomain, IntegerDomain, TableDomain, TextDomain
 from dpsql.errors import UnsupportedQuery
+from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.query import Counts
+from dpsql.sql import FrontEnd
 from dpsql.sql.counting import groups
 from dpsql.sql.counting.groups import Pieces, Ranks, pieces_of_groups
 from dpsql.sql.counting.pieces import GridAxis, pieces
 from dpsql.sql.counting.slabs import Slab
 from dpsql.sql.expressions.text_classes import text_classes
+from tests.support.exact import public_sql
 
 TABLE = TableDomain("t", (CategoryDomain("kind", tuple("abcdef"), nullable=False), TextDomain("name")))
 STRINGS = text_classes("name", ["x", "b", "a", "é", "Z"])
@@ -63,3 +68,32 @@ def test_more_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
         pieces_of_groups(TABLE, *grid(5), None, SIZES)
     name = (AXES["name"],), np.array([0, 1, 2, 3, 4, -1, -1])
     assert len(pieces_of_groups(TABLE, *name, None, SIZES)) == 5  # strings cost what their list costs
+
+
+@pytest.mark.parametrize(
+    ("condition", "hint"),
+    [
+        (
+            "volume < 500 AND price > 2 AND day < '2023-06-01'",
+            "declare volume, which has 100,002 cells, as a number in",
+        ),
+        ("seen < '2023-01-05 10:00' AND price > 2 AND day > '2023-06-01'", "declare seen, which has 8,761 cells, by a"),
+        ("price > 2 AND cost > 2 AND tax > 2", "use fewer columns in one statement, or strategy"),
+    ],
+)
+def test_too_many_cells_name_the_column_that_is_most_of_them(condition: str, hint: str) -> None:
+    wide = TableDomain(
+        "wide",
+        (
+            IntegerDomain("volume", 0, 100_000),
+            DateDomain(
+                "seen", datetime.fromisoformat("2023-01-01"), datetime.fromisoformat("2023-12-31 23:00"), "hour"
+            ),
+            DateDomain("day", date(2023, 1, 1), date(2023, 12, 31)),
+            *(IntegerDomain(name, 0, 400) for name in ("price", "cost", "tax")),
+        ),
+    )
+    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (wide,), mechanism=Mechanism(strategy="pmw"))
+    with pytest.raises(UnsupportedQuery, match="cells at once") as refused:
+        FrontEnd(policy, public_sql()).lower(f"SELECT COUNT(*) FROM wide WHERE {condition}")
+    assert refused.value.hint is not None and hint in refused.value.hint
