@@ -21,7 +21,8 @@ class ModelRules:
     columns whose interactions are fitted in a round at the end, in this order. Rounds end when no step on a pair moves
     a cell by more than ``moved`` of its sd, after at most ``rounds``; ``accelerated``: whether those that go the same
     way are made at once. Where ``close`` says 1, single columns are fitted again and again until none is off by more
-    than ``settled`` of its sd, at most ``rakes`` times.
+    than ``settled`` of its sd, at most ``rakes`` times. ``coarsely``: whether pairs whose cells are lost in their noise
+    are fitted from coarse parts to fine, and bars know what noise hides of them.
 
     Of what is shown: ``cut_counts``: whether a count that is shown as it was released is shown as 0 where noise took it
     below. ``independent``: whether the error of a calibrated average takes its sum and its count as independent.
@@ -151,9 +152,10 @@ class ModelRules:
     unlearned: bool = True
     curves: bool = True
     jointly: bool = True
+    coarsely: bool = True
 
 
-_EIGHTEENTH = ModelRules(curves=False, jointly=False)
+_EIGHTEENTH = ModelRules(curves=False, jointly=False, coarsely=False)
 _SEVENTEENTH = replace(_EIGHTEENTH, by_chance=False, unlearned=False)
 _SIXTEENTH = replace(_SEVENTEENTH, confined=False, accelerated=False, rounds=12, moved=1.0)
 _FIFTEENTH = replace(_SIXTEENTH, crowded=False)

@@ -12,6 +12,7 @@ import numpy as np
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis.bars.condition_kind import ConditionKind
 from dpsql.hypothesis.bars.coverage import Coverage, Rounded, places_of_pairs
+from dpsql.hypothesis.bars.lost_in_noise import LostInNoise
 from dpsql.hypothesis.bars.numbers import (
     Numbers,
     expm1,
@@ -77,6 +78,7 @@ class Calibration:
         self._contingency = contingency
         self._interactions = UnseenInteractions(coverage, contingency)
         self._row_weights = RowWeights(contingency)
+        self._lost_in_noise = LostInNoise(coverage, contingency)
         self.scatter: float | None = None
         self._whole: WholeTable | None = None
         self._rows_within: Memo[Numbers] = Memo()
@@ -88,11 +90,13 @@ class Calibration:
         return self.bounds(Crosstab.of([query]), factor)[0]
 
     def bounds(self, asked: Crosstab, factor: float) -> list[int | None]:
-        """b* = ceil sqrt((factor p)^2 + (.196 raw)^2 + (.196 range)^2 + [3 or more columns] (2 h + max(i, l)^2)).
+        """b* = ceil sqrt((factor p)^2 + (.196 raw)^2 + (.196 range)^2 + n (1.96 raw)^2
+        + [3 or more columns] (2 h + max(i, l)^2)).
 
         factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee, of all
         answers or of those beyond their noise, or 1.96 raw where there were none. raw: that noise, at most 10 (h + 1).
-        h: the answer; 2 h is chance in what pairs do not fix. i: what ``UnseenInteractions`` of three columns and more
+        n: what ``LostInNoise`` says. h: the answer; 2 h is chance in what pairs do not fix.
+        i: what ``UnseenInteractions`` of three columns and more
         may add. l: how far a product of what is known may be too low where h is below the least pair of its conditions,
         h (((pair + 1) / (h + 1))^.35 - 1), or with .42 below the least triple, where all of these are known; of columns
         that were measured together at most what that noise hides. At least 1; of four columns and more that were
@@ -140,6 +144,7 @@ class Calibration:
         kept = least(raw, RAW_TIMES * (h + weight))
         cut = self._range(asked)
         squares = square(factor * weight * p) + (DEVIATIONS * RAW_SHARE) ** 2 * (square(kept) + square(cut))
+        squares = squares + DEVIATIONS**2 * self._lost_in_noise.share(asked) * square(kept)
         beyond = self._of_whole(asked)
         if beyond is not None:
             squares = squares + DEVIATIONS**2 * beyond

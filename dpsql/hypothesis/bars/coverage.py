@@ -18,6 +18,7 @@ from dpsql.hypothesis.components import precisions, pure_norms, separable
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.partition import refinement
 from dpsql.hypothesis.rules import NEWEST, ModelRules
+from dpsql.hypothesis.tensor.levels import is_fine
 from dpsql.memo import Memo, once
 from dpsql.query import Choices, Estimates, Factor, linear_query, one_cells, units_of
 
@@ -60,6 +61,12 @@ class Coverage:
         self._all = [m for m in measurements if all(len(a.columns) == 1 for a in m.axes) and not m.text_columns]
         self._ones = {c for m in self._all for c in m.scope}
         self._pairs = {frozenset(p) for m in self._all for p in combinations(m.scope, 2)}
+        self.fine_pairs = frozenset(
+            m.columns
+            for m in self._all
+            if len(m.axes) == 2 and all(a.is_cells for a in m.axes) and is_fine(m.values.size, row_count, m.sigma)
+        )
+        """Those measured cell by cell whose cells are lost in their noise."""
         self._triples = [m for m in self._all if len(m.axes) > 2]
         split = any(m.has_differences for m in self._all)
         self._precisions = precisions([m for m in self._all if separable(m)]) if split else {}

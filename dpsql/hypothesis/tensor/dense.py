@@ -93,7 +93,8 @@ def fitted(
     start = np.full(shape, row_count / max(prod(shape), 1))
     passes = PASSES if start.size <= LARGE_CELLS else PASSES_LARGE
     possible = {c: _possible(table.finite_domain(c)) for c in columns} if rules.top_down else {}
-    return fit_tensor(start, columns, measurements, passes, rules, possible)
+    ordered = {c for c in columns if table.finite_domain(c).ordered}
+    return fit_tensor(start, columns, measurements, passes, rules, possible, ordered)
 
 
 def _possible(domain: FiniteDomain) -> Possible:

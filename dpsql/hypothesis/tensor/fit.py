@@ -6,7 +6,7 @@ of a few columns are combined first, and each step moves one pure interaction on
 3-way table must not spoil the 1- and 2-way ones, which other tables know better.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from math import prod, sqrt
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from dpsql.hypothesis.components import Interaction, components, separable
 from dpsql.hypothesis.measurement import Axis, Measurement, coarsen
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.shrinkage import interaction_target, shrunken_target
+from dpsql.hypothesis.tensor.levels import followed, is_fine, levels_of
 from dpsql.query import Estimates
 
 LEAD = (1, 2, 1, 2, 1)
@@ -40,6 +41,7 @@ def fit_tensor(
     passes: int,
     rules: ModelRules = NEWEST,
     possible: Mapping[str, Possible] = MappingProxyType({}),
+    ordered: Collection[str] = (),
 ) -> Estimates:
     """``start`` (one axis per column, in counts) fitted to measurements whose scopes lie within ``columns``.
 
@@ -53,9 +55,9 @@ def fit_tensor(
     plans = [_Plan(m, columns, tensor.shape) for m, apart in zip(measurements, split, strict=True) if not apart]
     # after interactions of more columns, those of fewer again: 1, 2 1, 3 2 1, ..
     sweep = [n for most in sorted({len(p.columns) for p in parts}) for n in range(most, 0, -1)]
-    fit = _Fit(tensor, [_cleaned(p, float(start.sum()), possible) for p in parts], position, rules)
-    for size in LEAD:
-        fit.sweep(size)
+    fit = _Fit(tensor, [_cleaned(p, float(start.sum()), possible) for p in parts], position, rules, ordered)
+    for i, size in enumerate(LEAD):
+        fit.sweep(size, coarsely=rules.coarsely and size not in LEAD[:i])
     for _ in range(passes if parts or plans else 0):
         for size in sweep:
             fit.sweep(size)
@@ -79,13 +81,19 @@ class _Fit:
     """The interactions that a tensor is fitted to, in place."""
 
     def __init__(
-        self, tensor: Estimates, parts: Sequence[Interaction], position: dict[str, int], rules: ModelRules
+        self,
+        tensor: Estimates,
+        parts: Sequence[Interaction],
+        position: dict[str, int],
+        rules: ModelRules,
+        ordered: Collection[str],
     ) -> None:
         self._tensor = tensor
         self._parts = parts
         self._position = position
         self._rules = rules
         self._least = rules.trace / tensor.size
+        self._ordered = ordered
 
     def settle(self) -> None:
         """Rounds of what is known best until they move little, or for as many as there are.
@@ -141,23 +149,31 @@ class _Fit:
             if self.sweep(1) <= self._rules.settled:
                 break
 
-    def sweep(self, size: int) -> float:
-        """A step on every interaction of so many columns; the largest, in sds of a cell (0.0 where there are none)."""
+    def sweep(self, size: int, *, coarsely: bool = False) -> float:
+        """A step on every interaction of so many columns; the largest, in sds of a cell (0.0 where there are none).
+        ``coarsely``: of pairs on coarse parts before."""
         moved = 0.0
         for part in self._parts:
             if len(part.columns) == size:
-                moved = max(moved, self._step(part))
+                moved = max(moved, self._step(part, coarsely=coarsely and size == 2))
         if self._least > 0.0 and moved > 0.0:
             np.maximum(self._tensor, self._least, out=self._tensor)
         return moved
 
-    def _step(self, part: Interaction) -> float:
+    def _step(self, part: Interaction, *, coarsely: bool) -> float:
         tensor, kept = self._tensor, [self._position[c] for c in part.columns]
         summed = tuple(i for i in range(tensor.ndim) if i not in kept)
         model = summed_out(tensor, summed)
-        target = interaction_target(model, part)
+        target = interaction_target(self._followed(model, part) if coarsely else model, part)
         tensor *= np.expand_dims(target / np.maximum(model, _TINY), summed)
         return float(np.abs(target - model).max()) / max(part.sigma, _TINY)
+
+    def _followed(self, model: Estimates, part: Interaction) -> Estimates:
+        """A pair's model after steps on coarse parts, where its cells are lost in their noise."""
+        if not is_fine(model.size, float(model.sum()), part.sigma):
+            return model
+        left, right = (c in self._ordered for c in part.columns)
+        return followed(model, part, levels_of((model.sum(axis=1), model.sum(axis=0)), (left, right)))
 
 
 def _logarithms(tensor: Estimates) -> Estimates:

@@ -1,0 +1,89 @@
+"""Pairs of columns from coarse parts to fine ones: where no cell tells more than noise, many together do. Public.
+
+What the rows of one column's neighbours have in common beside another's is lost where each cell is shrunken for itself:
+its noise is more than its rows. Summed over parts of both columns it is seen. Each level is shrunken by what it shows
+itself, as the levels of a wavelet transform are (Donoho and Johnstone 1995).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsql.hypothesis.components import Interaction, pure
+from dpsql.hypothesis.measurement import Labels
+from dpsql.hypothesis.partition import indicator, nested
+from dpsql.hypothesis.shrinkage import FLOOR, GUARD, SCATTER_POWER
+from dpsql.query import Estimates
+
+SIZES = (4, 8, 16, 32, 64)
+"""Parts of a column at each level, of about equal rows."""
+FINE = 2.0
+"""A pair is looked at in parts where an average cell holds less than so many sds of its noise."""
+RAKES = 2
+"""Sweeps after each level that bring back the columns."""
+_TINY = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Parts of both columns: labels of their cells, the matrices that add these up, and the sd of the noise of a part
+    of both for a noise of 1 in each cell."""
+
+    left: Labels
+    right: Labels
+    rows: Estimates
+    columns: Estimates
+    noise: Estimates
+
+
+def is_fine(cells: int, row_count: float, sigma: float) -> bool:
+    """Whether a measured pair has so many cells that an average one is lost in its noise of sd ``sigma``.
+
+    >>> is_fine(72 * 192, 20_000, 9.0), is_fine(12 * 32, 20_000, 9.0)
+    (True, False)
+    """
+    return row_count < FINE * sigma * cells
+
+
+def levels_of(masses: tuple[Estimates, Estimates], ordered: tuple[bool, bool]) -> list[Level]:
+    """From coarse to fine, each of fewer parts than there are cells. ``masses``: rows of the cells of both columns;
+    those of ``ordered`` ones are parted into ranges."""
+    both = list(zip(masses, ordered, strict=True))
+    found = [nested(np.maximum(m, 0.0), [s for s in SIZES if s < len(m)], ranges) for m, ranges in both]
+    out = []
+    for size in SIZES:
+        left, right = (by.get(size, np.arange(len(m))) for by, m in zip(found, masses, strict=True))
+        if size in found[0] or size in found[1]:
+            noise = np.sqrt(np.outer(_spread(left), _spread(right)))
+            out.append(Level(left, right, indicator(left), indicator(right), noise))
+    return out
+
+
+def _spread(labels: Labels) -> Estimates:
+    """Variance of a part's sum of independent unit noise after its mean over all cells is taken out."""
+    width = np.bincount(labels).astype(np.float64)
+    return np.asarray(width * (1.0 - width / float(len(labels))))
+
+
+def followed(model: Estimates, part: Interaction, levels: list[Level]) -> Estimates:
+    """``model`` of a pair, moved towards its measured interaction level by level; its columns are kept."""
+    across, down, out = model.sum(axis=1, keepdims=True), model.sum(axis=0, keepdims=True), model
+    for level in levels:
+        coarse = level.rows @ out @ level.columns.T
+        gap = level.rows @ (part.values - pure(out)) @ level.columns.T
+        times = _moved(coarse, gap, (part.sigma * level.noise) ** 2) / np.maximum(coarse, _TINY)
+        out = out * times.take(level.left, axis=0).take(level.right, axis=1)
+        for _ in range(RAKES):
+            out = out * (across / np.maximum(out.sum(axis=1, keepdims=True), _TINY))
+            out = out * (down / np.maximum(out.sum(axis=0, keepdims=True), _TINY))
+    return out
+
+
+def _moved(model: Estimates, gap: Estimates, variance: Estimates) -> Estimates:
+    """As ``shrunken``, but that cells scatter only by what they do beyond chance: of what this level does not show a
+    finer one may tell more."""
+    expected, power = variance + model, model**SCATTER_POWER
+    excess = float((gap * gap - expected).sum()) - float(np.sqrt(2.0 * (expected**2).sum()))
+    prior = max(0.0, excess) / max(float(power.sum()), _TINY) * power
+    weight = np.maximum(prior / np.maximum(prior + variance, _TINY), 1.0 - GUARD * variance / np.maximum(gap**2, _TINY))
+    return np.maximum(model + weight * gap, FLOOR * model)
