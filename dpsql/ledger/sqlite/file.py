@@ -29,12 +29,14 @@ class SqliteFile:
     def __init__(self, path: Path | None, *, synchronous: Synchronous, busy_timeout: float) -> None:
         """Open an existing file (``None``: a private database in memory); ``busy_timeout`` in seconds."""
         name = "file::memory:" if path is None else f"file:{quote(str(path))}?mode=rw"
+        self._path = path
         self._connection = sqlite3.connect(
             name, uri=True, timeout=busy_timeout, isolation_level=None, check_same_thread=False
         )
         _files.add(self)
         try:
             self._configure(synchronous, memory=path is None)
+            self._identity = self._at_path()
         except BaseException:
             self.close()
             raise
@@ -85,6 +87,17 @@ class SqliteFile:
         """Changes when another connection has committed to the file, never through this one."""
         version: int = self.one("PRAGMA data_version")[0]
         return version
+
+    def still_there(self) -> bool:
+        """Whether the path still names the file that was opened, which else nobody finds again: some microseconds."""
+        return self._at_path() == self._identity
+
+    def _at_path(self) -> tuple[int, int] | None:
+        try:
+            status = None if self._path is None else self._path.stat()
+        except FileNotFoundError:
+            return None
+        return None if status is None else (status.st_dev, status.st_ino)
 
     def close(self) -> None:
         self._connection.close()
