@@ -23,6 +23,18 @@ DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 
+_FULL = frozenset(
+    {
+        sqlite3.SQLITE_IOERR_WRITE,
+        sqlite3.SQLITE_IOERR_TRUNCATE,
+        sqlite3.SQLITE_IOERR_SHMOPEN,
+        sqlite3.SQLITE_IOERR_SHMSIZE,
+        sqlite3.SQLITE_IOERR_SHMMAP,
+    }
+)
+"""Extended codes of what a disk without space refuses, beside ``SQLITE_FULL``."""
+
+
 class SqliteFile:
     """An open connection in autocommit mode. Methods raise ``sqlite3.Error``; callers turn it into ``LedgerError``."""
 
@@ -122,6 +134,11 @@ def code(error: Exception) -> int | None:
     """SQLite's primary result code, ``None`` for errors that carry none."""
     extended: int | None = getattr(error, "sqlite_errorcode", None)
     return None if extended is None else extended & 0xFF
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether the file itself may be sound: somebody else is writing to it, or there is no space to write."""
+    return code(error) in {*LOCKED, sqlite3.SQLITE_FULL} or getattr(error, "sqlite_errorcode", None) in _FULL
 
 
 _EXPLAINED: dict[int, tuple[str, str]] = {
