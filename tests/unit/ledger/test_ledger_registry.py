@@ -61,6 +61,13 @@ def test_second_ledger_for_the_same_data(path: Path, registry: Registry) -> None
     spend(path, registry)
 
 
+def test_a_ledger_is_named_as_a_shell_reads_it(registry: Registry, tmp_path: Path) -> None:
+    path = tmp_path / "a folder" / "a.ledger"
+    path.parent.mkdir()
+    spend(path, registry)
+    assert f"--ledger '{path}'" in refused(tmp_path / "b.ledger", registry).hint
+
+
 def test_other_data_have_their_own(path: Path, registry: Registry) -> None:
     SqliteLedger.open(path.with_name("b.ledger"), {**HEADER, "data": "other"}, registry=registry).close()
 
