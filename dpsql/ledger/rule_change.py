@@ -3,8 +3,12 @@
 An owner whose ledger is refused should not have to compare two files: the message names the keys.
 """
 
+from itertools import zip_longest
+
 _SHOWN = 3
 _WIDTH = 60
+_BEFORE = 12
+"""Characters shown, at least, before two long values part."""
 
 
 def rule_changes(before: str, after: str) -> tuple[str, ...]:
@@ -41,8 +45,15 @@ def _values(text: str) -> dict[tuple[str, str], str]:
 
 def _change(key: tuple[str, str], was: str, now: str) -> str:
     if _short(was) == _short(now):
-        return f"{_name(key)} was written otherwise"
+        was, now = _apart(was, now)
     return f"{_named(key, was)} is now {_short(now)}"
+
+
+def _apart(one: str, other: str) -> tuple[str, str]:
+    """Two texts that begin alike, from shortly before the first character in which they differ."""
+    differ = next(i for i, (a, b) in enumerate(zip_longest(one, other)) if a != b)
+    start = max(one.rfind(" ", 0, max(differ - _BEFORE, 0)) + 1, differ - 2 * _BEFORE)
+    return f"...{one[start:]}", f"...{other[start:]}"
 
 
 def _named(key: tuple[str, str], value: str) -> str:

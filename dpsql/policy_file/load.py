@@ -111,7 +111,8 @@ def _privacy(keys: TomlTable) -> Privacy:
     if not EPSILON_RANGE[0] <= epsilon <= EPSILON_RANGE[1]:
         keys.refuse("epsilon", "must be from 1e-6 to 100", "epsilon = 1.0 is usual; above 10 little is protected")
     if not DELTA_RANGE[0] < delta < DELTA_RANGE[1]:
-        keys.refuse("delta", "must be between 0 and 0.1", "write delta = 1e-6, well below 1 / (number of people)")
+        advice = "write delta = 1e-6, well below 1 / (number of people)"
+        keys.refuse("delta", "must be above 1e-100 and below 0.1", advice)
     options: dict[str, Any] = {}
     if "neighbors" in keys:
         options["neighbors"] = cast(Neighbors, keys.choice("neighbors", get_args(Neighbors)))

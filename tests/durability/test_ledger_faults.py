@@ -7,13 +7,15 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dpsql.errors import BudgetExhausted, LedgerError
 from dpsql.ledger import SqliteLedger, Totals
+from dpsql.ledger.sqlite.file import SqliteFile
 from tests.contracts.ledger_contract import EASY, HEADER, PAID, any_cost, within
 
 COST, BURN = 10, 3
@@ -305,3 +307,57 @@ def test_a_session_that_nobody_closed_gives_its_reservation_back(tmp_path: Path)
     subprocess.run([sys.executable, "-c", program, str(tmp_path / "a.ledger")], check=True, timeout=60)
     with SqliteLedger.open(tmp_path / "a.ledger", HEADER) as ledger:
         assert [event.kind for event in ledger.events()] == ["reserve", "free"]
+
+
+def full(*_: object) -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError("database or disk is full")
+    error.sqlite_errorcode = sqlite3.SQLITE_FULL
+    return error
+
+
+def test_a_disk_without_space_for_a_new_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite's close says nothing where the last pages found no place: what is named as a ledger must be whole."""
+    one = SqliteFile.one
+
+    def without_space(file: SqliteFile, sql: str, values: Sequence[object] = ()) -> tuple[Any, ...]:
+        if "checkpoint" in sql:
+            raise full()
+        return one(file, sql, values)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(SqliteFile, "one", without_space)
+        with pytest.raises(LedgerError, match="the disk is full"):
+            SqliteLedger.open(tmp_path / "a.ledger", HEADER)
+    assert not list(tmp_path.iterdir())
+    SqliteLedger.open(tmp_path / "a.ledger", HEADER).close()
+
+
+def test_a_disk_without_space_leaves_the_answers_where_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are whole, and found again once there is space; a session meanwhile does without."""
+    path = tmp_path / "a.ledger"
+    with SqliteLedger.open(path, HEADER) as ledger:
+        ledger.remember([("q", EASY)])
+    begin, left = SqliteFile.begin, [1]
+
+    def without_space(file: SqliteFile) -> None:
+        if left:
+            left.pop()
+            raise full()
+        begin(file)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(SqliteFile, "begin", without_space)
+        with SqliteLedger.open(path, HEADER) as ledger:
+            assert any("forgotten when the session ends" in notice for notice in ledger.notices)
+            assert not left
+    fault = Fault()
+    with SqliteLedger.open(path, HEADER, on_step=fault) as ledger:
+        assert ledger.lookup("q") == EASY
+        fault.step, fault.error = "remember:begin", full()
+        ledger.remember((f"q{i}", EASY) for i in range(300))
+        assert fault.step == "" and ledger.lookup("q") == ledger.lookup("q299") == EASY
+    assert not list(tmp_path.glob("*.aside-*"))
+    with SqliteLedger.open(path, HEADER) as ledger:
+        assert ledger.lookup("q") == ledger.lookup("q299") == EASY

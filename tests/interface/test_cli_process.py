@@ -57,6 +57,34 @@ def test_a_piped_text_is_read_as_it_is(database: str) -> None:
     assert (shown.returncode, shown.stdout.count("(3 rows)")) == (0, 2)
 
 
+@pytest.mark.parametrize("locale", ["utf-8:strict", "latin-1", "ascii"])
+def test_a_pipe_is_utf8_whatever_the_locale_says(database: str, locale: str) -> None:
+    """With or without the mark that editors put before it; other bytes are refused in dpsql's words."""
+
+    def piped(command: str, data: bytes) -> subprocess.CompletedProcess[bytes]:
+        arguments = [*COMMAND, command, database, *([] if command == "shell" else ["-"])]
+        environment = os.environ | {"PYTHONIOENCODING": locale}
+        return subprocess.run(arguments, cwd=ROOT, input=data, capture_output=True, env=environment, check=False)
+
+    for command in ("query", "run", "shell"):
+        assert piped(command, b"\xef\xbb\xbfSELECT '\xc3\xa9'").stderr == b"notice: a notice\n"
+        shown = piped(command, b"SELECT '\xff'").stderr
+        assert b"internal" not in shown
+        assert command == "shell" or b"is not UTF-8 text: save or convert it" in shown  # there the statement is refused
+
+
+def test_a_batch_into_a_pipe(database: str, tmp_path: Path) -> None:
+    """As ``-o >(gzip > out.gz)`` makes one: there is nothing to seek in, and nothing to resume."""
+    script, pipe = tmp_path / "q.sql", tmp_path / "pipe"
+    script.write_text("SELECT 1; SELECT 2; SELECT 3")
+    os.mkfifo(pipe)
+    arguments = [*COMMAND, "run", database, str(script), "--format", "jsonl", "-o", str(pipe)]
+    with subprocess.Popen(arguments, cwd=ROOT, stderr=subprocess.PIPE) as process:
+        assert pipe.read_bytes().count(b'"statement": 3') == 3
+        assert process.wait(30) == 0
+    assert sorted(tmp_path.glob("pipe*")) == [pipe]
+
+
 def test_broken_pipe_is_quiet(database: str) -> None:
     process = subprocess.Popen(
         [*COMMAND, "query", database, "LONG", "--format", "csv"],

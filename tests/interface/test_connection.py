@@ -2,6 +2,7 @@ import gc
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ import dpsql
 from dpsql import Connection
 from tests.support.fake_session import BUDGET, EXPLANATION, TABLES, FakeSession
 
+ROOT = Path(__file__).parents[2]
 NAMES = [
     "Warning",
     "Error",
@@ -106,3 +108,39 @@ os.wait()
 def test_the_end_of_the_program_closes_the_session_in_its_own_process_only() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
     assert done.stdout == "closed by parent;"
+
+
+FORKED = """
+import gc, os, sys
+import dpsql, duckdb
+with duckdb.connect("a.duckdb") as made:
+    made.execute("CREATE TABLE t AS SELECT range % 2 = 0 AS even FROM range(1000)")
+with open("a.dpsql.toml", "w") as policy:
+    policy.write("version = 1\\nprivacy = { epsilon = 1, delta = 1e-6 }\\n"
+                 "[tables.t.columns]\\neven = { type = 'boolean' }")
+con = dpsql.connect("a.duckdb")
+asked = con.execute("SELECT COUNT(*) FROM t").fetchall()
+if os.fork() == 0:
+    try:
+        con.execute("SELECT COUNT(*) FROM t WHERE even")
+    except dpsql.LedgerError:
+        exec(sys.argv[1])
+        sys.exit(0)
+    sys.exit(1)
+print(os.waitstatus_to_exitcode(os.wait()[1]), con.execute("SELECT COUNT(*) FROM t").fetchall() == asked)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("leaving", ["pass", "con.close()", "del con; gc.collect()"])
+def test_a_forked_child_ends_as_any_process(tmp_path: Path, leaving: str) -> None:
+    """DuckDB crashes where a child closes its parent's database: the child leaves it alone."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, leaving],
+        cwd=tmp_path,
+        env=os.environ | {"DPSQL_STATE_HOME": str(tmp_path / "state"), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "0 True\n"

@@ -263,14 +263,20 @@ def test_who_had_an_unspent_ledger_open_spends_nothing_once_it_begins_anew(datab
     spend(database)
 
 
-def test_who_had_a_removed_ledger_open_spends_nothing_once_another_took_its_place(database: Path) -> None:
+@pytest.mark.parametrize("comes_back", [True, False])
+def test_who_had_a_removed_ledger_open_spends_nothing_once_another_took_its_place(
+    database: Path, comes_back: bool
+) -> None:
     with dpsql.connect(database) as first:
-        ledger = database.with_suffix(".dpsql.ledger")
-        for suffix in ("", "-wal", "-shm"):
-            ledger.with_name(ledger.name + suffix).unlink()
+        ledger, aside = database.with_suffix(".dpsql.ledger"), database.with_name("aside")
+        ledger.rename(aside)
+        for suffix in ("-wal", "-shm"):
+            ledger.with_name(ledger.name + suffix).rename(aside.with_name(aside.name + suffix))
         with dpsql.connect(database, ledger=database.with_name("two.ledger")) as second:
             second.execute(QUESTION)
-            with pytest.raises(dpsql.LedgerError, match="took the place"):
+            if comes_back:
+                aside.rename(ledger)
+            with pytest.raises(dpsql.LedgerError, match="took the place" if comes_back else "was moved, removed"):
                 first.execute(QUESTION)
 
 

@@ -3,6 +3,9 @@
 Errors of a database quote values. Here they end: what failed is said in our words, and the cause is cut off.
 """
 
+import ctypes
+import os
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from shlex import quote
@@ -73,6 +76,7 @@ class Reader:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection: duckdb.DuckDBPyConnection | None = connection
+        _readers.add(self)
 
     def _run(self, what: str, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         con = self._connection
@@ -108,3 +112,20 @@ class Reader:
         con, self._connection = self._connection, None
         if con is not None:
             con.close()
+
+    def abandon(self) -> None:
+        """After a fork: the threads of the parent's database are not here, and closing it without them crashes."""
+        con, self._connection = self._connection, None
+        if con is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(con))
+
+
+_readers: "weakref.WeakSet[Reader]" = weakref.WeakSet()
+
+
+def _abandon_all() -> None:
+    for reader in list(_readers):
+        reader.abandon()
+
+
+os.register_at_fork(after_in_child=_abandon_all)

@@ -32,12 +32,14 @@ class BatchFile:
     """The file of ``-o`` and, beside it, ``OUT.progress`` while the batch is not finished.
 
     ``parts``: each statement has a file of its own, and ``OUT`` itself is left alone, or is that of the only one.
+    A pipe or a device is written to as it is: nothing can be resumed there.
     """
 
     def __init__(self, path: Path, batch: str, *, parts: bool = False) -> None:
         self._path = path
         self._batch = batch
         self._parts = parts
+        self.resumable = parts or not path.exists() or path.is_file()
         self._file: BinaryIO | None = None
 
     @property
@@ -49,9 +51,10 @@ class BatchFile:
 
         Raises OperationalError when ``OUT.progress`` is of another batch, or ``OUT`` shorter than it says.
         """
-        progress = self._read() if resume else None
+        progress = self._read() if resume and self.resumable else None
         if progress is None:
-            self._beside.unlink(missing_ok=True)
+            if self.resumable:
+                self._beside.unlink(missing_ok=True)
             self._file = None if self._parts else self._path.open("wb")
             return 0
         again = "run without --resume to start again: answers already given are free"
@@ -76,6 +79,9 @@ class BatchFile:
         size = 0
         if self._file is not None:
             self._file.flush()
+        if not self.resumable:
+            return
+        if self._file is not None:
             size = self._file.tell()
         fresh = self._beside.with_name(self._beside.name + ".new")
         fresh.write_text(json.dumps({"batch": self._batch, "done": count, "size": size}))
@@ -86,7 +92,7 @@ class BatchFile:
         if self._file is not None:
             self._file.close()
             self._file = None
-        if finished:
+        if finished and self.resumable:
             with suppress(FileNotFoundError):
                 self._beside.unlink()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from dpsql.interface.cli.common import (
+    decoded,
     format_of,
     opened,
     output_options,
@@ -130,7 +131,7 @@ def shell(database: DatabasePath, policy: Path | None, ledger: str | None, new_b
 
 def _statement(sql: str) -> str:
     """The text to run, with one trailing semicolon taken off by the session itself."""
-    return standard_input().read() if sql == "-" else sql
+    return decoded(standard_input().buffer.read(), "standard input") if sql == "-" else sql
 
 
 def _names(text: str) -> frozenset[str]:

@@ -96,6 +96,14 @@ def output_options(command: Command) -> Command:
     return command
 
 
+def decoded(data: bytes, name: str) -> str:
+    """Statements that a file or a pipe holds, whatever the locale says; ``name`` is for the refusal of other bytes."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise click.UsageError(f"{name} is not UTF-8 text: save or convert it as UTF-8") from None
+
+
 def format_of(form: Format | None, output: Path | None) -> Format:
     """The format that is asked for, or that the name of the output speaks of.
 

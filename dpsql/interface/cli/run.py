@@ -14,6 +14,7 @@ import click
 from dpsql.errors import Error, LedgerError
 from dpsql.interface.asked import ask, price
 from dpsql.interface.cli.common import (
+    decoded,
     format_of,
     opened,
     output_options,
@@ -58,7 +59,10 @@ def run(
     resume: bool,
     keep_going: bool,
 ) -> None:
-    """Run a file of statements separated by semicolons."""
+    """Run a file of statements separated by semicolons.
+
+    Of several statements --format parquet writes a file each: OUTPUT-001.parquet and so on.
+    """
     console = Console()
     form = format_of(form, output)
     if resume and output is None:
@@ -129,7 +133,7 @@ class _Batch:
                 finished = True
             output.end()
         except KeyboardInterrupt:
-            hint = "; the same command with --resume goes on" if target is not None else ""
+            hint = "; the same command with --resume goes on" if target is not None and target.resumable else ""
             output.end()
             console.notice(f"interrupted{hint}")
             code = INTERRUPTED
@@ -174,8 +178,6 @@ class _Batch:
 
 
 def _read(file: Path) -> str:
-    try:
-        data = standard_input().buffer.read() if str(file) == "-" else file.read_bytes()
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise click.UsageError(f"{file} is not UTF-8 text") from None
+    if str(file) == "-":
+        return decoded(standard_input().buffer.read(), "standard input")
+    return decoded(file.read_bytes(), str(file))

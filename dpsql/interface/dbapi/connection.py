@@ -41,7 +41,8 @@ class Connection:
     def __init__(self, session: SessionView, cautions: tuple[str, ...] = ()) -> None:
         self._session: SessionView | None = session
         self._cautions = cautions
-        self._finalizer = weakref.finalize(self, _close_in_process, session, os.getpid())
+        self._pid = os.getpid()
+        self._finalizer = weakref.finalize(self, _close_in_process, session, self._pid)
 
     @property
     def session(self) -> SessionView:
@@ -129,7 +130,7 @@ class Connection:
         session, self._session = self._session, None
         if session is not None:
             self._finalizer.detach()
-            session.close()
+            _close_in_process(session, self._pid)
 
     def __enter__(self) -> Self:
         _ = self.session
@@ -142,5 +143,5 @@ class Connection:
 
 
 def _close_in_process(session: SessionView, pid: int) -> None:
-    if os.getpid() == pid:  # a forked child does not own the parent's reservation
+    if os.getpid() == pid:  # a forked child does not own the parent's reservation, nor its database
         session.close()

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from shlex import quote
 
 from dpsql.errors import Error
 from dpsql.interface.asked import Asked, ask
@@ -190,5 +191,5 @@ def _farewell(console: Console, keep: Path | None) -> None:
     if keep is None:
         console.lines(["Ask yourself: dpsql demo --keep DIR", "        then: dpsql shell DIR/adult.duckdb"])
     else:
-        command = f"dpsql shell {keep / 'adult.duckdb'}"
+        command = f"dpsql shell {quote(str(keep / 'adult.duckdb'))}"
         console.lines([f"Ask yourself: {style.bold(command)}"])

@@ -90,7 +90,8 @@ def run_shell(session: SessionView, console: Console, *, title: str) -> int:
         run_prompt(shell, title=title)
         return 0
     if isinstance(source, TextIOWrapper):
-        source.reconfigure(newline="")  # the text as it is, also between quotes: as a batch reads it
+        # The text as it is, also between quotes, as a batch reads it; bytes that are no text fail in their statement.
+        source.reconfigure(encoding="utf-8-sig", errors="surrogateescape", newline="")
     try:
         run_lines(shell, source)
     except KeyboardInterrupt:

@@ -66,35 +66,42 @@ class Anchoring:
                 )
 
     def _older(self, seen: str) -> LedgerError:
+        known = [] if self._registry is None else [k for k in self._registry.known() if k.ledger == self._ledger]
         return LedgerError(
             f"the ledger {self._path} is older than its state on record, or continues an older one: {seen}",
-            hint="restore the latest copy of the ledger",
+            hint="restore the latest copy of the ledger; where there is none, decide on another budget with "
+            f"--ledger PATH --new-budget: {price(known, self._epsilon)}",
         )
+
+    @property
+    def _epsilon(self) -> float | None:
+        return None if self._budget is None else float(self._budget[0])
 
     def _stranger(self, anchors: Mapping[str, Anchor]) -> LedgerError:
         known = [] if self._registry is None else [k for k in self._registry.known() if k.ledger in anchors]
         first = next(iter(anchors.values())).path
         spend = f" ({known[0].spend})" if known else ""
-        epsilon = None if self._budget is None else float(self._budget[0])
         return LedgerError(
             f"the ledger {self._path} is not the one known for these data, {first}{spend}",
-            hint=f"open that one with --ledger, or decide on another budget with --new-budget: {price(known, epsilon)}",
+            hint="open that one with --ledger, or decide on another budget with --new-budget: "
+            f"{price(known, self._epsilon)}",
         )
 
     def record(self, history: History, *, sync: bool = False, opening: bool = False) -> None:
         """Tell the registry how far the ledger has come.
 
         ``LedgerError`` where another ledger took its place, which happens before its first event only, and counts from
-        then on; ``opening`` takes it up again.
+        then on; ``opening`` takes it up again. And where a copy of it went on: this one then spends nothing more.
         """
         if self._registry is None:
             return
         anchor = Anchor(self._ledger, str(self._path), history.sequence, history.head.hex())
-        forgotten = False
+        forgotten = copied = False
         try:
             with self._registry.exclusive(*self._recorded):
                 forgotten = not opening and self._registry.forgot(self._ledger)
-                if not forgotten:
+                copied = any(self._went_on_elsewhere(table, history) for table in self._tables)
+                if not (forgotten or copied):
                     for table in self._recorded:
                         self._registry.record(table, anchor, sync=sync)
                     self._registry.tell(self._known(history), sync=sync)
@@ -106,6 +113,21 @@ class Anchoring:
                 f"another ledger took the place of {self._path} before anything was spent under it",
                 hint="close this session and open that ledger",
             )
+        if copied:
+            raise LedgerError(
+                f"a copy of the ledger {self._path} was spent from while this one was open",
+                hint="close this session and go on with that copy: the losses of both would add up",
+            )
+
+    def _went_on_elsewhere(self, table: str, history: History) -> bool:
+        """Whether what is on record is no state of this file; of this very file others may have recorded later ones."""
+        own = {} if self._registry is None else self._registry.anchors(table)
+        if self._ledger not in own:
+            return False
+        anchor = own[self._ledger]
+        if anchor.sequence > history.sequence:
+            return not _same_file(Path(anchor.path), self._path)
+        return history.digest_at(anchor.sequence).hex() != anchor.head
 
     def _known(self, history: History) -> Known:
         epsilon = spent = None
@@ -114,3 +136,10 @@ class Anchoring:
             epsilon, spent = float(exact), float(exact * (totals.spent + totals.reserved) / units)
         databases, tables = self._place.addresses, self._place.tables
         return Known(self._ledger, str(self._path), history.sequence, databases, tables, epsilon, spent)
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    try:
+        return one == other or one.samefile(other)
+    except OSError:
+        return False

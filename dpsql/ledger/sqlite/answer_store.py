@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from dpsql.ledger.answer_text import decode_answer, encode_answer
 from dpsql.ledger.sqlite.crosstab_store import TABLES, CrosstabStore, place_of
-from dpsql.ledger.sqlite.file import LOCKED, SqliteFile, code
+from dpsql.ledger.sqlite.file import SqliteFile, is_passing
 from dpsql.ledger.sqlite.holder import boot_identity
 from dpsql.ledger.sqlite.schema import companions
 from dpsql.result import Answer, CrosstabAnswers
@@ -81,7 +81,7 @@ class AnswerStore:
         try:
             return self._stored(keys)
         except (sqlite3.Error, ValueError, TypeError) as error:
-            if code(error) not in LOCKED:
+            if not is_passing(error):
                 self._begin_anew()
         with suppress(sqlite3.Error, ValueError, TypeError):
             return self._stored(keys)
@@ -103,7 +103,7 @@ class AnswerStore:
                 found = self._crosstabs.find(name)
             return found
         except (sqlite3.Error, ValueError, TypeError) as error:
-            if code(error) not in LOCKED:
+            if not is_passing(error):
                 self._begin_anew()
         return None
 
@@ -130,7 +130,7 @@ class AnswerStore:
         except sqlite3.Error as error:
             with suppress(sqlite3.Error):
                 self._file.rollback()
-            if code(error) not in LOCKED:
+            if not is_passing(error):
                 self._begin_anew()
         return False
 
@@ -152,7 +152,7 @@ class AnswerStore:
         except (sqlite3.Error, ValueError, TypeError) as error:  # also a spoilt text, which no longer decodes
             with suppress(sqlite3.Error):
                 self._file.rollback()
-            if code(error) in LOCKED:
+            if is_passing(error):
                 if len(self._buffer) > _PATIENCE * BATCH:
                     self._buffer.clear()
                 return
@@ -278,7 +278,7 @@ class AnswerStore:
         try:
             return self._connect()
         except (sqlite3.Error, OSError, ValueError) as error:
-            if code(error) in LOCKED:
+            if is_passing(error):
                 return self._in_memory()
         return self._replaced()
 

@@ -8,6 +8,7 @@ the owner has read the price and decides. A ledger under which nothing was spent
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 
 from dpsql.errors import LedgerError
 from dpsql.ledger.known import Known, Place, budget_of, price
@@ -61,10 +62,10 @@ def refuse_second(path: Path, earlier: Earlier, place: Place, epsilon: float | N
         way = "restore it from a copy"
     elif first in earlier.same_rows:
         message = f"these data already have a ledger, {first.path}"
-        way = f"open that one with --ledger {first.path}"
+        way = f"open that one with --ledger {quote(first.path)}"
     else:
         message = f"{place.database or 'this database'} already has a ledger, {first.path}, of other rows or columns"
-        way = f"restore the database as it was and open that ledger with --ledger {first.path}"
+        way = f"restore the database as it was and open that ledger with --ledger {quote(first.path)}"
     if first.is_unspent:
         way += ", or remove it: nothing is lost"
     raise LedgerError(
@@ -84,7 +85,7 @@ def refuse_unrecorded(header: Mapping[str, str], place: Place, registry: Registr
         budget = budget_of(header)
         raise LedgerError(
             f"these people already have a ledger, {spent[0].as_words()}, and a ledger in memory would forget its own",
-            hint=f"open that one with --ledger {spent[0].path}; or decide on another budget with --new-budget: "
+            hint=f"open that one with --ledger {quote(spent[0].path)}; or decide on another budget with --new-budget: "
             + price(spent, None if budget is None else float(budget[0])),
         )
 

@@ -23,18 +23,32 @@ DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 
+_FULL = frozenset(
+    {
+        sqlite3.SQLITE_IOERR_WRITE,
+        sqlite3.SQLITE_IOERR_TRUNCATE,
+        sqlite3.SQLITE_IOERR_SHMOPEN,
+        sqlite3.SQLITE_IOERR_SHMSIZE,
+        sqlite3.SQLITE_IOERR_SHMMAP,
+    }
+)
+"""Extended codes of what a disk without space refuses, beside ``SQLITE_FULL``."""
+
+
 class SqliteFile:
     """An open connection in autocommit mode. Methods raise ``sqlite3.Error``; callers turn it into ``LedgerError``."""
 
     def __init__(self, path: Path | None, *, synchronous: Synchronous, busy_timeout: float) -> None:
         """Open an existing file (``None``: a private database in memory); ``busy_timeout`` in seconds."""
         name = "file::memory:" if path is None else f"file:{quote(str(path))}?mode=rw"
+        self._path = path
         self._connection = sqlite3.connect(
             name, uri=True, timeout=busy_timeout, isolation_level=None, check_same_thread=False
         )
         _files.add(self)
         try:
             self._configure(synchronous, memory=path is None)
+            self._identity = self._at_path()
         except BaseException:
             self.close()
             raise
@@ -86,6 +100,17 @@ class SqliteFile:
         version: int = self.one("PRAGMA data_version")[0]
         return version
 
+    def still_there(self) -> bool:
+        """Whether the path still names the file that was opened, which else nobody finds again: some microseconds."""
+        return self._at_path() == self._identity
+
+    def _at_path(self) -> tuple[int, int] | None:
+        try:
+            status = None if self._path is None else self._path.stat()
+        except FileNotFoundError:
+            return None
+        return None if status is None else (status.st_dev, status.st_ino)
+
     def close(self) -> None:
         self._connection.close()
 
@@ -109,6 +134,11 @@ def code(error: Exception) -> int | None:
     """SQLite's primary result code, ``None`` for errors that carry none."""
     extended: int | None = getattr(error, "sqlite_errorcode", None)
     return None if extended is None else extended & 0xFF
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether the file itself may be sound: somebody else is writing to it, or there is no space to write."""
+    return code(error) in {*LOCKED, sqlite3.SQLITE_FULL} or getattr(error, "sqlite_errorcode", None) in _FULL
 
 
 _EXPLAINED: dict[int, tuple[str, str]] = {

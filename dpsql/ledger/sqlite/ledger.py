@@ -306,6 +306,7 @@ class SqliteLedger(KeptAnswers):
             self._file.begin()
             begun = True
             self._step(f"{step}:begin")
+            self._read(self._check_place)
             self._read(self._catch_up)
             history = self._history
             batch = Batch(history.balance.copy(), history.sequence, history.head, self._holder.name)
@@ -349,6 +350,14 @@ class SqliteLedger(KeptAnswers):
         """Reservations of dead holders are spent, never given back: their last coin may have come out hard."""
         for number in self._dead(batch.balance):
             batch.add("burn", number, batch.balance.open[number].due, "{}")
+
+    def _check_place(self) -> None:
+        """What is appended to a file that another one has replaced is lost, and is spent there a second time."""
+        if not self._file.still_there():
+            raise LedgerError(
+                f"the ledger {self._path} was moved, removed or replaced while it was open",
+                hint="put the latest copy there, then open it again",
+            )
 
     def _catch_up(self) -> None:
         for sequence, answers in self._history.follow():

@@ -95,8 +95,12 @@ def _write(draft: Path, header: Mapping[str, str], timeout: float) -> None:
         for trigger in _TRIGGERS:
             file.execute(trigger)
         file.commit()
+        if file.one("PRAGMA wal_checkpoint(TRUNCATE)")[
+            0
+        ]:  # here, for a close that fails to fold the log in says nothing
+            raise sqlite3.OperationalError("the write-ahead log is in use")
     finally:
-        file.close()  # the last connection folds the write-ahead log into the file
+        file.close()
     descriptor = os.open(draft, os.O_RDWR)
     try:
         os.fsync(descriptor)

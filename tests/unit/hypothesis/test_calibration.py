@@ -185,9 +185,9 @@ def test_raw_noise_counts_up_to_ten_times_the_answer() -> None:
     found, queries = noisy(sigma, 3), asked(2, 80, 5)
 
     def bounds(h: float) -> list[int]:
-        out = Calibration(
-            Coverage(TABLE, TOTAL, found), lambda products: np.full(len(products), h), wide(found).contingency
-        )
+        rules = replace(NEWEST, coarsely=False)  # such pairs hide more of their noise than that
+        coverage = Coverage(TABLE, TOTAL, found, rules)
+        out = Calibration(coverage, lambda products: np.full(len(products), h), wide(found).contingency)
         out.learn(2, queries, np.zeros((4, len(queries))))
         return [bound for q in queries if (bound := out.bound(q, FACTOR)) is not None]
 

@@ -61,6 +61,13 @@ def test_second_ledger_for_the_same_data(path: Path, registry: Registry) -> None
     spend(path, registry)
 
 
+def test_a_ledger_is_named_as_a_shell_reads_it(registry: Registry, tmp_path: Path) -> None:
+    path = tmp_path / "a folder" / "a.ledger"
+    path.parent.mkdir()
+    spend(path, registry)
+    assert f"--ledger '{path}'" in refused(tmp_path / "b.ledger", registry).hint
+
+
 def test_other_data_have_their_own(path: Path, registry: Registry) -> None:
     SqliteLedger.open(path.with_name("b.ledger"), {**HEADER, "data": "other"}, registry=registry).close()
 
@@ -222,3 +229,61 @@ def test_a_new_budget_is_decided_for_all_tables_at_once(tmp_path: Path, registry
     SqliteLedger.open(second, wider, registry=registry).close()
     SqliteLedger.open(tmp_path / "a.ledger", TABLES, registry=registry).close()
     refused(tmp_path / "c.ledger", registry, {**TABLES, "tables": "more"})
+
+
+def test_two_copies_that_are_open_at_once(path: Path, registry: Registry) -> None:
+    """Both are the latest state when they are opened; the one that is further goes on, whichever it is."""
+    copy = path.with_name("copy.ledger")
+    shutil.copy(path, copy)
+    with SqliteLedger.open(path, HEADER, registry=registry) as one:
+        other = SqliteLedger.open(copy, HEADER, registry=registry)
+        one.release(one.reserve(10, any_cost, {}), {})
+        with pytest.raises(LedgerError, match="copy of the ledger") as raised:
+            other.reserve(10, any_cost, {})
+        assert raised.value.hint
+        with pytest.raises(LedgerError):
+            other.reserve(10, any_cost, {})
+        other.close()
+        one.release(one.reserve(10, any_cost, {}), {})
+    refused(copy, registry)
+    spend(path, registry)
+
+
+def test_two_sessions_on_one_file_by_two_names(path: Path, registry: Registry, tmp_path: Path) -> None:
+    """A folder that is known by two names holds one ledger."""
+    (tmp_path / "link").symlink_to(path.parent)
+    one = SqliteLedger.open(path, HEADER, registry=registry)
+    other = SqliteLedger.open(tmp_path / "link" / path.name, HEADER, registry=registry)
+    with one, other:
+        for ledger in (one, other, one, other):
+            ledger.release(ledger.reserve(1, any_cost, {}), {})
+        assert one.totals() == other.totals() == Totals(14, 0)
+
+
+@pytest.mark.parametrize("how", ["removed", "moved", "replaced"])
+def test_the_file_goes_while_it_is_open(path: Path, registry: Registry, how: str) -> None:
+    """What is appended to a file without a name is lost, and is spent once more from the one in its place."""
+    copy = path.with_name("copy")
+    shutil.copy(path, copy)
+    with SqliteLedger.open(path, HEADER, registry=registry) as ledger:
+        {
+            "removed": path.unlink,
+            "moved": lambda: path.rename(path.with_name("b")),
+            "replaced": lambda: copy.replace(path),
+        }[how]()
+        with pytest.raises(LedgerError, match="moved, removed or replaced") as raised:
+            ledger.reserve(1, any_cost, {})
+        assert raised.value.hint
+        with pytest.raises(LedgerError):
+            ledger.totals()
+
+
+def test_an_older_copy_without_a_later_one(path: Path, registry: Registry, tmp_path: Path) -> None:
+    """The hint names the one way that is left, and it is one."""
+    old = tmp_path / "old"
+    shutil.copy(path, old)
+    spend(path, registry)
+    remove(path)
+    shutil.copy(old, path)
+    assert "--ledger PATH --new-budget" in refused(path, registry).hint
+    SqliteLedger.open(path.with_name("b.ledger"), HEADER, registry=registry, new_budget=True).close()

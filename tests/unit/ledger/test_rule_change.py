@@ -64,7 +64,17 @@ def test_long_values_that_begin_alike() -> None:
     names = ", ".join(f'"value {i}"' for i in range(50))
     before, after = (TEXT.replace('"x", "y"', names + more) for more in ("", ', "one more"'))
     (found,) = rule_changes(dump_policy(parse_policy(before)), dump_policy(parse_policy(after)))
-    assert found == "[tables.one.columns] b was written otherwise"
+    assert found == '[tables.one.columns] b = ...48", "value 49"] } is now ...48", "value 49", "one more"] }'
+
+
+def test_a_key_at_the_end_of_a_long_line() -> None:
+    """What was and what is now are told, wherever in the line."""
+    was = '[tables.one.columns]\nb = { type = "date", min = 2024-01-01, max = 2024-12-28, unit = "month" }\n'
+    assert rule_changes(was, was.replace("month", "week")) == (
+        '[tables.one.columns] b = ...2024-12-28, unit = "month" } is now ...2024-12-28, unit = "week" }',
+    )
+    long = f"[a]\nb = {'x' * 100}"
+    assert rule_changes(long, long + "y") == (f"[a] b = ...{'x' * 24} is now ...{'x' * 24}y",)
 
 
 @pytest.fixture
