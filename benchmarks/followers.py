@@ -102,6 +102,11 @@ def _made(plan: Plan, *args: Any, models: int, **fields: Any) -> None:
     _init(plan, *args, **({"models": models} | fields))
 
 
+def of_rules(models: int) -> Any:
+    """A context in which new ledgers are of these rules of models."""
+    return patch.object(Plan, "__init__", partialmethod(_made, models=models))
+
+
 @click.command()
 @click.option("--table", "names", multiple=True, type=click.Choice(list(TABLES)), default=list(TABLES))
 @click.option("--epsilon", default="1")
@@ -113,7 +118,7 @@ def main(names: Sequence[str], epsilon: str, seeds: int, rules: int) -> None:
         with duckdb.connect(str(path)) as con:
             con.execute(MADE)
         truth.execute(MADE)
-        with patch.object(Plan, "__init__", partialmethod(_made, models=rules)):
+        with of_rules(rules):
             rows = [study(name, path, epsilon, seeds, truth) for name in names]
     title = f"Columns that follow from others, epsilon {epsilon}, {seeds} sessions each, rules {rules}"
     show(title, rows, "followers", [command_text("followers", epsilon=epsilon, seeds=seeds, rules=rules)])

@@ -15,7 +15,7 @@ from dpsql.hypothesis.bars.unseen_interactions import Contingency
 from dpsql.hypothesis.tensor.levels import levels_of
 from dpsql.query import Choices, Estimates
 
-HIDDEN = 0.03
+HIDDEN = 0.05
 """Of the variance of the noise of all cells so much may be hidden, and of a share s of them 1 / sqrt(s) times as much
 of their own, up to all of it."""
 CLEAR = 0.1

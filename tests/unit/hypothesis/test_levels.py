@@ -1,0 +1,139 @@
+"""Pairs whose cells are lost in their noise are seen in coarse parts, and bars know what may be hidden there."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
+from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.lost_in_noise import HIDDEN, LostInNoise
+from dpsql.hypothesis.components import Interaction, pure
+from dpsql.hypothesis.measurement import Axis, Measurement
+from dpsql.hypothesis.rules import NEWEST
+from dpsql.hypothesis.tensor.dense import DenseHypothesis
+from dpsql.hypothesis.tensor.levels import followed, is_fine, levels_of
+from dpsql.query import Crosstab, Factor, LinearQuery
+
+SHAPE, SIGMA, ROWS = (48, 60), 8.0, 5_000
+TABLE = TableDomain("t", (IntegerDomain("a", 0, 47, nullable=False), IntegerDomain("b", 0, 59, nullable=False)))
+
+
+def cells(kind: str, rng: np.random.Generator) -> np.ndarray:
+    a = rng.integers(0, 48, ROWS)
+    b = {
+        "apart": rng.integers(0, 60, ROWS),
+        "halves": np.where(a < 24, rng.integers(0, 30, ROWS), rng.integers(30, 60, ROWS)),
+        "line": np.clip(a + rng.integers(0, 8, ROWS), 0, 59),
+    }[kind]
+    out = np.zeros(SHAPE)
+    np.add.at(out, (a, b), 1.0)
+    return out
+
+
+def measured(counts: np.ndarray, columns: tuple[str, ...], sigma: float, rng: np.random.Generator) -> Measurement:
+    axes = tuple(Axis((c,), np.arange(TABLE.finite_domain(c).size), TABLE.finite_domain(c).size) for c in columns)
+    return Measurement("t", axes, np.rint(counts + rng.normal(0, sigma, counts.shape)).astype(np.int64), sigma)
+
+
+def blocks(table: np.ndarray) -> np.ndarray:
+    return table.reshape(6, 8, 6, 10).sum(axis=(1, 3))
+
+
+def errors(kind: str, *, coarsely: bool) -> float:
+    """Root mean square error of 36 blocks, over five tables."""
+    squares = []
+    for seed in range(5):
+        rng = np.random.default_rng([seed, 7])
+        counts = cells(kind, rng)
+        model = DenseHypothesis(TABLE, float(ROWS), replace(NEWEST, coarsely=coarsely))
+        model.absorb(measured(counts.sum(axis=1), ("a",), SIGMA, rng))
+        model.absorb(measured(counts.sum(axis=0), ("b",), SIGMA, rng))
+        model.absorb(measured(counts, ("a", "b"), SIGMA, rng))
+        squares.append(((blocks(model.contingency(("a", "b"))) - blocks(counts)) ** 2).mean())
+    return float(np.sqrt(np.mean(squares)))
+
+
+@pytest.mark.parametrize("kind", ["halves", "line"])
+def test_dependence_that_no_cell_shows_is_found(kind: str) -> None:
+    assert errors(kind, coarsely=True) < 0.7 * errors(kind, coarsely=False)
+
+
+def test_columns_that_do_not_tell_of_each_other_stay_apart() -> None:
+    assert errors("apart", coarsely=True) < 1.1 * errors("apart", coarsely=False)
+
+
+def test_what_is_followed_keeps_the_columns() -> None:
+    rng = np.random.default_rng(4)
+    counts = cells("halves", rng)
+    model = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / ROWS
+    part = Interaction(("a", "b"), pure(counts + rng.normal(0, SIGMA, SHAPE)), SIGMA)
+    found = followed(model, part, levels_of((model.sum(axis=1), model.sum(axis=0)), (True, True)))
+    assert found.sum(axis=0) == pytest.approx(model.sum(axis=0), rel=1e-6)
+    assert found.sum(axis=1) == pytest.approx(model.sum(axis=1), rel=0.02)
+    assert found.min() > 0.0
+
+
+def test_levels_have_the_noise_of_their_parts() -> None:
+    """By brute force: the sd of the parts' sums of many draws of pure noise."""
+    rng = np.random.default_rng(9)
+    masses = rng.integers(1, 50, SHAPE[0]).astype(float), rng.integers(1, 50, SHAPE[1]).astype(float)
+    for level in levels_of(masses, (True, False)):
+        sums = [level.rows @ pure(rng.normal(0, 1, SHAPE)) @ level.columns.T for _ in range(400)]
+        assert np.std(sums, axis=0).mean() == pytest.approx(level.noise.mean(), rel=0.03)
+        assert (np.diff(level.left) >= 0).all()  # ranges of an ordered column
+        assert {len(level.rows), len(level.columns)} <= {4, 8, 16, 32, *SHAPE}
+
+
+def test_pairs_of_few_cells_are_left_as_they_were() -> None:
+    assert is_fine(48 * 60, ROWS, SIGMA)
+    assert not is_fine(6 * 8, ROWS, SIGMA)
+    small = TableDomain(
+        "t", (CategoryDomain("a", tuple("wxyz"), nullable=False), IntegerDomain("b", 0, 5, nullable=False))
+    )
+    rng = np.random.default_rng(2)
+    counts = rng.integers(50, 400, (4, 6)).astype(float)
+    axes = tuple(Axis((c.name,), np.arange(c.size), c.size) for c in small.finite)
+    found = Measurement("t", axes, np.rint(counts + rng.normal(0, 9, (4, 6))).astype(np.int64), 9.0)
+    models = []
+    for coarsely in (True, False):
+        model = DenseHypothesis(small, float(counts.sum()), replace(NEWEST, coarsely=coarsely))
+        model.absorb(found)
+        models.append(model.contingency(("a", "b")))
+    assert (models[0] == models[1]).all()
+
+
+def share(kind: str, taken: tuple[int, int], *, coarsely: bool = True, sigma: float = SIGMA) -> float:
+    """Of a question about the first ``taken`` cells of both columns."""
+    rng = np.random.default_rng(3)
+    counts = cells(kind, rng)
+    found = [measured(counts, ("a", "b"), sigma, rng)]
+    coverage = Coverage(TABLE, float(ROWS), found, replace(NEWEST, coarsely=coarsely))
+    lost = LostInNoise(coverage, lambda columns: counts if columns == ("a", "b") else counts.T)
+    factors = tuple(
+        Factor((c,), (np.arange(n) < k).astype(np.int64)) for c, n, k in zip("ab", SHAPE, taken, strict=True)
+    )
+    return float(lost.share(Crosstab.of([LinearQuery("t", factors)]).choices))
+
+
+def test_bars_know_what_noise_hides_of_such_pairs() -> None:
+    assert share("halves", (1, 1)) == 1.0
+    assert share("halves", (24, 30)) == pytest.approx(HIDDEN / 0.5)
+    assert share("halves", (6, 6)) == pytest.approx(HIDDEN / np.sqrt(36 / 2880))
+    assert share("apart", (6, 6)) < 0.7 * share("halves", (6, 6))
+    assert share("halves", (6, 6), coarsely=False) == share("halves", (6, 6), sigma=0.5) == 0.0
+
+
+def test_many_questions_have_the_shares_of_each() -> None:
+    rng = np.random.default_rng(3)
+    counts = cells("line", rng)
+    coverage = Coverage(TABLE, float(ROWS), [measured(counts, ("a", "b"), SIGMA, rng)])
+    lost = LostInNoise(coverage, lambda columns: counts)
+    queries = [
+        LinearQuery(
+            "t", tuple(Factor((c,), (np.arange(n) < k).astype(np.int64)) for c, n in zip("ab", SHAPE, strict=True))
+        )
+        for k in (1, 5, 20)
+    ]
+    together = lost.share(Crosstab.of(queries).choices)
+    assert np.asarray(together).tolist() == [float(lost.share(Crosstab.of([q]).choices)) for q in queries]
