@@ -45,7 +45,7 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   the values that have the largest ones. A note says how far off any of these counts may be.
 * **Variances, standard deviations, covariances, `CORR`, `REGR_...`, `skewness` and `kurtosis`** are functions of
   `COUNT`, `SUM(x)`, `SUM(x * x)`, `SUM(x * y)` and higher powers; their intervals hold at all ends of the bars of these
-  together.
+  together, and of those of distances from the means.
 * **`GROUP BY`** lists every group that the declared domains make possible, zeros included, in domain order, NULL last;
   groups that `WHERE` excludes for every possible row are not listed. So `DISTINCT` and the number of groups say nothing
   about the data: they are public and free.

@@ -7,7 +7,7 @@ from dpsql.query import Form, LinearQuery, UnitTable
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
 from dpsql.session.distinct.release import Question, numbers_of
-from dpsql.session.results.unasked import Said, Unasked
+from dpsql.session.results.unasked import MOST_FORMS, Said, Unasked
 from dpsql.sql.statement import Statement
 
 
@@ -45,7 +45,7 @@ def unasked_of(asker: Asker, statement: Statement) -> Unasked:
 
     def forms_of(forms: Sequence[Form]) -> Sequence[Said | None]:
         tables = {t.query.table for form in forms for t in form.terms}
-        if len(tables) != 1 or not tables.isdisjoint(units):
+        if len(forms) > MOST_FORMS or len(tables) != 1 or not tables.isdisjoint(units):
             return [None] * len(forms)
         found = asker.states[tables.pop()].forms_of(forms)
         return [None if f is None else Said(*f) for f in found]

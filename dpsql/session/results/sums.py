@@ -31,8 +31,8 @@ def summed(aggregate: Aggregate, lookup: Lookup, unasked: Unasked, *, independen
 
 
 def _of_values(forms: Sequence[Form], unasked: Unasked) -> list[tuple[int, Said]]:
-    """What is said of those that add up several sums over rows, some of them of values, by place."""
-    some = [i for i, form in enumerate(forms) if len(form.terms) > 1 and any(t.query.value for t in form.terms)]
+    """What is said of those that add up several sums over rows, and not counts alone, by place."""
+    some = [i for i, form in enumerate(forms) if len(form.terms) > 1 and not all(t.counts for t in form.terms)]
     said = unasked.forms_of([forms[i] for i in some]) if some else []
     return [(i, s) for i, s in zip(some, said, strict=True) if s is not None]
 

@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 from dpsql.query import Form, LinearQuery
 
+MOST_FORMS = 1_000
+"""Looked at together: each takes a millisecond. Of more nothing is said."""
+
 
 class Said(NamedTuple):
     """What a model says of a sum, and its 95 % half-width, in the sum's unit."""
