@@ -251,12 +251,12 @@ STEADY = (
     "coalesce(x, y)",
     "coalesce(x, 0)",
     "x / 4 + y",
+    "x / (y - 0.1)",
     "greatest(x, y)",
     "round(x, 1)",
     "CAST(x AS INTEGER)",
 )
 OPEN = (
-    "x / (y - 0.1)",
     "TRY_CAST(x * 1e9 AS INTEGER)",
     "x % y",
 )

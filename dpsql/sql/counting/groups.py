@@ -91,11 +91,12 @@ def too_many_cells(table: TableDomain, query: LinearQuery, cells: int, most: int
     """The refusal of a query over more cells than the hypothesis takes; it names a column that is most of them."""
     columns = [table.finite_domain(name) for f in query.factors for name in f.columns]
     wide = [c for c in columns if isinstance(c, IntegerDomain | DateDomain) and c.size**2 > most]
-    hint = 'use fewer columns in one statement, or strategy = "frieze-kannan" for products of conditions'
+    hint = "use fewer columns in one statement"
     if wide:
         widest = max(wide, key=lambda c: c.size)
         how = "as a number in bins" if isinstance(widest, IntegerDomain) else "by a coarser unit"
-        hint = f"use fewer columns, or let the owner declare {widest.name}, which has {widest.size:,} cells, {how}"
+        hint += f", let the owner declare {widest.name}, which has {widest.size:,} cells, {how}"
+    hint += ', or take strategy = "frieze-kannan" for products of conditions'
     return UnsupportedQuery(f"the statement touches {cells:,} cells at once, more than {most:,}", hint=hint)
 
 

@@ -78,7 +78,7 @@ def test_more_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
             "declare volume, which has 100,002 cells, as a number in",
         ),
         ("seen < '2023-01-05 10:00' AND price > 2 AND day > '2023-06-01'", "declare seen, which has 8,761 cells, by a"),
-        ("price > 2 AND cost > 2 AND tax > 2", "use fewer columns in one statement, or strategy"),
+        ("price > 2 AND cost > 2 AND tax > 2", "use fewer columns in one statement, or take strategy"),
     ],
 )
 def test_too_many_cells_name_the_column_that_is_most_of_them(condition: str, hint: str) -> None:
