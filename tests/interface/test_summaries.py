@@ -48,6 +48,15 @@ def test_each_number_has_its_interval(con: dpsql.Connection) -> None:
     assert 4 <= middle <= 5 and deviation == pytest.approx(2.87, abs=0.3)
 
 
+@pytest.mark.parametrize("value", ["0 * age", "age - age", "NULL::INTEGER", "1"])
+def test_what_is_the_same_in_every_row_has_no_spread_and_no_correlation(con: dpsql.Connection, value: str) -> None:
+    """Nothing is left of a sum whose values are 0 and whose mean is."""
+    cursor = con.execute(f"SELECT stddev({value}), corr(age, {value}), regr_slope(age, {value}) FROM people")
+    spread, *others = cursor.fetchall()[0]
+    assert not spread
+    assert others == [None, None]
+
+
 def test_equal_questions_are_free_and_have_equal_answers(con: dpsql.Connection) -> None:
     text = "SELECT region, quantile_cont(age, 0.75) AS q, mode(age) AS m FROM people GROUP BY region"
     first, spent = con.execute(text).fetchall(), con.budget.spent_epsilon

@@ -18,7 +18,10 @@ Part = tuple[float, LinearQuery]
 
 
 def joined(table: TableDomain, parts: Sequence[Part]) -> list[Part] | None:
-    """``None`` for parts that are about other rows by more than ``MOST_CELLS`` cells, or about listed strings."""
+    """Two parts at most; none where nothing is left. ``None`` for what is weighed by more than ``MOST_CELLS`` cells, by
+    the values of rows, or by listed strings."""
+    if not parts:
+        return []
     if any(q.keyed is not None or q.is_by_value for _, q in parts):
         return None
     shared = set.intersection(*[{f.digest for f in q.factors} for _, q in parts])
