@@ -18,7 +18,6 @@ from dpsql.hypothesis.components import precisions, pure_norms, separable
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.partition import refinement
 from dpsql.hypothesis.rules import NEWEST, ModelRules
-from dpsql.hypothesis.tensor.levels import is_fine
 from dpsql.memo import Memo, once
 from dpsql.query import Choices, Estimates, Factor, linear_query, one_cells, units_of
 
@@ -58,23 +57,17 @@ class Coverage:
         self.rules = rules
         self.table = table
         self.row_count = max(float(row_count), 1.0)
-        self._all = [m for m in measurements if all(len(a.columns) == 1 for a in m.axes) and not m.text_columns]
-        self._ones = {c for m in self._all for c in m.scope}
-        self._pairs = {frozenset(p) for m in self._all for p in combinations(m.scope, 2)}
-        self.fine_pairs = frozenset(
-            m.columns
-            for m in self._all
-            if len(m.axes) == 2 and all(a.is_cells for a in m.axes) and is_fine(m.values.size, row_count, m.sigma)
-        )
-        """Those measured cell by cell whose cells are lost in their noise."""
-        self._triples = [m for m in self._all if len(m.axes) > 2]
-        split = any(m.has_differences for m in self._all)
-        self._precisions = precisions([m for m in self._all if separable(m)]) if split else {}
-        self._coarse = {id(m) for m in self._all if not all(a.is_cells for a in m.axes)}
+        self.measurements = [m for m in measurements if all(len(a.columns) == 1 for a in m.axes) and not m.text_columns]
+        self._ones = {c for m in self.measurements for c in m.scope}
+        self._pairs = {frozenset(p) for m in self.measurements for p in combinations(m.scope, 2)}
+        self._triples = [m for m in self.measurements if len(m.axes) > 2]
+        split = any(m.has_differences for m in self.measurements)
+        self._precisions = precisions([m for m in self.measurements if separable(m)]) if split else {}
+        self._coarse = {id(m) for m in self.measurements if not all(a.is_cells for a in m.axes)}
         self._parts: dict[str, tuple[Labels, Labels]] = {}
         self._parted: dict[str, bool] = {}
         self._wholes: Memo[tuple[tuple[Factor, ...] | None]] = Memo()
-        self._of_axis = _partitions(self._all)
+        self._of_axis = _partitions(self.measurements)
         self._covered: Memo[bool] = Memo()
         self._joint: Memo[bool] = Memo()
         self._cells: Memo[list[Measurement]] = Memo()
@@ -112,7 +105,7 @@ class Coverage:
         names = {c.name for c in self.table.varied}
         if not self.rules.whole_tables or len(names) < 4:
             return None
-        return next((m for m in self._all if m.columns == names and all(a.is_cells for a in m.axes)), None)
+        return next((m for m in self.measurements if m.columns == names and all(a.is_cells for a in m.axes)), None)
 
     def told_together(self, columns: Sequence[str]) -> list[Measurement]:
         """The measurements from which the rows of each cell of these columns can be read."""
@@ -156,7 +149,7 @@ class Coverage:
             columns = tuple(chain.from_iterable(asked.columns))
             found = self._over.get((columns, least_axes))
             if found is None:
-                within = [m for m in self._all if len(m.axes) >= least_axes and m.columns.issuperset(columns)]
+                within = [m for m in self.measurements if len(m.axes) >= least_axes and m.columns.issuperset(columns)]
                 found = self._over.put((columns, least_axes), within)
             sds = self._least_of(asked, found, or_finest=least_axes < 3)
             known = self._noises.put((asked.identity, least_axes), sds, len(asked))
@@ -371,7 +364,7 @@ class Coverage:
         known = self._parts.get(column)
         if known is None:
             # without a pair of its own, a column's parts are those of the larger contingencies
-            joint = [m for m in self._all if len(m.axes) == 2 and column in m.scope] or self._triples
+            joint = [m for m in self.measurements if len(m.axes) == 2 and column in m.scope] or self._triples
             axes = [a for m in joint for a in m.axes if a.columns == (column,)]
             size = self.table.finite_domain(column).size
             labels = refinement([np.zeros(size, dtype=np.int64), *(a.labels for a in axes)])

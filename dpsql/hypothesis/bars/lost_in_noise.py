@@ -12,7 +12,7 @@ import numpy as np
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.numbers import Numbers
 from dpsql.hypothesis.bars.unseen_interactions import Contingency
-from dpsql.hypothesis.tensor.levels import levels_of
+from dpsql.hypothesis.tensor.levels import is_fine, levels_of
 from dpsql.query import Choices, Estimates
 
 HIDDEN = 0.05
@@ -30,7 +30,7 @@ class LostInNoise:
 
     def __init__(self, coverage: Coverage, contingency: Contingency) -> None:
         self._table = coverage.table
-        self._fine = coverage.fine_pairs if coverage.rules.coarsely else frozenset()
+        self._fine = _fine_pairs(coverage) if coverage.rules.coarsely else frozenset()
         self._contingency = contingency
         self._clearly: dict[tuple[str, str], float] = {}
 
@@ -59,6 +59,12 @@ class LostInNoise:
             apart = apart if level is None else level.rows @ apart @ level.columns.T
             known = self._clearly[left, right] = min(1.0, float(np.abs(apart).sum()) / (2.0 * total) / CLEAR)
         return known
+
+
+def _fine_pairs(coverage: Coverage) -> frozenset[frozenset[str]]:
+    """Those that were measured cell by cell and whose cells are lost in their noise."""
+    pairs = [m for m in coverage.measurements if len(m.axes) == 2 and all(a.is_cells for a in m.axes)]
+    return frozenset(m.columns for m in pairs if is_fine(m.values.size, coverage.row_count, m.sigma))
 
 
 def _taken(asked: Choices, place: int) -> Estimates:

@@ -19,7 +19,7 @@ STEEPEST = 8.0
 """Of the greatest value: what a line may make of the column's range. Steeper ones bring more noise than they settle."""
 BETWEEN = 1 / 16
 """Of the range that a rest has at its points: how far beyond them it may be between them. A parabola whose least and
-greatest are seen at eighths of a bin and half way between these is beyond them by at most a hundredth."""
+greatest are seen at eighths of a bin and half way between these is beyond them by at most a 256th."""
 FINEST = 1 << 12
 """Of the steepest line: slopes are whole multiples of such a part of it, so that rows are weighed exactly."""
 _Floats = npt.NDArray[np.float64]
