@@ -1,7 +1,5 @@
 """Sums of a curve of a number column: a chord in each bin is summed by value, the rest is as near as is said."""
 
-from typing import Any
-
 import pytest
 
 from dpsql.domain import BooleanDomain, CategoryDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
@@ -9,7 +7,7 @@ from dpsql.query import VALUE_UNIT, Form
 from dpsql.sql import FrontEnd
 from dpsql.sql.counting.values.spans import MOST_CURVED
 from tests.support.contingency import Counted, seeded
-from tests.support.exact import front_of
+from tests.support.exact import forms_of, front_of, off_by
 
 TABLE = TableDomain(
     "t",
@@ -58,20 +56,6 @@ def counted() -> Counted:
     return Counted(TABLE, rows)
 
 
-def forms(front: FrontEnd, sql: str) -> dict[Any, Form]:
-    """The sum of each group."""
-    (block,) = front.lower(sql).blocks
-    (aggregate,) = block.aggregates
-    return dict(zip([g[0] if g else None for g in block.groups], aggregate.numerator, strict=True))
-
-
-def off_by(front: FrontEnd, counted: Counted, sql: str) -> list[tuple[float, float]]:
-    """How far each group's sum is from DuckDB's, and how far it may be by what is said of it."""
-    truth = {row[0]: row[1] or 0.0 for row in counted.connection.execute(sql).fetchall()}
-    found = forms(front, sql)
-    return [(abs(counted.exact(f) - truth.get(k, 0.0)), counted.doubt(f)) for k, f in found.items()]
-
-
 def is_curved(form: Form) -> bool:
     return any(t.query.value in t.query.scope and t.query.value is not None for t in form.terms)
 
@@ -89,8 +73,8 @@ def test_less_is_guessed_than_from_bins_alone(front: FrontEnd, counted: Counted,
     sql, plain = f"SELECT NULL AS c, SUM({value}) FROM t GROUP BY ALL", front_of(TABLE, curves=False)
     ((_, doubt),), ((_, before),) = off_by(front, counted, sql), off_by(plain, counted, sql)
     assert doubt < before / 2
-    assert is_curved(forms(front, sql)[None])
-    assert not is_curved(forms(plain, sql)[None])
+    assert is_curved(forms_of(front, sql)[None])
+    assert not is_curved(forms_of(plain, sql)[None])
 
 
 @pytest.mark.parametrize("value", LINES)
@@ -103,7 +87,7 @@ def test_lines_that_meet_at_edges_are_exact(front: FrontEnd, counted: Counted, v
 
 def test_rows_are_weighed_between_0_and_1_and_exactly(front: FrontEnd) -> None:
     for value in CURVES:
-        for form in forms(front, f"SELECT g, SUM({value}) FROM t GROUP BY g").values():
+        for form in forms_of(front, f"SELECT g, SUM({value}) FROM t GROUP BY g").values():
             for term in form.terms:
                 term.query.check_sensitivity()
                 assert term.query.value is None or term.query.unit <= VALUE_UNIT
@@ -119,7 +103,7 @@ def test_rows_are_weighed_between_0_and_1_and_exactly(front: FrontEnd) -> None:
     ],
 )
 def test_where_a_chord_is_no_better_cells_are_summed(front: FrontEnd, sql: str) -> None:
-    for form in forms(front, sql).values():
+    for form in forms_of(front, sql).values():
         assert not is_curved(form)
 
 
@@ -127,7 +111,7 @@ def test_of_several_numbers_one_alone_is_summed_by_value(front: FrontEnd, counte
     for value in ("x * x * (gain * gain)", "sqrt(x) * abs(gain)", "x * (rest * rest) * n"):
         ((gap, doubt),) = off_by(front, counted, f"SELECT NULL AS c, SUM({value}) FROM t GROUP BY ALL")
         assert gap <= doubt + 1.0
-        (form,) = forms(front, f"SELECT NULL AS c, SUM({value}) FROM t GROUP BY ALL").values()
+        (form,) = forms_of(front, f"SELECT NULL AS c, SUM({value}) FROM t GROUP BY ALL").values()
         assert len({t.query.value for t in form.terms} - {None}) <= 1
 
 

@@ -1,14 +1,11 @@
 """Sums of products: one number is summed by value, what it is multiplied by weighs the rows."""
 
-from typing import Any
-
 import pytest
 
 from dpsql.domain import BooleanDomain, CategoryDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
-from dpsql.query import Form
 from dpsql.sql import FrontEnd
 from tests.support.contingency import Counted, seeded
-from tests.support.exact import front_of
+from tests.support.exact import forms_of, front_of, off_by
 
 TABLE = TableDomain(
     "t",
@@ -57,21 +54,6 @@ def counted() -> Counted:
     return Counted(TABLE, rows)
 
 
-def forms(front: FrontEnd, sql: str) -> dict[Any, Form]:
-    """The sum of each group."""
-    (block,) = front.lower(sql).blocks
-    (aggregate,) = block.aggregates
-    return dict(zip([g[0] if g else None for g in block.groups], aggregate.numerator, strict=True))
-
-
-def off_by(front: FrontEnd, counted: Counted, sql: str) -> list[tuple[float, float]]:
-    """How far each group's sum is from DuckDB's, and how far it may be by what is said of it."""
-    truth = {row[0]: row[1] or 0.0 for row in counted.connection.execute(sql).fetchall()}
-    found = forms(front, sql)
-    assert found.keys() >= {k for k, v in truth.items() if v}
-    return [(abs(counted.exact(f) - truth.get(k, 0.0)), counted.doubt(f)) for k, f in found.items()]
-
-
 @pytest.mark.parametrize("by", ["NULL", "g", "b"])
 @pytest.mark.parametrize("value", EXACT)
 def test_whole_numbers_weigh_rows_and_nothing_is_guessed(
@@ -93,7 +75,7 @@ def test_products_are_what_is_said_of_them(front: FrontEnd, counted: Counted, va
 def test_of_two_numbers_the_one_with_the_wider_bins_is_summed_by_value(
     front: FrontEnd, counted: Counted, value: str
 ) -> None:
-    (form,) = forms(front, f"SELECT NULL AS c, SUM({value}) FROM t GROUP BY ALL").values()
+    (form,) = forms_of(front, f"SELECT NULL AS c, SUM({value}) FROM t GROUP BY ALL").values()
     assert {t.query.value for t in form.terms} - {None} == {"price"}
     assert counted.doubt(form) > 0.0
 
@@ -164,7 +146,7 @@ def test_a_product_that_weighs_rows_by_too_many_columns_is_of_all_its_cells() ->
     for value in ("price * sqrt(a) * sqrt(b)", "price * sqrt(a) * sqrt(b) * n"):
         ((gap, doubt),) = off_by(front, counted, f"SELECT NULL AS c, SUM({value}) FROM t GROUP BY ALL")
         assert gap <= doubt + 1.0
-    (form,) = forms(front, "SELECT NULL AS c, SUM(a * b * c) FROM t WHERE price > 3 GROUP BY ALL").values()
+    (form,) = forms_of(front, "SELECT NULL AS c, SUM(a * b * c) FROM t WHERE price > 3 GROUP BY ALL").values()
     assert form.terms
 
 
@@ -176,7 +158,7 @@ def test_a_product_of_whole_numbers_that_is_cast_to_double_is_summed_as_doubles(
 
 def test_the_opposite_of_a_product_is_the_same_question(front: FrontEnd) -> None:
     found = [
-        forms(front, f"SELECT NULL AS c, SUM({v}) FROM t GROUP BY ALL")[None] for v in ("price * n", "-(price * n)")
+        forms_of(front, f"SELECT NULL AS c, SUM({v}) FROM t GROUP BY ALL")[None] for v in ("price * n", "-(price * n)")
     ]
     assert len({t.query.digest for form in found for t in form.terms}) == 1
     assert [t.coefficient for form in found for t in form.terms] == [360.0, -360.0]

@@ -42,6 +42,21 @@ def front_of(table: TableDomain, *, by_value: bool = True, curves: bool = True) 
     )
 
 
+def forms_of(front: FrontEnd, sql: str) -> dict[Any, Form]:
+    """The sum of each group of a statement with one aggregate, by the value of its first group column."""
+    (block,) = front.lower(sql).blocks
+    (aggregate,) = block.aggregates
+    return dict(zip([g[0] if g else None for g in block.groups], aggregate.numerator, strict=True))
+
+
+def off_by(front: FrontEnd, counted: Counted, sql: str) -> list[tuple[float, float]]:
+    """How far each group's sum is from DuckDB's, and how far it may be by what is said of it."""
+    truth = {row[0]: row[1] or 0.0 for row in counted.connection.execute(sql).fetchall()}
+    found = forms_of(front, sql)
+    assert found.keys() >= {k for k, v in truth.items() if v}
+    return [(abs(counted.exact(f) - truth.get(k, 0.0)), counted.doubt(f)) for k, f in found.items()]
+
+
 def answer(statement: Statement, tables: dict[str, Counted]) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Column names and rows of the statement with exact counts in place of released ones."""
     released = {b.name: _released(b, tables[b.table]) for b in statement.blocks}
