@@ -82,9 +82,13 @@ def _of_r(package: str, name: str, left: str, right: str) -> Callable[[], Column
 TABLES: dict[str, Callable[[], Columns]] = {
     "stays": _made(20_000, stays),
     "stays, 200,000": _made(200_000, stays),
+    "stays, 2,000,000": _made(2_000_000, stays),
     "apart": _made(20_000, apart),
+    "apart, 200,000": _made(200_000, apart),
     "line": _made(20_000, line),
+    "line, 1,000,000": _made(1_000_000, line),
     "halves": _made(20_000, halves),
+    "halves, 1,000,000": _made(1_000_000, halves),
     "few": _made(20_000, few),
     "codes": _made(20_000, codes),
     "diamonds": _of_r("ggplot2", "diamonds", "carat * 50", "price / 100"),

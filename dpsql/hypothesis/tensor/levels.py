@@ -12,13 +12,11 @@ import numpy as np
 from dpsql.hypothesis.components import Interaction, pure
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.partition import indicator, nested
-from dpsql.hypothesis.shrinkage import FLOOR, GUARD, SCATTER_POWER
+from dpsql.hypothesis.shrinkage import FLOOR, GUARD, LIGHT, SCATTER_POWER, scatter_beyond_chance
 from dpsql.query import Estimates
 
 SIZES = (4, 8, 16, 32, 64)
 """Parts of a column at each level, of about equal rows."""
-FINE = 2.0
-"""A pair is looked at in parts where an average cell holds less than so many sds of its noise."""
 RAKES = 2
 """Sweeps after each level that bring back the columns."""
 _TINY = 1e-9
@@ -34,15 +32,6 @@ class Level:
     rows: Estimates
     columns: Estimates
     noise: Estimates
-
-
-def is_fine(cells: int, row_count: float, sigma: float) -> bool:
-    """Whether a measured pair has so many cells that an average one is lost in its noise of sd ``sigma``.
-
-    >>> is_fine(72 * 192, 20_000, 9.0), is_fine(12 * 32, 20_000, 9.0)
-    (True, False)
-    """
-    return row_count < FINE * sigma * cells
 
 
 def levels_of(masses: tuple[Estimates, Estimates], ordered: tuple[bool, bool]) -> list[Level]:
@@ -82,8 +71,7 @@ def followed(model: Estimates, part: Interaction, levels: list[Level]) -> Estima
 def _moved(model: Estimates, gap: Estimates, variance: Estimates) -> Estimates:
     """As ``shrunken``, but that cells scatter only by what they do beyond chance: of what this level does not show a
     finer one may tell more."""
-    expected, power = variance + model, model**SCATTER_POWER
-    excess = float((gap * gap - expected).sum()) - float(np.sqrt(2.0 * (expected**2).sum()))
-    prior = max(0.0, excess) / max(float(power.sum()), _TINY) * power
+    light = model < LIGHT * np.sqrt(variance)
+    prior = scatter_beyond_chance(gap, variance + model, model**SCATTER_POWER, light)
     weight = np.maximum(prior / np.maximum(prior + variance, _TINY), 1.0 - GUARD * variance / np.maximum(gap**2, _TINY))
     return np.maximum(model + weight * gap, FLOOR * model)
