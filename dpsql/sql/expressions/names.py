@@ -3,7 +3,7 @@
 Analysts see declared columns only. A name that is not one of them must not even betray whether the table has it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
@@ -172,6 +172,15 @@ def unknown(
         column=column,
         hint=None if close else otherwise,
     )
+
+
+def unknown_table(text: str, node: exp.Table, known: Sequence[str]) -> UnknownName:
+    """The error for a table that is not there; it may be the schema or database before its dots that is not."""
+    alone = next((k for k in known if k.lower() == node.name.lower()), None)
+    if alone is None:
+        return unknown(text, node, "table", node.name, known)
+    whole = ".".join(part.name for part in node.parts)
+    return unknown(text, node, "table", whole, (), otherwise=f"write the table's name alone: {alone}")
 
 
 def unknown_column(text: str, node: exp.Column, scope: Scope) -> UnknownName:
