@@ -46,6 +46,10 @@ def failure(reply: Header) -> Error:
                 return DataError(
                     text, hint="the expression fails on a declared or released value; guard it with CASE or TRY_CAST"
                 )
+            case "ProgrammingError" if text.startswith("ORDER term out of range"):
+                # DuckDB counts columns that the statement around it has in addition
+                reason = "ORDER BY names a position that the select list does not have"
+                return ProgrammingError(reason, hint="positions run from 1 to the number of its columns")
             case "ProgrammingError":
                 return ProgrammingError(text, hint=_CAST if "explicit cast" in text else None)
     return DataError(text)

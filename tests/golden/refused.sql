@@ -59,6 +59,8 @@ DELETE FROM people;
 -- UnsupportedQuery: line 1, column 1: DELETE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
 DROP TABLE people;
 -- UnsupportedQuery: line 1, column 1: DROP is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+SELCT COUNT(*) FROM people;
+-- UnsupportedQuery: line 1, column 1: SELCT is not a SELECT statement | did you mean SELECT?
 CREATE TABLE t (age BIGINT);
 -- UnsupportedQuery: line 1, column 1: CREATE is not a SELECT statement | write CREATE VIEW name AS SELECT ...: it names a query in this session
 COPY people TO 'x.csv';
@@ -259,16 +261,24 @@ SELECT COUNT(*) FROM people WHERE q.age > 3;
 -- UnknownName: line 1, column 35: 'q' is not the table that is counted here | only columns of people can be named here
 SELECT COUNT(*) FROM people WHERE;
 -- SqlSyntaxError: line 1, column 29: syntax error near 'WHERE' | send one SELECT statement in DuckDB's dialect
+SELECT COUNT(*) FROM people WHERE age > %s;
+-- SqlSyntaxError: line 1, column 42: syntax error near 's' | values are ? or $name: execute('... age > ?', [30]), or execute('... age > $low', {'low': 30})
 SELECT COUNT(*) FROM people WHERE age = 1 = TRUE;
 -- UnsupportedQuery: line 1, column 35: a comparison inside an expression is ambiguous | put the comparison in parentheses
 SELECT COUNT(*) FROM people WHERE age > 0x10;
 -- UnsupportedQuery: line 1, column 41: the number 0x10 runs into letters | write it in decimal
+SELECT COUNT(*) FROM people WHERE age > 30and member;
+-- UnsupportedQuery: line 1, column 41: the number 30and runs into letters | write a space between the two
 SELECT TOP 5 sex, COUNT(*) FROM people GROUP BY sex;
 -- UnsupportedQuery: line 1, column 8: TOP is not answered | write LIMIT 5 at the end
 SELECT sex, COUNT(*) FROM people GROUP BY sex LIMIT 1, 2;
 -- UnsupportedQuery: line 1, column 47: LIMIT takes one number | write LIMIT 2 OFFSET 1
 SELECT COUNT(*) FROM people WHERE sex = "Cat";
 -- UnknownName: line 1, column 41: there is no column 'Cat' in people | a string stands between single quotes: 'Cat'
+SELECT COUNT(*) FROM people WHERE sex = Cat;
+-- UnknownName: line 1, column 41: there is no column 'Cat' in people | a string stands between single quotes: 'Cat'
+SELECT COUNT(*) FROM people WHERE sex = ‘Cat’;
+-- UnknownName: line 1, column 41: there is no column '‘Cat’' in people | a string stands between single quotes: 'Cat'
 SELECT COUNT(*) FROM people WHERE joined > to_date('2020-01-01', 'YYYY-MM-DD');
 -- UnsupportedQuery: line 1, column 44: the function to_date is not answered | write strptime(text, '%Y-%m-%d'), or DATE '2024-01-31'
 SELECT VAR(age) FROM people;

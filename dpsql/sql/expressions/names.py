@@ -183,11 +183,16 @@ def unknown_table(text: str, node: exp.Table, known: Sequence[str]) -> UnknownNa
     return unknown(text, node, "table", whole, (), otherwise=f"write the table's name alone: {alone}")
 
 
+_CURLED = "\u2018\u2019\u201c\u201d"
+"""Quotes as word processors write them: DuckDB reads them as letters of a name."""
+
+
 def unknown_column(text: str, node: exp.Column, scope: Scope) -> UnknownName:
     """The error for a column that is not there; it may have been meant as a string, or as a part of a date."""
     around, hint = node.parent, None
-    shown = "'" + node.name[:80].replace("'", "''") + "'"
-    if node.args.get("table") is None and node.this.args.get("quoted"):
+    shown = "'" + node.name.strip(_CURLED)[:80].replace("'", "''") + "'"
+    compared = isinstance(around, (exp.EQ, exp.NEQ, exp.In)) and around.this is not node
+    if node.args.get("table") is None and (node.this.args.get("quoted") or compared or node.name[:1] in _CURLED):
         hint = f"a string stands between single quotes: {shown}"
     elif isinstance(around, exp.Anonymous) and around.expressions[0] is node and node.name.upper() in PARTS:
         hint = f"write the part between quotes: {shown}"
