@@ -6,7 +6,6 @@ from dataclasses import replace
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
-import duckdb
 import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
@@ -17,7 +16,7 @@ from prompt_toolkit.output import DummyOutput
 from dpsql import BudgetExhausted, UnsupportedQuery
 from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
 from dpsql.interface.console import Console
-from dpsql.interface.shell.completer import RESERVED, SqlCompleter
+from dpsql.interface.shell.completer import SqlCompleter
 from dpsql.interface.shell.prompt import default_history, run_input, run_prompt
 from dpsql.interface.shell.repl import run_lines, run_shell
 from dpsql.interface.shell.shell import COMMANDS, Shell
@@ -377,8 +376,3 @@ ODD = TableDomain("my visits", (CategoryDomain("Age Years", ("it's",)), Category
 def test_names_that_need_quotes_are_completed_with_them(text: str, expected: list[str]) -> None:
     found = SqlCompleter((ODD,)).get_completions(Document(text), CompleteEvent(completion_requested=True))
     assert [c.text for c in found] == expected
-
-
-def test_words_that_are_no_names_are_those_of_duckdb() -> None:
-    reserved = duckdb.sql("SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'").fetchall()
-    assert {word for (word,) in reserved} <= RESERVED

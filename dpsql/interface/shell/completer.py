@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from dpsql.dialect.quoting import written
 from dpsql.domain import CategoryDomain, TableDomain
 from dpsql.interface.render.listing import domain_text
 from dpsql.interface.render.style import escape
@@ -19,21 +20,6 @@ KEYWORDS = (
     *("ELSE", "END", "AS", "GROUP BY", "HAVING", "ORDER BY", "ASC", "DESC", "LIMIT", "DISTINCT", "WITH", "UNION ALL"),
     *("COUNT(*)", "COUNT(", "SUM(", "AVG(", "FILTER (WHERE", "EXISTS", "TRUE", "FALSE", "DATE", "EXTRACT("),
 )
-RESERVED = frozenset(
-    (
-        *("all", "analyse", "analyze", "and", "anti", "any", "array", "as", "asc", "asof", "asymmetric", "at"),
-        *("both", "case", "cast", "check", "collate", "column", "constraint", "create", "cross", "default"),
-        *("deferrable", "desc", "describe", "distinct", "do", "else", "end", "except", "false", "fetch", "for"),
-        *("foreign", "from", "full", "glob", "group", "having", "ilike", "in", "initially", "inner", "intersect"),
-        *("into", "is", "isnull", "join", "lambda", "lateral", "leading", "left", "like", "limit", "natural"),
-        *("not", "notnull", "null", "offset", "on", "only", "or", "order", "outer", "overlaps", "pivot"),
-        *("pivot_longer", "pivot_wider", "placing", "positional", "primary", "qualify", "references"),
-        *("returning", "right", "select", "semi", "show", "similar", "some", "summarize", "symmetric", "table"),
-        *("tablesample", "then", "to", "trailing", "true", "union", "unique", "unpivot", "using", "variadic"),
-        *("when", "where", "window", "with"),
-    )
-)
-"""Words that DuckDB reads as names only between double quotes."""
 _MOST = 200
 _STRING = re.compile(r"(?:(?P<column>[\w\"]+)\s*(?:=|<>|!=|\bNOT\s+IN\s*\([^()]*|\bIN\s*\([^()]*)\s*)?$", re.IGNORECASE)
 _WORD = re.compile(r"[\w\\.]*$")
@@ -60,13 +46,13 @@ class SqlCompleter(Completer):
             names = ((name.split()[0], what) for name, what in COMMANDS)
             yield from _matching(typed, ((n, n, what) for n, what in names))
         elif before.lstrip().startswith("\\d "):
-            yield from _matching(typed, ((t.name, _name(t.name), "table") for t in self._tables))
+            yield from _matching(typed, ((t.name, written(t.name), "table") for t in self._tables))
         elif before.lstrip().startswith("\\o "):
             yield from _matching(typed, ((f, f, "") for f in SHELL_FORMATS))
         elif "." in typed:
-            yield from _matching(typed.rpartition(".")[2], ((n, _name(n), what) for n, what in self._columns()))
+            yield from _matching(typed.rpartition(".")[2], ((n, written(n), what) for n, what in self._columns()))
         elif typed:
-            yield from _matching(typed, ((n, _name(n), what) for n, what in self._names()))
+            yield from _matching(typed, ((n, written(n), what) for n, what in self._names()))
             yield from _matching(typed, ((k, k, "") for k in KEYWORDS))
 
     def _columns(self) -> Iterator[tuple[str, str]]:
@@ -106,8 +92,3 @@ def _opened(text: str) -> tuple[int, str] | None:
         elif not quote and char in "'\"":
             start, quote = i, char
     return (start, quote) if quote else None
-
-
-def _name(name: str) -> str:
-    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in RESERVED
-    return name if plain else '"' + name.replace('"', '""') + '"'

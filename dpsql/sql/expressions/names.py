@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
+from dpsql.dialect.quoting import written
 from dpsql.domain import CategoryDomain, DateDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.errors import UnknownName
 from dpsql.query import UnitTable
@@ -170,7 +171,7 @@ def unknown(
         suggestions=[by_lower[c] for c in close],
         line=line,
         column=column,
-        hint=None if close else otherwise,
+        hint=f"did you mean {written(by_lower[close[0]])}?" if close else otherwise,
     )
 
 
@@ -180,7 +181,7 @@ def unknown_table(text: str, node: exp.Table, known: Sequence[str]) -> UnknownNa
     if alone is None:
         return unknown(text, node, "table", node.name, known)
     whole = ".".join(part.name for part in node.parts)
-    return unknown(text, node, "table", whole, (), otherwise=f"write the table's name alone: {alone}")
+    return unknown(text, node, "table", whole, (), otherwise=f"write the table's name alone: {written(alone)}")
 
 
 _CURLED = "\u2018\u2019\u201c\u201d"
