@@ -291,6 +291,8 @@ SELECT COUNT(*) FROM people WHERE datepart(month, joined) = 1;
 -- UnknownName: line 1, column 44: there is no column 'month' in people | write the part between quotes: 'month'
 SELECT COUNT(*) FROM people WHERE list_filter([1], x -> x > age) = [];
 -- UnsupportedQuery: line 1, column 35: the function list_filter is not answered | write the condition with AND, OR and CASE
+SELECT COUNT(*) FROM people WHERE city = UUID '00000000-0000-0000-0000-000000000001';
+-- UnsupportedQuery: line 1, column 47: a cast to UUID is not answered | UUIDs are strings here: write the string alone
 SELECT COUNT(*) FROM people WHERE age::JSON IS NULL;
 -- UnsupportedQuery: line 1, column 35: a cast to this type is not answered | cast to a number, string or date
 SELECT COUNT(*) FROM people WHERE joined < TIMESTAMPTZ '2020-01-31 10:00:00+02';

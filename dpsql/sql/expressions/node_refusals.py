@@ -21,6 +21,8 @@ def cast_refusal(to: exp.Expr) -> tuple[str, str]:
     """Reason and hint for a cast to a type that no cast may name."""
     if to.this in _ZONED:
         return "a cast to a type with a time zone is not answered", _IN_UTC
+    if to.this == exp.DataType.Type.UUID:
+        return "a cast to UUID is not answered", "UUIDs are strings here: write the string alone"
     return "a cast to this type is not answered", "cast to a number, string or date"
 
 
