@@ -22,6 +22,9 @@ def late(seconds: float) -> Error:
     )
 
 
+_NO_MOMENT = re.compile(r"invalid (?:date|timestamp) field format")
+_MOMENT = "write a day as '2024-01-31', a moment as '2024-01-31 10:00:00'"
+_FAILS = "the expression fails on a declared or released value; guard it with CASE or TRY_CAST"
 _CAST = "cast one of the two, as in CAST(x AS VARCHAR) = 'a', or write a value of the other's type"
 
 
@@ -43,9 +46,7 @@ def failure(reply: Header) -> Error:
             case "FatalException" | "InternalException":
                 return InternalError("DuckDB failed on public values", hint="write the expression in another way")
             case "InvalidInputException" | "DataError" | "ValueError":
-                return DataError(
-                    text, hint="the expression fails on a declared or released value; guard it with CASE or TRY_CAST"
-                )
+                return DataError(text, hint=_MOMENT if _NO_MOMENT.search(text) else _FAILS)
             case "ProgrammingError" if text.startswith("ORDER term out of range"):
                 # DuckDB counts columns that the statement around it has in addition
                 reason = "ORDER BY names a position that the select list does not have"
