@@ -261,6 +261,8 @@ SELECT COUNT(*) FROM people WHERE q.age > 3;
 -- UnknownName: line 1, column 35: 'q' is not the table that is counted here | only columns of people can be named here
 SELECT COUNT(*) FROM people WHERE;
 -- SqlSyntaxError: line 1, column 29: syntax error near 'WHERE' | send one SELECT statement in DuckDB's dialect
+SELECT COUNT(*) FROM people WHERE age > :low;
+-- UnsupportedQuery: line 1, column 41: a placeholder has no value | write $name, and pass {'name': 30}; at the command line -p name=30
 SELECT COUNT(*) FROM people WHERE age > %s;
 -- SqlSyntaxError: line 1, column 42: syntax error near 's' | values are ? or $name: execute('... age > ?', [30]), or execute('... age > $low', {'low': 30})
 SELECT COUNT(*) FROM people WHERE age = 1 = TRUE;

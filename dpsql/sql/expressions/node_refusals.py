@@ -41,6 +41,10 @@ _REASONS: dict[type, tuple[str, str]] = {
     exp.Dot: ("a field of a struct is not answered", "name declared columns"),
     exp.RawString: ("a string between dollar signs is not answered", "write it between single quotes"),
     exp.ByteString: ("a string with escapes is not answered", "write it between single quotes, or as a parameter"),
+    exp.Placeholder: (
+        "a placeholder has no value",
+        "write $name, and pass {'name': 30}; at the command line -p name=30",
+    ),
     exp.Star: ("* selects whole rows", "count rows: SELECT COUNT(*), with GROUP BY for a breakdown"),
     exp.Filter: ("an aggregate cannot stand inside this expression", "aggregate in the SELECT list"),
     exp.Lambda: ("lambda functions are not answered", "write the condition with AND, OR and CASE"),

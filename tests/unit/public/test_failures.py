@@ -23,3 +23,10 @@ def test_days_that_cannot_be_read_are_told_how_days_are_written(text: str) -> No
     with closing(public), pytest.raises(DataError) as caught:
         public.run(f"SELECT {text} FROM t", {}, ["t"])
     assert caught.value.hint == "write a day as '2024-01-31', a moment as '2024-01-31 10:00:00'"
+
+
+def test_a_string_beside_a_number_is_told_so() -> None:
+    public = DuckDbPublicSql({"t": pa.table({"s": ["<=50K"]})}.__getitem__)
+    with closing(public), pytest.raises(DataError, match="Could not convert string") as caught:
+        public.run("SELECT s = 50000 FROM t", {}, ["t"])
+    assert "compare strings with strings" in caught.value.hint
