@@ -246,15 +246,16 @@ _TOML = "strings are quoted, dates, true and false are not, { } stands on one li
 
 
 def _toml(text: str) -> dict[str, Any]:
+    hint = _TOML
     try:
         return tomllib.loads(text, parse_float=_decimal)
     except tomllib.TOMLDecodeError as error:
         message = f"not TOML: {error}"
         if str(error).startswith("Cannot"):  # so tomllib begins what it says of all that is repeated
-            raise PolicyError(message, hint="a key, or a [table], stands twice: keep one of them") from None
+            hint = "a key, or a [table], stands twice: keep one of them"
     except (ValueError, RecursionError):  # a number of thousands of digits, thousands of nested brackets
         message = "not TOML that a policy needs: a number or a nesting is too long"
-    raise PolicyError(message, hint=_TOML)
+    raise PolicyError(message, hint=hint)
 
 
 def _decimal(text: str) -> Decimal:
