@@ -83,6 +83,7 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "list_transform": _NO_LAMBDA,
         "nvl": "write coalesce(x, other)",
         "nvl2": "write CASE WHEN x IS NULL THEN other ELSE one END",
+        "percentile": "write quantile_cont(x, 0.5)",
         "overlay": "write substr() and || of its parts",
         "regexp_like": "write regexp_matches(text, pattern)",
         "regexp_substr": "write regexp_extract(text, pattern)",

@@ -65,7 +65,9 @@ _OPENERS = frozenset(
 
 _ONLY_SELECT = "only SELECT is answered; the owner changes tables, policy and settings"
 _WRITTEN = "write the SELECT alone: dpsql run FILE.sql -o OUT.csv --format csv writes what it answers"
+_SHELLS = "words that begin with \\ or . are commands of the shell: dpsql shell DATABASE < FILE runs both"
 _INSTEAD = {
+    **dict.fromkeys(("\\", "."), _SHELLS),
     "COPY": _WRITTEN,
     "CREATE": "write CREATE VIEW name AS SELECT ...: it names a query in this session",
     "EXPORT": _WRITTEN,
