@@ -61,8 +61,6 @@ DROP TABLE people;
 -- UnsupportedQuery: line 1, column 1: DROP is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
 \d people;
 -- UnsupportedQuery: line 1, column 1: \ is not a SELECT statement | words that begin with \ or . are commands of the shell: dpsql shell DATABASE < FILE runs both
-.tables;
--- UnsupportedQuery: line 1, column 1: . is not a SELECT statement | words that begin with \ or . are commands of the shell: dpsql shell DATABASE < FILE runs both
 SELCT COUNT(*) FROM people;
 -- UnsupportedQuery: line 1, column 1: SELCT is not a SELECT statement | did you mean SELECT?
 CREATE TABLE t (age BIGINT);
@@ -291,8 +289,6 @@ SELECT VAR(age) FROM people;
 -- UnsupportedQuery: line 1, column 8: the function var is not answered | write var_samp(x) or var_pop(x)
 SELECT COUNT(*) FROM people WHERE age > 3 && member;
 -- UnsupportedQuery: line 1, column 41: && is not answered | write AND
-SELECT percentile(age, 0.5) FROM people;
--- UnsupportedQuery: line 1, column 8: the function percentile is not answered | write quantile_cont(x, 0.5)
 SELECT nvl(city, 'none'), COUNT(*) FROM people GROUP BY 1;
 -- UnsupportedQuery: line 1, column 8: the function nvl is not answered | write coalesce(x, other)
 SELECT COUNT(*) FROM people WHERE datepart(month, joined) = 1;

@@ -126,3 +126,10 @@ def test_a_string_that_is_not_closed_is_told_how_to_end() -> None:
     with pytest.raises(SqlSyntaxError, match="is not closed") as caught:
         parse("SELECT 'it's'")
     assert "written twice: 'it''s'" in caught.value.hint
+
+
+@pytest.mark.parametrize("text", [".tables", "\\d people"])
+def test_commands_of_the_shell_are_told_from_statements(text: str) -> None:
+    with pytest.raises(UnsupportedQuery) as caught:
+        parse(text)
+    assert "commands of the shell" in caught.value.hint
