@@ -3,7 +3,24 @@
 Every piece of SQL that we write ourselves is put together from these, so that a table named ``x; DROP`` is a name.
 """
 
+import re
 from collections.abc import Iterable
+
+RESERVED = frozenset(
+    (
+        *("all", "analyse", "analyze", "and", "anti", "any", "array", "as", "asc", "asof", "asymmetric", "at"),
+        *("both", "case", "cast", "check", "collate", "column", "constraint", "create", "cross", "default"),
+        *("deferrable", "desc", "describe", "distinct", "do", "else", "end", "except", "false", "fetch", "for"),
+        *("foreign", "from", "full", "glob", "group", "having", "ilike", "in", "initially", "inner", "intersect"),
+        *("into", "is", "isnull", "join", "lambda", "lateral", "leading", "left", "like", "limit", "natural"),
+        *("not", "notnull", "null", "offset", "on", "only", "or", "order", "outer", "overlaps", "pivot"),
+        *("pivot_longer", "pivot_wider", "placing", "positional", "primary", "qualify", "references"),
+        *("returning", "right", "select", "semi", "show", "similar", "some", "summarize", "symmetric", "table"),
+        *("tablesample", "then", "to", "trailing", "true", "union", "unique", "unpivot", "using", "variadic"),
+        *("when", "where", "window", "with"),
+    )
+)
+"""Words that DuckDB reads as names only between double quotes."""
 
 
 def identifier(name: str) -> str:
@@ -13,6 +30,16 @@ def identifier(name: str) -> str:
     "a ""b\"""
     """
     return '"' + name.replace('"', '""') + '"'
+
+
+def written(name: str) -> str:
+    """A name as people write it: between quotes only where DuckDB wants them.
+
+    >>> [written(name) for name in ("age", "Age", "group", "my table")]
+    ['age', 'Age', '"group"', '"my table"']
+    """
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None and name.lower() not in RESERVED
+    return name if plain else identifier(name)
 
 
 def double(value: float) -> str:

@@ -38,7 +38,7 @@ def cautions(
         alone = f"each row of {table.name} is protected by itself"
         if named:
             told = " or ".join(named)
-            out.append(f'{alone}: if rows can share a {told}, name it in the policy, as unit = "{named[0]}"')
+            out.append(f'{alone}: if rows can have the same {told}, name it in the policy, as unit = "{named[0]}"')
         elif unnamed:
             out.append(f"{alone}, and a column looks as if it told people apart: the owner's `dpsql check` names it")
     return tuple(out)

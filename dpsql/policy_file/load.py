@@ -242,14 +242,20 @@ def _read(path: Path) -> str:
     raise PolicyError(message, path=str(path), hint=hint)
 
 
+_TOML = "strings are quoted, dates, true and false are not, { } stands on one line; see https://toml.io/en/v1.0.0"
+
+
 def _toml(text: str) -> dict[str, Any]:
+    hint = _TOML
     try:
         return tomllib.loads(text, parse_float=_decimal)
     except tomllib.TOMLDecodeError as error:
         message = f"not TOML: {error}"
+        if str(error).startswith("Cannot"):  # so tomllib begins what it says of all that is repeated
+            hint = "a key, or a [table], stands twice: keep one of them"
     except (ValueError, RecursionError):  # a number of thousands of digits, thousands of nested brackets
         message = "not TOML that a policy needs: a number or a nesting is too long"
-    raise PolicyError(message, hint="strings are quoted, dates are not; see https://toml.io/en/v1.0.0")
+    raise PolicyError(message, hint=hint)
 
 
 def _decimal(text: str) -> Decimal:

@@ -22,6 +22,18 @@ def late(seconds: float) -> Error:
     )
 
 
+_FAILS = "the expression fails on a declared or released value; guard it with CASE or TRY_CAST"
+_HINTS = (
+    (
+        re.compile(r"invalid (?:date|timestamp) field format"),
+        "write a day as '2024-01-31', a moment as '2024-01-31 10:00:00'",
+    ),
+    (
+        re.compile(r"^Could not convert string"),
+        "compare strings with strings, as in '50', and numbers with numbers; or guard a cast with TRY_CAST",
+    ),
+)
+"""What the values of an expression say that fails on one: a slip of the analyst's, or else ``_FAILS``."""
 _CAST = "cast one of the two, as in CAST(x AS VARCHAR) = 'a', or write a value of the other's type"
 
 
@@ -43,9 +55,11 @@ def failure(reply: Header) -> Error:
             case "FatalException" | "InternalException":
                 return InternalError("DuckDB failed on public values", hint="write the expression in another way")
             case "InvalidInputException" | "DataError" | "ValueError":
-                return DataError(
-                    text, hint="the expression fails on a declared or released value; guard it with CASE or TRY_CAST"
-                )
+                return DataError(text, hint=next((h for said, h in _HINTS if said.search(text)), _FAILS))
+            case "ProgrammingError" if text.startswith("ORDER term out of range"):
+                # DuckDB counts columns that the statement around it has in addition
+                reason = "ORDER BY names a position that the select list does not have"
+                return ProgrammingError(reason, hint="positions run from 1 to the number of its columns")
             case "ProgrammingError":
                 return ProgrammingError(text, hint=_CAST if "explicit cast" in text else None)
     return DataError(text)

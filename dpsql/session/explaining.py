@@ -214,8 +214,8 @@ def _share(epsilon: float) -> str:
 
 
 def explained(found: Explanation) -> Result:
-    """The plan as rows of text, as EXPLAIN shows it: one for each scope, the outer statement, the charge at most."""
-    rows = [("question", _words(plan)) for plan in found.plans]
+    """The plan as rows of text, as EXPLAIN shows it: some for each scope, the outer statement, the charge at most."""
+    rows = [row for plan in found.plans for row in _rows(plan)]
     if found.outer is not None:
         rows.append(("then", found.outer))
     rows.append(("charge", f"at most {_share(found.worst_charge)} of {_share(found.remaining)} that are left"))
@@ -223,8 +223,14 @@ def explained(found: Explanation) -> Result:
     return Result(pa.table(columns, ["explain_key", "explain_value"]), ("VARCHAR", "VARCHAR"), notes=found.notes)
 
 
-def _words(plan: QueryPlan) -> str:
+def _rows(plan: QueryPlan) -> list[tuple[str, str]]:
+    """A row for each thing that is said of a scope: a terminal cuts what is long."""
     scope = ", ".join(plan.scope) or "every row"
-    cells = f"{plan.queries:,} of {plan.cells:,} cells" if plan.queries != 1 else f"one of {plan.cells:,} cells"
-    error = "an error that is not known" if plan.error is None else f"an error of about {plan.error:,.0f}"
-    return f"{plan.table} ({scope}): {cells}, {plan.source}, {error}, at most {_share(plan.worst_charge)}"
+    number = "one" if plan.queries == 1 else f"{plan.queries:,}"
+    cells = "one cell" if plan.cells == plan.queries == 1 else f"{number} of {plan.cells:,} cells"
+    return [
+        ("question", f"{plan.table} ({scope}): {cells}"),
+        ("answered from", plan.source),
+        ("error", "not known" if plan.error is None else f"about {plan.error:,.0f}"),
+        ("costs", f"at most {_share(plan.worst_charge)}"),
+    ]

@@ -35,7 +35,7 @@ def statement_notes(statement: Statement, asker: Asker) -> tuple[Note, ...]:
         if (table, column) in matched:
             notes.append(_matched(asker, table, column, keys))
         elif keys is not None:
-            text = f"only the frequent strings of {column} that were released are groups ({len(keys):,} of them)"
+            text = f"only the frequent strings of {column} that were released are groups ({_strings(keys)})"
             others = _others(asker, table, column, keys)
             more = "" if others is None else f"; rows with other strings, about {others:,}, are in no group"
             notes.append(Note("strings", text + more))
@@ -69,7 +69,12 @@ def _matched(asker: Asker, table: str, column: str, keys: Sequence[str | None] |
     if keys is None or others is None:
         return Note("strings", f"{text}; rows with other strings count for nothing in it")
     rows = f"rows with other strings, about {others:,}, count for nothing in it: a share of all rows is a lower end"
-    return Note("strings", f"{text} ({len(keys):,} of them); {rows}")
+    return Note("strings", f"{text} ({_strings(keys)}); {rows}")
+
+
+def _strings(keys: Sequence[str | None]) -> str:
+    """How many strings were released: NULL, which is a group beside them, is none."""
+    return f"{sum(k is not None for k in keys):,} of them"
 
 
 def _others(asker: Asker, table: str, column: str, keys: Sequence[str | None]) -> int | None:

@@ -3,6 +3,7 @@
 A workload is a list of *parts*: words such as ``marginals:2`` that stand for many queries, or statements.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,7 @@ HELD_OUT = 0.2
 FEWEST = 10
 """Queries: of a smaller workload none is held out."""
 WORDS = ("marginals:K", "prefixes:COLUMN", "cuts:random:N")
+_ONE_WORD = re.compile(r"[^\s();'\"]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +44,13 @@ class Workload:
 
 
 def is_word(text: str) -> bool:
-    """Whether ``text`` is a word for many queries, and not a statement.
+    """Whether ``text`` is a word for many queries, perhaps a mistyped one, and not a statement.
 
-    >>> is_word("marginals:2"), is_word("SELECT COUNT(*) FROM t")
-    (True, False)
+    >>> is_word("marginals:2"), is_word("marginal:2"), is_word("SELECT COUNT(*) FROM t")
+    (True, True, False)
     """
-    return text.strip().partition(":")[0].lower() in {word.partition(":")[0] for word in WORDS}
+    known = text.strip().partition(":")[0].lower() in {word.partition(":")[0] for word in WORDS}
+    return known or _ONE_WORD.fullmatch(text.strip()) is not None
 
 
 def split(queries: Sequence[LinearQuery], seed: int, notes: tuple[str, ...] = ()) -> Workload:

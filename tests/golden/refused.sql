@@ -59,6 +59,10 @@ DELETE FROM people;
 -- UnsupportedQuery: line 1, column 1: DELETE is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
 DROP TABLE people;
 -- UnsupportedQuery: line 1, column 1: DROP is not a SELECT statement | only SELECT is answered; the owner changes tables, policy and settings
+\d people;
+-- UnsupportedQuery: line 1, column 1: \ is not a SELECT statement | words that begin with \ or . are commands of the shell: dpsql shell DATABASE < FILE runs both
+SELCT COUNT(*) FROM people;
+-- UnsupportedQuery: line 1, column 1: SELCT is not a SELECT statement | did you mean SELECT?
 CREATE TABLE t (age BIGINT);
 -- UnsupportedQuery: line 1, column 1: CREATE is not a SELECT statement | write CREATE VIEW name AS SELECT ...: it names a query in this session
 COPY people TO 'x.csv';
@@ -153,8 +157,6 @@ SELECT * FROM duckdb_settings();
 -- UnsupportedQuery: line 1, column 15: table functions and file readers are not answered | ask the owner to declare a public table
 SELECT COUNT(*) FROM people WHERE age IN (SELECT age FROM people);
 -- UnsupportedQuery: line 1, column 50: a condition on private rows reads a private table | use values that are public
-SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM people);
--- UnsupportedQuery: line 1, column 49: a condition on private rows reads a private table | use values that are public
 SELECT ROW_NUMBER() OVER (ORDER BY age) FROM people;
 -- UnsupportedQuery: line 1, column 8: this returns rows of the private table people | count them: SELECT COUNT(*), with GROUP BY for a breakdown
 SELECT COUNT(*) OVER () FROM people;
@@ -187,6 +189,8 @@ WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t WHERE n < 5) SE
 -- UnsupportedQuery: line 1, column 16: recursive CTEs are not answered | write the steps as several CTEs
 SELECT COUNT(*) FROM peple;
 -- UnknownName: line 1, column 22: there is no table 'peple' | did you mean people?
+SELECT COUNT(*) FROM hr.people;
+-- UnknownName: line 1, column 22: there is no table 'hr.people' | write the table's name alone: people
 SELECT a.n FROM (SELECT COUNT(*) n FROM people) a, LATERAL (SELECT a.n);
 -- UnsupportedQuery: line 1, column 68: LATERAL in FROM is not answered | name a table
 SELECT COUNT(*) FROM people AT (VERSION => 1);
@@ -259,16 +263,26 @@ SELECT COUNT(*) FROM people WHERE q.age > 3;
 -- UnknownName: line 1, column 35: 'q' is not the table that is counted here | only columns of people can be named here
 SELECT COUNT(*) FROM people WHERE;
 -- SqlSyntaxError: line 1, column 29: syntax error near 'WHERE' | send one SELECT statement in DuckDB's dialect
+SELECT COUNT(*) FROM people WHERE age > :low;
+-- UnsupportedQuery: line 1, column 41: a placeholder has no value | write $name, and pass {'name': 30}; at the command line -p name=30
+SELECT COUNT(*) FROM people WHERE age > %s;
+-- SqlSyntaxError: line 1, column 42: syntax error near 's' | values are ? or $name: execute('... age > ?', [30]), or execute('... age > $low', {'low': 30})
 SELECT COUNT(*) FROM people WHERE age = 1 = TRUE;
 -- UnsupportedQuery: line 1, column 35: a comparison inside an expression is ambiguous | put the comparison in parentheses
 SELECT COUNT(*) FROM people WHERE age > 0x10;
 -- UnsupportedQuery: line 1, column 41: the number 0x10 runs into letters | write it in decimal
+SELECT COUNT(*) FROM people WHERE age > 30and member;
+-- UnsupportedQuery: line 1, column 41: the number 30and runs into letters | write a space between the two
 SELECT TOP 5 sex, COUNT(*) FROM people GROUP BY sex;
 -- UnsupportedQuery: line 1, column 8: TOP is not answered | write LIMIT 5 at the end
 SELECT sex, COUNT(*) FROM people GROUP BY sex LIMIT 1, 2;
 -- UnsupportedQuery: line 1, column 47: LIMIT takes one number | write LIMIT 2 OFFSET 1
 SELECT COUNT(*) FROM people WHERE sex = "Cat";
 -- UnknownName: line 1, column 41: there is no column 'Cat' in people | a string stands between single quotes: 'Cat'
+SELECT COUNT(*) FROM people WHERE sex = Cat;
+-- UnknownName: line 1, column 41: there is no column 'Cat' in people | a string stands between single quotes: 'Cat'
+SELECT COUNT(*) FROM people WHERE sex = ‘Cat’;
+-- UnknownName: line 1, column 41: there is no column '‘Cat’' in people | a string stands between single quotes: 'Cat'
 SELECT COUNT(*) FROM people WHERE joined > to_date('2020-01-01', 'YYYY-MM-DD');
 -- UnsupportedQuery: line 1, column 44: the function to_date is not answered | write strptime(text, '%Y-%m-%d'), or DATE '2024-01-31'
 SELECT VAR(age) FROM people;
@@ -281,6 +295,8 @@ SELECT COUNT(*) FROM people WHERE datepart(month, joined) = 1;
 -- UnknownName: line 1, column 44: there is no column 'month' in people | write the part between quotes: 'month'
 SELECT COUNT(*) FROM people WHERE list_filter([1], x -> x > age) = [];
 -- UnsupportedQuery: line 1, column 35: the function list_filter is not answered | write the condition with AND, OR and CASE
+SELECT COUNT(*) FROM people WHERE city = UUID '00000000-0000-0000-0000-000000000001';
+-- UnsupportedQuery: line 1, column 47: a cast to UUID is not answered | UUIDs are strings here: write the string alone
 SELECT COUNT(*) FROM people WHERE age::JSON IS NULL;
 -- UnsupportedQuery: line 1, column 35: a cast to this type is not answered | cast to a number, string or date
 SELECT COUNT(*) FROM people WHERE joined < TIMESTAMPTZ '2020-01-31 10:00:00+02';

@@ -79,4 +79,4 @@ def test_the_command_line_says_it_once_and_names_nothing_undeclared(database: Pa
 def test_the_owner_is_told_the_name(database: Path) -> None:
     rules(database)
     shown = runner().invoke(cli, ["check", str(database)], catch_exceptions=False)
-    assert 'if rows can share a patient_id, name it in the policy, as unit = "patient_id"' in shown.stderr
+    assert 'if rows can have the same patient_id, name it in the policy, as unit = "patient_id"' in shown.stderr

@@ -136,8 +136,9 @@ def test_interrupted_is_130(dpsql: CommandLine, monkeypatch: pytest.MonkeyPatch)
 
 def test_parameters_are_typed_and_only_those_named_are_sent(dpsql: CommandLine) -> None:
     sql = "SELECT COUNT(*) FROM t WHERE a >= $low AND s = $s"
-    dpsql("query", sql, "-p", "low=30", "-p", "s=Male", "-p", "other=1")
+    given = dpsql("query", sql, "-p", "low=30", "-p", "s=Male", "-p", "other=1")
     assert dpsql.session.executed == [(sql, {"low": 30, "s": "Male"})]
+    assert "notice: no statement names $other: its value is not used" in given.stderr
     missing = dpsql("query", sql, "-p", "low=30")
     assert missing.exit_code == 1
     assert "no value for $s" in missing.stderr

@@ -299,3 +299,30 @@ def test_dates_are_drafted_by_the_finest_unit_that_is_not_too_fine(
     assert dpsql("init", path, "--look-at-data").exit_code == 0
     ((column,),) = (t.columns for t in load_policy(path.with_name("t.dpsql.toml")).tables)
     assert isinstance(column, DateDomain) and (column.unit, len(column.values)) == (unit, cells)
+
+
+def test_a_table_whose_name_another_schema_has_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "two.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute('CREATE SCHEMA old; CREATE TABLE old.people (age INTEGER); CREATE SCHEMA "my own"')
+        connection.execute('CREATE TABLE people (age INTEGER, sex VARCHAR); CREATE TABLE "my own".jobs (kind VARCHAR)')
+    shown = dpsql("init", path)
+    assert "notice: old.people is left out, for main.people has its name: create a view of it" in shown.stderr
+    assert "jobs is left out" not in shown.stderr
+    assert [c.name for c in load_policy(path.with_suffix(".dpsql.toml")).tables[0].columns] == ["age", "sex"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("", "is empty"), ("a,b\n" + "1,2\n" * 50 + "3\n", "its lines have different numbers of fields")],
+)
+def test_a_file_of_rows_that_would_be_misread_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "rows.csv").write_text(text)
+    shown = dpsql("init", tmp_path / "rows.csv")
+    assert shown.exit_code == 1 and said in shown.stderr and "hint: " in shown.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["rows.csv"]
+
+
+def test_a_file_of_one_column_is_read(tmp_path: Path) -> None:
+    (tmp_path / "order.csv").write_text("age\n1\n2\n")
+    assert "as table t_order" in dpsql("init", tmp_path / "order.csv").stderr

@@ -53,6 +53,13 @@ def test_parameters_go_where_they_are_named(dpsql: CommandLine) -> None:
         ("SELECT 2", None),
         ("SELECT $b, $a", {"a": 1, "b": "x"}),
     ]
+    assert "$" not in shown.stderr
+
+
+def test_a_parameter_that_no_statement_names_is_told(dpsql: CommandLine) -> None:
+    shown = dpsql("run", "-", "-p", "a=1", "-p", "aa=2", stdin="SELECT $a; SELECT 2")
+    assert shown.exit_code == 0
+    assert "notice: no statement names $aa: its value is not used" in shown.stderr and "$a:" not in shown.stderr
 
 
 def test_first_failure_stops(dpsql: CommandLine, script: str) -> None:

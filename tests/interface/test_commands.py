@@ -72,7 +72,9 @@ def test_explain_is_the_plan(connected: Callable[[int], dpsql.Connection]) -> No
         cursor = con.execute(f"EXPLAIN {question}")
         shown = dict(cursor.fetchall())
         assert [d[0] for d in cursor.description or ()] == ["explain_key", "explain_value"]
-        assert "visits (sex)" in shown["question"]
+        assert shown["question"].startswith("visits (sex): ") and shown["question"].endswith(" cells")
+        assert shown["answered from"] == plan.plans[0].source
+        assert shown["error"].startswith("about ") and shown["costs"].startswith("at most epsilon ")
         assert shown["then"] == plan.outer
         assert cursor.notes == plan.notes
         assert con.explain(f"EXPLAIN {question}").plans == plan.plans

@@ -191,3 +191,13 @@ def test_with_closes_the_cursor(session: FakeSession) -> None:
     with pytest.raises(dpsql.InterfaceError):
         cur.fetchone()
     assert not con.closed
+
+
+def test_what_a_notebook_shows_names_the_next_step(session: FakeSession) -> None:
+    con = Connection(session)
+    assert repr(con) == "<dpsql.Connection: private tables 'people'; execute(sql) asks, budget shows what is left>"
+    cur = con.cursor()
+    assert repr(cur) == "<dpsql.Cursor: nothing executed>"
+    assert repr(cur.execute(SQL)).startswith("<dpsql.Cursor: ") and "'n'; fetchall() and df()" in repr(cur)
+    con.close()
+    assert repr(con) == "<dpsql.Connection: closed>" and repr(cur)

@@ -355,3 +355,24 @@ TABLE = TableDomain(
 def test_completion(text: str, expected: list[str]) -> None:
     found = SqlCompleter((TABLE,)).get_completions(Document(text), CompleteEvent(completion_requested=True))
     assert sorted(c.text for c in found) == sorted(expected)
+
+
+ODD = TableDomain("my visits", (CategoryDomain("Age Years", ("it's",)), CategoryDomain("group", ("a", "b"))))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT ag", ['"Age Years"']),
+        ('SELECT "age y', ['Age Years"']),
+        ('SELECT "Age Years", "g', ['group"']),
+        ("SELECT gr", ['"group"', "GROUP BY"]),
+        ("FROM my", ['"my visits"']),
+        ("\\d MY", ['"my visits"']),
+        ("SELECT v.g", ['"group"']),
+        ("""WHERE "it's" = 1 AND "group" = '""", ["a'", "b'"]),
+    ],
+)
+def test_names_that_need_quotes_are_completed_with_them(text: str, expected: list[str]) -> None:
+    found = SqlCompleter((ODD,)).get_completions(Document(text), CompleteEvent(completion_requested=True))
+    assert [c.text for c in found] == expected

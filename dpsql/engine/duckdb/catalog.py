@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 
-from dpsql.dialect.quoting import identifier
+from dpsql.dialect.quoting import identifier, written
 from dpsql.domain import TableDomain
 from dpsql.engine.duckdb.codes import fits
 from dpsql.engine.duckdb.derived import derived_sql
@@ -89,10 +89,15 @@ class Catalog:
         self._names: dict[str, tuple[str, str, str]] = {}
         self._stored: dict[str, bool] = {}
         self._origins: dict[str, Origin | None] = {}
+        hidden: list[tuple[str, str]] = []
         for database, schema, name, comment, stored in reader.rows("listing its tables", _NAMES):
+            if name.lower() in self._names:
+                hidden.append((_dotted(schema, name), _dotted(*self._names[name.lower()][1:])))
             self._names.setdefault(name.lower(), (database, schema, name))
             self._stored.setdefault(name.lower(), bool(stored))
             self._origins.setdefault(name.lower(), Origin.of(comment))
+        self.hidden = tuple(hidden)
+        """Tables that cannot be named, for the second one of a pair has their name in a schema that goes first."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -149,6 +154,10 @@ class Catalog:
                 values = tuple(row[0] for row in self.reader.rows(f"reading the type of {column}", enum))
             out.append((str(column), str(kind), null == "NO", values))
         return out
+
+
+def _dotted(schema: str, name: str) -> str:
+    return f"{written(schema)}.{written(name)}"
 
 
 def stored_tables(reader: Reader) -> frozenset[str]:

@@ -73,6 +73,15 @@ def describe(database: str | Path | duckdb.DuckDBPyConnection) -> list[TableDesc
         reader.close()
 
 
+def hidden_tables(database: str | Path | duckdb.DuckDBPyConnection) -> tuple[tuple[str, str], ...]:
+    """Tables and views that no policy can name, each with the one of its name in another schema, which goes first."""
+    reader = _open(database)
+    try:
+        return Catalog(reader).hidden
+    finally:
+        reader.close()
+
+
 def declared_keys(database: str | Path | duckdb.DuckDBPyConnection, table: str) -> frozenset[str]:
     """The columns of a table that alone are a primary key or UNIQUE, by its catalog alone; none of a view."""
     with _source(database, table) as (reader, source):

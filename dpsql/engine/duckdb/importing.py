@@ -12,11 +12,12 @@ from shlex import quote
 import duckdb
 
 from dpsql.dialect.calls import LOCKED, without_cause
-from dpsql.dialect.quoting import identifier
+from dpsql.dialect.quoting import identifier, written
 from dpsql.errors import EngineError, Error
 
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
 _PARQUET = (".parquet", ".pq")
+_SEPARATOR = re.compile(r"[,;|\t]")
 _READS = {"enable_external_access": "true", "lock_configuration": "false"}
 
 
@@ -47,11 +48,11 @@ def database_of(path: Path) -> Path:
 def table_of(path: Path) -> str:
     """The name of its table, which an analyst can write without quotes.
 
-    >>> table_of(Path("2024 people-a.csv")), table_of(Path("visits.parquet"))
-    ('t_2024_people_a', 'visits')
+    >>> [table_of(Path(name)) for name in ("2024 people-a.csv", "visits.parquet", "order.csv")]
+    ['t_2024_people_a', 'visits', 't_order']
     """
     name = re.sub(r"[^A-Za-z0-9_]+", "_", database_of(path).stem).strip("_") or "rows"
-    return f"t_{name}" if name[0].isdigit() else name
+    return f"t_{name}" if written(name) != name else name
 
 
 def import_rows(path: Path) -> Path:
@@ -68,14 +69,18 @@ def import_rows(path: Path) -> Path:
     if any(sign in str(path) for sign in "*?["):
         raise EngineError(f"{path} reads like a pattern of several files", hint="rename it, without * ? [")
     draft = database.with_name(f"{database.name}.new-{secrets.token_hex(8)}")
-    refused = EngineError(
-        f"{path} cannot be read as {'parquet' if is_parquet(path) else 'csv'}",
-        hint="see why with the duckdb shell: it shows the line; then load the rows into a database yourself",
-    )
+    if path.is_file() and path.stat().st_size == 0:
+        raise EngineError(f"{path} is empty", hint="see where its rows are")
+    hint = "see why with the duckdb shell: it shows the line; then load the rows into a database yourself"
+    refused = EngineError(f"{path} cannot be read as {'parquet' if is_parquet(path) else 'csv'}", hint=hint)
+    ragged = EngineError(f"{path} cannot be read as csv: its lines have different numbers of fields", hint=hint)
 
     def copied() -> None:
         with duckdb.connect(str(draft), config=LOCKED | _READS) as connection:
             connection.execute(f"CREATE TABLE {identifier(table_of(path))} AS FROM {_rows_of(path)}")
+            columns = connection.execute(f"DESCRIBE {identifier(table_of(path))}").fetchall()
+        if not is_parquet(path) and len(columns) == 1 and _SEPARATOR.search(columns[0][0]):  # lines whole, as strings
+            raise ragged
 
     def translate(_: Exception) -> Error:
         return refused

@@ -50,15 +50,17 @@ def query(
         raise click.UsageError(_PARQUET_NEEDS_FILE)
     refuse_own_files(output, database, policy, ledger)
     from dpsql.interface.asked import ask, price
-    from dpsql.interface.cli.parameters import chosen, parse_parameters
+    from dpsql.interface.cli.parameters import chosen, parse_parameters, unused
     from dpsql.interface.render.result import render_result
     from dpsql.interface.render.style import PLAIN
     from dpsql.result import Terms
 
     values, terms = parse_parameters(params), Terms(within, max_charge)
     text = _statement(sql)
+    names = _names(text)
+    console.notices(unused(values, names))
     with opened(console, database, policy, ledger, new_budget) as session:
-        given = chosen(values, _names(text))
+        given = chosen(values, names)
         console.notices([words] if (words := price(session, text, given, terms)) is not None else [])
         asked = ask(session, text, given, terms)
         style = console.out if output is None else PLAIN
@@ -89,14 +91,16 @@ def explain(
 ) -> None:
     """Show what a statement would ask and cost at most; free."""
     console = Console()
-    from dpsql.interface.cli.parameters import chosen, parse_parameters
+    from dpsql.interface.cli.parameters import chosen, parse_parameters, unused
     from dpsql.interface.render.explanation import render_explanation
     from dpsql.result import Terms
 
     values = parse_parameters(params)
     text = _statement(sql)
+    names = _names(text)
+    console.notices(unused(values, names))
     with opened(console, database, policy, ledger, new_budget) as session:
-        explanation = session.explain(text, chosen(values, _names(text)), Terms(within))
+        explanation = session.explain(text, chosen(values, names), Terms(within))
     console.lines(render_explanation(explanation, console.out))
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bool, look_at_data: bool) -> None:
     """Draft a policy from the schema, for the owner to correct. A csv or parquet file is made a database first."""
     console = Console()
-    from dpsql.engine.duckdb import database_of, describe, is_file_of_rows
+    from dpsql.engine.duckdb import database_of, describe, hidden_tables, is_file_of_rows
     from dpsql.interface.dbapi.paths import default_policy_path
     from dpsql.interface.schemas import described, looked_at
     from dpsql.policy_file import draft_policy, is_policy_file, proposed_public
@@ -67,6 +67,8 @@ def init(database: Path, tables: tuple[str, ...], output: Path | None, force: bo
         console.notices(["ranges and lists were read from the rows: replace them by what is publicly known"])
         shown = [s.name for s in schemas if s.name in proposed_public(schemas)]
         console.notices([f"the draft declares as public, so that every row of {t} is shown: CHECK" for t in shown])
+    ways = "create a view of it under another name"
+    console.notices([f"{t} is left out, for {first} has its name: {ways}" for t, first in hidden_tables(database)])
     marks = sum("# CHECK" in line for line in text.splitlines())
     console.lines([f"{path}: {len(schemas)} table{'' if len(schemas) == 1 else 's'}, {marks} lines to check"])
     console.notice(f"next: edit the lines marked CHECK, then: dpsql shell {quote(str(database))}")

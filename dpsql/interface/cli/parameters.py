@@ -61,3 +61,13 @@ def chosen(parameters: Mapping[str, Scalar], names: Iterable[str]) -> dict[str, 
     if missing:
         raise DataError(f"no value for ${missing[0]}", hint=f"add -p {missing[0]}=VALUE")
     return {n: parameters[n] for n in wanted} or None
+
+
+def unused(parameters: Mapping[str, Scalar], names: Iterable[str]) -> list[str]:
+    """A sentence for each parameter that no statement names: it may have been mistyped.
+
+    >>> unused({"low": 1, "hihg": 2}, {"low", "high"})
+    ['no statement names $hihg: its value is not used']
+    """
+    known = set(names)
+    return [f"no statement names ${name}: its value is not used" for name in parameters if name not in known]

@@ -3,6 +3,8 @@
 import os
 import sys
 from contextlib import suppress
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -50,6 +52,8 @@ class Program(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """What ``--source`` says is the DATABASE of a command that opens a session, or checks one's rows."""
+        if args and args[0] not in self.commands and Path(args[0]).is_file():
+            raise click.UsageError(f"{args[0]} is no command. To ask questions of it: dpsql shell {quote(args[0])}")
         name, command, rest = super().resolve_command(ctx, args)
         source = ctx.params.get("source")
         if source is None or command is None:

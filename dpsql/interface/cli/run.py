@@ -23,7 +23,7 @@ from dpsql.interface.cli.common import (
     terms_options,
 )
 from dpsql.interface.cli.own_files import refuse_own_files
-from dpsql.interface.cli.parameters import Scalar, chosen, parse_parameters
+from dpsql.interface.cli.parameters import Scalar, chosen, parse_parameters, unused
 from dpsql.interface.console import INTERRUPTED, OK, Console, exit_code, standard_input
 from dpsql.interface.dbapi.paths import DatabasePath
 from dpsql.interface.dbapi.session_view import SessionView
@@ -73,6 +73,7 @@ def run(
     values, terms = parse_parameters(params), Terms(within, max_charge)
     text = _read(file)
     pieces = split(text)
+    console.notices(unused(values, (name for piece in pieces for name in piece.parameters)))
     with opened(console, database, policy, ledger, new_budget) as session:
         from dpsql.interface.batch.file import BatchFile, batch_digest
         from dpsql.interface.batch.output import BatchOutput

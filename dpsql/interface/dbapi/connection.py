@@ -44,6 +44,12 @@ class Connection:
         self._pid = os.getpid()
         self._finalizer = weakref.finalize(self, _close_in_process, session, self._pid)
 
+    def __repr__(self) -> str:
+        if self._session is None:
+            return "<dpsql.Connection: closed>"
+        names = ", ".join(repr(t.name) for t in self._session.tables())
+        return f"<dpsql.Connection: private tables {names}; execute(sql) asks, budget shows what is left>"
+
     @property
     def session(self) -> SessionView:
         """The open session; InterfaceError after ``close``."""

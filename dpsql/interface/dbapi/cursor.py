@@ -70,6 +70,13 @@ class Cursor:
         self._executed = _Executed(operation, parameters, terms, session.execute(operation, parameters, terms))
         return self
 
+    def __repr__(self) -> str:
+        if self._executed is None:
+            return "<dpsql.Cursor: nothing executed>"
+        names = ", ".join(map(repr, self._executed.result.names))
+        rows = f"{self.rowcount:,} row{'' if self.rowcount == 1 else 's'}"
+        return f"<dpsql.Cursor: {rows} of {names}; fetchall() and df() give them, answers their errors>"
+
     def executemany(self, operation: str, seq_of_parameters: Iterable[Parameters]) -> NoReturn:
         """Refused: every statement that dpsql answers returns rows, for which PEP 249 leaves this undefined."""
         self._session()

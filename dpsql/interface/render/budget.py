@@ -8,12 +8,13 @@ from typing import Any
 
 from dpsql.interface.render.layout import pairs
 from dpsql.interface.render.number import epsilon, error
-from dpsql.interface.render.style import Style, escape
+from dpsql.interface.render.style import Style, escape, width
 from dpsql.result import Budget, TableOutlook
 
 BAR = 40
-"""Columns of the bar; one stands for 2.5 % of epsilon."""
+"""Columns of the bar where there is room; one stands for 2.5 % of epsilon."""
 PURSE_BAR = 20
+SHORTEST_BAR = 10
 WHOLE = 1 - 1e-6
 """Shares are cut to whole units: a purse of which more is spent is empty."""
 
@@ -21,11 +22,9 @@ WHOLE = 1 - 1e-6
 def render_budget(budget: Budget, style: Style) -> list[str]:
     """What is spent and what is left of epsilon, and what the session has answered for it."""
     share = budget.spent_epsilon / budget.epsilon if budget.epsilon > 0 else 1.0
-    lines = [
-        f"{bar(share, style)}  epsilon {epsilon(budget.spent_epsilon)} of {epsilon(budget.epsilon)} spent,"
-        f" {epsilon(budget.remaining_epsilon)} left",
-        "",
-    ]
+    spent = f"  epsilon {epsilon(budget.spent_epsilon)} of {epsilon(budget.epsilon)} spent"
+    words = f"{spent}, {epsilon(budget.remaining_epsilon)} left"
+    lines = [bar(share, style, _fitting(BAR, width(words), style)) + words, ""]
     delta = f"{budget.delta:g}".replace("e-0", "e-")
     free = f", {budget.queries_free:,} of them free" if budget.queries_answered else ""
     items = [
@@ -35,8 +34,7 @@ def render_budget(budget: Budget, style: Style) -> list[str]:
     ]
     lines += pairs(items, style)
     if budget.purses:
-        purses = [(escape(name), _purse(spent, planned, style)) for name, spent, planned in budget.purses]
-        lines += ["", *pairs(purses, style)]
+        lines += ["", *pairs(_purses(budget, style), style)]
     if budget.tables:
         lines += ["", *pairs([(escape(t.table), _table(t, style)) for t in budget.tables], style)]
     return lines
@@ -48,12 +46,28 @@ def _left(budget: Budget) -> tuple[str, str]:
     return "hard rounds", f"{budget.hard_rounds_left:,} left: so often may the model still prove wrong"
 
 
-def _purse(spent: float, planned: float, style: Style) -> str:
-    if planned <= 0:
-        return f"{bar(1.0, style, PURSE_BAR)}  {epsilon(spent)}, which no purse foresaw"
-    share = spent / planned
-    share = 1.0 if share > WHOLE else share
-    return f"{bar(share, style, PURSE_BAR)}  {epsilon(spent)} of {epsilon(planned)} planned"
+def _purses(budget: Budget, style: Style) -> list[tuple[str, str]]:
+    words = [_planned(spent, planned) for _, spent, planned in budget.purses]
+    taken = max(width(name) for name, _, _ in budget.purses) + max(map(width, words)) + 2
+    size = _fitting(PURSE_BAR, taken, style)
+    return [
+        (escape(name), bar(_share(spent, planned), style, size) + text)
+        for (name, spent, planned), text in zip(budget.purses, words, strict=True)
+    ]
+
+
+def _planned(spent: float, planned: float) -> str:
+    return f"  {epsilon(spent)}" + (f" of {epsilon(planned)} planned" if planned > 0 else ", which no purse foresaw")
+
+
+def _share(spent: float, planned: float) -> float:
+    share = spent / planned if planned > 0 else 1.0
+    return 1.0 if share > WHOLE else share
+
+
+def _fitting(columns: int, taken: int, style: Style) -> int:
+    """Columns of a bar beside ``taken`` others on this terminal."""
+    return min(columns, max(style.columns - taken, SHORTEST_BAR)) if style.columns else columns
 
 
 def _table(table: TableOutlook, style: Style) -> str:

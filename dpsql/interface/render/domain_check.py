@@ -50,7 +50,7 @@ def domain_check_object(checks: Sequence[TableCheck]) -> dict[str, dict[str, Any
 
 
 _FATES = {
-    "clipped": "the nearer end",
+    "clipped": "the nearer end; NaN as NULL",
     "NULL": "NULL",
     "left out": "row left out",
     "none": "rows of strings that have more",

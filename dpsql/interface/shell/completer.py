@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from dpsql.dialect.quoting import written
 from dpsql.domain import CategoryDomain, TableDomain
 from dpsql.interface.render.listing import domain_text
 from dpsql.interface.render.style import escape
@@ -25,39 +26,44 @@ _WORD = re.compile(r"[\w\\.]*$")
 
 
 class SqlCompleter(Completer):
-    """Inside a string: the values of the column before it; elsewhere words."""
+    """Inside a string: the values of the column before it; inside a quoted name: names; elsewhere words."""
 
     def __init__(self, tables: Sequence[TableDomain]) -> None:
         self._tables = tables
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         before = document.text_before_cursor
-        opened = _open_string(before)
+        opened = _opened(before)
         if opened is not None:
-            typed = before[opened + 1 :]
-            yield from _matching(typed, ((v, "") for v in self._values(before[:opened])), quoted=True)
+            start, quote = opened
+            offers = ((v, "") for v in self._values(before[:start])) if quote == "'" else self._names()
+            yield from _matching(before[start + 1 :], ((v, v.replace(quote, quote * 2) + quote, w) for v, w in offers))
             return
         word = _WORD.search(before)
         typed = "" if word is None else word.group()
         first = before.lstrip() == typed
         if first and typed.startswith(("\\", ".")):
             names = ((name.split()[0], what) for name, what in COMMANDS)
-            yield from _matching(typed, dict.fromkeys(names))
+            yield from _matching(typed, ((n, n, what) for n, what in names))
         elif before.lstrip().startswith("\\d "):
-            yield from _matching(typed, ((_name(t.name), "table") for t in self._tables))
+            yield from _matching(typed, ((t.name, written(t.name), "table") for t in self._tables))
         elif before.lstrip().startswith("\\o "):
-            yield from _matching(typed, ((f, "") for f in SHELL_FORMATS))
+            yield from _matching(typed, ((f, f, "") for f in SHELL_FORMATS))
+        elif "." in typed:
+            yield from _matching(typed.rpartition(".")[2], ((n, written(n), what) for n, what in self._columns()))
         elif typed:
-            yield from _matching(typed, self._words())
+            yield from _matching(typed, ((n, written(n), what) for n, what in self._names()))
+            yield from _matching(typed, ((k, k, "") for k in KEYWORDS))
 
-    def _words(self) -> Iterator[tuple[str, str]]:
+    def _columns(self) -> Iterator[tuple[str, str]]:
         for table in self._tables:
             for column in table.columns:
-                yield _name(column.name), domain_text(column)
+                yield column.name, domain_text(column)
+
+    def _names(self) -> Iterator[tuple[str, str]]:
+        yield from self._columns()
         for table in self._tables:
-            yield _name(table.name), "table"
-        for keyword in KEYWORDS:
-            yield keyword, ""
+            yield table.name, "table"
 
     def _values(self, before: str) -> Iterator[str]:
         match = _STRING.search(before)
@@ -68,23 +74,21 @@ class SqlCompleter(Completer):
             yield from column.values
 
 
-def _matching(typed: str, words: Iterable[tuple[str, str]], *, quoted: bool = False) -> Iterator[Completion]:
+def _matching(typed: str, offers: Iterable[tuple[str, str, str]]) -> Iterator[Completion]:
+    """Of (word, text, what it is) those whose word begins with ``typed``: their text takes its place."""
     seen: set[str] = set()
-    for word, what in words:
-        text = word.replace("'", "''") + "'" if quoted else word
+    for word, text, what in offers:
         if word.lower().startswith(typed.lower()) and text not in seen and len(seen) < _MOST:
             seen.add(text)
             yield Completion(text, start_position=-len(typed), display=escape(word), display_meta=escape(what)[:50])
 
 
-def _open_string(text: str) -> int | None:
-    """Where the string starts that the cursor is in."""
-    start: int | None = None
+def _opened(text: str) -> tuple[int, str] | None:
+    """Where the string or the quoted name starts that the cursor is in, and its quote."""
+    start, quote = 0, ""
     for i, char in enumerate(text):
-        if char == "'":
-            start = i if start is None else None
-    return start
-
-
-def _name(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else '"' + name.replace('"', '""') + '"'
+        if char == quote:
+            quote = ""
+        elif not quote and char in "'\"":
+            start, quote = i, char
+    return (start, quote) if quote else None

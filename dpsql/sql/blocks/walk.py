@@ -26,7 +26,7 @@ from dpsql.sql.blocks.rows import lists_units, projection, unit_rows
 from dpsql.sql.blocks.unions import sides, united
 from dpsql.sql.catalog import series_entry, stand_in
 from dpsql.sql.counting.key_source import KeyLookup
-from dpsql.sql.expressions.names import Scope, check_usable, table_scope, unknown
+from dpsql.sql.expressions.names import Scope, check_usable, table_scope, unknown_table
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.statement import Block, DirectColumn, Remark
 from dpsql.sql.text.parameters import literals
@@ -240,7 +240,7 @@ class Walk:
                     node.set("catalog", None)
                     return None
         known = [t.name for t in self.policy.tables] + list(self.policy.public_tables)
-        raise unknown(self.text, node, "table", node.name, known)
+        raise unknown_table(self.text, node, known)
 
     def _private(self, node: exp.Table, table: TableDomain) -> Scope:
         if node.args.get("sample") is not None:

@@ -3,13 +3,14 @@
 Analysts see declared columns only. A name that is not one of them must not even betray whether the table has it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
 
 from sqlglot import exp
 
+from dpsql.dialect.quoting import written
 from dpsql.domain import CategoryDomain, DateDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
 from dpsql.errors import UnknownName
 from dpsql.query import UnitTable
@@ -170,15 +171,29 @@ def unknown(
         suggestions=[by_lower[c] for c in close],
         line=line,
         column=column,
-        hint=None if close else otherwise,
+        hint=f"did you mean {written(by_lower[close[0]])}?" if close else otherwise,
     )
+
+
+def unknown_table(text: str, node: exp.Table, known: Sequence[str]) -> UnknownName:
+    """The error for a table that is not there; it may be the schema or database before its dots that is not."""
+    alone = next((k for k in known if k.lower() == node.name.lower()), None)
+    if alone is None:
+        return unknown(text, node, "table", node.name, known)
+    whole = ".".join(part.name for part in node.parts)
+    return unknown(text, node, "table", whole, (), otherwise=f"write the table's name alone: {written(alone)}")
+
+
+_CURLED = "\u2018\u2019\u201c\u201d"
+"""Quotes as word processors write them: DuckDB reads them as letters of a name."""
 
 
 def unknown_column(text: str, node: exp.Column, scope: Scope) -> UnknownName:
     """The error for a column that is not there; it may have been meant as a string, or as a part of a date."""
     around, hint = node.parent, None
-    shown = "'" + node.name[:80].replace("'", "''") + "'"
-    if node.args.get("table") is None and node.this.args.get("quoted"):
+    shown = "'" + node.name.strip(_CURLED)[:80].replace("'", "''") + "'"
+    compared = isinstance(around, (exp.EQ, exp.NEQ, exp.In)) and around.this is not node
+    if node.args.get("table") is None and (node.this.args.get("quoted") or compared or node.name[:1] in _CURLED):
         hint = f"a string stands between single quotes: {shown}"
     elif isinstance(around, exp.Anonymous) and around.expressions[0] is node and node.name.upper() in PARTS:
         hint = f"write the part between quotes: {shown}"

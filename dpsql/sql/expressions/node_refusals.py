@@ -21,6 +21,8 @@ def cast_refusal(to: exp.Expr) -> tuple[str, str]:
     """Reason and hint for a cast to a type that no cast may name."""
     if to.this in _ZONED:
         return "a cast to a type with a time zone is not answered", _IN_UTC
+    if to.this == exp.DataType.Type.UUID:
+        return "a cast to UUID is not answered", "UUIDs are strings here: write the string alone"
     return "a cast to this type is not answered", "cast to a number, string or date"
 
 
@@ -39,6 +41,10 @@ _REASONS: dict[type, tuple[str, str]] = {
     exp.Dot: ("a field of a struct is not answered", "name declared columns"),
     exp.RawString: ("a string between dollar signs is not answered", "write it between single quotes"),
     exp.ByteString: ("a string with escapes is not answered", "write it between single quotes, or as a parameter"),
+    exp.Placeholder: (
+        "a placeholder has no value",
+        "write $name, and pass {'name': 30}; at the command line -p name=30",
+    ),
     exp.Star: ("* selects whole rows", "count rows: SELECT COUNT(*), with GROUP BY for a breakdown"),
     exp.Filter: ("an aggregate cannot stand inside this expression", "aggregate in the SELECT list"),
     exp.Lambda: ("lambda functions are not answered", "write the condition with AND, OR and CASE"),
@@ -77,6 +83,7 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "list_transform": _NO_LAMBDA,
         "nvl": "write coalesce(x, other)",
         "nvl2": "write CASE WHEN x IS NULL THEN other ELSE one END",
+        "percentile": "write quantile_cont(x, 0.5)",
         "overlay": "write substr() and || of its parts",
         "regexp_like": "write regexp_matches(text, pattern)",
         "regexp_substr": "write regexp_extract(text, pattern)",

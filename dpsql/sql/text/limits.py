@@ -38,6 +38,7 @@ def too_many_groups(groups: int) -> UnsupportedQuery:
     )
 
 
+_BASES = ("0x", "0b", "0o")
 _TOKEN = re.compile(
     r"""
       (?P<skip> --[^\n]* | '(?:[^']|'')*' | "(?:[^"]|"")*" )
@@ -115,9 +116,8 @@ def _scan(text: str) -> None:
             position = len(text) if end < 0 else end + len(match[0])
         elif kind == "hex" and not _exponent(match[0]):
             line, column = line_column(text, match.start())
-            raise UnsupportedQuery(
-                f"the number {match[0][:40]} runs into letters", line=line, column=column, hint="write it in decimal"
-            )
+            hint = "write it in decimal" if match[0][:2].lower() in _BASES else "write a space between the two"
+            raise UnsupportedQuery(f"the number {match[0][:40]} runs into letters", line=line, column=column, hint=hint)
 
 
 def _exponent(number: str) -> bool:

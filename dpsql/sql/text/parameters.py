@@ -65,7 +65,8 @@ def _positional(parameters: Parameters, count: int) -> list[Any]:
     if parameters is None or isinstance(parameters, Mapping):
         given = "none" if parameters is None else "a mapping"
         raise ProgrammingError(
-            f"{_several(count, 'positional parameter')} wanted, {given} given", hint="pass a list of values"
+            f"{_several(count, 'positional parameter')} wanted, {given} given",
+            hint="pass a list of values; at the command line write $name, and -p name=value",
         )
     values = list(parameters)
     if len(values) != count:

@@ -5,6 +5,8 @@ avoided, so that DuckDB evaluates the very function that was named. Where sqlglo
 can be derived from its parser; so the names that it knows are disguised among the tokens, and shown again in the tree.
 """
 
+import re
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -63,12 +65,17 @@ _OPENERS = frozenset(
 
 _ONLY_SELECT = "only SELECT is answered; the owner changes tables, policy and settings"
 _WRITTEN = "write the SELECT alone: dpsql run FILE.sql -o OUT.csv --format csv writes what it answers"
+_SHELLS = "words that begin with \\ or . are commands of the shell: dpsql shell DATABASE < FILE runs both"
 _INSTEAD = {
+    **dict.fromkeys(("\\", "."), _SHELLS),
     "COPY": _WRITTEN,
     "CREATE": "write CREATE VIEW name AS SELECT ...: it names a query in this session",
     "EXPORT": _WRITTEN,
 }
 """By the first word of what is no SELECT: what to write."""
+_PYTHON = re.compile(r"%(\(\w+\))?$")
+_PLACEHOLDERS = "values are ? or $name: execute('... age > ?', [30]), or execute('... age > $low', {'low': 30})"
+"""What %s and %(low)s of other drivers are here."""
 
 
 def parse(text: str) -> exp.Query | exp.Values | exp.Pivot:
@@ -80,7 +87,8 @@ def parse(text: str) -> exp.Query | exp.Values | exp.Pivot:
         tokens = _tokens(text)
     except SqlglotError:
         line, column = unclosed(text)
-        raise SqlSyntaxError("a string, name or comment is not closed", line=line, column=column) from None
+        hint = "end it as it began; a quote inside a string is written twice: 'it''s'"
+        raise SqlSyntaxError("a string, name or comment is not closed", line=line, column=column, hint=hint) from None
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
     if not tokens:
@@ -243,12 +251,10 @@ def _check_one_select(text: str, tokens: list[Token]) -> None:
     first = tokens[0]
     if first.token_type not in _OPENERS:
         line, column = line_column(text, first.start)
-        raise UnsupportedQuery(
-            f"{first.text.upper()[:40]} is not a SELECT statement",
-            line=line,
-            column=column,
-            hint=_INSTEAD.get(first.text.upper(), _ONLY_SELECT),
-        )
+        word = first.text.upper()
+        meant = get_close_matches(word, ("SELECT", "WITH", "FROM"), 1, cutoff=0.8)
+        hint = f"did you mean {meant[0]}?" if meant else _INSTEAD.get(word, _ONLY_SELECT)
+        raise UnsupportedQuery(f"{word[:40]} is not a SELECT statement", line=line, column=column, hint=hint)
     for token in tokens:
         if token.token_type == TokenType.SEMICOLON:
             line, column = line_column(text, token.start)
@@ -279,4 +285,5 @@ def _syntax_error(error: SqlglotError) -> SqlSyntaxError:
     if isinstance(column, int):
         column = max(1, column - len(highlight) + 1)
     near = f" near {highlight[:40]!r}" if highlight else ""
-    return SqlSyntaxError(f"syntax error{near}", line=line, column=column)
+    python = _PYTHON.search(first.get("start_context") or "") is not None
+    return SqlSyntaxError(f"syntax error{near}", line=line, column=column, hint=_PLACEHOLDERS if python else None)

@@ -22,9 +22,8 @@ def test_a_large_epsilon(epsilon: int | Fraction, expected: int) -> None:
 
 
 def test_a_declared_column_that_looks_like_a_unit_is_named() -> None:
-    text = (
-        'each row of t is protected by itself: if rows can share a customer_id, name it in the policy, as unit = "{}"'
-    )
+    alone = "each row of t is protected by itself: if rows can have the same customer_id"
+    text = alone + ', name it in the policy, as unit = "{}"'
     assert cautions(policy(TableDomain("t", (FLAG, CUSTOMER)))) == (text.format("customer_id"),)
     two = cautions(policy(TableDomain("t", (TextDomain("email"), CUSTOMER))))
     assert two == (text.replace("customer_id", "email or customer_id").format("email"),)
@@ -38,7 +37,7 @@ def test_an_undeclared_one_is_named_to_the_owner_alone() -> None:
     (said,) = cautions(rules, columns)
     assert "patient" not in said and "each row of t is protected by itself" in said and "dpsql check" in said
     (told,) = cautions(rules, columns, owner=True)
-    assert 'if rows can share a patient_id, name it in the policy, as unit = "patient_id"' in told
+    assert 'if rows can have the same patient_id, name it in the policy, as unit = "patient_id"' in told
     assert cautions(rules) == ()
 
 

@@ -357,6 +357,13 @@ def test_not_toml(text: str, message: str) -> None:
     assert message in str(caught.value) and caught.value.hint
 
 
+@pytest.mark.parametrize("text", ["version = 1\nversion = 1\n", "[tables.a]\n[tables.a]\n", "a = {b = 1}\n[a.c]\n"])
+def test_what_stands_twice_is_called_so(text: str) -> None:
+    with pytest.raises(PolicyError, match="not TOML") as caught:
+        parse_policy(text)
+    assert "stands twice" in caught.value.hint
+
+
 def test_load_from_a_path_a_string_of_one_and_text(tmp_path: Path) -> None:
     path = tmp_path / "p.dpsql.toml"
     path.write_text(FULL, encoding="utf-8")

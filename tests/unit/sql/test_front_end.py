@@ -302,3 +302,18 @@ def test_having_means_the_same_under_group_by_all(front: FrontEnd) -> None:
     one, other = (front.lower(f"{items} GROUP BY {groups} {having}") for groups in ("ALL", "1, 2, 3"))
     assert one.outer_sql == other.outer_sql and one.outer_sql is not None
     assert "g1 > 18" in one.outer_sql.replace('"', "")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("SELECT COUNT(*) FROM my_visit", 'did you mean "my visits"?'),
+        ('SELECT COUNT(*) FROM hr."my visits"', 'write the table\'s name alone: "my visits"'),
+        ('SELECT COUNT(*) FROM "my visits" WHERE age_year > 3', 'did you mean "age years"?'),
+    ],
+)
+def test_suggestions_can_be_written_as_they_stand(text: str, hint: str) -> None:
+    odd = replace(POLICY, tables=(TableDomain("my visits", (IntegerDomain("age years", 0, 9),)),))
+    with pytest.raises(UnknownName) as caught:
+        FrontEnd(odd, public_sql()).lower(text)
+    assert caught.value.hint == hint

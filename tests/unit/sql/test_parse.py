@@ -113,3 +113,23 @@ def test_what_is_not_closed_has_its_place(text: str, place: tuple[int, int]) -> 
     with pytest.raises(SqlSyntaxError) as caught:
         parse(text)
     assert (caught.value.line, caught.value.column) == place
+
+
+@pytest.mark.parametrize("text", ["SELECT a FROM t WHERE a > %s", "SELECT a FROM t WHERE a > %(low)s AND b"])
+def test_placeholders_of_other_drivers_are_named(text: str) -> None:
+    with pytest.raises(SqlSyntaxError) as caught:
+        parse(text)
+    assert "execute('... age > ?', [30])" in caught.value.hint
+
+
+def test_a_string_that_is_not_closed_is_told_how_to_end() -> None:
+    with pytest.raises(SqlSyntaxError, match="is not closed") as caught:
+        parse("SELECT 'it's'")
+    assert "written twice: 'it''s'" in caught.value.hint
+
+
+@pytest.mark.parametrize("text", [".tables", "\\d people"])
+def test_commands_of_the_shell_are_told_from_statements(text: str) -> None:
+    with pytest.raises(UnsupportedQuery) as caught:
+        parse(text)
+    assert "commands of the shell" in caught.value.hint

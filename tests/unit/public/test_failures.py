@@ -1,0 +1,32 @@
+"""What DuckDB says of public work is told as it is true of the analyst's statement."""
+
+from contextlib import closing
+
+import pyarrow as pa
+import pytest
+
+from dpsql.errors import DataError, ProgrammingError
+from dpsql.public import DuckDbPublicSql
+
+
+def test_positions_of_order_by_are_not_counted_with_columns_that_nobody_wrote() -> None:
+    public = DuckDbPublicSql({"t": pa.table({"a": [1]})}.__getitem__)
+    with closing(public), pytest.raises(ProgrammingError, match="ORDER BY names a position") as caught:
+        public.run("SELECT a, a AS hidden FROM t ORDER BY 5", {}, ["t"])
+    assert "between 1 and 2" not in str(caught.value)
+    assert caught.value.hint == "positions run from 1 to the number of its columns"
+
+
+@pytest.mark.parametrize("text", ["DATE '2018-06'", "d > '31.01.2020'", "d::TIMESTAMP > '2018-06-01 x'"])
+def test_days_that_cannot_be_read_are_told_how_days_are_written(text: str) -> None:
+    public = DuckDbPublicSql({"t": pa.table({"d": pa.array([0], pa.date32())})}.__getitem__)
+    with closing(public), pytest.raises(DataError) as caught:
+        public.run(f"SELECT {text} FROM t", {}, ["t"])
+    assert caught.value.hint == "write a day as '2024-01-31', a moment as '2024-01-31 10:00:00'"
+
+
+def test_a_string_beside_a_number_is_told_so() -> None:
+    public = DuckDbPublicSql({"t": pa.table({"s": ["<=50K"]})}.__getitem__)
+    with closing(public), pytest.raises(DataError, match="Could not convert string") as caught:
+        public.run("SELECT s = 50000 FROM t", {}, ["t"])
+    assert "compare strings with strings" in caught.value.hint
