@@ -21,8 +21,8 @@ class ModelRules:
     columns whose interactions are fitted in a round at the end, in this order. Rounds end when no step on a pair moves
     a cell by more than ``moved`` of its sd, after at most ``rounds``; ``accelerated``: whether those that go the same
     way are made at once. Where ``close`` says 1, single columns are fitted again and again until none is off by more
-    than ``settled`` of its sd, at most ``rakes`` times. ``coarsely``: whether pairs whose cells are lost in their noise
-    are fitted from coarse parts to fine, and bars know what noise hides of them.
+    than ``settled`` of its sd, at most ``rakes`` times. ``coarsely``: whether pairs are fitted from coarse
+    parts to fine, light cells of them follow chance once, and bars know what noise hides of them.
 
     Of what is shown: ``cut_counts``: whether a count that is shown as it was released is shown as 0 where noise took it
     below. ``independent``: whether the error of a calibrated average takes its sum and its count as independent.

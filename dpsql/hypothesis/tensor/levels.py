@@ -2,7 +2,8 @@
 
 What the rows of one column's neighbours have in common beside another's is lost where each cell is shrunken for itself:
 its noise is more than its rows. Summed over parts of both columns it is seen. Each level is shrunken by what it shows
-itself, as the levels of a wavelet transform are (Donoho and Johnstone 1995).
+itself, as the levels of a wavelet transform are (Donoho and Johnstone 1995). So it is with parts that have no rows: in
+each of their cells noise may be taken for some, in all together it is not.
 """
 
 from dataclasses import dataclass
