@@ -56,7 +56,7 @@ def group_target(text: str, node: exp.Expr, select: exp.Select, scope: Scope) ->
     elif isinstance(node, exp.Column) and node.args.get("table") is None and node.name.lower() not in scope.names:
         aliases = {i.alias.lower(): i.this for i in select.expressions if isinstance(i, exp.Alias)}
         node = aliases.get(node.name.lower(), node)
-    if any(is_aggregate(n) for n in node.walk()):
+    if any(is_aggregate(n) for n in node.walk(prune=lambda n: isinstance(n, exp.Query))):
         hint = "group by columns; use HAVING for aggregates"
         raise refusal(text, node, "GROUP BY cannot hold an aggregate", hint)
     return node
@@ -130,11 +130,12 @@ def _sets_of(text: str, select: exp.Select, scope: Scope) -> list[dict[str, exp.
     if group.args.get("all") or group.args.get("totals"):
         raise refusal(text, group, "GROUP BY ALL beside sets of groups is not answered", "name the groups")
     out: list[dict[str, exp.Expr]] = [{}]
+    written: dict[str, str] = {}
     for entry in _entries(group):
         found = _expanded(text, entry)
         if len(out) * len(found) > MAX_LEVELS:
             raise refusal(text, entry, f"more than {MAX_LEVELS} sets of groups", "ask for fewer of them")
-        sets = [[_entry(text, n, select, scope) for n in nodes] for nodes in found]
+        sets = [[_entry(text, n, select, scope, written) for n in nodes] for nodes in found]
         out = [{**before, **dict(one)} for before, one in product(out, sets)]
     return out
 
@@ -162,11 +163,18 @@ def _members(node: exp.Expr) -> list[exp.Expr]:
     return list(node.expressions) if isinstance(node, exp.Tuple) else [unwrap(node)]
 
 
-def _entry(text: str, node: exp.Expr, select: exp.Select, scope: Scope) -> tuple[str, exp.Expr]:
+def _entry(
+    text: str, node: exp.Expr, select: exp.Select, scope: Scope, written: dict[str, str]
+) -> tuple[str, exp.Expr]:
+    """The key of a group and what it is. ``written``: how each group stands here; to DuckDB two aliases of one
+    expression are two groups, of which a level may hold one."""
     target = group_target(text, unwrap(node), select, scope)
     if target.find(exp.Column) is None:
         raise refusal(text, node, "sets of groups by what is no column are not answered", "group by columns")
-    return _key(target, scope), target
+    key, name = _key(target, scope), to_sql(unwrap(node)).lower()
+    if written.setdefault(key, name) != name:
+        raise refusal(text, node, "one group stands in these sets under two names", "name it alike in all of them")
+    return key, target
 
 
 def _key(node: exp.Expr, scope: Scope) -> str:

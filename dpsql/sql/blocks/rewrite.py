@@ -16,6 +16,9 @@ from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.statement import HIGH, LOW
 from dpsql.sql.text.position import refusal
 
+_LOOSE = "aggregate it with COUNT, SUM or AVG, or add it to GROUP BY"
+_BESIDE_QUERY = "give the expression and its subquery a name in a subquery of FROM, and GROUP BY this name"
+
 
 @dataclass(frozen=True, eq=False)
 class Parts:
@@ -45,7 +48,7 @@ class Rewriter:
             if select.parent is not None or not self._is_late(inner):
                 inner = self._replaced(inner)
             if isinstance(item, exp.Alias):
-                self._rewritten.setdefault(item.alias.lower(), inner)
+                self._rewritten[item.alias.lower()] = inner  # of two with one name DuckDB takes the last
             items.append(exp.alias_(inner, name, quoted=True, copy=False))
         where = self._having(select)
         for window in select.args.get("windows") or ():
@@ -129,12 +132,8 @@ class Rewriter:
         call = node.find_ancestor(exp.Anonymous, exp.Query)
         if isinstance(call, exp.Anonymous) and call.name.lower() not in RELEASED:  # perhaps an aggregate
             raise refusal(self._text, call, *function_refusal(call.name.lower(), private=True))
-        raise refusal(
-            self._text,
-            node,
-            f"{node.name} would show single rows of the private table {self._scope.table.name}",
-            "aggregate it with COUNT, SUM or AVG, or add it to GROUP BY",
-        )
+        reason = f"{node.name} would show single rows of the private table {self._scope.table.name}"
+        raise refusal(self._text, node, reason, _BESIDE_QUERY if _is_beside_query(node) else _LOOSE)
 
     def _window(self, node: exp.Window) -> None:
         """The window's own function runs on the result; everything inside it is replaced."""
@@ -201,6 +200,14 @@ class Rewriter:
 def _bindable(node: exp.Expr) -> bool:
     """Whether the node can be a group expression: it holds no aggregate, window or query."""
     return not any(isinstance(n, (exp.Query, exp.Window, exp.Star)) or is_aggregate(n) for n in node.walk())
+
+
+def _is_beside_query(node: exp.Expr) -> bool:
+    """Whether the expression that the node is part of holds a query, for which it is never a group's."""
+    around = node
+    while around.parent is not None and not isinstance(around.parent, exp.Select):
+        around = around.parent
+    return around.find(exp.Query) is not None
 
 
 def is_interval(node: exp.Expr) -> bool:

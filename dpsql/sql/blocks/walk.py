@@ -170,9 +170,9 @@ class Walk:
         inner = dict(env)
         kept = []
         for cte in used_ctes(node, clause):
-            name = cte.alias.lower()
-            self.inner.add(cte)
+            name, written = cte.alias.lower(), cte.copy()
             scope = self.query(cte.this, inner)
+            self.inner.add(written)  # in itself the name is another table's
             if scope is not None:
                 scope = self._renamed(cte, scope, name)
             else:
