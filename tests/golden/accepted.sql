@@ -259,6 +259,8 @@ SELECT sex, COUNT(*) AS n, n + 1 AS next, rank() OVER (ORDER BY n) AS place FROM
 -- people(sex) by 3 groups
 SELECT age AS a, -COUNT(*) AS a FROM people WHERE age < 20 GROUP BY age HAVING a < 0 ORDER BY abs(a) DESC, age;
 -- people(age) by 3 groups
+SELECT COUNT(*) AS sex, sex FROM people GROUP BY sex ORDER BY (sex) DESC LIMIT 2;
+-- people(sex) by 3 groups
 
 -- ## Subqueries, CTEs, unions and joins
 SELECT COUNT(*) FROM (SELECT age, kids + 1 AS k FROM people WHERE age > 18) AS t WHERE t.k = 2;
@@ -387,6 +389,10 @@ SELECT year(joined) AS y, member, COUNT(*) FILTER (WHERE age > 20) FROM people G
 -- people(age, city, joined, member, sex) by 135 groups; people(age, joined, member) by 9 groups; people(age, member) by 3 groups
 SELECT member, COUNT(*) * 2 AS twice, SUM(kids) FROM people GROUP BY ROLLUP (1) ORDER BY COUNT(*) DESC LIMIT 2;
 -- people(kids, member) by 3 groups; people(kids)
+SELECT year(joined) AS y, COUNT(*) AS n, COUNT(*) FILTER (WHERE y = 2020) AS this FROM people WHERE y >= 2019 GROUP BY ROLLUP (y) ORDER BY n;
+-- people(joined) by 2 groups; people(joined)
+SELECT sex AS a, -COUNT(*) AS a FROM people GROUP BY ROLLUP (sex) ORDER BY a LIMIT 2;
+-- people(sex) by 3 groups; people()
 SELECT sex FROM people GROUP BY CUBE (sex);
 -- free
 SELECT sex FROM people GROUP BY ROLLUP (sex) HAVING GROUPING(sex) = 1;

@@ -4,7 +4,7 @@ Aliases mean what they mean in DuckDB: columns come first, except that a bare OR
 output; HAVING falls back on aliases. (DuckDB before 2.0.1 asked these first under GROUP BY ALL, and nowhere else.)
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -37,12 +37,14 @@ class Rewriter:
         self._aliases = aliases
         self._parts = parts
         self._rewritten: dict[str, exp.Expr] = {}
+        self._places: Mapping[str, int] = {}
         self._fallback = False
         self.intervals = False
 
     def rewrite(self, select: exp.Select, names: list[str]) -> None:
         """Turns the SELECT into one over the released table, with ``names`` for its output columns."""
         items: list[exp.Expr] = []
+        self._places = _hidden_aliases(select.expressions, names)
         for item, name in zip(select.expressions, names, strict=True):
             inner = item.this if isinstance(item, exp.Alias) else item
             if select.parent is not None or not self._is_late(inner):
@@ -83,6 +85,9 @@ class Rewriter:
         for child in list(node.iter_expressions()):
             bare = unwrap(child)
             if isinstance(bare, exp.Column) and bare.args.get("table") is None and bare.name.lower() in self._aliases:
+                place = self._places.get(bare.name.lower())
+                if place is not None:
+                    child.replace(exp.Literal.number(place))
                 continue
             replaced = self._replaced(child)
             if replaced is not child:
@@ -200,6 +205,20 @@ class Rewriter:
 def _bindable(node: exp.Expr) -> bool:
     """Whether the node can be a group expression: it holds no aggregate, window or query."""
     return not any(isinstance(n, (exp.Query, exp.Window, exp.Star)) or is_aggregate(n) for n in node.walk())
+
+
+def _hidden_aliases(items: Sequence[exp.Expr], names: Sequence[str]) -> dict[str, int]:
+    """The positions, from 1, of aliases behind which a column of their name is selected: once that column has an alias,
+    too, it would hide them."""
+    aliases, hidden = dict[str, int](), dict[str, int]()
+    for position, (item, name) in enumerate(zip(items, names, strict=True), start=1):
+        lower = name.lower()
+        hidden.pop(lower, None)
+        if isinstance(item, exp.Alias):
+            aliases[lower] = position
+        elif lower in aliases:
+            hidden[lower] = aliases[lower]
+    return hidden
 
 
 def _is_beside_query(node: exp.Expr) -> bool:
