@@ -42,6 +42,10 @@ SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM cities);
 -- people(age)
 SELECT COUNT(*) FROM people WHERE TRUE AND NOT (1 > 2);
 -- people()
+SELECT COUNT(*) FROM people WHERE city NOT ILIKE 'r%' AND sex NOT ILIKE '!female' ESCAPE '!';
+-- people(city, sex)
+SELECT DATE '2020-01-31'::TIMESTAMP::VARCHAR AS moment, COUNT(*) FROM people WHERE joined < TIMESTAMP '2020-01-01 10:00:00'::DATE GROUP BY ALL;
+-- people(joined) by 1 groups
 
 -- ## Text columns
 SELECT COUNT(*) FROM people WHERE name = 'a';
@@ -253,6 +257,10 @@ SELECT sex, COUNT(*) AS g0 FROM people GROUP BY sex ORDER BY g0 + 1;
 -- people(sex) by 3 groups
 SELECT sex, COUNT(*) AS n, n + 1 AS next, rank() OVER (ORDER BY n) AS place FROM people GROUP BY ALL ORDER BY n;
 -- people(sex) by 3 groups
+SELECT age AS a, -COUNT(*) AS a FROM people WHERE age < 20 GROUP BY age HAVING a < 0 ORDER BY abs(a) DESC, age;
+-- people(age) by 3 groups
+SELECT COUNT(*) AS sex, sex FROM people GROUP BY sex ORDER BY (sex) DESC LIMIT 2;
+-- people(sex) by 3 groups
 
 -- ## Subqueries, CTEs, unions and joins
 SELECT COUNT(*) FROM (SELECT age, kids + 1 AS k FROM people WHERE age > 18) AS t WHERE t.k = 2;
@@ -313,6 +321,10 @@ WITH g AS (SELECT age, COUNT(*) AS n FROM people GROUP BY age), h AS (SELECT n A
 -- people(age) by 10 groups
 SELECT n, _row FROM (SELECT COUNT(*) AS n, sex AS _row FROM people GROUP BY sex) ORDER BY n DESC;
 -- people(sex) by 3 groups
+SELECT q FROM (SELECT sex, COUNT(*) AS n FROM people GROUP BY sex) AS q WHERE n > 10;
+-- people(sex) by 3 groups
+WITH cities AS (SELECT country, COUNT(*) AS n FROM people JOIN cities USING (city) GROUP BY country) SELECT country, n FROM cities WHERE n > 3;
+-- people(city) by 3 groups
 
 -- ## Free: nothing private is asked
 SELECT 1;
@@ -377,6 +389,10 @@ SELECT year(joined) AS y, member, COUNT(*) FILTER (WHERE age > 20) FROM people G
 -- people(age, city, joined, member, sex) by 135 groups; people(age, joined, member) by 9 groups; people(age, member) by 3 groups
 SELECT member, COUNT(*) * 2 AS twice, SUM(kids) FROM people GROUP BY ROLLUP (1) ORDER BY COUNT(*) DESC LIMIT 2;
 -- people(kids, member) by 3 groups; people(kids)
+SELECT year(joined) AS y, COUNT(*) AS n, COUNT(*) FILTER (WHERE y = 2020) AS this FROM people WHERE y >= 2019 GROUP BY ROLLUP (y) ORDER BY n;
+-- people(joined) by 2 groups; people(joined)
+SELECT sex AS a, -COUNT(*) AS a FROM people GROUP BY ROLLUP (sex) ORDER BY a LIMIT 2;
+-- people(sex) by 3 groups; people()
 SELECT sex FROM people GROUP BY CUBE (sex);
 -- free
 SELECT sex FROM people GROUP BY ROLLUP (sex) HAVING GROUPING(sex) = 1;

@@ -103,6 +103,12 @@ SELECT COUNT(*) FROM people GROUP BY CUBE (sex, city, member, age, kids, joined,
 -- UnsupportedQuery: line 1, column 44: more than 64 sets of groups | ask for fewer of them
 SELECT sex, GROUPING(city), COUNT(*) FROM people GROUP BY ROLLUP (sex);
 -- UnsupportedQuery: line 1, column 13: GROUPING() of what is no group | name expressions of GROUP BY
+SELECT sex AS s, sex AS t, COUNT(*) FROM people GROUP BY CUBE (s, t);
+-- UnsupportedQuery: line 1, column 67: one group stands in these sets under two names | name it alike in all of them
+SELECT city IN (SELECT city FROM cities) AS known, COUNT(*) FROM people GROUP BY known;
+-- UnsupportedQuery: line 1, column 8: city would show single rows of the private table people | give the expression and its subquery a name in a subquery of FROM, and GROUP BY this name
+SELECT age > (SELECT AVG(age) FROM cities) AS above, COUNT(*) FROM people GROUP BY above;
+-- UnsupportedQuery: line 1, column 8: age would show single rows of the private table people | give the expression and its subquery a name in a subquery of FROM, and GROUP BY this name
 SELECT 1 AS one, COUNT(*) FROM people GROUP BY ROLLUP ('a');
 -- UnsupportedQuery: line 1, column 56: sets of groups by what is no column are not answered | group by columns
 SELECT sex AS s, COUNT(*) AS s FROM people GROUP BY ROLLUP (sex) ORDER BY GROUPING(sex);

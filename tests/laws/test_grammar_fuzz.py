@@ -76,6 +76,12 @@ def test_doubts_that_all_are_off_together_are_in_the_interval(computed: str) -> 
         assert wrong(con, rows, Statement(text, text)) is None
 
 
+@pytest.mark.parametrize("total", ["SUM(hours * kids)", "SUM(hours * (age + 1) / 4) FILTER (WHERE hours > 5)"])
+def test_rows_that_count_by_value_and_by_weight_are_added_up_exactly(total: str) -> None:
+    with exact_session() as (con, rows):
+        assert wrong(con, rows, Statement(f"SELECT {total} FROM people", f"SELECT {total} FROM people")) is None
+
+
 def test_the_memory_of_a_child_that_is_killed_is_seen() -> None:
     meter, code = Meter(), "import os, time; kept = bytearray(os.urandom(1)) * (200 << 20); time.sleep(60)"
     with meter.around("a child"):

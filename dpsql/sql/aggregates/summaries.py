@@ -96,7 +96,8 @@ def asked_cells(
     domain = _column(binder, bound)
     if (kind in _OF_VALUES or kind in LISTS) and isinstance(domain, NumberDomain | DateDomain) and domain.is_binned:
         reason = f"{domain.name} has more values than can be counted one by one"
-        steps = "COUNT(DISTINCT floor(x / 10))" if kind in _OF_VALUES else "histogram(floor(x / 10))"
+        step = "floor(x / 10)" if isinstance(domain, NumberDomain) else "date_trunc('month', x)"
+        steps = f"COUNT(DISTINCT {step})" if kind in _OF_VALUES else f"histogram({step})"
         raise refusal(binder.text, call, reason, f"count steps of it, as in {steps}")
     return CellsAsked(kind, bound, level, domain)  # type: ignore[arg-type]
 

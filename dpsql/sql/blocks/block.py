@@ -14,7 +14,7 @@ from dpsql.memo import Memo
 from dpsql.query import CountForms, Form, UnitTable, centered
 from dpsql.sql.aggregates.aggregates import added, aggregation, is_aggregate
 from dpsql.sql.aggregates.aggregation import Aggregation, Summand
-from dpsql.sql.blocks.levels import group_target
+from dpsql.sql.blocks.levels import aliases_of, group_target
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
 from dpsql.sql.counting.awaiting import awaiting
@@ -155,7 +155,10 @@ class Lowered:
 
 
 class BlockLowering:
-    """Lowers one block; its SELECT node is rewritten in place by ``finish``."""
+    """Lowers one block; its SELECT node is rewritten in place by ``finish``.
+
+    ``aliases``: what names of the select list stand for, where the SELECT is a level of another one's groups.
+    """
 
     def __init__(
         self,
@@ -167,13 +170,14 @@ class BlockLowering:
         lookup: Lookup,
         nested: Callable[[exp.Expr], None],
         keys: KeyLookup,
+        aliases: Mapping[str, exp.Expr] | None = None,
     ) -> None:
         self.text, self.name, self.select, self.scope = text, name, select, scope
         self._services = services
         self._nested = nested
         self._keys = keys
-        aliases = {i.alias.lower(): i.this for i in select.expressions if isinstance(i, exp.Alias)}
-        self._aliases: Mapping[str, exp.Expr] = aliases
+        aliases = aliases_of(select) if aliases is None else aliases
+        self._aliases = aliases
         self._binder = Binder(text, scope, aliases, lookup)
         self._sides = [(s, Binder(text, s, aliases, lookup)) for s in scope.branches]
         self._conditions: list[tuple[Bound, ...]] = []

@@ -25,11 +25,11 @@ class Inner:
         self.asked = False
 
     def add(self, cte: exp.Expr) -> None:
-        """A CTE, before it is lowered."""
+        """A CTE as it was written, before it is lowered."""
         name = cte.alias.lower()
         if name in self._ctes and self._ctes[name] != cte:
             self._twice.add(name)
-        self._ctes[name] = cte.copy()
+        self._ctes[name] = cte
 
     def names(self, name: str) -> bool:
         """Whether a CTE has this name."""

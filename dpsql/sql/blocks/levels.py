@@ -3,7 +3,7 @@
 Each level becomes a counting block of its own, asked as if it were written alone; so nothing about privacy changes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, combinations, product
 from typing import NamedTuple
 
@@ -27,10 +27,14 @@ _LEVELS, _ORDER = "_levels", "_order_"
 
 
 class Levels(NamedTuple):
-    """The blocks that a SELECT becomes; ``root`` is what stands in the place of one that stood in nothing."""
+    """The blocks that a SELECT becomes; ``root`` is what stands in the place of one that stood in nothing.
+
+    ``aliases``: what those of its select list stand for in conditions and aggregates, at every level.
+    """
 
     root: exp.Query | None
     selects: Sequence[exp.Select]
+    aliases: Mapping[str, exp.Expr]
 
 
 def has_levels(select: exp.Select) -> bool:
@@ -44,6 +48,11 @@ def has_levels(select: exp.Select) -> bool:
     return any(_is_grouping(n) for part in parts if part is not None for n in part.walk())
 
 
+def aliases_of(select: exp.Select) -> Mapping[str, exp.Expr]:
+    """What stands behind each lower-cased alias of the select list; of two that are equal, the last."""
+    return {i.alias.lower(): i.this for i in select.expressions if isinstance(i, exp.Alias)}
+
+
 def group_target(text: str, node: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
     """The expression behind an entry of GROUP BY: a position, an alias, or itself. Raises UnsupportedQuery."""
     if isinstance(node, exp.Literal) and not node.args.get("is_string"):
@@ -54,9 +63,8 @@ def group_target(text: str, node: exp.Expr, select: exp.Select, scope: Scope) ->
         item = items[int(node.this) - 1]
         node = item.this if isinstance(item, exp.Alias) else item
     elif isinstance(node, exp.Column) and node.args.get("table") is None and node.name.lower() not in scope.names:
-        aliases = {i.alias.lower(): i.this for i in select.expressions if isinstance(i, exp.Alias)}
-        node = aliases.get(node.name.lower(), node)
-    if any(is_aggregate(n) for n in node.walk()):
+        node = aliases_of(select).get(node.name.lower(), node)
+    if any(is_aggregate(n) for n in node.walk(prune=lambda n: isinstance(n, exp.Query))):
         hint = "group by columns; use HAVING for aggregates"
         raise refusal(text, node, "GROUP BY cannot hold an aggregate", hint)
     return node
@@ -102,9 +110,9 @@ def levels(text: str, select: exp.Select, scope: Scope, names: Sequence[str]) ->
         tree.set(key, select.args.get(key))
     blocks = [s for s in sides if s.args.get("from_") is not None]
     if select.parent is None:
-        return Levels(tree, blocks)
+        return Levels(tree, blocks, aliases_of(select))
     select.replace(exp.Subquery(this=tree) if isinstance(select.parent, exp.SetOperation) else tree)
-    return Levels(None, blocks)
+    return Levels(None, blocks, aliases_of(select))
 
 
 def _check(text: str, select: exp.Select) -> None:
@@ -130,11 +138,12 @@ def _sets_of(text: str, select: exp.Select, scope: Scope) -> list[dict[str, exp.
     if group.args.get("all") or group.args.get("totals"):
         raise refusal(text, group, "GROUP BY ALL beside sets of groups is not answered", "name the groups")
     out: list[dict[str, exp.Expr]] = [{}]
+    written: dict[str, str] = {}
     for entry in _entries(group):
         found = _expanded(text, entry)
         if len(out) * len(found) > MAX_LEVELS:
             raise refusal(text, entry, f"more than {MAX_LEVELS} sets of groups", "ask for fewer of them")
-        sets = [[_entry(text, n, select, scope) for n in nodes] for nodes in found]
+        sets = [[_entry(text, n, select, scope, written) for n in nodes] for nodes in found]
         out = [{**before, **dict(one)} for before, one in product(out, sets)]
     return out
 
@@ -162,11 +171,18 @@ def _members(node: exp.Expr) -> list[exp.Expr]:
     return list(node.expressions) if isinstance(node, exp.Tuple) else [unwrap(node)]
 
 
-def _entry(text: str, node: exp.Expr, select: exp.Select, scope: Scope) -> tuple[str, exp.Expr]:
+def _entry(
+    text: str, node: exp.Expr, select: exp.Select, scope: Scope, written: dict[str, str]
+) -> tuple[str, exp.Expr]:
+    """The key of a group and what it is. ``written``: how each group stands here; to DuckDB two aliases of one
+    expression are two groups, of which a level may hold one."""
     target = group_target(text, unwrap(node), select, scope)
     if target.find(exp.Column) is None:
         raise refusal(text, node, "sets of groups by what is no column are not answered", "group by columns")
-    return _key(target, scope), target
+    key, name = _key(target, scope), to_sql(unwrap(node)).lower()
+    if written.setdefault(key, name) != name:
+        raise refusal(text, node, "one group stands in these sets under two names", "name it alike in all of them")
+    return key, target
 
 
 def _key(node: exp.Expr, scope: Scope) -> str:
@@ -231,7 +247,8 @@ def _ordered(
         bare = isinstance(target, exp.Column) and target.args.get("table") is None
         key = _key(target, scope)
         if bare and target.name.lower() in lower:
-            place: exp.Expr = exp.Literal.number(lower.index(target.name.lower()) + 1)
+            last = lower[::-1].index(target.name.lower())  # of two with one name
+            place: exp.Expr = exp.Literal.number(len(lower) - last)
         elif key in keys:
             place = exp.Literal.number(keys.index(key) + 1)
         else:

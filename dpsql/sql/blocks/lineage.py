@@ -175,7 +175,8 @@ class Lineage:
                 continue
             own = self._item(inner, Names(entries, aliases, outer), ctes, before, counted=counted)
             columns.append((item.alias_or_name, own))
-            aliases.setdefault(item.alias_or_name.lower(), own)
+            name = item.alias_or_name.lower()
+            aliases[name] = together([aliases[name], own]) if name in aliases else own
         names = Names(entries, aliases, outer)
         for key in ("having", "qualify"):
             if node.args.get(key) is not None:

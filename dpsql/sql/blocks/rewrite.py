@@ -4,7 +4,7 @@ Aliases mean what they mean in DuckDB: columns come first, except that a bare OR
 output; HAVING falls back on aliases. (DuckDB before 2.0.1 asked these first under GROUP BY ALL, and nowhere else.)
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -15,6 +15,9 @@ from dpsql.sql.expressions.names import Scope, unknown_column
 from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.statement import HIGH, LOW
 from dpsql.sql.text.position import refusal
+
+_LOOSE = "aggregate it with COUNT, SUM or AVG, or add it to GROUP BY"
+_BESIDE_QUERY = "give the expression and its subquery a name in a subquery of FROM, and GROUP BY this name"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,18 +37,20 @@ class Rewriter:
         self._aliases = aliases
         self._parts = parts
         self._rewritten: dict[str, exp.Expr] = {}
+        self._places: Mapping[str, int] = {}
         self._fallback = False
         self.intervals = False
 
     def rewrite(self, select: exp.Select, names: list[str]) -> None:
         """Turns the SELECT into one over the released table, with ``names`` for its output columns."""
         items: list[exp.Expr] = []
+        self._places = _hidden_aliases(select.expressions, names)
         for item, name in zip(select.expressions, names, strict=True):
             inner = item.this if isinstance(item, exp.Alias) else item
             if select.parent is not None or not self._is_late(inner):
                 inner = self._replaced(inner)
             if isinstance(item, exp.Alias):
-                self._rewritten.setdefault(item.alias.lower(), inner)
+                self._rewritten[item.alias.lower()] = inner  # of two with one name DuckDB takes the last
             items.append(exp.alias_(inner, name, quoted=True, copy=False))
         where = self._having(select)
         for window in select.args.get("windows") or ():
@@ -80,6 +85,9 @@ class Rewriter:
         for child in list(node.iter_expressions()):
             bare = unwrap(child)
             if isinstance(bare, exp.Column) and bare.args.get("table") is None and bare.name.lower() in self._aliases:
+                place = self._places.get(bare.name.lower())
+                if place is not None:
+                    child.replace(exp.Literal.number(place))
                 continue
             replaced = self._replaced(child)
             if replaced is not child:
@@ -129,12 +137,8 @@ class Rewriter:
         call = node.find_ancestor(exp.Anonymous, exp.Query)
         if isinstance(call, exp.Anonymous) and call.name.lower() not in RELEASED:  # perhaps an aggregate
             raise refusal(self._text, call, *function_refusal(call.name.lower(), private=True))
-        raise refusal(
-            self._text,
-            node,
-            f"{node.name} would show single rows of the private table {self._scope.table.name}",
-            "aggregate it with COUNT, SUM or AVG, or add it to GROUP BY",
-        )
+        reason = f"{node.name} would show single rows of the private table {self._scope.table.name}"
+        raise refusal(self._text, node, reason, _BESIDE_QUERY if _is_beside_query(node) else _LOOSE)
 
     def _window(self, node: exp.Window) -> None:
         """The window's own function runs on the result; everything inside it is replaced."""
@@ -201,6 +205,28 @@ class Rewriter:
 def _bindable(node: exp.Expr) -> bool:
     """Whether the node can be a group expression: it holds no aggregate, window or query."""
     return not any(isinstance(n, (exp.Query, exp.Window, exp.Star)) or is_aggregate(n) for n in node.walk())
+
+
+def _hidden_aliases(items: Sequence[exp.Expr], names: Sequence[str]) -> dict[str, int]:
+    """The positions, from 1, of aliases behind which a column of their name is selected: once that column has an alias,
+    too, it would hide them."""
+    aliases, hidden = dict[str, int](), dict[str, int]()
+    for position, (item, name) in enumerate(zip(items, names, strict=True), start=1):
+        lower = name.lower()
+        hidden.pop(lower, None)
+        if isinstance(item, exp.Alias):
+            aliases[lower] = position
+        elif lower in aliases:
+            hidden[lower] = aliases[lower]
+    return hidden
+
+
+def _is_beside_query(node: exp.Expr) -> bool:
+    """Whether the expression that the node is part of holds a query, for which it is never a group's."""
+    around = node
+    while around.parent is not None and not isinstance(around.parent, exp.Select):
+        around = around.parent
+    return around.find(exp.Query) is not None
 
 
 def is_interval(node: exp.Expr) -> bool:

@@ -5,7 +5,7 @@ of the result is a row of the block.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -187,7 +187,9 @@ def _lists(
     for select in reversed(chain):
         items: list[exp.Expr] = []
         shown: list[Shown] = []
-        known = {name.lower(): source for name, source in below}
+        known = {name.lower(): source for name, source in reversed(below)}  # of two with one name the first is meant
+        if _is_read_whole(select, known):
+            return []
         for item in select.expressions:
             inner = unwrap(item.this if isinstance(item, exp.Alias) else item)
             star = inner if isinstance(inner, exp.Star) else inner.this if isinstance(inner, exp.Column) else None
@@ -207,6 +209,12 @@ def _lists(
         out.append((items, shown))
         below = shown
     return out[::-1]
+
+
+def _is_read_whole(select: exp.Select, known: Collection[str]) -> bool:
+    """Whether the rows below are named as such: as values they would show their number."""
+    name = select.args["from_"].this.alias_or_name.lower()
+    return name not in known and any(c.name.lower() == name for c in select.find_all(exp.Column))
 
 
 def _measure(column: exp.Column) -> str | None:

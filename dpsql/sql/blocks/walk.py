@@ -170,9 +170,9 @@ class Walk:
         inner = dict(env)
         kept = []
         for cte in used_ctes(node, clause):
-            name = cte.alias.lower()
-            self.inner.add(cte)
+            name, written = cte.alias.lower(), cte.copy()
             scope = self.query(cte.this, inner)
+            self.inner.add(written)  # in itself the name is another table's
             if scope is not None:
                 scope = self._renamed(cte, scope, name)
             else:
@@ -285,13 +285,15 @@ class Walk:
             return self._rows_or_block(node, self.joins.scope(node, entries, written, scopes), env)
         return self._rows_or_block(node, private[0][1], env)
 
-    def _rows_or_block(self, node: exp.Select, scope: Scope, env: Environment) -> Scope | None:
+    def _rows_or_block(
+        self, node: exp.Select, scope: Scope, env: Environment, aliases: Mapping[str, exp.Expr] | None = None
+    ) -> Scope | None:
         scope = self.correlated.as_columns(node, scope)
         if has_levels(node):
             found = levels(self.text, node, scope, self.services.namer.names(node, scope))
             self.tree = found.root or self.tree
             for select in found.selects:
-                rows = self._rows_or_block(select, scope, env)
+                rows = self._rows_or_block(select, scope, env, found.aliases)
                 if rows is not None:
                     raise self._rows(select, rows)
             return None
@@ -313,7 +315,7 @@ class Walk:
         self.blocks.append(_PENDING)
         position = len(self.blocks) - 1
         nested = partial(self._nested, env=env)
-        lowering = BlockLowering(self.text, name, node, scope, self.services, lookup, nested, self.keys)
+        lowering = BlockLowering(self.text, name, node, scope, self.services, lookup, nested, self.keys, aliases)
         lowered = lowering.lower()
         self.remarks += lowering.remarks
         self.blocks[position] = lowered.block

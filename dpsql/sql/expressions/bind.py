@@ -198,8 +198,8 @@ class Binder:
     def _comparison(self, node: exp.Expr, symbol: str) -> Bound:
         args = node.args
         left, right = self._operand(args["this"]), self._operand(args["expression"])
-        if type(node) is exp.Like and args.get("negate"):
-            symbol = "NOT LIKE"
+        if type(node) in (exp.Like, exp.ILike) and args.get("negate"):
+            symbol = f"NOT {symbol}"
         elif len(args) > 2:
             self._only(node, "this", "expression")
         sql = f"{left.sql} {symbol} {right.sql}"

@@ -109,6 +109,8 @@ def _replace(node: exp.Expr, value: Any) -> None:
         return
     replacement = literal(value)
     if isinstance(parent, exp.In) and parent.args.get("field") is node:
+        if isinstance(value, str):  # to DuckDB this asks for the parts of the string
+            raise DataError("a string is no list of values for IN", hint="pass a list of strings, or write IN (?)")
         parent.set("field", None)
         parent.set("expressions", [replacement])
     else:

@@ -7,6 +7,7 @@ bound, so that the rest of the front end knows one form of each. Nothing here de
 import re
 
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from dpsql.errors import UnsupportedQuery
@@ -43,7 +44,8 @@ def quoted_names(text: str) -> str:
 
 
 def with_commas(text: str, tokens: list[Token]) -> list[Token]:
-    """The tokens with commas for FROM and FOR inside SUBSTRING and TRIM, and LIMIT for FETCH.
+    """The tokens with commas for FROM and FOR inside SUBSTRING and TRIM, LIMIT for FETCH, and typed strings in
+    parentheses where a cast follows.
 
     Raises UnsupportedQuery for TOP, LIMIT with two numbers and OVERLAY, for which DuckDB has other words.
     """
@@ -59,6 +61,8 @@ def with_commas(text: str, tokens: list[Token]) -> list[Token]:
             _trim(out, i)
         elif word == "FETCH" and out[i].token_type == TokenType.FETCH:
             _fetch(out, i)
+        elif out[i].token_type == TokenType.STRING and out[i + 1].token_type == TokenType.DCOLON:
+            _typed(out, i)
     _sort_pivot(out)
     return out
 
@@ -291,6 +295,17 @@ def _trim(tokens: list[Token], name: int) -> None:
     comma = [_as(tokens[middle], TokenType.COMMA, ",")] if characters else []
     tokens[name] = _as(tokens[name], tokens[name].token_type, side or "trim")
     tokens[name + 2 : end] = [*tokens[middle + 1 : end], *comma, *characters]
+
+
+def _typed(tokens: list[Token], string: int) -> None:
+    """``DATE 'x'::VARCHAR`` as ``(DATE 'x')::VARCHAR``: sqlglot would cast the string first."""
+    start = string - 1
+    if tokens[start].token_type == TokenType.R_PAREN:  # as in DECIMAL(4, 1)
+        opened = (i for i in (string - 3, string - 5) if i > 0 and tokens[i].token_type == TokenType.L_PAREN)
+        start = next(opened, 0) - 1
+    if start >= 0 and tokens[start].token_type in DuckDB.Parser.TYPE_TOKENS:
+        tokens.insert(string + 1, _as(tokens[string], TokenType.R_PAREN, ")"))
+        tokens.insert(start, _as(tokens[start], TokenType.L_PAREN, "("))
 
 
 def _sort_pivot(tokens: list[Token]) -> None:

@@ -66,7 +66,8 @@ def exact_session(off_by: int = 0) -> Iterator[tuple[dpsql.Connection, duckdb.Du
 def _exactly(engine: DuckDbEngine, query: LinearQuery, off_by: int) -> Answer:
     keyed, unit = query.keyed, query.unit
     if query.value is not None:
-        counts, unit = engine.sums(query.table, query.value, query.scope, query.intervals), FIXED_POINT
+        counts = engine.sums(query.table, query.value, query.scope, query.intervals).map(lambda n: n.astype(object))
+        unit *= FIXED_POINT
     elif query.intervals:
         each = [np.arange(f.weights.size).reshape(f.weights.shape) for f in query.factors]
         parts = tuple(Partition(f.columns, own, own.size) for f, own in zip(query.factors, each, strict=True))

@@ -50,6 +50,7 @@ def _shown(d: Dependence) -> str:
         (f"SELECT 'a', n FROM {COUNT} UNION ALL SELECT 'b', n + 1 FROM {COUNT}", ["", "1.a0 2.a0"]),
         (f"SELECT n FROM {COUNT} UNION SELECT n + 1 FROM {COUNT}", ["1.a0 2.a0~"]),
         (f"SELECT DISTINCT n + 1 FROM {G}", ["1.a0~"]),
+        (f"SELECT COUNT(*) FROM (SELECT n AS a, m AS a FROM {G} QUALIFY row_number() OVER () < a)", ["1.a0 1.a1~"]),
         (f"SELECT x + 1 FROM {G} t(s, x, y)", ["1.a0"]),
         (f"SELECT country, n * 2 FROM {G} JOIN cities ON sex = city", ["", "1.a0"]),
         (f"SELECT age, n * 2 FROM cities, {COUNT}", ["", "1.a0"]),

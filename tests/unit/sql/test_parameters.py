@@ -96,6 +96,7 @@ def test_bound_as_values(front: FrontEnd, where: str, parameters: Any, written: 
         ("age = ?", [1j], DataError, "type complex"),
         ("age = ?", [[1]], DataError, "only a value for IN"),
         ("age IN ?", [[[1]]], DataError, "type list"),
+        ("name IN ?", ["ab"], DataError, "no list"),
         ("age = ?", [2**200], DataError, "128 bits"),
         ("age = ?", [Decimal("NaN")], DataError, "DECIMAL"),
         ("name = ?", ["a\0"], DataError, "NUL"),

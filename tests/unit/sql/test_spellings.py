@@ -33,6 +33,11 @@ SPELLINGS = (
     "list_contains([1, 3], a)",
     "NOT list_has(['ab'], s) AND array_contains([1], a)",
     "extract(year FROM DATE '2024-02-03' + a)",
+    "DATE '2024-02-03'::TIMESTAMP::VARCHAR || s",
+    "TIMESTAMP '2024-02-03 10:00:00'::DATE + a",
+    "upper(DATE '2024-02-03'::VARCHAR), -INT '1'::DOUBLE, 'x'::VARCHAR, ('1'::INT)",
+    "DECIMAL(4, 1) '1.26'::VARCHAR || INTERVAL '1 day'::VARCHAR",
+    "DECIMAL(4) '1.26'::VARCHAR || DATE '2024-02-03'::VARCHAR::DATE::VARCHAR",
 )
 
 

@@ -94,6 +94,15 @@ def test_with_many_groups_more_neighbours_are_counted_together() -> None:
     assert {len(g) for g in grouped} == {193} and len(grouped) == 21
 
 
+@pytest.mark.parametrize("text", ["SELECT COUNT(DISTINCT d) FROM t", "SELECT histogram(d) FROM t"])
+def test_a_hint_names_steps_of_dates_for_dates(text: str) -> None:
+    with pytest.raises(UnsupportedQuery) as caught:
+        FRONT.lower(text)
+    assert caught.value.hint is not None
+    _, _, hinted = caught.value.hint.partition("as in ")
+    assert FRONT.lower(f"SELECT {hinted.replace('x', 'd')} FROM t").blocks
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
