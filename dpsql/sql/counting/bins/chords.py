@@ -14,6 +14,7 @@ from dpsql.domain import NumberDomain, TableDomain
 from dpsql.sql.counting.bins.cells import cell_pieces, over_cells
 from dpsql.sql.counting.bins.points import Points
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, scaled
+from dpsql.sql.expressions.steps import Lattice
 
 STEEPEST = 8.0
 """Of the greatest value: what a line may make of the column's range. Steeper ones bring more noise than they settle."""
@@ -53,7 +54,9 @@ def chord_pieces(
     if smooth:
         rest = value - along * (places - first)
         low, high = (f.reduceat(rest, points.starts, axis=-1) for f in (np.minimum, np.maximum))
-        more = np.where(parts != 0, (high - low) * BETWEEN, 0.0)[..., points.cells]
+        # steps that are too many to be looked at may all be where the points are
+        apart = max([b.step for b in points.unplaced if isinstance(b, Lattice)], default=0.0)
+        more = np.where(parts != 0, (high - low) * BETWEEN + np.abs(parts) * step * apart, 0.0)[..., points.cells]
         low, high = rest - more, rest + more
     else:
         ends = [value - along * (p - first) for p in (points.low, points.high)]
