@@ -2,7 +2,15 @@
 
 import pytest
 
-from dpsql.domain import BooleanDomain, CategoryDomain, IntegerDomain, NumberDomain, TableDomain, TextDomain
+from dpsql.domain import (
+    FIXED_POINT,
+    BooleanDomain,
+    CategoryDomain,
+    IntegerDomain,
+    NumberDomain,
+    TableDomain,
+    TextDomain,
+)
 from dpsql.query import VALUE_UNIT, Form
 from dpsql.sql import FrontEnd
 from dpsql.sql.counting.values.spans import MOST_CURVED
@@ -105,6 +113,27 @@ def test_rows_are_weighed_between_0_and_1_and_exactly(front: FrontEnd) -> None:
 def test_where_a_chord_is_no_better_cells_are_summed(front: FrontEnd, sql: str) -> None:
     for form in forms_of(front, sql).values():
         assert not is_curved(form)
+
+
+@pytest.mark.parametrize("value", ["floor(big)", "big::BIGINT", "big - big % 50"])
+def test_steps_that_are_too_many_to_be_looked_at_may_be_anywhere(value: str) -> None:
+    """Points at eighths of these bins are whole numbers, where nothing of a step is seen."""
+    table = TableDomain("t", (NumberDomain("big", tuple([50_000.0 * i for i in range(21)])),))
+    for place in (999_999.97, 49.98, 25_000.499):
+        counted = Counted(table, [(place,)] * 200)
+        ((gap, doubt),) = off_by(front_of(table), counted, f"SELECT NULL AS c, SUM({value}) FROM t GROUP BY ALL")
+        assert gap <= doubt + 200 * 1e6 / FIXED_POINT
+        assert doubt <= 200 * 100.0  # of bins alone 200 times 50,000
+
+
+@pytest.mark.parametrize("value", ["x * x", "x * x - 9e14", "x * x / 9 * n", "x * x / 9 * (n * n) / 9"])
+def test_values_that_chords_reach_beyond_are_those_of_cells(value: str) -> None:
+    """The chord of the last bin makes more than 1e15 of the range, and no value is more than 9e14."""
+    numbers = NumberDomain("x", tuple([1.5e6 * i for i in range(21)]))
+    table = TableDomain("t", (numbers, IntegerDomain("n", 1, 9)))
+    counted = Counted(table, [(3e7, 9), (1.0, 1), (2.2e7, 5)])
+    ((gap, doubt),) = off_by(front_of(table), counted, f"SELECT NULL AS c, SUM({value}) FROM t GROUP BY ALL")
+    assert gap <= doubt + 1e9
 
 
 def test_of_several_numbers_one_alone_is_summed_by_value(front: FrontEnd, counted: Counted) -> None:

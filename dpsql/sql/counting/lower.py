@@ -24,7 +24,7 @@ from dpsql.sql.counting.crosstabs import Component, combinations, counted
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, Numbers, spread
 from dpsql.sql.counting.groups import Ranks, numbers_held, pieces_held, too_many_cells, values_beside_strings
 from dpsql.sql.counting.key_source import KeyLookup
-from dpsql.sql.counting.pieces import QueryPiece, terms_of, weighed_by_too_many
+from dpsql.sql.counting.pieces import QueryPiece, is_beyond, terms_of, weighed_by_too_many
 from dpsql.sql.counting.values.classes import classed, parts_told
 from dpsql.sql.counting.values.rules import NEWEST, ValueRules
 from dpsql.sql.counting.values.spans import CellValues, Span, summed_by_value
@@ -345,6 +345,8 @@ class Lowering:
         groups = prod([len(self._group_codes(g).values) for g in range(len(self._groups))]) if numbers else 1
         summed = summed_by_value(self._table, numbers, groups)
         found = [self._answer(c, by_cells=i in numbers and i != summed) for i, c in enumerate(split)]
+        if summed is not None and not numbers[summed].straight and is_beyond(pieces_held(found)):
+            found[summed] = self._answer(split[summed], by_cells=True)  # chords may reach beyond all values
         return [self._answer(c, by_cells=True) for c in split] if values_beside_strings(found) else found
 
     def _tie(self, parts: Sequence[Summand]) -> None:

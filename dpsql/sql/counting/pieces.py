@@ -194,6 +194,12 @@ def weighed_by_too_many(components: Sequence[Iterable[Sequence[QueryPiece]]]) ->
     return False
 
 
+def is_beyond(components: Sequence[Iterable[Sequence[QueryPiece]]]) -> bool:
+    """Whether ``terms_of`` refuses a combination of pieces, one of each component's, for a number that is too large."""
+    most = [max((abs(p.coefficient) for here in c for p in here), default=1.0) for c in components]
+    return not prod(most) <= LARGEST_VALUE
+
+
 def _canonical(table: TableDomain, factors: Sequence[Factor]) -> tuple[Factor, ...]:
     """Their product's; the factors themselves where it has no row."""
     query = linear_query(table, factors)

@@ -54,6 +54,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {
 }
 """Operators that sqlglot would print as functions: as operators, DuckDB's own precedence holds, not sqlglot's."""
 
+_RUNS_ON = re.compile(r"[^eE]*[eE][+-]?[0-9_]+[+-]")
 _DIALECT = Dialect()
 _OPENERS = frozenset(
     {
@@ -93,6 +94,7 @@ def parse(text: str) -> exp.Query | exp.Values | exp.Pivot:
         tokens.pop()
     if not tokens:
         raise SqlSyntaxError("there is no statement", line=1, column=1)
+    _check_numbers(text, tokens)
     _check_one_select(text, tokens)
     _check_joins(text, tokens)
     tokens = with_commas(text, tokens)
@@ -245,6 +247,17 @@ def _placed(node: exp.Expr, start: int) -> None:
     parameter = node.parent if isinstance(node, exp.Identifier) else node
     if isinstance(parameter, (exp.Placeholder, exp.Parameter)):
         parameter.meta["start"] = start
+
+
+def _check_numbers(text: str, tokens: list[Token]) -> None:
+    """sqlglot takes ``1e2+3`` for one number: ``x * 1e2+3`` would be a product, and ``1e2+3e4`` is called e4."""
+    for token in tokens:
+        if token.token_type == TokenType.NUMBER:
+            found = _RUNS_ON.match(text[token.start : token.end + 1])
+            if found is not None:
+                line, column = line_column(text, token.start + found.end() - 1)
+                reason, hint = "a sign right behind an exponent", "write a space before it: 1e3 - 2"
+                raise SqlSyntaxError(reason, line=line, column=column, hint=hint)
 
 
 def _check_one_select(text: str, tokens: list[Token]) -> None:

@@ -32,6 +32,23 @@ def test_what_is_written_is_printed(expression: str) -> None:
     assert to_sql(parse(f"SELECT {expression} FROM t")) == f"SELECT {expression} FROM t"
 
 
+@pytest.mark.parametrize(("expression", "column"), [("x * 1e2+3", 15), ("2e5-1e5", 11), ("1.5E3+y + 1e2-7", 21)])
+def test_a_sign_right_behind_an_exponent_is_refused(expression: str, column: int) -> None:
+    """The parser takes both for one number, and the first for a product, the second for a column named e5."""
+    try:
+        parse(f"SELECT {expression} FROM t")
+    except SqlSyntaxError as error:
+        assert error.column == column
+        assert "space" in error.hint
+    else:
+        pytest.fail("it is answered as something else")
+
+
+def test_signs_in_exponents_and_beside_other_numbers_are_read() -> None:
+    for expression in ("1e-2 + 3", "-1E+2 * x", "1 - 2e3", "1e2 - 3", "1e+2-3", "1e2+x", "'1e2+3'", '"1e2+3"'):
+        parse(f"SELECT {expression} FROM t /* 1e2+3 */")
+
+
 def test_a_column_may_have_the_name_of_a_function() -> None:
     tree = parse("SELECT if, map, count FROM t AS year(a, b)")
     assert [c.name for c in tree.find_all(exp.Column)] == ["if", "map", "count"]

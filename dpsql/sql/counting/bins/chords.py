@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsql.domain import NumberDomain, TableDomain
-from dpsql.sql.counting.bins.cells import cell_pieces, over_cells
+from dpsql.sql.counting.bins.cells import OverCells, cell_pieces
 from dpsql.sql.counting.bins.points import Points
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, scaled
+from dpsql.sql.expressions.steps import Lattice
 
 STEEPEST = 8.0
 """Of the greatest value: what a line may make of the column's range. Steeper ones bring more noise than they settle."""
@@ -41,27 +42,31 @@ def chord_pieces(
     if points is None or not isinstance(domain, NumberDomain):
         return None
     shape = tuple(a.size for a in axes)
-    inside, value = (np.moveaxis(np.broadcast_to(a, shape), at, -1) for a in (base, numbers * base))
-    first, last = domain.edges[0], domain.edges[-1]
-    slopes = _slopes(points, value.astype(np.float64), inside != 0, last - first)
+    inside, value = (np.moveaxis(np.broadcast_to(a, shape), at, -1) for a in (base != 0, numbers * base))
+    value = value.astype(np.float64, copy=False)
+    first, last, starts = domain.edges[0], domain.edges[-1], points.starts
+    slopes = _slopes(points, value, inside, last - first)
     step = np.abs(slopes).max(initial=0.0) / FINEST
     if step == 0.0:
         return None
     parts = np.rint(slopes / step).astype(np.int64)
     along = (parts * step)[..., points.cells]
-    places = np.array([first if v is None else v for v in points.values], dtype=np.float64)
     if smooth:
+        places = np.array([first if v is None else v for v in points.values], dtype=np.float64)
         rest = value - along * (places - first)
-        low, high = (f.reduceat(rest, points.starts, axis=-1) for f in (np.minimum, np.maximum))
-        more = np.where(parts != 0, (high - low) * BETWEEN, 0.0)[..., points.cells]
-        low, high = rest - more, rest + more
+        low, high = (f.reduceat(rest, starts, axis=-1) for f in (np.minimum, np.maximum))
+        # steps that are too many to be looked at may all be where the points are
+        apart = max([b.step for b in points.unplaced if isinstance(b, Lattice)], default=0.0)
+        more = np.where(parts != 0, (high - low) * BETWEEN + np.abs(parts) * step * apart, 0.0)
+        low, high = low - more, high + more
     else:
         ends = [value - along * (p - first) for p in (points.low, points.high)]
         low, high = np.minimum(*ends), np.maximum(*ends)
         rest = low / 2 + high / 2
-    rest, low, high = (np.moveaxis(a, -1, at) for a in (rest, low, high))
-    out = list(cell_pieces(table, over_cells(axes, rest, (), (0, 0), (low, high))))
-    cells = [a if a.points is None else GridAxis(a.name, len(a.points.starts)) for a in axes]
+        low, high = np.minimum.reduceat(low, starts, axis=-1), np.maximum.reduceat(high, starts, axis=-1)
+    guess = np.clip(np.add.reduceat(rest * points.shares, starts, axis=-1), low, high)
+    cells = [a if a.points is None else GridAxis(a.name, len(starts)) for a in axes]
+    out = cell_pieces(table, OverCells(tuple(cells), *(np.moveaxis(a, -1, at) for a in (guess, low, high))))
     lines = scaled(pieces(table, cells, np.moveaxis(parts, -1, at)), step * (last - first))
     return (*out, *(replace(p, query=replace(p.query, value=domain.name)) for p in lines))
 
