@@ -64,8 +64,6 @@ def fit_tensor(
         for plan in plans:
             plan.step(tensor)
     fit.settle()
-    if rules.coarsely:
-        fit.follow_parts()
     if rules.trace > 0.0:  # what the traces have added since the last step on a column
         tensor *= float(start.sum()) / max(float(tensor.sum()), _TINY)
     return tensor
@@ -135,13 +133,6 @@ class _Fit:
             else:
                 moved, reach = now, min(LONGEST, reach * LONGER) if step == reach else reach
 
-    def follow_parts(self) -> None:
-        """Coarse parts of pairs, which steps on cells may have left by little in each."""
-        for part in self._parts:
-            if len(part.columns) == 2:
-                model, summed = self._model(part)
-                self._tensor *= np.expand_dims(self._followed(model, part) / np.maximum(model, _TINY), summed)
-
     def close(self) -> float:
         """One round of what is known best; the largest step on a pair, in sds of a cell."""
         moved = 0.0
@@ -170,17 +161,13 @@ class _Fit:
         return moved
 
     def _step(self, part: Interaction, *, coarsely: bool) -> float:
-        model, summed = self._model(part)
-        again = self._rules.coarsely and len(part.columns) == 2 and not coarsely
+        tensor, kept = self._tensor, [self._position[c] for c in part.columns]
+        summed = tuple(i for i in range(tensor.ndim) if i not in kept)
+        model = summed_out(tensor, summed)
+        again = self._rules.coarsely and len(kept) == 2 and not coarsely
         target = interaction_target(self._followed(model, part) if coarsely else model, part, again=again)
-        self._tensor *= np.expand_dims(target / np.maximum(model, _TINY), summed)
+        tensor *= np.expand_dims(target / np.maximum(model, _TINY), summed)
         return float(np.abs(target - model).max()) / max(part.sigma, _TINY)
-
-    def _model(self, part: Interaction) -> tuple[Estimates, tuple[int, ...]]:
-        """What the tensor says of the part's columns, and the axes that are summed out for it."""
-        kept = [self._position[c] for c in part.columns]
-        summed = tuple(i for i in range(self._tensor.ndim) if i not in kept)
-        return summed_out(self._tensor, summed), summed
 
     def _followed(self, model: Estimates, part: Interaction) -> Estimates:
         """A pair's model after steps on coarse parts."""

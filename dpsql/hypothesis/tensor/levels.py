@@ -13,11 +13,13 @@ import numpy as np
 from dpsql.hypothesis.components import Interaction, pure
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.partition import indicator, nested
-from dpsql.hypothesis.shrinkage import FLOOR, GUARD, LIGHT, SCATTER_POWER, scatter_beyond_chance
+from dpsql.hypothesis.shrinkage import GUARD, LIGHT, SCATTER_POWER, scatter_beyond_chance
 from dpsql.query import Estimates
 
 SIZES = (4, 8, 16, 32, 64)
 """Parts of a column at each level, of about equal rows."""
+LEAST = 0.01
+"""A step never takes a part below this fraction of the model: so few rows of a coarse part are none in its cells."""
 RAKES = 2
 """Sweeps after each level that bring back the columns."""
 _TINY = 1e-9
@@ -75,4 +77,4 @@ def _moved(model: Estimates, gap: Estimates, variance: Estimates) -> Estimates:
     light = model < LIGHT * np.sqrt(variance)
     prior = scatter_beyond_chance(gap, variance + model, model**SCATTER_POWER, light)
     weight = np.maximum(prior / np.maximum(prior + variance, _TINY), 1.0 - GUARD * variance / np.maximum(gap**2, _TINY))
-    return np.maximum(model + weight * gap, FLOOR * model)
+    return np.maximum(model + weight * gap, LEAST * model)

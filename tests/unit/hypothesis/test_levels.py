@@ -97,10 +97,10 @@ def blocks_of_many_rows(kind: str, *, coarsely: bool) -> np.ndarray:
     return blocks(model.contingency(("a", "b"))) - blocks(counts)
 
 
-@pytest.mark.parametrize(("kind", "most"), [("halves", 145.0), ("line", 60.0)])
+@pytest.mark.parametrize(("kind", "most"), [("halves", 135.0), ("line", 70.0)])
 def test_cells_without_rows_do_not_get_what_noise_adds(kind: str, most: float) -> None:
-    """Of 80 cells that cannot be below none, noise of sd 8 makes 250 rows. Without coarse parts at first it is 161 and
-    81, without them at the end 153 and 71."""
+    """Of 80 cells that cannot be below none, noise of sd 8 makes 250 rows. Without coarse parts at first it is 160 and
+    80."""
     now, before = (blocks_of_many_rows(kind, coarsely=c) for c in (True, False))
     empty = blocks(cells(kind, np.random.default_rng(11))) == 0.0
     assert np.abs(now[empty]).mean() < most < 0.4 * before[empty].mean()
