@@ -314,7 +314,11 @@ def test_a_table_whose_name_another_schema_has_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("", "is empty"), ("a,b\n" + "1,2\n" * 50 + "3\n", "its lines have different numbers of fields")],
+    [
+        ("", "is empty"),
+        ("a,b\n" + "1,2\n" * 50 + "3\n", "its lines have different numbers of fields"),
+        ("a,b\n1,2\n3\n4,5,6\n", "its lines have different numbers of fields"),  # DuckDB reads the last line alone
+    ],
 )
 def test_a_file_of_rows_that_would_be_misread_is_refused(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "rows.csv").write_text(text)

@@ -79,8 +79,9 @@ def import_rows(path: Path) -> Path:
         with duckdb.connect(str(draft), config=LOCKED | _READS) as connection:
             connection.execute(f"CREATE TABLE {identifier(table_of(path))} AS FROM {_rows_of(path)}")
             columns = connection.execute(f"DESCRIBE {identifier(table_of(path))}").fetchall()
-        if not is_parquet(path) and len(columns) == 1 and _SEPARATOR.search(columns[0][0]):  # lines whole, as strings
-            raise ragged
+            skipped = not is_parquet(path) and _skips_rows(connection, path)
+        if skipped or (not is_parquet(path) and len(columns) == 1 and _SEPARATOR.search(columns[0][0])):
+            raise ragged  # lines were left out, or are whole, as strings
 
     def translate(_: Exception) -> Error:
         return refused
@@ -95,8 +96,17 @@ def import_rows(path: Path) -> Path:
     return database
 
 
+def _skips_rows(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
+    """Whether DuckDB passes over lines at the top and finds no header behind them: these may have been rows."""
+    sniffed = f"SELECT SkipRows > 0 AND NOT HasHeader FROM sniff_csv({_literal(path)}, sample_size = -1)"
+    return bool(connection.execute(sniffed).fetchall()[0][0])
+
+
+def _literal(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
+
 def _rows_of(path: Path) -> str:
-    literal = "'" + str(path).replace("'", "''") + "'"
     if is_parquet(path):
-        return f"read_parquet({literal})"
-    return f"read_csv({literal}, sample_size = -1)"
+        return f"read_parquet({_literal(path)})"
+    return f"read_csv({_literal(path)}, sample_size = -1)"
