@@ -13,7 +13,7 @@ from dpsql.errors import DataError, OperationalError
 from dpsql.interface.splitter import split
 from dpsql.synthesis.methods import method_named
 from dpsql.synthesis.wanted import Part, Wanted
-from dpsql.synthesis.workload import is_word
+from dpsql.synthesis.workload import is_word, typed
 
 Workload = str | PathLike[str] | Sequence["str | PathLike[str]"] | None
 """Words such as ``marginals:2``, statements, or files of them whose names end in .sql."""
@@ -68,7 +68,7 @@ def _parts(item: object) -> list[Part]:
         return [Part(f"{path}:{piece.line}", piece.text) for piece in split(_read(path))]
     if not isinstance(item, str):
         raise DataError("a workload is made of texts and paths", hint='write workload="marginals:2"')
-    if is_word(item):
+    if is_word(typed(item)):
         return [Part("workload", item)]
     return [Part(f"workload, line {piece.line}", piece.text) for piece in split(item)]
 

@@ -44,13 +44,27 @@ class Workload:
 
 
 def is_word(text: str) -> bool:
-    """Whether ``text`` is a word for many queries, perhaps a mistyped one, and not a statement.
+    """Whether ``text`` is a word for many queries, and not a statement.
 
-    >>> is_word("marginals:2"), is_word("marginal:2"), is_word("SELECT COUNT(*) FROM t")
-    (True, True, False)
+    >>> is_word("marginals:2"), is_word("SELECT COUNT(*) FROM t")
+    (True, False)
     """
-    known = text.strip().partition(":")[0].lower() in {word.partition(":")[0] for word in WORDS}
-    return known or _ONE_WORD.fullmatch(text.strip()) is not None
+    return text.strip().partition(":")[0].lower() in {word.partition(":")[0] for word in WORDS}
+
+
+def typed(text: str) -> str:
+    """``text`` as it was given in place of a file. DataError for one word that is none of those for many queries.
+
+    >>> typed("marginals:2")
+    'marginals:2'
+    """
+    if not is_word(text) and _ONE_WORD.fullmatch(text.strip()):
+        raise _unknown(text)
+    return text
+
+
+def _unknown(word: str) -> DataError:
+    return DataError(f"there is no workload {word!r}", hint="write a file of statements, " + " or ".join(WORDS))
 
 
 def split(queries: Sequence[LinearQuery], seed: int, notes: tuple[str, ...] = ()) -> Workload:
@@ -82,7 +96,7 @@ def generated(table: TableDomain, word: str, seed: int) -> tuple[list[LinearQuer
         case ["cuts", "random", n] if n.isdecimal() and int(n) > 0:
             return _cuts(table, int(n), seed), ()
         case _:
-            raise DataError(f"there is no workload {word!r}", hint="write a file of statements, " + " or ".join(WORDS))
+            raise _unknown(word)
 
 
 def _marginals(table: TableDomain, k: int, seed: int) -> tuple[list[LinearQuery], tuple[str, ...]]:

@@ -105,6 +105,11 @@ def test_a_workload_of_statements_and_words(database: Path, tmp_path: Path) -> N
     assert sum(part["queries"] + part["unknown"] for part in found["errors"]) in range(24, 29)
 
 
+def test_a_mistyped_word_for_a_workload_is_told(database: Path, tmp_path: Path) -> None:
+    shown = synth(database, "--workload", "marginal:2", "-o", str(tmp_path / "o.csv"))
+    assert shown.exit_code == 1 and "there is no workload 'marginal:2'" in shown.stderr
+
+
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
