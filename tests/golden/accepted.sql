@@ -389,7 +389,7 @@ SELECT year(joined) AS y, member, COUNT(*) FILTER (WHERE age > 20) FROM people G
 -- people(age, city, joined, member, sex) by 135 groups; people(age, joined, member) by 9 groups; people(age, member) by 3 groups
 SELECT member, COUNT(*) * 2 AS twice, SUM(kids) FROM people GROUP BY ROLLUP (1) ORDER BY COUNT(*) DESC LIMIT 2;
 -- people(kids, member) by 3 groups; people(kids)
-SELECT year(joined) AS y, COUNT(*) AS n, COUNT(*) FILTER (WHERE y = 2020) AS this FROM people WHERE y >= 2019 GROUP BY ROLLUP (y) ORDER BY n;
+SELECT year(joined) AS y, COUNT(*) AS n, COUNT(*) FILTER (WHERE year(joined) = 2020) AS this FROM people WHERE y >= 2019 GROUP BY ROLLUP (y) ORDER BY n;
 -- people(joined) by 2 groups; people(joined)
 SELECT sex AS a, -COUNT(*) AS a FROM people GROUP BY ROLLUP (sex) ORDER BY a LIMIT 2;
 -- people(sex) by 3 groups; people()
