@@ -1,5 +1,5 @@
 """What one contingency of all columns is worth beside those of three and fewer, simulated: ``python -m
-benchmarks.whole_tables [--table choices4] [--epsilon .1] [--pure-columns 5]``.
+benchmarks.whole_tables [--table choices4] [--epsilon .1] [--pure-columns 5] [--rules 18]``.
 
 Tables of few columns have their true counts, and numpy's noise for the contingencies that a plan at this epsilon and
 delta 1e-6 measures first (96 % of its precision, neighbours that add or remove a row). A share of it goes to the whole
@@ -23,8 +23,9 @@ from benchmarks.simulated_tables import warm_plan
 from benchmarks.strangers.narrow import NARROW
 from benchmarks.strangers.newcomers import NEWCOMERS
 from benchmarks.tables import BenchmarkTable, adult6
+from dpsql.accounting.plan import NEWEST_MODELS
 from dpsql.domain import FiniteDomain, IntegerDomain, NumberDomain
-from dpsql.hypothesis import NEWEST, Axis, DenseHypothesis, Measurement, ModelRules, coarsen
+from dpsql.hypothesis import MODEL_RULES, NEWEST, Axis, DenseHypothesis, Measurement, ModelRules, coarsen
 from dpsql.planning.contingencies import PlannedContingency, planned_contingencies
 
 Floats = npt.NDArray[np.float64]
@@ -129,8 +130,9 @@ def row(
 @click.option("--epsilon", default="1")
 @click.option("--seeds", default=2)
 @click.option("--pure-columns", default=NEWEST.pure_columns, help="Of how many columns interactions are taken apart.")
-def main(tables: Sequence[str], epsilon: str, seeds: int, pure_columns: int) -> None:
-    rules = replace(NEWEST, pure_columns=pure_columns)
+@click.option("--rules", "version", default=NEWEST_MODELS, help="As ledgers of these rules of models fit them.")
+def main(tables: Sequence[str], epsilon: str, seeds: int, pure_columns: int, version: int) -> None:
+    rules = replace(MODEL_RULES[version], pure_columns=pure_columns)
     plan, rows = warm_plan(Fraction(epsilon), HARD_ROUNDS, RELEASE_SHARE), []
     precision = float(plan.release_precision)
     for name in tables:

@@ -41,24 +41,27 @@ def shrunken(
     if again:
         light = model < LIGHT * sigma
         beyond = scatter_beyond_chance(gap, np.broadcast_to(var, gap.shape), power, light)
-        prior = np.where(light, beyond, prior)
+        prior = np.where(light, beyond * power, prior)
+    return moved(model, gap, prior, var, floor)
+
+
+def moved(model: Estimates, gap: Estimates, prior: Estimates, var: float | Estimates, floor: float) -> Estimates:
+    """``model`` (counts) moved along ``gap`` (the same shape, noise variance ``var``) by the weight that variances
+    ``prior`` of its cells give the data, and by all but five sds of the noise at least; none below ``floor`` times it.
+    """
     weight = prior / np.maximum(prior + var, _TINY)
     weight = np.maximum(weight, 1.0 - GUARD * var / np.maximum(gap * gap, _TINY))
     return np.maximum(model + weight * gap, floor * model)
 
 
-def scatter_beyond_chance(
-    gap: Estimates, chance: Estimates, power: Estimates, light: npt.NDArray[np.bool_]
-) -> Estimates:
-    """The variance c ``power`` that cells show beyond what chance makes of the squares of ``gap`` and one sd of that.
+def scatter_beyond_chance(gap: Estimates, chance: Estimates, power: Estimates, some: npt.NDArray[np.bool_]) -> float:
+    """c where ``some`` cells show a variance c ``power`` beyond ``chance`` and one sd of that; 0 where they do not.
 
-    c is learned from ``light`` cells and from the others apart: what heavy cells do says nothing of those without rows.
+    ``gap``: counts off the model, one for each cell, whose squares are ``chance`` by noise alone. Moments of the cells
+    chosen: what heavy cells do says nothing of those without rows.
     """
-    out = np.zeros_like(power)
-    for some in (light, ~light):
-        excess = float((gap * gap - chance)[some].sum()) - sqrt(2.0 * float((chance * chance)[some].sum()))
-        out[some] = max(0.0, excess) / max(float(power[some].sum()), _TINY) * power[some]
-    return out
+    excess = float((gap * gap - chance)[some].sum()) - sqrt(2.0 * float((chance * chance)[some].sum()))
+    return max(0.0, excess) / max(float(power[some].sum()), _TINY)
 
 
 def shrunken_target(model: Estimates, values: Estimates, sigma: float) -> Estimates:

@@ -13,7 +13,7 @@ import numpy as np
 from dpsql.hypothesis.components import Interaction, pure
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.partition import indicator, nested
-from dpsql.hypothesis.shrinkage import GUARD, LIGHT, SCATTER_POWER, scatter_beyond_chance
+from dpsql.hypothesis.shrinkage import LIGHT, SCATTER_POWER, moved, scatter_beyond_chance
 from dpsql.query import Estimates
 
 SIZES = (4, 8, 16, 32, 64)
@@ -74,7 +74,6 @@ def followed(model: Estimates, part: Interaction, levels: list[Level]) -> Estima
 def _moved(model: Estimates, gap: Estimates, variance: Estimates) -> Estimates:
     """As ``shrunken``, but that cells scatter only by what they do beyond chance: of what this level does not show a
     finer one may tell more."""
-    light = model < LIGHT * np.sqrt(variance)
-    prior = scatter_beyond_chance(gap, variance + model, model**SCATTER_POWER, light)
-    weight = np.maximum(prior / np.maximum(prior + variance, _TINY), 1.0 - GUARD * variance / np.maximum(gap**2, _TINY))
-    return np.maximum(model + weight * gap, LEAST * model)
+    light, chance, power = model < LIGHT * np.sqrt(variance), variance + model, model**SCATTER_POWER
+    of_light, of_others = (scatter_beyond_chance(gap, chance, power, some) for some in (light, ~light))
+    return moved(model, gap, np.where(light, of_light, of_others) * power, variance, LEAST)

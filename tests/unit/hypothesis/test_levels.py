@@ -142,13 +142,11 @@ def test_scatter_is_learned_from_light_cells_apart() -> None:
     rng = np.random.default_rng(8)
     model = np.concatenate([np.full(500, 1.0), np.full(500, 2_000.0)])
     gap = rng.normal(0.0, 8.0, 1000) + np.where(model > 100.0, rng.normal(0.0, 300.0, 1000), 0.0)
-    found = scatter_beyond_chance(gap, np.full(1000, 64.0), model**1.7, model < 16.0)
-    assert found[:500].max() <= 64.0 * 0.1
-    assert found[500:].mean() == pytest.approx(300.0**2, rel=0.2)
-    both = scatter_beyond_chance(
-        gap + np.where(model < 16.0, rng.normal(0, 16.0, 1000), 0), np.full(1000, 64.0), model**1.7, model < 16.0
-    )
-    assert both[:500].mean() == pytest.approx(16.0**2, rel=0.3)
+    chance, power, light = np.full(1000, 64.0), model**1.7, model < 16.0
+    assert scatter_beyond_chance(gap, chance, power, light) <= 64.0 * 0.1
+    assert scatter_beyond_chance(gap, chance, power, ~light) * 2_000.0**1.7 == pytest.approx(300.0**2, rel=0.2)
+    gap += np.where(light, rng.normal(0.0, 16.0, 1000), 0.0)
+    assert scatter_beyond_chance(gap, chance, power, light) == pytest.approx(16.0**2, rel=0.3)
 
 
 def share(kind: str, taken: tuple[int, int], *, coarsely: bool = True, sigma: float = SIGMA) -> float:
