@@ -17,6 +17,7 @@ from dpsql.query import Estimates
 LEAST_CELL = 0.75
 """A pair of columns is measured on parts of which an average cell of their table holds this many noise sds."""
 _GREEDY = 512
+_TINY = 1e-9
 
 
 def atoms(values_1way: Estimates, sigma_1way: float, pair_sd: float, total: float, *, ordered: bool = False) -> Labels:
@@ -125,3 +126,15 @@ def part_sums(labels: Labels, cells: Estimates) -> Estimates:
     array([1., 5.])
     """
     return np.bincount(labels, weights=cells).astype(np.float64)
+
+
+def overlap(parts: Labels, base: Labels, cells: Estimates) -> Estimates:
+    """Matrix (parts, base parts): the share of a base part's rows that lies in a part, rows as in ``cells``.
+
+    >>> overlap(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([5.0, 1.0, 3.0]))
+    array([[1.  , 0.25],
+           [0.  , 0.75]])
+    """
+    out = np.zeros((int(parts.max()) + 1, int(base.max()) + 1))
+    np.add.at(out, (parts, base), cells)
+    return np.asarray(out / np.maximum(part_sums(base, cells), _TINY))

@@ -6,7 +6,6 @@ once answers its own queries elsewhere and is not used here. Everything is publi
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import chain, combinations
 from math import prod
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.classes import Classes
-from dpsql.hypothesis.local.hidden_kinds import HiddenKinds, pairs_among, together
+from dpsql.hypothesis.local.clean_tables import CleanTables, partitions
 from dpsql.hypothesis.local.local_table import LocalTable, Side, Sides
 from dpsql.hypothesis.local.maximum_entropy import (
     Extra,
@@ -24,13 +23,11 @@ from dpsql.hypothesis.local.maximum_entropy import (
     raked_answer,
     raked_answers,
 )
-from dpsql.hypothesis.local.one_way import PartCounts, clean_one_way
-from dpsql.hypothesis.local.pair_table import PairCounts, PairTable, clean_pair
+from dpsql.hypothesis.local.pair_table import PairTable
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.partition import LEAST_CELL, merged, part_sums, refinement
 from dpsql.hypothesis.protocol import check_finite, one_by_one
 from dpsql.hypothesis.rules import NEWEST, ModelRules
-from dpsql.memo import Memo
 from dpsql.query import COLUMNS, Choices, Estimates, Factor, LinearQuery
 
 LOCAL_CELLS = 20_000
@@ -57,19 +54,11 @@ class WideHypothesis:
         self.row_count = max(float(row_count), 1.0)
         self.measurements: list[Measurement] = []
         self._order = {c.name: i for i, c in enumerate(table.finite)}
-        self._tables: dict[frozenset[str], list[Measurement]] = {}
-        self._pair_sigma = 0.0
-        self._hidden = 0, HiddenKinds.none()
+        self._clean = CleanTables(table, self.row_count, rules)
         self._forget()
 
     def _forget(self) -> None:
-        self._together: int | None = None
-        self._ones: dict[str, Estimates] = {}
-        self._pairs: dict[Columns, PairTable] = {}
-        self._parts: dict[tuple[str, int], Labels] = {}
         self._sides = Sides()
-        self._levels: set[int] = set()
-        self._coarse_pairs: Memo[Estimates] = Memo(_CACHED_PAIRS)
         self._models: OrderedDict[Columns, LocalTable] = OrderedDict()
         self._scopes: OrderedDict[Columns, Estimates] = OrderedDict()
 
@@ -77,10 +66,7 @@ class WideHypothesis:
         """Take a measurement without text columns into the model; cleaning waits for the next question."""
         check_finite(measurement)
         self.measurements.append(measurement)
-        if all(len(a.columns) == 1 for a in measurement.axes):
-            self._tables.setdefault(frozenset(measurement.scope), []).append(measurement)
-            if len(measurement.axes) == 2:
-                self._pair_sigma = min(self._pair_sigma or measurement.sigma, measurement.sigma)
+        self._clean.absorb(measurement)
         self._forget()
 
     # --- answers -----------------------------------------------------------------------------------------------
@@ -158,7 +144,7 @@ class WideHypothesis:
         for i, j in combinations(range(len(factors)), 2):
             near = len(factors[i].columns) + len(factors[j].columns) <= LOCAL_COLUMNS
             both[i, j] = self._product([factors[i], factors[j]]) if near else inside[i] * inside[j] / self.row_count
-        return binary_model(self.row_count, inside, both, self._rules, self._pair_sigma)
+        return binary_model(self.row_count, inside, both, self._rules, self._clean.pair_sigma)
 
     def _products(self, asked: Choices) -> Estimates:
         """``_product`` of each; where each factor has a column of its own, in a model of these columns, together."""
@@ -186,14 +172,14 @@ class WideHypothesis:
         if model is not None and not any(model.blurred):  # it agrees with the pairs already
             return float((model.by_classes(labels) * asked.weights).sum())
         pairs = {
-            (i, j): np.maximum(self._pair_on(columns[i], columns[j], labels[i], labels[j]), _TINY)
+            (i, j): np.maximum(self._clean.pair_on(columns[i], columns[j], labels[i], labels[j]), _TINY)
             for i, j in combinations(range(len(columns)), 2)
         }
         if model is not None:
             counts = raked(np.maximum(model.by_classes(labels), _TINY), pairs)
         else:
             ones = [part_sums(a, self.one_way(c)) for a, c in zip(labels, columns, strict=True)]
-            counts = maximum_entropy(ones, pairs, (), self._rules, self._pair_sigma)
+            counts = maximum_entropy(ones, pairs, (), self._rules, self._clean.pair_sigma)
         return float((counts * asked.weights).sum())
 
     def coarse_axes(self, columns: Columns, sigma: float) -> tuple[Axis, ...]:
@@ -202,7 +188,7 @@ class WideHypothesis:
         As many parts per column as leave an average part ``.75 sigma`` rows (``sigma``: the measurement's noise).
         """
         most = max(2, int((self.row_count / (LEAST_CELL * max(sigma, _TINY))) ** (1.0 / max(len(columns), 1))))
-        labels = [merged(self.one_way(c), most, self._ordered(c)) for c in columns]
+        labels = [merged(self.one_way(c), most, self._clean.is_ordered(c)) for c in columns]
         return tuple(Axis((c,), a, int(a.max()) + 1) for c, a in zip(columns, labels, strict=True))
 
     def _raked(self, model: LocalTable, columns: Columns, factors: Sequence[Factor]) -> float:
@@ -223,65 +209,13 @@ class WideHypothesis:
             return np.array([self._product(asked.product(k)) for k in range(len(asked))])
         return raked_answers(halves, inside, both)
 
-    # --- clean tables ------------------------------------------------------------------------------------------
-
     def one_way(self, column: str) -> Estimates:
         """Clean counts of a column's cells: float64, > 0, with the table's number of rows."""
-        known = self._ones.get(column)
-        if known is None:
-            counts = [PartCounts.of(m, column) for s, found in self._tables.items() if column in s for m in found]
-            rules, domain = self._rules, self.table.finite_domain(column)
-            known = self._ones[column] = clean_one_way(
-                domain.size,
-                counts,
-                self.row_count,
-                parts_first=rules.parts_first,
-                ordered=rules.top_down and domain.ordered,
-                nullable=domain.nullable,
-            )
-        return known
+        return self._clean.one_way(column)
 
     def pair(self, left: str, right: str) -> PairTable:
         """The clean table of two columns, ``left`` before ``right`` in the table's order, over its measured parts."""
-        known = self._pairs.get((left, right))
-        if known is None:
-            # sums of a contingency over more columns are far noisier, and would only blur a pair's own measurement
-            own = self._tables.get(frozenset((left, right)))
-            within = own or [m for s, found in self._tables.items() if left in s and right in s for m in found]
-            counts = [PairCounts.of(m, left, right) for m in within]
-            ones, ordered = (self.one_way(left), self.one_way(right)), (self._ordered(left), self._ordered(right))
-            start = self._kinds().start(left, right, counts)
-            known = clean_pair(*ones, counts, ordered, self._rules, start)
-            self._pairs[left, right] = known
-        return known
-
-    def _kinds(self) -> HiddenKinds:
-        """What the first pairs say together of all: of so many as were there when they had last doubled, or of all.
-
-        A function of the measurements until then alone, whenever it is asked for.
-        """
-        if self._together is None:
-            self._together = together(self.measurements, len(self.table.varied)) if self._rules.hidden_kinds else 0
-        number = self._together
-        if number != self._hidden[0]:
-            known = WideHypothesis(self.table, self.row_count, replace(self._rules, hidden_kinds=False))
-            for m in self.measurements[:number]:
-                known.absorb(m)
-            self._hidden = (
-                number,
-                HiddenKinds.of(
-                    {c.name: known.one_way(c.name) for c in self.table.varied},
-                    {c.name: c.ordered for c in self.table.varied},
-                    {c: PairCounts.of(m, *c) for c, m in pairs_among(known.measurements, self._order).items()},
-                ),
-            )
-        return self._hidden[1]
-
-    def _size(self, column: str) -> int:
-        return self.table.finite_domain(column).size
-
-    def _ordered(self, column: str) -> bool:
-        return self.table.finite_domain(column).ordered
+        return self._clean.pair(left, right)
 
     # --- local models ------------------------------------------------------------------------------------------
 
@@ -304,18 +238,17 @@ class WideHypothesis:
             table = self.pair(*columns)
             return LocalTable(self._sides_of(columns, [table.left, table.right]), table.counts)
         used = self._helped(columns)
-        extras = [m for s, found in self._tables.items() if len(s) > 2 and s <= set(used) for m in found]
+        extras = [m for s, found in self._clean.measured.items() if len(s) > 2 and s <= set(used) for m in found]
         labels = self._working_parts(used, extras)
         all_ones = [self.one_way(c) for c in used]
         parts = [part_sums(a, one) for a, one in zip(labels, all_ones, strict=True)]
-        pairs = {
-            (i, j): self._pair_on(used[i], used[j], labels[i], labels[j]) for i, j in combinations(range(len(used)), 2)
-        }
+        both = combinations(range(len(used)), 2)
+        pairs = {(i, j): self._clean.pair_on(used[i], used[j], labels[i], labels[j]) for i, j in both}
         joint = [_extra(m, used, labels) for m in extras]
-        tensor = maximum_entropy(parts, pairs, joint, self._rules, self._pair_sigma)
+        tensor = maximum_entropy(parts, pairs, joint, self._rules, self._clean.pair_sigma)
         kept = [used.index(c) for c in columns]
         tensor = tensor.sum(axis=tuple(i for i in range(len(used)) if i not in kept))
-        finest = [self._level(c, self._size(c)) for c in columns]
+        finest = [self._clean.level(c, self._clean.size(c)) for c in columns]
         blurred = [int(labels[i].max()) < int(f.max()) for i, f in zip(kept, finest, strict=True)]
         return LocalTable(self._sides_of(columns, [labels[i] for i in kept]), tensor, blurred)
 
@@ -325,55 +258,21 @@ class WideHypothesis:
     def _helped(self, columns: Columns) -> Columns:
         """``columns`` and the third column of a kept contingency that shares two with them, in table order."""
         if len(columns) < LOCAL_COLUMNS:
-            for scope in self._tables:
+            for scope in self._clean.measured:
                 if len(scope) == 3 and len(scope & set(columns)) == 2:
                     return tuple(sorted({*columns, *scope}, key=self._order.__getitem__))
         return columns
 
     def _working_parts(self, columns: Columns, extras: Sequence[Measurement]) -> list[Labels]:
         """Parts of each column: as fine as its measured pairs while the model stays below LOCAL_CELLS."""
-        fixed = [_partitions(extras, c) for c in columns]
-        size = max(self._size(c) for c in columns)
+        fixed = [partitions(extras, c) for c in columns]
+        size = max(self._clean.size(c) for c in columns)
         while True:
-            levels = [self._level(c, size) for c in columns]
+            levels = [self._clean.level(c, size) for c in columns]
             labels = [refinement([a, *f]) if f else a for a, f in zip(levels, fixed, strict=True)]
             if size <= _LEAST_PARTS or prod(int(a.max()) + 1 for a in labels) <= LOCAL_CELLS:
                 return labels
             size = max(_LEAST_PARTS, size * 7 // 8)
-
-    def _level(self, column: str, size: int) -> Labels:
-        known = self._parts.get((column, size))
-        if known is None:
-            pairs = [m for s, found in self._tables.items() if column in s and len(s) == 2 for m in found]
-            base = refinement([np.zeros(self._size(column), dtype=np.int64), *_partitions(pairs, column)])
-            masses = part_sums(base, self.one_way(column))
-            known = merged(masses, size, self._ordered(column))[base]
-            self._parts[column, size] = known
-            self._levels.add(id(known))
-        return known
-
-    def _pair_on(self, left: str, right: str, rows: Labels, columns: Labels) -> Estimates:
-        """The pair's counts over parts of its columns; kept for the parts that many scopes share."""
-        known = self._coarse_pairs.get((left, right, id(rows), id(columns)))
-        if known is None:
-            table = self.pair(left, right)
-            a = _overlap(rows, table.left, self.one_way(left))
-            b = _overlap(columns, table.right, self.one_way(right))
-            known = np.asarray(a @ table.counts @ b.T)
-            if id(rows) in self._levels and id(columns) in self._levels:  # kept alive: no other array has their id
-                self._coarse_pairs.put((left, right, id(rows), id(columns)), known)
-        return known
-
-
-def _overlap(parts: Labels, base: Labels, cells: Estimates) -> Estimates:
-    """Matrix (parts, base parts): the share of a base part's rows that lies in a part."""
-    out = np.zeros((int(parts.max()) + 1, int(base.max()) + 1))
-    np.add.at(out, (parts, base), cells)
-    return np.asarray(out / np.maximum(part_sums(base, cells), _TINY))
-
-
-def _partitions(measurements: Sequence[Measurement], column: str) -> list[Labels]:
-    return [m.axes[m.axis_of(column)].labels for m in measurements if column in m.scope]
 
 
 def _extra(m: Measurement, columns: Columns, labels: Sequence[Labels]) -> Extra:
