@@ -21,6 +21,7 @@ from dpsql.first.row_count import RowCount
 from dpsql.first.touch import Columns
 from dpsql.first.turns import Step, Turns
 from dpsql.hypothesis import Axis, Measurement, atoms
+from dpsql.hypothesis.partition import compact, merged, part_sums
 from dpsql.memo import Memo
 from dpsql.planning import PlannedContingency, TablePlan, planned_contingencies
 from dpsql.planning.contingencies import (
@@ -32,10 +33,12 @@ from dpsql.planning.contingencies import (
     later_shares,
     planned_alone,
     range_parts,
+    triple_cells,
+    triple_parts,
 )
 from dpsql.planning.portions import Portion
 from dpsql.private import Private
-from dpsql.query import Counts
+from dpsql.query import Counts, Estimates
 
 _REMEMBERED = 4096
 
@@ -83,6 +86,7 @@ class WarmStart(Portioned):
                 differences=plan.differences,
                 long_ranges=plan.rules.parts_first,
                 beside=plan.rules.whole_tables,
+                triples=plan.rules.coarse_triples,
             )
             ones = [p for p in chosen if len(p.columns) == 1]
             self._planned = (*ones, *self._alone, *(p for p in chosen if len(p.columns) > 1))
@@ -201,7 +205,8 @@ class WarmStart(Portioned):
     # --- the parts that are measured ---------------------------------------------------------------------------
 
     def axes(self, portion: Portion) -> tuple[Axis, ...]:
-        """Every cell, or planned differences; in wide tables a pair's parts are atoms of the released 1-ways.
+        """Every cell, or planned differences; in wide tables a pair's parts are atoms of the released 1-ways, those of
+        three columns together unions of these.
 
         All portions of a contingency have the parts of the first.
         """
@@ -221,15 +226,33 @@ class WarmStart(Portioned):
             )
         share = (portion.units + portion.rest) / self.planned_units
         sigma = PlannedContingency(columns, share).sigma(self.plan.precision)
-        return tuple(self._atoms(c, sigma) for c in columns)
+        if len(columns) == 2:
+            return tuple(self._atoms(c, sigma) for c in columns)
+        pairs = next(p for p in self._planned or () if len(p.columns) == 2 and PARTS not in p.columns)
+        finest = [self._atoms(c, pairs.sigma(self.plan.precision)) for c in columns]
+        most = triple_parts([a.size for a in finest], triple_cells(self._row_count, sigma))
+        return tuple(self._unions(a, most) for a in finest)
 
     def _atoms(self, column: str, pair_sigma: float) -> Axis:
-        domain = self.plan.table.finite_domain(column)
-        one = self.measured.get((column,))
-        # without the released 1-way (it was given up), cells are taken to weigh the same
-        values = np.full(domain.size, self._row_count / domain.size) if one is None else one.values.astype(np.float64)
-        noise = 0.0 if one is None else one.sigma
-        labels = atoms(values, noise, pair_sigma, self._row_count, ordered=domain.ordered)
+        values, noise = self._released(column)
+        ordered = self.plan.table.finite_domain(column).ordered
+        labels = atoms(values, noise, pair_sigma, self._row_count, ordered=ordered)
+        return Axis((column,), labels, int(labels.max()) + 1)
+
+    def _released(self, column: str) -> tuple[Estimates, float]:
+        """Counts of a column's cells with the sd of their noise; without them (they were given up), cells are taken to
+        weigh the same."""
+        one, size = self.measured.get((column,)), self.plan.table.finite_domain(column).size
+        if one is None:
+            return np.full(size, self._row_count / size), 0.0
+        return one.values.astype(np.float64), one.sigma
+
+    def _unions(self, axis: Axis, most: int) -> Axis:
+        """At most so many unions of the parts of a column."""
+        (column,) = axis.columns
+        values, noise = self._released(column)
+        masses = part_sums(axis.labels, np.maximum(values, noise))
+        labels = compact(merged(masses, most, self.plan.table.finite_domain(column).ordered)[axis.labels])
         return Axis((column,), labels, int(labels.max()) + 1)
 
 

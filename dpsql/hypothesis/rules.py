@@ -153,9 +153,12 @@ class ModelRules:
     curves: bool = True
     jointly: bool = True
     coarsely: bool = True
+    coarse_triples: bool = True
+    by_threes: bool = True
 
 
-_EIGHTEENTH = ModelRules(curves=False, jointly=False, coarsely=False)
+_NINETEENTH = ModelRules(coarse_triples=False, by_threes=False)
+_EIGHTEENTH = replace(_NINETEENTH, curves=False, jointly=False, coarsely=False)
 _SEVENTEENTH = replace(_EIGHTEENTH, by_chance=False, unlearned=False)
 _SIXTEENTH = replace(_SEVENTEENTH, confined=False, accelerated=False, rounds=12, moved=1.0)
 _FIFTEENTH = replace(_SIXTEENTH, crowded=False)
@@ -216,7 +219,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         16: _SIXTEENTH,
         17: _SEVENTEENTH,
         18: _EIGHTEENTH,
-        19: ModelRules(),
+        19: _NINETEENTH,
+        20: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

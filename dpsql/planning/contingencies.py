@@ -49,6 +49,12 @@ WHOLE_SHARE = 0.1
 """Of the releases' squared precision, for one contingency of all columns beside those of three and fewer."""
 WHOLE_WORTH = 0.02
 """It is measured when its noise, over the whole table, stays below this share of the rows."""
+TRIPLE_SHARE = 0.15
+"""Of the releases' squared precision, for three columns at a time over few parts, in tables too wide for one tensor."""
+TRIPLE_CELL = 6.0
+"""Sds of its noise that an average cell of these holds."""
+LEAST_TRIPLE_PARTS = 6
+"""They are measured where that leaves so many parts of each column and more."""
 _WHOLE_COLUMNS = 8
 """Tables with more columns are never worth one contingency of all of them."""
 
@@ -77,6 +83,7 @@ def planned_contingencies(
     differences: bool = False,
     long_ranges: bool = True,
     beside: bool = True,
+    triples: bool = True,
 ) -> tuple[PlannedContingency, ...]:
     """What is measured first: contingencies of few columns, or one of all columns where its noise is smaller.
 
@@ -98,6 +105,8 @@ def planned_contingencies(
             chosen = whole
         elif beside:
             chosen = _with_whole(table, chosen, row_count, precision)
+    elif triples:
+        chosen = _with_triples(table, chosen, row_count, precision)
     left = 1.0 - sum(p.share for p in planned_alone(table, long_ranges=long_ranges))
     return chosen if left == 1.0 else tuple(replace(p, share=p.share * left) for p in chosen)
 
@@ -113,6 +122,36 @@ def _with_whole(
     if len(names) <= max(len(p.columns) for p in chosen) or not worth:
         return chosen
     return (*(replace(p, share=p.share * (1.0 - WHOLE_SHARE)) for p in chosen), whole)
+
+
+def _with_triples(
+    table: TableDomain, chosen: tuple[PlannedContingency, ...], row_count: float, precision: float
+) -> tuple[PlannedContingency, ...]:
+    """Beside columns and pairs of a table too wide for one tensor its triples, where there are rows enough for them."""
+    names = [c.name for c in table.varied]
+    if is_narrow(table) or not 3 <= len(names) <= EAGER_COLUMNS:
+        return chosen
+    triples = _shared(table, names, 3, TRIPLE_SHARE)
+    if triple_cells(row_count, triples[0].sigma(precision)) < LEAST_TRIPLE_PARTS**3:
+        return chosen
+    return (*(replace(p, share=p.share * (1.0 - TRIPLE_SHARE)) for p in chosen), *triples)
+
+
+def triple_cells(row_count: float, sigma: float) -> float:
+    """The cells of three columns together that are measured with noise of sd ``sigma`` (counts)."""
+    return max(row_count, 0.0) / (TRIPLE_CELL * sigma)
+
+
+def triple_parts(sizes: Sequence[int], cells: float) -> int:
+    """Into how many parts each of three columns with so many parts is cut at most for ``cells`` in all, at least 2.
+
+    >>> triple_parts((40, 40, 40), 300.0), triple_parts((40, 40, 2), 300.0), triple_parts((3, 3, 2), 300.0)
+    (6, 12, 3)
+    """
+    most = 2
+    while most < max(sizes) and prod(min(size, most + 1) for size in sizes) <= cells:
+        most += 1
+    return most
 
 
 def planned_alone(table: TableDomain, *, long_ranges: bool = True) -> tuple[PlannedContingency, ...]:

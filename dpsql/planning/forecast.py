@@ -20,6 +20,7 @@ from dpsql.planning.contingencies import (
     MOST_COLUMNS,
     ONE_WAY_SHARE,
     PlannedContingency,
+    is_narrow,
     planned_contingencies,
     pure_precisions,
     pure_variance,
@@ -64,7 +65,7 @@ class Part:
 class Forecast:
     """Sds of one table's answers, from what its warm start measures.
 
-    ``precision``: the sum of 1/sigma^2, sigma in counts; ``differences`` and ``beside`` as in
+    ``precision``: the sum of 1/sigma^2, sigma in counts; ``differences``, ``beside`` and ``triples`` as in
     ``planned_contingencies``. A contingency over k columns counts as if cut into at most
     (rows / (.75 sd))^(1/k) parts of each, as the pairs of wide tables are; shrinkage does about the same elsewhere.
 
@@ -82,9 +83,14 @@ class Forecast:
         *,
         differences: bool = False,
         beside: bool = True,
+        triples: bool = True,
     ) -> None:
-        chosen = planned_contingencies(table, row_count, precision, differences=differences, beside=beside)
-        self.planned = _with_pairs(table, chosen)
+        chosen = planned_contingencies(
+            table, row_count, precision, differences=differences, beside=beside, triples=triples
+        )
+        # over few parts three columns say what pairs leave open, which is no noise
+        coarse = not is_narrow(table)
+        self.planned = _with_pairs(table, tuple(p for p in chosen if not coarse or len(p.columns) < 3))
         self._sizes = {c.name: c.size for c in table.varied}
         differs = any(p.differences for p in self.planned)
         self._known = pure_precisions(self.planned, self._sizes) if differs else {}

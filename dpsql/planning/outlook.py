@@ -24,8 +24,15 @@ def forecast(plan: TablePlan, row_count: float | None = None) -> Forecast | None
     if not plan.measured_columns:
         return None
     rows = NOMINAL_ROWS if row_count is None else row_count
-    beside = plan.rules.whole_tables
-    return Forecast(plan.table, plan.precision, rows, differences=plan.differences, beside=beside)
+    rules = plan.rules
+    return Forecast(
+        plan.table,
+        plan.precision,
+        rows,
+        differences=plan.differences,
+        beside=rules.whole_tables,
+        triples=rules.coarse_triples,
+    )
 
 
 def outlook(plan: TablePlan, foreseen: Forecast | None) -> TableOutlook:

@@ -210,14 +210,15 @@ def _times_worse(plan: Plan, policy: Policy, table: TableDomain) -> float:
 
 
 def _releases(policy: Policy, unshown: tuple[Unshown, ...]) -> int:
-    """About how many releases the starts of all tables will make: row counts, columns, pairs, and three for a text."""
+    """About how many releases the starts of tables will make: row counts, columns, pairs, triples, three for a text."""
     number = 0
     if any(model_way(policy, table, unshown=unshown) is Way.LOCAL for table in policy.tables):
         number = min(MOST_SPARES, policy.privacy.planned_queries)
     for table in policy.tables:
         columns = len(table.varied)
         texts = set(selected_texts(table, unshown)).difference(table.prefixes)
-        number += 1 + columns + comb(columns, 2) + 3 * len(texts)
+        threes = comb(columns, 3) if columns <= EAGER_COLUMNS else 0
+        number += 1 + columns + comb(columns, 2) + threes + 3 * len(texts)
     return number
 
 

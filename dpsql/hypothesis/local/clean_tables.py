@@ -1,4 +1,4 @@
-"""Clean counts of single columns and of pairs, over the parts on which they were measured. Public.
+"""Clean counts of single columns, of pairs and of triples, over the parts on which they were measured. Public.
 
 What was measured is noisy, negative in places and disagrees with itself. It is cleaned here once, so that the models
 that are made of it need not doubt it.
@@ -6,6 +6,7 @@ that are made of it need not doubt it.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from dpsql.domain import TableDomain
 from dpsql.hypothesis.local.hidden_kinds import HiddenKinds, pairs_among, together
 from dpsql.hypothesis.local.one_way import PartCounts, clean_one_way
 from dpsql.hypothesis.local.pair_table import PairCounts, PairTable, clean_pair
+from dpsql.hypothesis.local.triple_table import TripleCounts, TripleTable, clean_triple
 from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.partition import merged, overlap, part_sums, refinement
 from dpsql.hypothesis.rules import ModelRules
@@ -28,13 +30,14 @@ class CleanTables:
     """Of one table with ``row_count`` rows; a pure function of these, the rules and what was absorbed.
 
     ``measured``: the measurements of single columns, by the columns that they cover together; ``pair_sigma``: the least
-    noise of a pair (sd in counts), 0 before there is one.
+    noise of a pair (sd in counts), 0 before there is one; ``triples``: the first measurement of each three columns.
     """
 
     def __init__(self, table: TableDomain, row_count: float, rules: ModelRules) -> None:
         self.table = table
         self.row_count = row_count
         self.measured: dict[frozenset[str], list[Measurement]] = {}
+        self.triples: dict[frozenset[str], Measurement] = {}
         self.pair_sigma = 0.0
         self._rules = rules
         self._absorbed: list[Measurement] = []
@@ -46,6 +49,7 @@ class CleanTables:
         self._together: int | None = None
         self._ones: dict[str, Estimates] = {}
         self._pairs: dict[Columns, PairTable] = {}
+        self._triples: dict[Columns, TripleTable] = {}
         self._parts: dict[tuple[str, int], Labels] = {}
         self._levels: set[int] = set()
         self._coarse_pairs: Memo[Estimates] = Memo(_CACHED_PAIRS)
@@ -54,7 +58,9 @@ class CleanTables:
         """Take in a measurement; an axis over several columns at once says nothing here."""
         self._absorbed.append(measurement)
         if all(len(a.columns) == 1 for a in measurement.axes):
-            self.measured.setdefault(frozenset(measurement.scope), []).append(measurement)
+            self.measured.setdefault(measurement.columns, []).append(measurement)
+            if len(measurement.axes) == 3 and self._rules.coarse_triples:
+                self.triples.setdefault(measurement.columns, measurement)
             if len(measurement.axes) == 2:
                 self.pair_sigma = min(self.pair_sigma or measurement.sigma, measurement.sigma)
         self._forget()
@@ -126,9 +132,39 @@ class CleanTables:
             pairs = [m for s, found in self.measured.items() if column in s and len(s) == 2 for m in found]
             base = refinement([np.zeros(self.size(column), dtype=np.int64), *partitions(pairs, column)])
             masses = part_sums(base, self.one_way(column))
-            known = merged(masses, size, self.is_ordered(column))[base]
+            known = self._merged(column, base, masses, size)
             self._parts[column, size] = known
             self._levels.add(id(known))
+        return known
+
+    def _merged(self, column: str, base: Labels, masses: Estimates, size: int) -> Labels:
+        """At most ``size`` unions of parts ``base``, which have so many rows; beside those of the column's triples
+        none is across another: what is known of these is known of it."""
+        ordered = self.is_ordered(column)
+        found = [m.axes[m.axis_of(column)].labels for m in self.triples.values() if column in m.columns]
+        if not found:
+            return merged(masses, size, ordered)[base]
+        finest = max(found, key=lambda labels: int(labels.max()))
+        if size <= int(finest.max()) + 1:
+            return merged(part_sums(finest, self.one_way(column)), size, ordered)[finest]
+        out = finest
+        for most in range(min(size, len(masses)), 0, -1):
+            out = refinement([merged(masses, most, ordered)[base], finest])
+            if int(out.max()) < size:
+                break
+        return out
+
+    def triple(self, columns: Columns) -> TripleTable:
+        """The clean table of three columns that are in ``triples``, in the table's order, over its measured parts."""
+        known = self._triples.get(columns)
+        if known is None:
+            counts = TripleCounts.of(self.triples[frozenset(columns)], columns)
+            labels = counts.labels
+            ones = [part_sums(a, self.one_way(c)) for a, c in zip(labels, columns, strict=True)]
+            both = combinations(range(3), 2)
+            pairs = {(i, j): self.pair_on(columns[i], columns[j], labels[i], labels[j]) for i, j in both}
+            known = clean_triple(counts, ones, pairs, self._rules, self.pair_sigma)
+            self._triples[columns] = known
         return known
 
     def pair_on(self, left: str, right: str, rows: Labels, columns: Labels) -> Estimates:

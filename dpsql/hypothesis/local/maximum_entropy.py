@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +22,15 @@ EXTRA_SWEEPS = 5
 """Contingencies of more columns are looked at in so many sweeps: shrunken again in each, they would be followed into
 their noise."""
 RAKE_SWEEPS = 2
-_MOST_SETS = 10
+MOST_SETS = 10
+"""Of more, two by two alone are looked at: 2^k combinations are too many."""
 _LOST = 1e-6
 _TINY = 1e-9
+
+
+Threes = tuple[int, int, int]
+"""Places of sets or axes."""
+_NONE: Mapping[Threes, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +43,26 @@ class Extra:
     sigma: float
 
 
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Clean ``counts`` of three axes: for each axis the group of each of the model's parts; ``None``: the parts."""
+
+    axes: Threes
+    groups: tuple[Labels | None, ...]
+    counts: Estimates
+
+
 def maximum_entropy(
     ones: Sequence[Estimates],
     pairs: dict[tuple[int, int], Estimates],
     extras: Sequence[Extra] = (),
     rules: ModelRules = NEWEST,
     sigma: float = 0.0,
+    triples: Sequence[Known] = (),
 ) -> Estimates:
     """Counts over the product of axes that agree with ``pairs`` and otherwise assume as little as possible.
+
+    They follow clean ``triples`` too, as far as the pairs leave them.
 
     ``ones[i]``: counts of axis i; ``pairs[i, j]`` (i < j): counts of shape (size i, size j). The log of the result is
     a sum of pair terms (Deming-Stephan 1940); ``extras`` add the interactions that their noise lets stand out. Sweeps
@@ -61,8 +81,13 @@ def maximum_entropy(
     for sweep in range(1 if alone else rules.sweeps):
         for extra in extras if sweep < EXTRA_SWEEPS else ():
             _add(tensor, extra)
+        for triple in triples:
+            _follow(tensor, triple)
         off = max((_rake(tensor, i, j, wanted) for (i, j), wanted in pairs.items()), default=0.0)
         if off < rules.settled * sigma and (not extras or sweep + 1 >= EXTRA_SWEEPS):
+            break
+    for _ in range(rules.sweeps if triples else 0):  # what triples say that pairs do not leave them
+        if max(_rake(tensor, i, j, wanted) for (i, j), wanted in pairs.items()) < rules.settled * sigma:
             break
     found = float(tensor.sum())
     if extras and abs(found - total) > _LOST * total:  # noisy extras took all cells of some part of a pair
@@ -92,6 +117,20 @@ def _add(tensor: Estimates, extra: Extra) -> None:
     tensor *= np.expand_dims(ratio, summed)
 
 
+def _follow(tensor: Estimates, triple: Known) -> None:
+    """``tensor`` scaled to the counts of a clean triple over its groups."""
+    summed = tuple(i for i in range(tensor.ndim) if i not in triple.axes)
+    model = tensor.sum(axis=summed)
+    for axis, group in enumerate(triple.groups):
+        if group is not None:
+            model = _sum_parts(model, group, axis)
+    ratio = triple.counts / np.maximum(model, _TINY)
+    for axis, group in enumerate(triple.groups):
+        if group is not None:
+            ratio = np.take(ratio, group, axis=axis)
+    tensor *= np.expand_dims(ratio, summed)
+
+
 def _sum_parts(table: Estimates, labels: Labels, axis: int) -> Estimates:
     moved = np.moveaxis(table, axis, 0)
     out = np.zeros((int(labels.max()) + 1, *moved.shape[1:]))
@@ -105,8 +144,9 @@ def binary_model(
     both: dict[tuple[int, int], float],
     rules: ModelRules = NEWEST,
     sigma: float = 0.0,
+    threes: Mapping[Threes, float] = _NONE,
 ) -> float:
-    """Expected rows inside all of k sets, from the rows inside each and inside each two of them.
+    """Expected rows inside all of k sets, from the rows inside each, inside each two of them and inside ``threes``.
 
     Maximum entropy over the 2^k combinations; above 10 sets the additive closed form
     prod(p_i) (1 + sum_ij (p_ij / (p_i p_j) - 1)), kept between 0 and the smallest pair (Lancaster 1969). ``rules``,
@@ -114,28 +154,39 @@ def binary_model(
     """
     p = np.clip(np.array(inside) / max(total, _TINY), _TINY, 1.0)
     k = len(p)
-    if k > _MOST_SETS:
+    if k > MOST_SETS:
         lift = sum(both[i, j] / total / (p[i] * p[j]) - 1.0 for i, j in combinations(range(k), 2))
         return float(np.clip(total * p.prod() * (1.0 + lift), 0.0, min(both.values())))
     ones = [np.array([total * (1.0 - x), total * x]) for x in p]
     pairs = _two_by_two(total, total * p, both)
-    return float(maximum_entropy(ones, pairs, (), rules, sigma).reshape(-1)[-1])
+    known = [Known(axes, (None,) * 3, _in_three(axes, pairs, rows)) for axes, rows in threes.items()]
+    return float(maximum_entropy(ones, pairs, (), rules, sigma, known).reshape(-1)[-1])
 
 
-def raked_answer(tensor: Estimates, inside: Sequence[float], both: dict[tuple[int, int], float]) -> float:
+def raked_answer(
+    tensor: Estimates,
+    inside: Sequence[float],
+    both: dict[tuple[int, int], float],
+    threes: Mapping[Threes, float] = _NONE,
+) -> float:
     """Rows inside all of k sets, from a coarse model of them (counts, shape (2,) * k: out, in) and their pairs.
 
-    The model's higher interactions are kept, its 1- and 2-way answers are replaced by the better known ones.
+    The model's higher interactions are kept, its 1- and 2-way answers are replaced by the better known ones, as those
+    to ``threes`` are.
     """
     total = float(tensor.sum())
     out = np.maximum(tensor, _TINY)
     pairs = _two_by_two(total, np.clip(np.array(inside), _TINY, total), both)
-    out = raked(out, pairs)
+    known = [Known(axes, (None,) * 3, _in_three(axes, pairs, rows)) for axes, rows in threes.items()]
+    out = raked(out, pairs, known)
     return float(min(out.reshape(-1)[-1], *both.values()))
 
 
 def raked_answers(
-    tensors: Estimates, inside: Sequence[Estimates], both: Mapping[tuple[int, int], Estimates]
+    tensors: Estimates,
+    inside: Sequence[Estimates],
+    both: Mapping[tuple[int, int], Estimates],
+    threes: Mapping[Threes, Estimates] = _NONE,
 ) -> Estimates:
     """``raked_answer`` of each of some models: ``tensors`` has shape (models,) + (2,) * k, the others (models,)."""
     total = tensors.reshape(len(tensors), -1).sum(axis=1)
@@ -146,7 +197,12 @@ def raked_answers(
         b = np.minimum(np.maximum(rows, _TINY), np.minimum(kept[i], kept[j]))
         rest = np.maximum(total - kept[i] - kept[j] + b, _TINY)
         pairs[i, j] = np.stack([rest, kept[j] - b, kept[i] - b, b], axis=1)
+    triples = {axes: _in_three(axes, pairs, rows) for axes, rows in threes.items()}
     for _ in range(RAKE_SWEEPS):
+        for (i, j, k), wanted in triples.items():
+            others = tuple(a for a in range(1, out.ndim) if a not in (i + 1, j + 1, k + 1))
+            model = np.maximum(out.sum(axis=others), _TINY)
+            out *= np.expand_dims(wanted.reshape(model.shape) / model, others)
         for (i, j), wanted in pairs.items():
             others = tuple(a for a in range(1, out.ndim) if a not in (i + 1, j + 1))
             model = np.maximum(out.sum(axis=others), _TINY)
@@ -154,10 +210,13 @@ def raked_answers(
     return np.asarray(np.minimum(out.reshape(len(out), -1)[:, -1], np.min(list(both.values()), axis=0)))
 
 
-def raked(tensor: Estimates, pairs: Mapping[tuple[int, int], Estimates]) -> Estimates:
-    """``tensor`` (> 0) with its own higher interactions, moved to ``pairs`` (i < j): counts of two of its axes each."""
+def raked(tensor: Estimates, pairs: Mapping[tuple[int, int], Estimates], triples: Sequence[Known] = ()) -> Estimates:
+    """``tensor`` (> 0) with its own higher interactions, moved to ``pairs`` (i < j): counts of two of its axes each,
+    and to clean ``triples`` before these."""
     out = tensor.copy()
     for _ in range(RAKE_SWEEPS):
+        for triple in triples:
+            _follow(out, triple)
         for (i, j), wanted in pairs.items():
             _rake(out, i, j, wanted)
     return out
@@ -172,3 +231,31 @@ def _two_by_two(
         rest = max(total - inside[i] - inside[j] + b, _TINY)
         out[i, j] = np.array([[rest, inside[j] - b], [inside[i] - b, b]])
     return out
+
+
+def _in_three(axes: Threes, pairs: Mapping[tuple[int, int], Estimates], rows: Any) -> Estimates:
+    """Counts out of and in each of three sets, shape (..., 2, 2, 2), from those of each two (..., 2, 2) and the
+    ``rows`` inside all three, as far as the pairs leave room for these (Bonferroni's inequalities)."""
+    i, j, k = axes
+    ab, ac, bc = (np.asarray(pairs[p]).reshape(*np.shape(rows), 2, 2) for p in ((i, j), (i, k), (j, k)))
+    out = np.empty((*np.shape(rows), 2, 2, 2))
+    lowest = np.maximum(
+        0.0,
+        np.maximum(
+            ab[..., 1, 1] - ac[..., 1, 0], np.maximum(ac[..., 1, 1] - bc[..., 0, 1], bc[..., 1, 1] - ab[..., 0, 1])
+        ),
+    )
+    highest = np.minimum(
+        np.minimum(ab[..., 1, 1], ac[..., 1, 1]),
+        np.minimum(bc[..., 1, 1], ab[..., 1, 1] + bc[..., 0, 0] - ac[..., 1, 0]),
+    )
+    inside = np.minimum(np.maximum(rows, lowest), np.maximum(highest, lowest))
+    out[..., 1, 1, 1] = inside
+    out[..., 1, 1, 0] = ab[..., 1, 1] - inside
+    out[..., 1, 0, 1] = ac[..., 1, 1] - inside
+    out[..., 0, 1, 1] = bc[..., 1, 1] - inside
+    out[..., 1, 0, 0] = ac[..., 1, 0] - out[..., 1, 1, 0]
+    out[..., 0, 1, 0] = ab[..., 0, 1] - out[..., 0, 1, 1]
+    out[..., 0, 0, 1] = bc[..., 0, 1] - out[..., 1, 0, 1]
+    out[..., 0, 0, 0] = bc[..., 0, 0] - out[..., 1, 0, 0]
+    return np.maximum(out, _TINY)

@@ -16,7 +16,10 @@ from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.local.clean_tables import CleanTables, partitions
 from dpsql.hypothesis.local.local_table import LocalTable, Side, Sides
 from dpsql.hypothesis.local.maximum_entropy import (
+    MOST_SETS,
     Extra,
+    Known,
+    Threes,
     binary_model,
     maximum_entropy,
     raked,
@@ -144,7 +147,9 @@ class WideHypothesis:
         for i, j in combinations(range(len(factors)), 2):
             near = len(factors[i].columns) + len(factors[j].columns) <= LOCAL_COLUMNS
             both[i, j] = self._product([factors[i], factors[j]]) if near else inside[i] * inside[j] / self.row_count
-        return binary_model(self.row_count, inside, both, self._rules, self._clean.pair_sigma)
+        known = self._threes(columns) if len(factors) == len(columns) <= MOST_SETS else []
+        threes = {three: self._product([factors[i] for i in three]) for three in known}
+        return binary_model(self.row_count, inside, both, self._rules, self._clean.pair_sigma, threes)
 
     def _products(self, asked: Choices) -> Estimates:
         """``_product`` of each; where each factor has a column of its own, in a model of these columns, together."""
@@ -167,20 +172,25 @@ class WideHypothesis:
 
     def _of_classes(self, asked: Classes) -> float:
         """A condition that ties columns together: from counts by class, with the pairs of classes that are known."""
-        columns, labels = asked.columns, asked.labels
+        return float((self._by_classes(asked.columns, asked.labels) * asked.weights).sum())
+
+    def _by_classes(self, columns: Columns, labels: Sequence[Labels]) -> Estimates:
+        """Counts of the combinations of classes; ``labels``: the class of every cell of each column."""
         model = self._model(columns) if len(columns) <= LOCAL_COLUMNS else None
         if model is not None and not any(model.blurred):  # it agrees with the pairs already
-            return float((model.by_classes(labels) * asked.weights).sum())
+            return model.by_classes(labels)
         pairs = {
             (i, j): np.maximum(self._clean.pair_on(columns[i], columns[j], labels[i], labels[j]), _TINY)
             for i, j in combinations(range(len(columns)), 2)
         }
+        known = []
+        for i, j, k in self._threes(columns):
+            counts = self._by_classes((columns[i], columns[j], columns[k]), (labels[i], labels[j], labels[k]))
+            known.append(Known((i, j, k), (None, None, None), np.maximum(counts, _TINY)))
         if model is not None:
-            counts = raked(np.maximum(model.by_classes(labels), _TINY), pairs)
-        else:
-            ones = [part_sums(a, self.one_way(c)) for a, c in zip(labels, columns, strict=True)]
-            counts = maximum_entropy(ones, pairs, (), self._rules, self._clean.pair_sigma)
-        return float((counts * asked.weights).sum())
+            return raked(np.maximum(model.by_classes(labels), _TINY), pairs, known)
+        ones = [part_sums(a, self.one_way(c)) for a, c in zip(labels, columns, strict=True)]
+        return maximum_entropy(ones, pairs, (), self._rules, self._clean.pair_sigma, known)
 
     def coarse_axes(self, columns: Columns, sigma: float) -> tuple[Axis, ...]:
         """The parts on which a hard round measures these columns, so that it stays useful as a constraint.
@@ -197,7 +207,8 @@ class WideHypothesis:
         ordered = [by_column[c] for c in columns]
         inside = [self._product([f]) for f in ordered]
         both = {(i, j): self._product([ordered[i], ordered[j]]) for i, j in combinations(range(len(ordered)), 2)}
-        return raked_answer(model.in_and_out(ordered), inside, both)
+        threes = {three: self._product([ordered[i] for i in three]) for three in self._threes(columns)}
+        return raked_answer(model.in_and_out(ordered), inside, both, threes)
 
     def _all_raked(self, model: LocalTable, asked: Choices) -> Estimates:
         """``_raked`` of each."""
@@ -207,7 +218,13 @@ class WideHypothesis:
         halves = model.in_and_out_of(asked)
         if halves is None:
             return np.array([self._product(asked.product(k)) for k in range(len(asked))])
-        return raked_answers(halves, inside, both)
+        columns = tuple(chain.from_iterable(asked.columns))
+        threes = {three: self._products(asked.only(three)) for three in self._threes(columns)}
+        return raked_answers(halves, inside, both, threes)
+
+    def _threes(self, columns: Columns) -> list[Threes]:
+        """The places of each three of four columns and more: of three a model keeps finer parts than it does of all."""
+        return list(combinations(range(len(columns)), 3)) if self._rules.by_threes and len(columns) > 3 else []
 
     def one_way(self, column: str) -> Estimates:
         """Clean counts of a column's cells: float64, > 0, with the table's number of rows."""
@@ -239,13 +256,15 @@ class WideHypothesis:
             return LocalTable(self._sides_of(columns, [table.left, table.right]), table.counts)
         used = self._helped(columns)
         extras = [m for s, found in self._clean.measured.items() if len(s) > 2 and s <= set(used) for m in found]
+        extras = [m for m in extras if self._clean.triples.get(m.columns) is not m]
         labels = self._working_parts(used, extras)
         all_ones = [self.one_way(c) for c in used]
         parts = [part_sums(a, one) for a, one in zip(labels, all_ones, strict=True)]
         both = combinations(range(len(used)), 2)
         pairs = {(i, j): self._clean.pair_on(used[i], used[j], labels[i], labels[j]) for i, j in both}
         joint = [_extra(m, used, labels) for m in extras]
-        tensor = maximum_entropy(parts, pairs, joint, self._rules, self._clean.pair_sigma)
+        known = self._known(used, labels)
+        tensor = maximum_entropy(parts, pairs, joint, self._rules, self._clean.pair_sigma, known)
         kept = [used.index(c) for c in columns]
         tensor = tensor.sum(axis=tuple(i for i in range(len(used)) if i not in kept))
         finest = [self._clean.level(c, self._clean.size(c)) for c in columns]
@@ -255,8 +274,20 @@ class WideHypothesis:
     def _sides_of(self, columns: Columns, labels: Sequence[Labels]) -> list[Side]:
         return [self._sides.side(c, a, self.one_way(c)) for c, a in zip(columns, labels, strict=True)]
 
+    def _known(self, columns: Columns, labels: Sequence[Labels]) -> list[Known]:
+        """The clean triples among a model's columns, on its parts of them."""
+        out = []
+        for i, j, k in combinations(range(len(columns)), 3):
+            three = columns[i], columns[j], columns[k]
+            if frozenset(three) in self._clean.triples:
+                ones = [self.one_way(c) for c in three]
+                out.append(self._clean.triple(three).on_parts((i, j, k), (labels[i], labels[j], labels[k]), ones))
+        return out
+
     def _helped(self, columns: Columns) -> Columns:
         """``columns`` and the third column of a kept contingency that shares two with them, in table order."""
+        if self._clean.triples and all(frozenset(c) in self._clean.triples for c in combinations(columns, 3)):
+            return columns
         if len(columns) < LOCAL_COLUMNS:
             for scope in self._clean.measured:
                 if len(scope) == 3 and len(scope & set(columns)) == 2:
