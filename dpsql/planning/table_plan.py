@@ -63,7 +63,8 @@ class TablePlan:
     string, of text columns without a first touch. ``question``: noise for each question; ``spare``: of the ``spares``
     for questions whose answers from the model could be far off, ``group_spare``: where several numbers, as the cells of
     a GROUP BY, have one, which is paid as several. ``accurate``: counts; after a warm start a measurement with
-    at most this sd answers without a test. ``rules``: by which the table is modelled. ``certain``: the certified bound
+    at most this sd answers without a test. ``rules``: by which the table is modelled, without those of local
+    models where it has none. ``certain``: the certified bound
     of a measured number, in its sds. ``planned``: queries that accuracy is to hold for. ``smoothing``: variance of
     each release's noise that no budget buys. ``paper``: the papers' constants, where the policy takes them.
     """
@@ -189,7 +190,7 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
     return TablePlan(
         table,
         strategy_of(policy),
-        shares.rules,
+        shares.rules if way is Way.LOCAL else replace(shares.rules, coarse_triples=False, by_threes=False),
         way,
         net,
         l2_squared,

@@ -48,6 +48,8 @@ what they leave open less is left."""
 UPWARDS = 0.35
 """Of three columns and more: by how many factors e for each of those an answer may be too low. Rows that two conditions
 leave may be more alike in a third than a model of pairs knows; the other way there is nothing below 0."""
+THREES_UPWARDS = 0.25
+"""The same of four columns and more where a model follows what it says of each three."""
 TRIPLE_UPWARDS = 0.42
 """The same below the least triple, as ``TRIPLE_LOG_ERROR``."""
 LEARNED_COLUMNS = 4
@@ -97,10 +99,10 @@ class Calibration:
         answers or of those beyond their noise, or 1.96 raw where there were none. raw: that noise, at most 10 (h + 1).
         n: what ``LostInNoise`` says. h: the answer; 2 h is chance in what pairs do not fix. i: what
         ``UnseenInteractions`` of three columns and more may add. l: how far a product of what is known may be too low
-        where h is below the least pair of its conditions, h (((pair + 1) / (h + 1))^.35 - 1), or with .42 below the
-        least triple, where all of these are known; of columns that were measured together at most what that noise
-        hides. At least 1; of four columns and more that were measured together at most ``_as_measured``. Older rules
-        take i^2 + l^2, and half of h for each factor e.
+        where h is below the least pair of its conditions, h (((pair + 1) / (h + 1))^.35 - 1), with .25 of more columns
+        where a model follows its threes, or with .42 below the least triple, where all of these are known; of columns
+        that were measured together at most what that noise hides. At least 1; of four columns and more that were
+        measured together at most ``_as_measured``. Older rules take i^2 + l^2, and half of h for each factor e.
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """
@@ -196,7 +198,8 @@ class Calibration:
         kept = self._row_weights.kept(asked) if weights is not None and rules.effective_rows else None
         weight = 1.0 if weights is None else product_of(weights)
         rows = h if weights is None else h / weight
-        share = UPWARDS if rules.upwards else LOG_ERROR
+        upwards = THREES_UPWARDS if rules.by_threes and len(asked.factors) > 3 else UPWARDS
+        share = upwards if rules.upwards else LOG_ERROR
         off = _off_by(rows, _in_rows(pairs, 2, weights, kept), share, rules)
         names = [columns[0] for columns in asked.columns]
         triples = list(combinations(range(len(names)), 3)) if rules.triples else []

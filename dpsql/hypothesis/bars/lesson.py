@@ -59,7 +59,7 @@ def learn_calibration(
     if whole is not None:
         out.scatter = scatter_of(whole, fit([m for m in measurements if m is not whole]).contingency(whole.scope))
     expected = [(m, _expected(m, contingency)) for m in measurements if prod(table.shape(m.scope)) <= _MOST_CELLS]
-    asked = {r: random_queries(coverage, r, queries, rng, rules.lesson_scopes) for r in range(1, LEARNED_COLUMNS + 1)}
+    asked = {r: random_queries(coverage, r, queries, rng, _scopes(rules, r)) for r in range(1, LEARNED_COLUMNS + 1)}
     asked = {r: qs for r, qs in asked.items() if len(qs) >= LEAST_QUERIES}
     met: dict[int, list[LinearQuery]] = {}
     for r, qs in asked.items() if rules.rows_met else ():
@@ -77,6 +77,11 @@ def learn_calibration(
     for r, qs in asked.items():
         out.learn(r, qs, np.stack(errors[r]), len(met.get(r, ())))
     return out
+
+
+def _scopes(rules: ModelRules, number: int) -> int:
+    """Of four columns and more each model asks those of every three of them, too: half as many are enough work."""
+    return rules.lesson_scopes // 2 if rules.by_threes and number > 3 else rules.lesson_scopes
 
 
 def _one_by_one(table: str, answer: Callable[[LinearQuery], float], asked: Choices) -> Estimates:

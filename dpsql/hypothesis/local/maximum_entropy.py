@@ -5,6 +5,7 @@ Pairs say nothing of three columns together. Of all models that agree with them,
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from math import prod
 from types import MappingProxyType
@@ -21,6 +22,8 @@ from dpsql.query import Estimates
 EXTRA_SWEEPS = 5
 """Contingencies of more columns are looked at in so many sweeps: shrunken again in each, they would be followed into
 their noise."""
+TRIPLE_SWEEPS = 8
+"""Clean triples are followed in so many: they agree with the pairs but for what is shrunken, and cycle with them."""
 RAKE_SWEEPS = 2
 MOST_SETS = 10
 """Of more, two by two alone are looked at: 2^k combinations are too many."""
@@ -45,11 +48,21 @@ class Extra:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Clean ``counts`` of three axes: for each axis the group of each of the model's parts; ``None``: the parts."""
+    """Clean ``counts`` of three axes. ``groups``: for each the group of each of the model's parts that is counted
+    together; ``None`` where every part is counted by itself."""
 
     axes: Threes
     groups: tuple[Labels | None, ...]
     counts: Estimates
+
+    @cached_property
+    def cells(self) -> Labels | None:
+        """The place in ``counts`` of each cell of the three axes; ``None`` where each has its own."""
+        if all(group is None for group in self.groups):
+            return None
+        shape = self.counts.shape
+        places = [np.arange(n) if g is None else g for g, n in zip(self.groups, shape, strict=True)]
+        return np.asarray(np.ravel_multi_index(np.ix_(*places), shape))
 
 
 def maximum_entropy(
@@ -81,12 +94,12 @@ def maximum_entropy(
     for sweep in range(1 if alone else rules.sweeps):
         for extra in extras if sweep < EXTRA_SWEEPS else ():
             _add(tensor, extra)
-        for triple in triples:
+        for triple in triples if sweep < TRIPLE_SWEEPS else ():
             _follow(tensor, triple)
         off = max((_rake(tensor, i, j, wanted) for (i, j), wanted in pairs.items()), default=0.0)
         if off < rules.settled * sigma and (not extras or sweep + 1 >= EXTRA_SWEEPS):
             break
-    for _ in range(rules.sweeps if triples else 0):  # what triples say that pairs do not leave them
+    for _ in range(rules.sweeps if triples else 0):  # pairs are better known than what triples add
         if max(_rake(tensor, i, j, wanted) for (i, j), wanted in pairs.items()) < rules.settled * sigma:
             break
     found = float(tensor.sum())
@@ -118,16 +131,14 @@ def _add(tensor: Estimates, extra: Extra) -> None:
 
 
 def _follow(tensor: Estimates, triple: Known) -> None:
-    """``tensor`` scaled to the counts of a clean triple over its groups."""
+    """``tensor`` scaled to the counts of a clean triple."""
     summed = tuple(i for i in range(tensor.ndim) if i not in triple.axes)
-    model = tensor.sum(axis=summed)
-    for axis, group in enumerate(triple.groups):
-        if group is not None:
-            model = _sum_parts(model, group, axis)
-    ratio = triple.counts / np.maximum(model, _TINY)
-    for axis, group in enumerate(triple.groups):
-        if group is not None:
-            ratio = np.take(ratio, group, axis=axis)
+    model, cells = tensor.sum(axis=summed), triple.cells
+    if cells is None:
+        ratio = triple.counts / np.maximum(model, _TINY)
+    else:
+        known = np.bincount(cells.reshape(-1), weights=model.reshape(-1), minlength=triple.counts.size)
+        ratio = (triple.counts.reshape(-1) / np.maximum(known, _TINY))[cells]
     tensor *= np.expand_dims(ratio, summed)
 
 
