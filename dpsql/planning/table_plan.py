@@ -190,7 +190,7 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
     return TablePlan(
         table,
         strategy_of(policy),
-        shares.rules if way is Way.LOCAL else replace(shares.rules, coarse_triples=False, by_threes=False),
+        _rules_of(shares.rules, way),
         way,
         net,
         l2_squared,
@@ -216,6 +216,12 @@ def _table_plan(shares: Shares, table: TableDomain) -> TablePlan:
         smoothing=SMOOTHING if plan.alpha is None else 0,
         paper=paper,
     )
+
+
+def _rules_of(rules: ModelRules, way: Way) -> ModelRules:
+    """Bars of one tensor know nothing of what local models follow."""
+    local = rules.coarse_triples or rules.by_threes
+    return replace(rules, coarse_triples=False, by_threes=False) if local and way is not Way.LOCAL else rules
 
 
 def _most_rows(policy: Policy, table: TableDomain, texts: Collection[str]) -> dict[str, int]:

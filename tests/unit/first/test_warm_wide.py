@@ -9,6 +9,7 @@ from dpsql.domain import TableDomain
 from dpsql.engine.memory import MemoryEngine
 from dpsql.hypothesis import DenseHypothesis, WideHypothesis
 from dpsql.planning import make_plan
+from dpsql.planning.contingencies import triple_cells
 from dpsql.planning.plans import HARD_ROUNDS, WARM_HARD_ROUNDS
 from dpsql.planning.shares import Shares
 from dpsql.planning.ways import LONE_CELLS
@@ -17,7 +18,7 @@ from dpsql.query import Counts
 from dpsql.session.asker import Asker
 from tests.support.asking import ask, way_of
 from tests.support.simulated import table_of
-from tests.support.warm import DATA, MANY, NARROW, WIDE, Coins, asker_of, ledger_of, one_of, policy, warm_reserved
+from tests.support.warm import DATA, MANY, NARROW, ROWS, WIDE, Coins, asker_of, ledger_of, one_of, policy, warm_reserved
 
 # --- wide tables --------------------------------------------------------------------------------------------------
 
@@ -37,6 +38,43 @@ def test_a_wide_table_gets_its_1_ways_then_pairs_on_atoms() -> None:
     assert "coin" not in ledger.log  # the pairs know it
     ask(asker, one_of(WIDE, "a", "b", "c"))
     assert ledger.log[-1] == "coin"
+
+
+def test_three_columns_are_measured_on_unions_of_the_parts_of_their_pairs() -> None:
+    rules = policy(WIDE, epsilon=60)  # little noise for 4,000 rows
+    ledger = ledger_of(rules)
+    asker, _ = asker_of(rules, ledger)
+    answer = ask(asker, one_of(WIDE, "a", "b", "c"))
+    model = asker.states["t"].model
+    assert model is not None
+    measured = model.hypothesis.measurements
+    assert [len(m.axes) for m in measured] == [1] * 8 + [2] * 28 + [3] * 56
+    of_pairs = {a.columns: a.labels for m in measured for a in m.axes if len(m.axes) == 2}
+    for m in measured[36:]:
+        assert m.values.size <= triple_cells(ROWS, m.sigma) * 1.1  # the row count has noise, too
+        for axis in m.axes:
+            parts = of_pairs[axis.columns]
+            unions = [set(axis.labels[parts == part].tolist()) for part in range(int(parts.max()) + 1)]
+            assert all(len(found) == 1 for found in unions)
+    assert any(a.size < int(of_pairs[a.columns].max()) + 1 for m in measured[36:] for a in m.axes)
+    assert answer.error_kind == "calibrated"
+    spent = ledger.totals().spent
+    second, _ = asker_of(rules, ledger, 3)
+    theirs = second.states["t"].model
+    assert theirs is not None
+    q = one_of(WIDE, "a", "b", "d")
+    assert theirs.estimate(q).hex() == model.estimate(q).hex()
+    assert ledger.totals().spent == spent
+
+
+def test_older_rules_measure_no_three_columns() -> None:
+    rules = policy(WIDE, epsilon=60)
+    ledger = ledger_of(rules, models=19)
+    asker, _ = asker_of(rules, ledger)
+    ask(asker, one_of(WIDE, "a", "b", "c"))
+    model = asker.states["t"].model
+    assert model is not None
+    assert max(len(m.axes) for m in model.hypothesis.measurements) == 2
 
 
 def test_a_hard_round_in_a_wide_table_answers_and_leaves_a_constraint() -> None:

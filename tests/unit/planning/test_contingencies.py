@@ -1,5 +1,7 @@
 """Which contingencies are measured first: shares, and when 3-way ones are worth it."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -7,15 +9,20 @@ from dpsql.domain import BooleanDomain, IntegerDomain, NumberDomain, TableDomain
 from dpsql.planning.contingencies import (
     ALONE_SHARES,
     INSIDE,
+    LEAST_TRIPLE_PARTS,
     ONE_WAY_SHARE,
     PARTS,
     RANGE_PARTS,
+    TRIPLE_CELL,
+    TRIPLE_SHARE,
     first_touch,
     first_touch_share,
     later_shares,
     planned_alone,
     planned_contingencies,
     range_parts,
+    triple_cells,
+    triple_parts,
     warm_start,
 )
 from tests.support.simulated import table_of
@@ -93,6 +100,37 @@ def test_only_tables_of_four_to_eight_columns_and_one_tensor_are_measured_whole(
 ) -> None:
     planned = planned_contingencies(table_of(sizes), 1e8, 0.04)
     assert any(len(p.columns) == len(sizes) > 3 for p in planned) == whole
+
+
+def test_wide_tables_of_many_rows_measure_three_columns_together() -> None:
+    """From so many rows on that an average cell of six parts of each holds six sds of its noise."""
+    table, precision = table_of((20, 30, 40, 50, 60)), 0.04
+    noise = (TRIPLE_SHARE / 10 * precision) ** -0.5
+    rows = LEAST_TRIPLE_PARTS**3 * TRIPLE_CELL * noise
+    few, many = (planned_contingencies(table, rows * times, precision) for times in (0.999, 1.001))
+    assert {len(p.columns) for p in few} == {1, 2}
+    assert [p.columns for p in many[: len(few)]] == [p.columns for p in few]
+    assert [p.share for p in many[: len(few)]] == pytest.approx([(1.0 - TRIPLE_SHARE) * p.share for p in few])
+    assert [p.share for p in many[len(few) :]] == pytest.approx([TRIPLE_SHARE / 10] * 10)
+    assert {p.columns for p in many[len(few) :]} == set(combinations("abcde", 3))
+    assert sum(p.share for p in many) == pytest.approx(1.0)
+    assert planned_contingencies(table, 1e9, precision, triples=False) == few
+
+
+@pytest.mark.parametrize("sizes", [(600, 600), (9, 8, 7), (6,) * 17])
+def test_other_tables_have_no_coarse_triples(sizes: tuple[int, ...]) -> None:
+    table = table_of(sizes)
+    assert planned_contingencies(table, 1e9, 0.04, triples=False) == planned_contingencies(table, 1e9, 0.04)
+
+
+@pytest.mark.parametrize("sizes", [(60, 50, 40), (60, 50, 2), (60, 3, 2), (3, 2, 2)])
+@pytest.mark.parametrize("cells", [10.0, 216.0, 1000.0])
+def test_parts_of_triples_are_as_many_as_their_cells_allow(sizes: tuple[int, ...], cells: float) -> None:
+    most = triple_parts(sizes, cells)
+    assert most == 2 or np.prod([min(n, most) for n in sizes]) <= cells
+    assert most == max(sizes) or np.prod([min(n, most + 1) for n in sizes]) > cells
+    assert triple_cells(6_000.0, 10.0) == 6_000.0 / (TRIPLE_CELL * 10.0)
+    assert triple_parts(sizes, triple_cells(-5.0, 10.0)) == 2
 
 
 def test_few_columns() -> None:

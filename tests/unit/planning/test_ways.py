@@ -43,6 +43,7 @@ def test_a_plan_of_an_earlier_version_gives_a_lone_column_nothing_and_its_neighb
     assert then.contingencies(lone) == 0 and then.contingencies(PAIR) > 1.9 * now.contingencies(PAIR)
     assert now.contingencies(lone) == now.contingencies(PAIR)
     assert plan_tables(replace(plan, models=1), rules)["lone"].rules is MODEL_RULES[1]
+    assert plan_tables(plan, rules)["lone"].rules == replace(NEWEST, coarse_triples=False, by_threes=False)
 
 
 def test_a_text_column_beside_one_too_long_for_a_tensor_can_be_planned() -> None:
