@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsql.domain import TableDomain
+from dpsql.hypothesis.bars.axis_partition import partitions_of
 from dpsql.hypothesis.bars.numbers import Numbers, least, least_of, most, sqrt, square, where
 from dpsql.hypothesis.components import precisions, pure_norms, separable
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
 from dpsql.hypothesis.partition import refinement
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.memo import Memo, once
-from dpsql.query import Choices, Estimates, Factor, linear_query, one_cells, units_of
+from dpsql.query import Choices, Factor, linear_query, one_cells, units_of
 
 Rounded = tuple[tuple[tuple[Factor, ...] | None, ...], ...]
 """For each place what stands for each of its factors."""
@@ -40,14 +41,6 @@ class _Facts:
     rounded: tuple[tuple[Factor, ...] | None, tuple[Factor, ...] | None, bool] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class _Partition:
-    """A partition of a column's cells that measurements use: ``widths`` are the cells of each part."""
-
-    number: int
-    widths: Estimates
-
-
 class Coverage:
     """The measurements over single columns of one table, by the columns that they cover together."""
 
@@ -61,13 +54,15 @@ class Coverage:
         self._ones = {c for m in self.measurements for c in m.scope}
         self._pairs = {frozenset(p) for m in self.measurements for p in combinations(m.scope, 2)}
         self._triples = [m for m in self.measurements if len(m.axes) > 2]
+        first = {m.columns: m for m in reversed(self._triples) if len(m.axes) == 3}
+        self._parted_triples = first if rules.coarse_triples else {}
         split = any(m.has_differences for m in self.measurements)
         self._precisions = precisions([m for m in self.measurements if separable(m)]) if split else {}
         self._coarse = {id(m) for m in self.measurements if not all(a.is_cells for a in m.axes)}
         self._parts: dict[str, tuple[Labels, Labels]] = {}
         self._parted: dict[str, bool] = {}
         self._wholes: Memo[tuple[tuple[Factor, ...] | None]] = Memo()
-        self._of_axis = _partitions(self.measurements)
+        self._of_axis = partitions_of(self.measurements)
         self._covered: Memo[bool] = Memo()
         self._joint: Memo[bool] = Memo()
         self._cells: Memo[list[Measurement]] = Memo()
@@ -93,6 +88,11 @@ class Coverage:
         if known is None:
             known = self._joint.put(key, any(m.columns.issuperset(key) for m in self._triples))
         return known
+
+    def parts_together(self, columns: Sequence[str]) -> Measurement | None:
+        """The measurement of these three columns alone, where it is of parts; by older rules none."""
+        found = self._parted_triples.get(frozenset(columns))
+        return None if found is None or all(a.is_cells for a in found.axes) else found
 
     def cells_together(self, columns: Sequence[str]) -> bool:
         """Whether one measurement of three or more columns has all of these, every value of each for itself: a
@@ -384,16 +384,3 @@ def places_of_pairs(asked: Choices) -> list[tuple[int, ...]]:
     if len(asked.factors) <= 2 or any(len(columns) != 1 for columns in asked.columns):
         return []
     return list(combinations(range(len(asked.factors)), 2))
-
-
-def _partitions(measurements: Sequence[Measurement]) -> dict[int, _Partition]:
-    """The partition of every axis, by the axis' identity (measurements keep them alive); equal ones are one."""
-    known: dict[tuple[str, bytes], _Partition] = {}
-    out: dict[int, _Partition] = {}
-    for axis in (a for m in measurements for a in m.axes):
-        key = (axis.columns[0], axis.labels.tobytes())
-        if key not in known:
-            widths = np.bincount(axis.labels, minlength=axis.size).astype(np.float64)
-            known[key] = _Partition(len(known), widths)
-        out[id(axis)] = known[key]
-    return out

@@ -8,17 +8,23 @@ takes in every cell of a column (the finite population correction; Cochran 1977,
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.numbers import Numbers, most, product_of, square
+from dpsql.hypothesis.measurement import Labels
+from dpsql.hypothesis.partition import part_sums
 from dpsql.memo import Memo
 from dpsql.query import Choices, Estimates, Factor
 
 STRENGTH = 1.0
 """A parity's own: a cell may have none of its rows, or twice as many."""
+
+INSIDE = 0.3
+"""The same where three columns were measured on parts, inside these: what parts show is mostly more."""
 
 _TINY = 1e-300
 
@@ -32,11 +38,13 @@ class UnseenInteractions:
         self._coverage = coverage
         self._contingency = contingency
         self._scatters: Memo[float] = Memo()
+        self._shares: Memo[float] = Memo()
 
     def squared(self, asked: Choices, h: Numbers, raw: Numbers) -> Numbers:
         """Squared 95 % half-width, in counts, of each product with answer ``h``; 0 for two columns and fewer.
 
-        Of three columns that were measured together, only as much as the noise hides (``raw``: its sd).
+        Of three columns that were measured together, only as much as the noise hides (``raw``: its sd), and what is
+        inside the parts on which they were.
         """
         if sum(map(len, asked.columns)) < 3:
             return 0.0
@@ -46,10 +54,38 @@ class UnseenInteractions:
         if any(len(columns) != 1 for columns in asked.columns):
             return cells * (grown - 1.0)
         out = cells * _beyond_pairs(scatters, grown)
-        for (a, f), (b, g), (c, k) in combinations(zip(scatters, asked.columns, strict=True), 3):
-            if self._coverage.measured_together(f + g + k):
-                out = out - most(0.0, cells * (a * b * c) - square(raw))
+        for places in combinations(range(len(scatters)), 3):
+            a, b, c = (scatters[i] for i in places)
+            columns = [asked.columns[i][0] for i in places]
+            if self._coverage.measured_together(columns):
+                whole = cells * (a * b * c)
+                out = out - most(0.0, whole * (1.0 - self._inside(asked, places, columns)) - square(raw))
         return out
+
+    def _inside(self, asked: Choices, places: Sequence[int], columns: Sequence[str]) -> Numbers:
+        """Of the deviations of three columns that were measured on parts, what goes on inside these: of conditions
+        that cut none nothing."""
+        parts = self._coverage.parts_together(columns)
+        if parts is None:
+            return 0.0
+        told: Numbers = 1.0
+        for place, column in zip(places, columns, strict=True):
+            labels = parts.axes[parts.axis_of(column)].labels
+            told = told * asked.each(place, partial(self._told, labels))
+        return INSIDE**2 * (1.0 - told)
+
+    def _told(self, labels: Labels, factor: Factor) -> float:
+        """The share of a condition that parts tell: of the squares of its weights that of their means over parts."""
+        key = (factor.digest, labels.tobytes())
+        known = self._shares.get(key)
+        return self._shares.put(key, self._share(labels, factor)) if known is None else known
+
+    def _share(self, labels: Labels, factor: Factor) -> float:
+        cells, weights = self._contingency(factor.columns), factor.weights / factor.unit
+        inside = part_sums(labels, cells * weights)
+        means = inside / np.maximum(part_sums(labels, cells), _TINY)
+        squares = float((cells * weights**2).sum())
+        return min(1.0, float((inside * means).sum()) / squares) if squares > _TINY else 0.0
 
     def _scatter_of(self, factor: Factor) -> float:
         known = self._scatters.get(factor.digest)

@@ -6,9 +6,10 @@ import pytest
 from dpsql.hypothesis.bars.calibration import Calibration
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.lesson import learn_calibration
-from dpsql.hypothesis.bars.unseen_interactions import UnseenInteractions
+from dpsql.hypothesis.bars.unseen_interactions import INSIDE, UnseenInteractions
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.rules import MODEL_RULES
 from dpsql.policy import Mechanism
 from dpsql.query import Crosstab, Factor, LinearQuery, linear_query
 from tests.support.simulated import all_of, marginal, measured, table_of
@@ -103,6 +104,24 @@ def test_what_was_measured_together_hides_no_more_than_its_noise() -> None:
     assert squared(known, cell, 2 * CELL, 5.0) == pytest.approx(25.0)
     other = over({"a": [0], "b": [0], "d": [0]})
     assert squared(known, other, 4 * CELL, 5.0) == pytest.approx((4 * CELL) ** 2 * (5 / 6) * (3 / 4) * (1 / 2))
+
+
+def test_inside_the_parts_on_which_three_columns_were_measured_some_of_it_goes_on() -> None:
+    """Of a condition that cuts none nothing; of one that takes a third of a part of a, and half of one of b, all but
+    that share."""
+    parts = {"a": np.array([0, 0, 0, 1, 1, 1]), "b": np.array([0, 0, 1, 1])}
+    found = [*pairs_of(FLAT, 5.0), measured(FLAT, "abc", 5.0, np.random.default_rng(7), parts)]
+    known, whole = interactions(found), over({"a": [0, 1, 2], "b": [0, 1], "c": [0]})
+    assert squared(known, whole, 12 * CELL, 5.0) == pytest.approx(25.0)
+    cell, h = over({"a": [0], "b": [0], "c": [0]}), 2 * CELL
+    all_of_it = h**2 * (5 / 6) * (3 / 4) * (3 / 4)
+    assert squared(known, cell, h, 5.0) == pytest.approx(25.0 + INSIDE**2 * (1 - 1 / 6) * all_of_it)
+    older = UnseenInteractions(Coverage(TABLE, float(TOTAL), found, MODEL_RULES[19]), flat)
+    assert squared(older, cell, h, 5.0) == pytest.approx(25.0)
+    half = Factor(("d",), np.array([1, 2]), 2)  # a sum, of whose weights no parts were measured
+    summed = linear_query(TABLE, [*over({"a": [0, 1, 2], "b": [0, 1]}).factors, half])
+    assert summed is not None
+    assert squared(known, summed, h, 5.0) == squared(interactions(pairs_of(FLAT, 5.0)), summed, h, 5.0)
 
 
 def test_columns_under_one_factor_count_as_one() -> None:
