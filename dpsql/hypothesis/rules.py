@@ -88,6 +88,9 @@ class ModelRules:
     ``curves``: whether sums of a curve of a number column are asked by value, along its chord in each bin. ``jointly``:
     whether bars of sums of several terms, and of variances, know that these are of the same rows.
 
+    ``coarse_triples``: whether three columns of wide tables of many rows are measured together, over few parts, and
+    cleaned once. ``by_threes``: whether conditions on four columns and more follow what is said of each three of these.
+
     ``top_down``: whether counts of a column's cells are made possible ones at once, by long ranges first where it is
     ordered.
 
