@@ -26,6 +26,10 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
+NEW_BUDGET = "--new-budget (in Python new_budget=True)"
+"""How a hint names the door to a second budget on people who have a ledger."""
+SECOND_LEDGER = "--ledger PATH --new-budget (in Python ledger=PATH, new_budget=True)"
+"""The same with a ledger of its own."""
 CHARGED = "charged:"
 """How the note of an error begins that says what its statement had paid."""
 

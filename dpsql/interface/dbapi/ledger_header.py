@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from dpsql.accounting import Plan
 from dpsql.engine.protocol import Engine
-from dpsql.errors import LedgerError, PolicyError
+from dpsql.errors import SECOND_LEDGER, LedgerError, PolicyError
 from dpsql.ledger.known import Known, budget_of, price
 from dpsql.policy import RETIRED_STRATEGIES, Policy
 from dpsql.policy_file import dump_policy
@@ -46,8 +46,7 @@ def _policy_digest(policy: Policy, stored: Mapping[str, str]) -> str:
             f"this ledger published the exact number of rows of {', '.join(undeclared)}, as an earlier version did "
             "under replace-one, and set nothing aside to measure it",
             hint=f'if everybody may know it, and it is no view, add row_count = "public" under '
-            f"[tables.{undeclared[0]}]; else begin a second budget with --ledger PATH --new-budget: "
-            + _price(policy, stored),
+            f"[tables.{undeclared[0]}]; else begin a second budget with {SECOND_LEDGER}: " + _price(policy, stored),
         )
     return stored["policy"]
 
@@ -59,8 +58,8 @@ def _check_word(policy: Policy, stored: Mapping[str, str]) -> None:
         ran = RETIRED_STRATEGIES[word]
         raise LedgerError(
             f'this ledger was begun by a version in which strategy = "{word}" ran "{ran}"; it is what it says now',
-            hint=f'write strategy = "{ran}" to go on with it; else begin a second budget with --ledger PATH '
-            f"--new-budget: {_price(policy, stored)}",
+            hint=f'write strategy = "{ran}" to go on with it; else begin a second budget with '
+            f"{SECOND_LEDGER}: {_price(policy, stored)}",
         )
 
 

@@ -7,7 +7,7 @@ each can be tested, and can fail, alone.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dpsql.errors import LedgerError
+from dpsql.errors import NEW_BUDGET, SECOND_LEDGER, LedgerError
 from dpsql.ledger.known import NOWHERE, Known, Place, budget_of, price
 from dpsql.ledger.registry import Anchor, Registry
 from dpsql.ledger.sqlite.history import History
@@ -70,7 +70,7 @@ class Anchoring:
         return LedgerError(
             f"the ledger {self._path} is older than its state on record, or continues an older one: {seen}",
             hint="restore the latest copy of the ledger; where there is none, decide on another budget with "
-            f"--ledger PATH --new-budget: {price(known, self._epsilon)}",
+            f"{SECOND_LEDGER}: {price(known, self._epsilon)}",
         )
 
     @property
@@ -83,7 +83,7 @@ class Anchoring:
         spend = f" ({known[0].spend})" if known else ""
         return LedgerError(
             f"the ledger {self._path} is not the one known for these data, {first}{spend}",
-            hint="open that one with --ledger, or decide on another budget with --new-budget: "
+            hint=f"open that one with --ledger, or decide on another budget with {NEW_BUDGET}: "
             f"{price(known, self._epsilon)}",
         )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 
-from dpsql.errors import LedgerError
+from dpsql.errors import NEW_BUDGET, LedgerError
 from dpsql.ledger.known import Known, Place, budget_of, price
 from dpsql.ledger.registry import Registry, registered_tables
 from dpsql.ledger.sqlite.glance import glance
@@ -70,7 +70,7 @@ def refuse_second(path: Path, earlier: Earlier, place: Place, epsilon: float | N
         way += ", or remove it: nothing is lost"
     raise LedgerError(
         f"{message} ({first.spend})",
-        hint=f"{way}; or decide on another budget with --new-budget: {price(earlier.same_people, epsilon)}",
+        hint=f"{way}; or decide on another budget with {NEW_BUDGET}: {price(earlier.same_people, epsilon)}",
     )
 
 
@@ -85,7 +85,7 @@ def refuse_unrecorded(header: Mapping[str, str], place: Place, registry: Registr
         budget = budget_of(header)
         raise LedgerError(
             f"these people already have a ledger, {spent[0].as_words()}, and a ledger in memory would forget its own",
-            hint=f"open that one with --ledger {quote(spent[0].path)}; or decide on another budget with --new-budget: "
+            hint=f"open that one with --ledger {quote(spent[0].path)}; or decide on another budget with {NEW_BUDGET}: "
             + price(spent, None if budget is None else float(budget[0])),
         )
 

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from dpsql.errors import LedgerError
+from dpsql.errors import NEW_BUDGET, SECOND_LEDGER, LedgerError
 from dpsql.ledger.known import NOWHERE, Known, Place, budget_of, price
 from dpsql.ledger.other_rules import Others, by_all_rules, new_ledgers_others
 from dpsql.ledger.record import genesis
@@ -263,7 +263,7 @@ def _check_absence(path: Path, make: _Making, earlier: Earlier) -> None:
     if not make.new_budget and not unspent and any(part.exists() for part in _remnants(path)):
         raise LedgerError(
             f"the ledger {path} is missing, but files that belong to one are still beside it",
-            hint="restore the ledger from a copy, or decide on another budget with --new-budget: what the missing one "
+            hint=f"restore the ledger from a copy, or decide on another budget with {NEW_BUDGET}: what the missing one "
             "has spent is spent, and the losses of the same people add up",
         )
 
@@ -304,7 +304,7 @@ def _other(path: Path, found: Mapping[str, str], make: _Making, file: SqliteFile
     known = known_by_itself(file, path, found)
     return LedgerError(
         f"the ledger {path} belongs to {what}; {known.spend}",
-        hint=f"{way}; or begin a second budget with --ledger PATH --new-budget: {price([known], make.epsilon)}",
+        hint=f"{way}; or begin a second budget with {SECOND_LEDGER}: {price([known], make.epsilon)}",
     )
 
 
