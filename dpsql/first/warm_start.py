@@ -228,8 +228,8 @@ class WarmStart(Portioned):
         sigma = PlannedContingency(columns, share).sigma(self.plan.precision)
         if len(columns) == 2:
             return tuple(self._atoms(c, sigma) for c in columns)
-        pairs = next(p for p in self._planned or () if len(p.columns) == 2 and PARTS not in p.columns)
-        finest = [self._atoms(c, pairs.sigma(self.plan.precision)) for c in columns]
+        pair = next(p for p in self._planned or () if p.columns == columns[:2])  # all pairs have equal shares
+        finest = [self._atoms(c, pair.sigma(self.plan.precision)) for c in columns]
         most = triple_parts([a.size for a in finest], triple_cells(self._row_count, sigma))
         return tuple(self._unions(a, most) for a in finest)
 

@@ -97,6 +97,7 @@ def planned_contingencies(
     [('a', 'b')]
     """
     chosen = warm_start(table, row_count, precision, differences=differences)
+    left = 1.0 - sum(p.share for p in planned_alone(table, long_ranges=long_ranges))
     names = tuple(c.name for c in table.varied)
     if len(names) <= _WHOLE_COLUMNS and is_narrow(table):
         whole = (PlannedContingency(names, 1.0),)
@@ -106,8 +107,7 @@ def planned_contingencies(
         elif beside:
             chosen = _with_whole(table, chosen, row_count, precision)
     elif triples:
-        chosen = _with_triples(table, chosen, row_count, precision)
-    left = 1.0 - sum(p.share for p in planned_alone(table, long_ranges=long_ranges))
+        chosen = _with_triples(table, chosen, row_count, precision * left)
     return chosen if left == 1.0 else tuple(replace(p, share=p.share * left) for p in chosen)
 
 

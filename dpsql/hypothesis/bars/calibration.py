@@ -30,6 +30,7 @@ from dpsql.hypothesis.bars.row_weights import RowWeights
 from dpsql.hypothesis.bars.unseen_interactions import Contingency, UnseenInteractions
 from dpsql.hypothesis.bars.whole_table import WholeTable
 from dpsql.hypothesis.classes import Classes
+from dpsql.hypothesis.local.maximum_entropy import MOST_SETS
 from dpsql.hypothesis.rules import ModelRules
 from dpsql.memo import Memo
 from dpsql.query import Choices, Crosstab, Estimates, LinearQuery, Points, Weights, numbered
@@ -49,7 +50,7 @@ UPWARDS = 0.35
 """Of three columns and more: by how many factors e for each of those an answer may be too low. Rows that two conditions
 leave may be more alike in a third than a model of pairs knows; the other way there is nothing below 0."""
 THREES_UPWARDS = 0.25
-"""The same of four columns and more where a model follows what it says of each three."""
+"""The same of four columns and more, up to MOST_SETS, where a model follows what it says of each three."""
 TRIPLE_UPWARDS = 0.42
 """The same below the least triple, as ``TRIPLE_LOG_ERROR``."""
 LEARNED_COLUMNS = 4
@@ -198,7 +199,8 @@ class Calibration:
         kept = self._row_weights.kept(asked) if weights is not None and rules.effective_rows else None
         weight = 1.0 if weights is None else product_of(weights)
         rows = h if weights is None else h / weight
-        upwards = THREES_UPWARDS if rules.by_threes and len(asked.factors) > 3 else UPWARDS
+        follows = rules.by_threes and 3 < len(asked.factors) <= MOST_SETS
+        upwards = THREES_UPWARDS if follows else UPWARDS
         share = upwards if rules.upwards else LOG_ERROR
         off = _off_by(rows, _in_rows(pairs, 2, weights, kept), share, rules)
         names = [columns[0] for columns in asked.columns]

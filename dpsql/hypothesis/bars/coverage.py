@@ -54,8 +54,6 @@ class Coverage:
         self._ones = {c for m in self.measurements for c in m.scope}
         self._pairs = {frozenset(p) for m in self.measurements for p in combinations(m.scope, 2)}
         self._triples = [m for m in self.measurements if len(m.axes) > 2]
-        first = {m.columns: m for m in reversed(self._triples) if len(m.axes) == 3}
-        self._parted_triples = first if rules.coarse_triples else {}
         split = any(m.has_differences for m in self.measurements)
         self._precisions = precisions([m for m in self.measurements if separable(m)]) if split else {}
         self._coarse = {id(m) for m in self.measurements if not all(a.is_cells for a in m.axes)}
@@ -65,6 +63,7 @@ class Coverage:
         self._of_axis = partitions_of(self.measurements)
         self._covered: Memo[bool] = Memo()
         self._joint: Memo[bool] = Memo()
+        self._parted_triples: Memo[tuple[Measurement | None]] = Memo()
         self._cells: Memo[list[Measurement]] = Memo()
         self._over: Memo[list[Measurement]] = Memo()
         self._noises: Memo[Numbers] = Memo()
@@ -90,9 +89,17 @@ class Coverage:
         return known
 
     def parts_together(self, columns: Sequence[str]) -> Measurement | None:
-        """The measurement of these three columns alone, where it is of parts; by older rules none."""
-        found = self._parted_triples.get(frozenset(columns))
-        return None if found is None or all(a.is_cells for a in found.axes) else found
+        """The measurement of these three columns and fewest others, where it is of parts; by older rules none."""
+        if not self.rules.coarse_triples:
+            return None
+        key = tuple(columns)
+        known = self._parted_triples.get(key)
+        if known is None:
+            over = [m for m in self._triples if m.columns.issuperset(key)]
+            found = min(over, key=lambda m: len(m.axes), default=None)
+            whole = found is None or all(found.axes[found.axis_of(c)].is_cells for c in key)
+            known = self._parted_triples.put(key, (None if whole else found,))
+        return known[0]
 
     def cells_together(self, columns: Sequence[str]) -> bool:
         """Whether one measurement of three or more columns has all of these, every value of each for itself: a
@@ -146,14 +153,21 @@ class Coverage:
         """The least noise of the measurements of at least so many axes that cover the factors' columns."""
         known = self._noises.get((asked.identity, least_axes))
         if known is None:
-            columns = tuple(chain.from_iterable(asked.columns))
-            found = self._over.get((columns, least_axes))
+            found = self._over.get((asked.columns, least_axes))
             if found is None:
+                columns = tuple(chain.from_iterable(asked.columns))
                 within = [m for m in self.measurements if len(m.axes) >= least_axes and m.columns.issuperset(columns)]
-                found = self._over.put((columns, least_axes), within)
+                within = [m for m in within if not self._is_blind(m, asked.columns)]
+                found = self._over.put((asked.columns, least_axes), within)
             sds = self._least_of(asked, found, or_finest=least_axes < 3)
             known = self._noises.put((asked.identity, least_axes), sds, len(asked))
         return known
+
+    def _is_blind(self, m: Measurement, asked: Sequence[Sequence[str]]) -> bool:
+        """Whether it is of parts of columns that a factor ties together: a diagonal is in no sum of coarse blocks."""
+        tied = {c for columns in asked if len(columns) > 1 for c in columns}
+        several = self.rules.coarse_triples and len(m.axes) > 2
+        return several and any(not a.is_cells for a in m.axes if a.columns[0] in tied)
 
     def _least_of(self, asked: Choices, found: Sequence[Measurement], *, or_finest: bool = False) -> Numbers:
         """The least noise of these, sds in counts; without any, that of knowing nothing.

@@ -138,21 +138,23 @@ class CleanTables:
         return known
 
     def _merged(self, column: str, base: Labels, masses: Estimates, size: int) -> Labels:
-        """At most ``size`` unions of parts ``base``, which have so many rows; beside those of the column's triples
-        none is across another: what is known of these is known of it."""
-        ordered = self.is_ordered(column)
-        found = [m.axes[m.axis_of(column)].labels for m in self.triples.values() if column in m.columns]
-        if not found:
-            return merged(masses, size, ordered)[base]
-        finest = max(found, key=lambda labels: int(labels.max()))
-        if size <= int(finest.max()) + 1:
-            return merged(part_sums(finest, self.one_way(column)), size, ordered)[finest]
-        out = finest
-        for most in range(min(size, len(masses)), 0, -1):
-            out = refinement([merged(masses, most, ordered)[base], finest])
+        """At most ``size`` unions of parts ``base``, which have so many rows; those of the column's triples, which are
+        unions of each other, are within them or they within those: what is known of these is known of it."""
+        cuts = {m.axes[m.axis_of(column)].size: m.axes[m.axis_of(column)].labels for m in self._triples_of(column)}
+        finer = min((n for n in cuts if n >= size), default=0)
+        coarser = max((n for n in cuts if n < size), default=0)
+        start = cuts[finer] if finer else base
+        rows = part_sums(start, self.one_way(column)) if finer else masses
+        for most in range(min(size, len(rows)), 0, -1):
+            out: Labels = merged(rows, most, self.is_ordered(column))[start]
+            if coarser:
+                out = refinement([out, cuts[coarser]])
             if int(out.max()) < size:
-                break
-        return out
+                return out
+        return cuts[coarser]
+
+    def _triples_of(self, column: str) -> list[Measurement]:
+        return [m for m in self.triples.values() if column in m.columns]
 
     def triple(self, columns: Columns) -> TripleTable:
         """The clean table of three columns that are in ``triples``, in the table's order, over its measured parts."""

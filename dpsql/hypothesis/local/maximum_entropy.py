@@ -5,7 +5,6 @@ Pairs say nothing of three columns together. Of all models that agree with them,
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from math import prod
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from dpsql.hypothesis.components import Interaction, pure
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.shrinkage import interaction_target
+from dpsql.memo import once
 from dpsql.query import Estimates
 
 EXTRA_SWEEPS = 5
@@ -55,7 +55,7 @@ class Known:
     groups: tuple[Labels | None, ...]
     counts: Estimates
 
-    @cached_property
+    @once
     def cells(self) -> Labels | None:
         """The place in ``counts`` of each cell of the three axes; ``None`` where each has its own."""
         if all(group is None for group in self.groups):
@@ -170,7 +170,7 @@ def binary_model(
         return float(np.clip(total * p.prod() * (1.0 + lift), 0.0, min(both.values())))
     ones = [np.array([total * (1.0 - x), total * x]) for x in p]
     pairs = _two_by_two(total, total * p, both)
-    known = [Known(axes, (None,) * 3, _in_three(axes, pairs, rows)) for axes, rows in threes.items()]
+    known = [Known(axes, (None,) * 3, in_three(axes, pairs, rows)) for axes, rows in threes.items()]
     return float(maximum_entropy(ones, pairs, (), rules, sigma, known).reshape(-1)[-1])
 
 
@@ -188,7 +188,7 @@ def raked_answer(
     total = float(tensor.sum())
     out = np.maximum(tensor, _TINY)
     pairs = _two_by_two(total, np.clip(np.array(inside), _TINY, total), both)
-    known = [Known(axes, (None,) * 3, _in_three(axes, pairs, rows)) for axes, rows in threes.items()]
+    known = [Known(axes, (None,) * 3, in_three(axes, pairs, rows)) for axes, rows in threes.items()]
     out = raked(out, pairs, known)
     return float(min(out.reshape(-1)[-1], *both.values()))
 
@@ -208,7 +208,7 @@ def raked_answers(
         b = np.minimum(np.maximum(rows, _TINY), np.minimum(kept[i], kept[j]))
         rest = np.maximum(total - kept[i] - kept[j] + b, _TINY)
         pairs[i, j] = np.stack([rest, kept[j] - b, kept[i] - b, b], axis=1)
-    triples = {axes: _in_three(axes, pairs, rows) for axes, rows in threes.items()}
+    triples = {axes: in_three(axes, pairs, rows) for axes, rows in threes.items()}
     for _ in range(RAKE_SWEEPS):
         for (i, j, k), wanted in triples.items():
             others = tuple(a for a in range(1, out.ndim) if a not in (i + 1, j + 1, k + 1))
@@ -244,7 +244,7 @@ def _two_by_two(
     return out
 
 
-def _in_three(axes: Threes, pairs: Mapping[tuple[int, int], Estimates], rows: Any) -> Estimates:
+def in_three(axes: Threes, pairs: Mapping[tuple[int, int], Estimates], rows: Any) -> Estimates:
     """Counts out of and in each of three sets, shape (..., 2, 2, 2), from those of each two (..., 2, 2) and the
     ``rows`` inside all three, as far as the pairs leave room for these (Bonferroni's inequalities)."""
     i, j, k = axes

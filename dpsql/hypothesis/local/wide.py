@@ -146,7 +146,7 @@ class WideHypothesis:
         for i, j in combinations(range(len(factors)), 2):
             near = len(factors[i].columns) + len(factors[j].columns) <= LOCAL_COLUMNS
             both[i, j] = self._product([factors[i], factors[j]]) if near else inside[i] * inside[j] / self.row_count
-        known = self._threes(columns) if len(factors) == len(columns) <= MOST_SETS else []
+        known = self._threes(columns) if len(factors) == len(columns) else []
         threes = {three: self._product([factors[i] for i in three]) for three in known}
         return binary_model(self.row_count, inside, both, self._rules, self._clean.pair_sigma, threes)
 
@@ -222,8 +222,9 @@ class WideHypothesis:
         return raked_answers(halves, inside, both, threes)
 
     def _threes(self, columns: Columns) -> list[Threes]:
-        """The places of each three of four columns and more: of three a model keeps finer parts than it does of all."""
-        return list(combinations(range(len(columns)), 3)) if self._rules.by_threes and len(columns) > 3 else []
+        """The places of each three of four to MOST_SETS columns: of three a model keeps finer parts than of all."""
+        followed = self._rules.by_threes and 3 < len(columns) <= MOST_SETS
+        return list(combinations(range(len(columns)), 3)) if followed else []
 
     def one_way(self, column: str) -> Estimates:
         """Clean counts of a column's cells: float64, > 0, with the table's number of rows."""

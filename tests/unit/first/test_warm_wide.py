@@ -3,9 +3,11 @@
 from fractions import Fraction
 from functools import reduce
 
+import numpy as np
 import pytest
 
-from dpsql.domain import TableDomain
+from dpsql.accounting import Plan
+from dpsql.domain import NumberDomain, TableDomain
 from dpsql.engine.memory import MemoryEngine
 from dpsql.hypothesis import DenseHypothesis, WideHypothesis
 from dpsql.planning import make_plan
@@ -18,7 +20,20 @@ from dpsql.query import Counts
 from dpsql.session.asker import Asker
 from tests.support.asking import ask, way_of
 from tests.support.simulated import table_of
-from tests.support.warm import DATA, MANY, NARROW, ROWS, WIDE, Coins, asker_of, ledger_of, one_of, policy, warm_reserved
+from tests.support.warm import (
+    DATA,
+    MANY,
+    NARROW,
+    ROWS,
+    WIDE,
+    Coins,
+    asker_of,
+    columns_of,
+    ledger_of,
+    one_of,
+    policy,
+    warm_reserved,
+)
 
 # --- wide tables --------------------------------------------------------------------------------------------------
 
@@ -65,6 +80,73 @@ def test_three_columns_are_measured_on_unions_of_the_parts_of_their_pairs() -> N
     q = one_of(WIDE, "a", "b", "d")
     assert theirs.estimate(q).hex() == model.estimate(q).hex()
     assert ledger.totals().spent == spent
+
+
+@pytest.mark.parametrize("killed", [True, False])
+@pytest.mark.parametrize("stop_at", [38, 94])
+def test_what_is_lost_among_three_columns_is_measured_again(stop_at: int, killed: bool) -> None:
+    """Both among the triples: every scope is measured once, and a further session has the same model."""
+    rules = policy(WIDE, epsilon=60)
+    ledger = ledger_of(rules)
+    asker, _ = asker_of(rules, ledger, stop_at=stop_at)
+    ledger.killed = killed
+    with pytest.raises(KeyboardInterrupt):
+        ask(asker, one_of(WIDE, "a", "b", "c"))
+    if killed:
+        asker.close()
+        ledger.recover()
+        ledger.killed = False
+        asker, _ = asker_of(rules, ledger, 2)
+    ask(asker, one_of(WIDE, "f", "g", "h"))
+    third, _ = asker_of(rules, ledger, 3)
+    (mine, theirs) = (a.states["t"].model for a in (asker, third))
+    assert mine is not None and theirs is not None
+    measured = theirs.hypothesis.measurements
+    assert len({m.scope for m in measured}) == len(measured) == 8 + 28 + 56
+    assert sum(e.kind == "burn" for e in ledger.events()) == 1
+    q = one_of(WIDE, "a", "b", "d")
+    assert mine.estimate(q).hex() == theirs.estimate(q).hex()
+    assert ledger.totals().spent + ledger.totals().reserved <= asker.plan.total_units
+
+
+def test_all_portions_of_three_columns_have_the_parts_of_the_first() -> None:
+    """Of three columns there is one triple, which is measured in several releases; also after an interrupt."""
+    table = table_of((80, 70, 60), (True,))
+    rules = policy(table, epsilon=60)
+    engine = MemoryEngine(rules, {"t": columns_of(table)})
+    ledger = ledger_of(rules)
+    plan = Plan.from_json(ledger.header["plan"])
+    asker = Asker(rules, plan, engine, ledger, Coins(1, ledger.log, 25))
+    with pytest.raises(KeyboardInterrupt):
+        ask(asker, one_of(table, "a", "b"))
+    ask(asker, one_of(table, "b", "c"))
+    released = [m for e in ledger.events() if e.kind == "release" for m in e.payload.get("measurements", ())]
+    axes = [repr(m["axes"]) for m in released if len(m["axes"]) == 3]
+    assert len(axes) > 2 and len(set(axes)) == 1
+    model = asker.states["t"].model
+    assert model is not None
+    assert [len(m.axes) for m in model.hypothesis.measurements] == [1, 1, 1, 2, 2, 2, 3]
+
+
+def test_parts_of_three_columns_follow_pairs_where_positions_are_measured_too() -> None:
+    """Positions of a number column's rows inside its bins have a name of two words, and a share of their own."""
+    number = NumberDomain("a", tuple(float(i) for i in range(41)), nullable=False)
+    table = TableDomain("t", (number, *table_of((2, 300, 200), (False, True, True)).finite[1:]))
+    rules = policy(table, epsilon=60, hard_rounds=6)
+    rng = np.random.default_rng(4)
+    data = {c.name: [c.values[i] for i in rng.integers(0, c.size, ROWS).tolist()] for c in table.finite[1:]}
+    data["a"] = rng.uniform(0.0, 40.0, ROWS).tolist()
+    ledger = ledger_of(rules)
+    asker = Asker(rules, Plan.from_json(ledger.header["plan"]), MemoryEngine(rules, {"t": data}), ledger, Coins(1, []))
+    ask(asker, one_of(table, "b", "c"))
+    model = asker.states["t"].model
+    assert model is not None
+    measured = [m for m in model.hypothesis.measurements if not m.is_by_value]
+    of_pairs = {a.columns: a.labels for m in measured for a in m.axes if len(m.axes) == 2}
+    (triple,) = (m for m in measured if len(m.axes) == 3)
+    for axis in triple.axes:
+        parts = of_pairs[axis.columns]
+        assert all(len(set(axis.labels[parts == part].tolist())) == 1 for part in range(int(parts.max()) + 1))
 
 
 def test_older_rules_measure_no_three_columns() -> None:

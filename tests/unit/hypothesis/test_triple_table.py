@@ -8,13 +8,15 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from dpsql.domain import TableDomain
 from dpsql.hypothesis.bars.calibration import THREES_UPWARDS, UPWARDS, Calibration
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.lesson import learn_calibration
-from dpsql.hypothesis.local.maximum_entropy import Known, binary_model, maximum_entropy, raked_answers
+from dpsql.hypothesis.local.clean_tables import CleanTables
+from dpsql.hypothesis.local.maximum_entropy import Known, binary_model, in_three, maximum_entropy, raked_answers
 from dpsql.hypothesis.local.triple_table import TripleCounts, TripleTable, clean_triple
 from dpsql.hypothesis.local.wide import WideHypothesis
-from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.hypothesis.rules import MODEL_RULES, NEWEST, ModelRules
 from dpsql.query import Crosstab, Factor, LinearQuery, linear_query
 from tests.support.simulated import all_of, measured, table_of
@@ -36,6 +38,13 @@ def circle(rng: np.random.Generator, rows: int = 200_000) -> np.ndarray:
 def margins(cells: np.ndarray) -> tuple[list[np.ndarray], dict[tuple[int, int], np.ndarray]]:
     ones = [cells.sum(axis=tuple(j for j in range(3) if j != i)) for i in range(3)]
     return ones, {(i, j): cells.sum(axis=3 - i - j) for i, j in combinations(range(3), 2)}
+
+
+def fitted(table: TableDomain, found: Sequence[Measurement], rules: ModelRules = NEWEST) -> WideHypothesis:
+    out = WideHypothesis(table, float(found[0].values.sum()), rules)
+    for m in found:
+        out.absorb(m)
+    return out
 
 
 def wide(cells: np.ndarray, found: Sequence[Measurement], rules: ModelRules = NEWEST) -> WideHypothesis:
@@ -125,11 +134,101 @@ def test_a_long_condition_has_what_is_known_of_each_three() -> None:
     assert abs(found[0] - truth[1, 1, 1, 1]) < 0.5 * abs(by_pairs - truth[1, 1, 1, 1])
 
 
+def two_by_two(truth: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
+    return {(i, j): truth.sum(axis=3 - i - j) for i, j in combinations(range(3), 2)}
+
+
+def test_counts_of_three_sets_are_those_of_a_table() -> None:
+    """Any table is told by its pairs and the rows inside all three."""
+    for truth in np.random.default_rng(12).uniform(0.0, 90.0, (20, 2, 2, 2)):
+        assert in_three((0, 1, 2), two_by_two(truth), truth[1, 1, 1]) == pytest.approx(truth, abs=1e-6)
+    several = np.random.default_rng(13).uniform(0.0, 90.0, (5, 2, 2, 2))
+    pairs = {(i, j): several.sum(axis=4 - i - j).reshape(5, 4) for i, j in combinations(range(3), 2)}
+    assert in_three((0, 1, 2), pairs, several[:, 1, 1, 1]) == pytest.approx(several, abs=1e-6)
+
+
 @pytest.mark.parametrize("said", [-1e3, 0.0, 1e9])
 def test_what_is_said_of_three_stays_within_what_pairs_allow(said: float) -> None:
-    inside, both = [60.0, 50.0, 40.0, 30.0], dict.fromkeys(combinations(range(4), 2), 20.0)
-    found = binary_model(100.0, inside, both, NEWEST, 0.01, dict.fromkeys(combinations(range(4), 3), said))
-    assert 0.0 <= found <= 20.0
+    """Pairs are kept by the nearest table that there is, and no cell is below 0: each bound of the eight is met."""
+    bounds = set()
+    for truth in np.random.default_rng(14).uniform(0.0, 90.0, (200, 2, 2, 2)):
+        found = in_three((0, 1, 2), two_by_two(truth), said)
+        assert found.min() >= 0.0
+        for pair, rows in two_by_two(found).items():
+            assert rows == pytest.approx(two_by_two(truth)[pair], abs=1e-6)
+        bounds.add(np.unravel_index(int(found.argmin()), found.shape))
+    assert len(bounds) == 4  # those cells that more, or fewer, inside of all three make fewer
+
+
+@pytest.mark.parametrize("number", [6, 8])
+def test_conditions_beyond_a_local_model_follow_threes_too(number: int) -> None:
+    """Up to ten of them: each column is near the one before."""
+    rng = np.random.default_rng(15)
+    codes = [rng.integers(0, 14, 60_000)]
+    for _ in range(number - 1):
+        codes.append(np.clip(codes[-1] + rng.integers(-2, 3, 60_000), 0, 13))
+    table = table_of((14,) * number, (True,) * number)
+    names = [c.name for c in table.finite]
+    found = []
+    for size in (1, 2):
+        for columns in combinations(range(number), size):
+            counts = np.zeros((14,) * size)
+            np.add.at(counts, tuple(codes[i] for i in columns), 1.0)
+            axes = tuple(Axis.cells((names[i],), (14,)) for i in columns)
+            found.append(Measurement("t", axes, np.rint(counts).astype(np.int64), 1.0))
+    now, before = 0.0, 0.0
+    for low in (0, 4, 8):
+        inside = ((np.arange(14) >= low) & (np.arange(14) < low + 5)).astype(np.int64)
+        truth = float(np.all([inside[c] == 1 for c in codes], axis=0).sum())
+        asked = LinearQuery("t", tuple(Factor((n,), inside) for n in names))
+        off = [abs(fitted(table, found, rules).answer(asked) - truth) for rules in (NEWEST, BY_PAIRS)]
+        now, before = now + off[0], before + off[1]
+    assert now < 0.75 * before
+
+
+def test_more_than_ten_conditions_are_as_they_were_and_so_are_their_bars() -> None:
+    rng = np.random.default_rng(16)
+    table = table_of((3,) * 11)
+    found = []
+    for size in (1, 2):
+        for columns in combinations([c.name for c in table.finite], size):
+            counts = rng.integers(3_000, 9_000, (3,) * size)
+            found.append(Measurement("t", tuple(Axis.cells((c,), (3,)) for c in columns), counts, 5.0))
+    asked = LinearQuery("t", tuple(Factor((c.name,), np.array([1, 1, 0])) for c in table.finite))
+    model = fitted(table, found, NEWEST)
+    assert model.answer(asked) == fitted(table, found, BY_PAIRS).answer(asked)
+    fit = partial(fitted, table)
+    learned = learn_calibration(table, 54_000.0, found, fit, simulations=2, queries=40)
+    bars = []
+    for rules in (NEWEST, BY_PAIRS):
+        coverage = Coverage(table, 54_000.0, found, rules)
+        same = Calibration.from_json(learned.to_json(), coverage, model.answers, model.contingency)
+        assert same is not None
+        bars.append(same.bound(asked, 1.0))
+    assert bars[0] == bars[1]
+
+
+def test_parts_of_models_are_unions_of_those_of_their_triples_or_within_them() -> None:
+    """A column that few parts and many were measured of, beside columns of many and of few values."""
+    rng = np.random.default_rng(17)
+    cells = rng.integers(1, 40, (60, 40, 2)).astype(float)
+    few, many = np.repeat(np.arange(6), 10), np.repeat(np.arange(30), 2)
+    tables = CleanTables(table_of(cells.shape, (True,) * 3), float(cells.sum()), NEWEST)
+    for m in all_of(cells, 2, 5.0, rng):
+        tables.absorb(m)
+    for other, parts in (("b", few), ("c", many)):
+        names = ("a", other, "x")  # of triples with other columns nothing else is asked here
+        values = np.ones((int(parts.max()) + 1, 2, 2), dtype=np.int64)
+        halves = [Axis((n,), np.arange(2), 2) for n in names[1:]]
+        tables.absorb(Measurement("t", (Axis(("a",), parts, len(values)), *halves), values, 5.0))
+    assert len(tables.triples) == 2
+    for size in range(2, 61):
+        level = tables.level("a", size)
+        assert int(level.max()) < size
+        for parts in (few, many):
+            finer = all(len(set(parts[level == part])) == 1 for part in range(int(level.max()) + 1))
+            coarser = all(len(set(level[parts == part])) == 1 for part in range(int(parts.max()) + 1))
+            assert finer or coarser
 
 
 def question(cells: np.ndarray, **ranges: tuple[int, int]) -> tuple[LinearQuery, float]:

@@ -9,7 +9,7 @@ from dpsql.hypothesis.bars.lesson import learn_calibration
 from dpsql.hypothesis.bars.unseen_interactions import INSIDE, UnseenInteractions
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
-from dpsql.hypothesis.rules import MODEL_RULES
+from dpsql.hypothesis.rules import MODEL_RULES, NEWEST, ModelRules
 from dpsql.policy import Mechanism
 from dpsql.query import Crosstab, Factor, LinearQuery, linear_query
 from tests.support.simulated import all_of, marginal, measured, table_of
@@ -122,6 +122,27 @@ def test_inside_the_parts_on_which_three_columns_were_measured_some_of_it_goes_o
     summed = linear_query(TABLE, [*over({"a": [0, 1, 2], "b": [0, 1]}).factors, half])
     assert summed is not None
     assert squared(known, summed, h, 5.0) == squared(interactions(pairs_of(FLAT, 5.0)), summed, h, 5.0)
+
+
+def test_sums_of_parts_tell_nothing_of_a_condition_that_ties_their_columns() -> None:
+    """A diagonal is in no sum of blocks: nothing is known of it, as where nothing was measured together. Cells are."""
+    parts = {"a": np.array([0, 0, 0, 1, 1, 1]), "b": np.array([0, 0, 1, 1])}
+    diagonal = np.zeros((6, 4, 4), dtype=np.int64)
+    for i in range(4):
+        diagonal[i, i, i] = 1
+    tied = linear_query(TABLE, [Factor(("a", "b", "c"), diagonal)])
+    assert tied is not None
+    asked, rng = Crosstab.of([tied]).choices, np.random.default_rng(7)
+    rows = np.array([4 * 2 * CELL])
+
+    def noise(*triples: Measurement, rules: ModelRules = NEWEST) -> float:
+        coverage = Coverage(TABLE, float(TOTAL), [*pairs_of(FLAT, 5.0), *triples], rules)
+        return float(np.atleast_1d(coverage.noise(asked, rows, []))[0])
+
+    coarse, fine = measured(FLAT, "abc", 5.0, rng, parts), measured(FLAT, "abc", 5.0, rng)
+    assert noise() == noise(coarse) == TOTAL
+    assert noise(coarse, rules=MODEL_RULES[19]) < 0.1 * TOTAL
+    assert noise(fine) < 0.1 * TOTAL
 
 
 def test_columns_under_one_factor_count_as_one() -> None:
