@@ -26,7 +26,7 @@ WIDE = " AND ".join(f"{c} < 15" for c in NAMES)
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(1)
     path = tmp_path_factory.mktemp("many") / "t.duckdb"
-    rows = pa.table({c: rng.integers(0, SIZE, ROWS) for c in NAMES})
+    rows = pa.table({c: rng.integers(0, SIZE, ROWS) for c in NAMES} | {"price": rng.uniform(0.0, 100.0, ROWS).round(2)})
     with duckdb.connect(str(path)) as con:
         con.register("rows", rows)
         con.execute("CREATE TABLE t AS SELECT * FROM rows")
@@ -35,6 +35,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def rules(planned: int, strategy: str = "auto") -> dpsql.Policy:
     columns = "\n".join(f'{c} = {{ type = "integer", min = 0, max = {SIZE - 1}, nullable = false }}' for c in NAMES)
+    columns += '\nprice = { type = "number", min = 0, max = 100, nullable = false }'
     return dpsql.load_policy(RULES.format(planned=planned, strategy=strategy, columns=columns))
 
 
@@ -60,6 +61,29 @@ def test_more_cells_than_memory_holds(database: Path, planned: int) -> None:
         ):  # the row count and both questions are paid: now only a model is left, which knows no grid either
             ((last,),) = con.execute(f"SELECT COUNT(*) FROM t WHERE {WIDE.replace('15', '12')}").fetchall()
             assert 0 <= last <= ROWS
+
+
+@pytest.mark.parametrize("planned", [5, 300])
+def test_a_condition_that_cuts_a_bin_beside_many_columns_is_counted_too(database: Path, planned: int) -> None:
+    """Rows are told apart by each condition, and by the value's stretch: no cell of the grid is looked at."""
+    where = f"{WIDE} AND price BETWEEN 12.34 AND 77.7"
+    with duckdb.connect(str(database), read_only=True) as con:
+        ((truth,),) = con.execute(f"SELECT COUNT(*) FROM t WHERE {where}").fetchall()
+        groups = dict(con.execute(f"SELECT c0 < 7, COUNT(*) FROM t WHERE {where} GROUP BY 1").fetchall())
+    with dpsql.connect(database, policy=rules(planned), ledger=":memory:") as con:
+        worst = con.explain(f"SELECT COUNT(*) FROM t WHERE {where}").worst_charge
+        cursor = con.execute(f"SELECT COUNT(*) FROM t WHERE {where}")
+        ((found,),) = cursor.fetchall()
+        (answer,) = cursor.answers
+        assert answer.error is not None and answer.charged <= worst
+        assert abs(found - truth) <= 3 * answer.error < 1500
+        cursor = con.execute(f"SELECT c0 < 7, COUNT(*) FROM t WHERE {where} GROUP BY 1")
+        for (key, rows), of_group in zip(cursor.fetchall(), cursor.answers, strict=True):
+            assert abs(rows - groups[key]) <= 3 * (of_group.error or 0.0) < 1500
+        spent = con.budget.spent_epsilon
+        with pytest.raises(UnsupportedQuery, match="cells at once") as refused:  # sums of values are looked at by cell
+            con.execute(f"SELECT SUM(price) FROM t WHERE {where}")
+        assert "frieze-kannan" not in refused.value.hint and con.budget.spent_epsilon == spent
 
 
 def test_other_strategies_and_too_many_parts_are_refused_for_nothing(database: Path) -> None:

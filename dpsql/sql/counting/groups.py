@@ -96,7 +96,8 @@ def too_many_cells(table: TableDomain, query: LinearQuery, cells: int, most: int
         widest = max(wide, key=lambda c: c.size)
         how = "as a number in bins" if isinstance(widest, IntegerDomain) else "by a coarser unit"
         hint += f", let the owner declare {widest.name}, which has {widest.size:,} cells, {how}"
-    hint += ', or take strategy = "frieze-kannan" for products of conditions'
+    if not query.is_by_value:
+        hint += ', or take strategy = "frieze-kannan" for products of conditions'
     return UnsupportedQuery(f"the statement touches {cells:,} cells at once, more than {most:,}", hint=hint)
 
 
