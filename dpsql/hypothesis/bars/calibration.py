@@ -49,7 +49,7 @@ what they leave open less is left."""
 UPWARDS = 0.35
 """Of three columns and more: by how many factors e for each of those an answer may be too low. Rows that two conditions
 leave may be more alike in a third than a model of pairs knows; the other way there is nothing below 0."""
-THREES_UPWARDS = 0.25
+THREES_UPWARDS = 0.3
 """The same of four columns and more, up to MOST_SETS, where a model follows what it says of each three."""
 TRIPLE_UPWARDS = 0.42
 """The same below the least triple, as ``TRIPLE_LOG_ERROR``."""
@@ -100,7 +100,7 @@ class Calibration:
         answers or of those beyond their noise, or 1.96 raw where there were none. raw: that noise, at most 10 (h + 1).
         n: what ``LostInNoise`` says. h: the answer; 2 h is chance in what pairs do not fix. i: what
         ``UnseenInteractions`` of three columns and more may add. l: how far a product of what is known may be too low
-        where h is below the least pair of its conditions, h (((pair + 1) / (h + 1))^.35 - 1), with .25 of more columns
+        where h is below the least pair of its conditions, h (((pair + 1) / (h + 1))^.35 - 1), with .3 of more columns
         where a model follows its threes, or with .42 below the least triple, where all of these are known; of columns
         that were measured together at most what that noise hides. At least 1; of four columns and more that were
         measured together at most ``_as_measured``. Older rules take i^2 + l^2, and half of h for each factor e.

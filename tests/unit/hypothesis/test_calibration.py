@@ -350,7 +350,7 @@ def test_a_bar_grows_with_how_far_the_answer_is_below_its_pairs(upwards: bool) -
             assert before is not None and after is not None
             h = max(0.0, answer(q))
             pairs = [max(0.0, answer(LinearQuery("t", two))) for two in combinations(q.factors, 2)]
-            share = 0.25 if number > 3 else 0.35  # a model follows its threes
+            share = 0.3 if number > 3 else 0.35  # a model follows its threes
             more = too_low(h, pairs, (0.5, share), upwards=upwards) ** 2 if number > 2 else 0.0
             if upwards and number > 2:
                 more = max(0.0, more - unseen(found, bars, q, h))
