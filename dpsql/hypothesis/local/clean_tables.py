@@ -145,13 +145,9 @@ class CleanTables:
         coarser = max((n for n in cuts if n < size), default=0)
         start = cuts[finer] if finer else base
         rows = part_sums(start, self.one_way(column)) if finer else masses
-        for most in range(min(size, len(rows)), 0, -1):
-            out: Labels = merged(rows, most, self.is_ordered(column))[start]
-            if coarser:
-                out = refinement([out, cuts[coarser]])
-            if int(out.max()) < size:
-                return out
-        return cuts[coarser]
+        kept = [cuts[coarser]] if coarser else []
+        fewer = (merged(rows, n, self.is_ordered(column))[start] for n in range(min(size, len(rows)), 0, -1))
+        return next(a for a in (refinement([a, *kept]) if kept else a for a in fewer) if int(a.max()) < size)
 
     def _triples_of(self, column: str) -> list[Measurement]:
         return [m for m in self.triples.values() if column in m.columns]

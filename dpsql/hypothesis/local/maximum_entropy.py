@@ -23,7 +23,7 @@ EXTRA_SWEEPS = 5
 """Contingencies of more columns are looked at in so many sweeps: shrunken again in each, they would be followed into
 their noise."""
 TRIPLE_SWEEPS = 8
-"""Clean triples are followed in so many: they agree with the pairs but for what is shrunken, and cycle with them."""
+"""Clean triples are followed in so many, then the pairs alone: triples agree with these but for what is shrunken."""
 RAKE_SWEEPS = 2
 MOST_SETS = 10
 """Of more, two by two alone are looked at: 2^k combinations are too many."""
@@ -98,9 +98,6 @@ def maximum_entropy(
             _follow(tensor, triple)
         off = max((_rake(tensor, i, j, wanted) for (i, j), wanted in pairs.items()), default=0.0)
         if off < rules.settled * sigma and (not extras or sweep + 1 >= EXTRA_SWEEPS):
-            break
-    for _ in range(rules.sweeps if triples else 0):  # pairs are better known than what triples add
-        if max(_rake(tensor, i, j, wanted) for (i, j), wanted in pairs.items()) < rules.settled * sigma:
             break
     found = float(tensor.sum())
     if extras and abs(found - total) > _LOST * total:  # noisy extras took all cells of some part of a pair
