@@ -98,13 +98,35 @@ class MemoryEngine:
     ) -> Private[Counts]:
         """Counts over the parts of ``partitions``, int64; see the protocol."""
         domain = self._table(table)
-        out = np.zeros(shape_of(domain, partitions), dtype=np.int64)
         inside_of(domain, intervals)
-        for codes, _, numbers in self._kept[domain.name]:
+        return self._in_parts(domain, partitions, intervals, lambda _: 1)
+
+    def _in_parts(
+        self,
+        table: TableDomain,
+        partitions: tuple[Partition, ...],
+        intervals: tuple[Interval, ...],
+        of: Callable[[Mapping[str, float | None]], int],
+    ) -> Private[Counts]:
+        out = np.zeros(shape_of(table, partitions), dtype=np.int64)
+        for codes, _, numbers in self._kept[table.name]:
             if all(i.holds(numbers[i.column]) for i in intervals):
-                out[tuple(int(p.labels[tuple(codes[c] for c in p.columns)]) for p in partitions)] += 1
+                out[tuple(int(p.labels[tuple(codes[c] for c in p.columns)]) for p in partitions)] += of(numbers)
         out.setflags(write=False)
         return Private(out)
+
+    def part_sums(
+        self, table: str, number: str, partitions: tuple[Partition, ...], intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
+        """Sums of shares over the parts of ``partitions``, int64; see the protocol."""
+        domain = self._table(table)
+        summed, _ = number_of(domain, number), inside_of(domain, intervals)
+
+        def share(numbers: Mapping[str, float | None]) -> int:
+            x = numbers[summed.name]
+            return 0 if x is None else summed.share(x)
+
+        return self._in_parts(domain, partitions, intervals, share)
 
     def sums(
         self, table: str, number: str, columns: tuple[str, ...], intervals: tuple[Interval, ...] = ()

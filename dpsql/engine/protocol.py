@@ -71,6 +71,12 @@ class Engine(Protocol):
         """
         ...
 
+    def part_sums(
+        self, table: str, number: str, partitions: tuple[Partition, ...], intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
+        """The same over the parts of disjoint finite columns, without their grid, as ``part_counts`` are."""
+        ...
+
     def positions(self, table: str, number: str) -> Private[Counts]:
         """The same over the cells of ``number`` itself, of where its rows stand between the edges of their bin."""
         ...

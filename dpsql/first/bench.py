@@ -19,7 +19,7 @@ from dpsql.errors import InternalError
 from dpsql.hypothesis import Axis, Measurement, coarsen
 from dpsql.ledger.protocol import Ledger
 from dpsql.mechanism import Entropy, measure
-from dpsql.planning.measured_axes import MOST_PARTS, own_axes, told_apart
+from dpsql.planning.measured_axes import MOST_FINE_CELLS, MOST_PARTS, own_axes, told_apart
 from dpsql.private import Private, together
 from dpsql.query import MOST_CHOICES, Counts, Crosstab, Interval, Key, LinearQuery, floors, floors_of_parts
 
@@ -61,7 +61,7 @@ class Bench:
         scope = tuple(c for a in axes for c in a.columns)
         engine = self.engine
         if not text and (intervals or _is_large(axes)):
-            return engine.part_counts(table, tuple(Partition(a.columns, a.labels, a.size) for a in axes), intervals)
+            return engine.part_counts(table, _partitions(axes), intervals)
         counts = engine.keyed_counts(table, text, keys, scope) if text else engine.contingency(table, scope)
         return counts.map(lambda cells: np.asarray(coarsen(cells, axes, bool(text)), dtype=np.int64))
 
@@ -91,12 +91,8 @@ class Bench:
         return fewer and prod(a.size for a in told_apart(queries)) <= MOST_PARTS
 
     def _by_parts(self, query: LinearQuery) -> Private[int]:
-        axes, told = own_axes([query]), query.intervals
-        nothing = np.zeros([a.size for a in axes], dtype=np.int64)
-        weights = Measurement(query.table, axes, nothing, 0.0, intervals=told).weights_of(query)
-        if weights is None:
-            raise InternalError("parts on which their own query is not constant")
-        counted = self.counted(query.table, axes, intervals=told)
+        axes, weights = _weighted_parts(query)
+        counted = self.counted(query.table, axes, intervals=query.intervals)
         return counted.map(lambda rows: int((weights * rows).sum()) // query.unit)
 
     def summed(
@@ -113,8 +109,22 @@ class Bench:
         self, table: str, axes: tuple[Axis, ...], number: str, intervals: tuple[Interval, ...] = ()
     ) -> Private[Counts]:
         """The same before it is rounded, in 1 / FIXED_POINT of a row. Raises EngineError."""
+        if _is_large(axes):
+            return self.engine.part_sums(table, number, _partitions(axes), intervals)
         sums = self.engine.sums(table, number, tuple(c for a in axes for c in a.columns), intervals)
         return sums.map(partial(coarsen, axes=axes))
+
+    def floor_of_sum(self, query: LinearQuery) -> Private[int]:
+        """``floor(q(D))`` of a sum of values, in rows. Private. Raises EngineError, and InternalError for a count."""
+        if query.value is None:
+            raise InternalError("a count where a sum of values was to be")
+        if query.cells <= MOST_FINE_CELLS:  # kept by the engine: the groups of a statement ask for the same ones
+            return self.engine.sums(query.table, query.value, query.scope, query.intervals).map(query.floor)
+        axes, weights = _weighted_parts(query)
+        # Python's whole numbers: weighted, the sums of many rows leave 64 bits
+        sums = self.shares(query.table, axes, query.value, query.intervals)
+        whole = query.unit * FIXED_POINT
+        return sums.map(lambda parts: int((weights.astype(object) * parts).sum()) // whole)
 
     def positions(self, table: str, axes: tuple[Axis, ...], number: str) -> Private[Counts]:
         """The same of where it stands between the edges of its bin, by bin. Raises EngineError."""
@@ -144,6 +154,22 @@ class Bench:
 
 def _whole_rows(shares: Private[Counts]) -> Private[Counts]:
     return shares.map(lambda parts: np.asarray((parts + FIXED_POINT // 2) // FIXED_POINT, dtype=np.int64))
+
+
+def _partitions(axes: Sequence[Axis]) -> tuple[Partition, ...]:
+    return tuple(Partition(a.columns, a.labels, a.size) for a in axes)
+
+
+def _weighted_parts(query: LinearQuery) -> tuple[tuple[Axis, ...], Counts]:
+    """The coarsest parts on which the query is constant, and its weight on each."""
+    axes = own_axes([query])
+    nothing = np.zeros([a.size for a in axes], dtype=np.int64)
+    weights = Measurement(query.table, axes, nothing, 0.0, value=query.value, intervals=query.intervals).weights_of(
+        query
+    )
+    if weights is None:
+        raise InternalError("parts on which their own query is not constant")
+    return axes, weights
 
 
 def _is_large(axes: tuple[Axis, ...]) -> bool:

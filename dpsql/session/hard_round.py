@@ -109,7 +109,7 @@ class HardRound:
         """``floor(q(D))``, in counts: what a test or one count is about. Not released."""
         engine, keyed = self._bench.engine, query.keyed
         if query.value is not None:
-            return engine.sums(query.table, query.value, query.scope, query.intervals).map(query.floor)
+            return self._bench.floor_of_sum(query)
         if keyed is not None:
             return engine.keyed_counts(query.table, keyed.text_columns, keyed.strings, query.scope).map(query.floor)
         return self.floors([query]).map(lambda floors: int(floors[0]))

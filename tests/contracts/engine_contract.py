@@ -153,12 +153,26 @@ class EngineContract(ABC):
                 for columns_asked in ((), ("b",), ("y", "b")):
                     found, wanted = (e.sums("t", "y", columns_asked, intervals).reveal() for e in (engine, twin))
                     assert found.tolist() == wanted.tolist(), intervals
+                for parts in ((), halves[:1], halves):
+                    found, wanted = (e.part_sums("t", "x", parts, intervals).reveal() for e in (engine, twin))
+                    assert found.dtype == np.int64 and found.tolist() == wanted.tolist(), intervals
+                    by_cell = engine.sums("t", "x", tuple(p.columns[0] for p in parts), intervals).reveal()
+                    for axis in range(len(parts)):  # both halves are the first of three cells, and the others
+                        by_cell = np.add.reduceat(by_cell, [0, 1], axis=axis)
+                    assert found.tolist() == by_cell.tolist(), intervals
             found, wanted = (e.value_counts("t", "x", marks).reveal() for e in (engine, twin))
             assert found.dtype == np.int64 and found.tolist() == wanted.tolist()
             assert int(found.sum()) == int(engine.contingency("t", ("x",)).reveal()[:-1].sum())
             for unknown in (Interval("b", 0.0, 1.0), Interval("nothing", 0.0, 1.0)):
                 with pytest.raises(UnknownName):
                     engine.part_counts("t", halves, (unknown,))
+                with pytest.raises(UnknownName):
+                    engine.part_sums("t", "x", halves, (unknown,))
+            for unsummed in ("b", "nothing"):
+                with pytest.raises(UnknownName):
+                    engine.part_sums("t", unsummed, halves)
+            with pytest.raises(InternalError):
+                engine.part_sums("t", "x", (replace(halves[0], labels=np.array([0, 1])),))
             with pytest.raises(UnknownName):
                 engine.value_counts("t", "b", marks)
 

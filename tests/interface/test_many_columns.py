@@ -80,10 +80,28 @@ def test_a_condition_that_cuts_a_bin_beside_many_columns_is_counted_too(database
         cursor = con.execute(f"SELECT c0 < 7, COUNT(*) FROM t WHERE {where} GROUP BY 1")
         for (key, rows), of_group in zip(cursor.fetchall(), cursor.answers, strict=True):
             assert abs(rows - groups[key]) <= 3 * (of_group.error or 0.0) < 1500
-        spent = con.budget.spent_epsilon
-        with pytest.raises(UnsupportedQuery, match="cells at once") as refused:  # sums of values are looked at by cell
-            con.execute(f"SELECT SUM(price) FROM t WHERE {where}")
-        assert "frieze-kannan" not in refused.value.hint and con.budget.spent_epsilon == spent
+
+
+@pytest.mark.parametrize("planned", [9, 300])
+@pytest.mark.parametrize("cut", ["", " AND price BETWEEN 12.34 AND 77.7"])
+def test_sums_and_averages_of_values_beside_many_columns_are_answered(database: Path, planned: int, cut: str) -> None:
+    """As counts are: values are summed over the parts that the conditions tell apart."""
+    asked = f"SELECT SUM(price), AVG(price) FROM t WHERE {WIDE}{cut}"
+    by_group = f"SELECT c0 < 7, SUM(price) FROM t WHERE {WIDE}{cut} GROUP BY 1"
+    with duckdb.connect(str(database), read_only=True) as con:
+        (truth,) = con.execute(asked).fetchall()
+        groups = dict(con.execute(by_group).fetchall())
+    with dpsql.connect(database, policy=rules(planned), ledger=":memory:") as con:
+        worst = con.explain(asked).worst_charge
+        cursor = con.execute(asked)
+        (found,) = cursor.fetchall()
+        assert sum(a.charged for a in cursor.answers) <= worst
+        for said, true, answer in zip(found, truth, cursor.answers, strict=True):
+            assert abs(said - true) <= 3 * (answer.error or 0.0)
+        assert (cursor.answers[0].error or 0.0) < 100 * 1500 and (cursor.answers[1].error or 0.0) < 50
+        cursor = con.execute(by_group)
+        for (key, said), answer in zip(cursor.fetchall(), cursor.answers, strict=True):
+            assert abs(said - groups[key]) <= 3 * (answer.error or 0.0) < 100 * 1500
 
 
 def test_other_strategies_and_too_many_parts_are_refused_for_nothing(database: Path) -> None:

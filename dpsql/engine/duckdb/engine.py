@@ -28,7 +28,6 @@ from dpsql.engine.duckdb.catalog import (
     public_sources,
     stored_tables,
 )
-from dpsql.engine.duckdb.coded_rows import CodedRows
 from dpsql.engine.duckdb.distinct import distinct_counts
 from dpsql.engine.duckdb.identity.file_state import FileContent, KnownContent, descriptors
 from dpsql.engine.duckdb.identity.fingerprint import content_fingerprint
@@ -141,7 +140,7 @@ class DuckDbEngine:
         shape, inside = shape_of(domain, partitions), inside_of(domain, intervals)
         with self._lock:
             valued = self._held.valued(domain, [column for column, _ in inside]) if inside else None
-            coded = self._coded_rows(domain) if partitions and not inside else None
+            coded = self._held.coded(domain) if partitions and not inside else None
             if valued is not None:
                 counts = valued.count_parts(partitions, intervals)
             elif coded is not None:
@@ -157,7 +156,7 @@ class DuckDbEngine:
         known = self._contingencies.exactly(domain.name, scope)
         if known is not None:
             return known
-        coded = self._coded_rows(domain) if scope and domain.cells > WHOLE_CELLS else None
+        coded = self._held.coded(domain) if scope and domain.cells > WHOLE_CELLS else None
         if coded is None:
             known = self._contingencies.get(domain.name, scope)
             return self._count(domain, scope) if known is None else known
@@ -184,30 +183,37 @@ class DuckDbEngine:
     def sums(
         self, table: str, number: str, columns: tuple[str, ...], intervals: tuple[Interval, ...] = ()
     ) -> Private[Counts]:
-        """Sums of shares over the cells of ``columns``; see the protocol. They are kept in memory: the groups of a
-        statement ask for the same ones."""
+        """Sums of shares over the cells of ``columns``; see the protocol. Kept: the groups of a statement ask again."""
         domain = private_table(self._policy, table)
         scope, column, inside = scope_of(domain, columns), number_of(domain, number), inside_of(domain, intervals)
         name = f"{domain.name}\0{column.name}\0{intervals!r}" if inside else f"{domain.name}\0{column.name}"
         with self._lock:
             known = self._contingencies.exactly(name, columns)
             if known is None:
-                rows = self._rows[domain.name]
-                share, looked_at = rows.share(column), [column.name, *(n.name for n, _ in inside)]
-                share = f"CASE WHEN {rows.inside(inside)} THEN {share} ELSE 0 END" if inside else share
-                known = self._by_cell(domain, scope, looked_at, share, keep=not inside)
+                share, looked_at = self._rows[domain.name].share(column, inside), [column, *(n for n, _ in inside)]
+                known = self._by_cell(domain, scope, [n.name for n in looked_at], share, keep=not inside)
                 if columns != scope:
                     known = np.ascontiguousarray(known.transpose([scope.index(c) for c in columns]))
                 self._contingencies.put(name, columns, known)
         return Private(known)
+
+    def part_sums(
+        self, table: str, number: str, partitions: tuple[Partition, ...], intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
+        """Sums of shares over the parts of ``partitions``; see the protocol. One scan, and not kept."""
+        domain = private_table(self._policy, table)
+        shape, column, inside = shape_of(domain, partitions), number_of(domain, number), inside_of(domain, intervals)
+        with self._lock:
+            sums = scanned_parts(self._reader, self._rows[domain.name], domain, partitions, inside, column)
+        return Private(sums.reshape(shape))
 
     def positions(self, table: str, number: str) -> Private[Counts]:
         """Sums of positions inside the bins of ``number``; see the protocol."""
         domain = private_table(self._policy, table)
         column = number_of(domain, number)
         with self._lock:
-            of = self._rows[domain.name].position(column)
-            return Private(self._by_cell(domain, (column.name,), [column.name], of))
+            position = self._rows[domain.name].position(column)
+            return Private(self._by_cell(domain, (column.name,), [column.name], position))
 
     def value_counts(self, table: str, number: str, marks: tuple[float, ...]) -> Private[Counts]:
         """Rows at and between ``marks``; see the protocol."""
@@ -234,9 +240,6 @@ class DuckDbEngine:
         of = (self._content(source, self._rules.fingerprint), self._rules.unit_rows, duckdb.__version__)
         key = repr((*of, asdict(domain), source.relation, source.columns, summed, scope))
         return self._companion.known(key, size, scanned).reshape(domain.shape(scope))
-
-    def _coded_rows(self, domain: TableDomain) -> CodedRows | None:
-        return self._held.coded(domain)
 
     def keyed_counts(
         self, table: str, text_columns: tuple[str, ...], keys: tuple[Key, ...], columns: tuple[str, ...]

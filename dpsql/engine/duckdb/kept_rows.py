@@ -93,9 +93,11 @@ class Rows:
         """SQL for what tells values of the unit or of a text column apart; NULL for NULL."""
         return "r.u" if column == self._table.unit else self.text(column)
 
-    def share(self, number: NumberDomain) -> str:
-        """SQL for where a row's number stands between min and max, as ``NumberDomain.share``; 0 for NULL."""
-        return codes.share(number, self.number(number))
+    def share(self, number: NumberDomain, intervals: Sequence[tuple[NumberDomain, Interval]] = ()) -> str:
+        """SQL for where a row's number stands between min and max, as ``NumberDomain.share``; 0 for NULL, and for a row
+        that is not in all intervals."""
+        share = codes.share(number, self.number(number))
+        return f"CASE WHEN {self.inside(intervals)} THEN {share} ELSE 0 END" if intervals else share
 
     def position(self, number: NumberDomain) -> str:
         """SQL for where it stands between the edges of its bin, as ``NumberDomain.position``; 0 for NULL."""

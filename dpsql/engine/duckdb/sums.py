@@ -54,17 +54,23 @@ def scanned_parts(
     table: TableDomain,
     partitions: Sequence[Partition],
     inside: Sequence[tuple[NumberDomain, Interval]] = (),
+    summed: NumberDomain | None = None,
 ) -> Counts:
-    """Rows in all intervals by part, flat: one scan; the labels go to DuckDB as lists of numbers."""
+    """Rows in all intervals, or sums of their shares of a number, by part, flat: one scan; the labels go to DuckDB as
+    lists of numbers."""
     part, stride = ["0::BIGINT"], 1
     for i, p in reversed(list(enumerate(partitions))):
         part.append(f"{stride}::BIGINT * list_extract($p{i}::BIGINT[], 1 + ({rows.cell(p.columns)}))")
         stride *= p.size
     columns = dict.fromkeys([*(c for p in partitions for c in p.columns), *(n.name for n, _ in inside)])
-    told = f"SELECT {' + '.join(part)} AS part, {rows.inside(inside)} AS inside {rows.from_where(tuple(columns))}"
+    of, total, what = "1", "count(*)", "counting rows of"
+    if summed is not None:
+        columns[summed.name] = None
+        of, total, what = rows.share(summed), "CAST(sum(share) AS BIGINT)", "summing"
+    told = f"SELECT {' + '.join(part)} AS part, {of} AS share, {rows.inside(inside)} AS inside"
     found = reader.rows(
-        f"counting rows of {table.name}",
-        f"SELECT part, count(*) FROM ({told}) WHERE inside GROUP BY part",
+        f"{what} {table.name}",
+        f"SELECT part, {total} FROM ({told} {rows.from_where(tuple(columns))}) WHERE inside GROUP BY part",
         {f"p{i}": p.flat.tolist() for i, p in enumerate(partitions)},
     )
     counts = np.zeros(stride, dtype=np.int64)

@@ -26,6 +26,7 @@ from dpsql.engine.scope import (
     scope_of,
     text_columns_of,
 )
+from dpsql.engine.sql.cells import Cells, in_parts, private, spread
 from dpsql.engine.sql.dialect import Database, SqlTable
 from dpsql.engine.sql.distinct import distinct_query
 from dpsql.engine.sql.rows import SqlRows, text_of, token_of
@@ -38,7 +39,6 @@ from dpsql.query import Counts, Interval, Key, KeyCounts, Regions, key_counts
 
 HELD_BYTES = 256 << 20
 """Room for the combinations of a wide table that occur, eight bytes a code; with more of them each scope is a scan."""
-_Cells = tuple[npt.NDArray[np.int64], Counts]
 
 
 class SqlEngine:
@@ -55,7 +55,7 @@ class SqlEngine:
         self._lock = RLock()
         self._contingencies = Contingencies(CACHE_BYTES)
         self._contents: dict[str, str] = {}
-        self._held: dict[str, _Cells | None] = {}
+        self._held: dict[str, Cells | None] = {}
         try:
             if self._rules.fingerprint == 1 or self._rules.unit_rows == 1:
                 raise EngineError(
@@ -127,12 +127,12 @@ class SqlEngine:
         whole = tuple(c.name for c in domain.finite)
         widest = whole if prod(domain.shape(whole)) <= WHOLE_CELLS else scope
         cells, values = self._counted(domain, widest)
-        counts = _spread(cells, values, domain.shape(widest))
+        counts = spread(cells, values, domain.shape(widest))
         self._contingencies.put(domain.name, widest, counts)
         found = self._contingencies.get(domain.name, scope)
-        return _spread(*self._counted(domain, scope), domain.shape(scope)) if found is None else found
+        return spread(*self._counted(domain, scope), domain.shape(scope)) if found is None else found
 
-    def _counted(self, domain: TableDomain, columns: Sequence[str]) -> _Cells:
+    def _counted(self, domain: TableDomain, columns: Sequence[str]) -> Cells:
         """Codes ``(cells, columns)`` of cells that have rows, one cell several times perhaps, and numbers of rows."""
         names = tuple(c.name for c in domain.finite)
         if domain.name not in self._held:
@@ -155,7 +155,7 @@ class SqlEngine:
         also: Sequence[str] = (),
         most: int | None = None,
         intervals: Sequence[Interval] = (),
-    ) -> _Cells:
+    ) -> Cells:
         """Codes ``(groups, columns)`` of the groups that have rows, ``most`` of them, and a BIGINT for each."""
         rows, inside = self._rows[domain.name], inside_of(domain, intervals)
         codes = rows.codes(columns)
@@ -179,16 +179,24 @@ class SqlEngine:
     ) -> Private[Counts]:
         """Counts over the parts of ``partitions``, from the counts of cells that have rows; see the protocol."""
         domain = private_table(self._policy, table)
-        shape = shape_of(domain, partitions)
         columns = [c for p in partitions for c in p.columns]
+        shape_of(domain, partitions)
         with self._lock:
             told = self._grouped(domain, columns, "count(*)", intervals=intervals) if intervals else None
-            cells, values = self._counted(domain, columns) if told is None else told
-        parts = np.zeros((len(values), len(partitions)), dtype=np.int64)
-        for i, p in enumerate(partitions):
-            at = [columns.index(c) for c in p.columns]
-            parts[:, i] = p.labels[tuple(cells[:, j] for j in at)]
-        return _private(_spread(parts, values, shape))
+            return in_parts(partitions, *(self._counted(domain, columns) if told is None else told))
+
+    def part_sums(
+        self, table: str, number: str, partitions: tuple[Partition, ...], intervals: tuple[Interval, ...] = ()
+    ) -> Private[Counts]:
+        """Sums of shares over the parts of ``partitions``; see the protocol."""
+        domain = private_table(self._policy, table)
+        column, columns = number_of(domain, number), [c for p in partitions for c in p.columns]
+        shape_of(domain, partitions)
+        with self._lock:
+            share = self._rows[domain.name].share(column)
+            return in_parts(
+                partitions, *self._grouped(domain, columns, f"sum({share})", (column.name,), intervals=intervals)
+            )
 
     def sums(
         self, table: str, number: str, columns: tuple[str, ...], intervals: tuple[Interval, ...] = ()
@@ -215,7 +223,7 @@ class SqlEngine:
                 f"SELECT cell, CAST(count(*) AS BIGINT) AS n FROM (SELECT {rows.value_cell(column, marks)} AS cell "
                 f"FROM ({rows.query((column.name,))}) AS counted) AS valued WHERE cell >= 0 GROUP BY cell",
             )
-        return _private(_spread(found[:, :1], found[:, 1], (2 * len(marks),)))
+        return private(spread(found[:, :1], found[:, 1], (2 * len(marks),)))
 
     def _summed(
         self,
@@ -227,7 +235,7 @@ class SqlEngine:
     ) -> Private[Counts]:
         with self._lock:
             cells, values = self._grouped(domain, columns, f"sum({of})", (number.name,), intervals=intervals)
-        return _private(_spread(cells, values, domain.shape(columns)))
+        return private(spread(cells, values, domain.shape(columns)))
 
     def keyed_counts(
         self, table: str, text_columns: tuple[str, ...], keys: tuple[Key, ...], columns: tuple[str, ...]
@@ -241,9 +249,9 @@ class SqlEngine:
         if numbers:
             with self._lock:
                 found = self._keyed(domain, text_columns, numbers, columns)
-            distinct = _spread(found[:, :-1], found[:, -1], (len(numbers), *domain.shape(columns)))
+            distinct = spread(found[:, :-1], found[:, -1], (len(numbers), *domain.shape(columns)))
             out = distinct[[numbers[token_of(key)] for key in keys]]
-        return _private(out)
+        return private(out)
 
     def _keyed(
         self, domain: TableDomain, text_columns: tuple[str, ...], numbers: dict[str, int], columns: tuple[str, ...]
@@ -282,7 +290,7 @@ class SqlEngine:
             found = self._numbers(f"counting different values of {domain.name}", sql)
         counts = np.zeros((regions.size, most), dtype=np.int64)
         counts[found[:, 0], found[:, 1] - 1] = found[:, 2]
-        return _private(counts)
+        return private(counts)
 
     def is_base_table(self, table: str) -> bool:
         """Whether the table's rows are stored, and it is no view."""
@@ -382,18 +390,3 @@ class SqlEngine:
             self._database.close()
             self._contingencies = Contingencies(CACHE_BYTES)
             self._held = {}
-
-
-def _spread(cells: npt.NDArray[np.int64], values: Counts, shape: tuple[int, ...]) -> Counts:
-    """An array of ``shape`` that holds the sum of ``values`` at each of ``cells``, one row of indices for each."""
-    out = np.zeros(prod(shape), dtype=np.int64)
-    at = np.zeros(len(values), dtype=np.int64)
-    for i, size in enumerate(shape):
-        at = at * size + cells[:, i]
-    np.add.at(out, at, values)
-    return out.reshape(shape)
-
-
-def _private(counts: Counts) -> Private[Counts]:
-    counts.setflags(write=False)
-    return Private(counts)

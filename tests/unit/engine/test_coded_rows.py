@@ -35,6 +35,12 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
+def scan_from_now_on(coded: DuckDbEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all engines only ``coded`` has codes of its rows."""
+    coded.contingency("people", ("kind",))
+    monkeypatch.setattr(coded_rows.CodedRows, "read", lambda *_: None)
+
+
 @pytest.mark.parametrize("unit", [None, "owner"])
 @pytest.mark.parametrize("chunk", [7, 1 << 20])
 def test_codes_count_as_scans_do(database: Path, monkeypatch: pytest.MonkeyPatch, unit: str | None, chunk: int) -> None:
@@ -43,7 +49,7 @@ def test_codes_count_as_scans_do(database: Path, monkeypatch: pytest.MonkeyPatch
     assert table.cells > duckdb_engine.WHOLE_CELLS
     scanned = DuckDbEngine(database, policy_of(table))
     monkeypatch.setattr(coded_rows, "_CHUNK", chunk)
-    monkeypatch.setattr(scanned, "_coded_rows", lambda domain: None)
+    scan_from_now_on(coded, monkeypatch)
     names = [c.name for c in COLUMNS]
     for size in (0, 1, 2):
         for scope in combinations(names, size):
@@ -80,7 +86,7 @@ def test_parts_of_coded_rows_are_those_of_a_scan(
     table = TableDomain("people", COLUMNS, unit=unit, max_rows_per_unit=20)
     coded, scanned = DuckDbEngine(database, policy_of(table)), DuckDbEngine(database, policy_of(table))
     monkeypatch.setattr(coded_rows, "_CHUNK", 7)
-    monkeypatch.setattr(scanned, "_coded_rows", lambda domain: None)
+    scan_from_now_on(coded, monkeypatch)
     rng = np.random.default_rng(1)
     for scopes in ((("kind",),), (("member", "age"), ("kind",)), (("kind",), ("size",), ("member",))):
         labels = [rng.integers(0, 4, table.shape(columns)) for columns in scopes]

@@ -1,19 +1,23 @@
 """Two columns of thousands of values: what is counted are the parts that a question tells apart, never their grid."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
+from typing import NoReturn
 
 import numpy as np
 import pytest
 
-from dpsql.domain import IntegerDomain, TableDomain
+from dpsql.domain import FIXED_POINT, IntegerDomain, NumberDomain, TableDomain
 from dpsql.engine.memory import MemoryEngine
 from dpsql.engine.partition import Partition
+from dpsql.errors import InternalError
 from dpsql.first import Bench, bench
 from dpsql.first.payload import ANSWER
 from dpsql.hypothesis import Measurement
 from dpsql.ledger import MemoryLedger
 from dpsql.planning import make_plan, plan_tables
+from dpsql.planning.measured_axes import own_axes
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.private import Private
 from dpsql.query import Counts, Factor, Interval, LinearQuery, linear_query
@@ -171,3 +175,51 @@ def test_conditions_that_tell_too_much_apart_together_are_paid_one_by_one() -> N
     assert explained.worst_charge == pytest.approx(sum(charged))
     assert explained.plans[0].worst_charge == pytest.approx(12 * asker.payment_epsilon())
     assert set(engine.parts) == {1 << 6}
+
+
+PRICE = NumberDomain("price", (0.0, 40.0, 100.0))
+PRICED = TableDomain("priced", (*WIDE.finite, PRICE))
+
+
+def test_sums_of_values_over_a_large_grid_are_those_from_the_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weighted rows, stretches and NULL included: what a test sees, and what a release counts, to the last bit."""
+    rng = np.random.default_rng(3)
+    names = [c.name for c in WIDE.finite]
+    price = [None if i % 7 == 0 else float(p) for i, p in enumerate(rng.uniform(-5.0, 110.0, 400).round(2))]
+    rows = {c: rng.integers(0, 3, 400).tolist() for c in names} | {"price": price}
+    policy = Policy(Privacy(Fraction(4), Fraction(1, 10**6)), (PRICED,))
+    made = Bench(make_plan(policy), MemoryEngine(policy, {"priced": rows}), MemoryLedger({}), SeededEntropy(1))
+    third = Factor(("c0",), np.array([3, 1, 0]), 3)
+    asked = [third, *(Factor((c,), np.array([1, 1, 0])) for c in ("c1", "c2", "c3"))]
+    for intervals in ((), (Interval("price", 12.25, 77.5),)):
+        query = replace(linear_query(PRICED, asked) or never(), value="price", intervals=intervals)
+        exact = Fraction(0)
+        for i, p in enumerate(price):
+            if p is not None and all(rows[c][i] < 2 for c in ("c1", "c2", "c3")) and all(t.holds(p) for t in intervals):
+                exact += Fraction(PRICE.share(PRICE.clipped(p)) * (3, 1, 0)[rows["c0"][i]], 3)
+        from_grid = made.floor_of_sum(query).reveal(), made.summed("priced", own_axes([query]), "price", intervals)
+        monkeypatch.setattr(bench, "MOST_FINE_CELLS", 1)
+        monkeypatch.setattr(bench, "GRID_CELLS", 1)
+        monkeypatch.setattr(bench, "PART_CELLS", 1)
+        from_parts = made.floor_of_sum(query).reveal(), made.summed("priced", own_axes([query]), "price", intervals)
+        monkeypatch.undo()
+        assert from_parts[0] == from_grid[0] == exact // FIXED_POINT > 5
+        assert from_parts[1].reveal().tolist() == from_grid[1].reveal().tolist()
+    with pytest.raises(InternalError):
+        made.floor_of_sum(linear_query(PRICED, asked) or never())
+
+
+def test_sums_of_values_over_very_many_columns_need_no_grid() -> None:
+    """3^22 cells fit in no memory."""
+    rng = np.random.default_rng(4)
+    names = [c.name for c in WIDE.finite]
+    rows = {c: rng.integers(0, 2, 60).tolist() for c in names} | {"price": rng.uniform(0.0, 100.0, 60).tolist()}
+    policy = Policy(Privacy(Fraction(4), Fraction(1, 10**6)), (PRICED,))
+    made = Bench(make_plan(policy), MemoryEngine(policy, {"priced": rows}), MemoryLedger({}), SeededEntropy(1))
+    some = linear_query(PRICED, [Factor((c,), np.array([1, 1, 0])) for c in names[:19]]) or never()
+    query = replace(some, value="price")
+    assert made.floor_of_sum(query).reveal() == int(sum(rows["price"]) / 100.0)
+
+
+def never() -> NoReturn:
+    raise AssertionError

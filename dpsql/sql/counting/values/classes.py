@@ -88,9 +88,9 @@ def _stands_alone(node: exp.Expr) -> bool:
 def parts_told(grids: Grids, query: LinearQuery, grouped: frozenset[str]) -> float:
     """Parts of its columns at most that a query and the groups beside it, by columns ``grouped``, tell apart.
 
-    Infinite where that takes a grid, as sums of values do, cell by cell.
+    Infinite where that takes a grid.
     """
-    if query.keyed is not None or query.value is not None or sum(f.weights.size for f in query.factors) > MAX_CELLS:
+    if query.keyed is not None or sum(f.weights.size for f in query.factors) > MAX_CELLS:
         return inf
     sizes = [prod(grids.axis(c).size for c in f.columns) for f in query.factors]
     by_value = [f.unit > 1 or not grouped.isdisjoint(f.columns) for f in query.factors]
