@@ -44,6 +44,7 @@ class ModelRules:
     ``halved``: whether the release of a planned question measures only what the number of rows leaves open of it, which
     is half of what a row can change. ``fractions``: both also for rows that count other than 0 or 1, as in sums.
     ``families``: whether queries of one release that rows count in more than once are measured family by family.
+    ``about_middle``: whether sums of averages are measured beside the counts of their rows, about the middle of values.
 
     ``rounds_beside``: whether the cells of a GROUP BY that a hard round measures are weighed with what the model said,
     and get all of the round's precision; ``rounds_weighed``: within how many sds of it any other number is; 0: none.
@@ -158,9 +159,11 @@ class ModelRules:
     coarsely: bool = True
     coarse_triples: bool = True
     by_threes: bool = True
+    about_middle: bool = True
 
 
-_NINETEENTH = ModelRules(coarse_triples=False, by_threes=False)
+_TWENTIETH = ModelRules(about_middle=False)
+_NINETEENTH = replace(_TWENTIETH, coarse_triples=False, by_threes=False)
 _EIGHTEENTH = replace(_NINETEENTH, curves=False, jointly=False, coarsely=False)
 _SEVENTEENTH = replace(_EIGHTEENTH, by_chance=False, unlearned=False)
 _SIXTEENTH = replace(_SEVENTEENTH, confined=False, accelerated=False, rounds=12, moved=1.0)
@@ -223,7 +226,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         17: _SEVENTEENTH,
         18: _EIGHTEENTH,
         19: _NINETEENTH,
-        20: ModelRules(),
+        20: _TWENTIETH,
+        21: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

@@ -121,6 +121,7 @@ def divide(
     center: float = 0.0,
     *,
     independent: bool = True,
+    apart: bool = False,
 ) -> Answer:
     """``center + numerator / denominator`` (AVG) within the public range [``low``, ``high``] of what is averaged.
 
@@ -129,7 +130,8 @@ def divide(
     sd(top) + |q| sd(bottom), so |top - q * bottom| <= e_top + |q| e_bottom with 95 %, however the two depend on each
     other. Every such q has |q - top / bottom| <= (e_top + |top / bottom| e_bottom) / (bottom - e_bottom). Where a part
     is ``calibrated``, whose error is an estimate anyhow, the two are taken as ``independent``: both count the same
-    rows, and what they are wrong about alike cancels in the quotient. The error is unknown (``None``) when a part's is.
+    rows, and what they are wrong about alike cancels in the quotient; so they are where noise was drawn for each
+    ``apart``. The error is unknown (``None``) when a part's is.
     With certified parts see :func:`combine`.
 
     An average lies between the extremes of its values: value and interval are clipped to them, and the error becomes
@@ -144,7 +146,8 @@ def divide(
     if top is None or bottom is None or bottom <= (denominator.error or 0.0):
         return Answer(None, None, None, kind, source, False, None, charged)
     value = top / bottom
-    ratio_error = _independent_ratio_error if independent and kind == "calibrated" else _ratio_error
+    alone = apart or (independent and kind == "calibrated")
+    ratio_error = _independent_ratio_error if alone else _ratio_error
     error = ratio_error(value, bottom, numerator.error, denominator.error)
     bound = _ratio_error(value, bottom, numerator.certified_bound, denominator.certified_bound)
     value += center

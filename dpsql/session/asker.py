@@ -35,6 +35,7 @@ from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.model.beside_model import Beside
 from dpsql.session.model.modelled import estimates_of, modelled, unguarded
 from dpsql.session.model.net_test import NetTest, net_tests
+from dpsql.session.own.counted import NO_COUNTS, Counts
 from dpsql.session.own.release import release_own
 from dpsql.session.route import (
     Declared,
@@ -189,9 +190,10 @@ class Asker:
             out += ways
         return out
 
-    def ask(self, queries: Sequence[LinearQuery]) -> dict[str, Answer]:
+    def ask(self, queries: Sequence[LinearQuery], counts: Counts = NO_COUNTS) -> dict[str, Answer]:
         """Answers in counts by digest, all or none of them: what was known is free. Queries of one outline are
-        answered together, in the order in which outlines occur.
+        answered together, in the order in which outlines occur, but for sums, which come after the ``counts`` of their
+        rows: those of averages, by the sums' digests.
 
         BudgetExhausted, before anything is charged, when the statement cannot be paid.
         """
@@ -199,7 +201,10 @@ class Asker:
         missing = [q for q in queries if q.digest not in answers] if len(answers) < len(queries) else []
         if missing:
             self.check(missing)
-            for group in by_outline(missing):
+            for group in sorted(by_outline(missing), key=lambda same: same[0].digest in counts):
+                counted = {q.digest: counts[q.digest] for q in group if q.digest in counts}
+                known = self.known_of(list(counted.values()))
+                self.states[group[0].table].own.know_counts(counted, known)
                 answers.update(self._answered(group))
         return answers
 

@@ -14,6 +14,7 @@ from dpsql.ledger.event import Event, Payload
 from dpsql.ledger.protocol import Ledger
 from dpsql.planning import TablePlan
 from dpsql.session.distinct.numbers import Numbers
+from dpsql.session.own.measured_beside import BESIDE
 from dpsql.session.own.release import SPARE
 from dpsql.session.table_state import TableState
 from dpsql.session.terms.demands import Demands
@@ -113,6 +114,8 @@ class LedgerFold:
                 self.states[measurement.table].absorb(kind, measurement)
             if event.payload.get("kind") == RESIDUAL:
                 self.states[measurements[0][1].table].misfit.take(event.payload)
+            if BESIDE in event.payload:
+                self.states[measurements[0][1].table].beside.take(event.payload)
             if event.reservation in self._hard:
                 self._hard.discard(event.reservation)
                 self.states[measurements[0][1].table].note_hard_round([m for _, m in measurements])

@@ -28,6 +28,7 @@ from dpsql.session.distinct.asking import answers_of, check_terms, plans_of, que
 from dpsql.session.distinct.units import unasked_of
 from dpsql.session.explaining import explained, explanation
 from dpsql.session.notes import statement_notes
+from dpsql.session.own.counted import counts_of
 from dpsql.session.results import result
 from dpsql.session.steps import FirstSteps, explained_in_steps, no_terms_in_steps
 from dpsql.session.strings.released import ReleasedStrings
@@ -167,12 +168,13 @@ class Session:
         if terms.max_charge is not None:
             found, notes = ask_at_most(self._asker, statement, queries, float(terms.max_charge))
             return found | answers_of(self._asker, statement, questions), notes
+        counts = counts_of(statement)
         if not questions:
-            return self._asker.ask(queries) | answers_of(self._asker, statement, questions), ()
+            return self._asker.ask(queries, counts) | answers_of(self._asker, statement, questions), ()
         known = self._asker.known_of(queries)
         self._asker.check([q for q in queries if q.digest not in known])
         distinct = answers_of(self._asker, statement, questions)
-        return self._asker.ask(queries) | distinct, ()
+        return self._asker.ask(queries, counts) | distinct, ()
 
     def explain(self, text: str, parameters: Parameters = None, terms: Terms = NO_TERMS) -> Explanation:
         """The statement's public plan; charges nothing, touches no data."""

@@ -19,6 +19,7 @@ from dpsql.planning.forecast import half_width
 from dpsql.planning.measured_axes import own_sd
 from dpsql.query import Crosstab, Form, LinearQuery
 from dpsql.session.model.error_bars import ErrorBars, Memory
+from dpsql.session.own.measured_beside import MeasuredBeside
 from dpsql.session.own.misfit import Misfit
 from dpsql.session.own.own_noise import OwnNoise
 
@@ -51,6 +52,7 @@ class TableState:
         self.bars: ErrorBars | None = None
         self.wide_hard_rounds = 0
         self.misfit = Misfit()
+        self.beside = MeasuredBeside()
         self.unabsorbed: list[tuple[str, Measurement]] = []
         self.on_progress: Progress | None = None
         self._memory = memory

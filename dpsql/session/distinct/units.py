@@ -50,7 +50,13 @@ def unasked_of(asker: Asker, statement: Statement) -> Unasked:
         found = asker.states[tables.pop()].forms_of(forms)
         return [None if f is None else Said(*f) for f in found]
 
-    return Unasked(error_of, line_of, forms_of)
+    def about_middle(sums: Sequence[LinearQuery], counts: Sequence[int]) -> Sequence[bool]:
+        tables = {q.table for q in sums}
+        if len(tables) != 1 or not tables.isdisjoint(units):
+            return [False] * len(sums)
+        return asker.states[tables.pop()].beside.holds(sums, counts)
+
+    return Unasked(error_of, line_of, forms_of, about_middle)
 
 
 def _answer(asker: Asker, table: UnitTable, query: LinearQuery) -> Answer:

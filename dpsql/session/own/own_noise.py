@@ -3,8 +3,8 @@
 Worked out before anything is drawn, from the plan, the model and its error bars.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import hypot, sqrt
 from typing import Protocol
 
@@ -14,6 +14,9 @@ from dpsql.mechanism.entropy import LARGEST_SIGMA
 from dpsql.planning import Basis, Share, TablePlan
 from dpsql.planning.measured_axes import own_sds
 from dpsql.query import Crosstab, Factor, LinearQuery, canonical_products
+from dpsql.result import Answer
+from dpsql.session.own.about_middle import about_middle, pays
+from dpsql.session.own.counted import NO_COUNTS, Counted, Counts, counts_known
 from dpsql.session.own.families import families
 from dpsql.session.own.misfit import Misfit
 from dpsql.session.own.residual import Residual, residual_of
@@ -65,6 +68,13 @@ class OwnNoise:
         self._state, self._plan = state, state.plan
         self._spares_used = spares_used
         self._last: tuple[object, tuple[Part, ...]] | None = None
+        self._counts: Counts = NO_COUNTS
+        self._counted: Mapping[str, Counted] = {}
+
+    def know_counts(self, counts: Counts, answers: Mapping[str, Answer]) -> None:
+        """The counts of the rows of sums that are asked next, by the sums' digests, and what was answered to them."""
+        self._counts = counts if self._plan.rules.about_middle else NO_COUNTS
+        self._counted = counts_known(self._counts, answers)
 
     def spares_left(self) -> int:
         """Spare releases that nobody has begun, of all tables; below 0 while sessions begin more than there are."""
@@ -148,7 +158,7 @@ class OwnNoise:
         model, scope = self._state.model, len(queries[0].scope)
         version = None if model is None else model.version
         bars = version, self._state.wide_hard_rounds, self._state.misfit.times(scope)
-        asked = spare, bars, tuple(q.digest for q in queries)
+        asked = spare, bars, tuple(q.digest for q in queries), tuple(self._counted.items())
         if self._last is None or self._last[0] != asked:
             self._last = asked, self._parts(tuple(queries), spare)
         return self._last[1]
@@ -156,13 +166,14 @@ class OwnNoise:
     def _parts(self, queries: tuple[LinearQuery, ...], spare: bool) -> tuple[Part, ...]:
         share = self.spare_share(queries) if spare else self._plan.question
         whole = self._part(queries, share.units, float(share.sigma), spare)
-        if len(queries) == 1 or queries[0].is_by_value or not self._plan.rules.families:
+        if len(queries) == 1 or queries[0].is_by_value or not self._plan.rules.families or _is_beside(whole):
             return (whole,)
         found = families(queries)
         rounding = self._plan.smoothing  # each has it whole
         units, bought = share.units // len(found), float(share.sigma) ** 2 - rounding
         sigma = sqrt(max(bought, 0.0) * len(found) + rounding)
         split = tuple([self._part(family, units, sigma, spare) for family in found]) if len(found) > 1 else ()
+        split = split if spare else self._sums_last(split, sigma)
         better = bool(split) and hypot(*[sd for part in split for sd in part.sds]) < hypot(*whole.sds)
         return split if better else (whole,)
 
@@ -170,7 +181,43 @@ class OwnNoise:
         """``sigma``: the noise (counts) that the units buy at sensitivity 1."""
         found = self._rest(queries, sigma) if spare else self._half(queries, sigma)
         sds = own_sds(queries, sigma) if found is None else self._sds(found, sigma)
-        return Part(queries, units, found, tuple(sds))
+        counted = [c for q in queries if (c := self._counted.get(q.digest)) is not None]
+        beside = None if spare else self._beside(queries, counted, sigma, sds)
+        return (
+            Part(queries, units, found, tuple(sds))
+            if beside is None
+            else Part(queries, units, beside, self._noise(beside, sigma))
+        )
+
+    def _sums_last(self, parts: Sequence[Part], sigma: float) -> tuple[Part, ...]:
+        """Sums of which the counts are others of these parts are measured after these, about the middle."""
+        sds = {q.digest: sd for part in parts for q, sd in zip(part.queries, part.sds, strict=True)}
+        first, last = list[Part](), list[Part]()
+        for part in parts:
+            counts = [c for q in part.queries if (c := self._counts.get(q.digest)) is not None and c.digest in sds]
+            found = self._beside(part.queries, [Counted(c, 0, sds[c.digest]) for c in counts], sigma, part.sds)
+            if found is None:
+                first.append(part)
+            else:
+                found = replace(found, awaits=tuple(counts))
+                last.append(replace(part, residual=found, sds=self._noise(found, sigma)))
+        return (*first, *last)
+
+    def _beside(
+        self, queries: Sequence[LinearQuery], counted: Sequence[Counted], sigma: float, sds: Sequence[float]
+    ) -> Residual | None:
+        """Sums about the middle of their values, where the counts of their rows are known, it can be drawn, and they
+        lose little beside the ``sds`` that they have otherwise."""
+        if len(counted) < len(queries):
+            return None
+        found = about_middle(self._plan.table, queries, counted)
+        if found is None or (drawn := self._drawn_sd(found, sigma)) > MOST_DRAWN:
+            return None
+        return found if pays(found, drawn, sds) else None
+
+    def _noise(self, residual: Residual, sigma: float) -> tuple[float, ...]:
+        """The sds (counts) of what is measured and known, where no model is beside it."""
+        return tuple(residual.noise(self._drawn_sd(residual, sigma)).tolist())
 
     def _sds(self, residual: Residual, sigma: float) -> list[float]:
         """The sds (counts) of a residual release with what buys noise of that sd for a count."""
@@ -221,6 +268,10 @@ class OwnNoise:
             for place, bar, estimate in zip(places, bars, estimates, strict=True):
                 out[place] = None if bar is None else (estimate, bar / DEVIATIONS)
         return out
+
+
+def _is_beside(part: Part) -> bool:
+    return part.residual is not None and part.residual.beside is not None
 
 
 def _in_order(queries: Sequence[LinearQuery], parts: Sequence[Part]) -> list[float]:

@@ -4,7 +4,7 @@ Where the plan foresees few questions, each gets an equal share of the budget, f
 Beside local models some are kept back: spare releases, for questions that a model's pairs of columns say too little of.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import hypot, inf
 from typing import Any
 
@@ -22,7 +22,9 @@ from dpsql.private import together
 from dpsql.query import Counts, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import completed, from_measurement, with_charge
+from dpsql.session.own.about_middle import beside_told
 from dpsql.session.own.in_common import are_alike, moved_together
+from dpsql.session.own.measured_beside import BESIDE
 from dpsql.session.own.own_noise import LISTED_TIMES, Part
 from dpsql.session.own.residual import Residual
 from dpsql.session.own.weighing import weighed
@@ -73,7 +75,7 @@ def release_own(
             ledger.free(reservation)
             return None
         with ledger.drawing(reservation):
-            answers, released = draw()
+            answers, released = draw({})
             answers = with_charge(answers, charged + bench.plan.as_epsilon(share.units))
             ledger.release(reservation, released, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
             bench.paid.units += share.units
@@ -81,8 +83,9 @@ def release_own(
     return answers
 
 
-_Draw = Callable[[], tuple[list[Answer], dict[str, Any]]]
-"""Adds the noise: answers and what is released. Only under a reservation that pays for it."""
+_Draw = Callable[[Mapping[str, Answer]], tuple[list[Answer], dict[str, Any]]]
+"""Adds the noise: answers and what is released, beside what was drawn before in the same release, by digest. Only under
+a reservation that pays for it."""
 
 
 def _part(state: TableState, part: Part, bench: Bench, spare: bool) -> _Draw:
@@ -94,12 +97,17 @@ def _part(state: TableState, part: Part, bench: Bench, spare: bool) -> _Draw:
 def _one_by_one(queries: Sequence[LinearQuery], parts: Sequence[Part], draws: Sequence[_Draw]) -> _Draw:
     """All parts in one release, each paid with its own units of it: costs add up."""
 
-    def draw() -> tuple[list[Answer], dict[str, Any]]:
-        found = [one() for one in draws]
-        asked = [query.digest for part in parts for query in part.queries]
-        told = dict(zip(asked, [answer for answers, _ in found for answer in answers], strict=True))
-        kept = [{k: v for k, v in payload.items() if k not in LESSONS} for _, payload in found]
-        return [told[query.digest] for query in queries], {"kind": SEVERAL, "measurements": kept}
+    def draw(_: Mapping[str, Answer]) -> tuple[list[Answer], dict[str, Any]]:
+        told: dict[str, Answer] = {}
+        payloads = []
+        for part, one in zip(parts, draws, strict=True):
+            answers, payload = one(told)
+            told |= zip([q.digest for q in part.queries], answers, strict=True)
+            payloads.append(payload)
+        beside = [names for payload in payloads for names in payload.get(BESIDE, ())]
+        kept = [{k: v for k, v in payload.items() if k not in (*LESSONS, BESIDE)} for payload in payloads]
+        released = {"kind": SEVERAL, "measurements": kept} | ({BESIDE: beside} if beside else {})
+        return [told[query.digest] for query in queries], released
 
     return draw
 
@@ -115,7 +123,7 @@ def _whole(state: TableState, part: Part, bench: Bench, spare: bool) -> _Draw:
         counts = bench.summed(table, axes, value, intervals)
     sigma = bench.plan.release_sigma(part.units, state.plan.l2_squared)
 
-    def draw() -> tuple[list[Answer], dict[str, Any]]:
+    def draw(_: Mapping[str, Answer]) -> tuple[list[Answer], dict[str, Any]]:
         measurement = bench.measured(counts, sigma, table, axes, value=value, intervals=intervals)
         answers = _answers(measurement, queries, state.plan.certain)
         if spare:
@@ -140,7 +148,7 @@ def _listed(state: TableState, query: LinearQuery, bench: Bench, share: Share) -
     sd = inf if bar is None else bar / DEVIATIONS / LISTED_TIMES
     modelled, unsure = np.full(1, model.estimate(query)), np.full(1, sd)
 
-    def draw() -> tuple[list[Answer], dict[str, Any]]:
+    def draw(_: Mapping[str, Answer]) -> tuple[list[Answer], dict[str, Any]]:
         measurement = bench.measured(rest, sigma, table)
         measured = np.full(1, (float(measurement.values) + known[0]) / 2.0)
         noise = np.full(1, hypot(float(sigma), known[1]) / 2.0)
@@ -166,11 +174,14 @@ def _rest(state: TableState, residual: Residual, units: int, bench: Bench, certa
     change = state.plan.weighted_l2_squared(residual.low, residual.high)
     sigma, times = bench.plan.release_sigma(units, change), state.misfit.times(len(residual.queries[0].touched))
 
-    def draw() -> tuple[list[Answer], dict[str, Any]]:
+    def draw(told: Mapping[str, Answer]) -> tuple[list[Answer], dict[str, Any]]:
         measurement = bench.measured(counts, sigma, table, axes)
-        found = residual.found(measurement)
-        told = found.lessons(times) if residual.stretch is None else []
-        lessons = dict(zip(LESSONS, (found.columns, told), strict=True))
+        whole = beside_told(residual, told)
+        found = whole.found(measurement)
+        lessons_told = found.lessons(times) if residual.stretch is None else []
+        lessons: dict[str, Any] = dict(zip(LESSONS, (found.columns, lessons_told), strict=True))
+        if whole.beside is not None:
+            lessons[BESIDE] = [list(whole.beside)]
         answers = found.answers(mixed=state.plan.rules.mixed)
         return [completed(*a, certain, fractional=found.fractional) for a in answers], encode_measurement(
             RESIDUAL, measurement

@@ -19,12 +19,14 @@ from dpsql.query import Counts, Factor, Interval, LinearQuery
 @dataclass(frozen=True, eq=False)
 class Stretch:
     """The rows of ``table`` in all of ``intervals`` and all of ``factors``, 0 or 1 over single columns of these; with
-    ``value``, each counts by where it stands in that column's range."""
+    ``value``, each counts by where it stands in that column's range. ``inside_only``: rows outside of the intervals are
+    not counted as outside."""
 
     table: str
     factors: tuple[Factor, ...]
     intervals: tuple[Interval, ...]
     value: str | None = None
+    inside_only: bool = False
 
     @classmethod
     def of(cls, query: LinearQuery) -> "Stretch | None":
@@ -63,7 +65,8 @@ class Stretch:
             inside = bench.counted(self.table, parts, intervals=self.intervals)
         else:
             inside = bench.shares(self.table, parts, self.value, self.intervals)
-        return together([bench.counted(self.table, axes), inside]).map(self._both(told))
+        whole = bench.counted(self.table, axes, intervals=self.intervals if self.inside_only else ())
+        return together([whole, inside]).map(self._both(told))
 
     def _both(self, told: Sequence[Axis]) -> Callable[[tuple[Counts, ...]], Counts]:
         taken = [axis.coarse_weights(f.weights) for axis, f in zip(told, self.factors, strict=True)]

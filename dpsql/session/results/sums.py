@@ -1,10 +1,12 @@
 """Answers to aggregates that are sums over rows, or quotients of two. Public."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import sqrt
 
 from dpsql.postprocess import combine, divide, line_in, narrowed, sum_in
 from dpsql.postprocess.combine import Lookup
-from dpsql.query import Form, combination
+from dpsql.query import Form, LinearQuery, combination
 from dpsql.result import Answer
 from dpsql.session.results.unasked import Said, Unasked
 from dpsql.sql.statement import Aggregate
@@ -42,8 +44,9 @@ def _averages(
 ) -> tuple[Answer, ...]:
     bottoms = [combine(form, lookup, integer=False, nonnegative=False) for form in below]
     answers, apart, groups = [], [], []
+    middles = _about_middle(aggregate, bottoms, unasked)
     for group, bottom in enumerate(bottoms):
-        answer = _average(aggregate, group, bottom, lookup, unasked, independent)
+        answer = _average(aggregate, group, bottom, lookup, unasked, independent, middles[group])
         answers.append(answer)
         if answer.value is not None and bottom.error is not None:
             off = answer.value - _center(aggregate, group)
@@ -59,13 +62,22 @@ def _averages(
 
 
 def _average(
-    aggregate: Aggregate, group: int, bottom: Answer, lookup: Lookup, unasked: Unasked, independent: bool
+    aggregate: Aggregate,
+    group: int,
+    bottom: Answer,
+    lookup: Lookup,
+    unasked: Unasked,
+    independent: bool,
+    middle: float,
 ) -> Answer:
-    """A quotient of two sums."""
+    """A quotient of two sums; ``middle``: of the values where distances from there were measured, else 0."""
     numerator, center = aggregate.numerator[group], _center(aggregate, group)
     top = combine(numerator, lookup, integer=False, nonnegative=False)
     low, high = _span(aggregate, group)
-    answer = divide(top, bottom, low, high, center, independent=independent)
+    if middle:
+        answer = divide(_from_middle(top, bottom, middle), bottom, low, high, center + middle, apart=True)
+    else:
+        answer = divide(top, bottom, low, high, center, independent=independent)
     line = sum_in(numerator) if center or (low, high) != (aggregate.low, aggregate.high) else None
     if line is None or line.query.unit > 1 or answer.value is None or bottom.value is None or bottom.error is None:
         return answer
@@ -75,6 +87,34 @@ def _average(
     # as in _averages
     off = abs(line.scale) * (known.error + abs(known.value)) / (bottom.value - bottom.error)
     return narrowed(answer, off, low, high)
+
+
+def _about_middle(aggregate: Aggregate, bottoms: Sequence[Answer], unasked: Unasked) -> list[float]:
+    """Of each group the middle of the values, in the aggregate's unit, less the center, where the sum was measured as
+    distances from there beside that very count; else 0."""
+    out, scales, sums, places, counts = (
+        [0.0] * len(bottoms),
+        list[float](),
+        list[LinearQuery](),
+        list[int](),
+        list[int](),
+    )
+    for group, (form, bottom) in enumerate(zip(aggregate.numerator, bottoms, strict=True)):
+        if len(form.terms) == 1 and not form.constant and bottom.value is not None:
+            scales.append(form.terms[0].coefficient)
+            sums.append(form.terms[0].query)
+            counts.append(round(bottom.value))
+            places.append(group)
+    for place, scale, measured in zip(places, scales, unasked.about_middle(sums, counts), strict=True):
+        out[place] = scale / 2.0 if measured else 0.0
+    return out
+
+
+def _from_middle(top: Answer, bottom: Answer, middle: float) -> Answer:
+    """What was measured of a sum: its noise is its own, and the sum's is that and half of the count's."""
+    known = top.error is not None and bottom.error is not None
+    own = sqrt(max((top.error or 0.0) ** 2 - (middle * (bottom.error or 0.0)) ** 2, 0.0)) if known else None
+    return replace(top, value=(top.value or 0) - middle * (bottom.value or 0), error=own)
 
 
 def _center(aggregate: Aggregate, group: int) -> float:

@@ -28,16 +28,22 @@ def _no_forms(forms: Sequence[Form]) -> Sequence[Said | None]:
     return [None] * len(forms)
 
 
+def _none_about_middle(sums: Sequence[LinearQuery], counts: Sequence[int]) -> Sequence[bool]:
+    return [False] * len(sums)
+
+
 class Unasked(NamedTuple):
     """Nothing is known where these return ``None``.
 
     ``error_of``: the 95 % half-width that a count would have. ``line_of``: a sum of distances from a place.
     ``forms_of``: affine forms, each as a whole: what is wrong with the rows of a cell is wrong in all of its terms.
+    ``about_middle``: whether sums of one table were measured about the middle, beside such answers to their counts.
     """
 
     error_of: Callable[[LinearQuery], float | None] = _no_error
     line_of: Callable[[LinearQuery, float], Said | None] = _no_line
     forms_of: Callable[[Sequence[Form]], Sequence[Said | None]] = _no_forms
+    about_middle: Callable[[Sequence[LinearQuery], Sequence[int]], Sequence[bool]] = _none_about_middle
 
 
 NOTHING_SAID = Unasked()

@@ -12,6 +12,7 @@ from dpsql.result import Answer, Note
 from dpsql.session.answers import from_measurement
 from dpsql.session.asker import Asker
 from dpsql.session.model.modelled import modelled
+from dpsql.session.own.counted import counts_of
 from dpsql.session.route import (
     Declared,
     Known,
@@ -48,7 +49,7 @@ def ask_at_most(
             hint="ask once without max_charge, or list the strings",
         )
     if worst <= most:
-        return asker.ask(queries), ()
+        return asker.ask(queries, counts_of(statement)), ()
     found = _free(asker, routes)
     if found is None:
         raise BudgetExhausted(

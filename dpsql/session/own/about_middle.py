@@ -1,0 +1,131 @@
+"""Sums over rows that were counted: what is left to be measured are distances from the middle of the values. Public.
+
+A row counts x, between 0 and 1, for a sum S and 1 for the count N of the same rows: S = N / 2 + T, and it changes T by
+a half at most. An average, 1/2 + T / N, then takes from the noise of N only its distance from 1/2 (centered averages:
+Li, Lyu, Su and Yang 2016, section 2.5). What is measured is worked out from the weights of both, whatever they are.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import hypot, prod
+
+import numpy as np
+
+from dpsql.domain import TableDomain
+from dpsql.errors import InternalError
+from dpsql.hypothesis import Axis
+from dpsql.planning.measured_axes import MOST_PARTS
+from dpsql.query import Counts, Factor, LinearQuery
+from dpsql.result import Answer
+from dpsql.session.own.counted import Counted, counts_known
+from dpsql.session.own.measured_beside import names_of
+from dpsql.session.own.residual import COARSE_SCALE, Residual, groups_of, split
+from dpsql.session.own.stretch import Stretch
+
+MUCH_WORSE = 1.25
+"""Times the sd that a sum has otherwise: with more it is measured as before, whatever an average would gain."""
+
+
+def about_middle(table: TableDomain, queries: Sequence[LinearQuery], counted: Sequence[Counted]) -> Residual | None:
+    """What to measure for these sums of one outline, each beside the count of its rows; ``None`` where that is not
+    said in weights of parts: strings, weighted values, groups that overlap, sums grouped by what is summed."""
+    first, beside = queries[0], [c.query for c in counted]
+    told = beside[0]
+    if first.keyed is not None or told.keyed is not None or len({q.outline for q in beside}) > 1:
+        return None
+    if told.intervals != first.intervals or (first.is_by_value and (first.value is None or first.unit > 1)):
+        return None
+    apart, of_counts = split(beside)
+    differing, of_sums = split(queries)
+    groups = groups_of(beside, apart)
+    same = [[q.factors[i].digest for i in differing] for q in queries]
+    if groups is None or same != [[q.factors[i].digest for i in apart] for q in beside]:
+        return None
+    leading, owners = groups
+    parts = _joint(of_sums if first.value is None else _valued(table, first.value, of_sums), of_counts)
+    if parts is None or prod(a.size for a in (*leading, *(axis for axis, _, _ in parts))) > MOST_PARTS:
+        return None
+    sums, counts = _product([s for _, s, _ in parts]), _product([c for _, _, c in parts])
+    unit = prod(f.unit for f in of_sums)
+    if first.value is None:
+        scale, weights, stretch = 2 * unit, 2 * sums - unit * counts, None
+    else:
+        scale = COARSE_SCALE
+        weights = scale // 2 * np.stack([-counts, 2 * sums - counts], axis=-1)
+        stretch = Stretch(first.table, (), first.intervals, first.value, inside_only=True)
+    nothing = np.zeros(len(queries))
+    made = Residual(
+        tuple(queries),
+        (*leading, *(axis for axis, _, _ in parts)),
+        len(leading),
+        weights,
+        scale,
+        owners,
+        nothing,
+        nothing,
+        nothing,
+        nothing + np.inf,
+        stretch,
+    )
+    return _beside(made, counted)
+
+
+def _beside(made: Residual, counted: Sequence[Counted]) -> Residual:
+    halves, sds = np.array([c.value / 2.0 for c in counted]), np.array([c.sd / 2.0 for c in counted])
+    names = names_of(made.queries, [c.value for c in counted])
+    return replace(made, known=halves, known_sd=sds, beside=names, awaits=())
+
+
+def beside_told(made: Residual, told: Mapping[str, Answer]) -> Residual:
+    """The same beside the counts that it ``awaits``, which were drawn before. InternalError for one that was not."""
+    if not made.awaits:
+        return made
+    found = counts_known({count.digest: count for count in made.awaits}, told)
+    if any(count.digest not in found for count in made.awaits):
+        raise InternalError("sums about the middle of counts that were not drawn")
+    return _beside(made, [found[count.digest] for count in made.awaits])
+
+
+def pays(found: Residual, sigma: float, otherwise: Sequence[float]) -> bool:
+    """Whether these sums lose little by it; ``sigma``: of the noise that would be drawn, ``otherwise``: their sds."""
+    return hypot(*found.noise(sigma)) <= MUCH_WORSE * hypot(*otherwise)
+
+
+def _joint(sums: Sequence[Factor], counts: Sequence[Factor]) -> list[tuple[Axis, Counts, Counts]] | None:
+    """The parts of columns that factors of both tell apart, each with what a row of it counts for the sum and for the
+    count; ``None`` where one ties columns together that another one does not."""
+    both: list[Mapping[tuple[str, ...], Factor]] = [{f.columns: f for f in factors} for factors in (sums, counts)]
+    out, seen = [], set[str]()
+    for columns in dict.fromkeys([*both[0], *both[1]]):
+        if not seen.isdisjoint(columns):
+            return None
+        seen.update(columns)
+        axis = Axis.level_sets(columns, [f[columns].weights for f in both if columns in f])
+        one, other = (_weights(axis, f.get(columns)) for f in both)
+        out.append((axis, one, other))
+    return out
+
+
+def _valued(table: TableDomain, value: str, factors: Sequence[Factor]) -> list[Factor]:
+    """Factors of a sum of values, without the rows that have none: these add nothing, and are in no count of values."""
+    domain = table.finite_domain(value)
+    if not domain.nullable:
+        return list(factors)
+    there: Counts = (np.arange(domain.size) < domain.size - 1).astype(np.int64)  # NULL is the last cell
+    if any(value in f.columns for f in factors):
+        return [Factor(f.columns, f.weights * there) if f.columns == (value,) else f for f in factors]
+    return [*factors, Factor((value,), there)]
+
+
+def _weights(axis: Axis, factor: Factor | None) -> Counts:
+    found = np.ones(axis.size, dtype=np.int64) if factor is None else axis.coarse_weights(factor.weights)
+    if found is None:
+        raise InternalError("parts on which their own factors are not constant")
+    return found
+
+
+def _product(weights: Sequence[Counts]) -> Counts:
+    out: Counts = np.ones((), dtype=np.int64)
+    for along in weights:
+        out = np.multiply.outer(out, along)
+    return out
