@@ -12,9 +12,10 @@ from dpsql.confidence import error_bound
 from dpsql.planning import distance_words, outlook
 from dpsql.planning.distinct import distinct_share
 from dpsql.query import LinearQuery
-from dpsql.result import Explanation, Note, QueryPlan, Result
+from dpsql.result import Answer, Explanation, Note, QueryPlan, Result
 from dpsql.session.asker import Asker
 from dpsql.session.notes import statement_notes
+from dpsql.session.own.counted import Counts, counts_of
 from dpsql.session.route import (
     Declared,
     Known,
@@ -49,6 +50,7 @@ def explanation(
     """One plan per scope, in asking order; ``others``: of what is no linear query."""
     left = asker.payments_left()
     routes = asker.routes(queries)
+    _foresee_counts(asker, queries, counts_of(statement))
     scopes = [list(same) for _, same in groupby(routes, key=lambda r: r.queries[0].outline)]
     plans = [_scope_plan(asker.states[same[0].queries[0].table], same, asker) for same in scopes]
     tables = dict.fromkeys([*(q.table for q in queries), *(table for table, _ in statement.awaited)])
@@ -86,6 +88,20 @@ def explanation(
     outer = None if statement.direct is not None else statement.outer_sql
     notes = (*(Note("plan", text) for text in plan), *statement_notes(statement, asker))
     return Explanation((*plans, *others), outer, worst, asker.remaining_epsilon(), notes, times)
+
+
+def _foresee_counts(asker: Asker, queries: Sequence[LinearQuery], counts: Counts) -> None:
+    """Sums of averages are measured beside the counts of their rows, which are answered before: as far off as these
+    will be."""
+    for name, state in asker.states.items():
+        of = {q.digest: counts[q.digest] for q in queries if q.digest in counts and q.table == name}
+        wanted = {count.digest: count for count in of.values()}
+        found = {q.digest: _foreseen(state, way) for way in asker.routes(list(wanted.values())) for q in way.queries}
+        state.own.know_counts(of, found)
+
+
+def _foreseen(state: TableState, way: Route) -> Answer:
+    return Answer(0, _error(state, way), None, "calibrated", "measurement", certified=False)
 
 
 def _first_charge(state: TableState, scopes: set[tuple[str, ...]], texts: Sequence[str], asker: Asker) -> float:
