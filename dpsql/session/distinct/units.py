@@ -7,6 +7,7 @@ from dpsql.query import Form, LinearQuery, UnitTable
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
 from dpsql.session.distinct.release import Question, numbers_of
+from dpsql.session.own.measured_beside import Distance
 from dpsql.session.results.unasked import MOST_FORMS, Said, Unasked
 from dpsql.sql.statement import Statement
 
@@ -50,13 +51,13 @@ def unasked_of(asker: Asker, statement: Statement) -> Unasked:
         found = asker.states[tables.pop()].forms_of(forms)
         return [None if f is None else Said(*f) for f in found]
 
-    def about_middle(sums: Sequence[LinearQuery], counts: Sequence[int]) -> Sequence[bool]:
+    def distances_of(sums: Sequence[LinearQuery], counts: Sequence[int]) -> Sequence[Distance | None]:
         tables = {q.table for q in sums}
         if len(tables) != 1 or not tables.isdisjoint(units):
-            return [False] * len(sums)
-        return asker.states[tables.pop()].beside.holds(sums, counts)
+            return [None] * len(sums)
+        return asker.states[tables.pop()].beside.distances(sums, counts)
 
-    return Unasked(error_of, line_of, forms_of, about_middle)
+    return Unasked(error_of, line_of, forms_of, distances_of)
 
 
 def _answer(asker: Asker, table: UnitTable, query: LinearQuery) -> Answer:

@@ -1,8 +1,9 @@
 """Sums over rows that were counted: what is left to be measured are distances from the middle of the values. Public.
 
-A row counts x, between 0 and 1, for a sum S and 1 for the count N of the same rows: S = N / 2 + T, and it changes T by
-a half at most. An average, 1/2 + T / N, then takes from the noise of N only its distance from 1/2 (centered averages:
-Li, Lyu, Su and Yang 2016, section 2.5). What is measured is worked out from the weights of both, whatever they are.
+A row counts x, between a and b, for a sum S and 1 for the count N of the same rows: S = N (a + b) / 2 + T, and it
+changes T by (b - a) / 2 at most. An average, (a + b) / 2 + T / N, then takes from the noise of N only its distance from
+the middle (centered averages: Li, Lyu, Su and Yang 2016, section 2.5). What is measured is worked out from the weights
+of both, whatever they are, and a and b from what conditions leave of the values.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,14 +12,14 @@ from math import hypot, prod
 
 import numpy as np
 
-from dpsql.domain import TableDomain
+from dpsql.domain import FIXED_POINT, NumberDomain, TableDomain
 from dpsql.errors import InternalError
-from dpsql.hypothesis import Axis
+from dpsql.hypothesis import Axis, Measurement
 from dpsql.planning.measured_axes import MOST_PARTS
 from dpsql.query import Counts, Factor, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.own.counted import Counted, counts_known
-from dpsql.session.own.measured_beside import names_of
+from dpsql.session.own.measured_beside import FromMiddle, names_of
 from dpsql.session.own.residual import COARSE_SCALE, Residual, groups_of, split
 from dpsql.session.own.stretch import Stretch
 
@@ -46,13 +47,20 @@ def about_middle(table: TableDomain, queries: Sequence[LinearQuery], counted: Se
     if parts is None or prod(a.size for a in (*leading, *(axis for axis, _, _ in parts))) > MOST_PARTS:
         return None
     sums, counts = _product([s for _, s, _ in parts]), _product([c for _, _, c in parts])
-    unit = prod(f.unit for f in of_sums)
+    unit, stretch = prod(f.unit for f in of_sums), None
     if first.value is None:
-        scale, weights, stretch = 2 * unit, 2 * sums - unit * counts, None
+        low, high = _ends(sums, counts)
+        scale, weights = 2.0 * unit, 2 * sums - (low + high) * counts
+        middle = (low + high) / (2 * unit)
     else:
-        scale = COARSE_SCALE
-        weights = scale // 2 * np.stack([-counts, 2 * sums - counts], axis=-1)
-        stretch = Stretch(first.table, (), first.intervals, first.value, inside_only=True)
+        same_rows = bool((sums == counts).all())
+        low, high = reach = _reach(table, first) if same_rows else (0, FIXED_POINT)
+        scale = COARSE_SCALE * (FIXED_POINT / (high - low))
+        weights = COARSE_SCALE // 2 * np.stack([-counts, 2 * sums - counts], axis=-1)
+        middle, stretch = (
+            (low + high) / (2 * FIXED_POINT),
+            Stretch(first.table, (), first.intervals, first.value, reach),
+        )
     nothing = np.zeros(len(queries))
     made = Residual(
         tuple(queries),
@@ -66,14 +74,39 @@ def about_middle(table: TableDomain, queries: Sequence[LinearQuery], counted: Se
         nothing,
         nothing + np.inf,
         stretch,
+        middle=middle,
     )
     return _beside(made, counted)
 
 
+def _ends(sums: Counts, counts: Counts) -> tuple[int, int]:
+    """The least and the most that a row which is counted adds to the sum."""
+    there = sums[counts > 0]
+    return (int(there.min()), int(there.max())) if there.size else (0, 0)
+
+
+def _reach(table: TableDomain, query: LinearQuery) -> tuple[int, int]:
+    """The same of values, in 1 / FIXED_POINT: what bins and stretches leave of the range."""
+    domain = table.finite_domain(query.value or "")
+    if not isinstance(domain, NumberDomain):
+        raise InternalError("only number columns are summed by value")
+    low, high = domain.edges[0], domain.edges[-1]
+    for f in query.factors:
+        if f.columns == (domain.name,):
+            bins = np.flatnonzero(f.weights[: len(domain.edges) - 1])
+            ends = (domain.edges[bins[0]], domain.edges[bins[-1] + 1]) if bins.size else (low, low)
+            low, high = max(low, ends[0]), min(high, ends[1])
+    for told in query.intervals:
+        if told.column == domain.name:
+            low, high = max(low, told.low), min(high, told.high)
+    least = domain.share(min(low, domain.edges[-1]))
+    return least, max(least + 1, domain.share(max(high, domain.edges[0])))  # one value: a row still draws noise
+
+
 def _beside(made: Residual, counted: Sequence[Counted]) -> Residual:
-    halves, sds = np.array([c.value / 2.0 for c in counted]), np.array([c.sd / 2.0 for c in counted])
+    told, sds = np.array([float(c.value) for c in counted]), np.array([c.sd for c in counted])
     names = names_of(made.queries, [c.value for c in counted])
-    return replace(made, known=halves, known_sd=sds, beside=names, awaits=())
+    return replace(made, known=made.middle * told, known_sd=made.middle * sds, beside=names, awaits=())
 
 
 def beside_told(made: Residual, told: Mapping[str, Answer]) -> Residual:
@@ -84,6 +117,16 @@ def beside_told(made: Residual, told: Mapping[str, Answer]) -> Residual:
     if any(count.digest not in found for count in made.awaits):
         raise InternalError("sums about the middle of counts that were not drawn")
     return _beside(made, [found[count.digest] for count in made.awaits])
+
+
+def from_middle(made: Residual, released: Measurement) -> FromMiddle:
+    """What was released of sums beside their counts, as averages and the ledger need it."""
+    if made.beside is None:
+        raise InternalError("sums that were not measured beside their counts")
+    bare = replace(made, known=np.zeros(len(made.queries)), known_sd=np.zeros(len(made.queries)))
+    found, order = bare.found(released), np.argsort([q.digest for q in made.queries], kind="stable")
+    sd = float(found.noise.max()) + 1.0 / made.scale  # which rounding may have left out
+    return FromMiddle(*made.beside, made.middle, sd, tuple(found.measured[order].tolist()))
 
 
 def pays(found: Residual, sigma: float, otherwise: Sequence[float]) -> bool:

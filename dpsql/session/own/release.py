@@ -22,7 +22,7 @@ from dpsql.private import together
 from dpsql.query import Counts, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import completed, from_measurement, with_charge
-from dpsql.session.own.about_middle import beside_told
+from dpsql.session.own.about_middle import beside_told, from_middle
 from dpsql.session.own.in_common import are_alike, moved_together
 from dpsql.session.own.measured_beside import BESIDE
 from dpsql.session.own.own_noise import LISTED_TIMES, Part
@@ -181,7 +181,7 @@ def _rest(state: TableState, residual: Residual, units: int, bench: Bench, certa
         lessons_told = found.lessons(times) if residual.stretch is None else []
         lessons: dict[str, Any] = dict(zip(LESSONS, (found.columns, lessons_told), strict=True))
         if whole.beside is not None:
-            lessons[BESIDE] = [list(whole.beside)]
+            lessons[BESIDE] = [from_middle(whole, measurement).payload]
         answers = found.answers(mixed=state.plan.rules.mixed)
         return [completed(*a, certain, fractional=found.fractional) for a in answers], encode_measurement(
             RESIDUAL, measurement

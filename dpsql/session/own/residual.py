@@ -72,15 +72,15 @@ class Residual:
     ``known_sd`` are what released estimates contribute, so that ``known + released / scale`` is right but for noise;
     ``modelled``, ``modelled_sd`` the model's own answer, and what its error bar makes of it. With a ``stretch`` of
     values the last axis of the weights is whether a row is outside or inside of it. ``beside``: names of the queries
-    and of the counts that they are measured beside, of sums of which only distances from the middle are; ``awaits``:
-    these counts where they are of the same release, and not known before it.
+    and of the counts that they are measured beside, of sums of which only distances from the ``middle`` are, in shares;
+    ``awaits``: these counts where they are of the same release, and not known before it.
     """
 
     queries: tuple[LinearQuery, ...]
     axes: tuple[Axis, ...]
     leading: int
     weights: Counts
-    scale: int
+    scale: float
     owners: Counts
     known: Estimates
     known_sd: Estimates
@@ -88,6 +88,7 @@ class Residual:
     modelled_sd: Estimates
     stretch: Stretch | None = None
     beside: tuple[str, str] | None = None
+    middle: float = 0.0
     awaits: tuple[LinearQuery, ...] = ()
 
     @property

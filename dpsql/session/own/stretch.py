@@ -19,14 +19,15 @@ from dpsql.query import Counts, Factor, Interval, LinearQuery
 @dataclass(frozen=True, eq=False)
 class Stretch:
     """The rows of ``table`` in all of ``intervals`` and all of ``factors``, 0 or 1 over single columns of these; with
-    ``value``, each counts by where it stands in that column's range. ``inside_only``: rows outside of the intervals are
-    not counted as outside."""
+    ``value``, each counts by where it stands in that column's range. With a ``reach``, which holds the
+    share of every row that is in, in 1 / FIXED_POINT, it counts by where it stands there, and others are not counted.
+    """
 
     table: str
     factors: tuple[Factor, ...]
     intervals: tuple[Interval, ...]
     value: str | None = None
-    inside_only: bool = False
+    reach: tuple[int, int] | None = None
 
     @classmethod
     def of(cls, query: LinearQuery) -> "Stretch | None":
@@ -39,7 +40,8 @@ class Stretch:
     @property
     def whole_row(self) -> int:
         """What all of a row is in ``counted``."""
-        return 1 if self.value is None else FIXED_POINT
+        low, high = (0, FIXED_POINT) if self.reach is None else self.reach
+        return 1 if self.value is None else high - low
 
     def is_of(self, factors: Sequence[Factor]) -> bool:
         """Whether all of its own are among these."""
@@ -65,7 +67,7 @@ class Stretch:
             inside = bench.counted(self.table, parts, intervals=self.intervals)
         else:
             inside = bench.shares(self.table, parts, self.value, self.intervals)
-        whole = bench.counted(self.table, axes, intervals=self.intervals if self.inside_only else ())
+        whole = bench.counted(self.table, axes, intervals=() if self.reach is None else self.intervals)
         return together([whole, inside]).map(self._both(told))
 
     def _both(self, told: Sequence[Axis]) -> Callable[[tuple[Counts, ...]], Counts]:
@@ -76,6 +78,7 @@ class Stretch:
             whole, inside = rows
             for weights in reversed(of_parts):
                 inside = np.asarray(inside @ weights, dtype=np.int64)
+            inside = inside - whole * (0 if self.reach is None else self.reach[0])
             return np.stack([whole * self.whole_row - inside, inside], axis=-1)
 
         return both

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import sqrt
 
+from dpsql.confidence import DEVIATIONS
 from dpsql.postprocess import combine, divide, line_in, narrowed, sum_in
 from dpsql.postprocess.combine import Lookup
-from dpsql.query import Form, LinearQuery, combination
+from dpsql.query import Form, Term, combination
 from dpsql.result import Answer
+from dpsql.session.own.measured_beside import Distance
 from dpsql.session.results.unasked import Said, Unasked
 from dpsql.sql.statement import Aggregate
 
@@ -44,9 +45,9 @@ def _averages(
 ) -> tuple[Answer, ...]:
     bottoms = [combine(form, lookup, integer=False, nonnegative=False) for form in below]
     answers, apart, groups = [], [], []
-    middles = _about_middle(aggregate, bottoms, unasked)
+    distances = _distances(aggregate, bottoms, unasked)
     for group, bottom in enumerate(bottoms):
-        answer = _average(aggregate, group, bottom, lookup, unasked, independent, middles[group])
+        answer = _average(aggregate, group, bottom, lookup, unasked, independent, distances[group])
         answers.append(answer)
         if answer.value is not None and bottom.error is not None:
             off = answer.value - _center(aggregate, group)
@@ -68,14 +69,15 @@ def _average(
     lookup: Lookup,
     unasked: Unasked,
     independent: bool,
-    middle: float,
+    distance: Distance | None,
 ) -> Answer:
-    """A quotient of two sums; ``middle``: of the values where distances from there were measured, else 0."""
+    """A quotient of two sums; ``distance``: of the upper one, in place of it, where that was measured."""
     numerator, center = aggregate.numerator[group], _center(aggregate, group)
     top = combine(numerator, lookup, integer=False, nonnegative=False)
     low, high = _span(aggregate, group)
-    if middle:
-        answer = divide(_from_middle(top, bottom, middle), bottom, low, high, center + middle, apart=True)
+    if distance is not None:
+        own = replace(top, value=distance.total, error=DEVIATIONS * abs(distance.sd))
+        answer = divide(own, bottom, low, high, center + distance.middle, apart=True)
     else:
         answer = divide(top, bottom, low, high, center, independent=independent)
     line = sum_in(numerator) if center or (low, high) != (aggregate.low, aggregate.high) else None
@@ -89,32 +91,18 @@ def _average(
     return narrowed(answer, off, low, high)
 
 
-def _about_middle(aggregate: Aggregate, bottoms: Sequence[Answer], unasked: Unasked) -> list[float]:
-    """Of each group the middle of the values, in the aggregate's unit, less the center, where the sum was measured as
-    distances from there beside that very count; else 0."""
-    out, scales, sums, places, counts = (
-        [0.0] * len(bottoms),
-        list[float](),
-        list[LinearQuery](),
-        list[int](),
-        list[int](),
-    )
+def _distances(aggregate: Aggregate, bottoms: Sequence[Answer], unasked: Unasked) -> list[Distance | None]:
+    """Of each group what was measured of the sum from its middle beside that very count, in the aggregate's unit."""
+    places, terms = list[int](), list[Term]()
     for group, (form, bottom) in enumerate(zip(aggregate.numerator, bottoms, strict=True)):
         if len(form.terms) == 1 and not form.constant and bottom.value is not None:
-            scales.append(form.terms[0].coefficient)
-            sums.append(form.terms[0].query)
-            counts.append(round(bottom.value))
             places.append(group)
-    for place, scale, measured in zip(places, scales, unasked.about_middle(sums, counts), strict=True):
-        out[place] = scale / 2.0 if measured else 0.0
+            terms.append(form.terms[0])
+    counts = [round(bottoms[group].value or 0) for group in places]
+    out: list[Distance | None] = [None] * len(bottoms)
+    for group, term, found in zip(places, terms, unasked.distances_of([t.query for t in terms], counts), strict=True):
+        out[group] = None if found is None else Distance(*(term.coefficient * number for number in found))
     return out
-
-
-def _from_middle(top: Answer, bottom: Answer, middle: float) -> Answer:
-    """What was measured of a sum: its noise is its own, and the sum's is that and half of the count's."""
-    known = top.error is not None and bottom.error is not None
-    own = sqrt(max((top.error or 0.0) ** 2 - (middle * (bottom.error or 0.0)) ** 2, 0.0)) if known else None
-    return replace(top, value=(top.value or 0) - middle * (bottom.value or 0), error=own)
 
 
 def _center(aggregate: Aggregate, group: int) -> float:

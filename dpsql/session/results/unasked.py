@@ -1,9 +1,10 @@
-"""What models say of what nobody asked, for the bars of numbers that are made of several answers. Public."""
+"""What is known beside answers, for numbers that are made of several: of models, and of releases. Public."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from dpsql.query import Form, LinearQuery
+from dpsql.session.own.measured_beside import Distance
 
 MOST_FORMS = 1_000
 """Looked at together: each takes a millisecond. Of more nothing is said."""
@@ -28,8 +29,8 @@ def _no_forms(forms: Sequence[Form]) -> Sequence[Said | None]:
     return [None] * len(forms)
 
 
-def _none_about_middle(sums: Sequence[LinearQuery], counts: Sequence[int]) -> Sequence[bool]:
-    return [False] * len(sums)
+def _no_distances(sums: Sequence[LinearQuery], counts: Sequence[int]) -> Sequence[Distance | None]:
+    return [None] * len(sums)
 
 
 class Unasked(NamedTuple):
@@ -37,13 +38,13 @@ class Unasked(NamedTuple):
 
     ``error_of``: the 95 % half-width that a count would have. ``line_of``: a sum of distances from a place.
     ``forms_of``: affine forms, each as a whole: what is wrong with the rows of a cell is wrong in all of its terms.
-    ``about_middle``: whether sums of one table were measured about the middle, beside such answers to their counts.
+    ``distances_of``: of sums of one table, beside such answers to their counts, what was measured from their middle.
     """
 
     error_of: Callable[[LinearQuery], float | None] = _no_error
     line_of: Callable[[LinearQuery, float], Said | None] = _no_line
     forms_of: Callable[[Sequence[Form]], Sequence[Said | None]] = _no_forms
-    about_middle: Callable[[Sequence[LinearQuery], Sequence[int]], Sequence[bool]] = _none_about_middle
+    distances_of: Callable[[Sequence[LinearQuery], Sequence[int]], Sequence[Distance | None]] = _no_distances
 
 
 NOTHING_SAID = Unasked()
