@@ -22,6 +22,7 @@ from dpsql.first import (
     read_listed,
 )
 from dpsql.hypothesis import TableModel
+from dpsql.hypothesis.rules import MODEL_RULES
 from dpsql.ledger import Ledger, interrupts_held
 from dpsql.mechanism import Entropy
 from dpsql.planning import Shares, plan_tables
@@ -201,6 +202,7 @@ class Asker:
         missing = [q for q in queries if q.digest not in answers] if len(answers) < len(queries) else []
         if missing:
             self.check(missing)
+            counts = counts if MODEL_RULES[self.plan.models].about_middle and self.plan.questions else NO_COUNTS
             for group in sorted(by_outline(missing), key=lambda same: same[0].digest in counts):
                 counted = {q.digest: counts[q.digest] for q in group if q.digest in counts}
                 known = self.known_of(list(counted.values()))

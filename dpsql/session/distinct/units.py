@@ -51,13 +51,10 @@ def unasked_of(asker: Asker, statement: Statement) -> Unasked:
         found = asker.states[tables.pop()].forms_of(forms)
         return [None if f is None else Said(*f) for f in found]
 
-    def distances_of(sums: Sequence[LinearQuery], counts: Sequence[int]) -> Sequence[Distance | None]:
-        tables = {q.table for q in sums}
-        if len(tables) != 1 or not tables.isdisjoint(units):
-            return [None] * len(sums)
-        return asker.states[tables.pop()].beside.distances(sums, counts)
+    def distance_of(summed: LinearQuery, counted: LinearQuery, value: int) -> Distance | None:
+        return None if summed.table in units else asker.states[summed.table].beside.distance(summed, counted, value)
 
-    return Unasked(error_of, line_of, forms_of, distances_of)
+    return Unasked(error_of, line_of, forms_of, distance_of)
 
 
 def _answer(asker: Asker, table: UnitTable, query: LinearQuery) -> Answer:

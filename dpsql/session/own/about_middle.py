@@ -19,7 +19,7 @@ from dpsql.planning.measured_axes import MOST_PARTS
 from dpsql.query import Counts, Factor, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.own.counted import Counted, counts_known
-from dpsql.session.own.measured_beside import FromMiddle, names_of
+from dpsql.session.own.measured_beside import FromMiddle, name_of
 from dpsql.session.own.residual import COARSE_SCALE, Residual, groups_of, split
 from dpsql.session.own.stretch import Stretch
 
@@ -29,7 +29,7 @@ MUCH_WORSE = 1.25
 
 def about_middle(table: TableDomain, queries: Sequence[LinearQuery], counted: Sequence[Counted]) -> Residual | None:
     """What to measure for these sums of one outline, each beside the count of its rows; ``None`` where that is not
-    said in weights of parts: strings, weighted values, groups that overlap, sums grouped by what is summed."""
+    said in weights of parts: strings, weighted values, groups that overlap or are of what is summed."""
     first, beside = queries[0], [c.query for c in counted]
     told = beside[0]
     if first.keyed is not None or told.keyed is not None or len({q.outline for q in beside}) > 1:
@@ -38,6 +38,8 @@ def about_middle(table: TableDomain, queries: Sequence[LinearQuery], counted: Se
         return None
     apart, of_counts = split(beside)
     differing, of_sums = split(queries)
+    if any(first.value in first.factors[i].columns for i in differing):
+        return None  # each group has values of its own, and a row of one may be far beyond those of another
     groups = groups_of(beside, apart)
     same = [[q.factors[i].digest for i in differing] for q in queries]
     if groups is None or same != [[q.factors[i].digest for i in apart] for q in beside]:
@@ -53,8 +55,9 @@ def about_middle(table: TableDomain, queries: Sequence[LinearQuery], counted: Se
         scale, weights = 2.0 * unit, 2 * sums - (low + high) * counts
         middle = (low + high) / (2 * unit)
     else:
-        same_rows = bool((sums == counts).all())
-        low, high = reach = _reach(table, first) if same_rows else (0, FIXED_POINT)
+        tied = any(first.value in f.columns and len(f.columns) > 1 for f in of_sums)  # NULL may be among its cells
+        same_rows = bool((sums == counts).all()) and not tied
+        low, high = reach = _reach(table, first, of_sums) if same_rows else (0, FIXED_POINT)
         scale = COARSE_SCALE * (FIXED_POINT / (high - low))
         weights = COARSE_SCALE // 2 * np.stack([-counts, 2 * sums - counts], axis=-1)
         middle, stretch = (
@@ -85,13 +88,15 @@ def _ends(sums: Counts, counts: Counts) -> tuple[int, int]:
     return (int(there.min()), int(there.max())) if there.size else (0, 0)
 
 
-def _reach(table: TableDomain, query: LinearQuery) -> tuple[int, int]:
-    """The same of values, in 1 / FIXED_POINT: what bins and stretches leave of the range."""
+def _reach(table: TableDomain, query: LinearQuery, shared: Sequence[Factor]) -> tuple[int, int]:
+    """The same of values, in 1 / FIXED_POINT: what bins and stretches that all of the questions share leave of the
+    range. A row that is beyond it would be one for which too little noise is drawn: every weight is 0 outside of the
+    shared factors, and rows outside of the stretches are not looked at."""
     domain = table.finite_domain(query.value or "")
     if not isinstance(domain, NumberDomain):
         raise InternalError("only number columns are summed by value")
     low, high = domain.edges[0], domain.edges[-1]
-    for f in query.factors:
+    for f in shared:
         if f.columns == (domain.name,):
             bins = np.flatnonzero(f.weights[: len(domain.edges) - 1])
             ends = (domain.edges[bins[0]], domain.edges[bins[-1] + 1]) if bins.size else (low, low)
@@ -105,7 +110,7 @@ def _reach(table: TableDomain, query: LinearQuery) -> tuple[int, int]:
 
 def _beside(made: Residual, counted: Sequence[Counted]) -> Residual:
     told, sds = np.array([float(c.value) for c in counted]), np.array([c.sd for c in counted])
-    names = names_of(made.queries, [c.value for c in counted])
+    names = tuple([name_of(q, c.query, c.value) for q, c in zip(made.queries, counted, strict=True)])
     return replace(made, known=made.middle * told, known_sd=made.middle * sds, beside=names, awaits=())
 
 
@@ -121,12 +126,10 @@ def beside_told(made: Residual, told: Mapping[str, Answer]) -> Residual:
 
 def from_middle(made: Residual, released: Measurement) -> FromMiddle:
     """What was released of sums beside their counts, as averages and the ledger need it."""
-    if made.beside is None:
-        raise InternalError("sums that were not measured beside their counts")
-    bare = replace(made, known=np.zeros(len(made.queries)), known_sd=np.zeros(len(made.queries)))
-    found, order = bare.found(released), np.argsort([q.digest for q in made.queries], kind="stable")
+    nothing = np.zeros(len(made.queries))
+    found = replace(made, known=nothing, known_sd=nothing).found(released)
     sd = float(found.noise.max()) + 1.0 / made.scale  # which rounding may have left out
-    return FromMiddle(*made.beside, made.middle, sd, tuple(found.measured[order].tolist()))
+    return FromMiddle(made.middle, sd, made.beside, tuple(found.measured.tolist()))
 
 
 def pays(found: Residual, sigma: float, otherwise: Sequence[float]) -> bool:

@@ -3,7 +3,6 @@
 An average of such a sum has less noise than its sum and its count tell: as long as its count is still the same.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -14,33 +13,36 @@ from dpsql.query import LinearQuery
 
 BESIDE = "beside"
 """In a release's payload: what ``FromMiddle`` holds, in a list."""
+_LETTERS = 32
+"""Of a name: 128 bits, of which no two are the same by chance."""
 
 
 class FromMiddle(NamedTuple):
     """Of some sums, in shares of the range: ``distances`` from ``middle`` as they were released, each with noise of
-    ``sd``, in the order of their digests. ``sums``, ``counts``: ``names_of`` these and of what was answered to the
-    counts of their rows."""
+    ``sd``; ``names``: ``name_of`` each."""
 
-    sums: str
-    counts: str
     middle: float
     sd: float
+    names: tuple[str, ...]
     distances: tuple[float, ...]
 
     @property
     def payload(self) -> dict[str, Any]:
         """As the ledger holds it."""
-        numbers = {"middle": self.middle.hex(), "sd": self.sd.hex(), "distances": [d.hex() for d in self.distances]}
-        return {"sums": self.sums, "counts": self.counts, **numbers}
+        distances = [d.hex() for d in self.distances]
+        return {"middle": self.middle.hex(), "sd": self.sd.hex(), "names": [*self.names], "distances": distances}
 
     @classmethod
     def of(cls, payload: Payload) -> "FromMiddle":
         """LedgerError when it cannot be read."""
         try:
             middle, sd, *distances = map(float.fromhex, (payload["middle"], payload["sd"], *payload["distances"]))
-            return cls(str(payload["sums"]), str(payload["counts"]), middle, sd, tuple(distances))
+            found = cls(middle, sd, tuple(map(str, payload["names"])), tuple(distances))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise LedgerError("a release of sums in the ledger cannot be read") from error
+        if len(found.names) != len(found.distances):
+            raise LedgerError("a release of sums in the ledger cannot be read")
+        return found
 
 
 class Distance(NamedTuple):
@@ -53,32 +55,22 @@ class Distance(NamedTuple):
 
 @dataclass
 class MeasuredBeside:
-    """A fold of releases: the distances that sums were measured by, by names of the sums and of their counts."""
+    """A fold of releases: the distances that sums were measured by, by ``name_of`` each."""
 
-    _released: dict[tuple[str, str], FromMiddle] = field(default_factory=dict)
+    _known: dict[str, Distance] = field(default_factory=dict)
 
     def take(self, payload: Payload) -> None:
         """Learn what a release in the ledger says; LedgerError when it cannot be read."""
         for told in payload.get(BESIDE, ()):
             found = FromMiddle.of(told)
-            self._released[found.sums, found.counts] = found
+            for name, distance in zip(found.names, found.distances, strict=True):
+                self._known[name] = Distance(found.middle, distance, found.sd)
 
-    def distances(self, sums: Sequence[LinearQuery], counts: Sequence[int]) -> list[Distance | None]:
-        """Of each sum what was measured beside that answer to the count of its rows, together with the others or by
-        itself; ``None`` of any other."""
-        if not self._released:
-            return [None] * len(sums)
-        known = self._released.get(names_of(sums, counts))
-        if known is not None and len(known.distances) == len(sums):
-            order = sorted(range(len(sums)), key=lambda i: sums[i].digest)
-            total = dict(zip(order, known.distances, strict=True))
-            return [Distance(known.middle, total[i], known.sd) for i in range(len(sums))]
-        alone = [self._released.get(names_of([q], [n])) for q, n in zip(sums, counts, strict=True)]
-        return [None if one is None else Distance(one.middle, one.distances[0], one.sd) for one in alone]
+    def distance(self, summed: LinearQuery, counted: LinearQuery, value: int) -> Distance | None:
+        """What was measured of a sum beside that answer to the count of its rows; ``None`` where it was not."""
+        return self._known.get(name_of(summed, counted, value)) if self._known else None
 
 
-def names_of(sums: Sequence[LinearQuery], counts: Sequence[int]) -> tuple[str, str]:
-    """Of sums, and of the answers that they were measured beside, in the order of these."""
-    both = sorted(zip([q.digest for q in sums], counts, strict=True))
-    digests, values = ([b[i] for b in both] for i in (0, 1))
-    return sha256(repr(digests).encode()).hexdigest(), sha256(repr(values).encode()).hexdigest()
+def name_of(summed: LinearQuery, counted: LinearQuery, value: int) -> str:
+    """Of a sum beside what was answered to the count of its rows."""
+    return sha256(f"{summed.digest} {counted.digest} {value}".encode()).hexdigest()[:_LETTERS]

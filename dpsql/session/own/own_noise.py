@@ -158,7 +158,8 @@ class OwnNoise:
         model, scope = self._state.model, len(queries[0].scope)
         version = None if model is None else model.version
         bars = version, self._state.wide_hard_rounds, self._state.misfit.times(scope)
-        asked = spare, bars, tuple(q.digest for q in queries), tuple(self._counted.items())
+        counts = tuple((digest, count.digest) for digest, count in self._counts.items())
+        asked = spare, bars, tuple(q.digest for q in queries), counts, tuple(self._counted.values())
         if self._last is None or self._last[0] != asked:
             self._last = asked, self._parts(tuple(queries), spare)
         return self._last[1]
@@ -271,7 +272,7 @@ class OwnNoise:
 
 
 def _is_beside(part: Part) -> bool:
-    return part.residual is not None and part.residual.beside is not None
+    return part.residual is not None and bool(part.residual.beside)
 
 
 def _in_order(queries: Sequence[LinearQuery], parts: Sequence[Part]) -> list[float]:

@@ -180,7 +180,7 @@ def _rest(state: TableState, residual: Residual, units: int, bench: Bench, certa
         found = whole.found(measurement)
         lessons_told = found.lessons(times) if residual.stretch is None else []
         lessons: dict[str, Any] = dict(zip(LESSONS, (found.columns, lessons_told), strict=True))
-        if whole.beside is not None:
+        if whole.beside:
             lessons[BESIDE] = [from_middle(whole, measurement).payload]
         answers = found.answers(mixed=state.plan.rules.mixed)
         return [completed(*a, certain, fractional=found.fractional) for a in answers], encode_measurement(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from dpsql.confidence import DEVIATIONS
 from dpsql.postprocess import combine, divide, line_in, narrowed, sum_in
 from dpsql.postprocess.combine import Lookup
-from dpsql.query import Form, Term, combination
+from dpsql.query import Form, combination
 from dpsql.result import Answer
 from dpsql.session.own.measured_beside import Distance
 from dpsql.session.results.unasked import Said, Unasked
@@ -45,9 +45,9 @@ def _averages(
 ) -> tuple[Answer, ...]:
     bottoms = [combine(form, lookup, integer=False, nonnegative=False) for form in below]
     answers, apart, groups = [], [], []
-    distances = _distances(aggregate, bottoms, unasked)
     for group, bottom in enumerate(bottoms):
-        answer = _average(aggregate, group, bottom, lookup, unasked, independent, distances[group])
+        distance = _distance(aggregate.numerator[group], below[group], bottom, unasked)
+        answer = _average(aggregate, group, bottom, lookup, unasked, independent, distance)
         answers.append(answer)
         if answer.value is not None and bottom.error is not None:
             off = answer.value - _center(aggregate, group)
@@ -91,18 +91,13 @@ def _average(
     return narrowed(answer, off, low, high)
 
 
-def _distances(aggregate: Aggregate, bottoms: Sequence[Answer], unasked: Unasked) -> list[Distance | None]:
-    """Of each group what was measured of the sum from its middle beside that very count, in the aggregate's unit."""
-    places, terms = list[int](), list[Term]()
-    for group, (form, bottom) in enumerate(zip(aggregate.numerator, bottoms, strict=True)):
-        if len(form.terms) == 1 and not form.constant and bottom.value is not None:
-            places.append(group)
-            terms.append(form.terms[0])
-    counts = [round(bottoms[group].value or 0) for group in places]
-    out: list[Distance | None] = [None] * len(bottoms)
-    for group, term, found in zip(places, terms, unasked.distances_of([t.query for t in terms], counts), strict=True):
-        out[group] = None if found is None else Distance(*(term.coefficient * number for number in found))
-    return out
+def _distance(top: Form, below: Form, bottom: Answer, unasked: Unasked) -> Distance | None:
+    """What was measured of a sum from its middle beside that very count, in the aggregate's unit."""
+    if len(top.terms) != 1 or len(below.terms) != 1 or top.constant or bottom.value is None:
+        return None
+    (term,), (counted,) = top.terms, below.terms
+    found = unasked.distance_of(term.query, counted.query, round(bottom.value))
+    return None if found is None else Distance(*(term.coefficient * number for number in found))
 
 
 def _center(aggregate: Aggregate, group: int) -> float:

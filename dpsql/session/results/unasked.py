@@ -29,8 +29,8 @@ def _no_forms(forms: Sequence[Form]) -> Sequence[Said | None]:
     return [None] * len(forms)
 
 
-def _no_distances(sums: Sequence[LinearQuery], counts: Sequence[int]) -> Sequence[Distance | None]:
-    return [None] * len(sums)
+def _no_distance(summed: LinearQuery, counted: LinearQuery, value: int) -> Distance | None:
+    return None
 
 
 class Unasked(NamedTuple):
@@ -38,13 +38,13 @@ class Unasked(NamedTuple):
 
     ``error_of``: the 95 % half-width that a count would have. ``line_of``: a sum of distances from a place.
     ``forms_of``: affine forms, each as a whole: what is wrong with the rows of a cell is wrong in all of its terms.
-    ``distances_of``: of sums of one table, beside such answers to their counts, what was measured from their middle.
+    ``distance_of``: of a sum, beside such an answer to the count of its rows, what was measured from the middle.
     """
 
     error_of: Callable[[LinearQuery], float | None] = _no_error
     line_of: Callable[[LinearQuery, float], Said | None] = _no_line
     forms_of: Callable[[Sequence[Form]], Sequence[Said | None]] = _no_forms
-    distances_of: Callable[[Sequence[LinearQuery], Sequence[int]], Sequence[Distance | None]] = _no_distances
+    distance_of: Callable[[LinearQuery, LinearQuery, int], Distance | None] = _no_distance
 
 
 NOTHING_SAID = Unasked()

@@ -22,7 +22,7 @@ from dpsql.result import Answer
 from dpsql.session.asker import Asker
 from dpsql.session.own.about_middle import about_middle, beside_told
 from dpsql.session.own.counted import Counted
-from dpsql.session.own.measured_beside import BESIDE, Distance, FromMiddle, MeasuredBeside, names_of
+from dpsql.session.own.measured_beside import BESIDE, Distance, FromMiddle, MeasuredBeside, name_of
 from dpsql.session.own.own_noise import Part
 from dpsql.session.own.residual import Residual
 from tests.support.entropy import SeededEntropy
@@ -41,6 +41,8 @@ CUT = (Interval("x", -3.25, 12.5),)
 YES = Factor(("b",), np.array([0, 1, 0]))
 VALUES = Factor(("x",), np.array([1, 1, 1, 0]))
 UPPER = Factor(("x",), np.array([0, 1, 1, 0]))
+BINS = [Factor(("x",), (np.arange(4) == b).astype(np.int64)) for b in (0, 2)]
+"""Groups of what is summed: a row of one is beyond the values of the others."""
 WHOLE = Factor(("y",), np.array([0, 1, 2, 3, 4, 0]), 4)
 THERE = Factor(("y",), np.array([1, 1, 1, 1, 1, 0]))
 HIGH = Factor(("y",), np.array([0, 0, 0, 3, 4, 0]), 4)
@@ -166,6 +168,14 @@ def test_conditions_on_the_values_leave_less_that_a_row_can_change() -> None:
     assert found.high / found.scale == 1 / 8 and found.middle == 7 / 8
 
 
+def test_columns_tied_to_the_values_leave_the_whole_range() -> None:
+    """NULL may be among the cells of such a condition, and adds nothing."""
+    tied = Factor(("b", "x"), np.array([[1, 1, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]]))
+    summed, counted = pair((tied,), (tied,), "x")
+    found = about_middle(TABLE, [summed], [Counted(counted, 10, 1.0)])
+    assert found is not None and (found.scale, found.middle) == (64, 0.5)
+
+
 def test_one_value_is_measured_with_the_noise_that_rounding_takes() -> None:
     """Rows of a single value add nothing beyond it: the sum is the count's, and still something is drawn."""
     told = (Interval("x", 4.0, 4.0),)
@@ -186,6 +196,8 @@ def test_what_is_not_said_in_weights_of_parts_is_measured_as_it_was() -> None:
         ([pair((of_group(g),), (), "x")[0] for g in range(3)], [pair((), (of_group(2 - g),))[1] for g in range(3)]),
         ([pair((of_group(0),), (), "x")[0]] * 2, [pair((), (YES,))[1], pair((), (VALUES,))[1]]),
         ([pair((WHOLE,), (), None, CUT)[0]], [pair((), (THERE,), None, CUT)[1]]),
+        ([pair((b,), (), "x")[0] for b in BINS], [pair((), (b,))[1] for b in BINS]),
+        ([pair((YES, b), (), "x")[0] for b in BINS], [pair((), (YES, b))[1] for b in BINS]),
     ):
         assert about_middle(TABLE, sums, [Counted(c, 5, 1.0) for c in counts]) is None
 
@@ -280,14 +292,11 @@ def test_it_is_known_in_other_sessions_and_as_long_as_the_counts_are_the_same() 
     for asker in (first, opened(ledger, 2)):
         asker.catch_up()
         beside = asker.states["t"].beside
-        found = beside.distances(SUMS, counts)
-        for s, n, told in zip(SUMS, counts, found, strict=True):
+        for s, c, n in zip(SUMS, COUNTS, counts, strict=True):
+            told = beside.distance(s, c, n)
             assert told is not None and told.middle == 0.5
             assert abs((answers[s.digest].value or 0) - n / 2 - told.total) <= 0.5
-        assert beside.distances(SUMS[::-1], counts[::-1]) == found[::-1]
-        assert beside.distances(SUMS, [counts[0] + 1, *counts[1:]]) == [None] * GROUPS
-        assert beside.distances(SUMS[:9], counts[:9]) == [None] * 9
-        assert beside.distances([], []) == []
+            assert beside.distance(s, c, n + 1) is beside.distance(s, COUNTS[counts.index(n) - 1], n) is None
         assert asker.ask(list(SUMS), OF) == {s.digest: replace(answers[s.digest], charged=0.0) for s in SUMS}
 
 
@@ -295,6 +304,18 @@ def test_older_rules_measure_sums_as_before() -> None:
     ledger = MemoryLedger({"plan": str(NEWEST_MODELS - 1)})
     opened(ledger).ask([*SUMS, *COUNTS], OF)
     assert not any(BESIDE in p for p in releases(ledger))
+
+
+def test_an_explanation_changes_nothing() -> None:
+    """What is kept of a question that was explained beside other counts is not what is asked."""
+    sums, counts = of_whole_numbers()
+    ledger = MemoryLedger({})
+    asker = opened(ledger)
+    asker.ask([LinearQuery("t", ())])
+    alone = asker.states["t"].own.parts([*sums, *counts], spare=False)
+    assert not any(part.residual is not None and part.residual.beside for part in alone)
+    asker.ask([*sums, *counts], {s.digest: c for s, c in zip(sums, counts, strict=True)})
+    assert BESIDE in releases(ledger)[-1]
 
 
 def test_a_sum_whose_count_nobody_asked_is_measured_as_before() -> None:
@@ -323,7 +344,8 @@ def test_sums_and_counts_of_one_release_are_drawn_one_after_the_other() -> None:
     assert not any(BESIDE in m or "lessons" in m for m in last["measurements"])
     asker.catch_up()
     told = [round(answers[c.digest].value or 0) for c in counts]
-    assert None not in asker.states["t"].beside.distances(sums, told)
+    beside = asker.states["t"].beside
+    assert None not in [beside.distance(*of_one) for of_one in zip(sums, counts, told, strict=True)]
     off = np.array([answers[q.digest].value for q in sums]) - by_group(FOURTHS)
     of_counts = np.array(told) - counted("y")
     own = off - of_counts / 2
@@ -343,17 +365,26 @@ def test_counts_that_were_not_drawn_are_an_error_of_dpsqls_own() -> None:
 
 
 def test_a_payload_that_cannot_be_read_is_said_to_be() -> None:
-    beside, kept = MeasuredBeside(), FromMiddle(*names_of(SUMS[:2], [7, 8]), 0.5, 1.25, (3.0, -4.5))
+    beside = MeasuredBeside()
+    names = tuple([name_of(*of_one) for of_one in zip(SUMS[:2], COUNTS[:2], (7, 8), strict=True)])
+    kept = FromMiddle(0.5, 1.25, names, (3.0, -4.5))
     beside.take({})
-    assert beside.distances(SUMS[:2], [7, 8]) == [None, None]
-    for wrong in ({"middle": "x"}, {"sd": 3}, {"distances": None}, {"distances": ["z"]}, {"sums": None}):
+    assert beside.distance(SUMS[0], COUNTS[0], 7) is None
+    for wrong in (
+        {"middle": "x"},
+        {"sd": 3},
+        {"distances": None},
+        {"distances": ["z"]},
+        {"distances": ["0x1p0"]},
+        {"names": None},
+    ):
         broken = {k: v for k, v in (kept.payload | wrong).items() if v is not None}
         with pytest.raises(LedgerError):
             beside.take({BESIDE: [broken]})
     beside.take({BESIDE: [kept.payload]})
-    both = sorted(zip((q.digest for q in SUMS[:2]), (0, 1), strict=True))
-    expected = {place: Distance(0.5, total, 1.25) for (_, place), total in zip(both, (3.0, -4.5), strict=True)}
-    assert beside.distances(SUMS[:2], [7, 8]) == [expected[0], expected[1]]
+    assert beside.distance(SUMS[0], COUNTS[0], 7) == Distance(0.5, 3.0, 1.25)
+    assert beside.distance(SUMS[1], COUNTS[1], 8) == Distance(0.5, -4.5, 1.25)
+    assert beside.distance(SUMS[1], COUNTS[0], 8) is None
 
 
 def test_what_would_make_sums_much_worse_is_not_done() -> None:
@@ -369,6 +400,6 @@ def test_what_would_make_sums_much_worse_is_not_done() -> None:
         return found
 
     near, far = part(20.0), part(200.0)
-    assert near.residual is not None and near.residual.beside is not None
+    assert near.residual is not None and near.residual.beside
     assert far.residual is None
     assert max(near.sds) < min(far.sds)
