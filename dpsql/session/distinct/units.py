@@ -51,8 +51,8 @@ def unasked_of(asker: Asker, statement: Statement) -> Unasked:
         found = asker.states[tables.pop()].forms_of(forms)
         return [None if f is None else Said(*f) for f in found]
 
-    def distance_of(summed: LinearQuery, counted: LinearQuery, value: int) -> Distance | None:
-        return None if summed.table in units else asker.states[summed.table].beside.distance(summed, counted, value)
+    def distance_of(summed: LinearQuery, counted: LinearQuery) -> Distance | None:
+        return None if summed.table in units else asker.states[summed.table].beside.distance(summed, counted)
 
     return Unasked(error_of, line_of, forms_of, distance_of)
 

@@ -110,7 +110,7 @@ def _reach(table: TableDomain, query: LinearQuery, shared: Sequence[Factor]) -> 
 
 def _beside(made: Residual, counted: Sequence[Counted]) -> Residual:
     told, sds = np.array([float(c.value) for c in counted]), np.array([c.sd for c in counted])
-    names = tuple([name_of(q, c.query, c.value) for q, c in zip(made.queries, counted, strict=True)])
+    names = tuple([name_of(q, c.query) for q, c in zip(made.queries, counted, strict=True)])
     return replace(made, known=made.middle * told, known_sd=made.middle * sds, beside=names, awaits=())
 
 

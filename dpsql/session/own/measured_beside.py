@@ -1,6 +1,6 @@
-"""Which sums were measured beside the counts of their rows, and beside which values of these. Public.
+"""Which sums were measured by distances from the middle of their values, beside the counts of their rows. Public.
 
-An average of such a sum has less noise than its sum and its count tell: as long as its count is still the same.
+An average of such a sum has less noise than its sum and its count tell, whatever the count's answer is by now.
 """
 
 from dataclasses import dataclass, field
@@ -66,11 +66,11 @@ class MeasuredBeside:
             for name, distance in zip(found.names, found.distances, strict=True):
                 self._known[name] = Distance(found.middle, distance, found.sd)
 
-    def distance(self, summed: LinearQuery, counted: LinearQuery, value: int) -> Distance | None:
-        """What was measured of a sum beside that answer to the count of its rows; ``None`` where it was not."""
-        return self._known.get(name_of(summed, counted, value)) if self._known else None
+    def distance(self, summed: LinearQuery, counted: LinearQuery) -> Distance | None:
+        """What was measured of a sum beside the count of its rows; ``None`` where it was not."""
+        return self._known.get(name_of(summed, counted)) if self._known else None
 
 
-def name_of(summed: LinearQuery, counted: LinearQuery, value: int) -> str:
-    """Of a sum beside what was answered to the count of its rows."""
-    return sha256(f"{summed.digest} {counted.digest} {value}".encode()).hexdigest()[:_LETTERS]
+def name_of(summed: LinearQuery, counted: LinearQuery) -> str:
+    """Of a sum beside the count of its rows."""
+    return sha256(f"{summed.digest} {counted.digest}".encode()).hexdigest()[:_LETTERS]

@@ -46,7 +46,7 @@ def _averages(
     bottoms = [combine(form, lookup, integer=False, nonnegative=False) for form in below]
     answers, apart, groups = [], [], []
     for group, bottom in enumerate(bottoms):
-        distance = _distance(aggregate.numerator[group], below[group], bottom, unasked)
+        distance = _distance(aggregate.numerator[group], below[group], unasked)
         answer = _average(aggregate, group, bottom, lookup, unasked, independent, distance)
         answers.append(answer)
         if answer.value is not None and bottom.error is not None:
@@ -91,12 +91,12 @@ def _average(
     return narrowed(answer, off, low, high)
 
 
-def _distance(top: Form, below: Form, bottom: Answer, unasked: Unasked) -> Distance | None:
-    """What was measured of a sum from its middle beside that very count, in the aggregate's unit."""
-    if len(top.terms) != 1 or len(below.terms) != 1 or top.constant or bottom.value is None:
+def _distance(top: Form, below: Form, unasked: Unasked) -> Distance | None:
+    """What was measured of a sum from the middle of its values, beside that very count, in the aggregate's unit."""
+    if len(top.terms) != 1 or len(below.terms) != 1 or top.constant or below.constant:
         return None
     (term,), (counted,) = top.terms, below.terms
-    found = unasked.distance_of(term.query, counted.query, round(bottom.value))
+    found = unasked.distance_of(term.query, counted.query) if counted.coefficient == 1 else None
     return None if found is None else Distance(*(term.coefficient * number for number in found))
 
 

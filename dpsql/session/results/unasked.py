@@ -29,7 +29,7 @@ def _no_forms(forms: Sequence[Form]) -> Sequence[Said | None]:
     return [None] * len(forms)
 
 
-def _no_distance(summed: LinearQuery, counted: LinearQuery, value: int) -> Distance | None:
+def _no_distance(summed: LinearQuery, counted: LinearQuery) -> Distance | None:
     return None
 
 
@@ -38,13 +38,13 @@ class Unasked(NamedTuple):
 
     ``error_of``: the 95 % half-width that a count would have. ``line_of``: a sum of distances from a place.
     ``forms_of``: affine forms, each as a whole: what is wrong with the rows of a cell is wrong in all of its terms.
-    ``distance_of``: of a sum, beside such an answer to the count of its rows, what was measured from the middle.
+    ``distance_of``: of a sum, and the count of its rows, what was measured from the middle of the values.
     """
 
     error_of: Callable[[LinearQuery], float | None] = _no_error
     line_of: Callable[[LinearQuery, float], Said | None] = _no_line
     forms_of: Callable[[Sequence[Form]], Sequence[Said | None]] = _no_forms
-    distance_of: Callable[[LinearQuery, LinearQuery, int], Distance | None] = _no_distance
+    distance_of: Callable[[LinearQuery, LinearQuery], Distance | None] = _no_distance
 
 
 NOTHING_SAID = Unasked()
