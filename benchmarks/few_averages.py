@@ -1,9 +1,10 @@
-"""Averages where few questions are planned: ``python -m benchmarks.few_averages [--planned 30] [--rules 20]``.
+"""Averages and sums where few questions are planned: ``python -m benchmarks.few_averages [--planned 30] [--rules 20]``.
 
 Tables and number columns are those of ``benchmarks.numbers``. Sessions that plan so few questions give each of them
 noise of its own. Asked are averages of number columns in groups, under conditions on other columns and on the column
-itself, and averages of whole numbers in groups: coverage of the 95 % bars, median error and median bar, in the
-column's unit, and how many had too few rows to be shown. ``--rules``: as ledgers of these rules of models answer.
+itself, sums of these, and averages of whole numbers in groups: coverage of the 95 % bars, median error and median bar,
+in the column's unit, and how many had too few rows to be shown. ``--rules``: as ledgers of these rules of models
+answer.
 """
 
 import tempfile
@@ -22,7 +23,7 @@ from benchmarks.report import show
 from dpsql.accounting.plan import NEWEST_MODELS
 from dpsql.domain import IntegerDomain, NumberDomain
 
-KINDS = ("groups", "conditions", "stretches", "whole numbers")
+KINDS = ("groups", "conditions", "stretches", "sums of stretches", "whole numbers")
 
 
 def asked(
@@ -39,6 +40,8 @@ def asked(
                 out.append(("conditions", f"SELECT AVG({column}) FROM t WHERE {writer.groups()}"))
             case "stretches":
                 out.append(("stretches", f"SELECT AVG({column}) FROM t WHERE {writer.condition(values, column)}"))
+            case "sums of stretches":
+                out.append((KINDS[3], f"SELECT SUM({column}) FROM t WHERE {writer.condition(values, column)}"))
             case kind:
                 others = [c for c in integers if c != group]
                 if others:

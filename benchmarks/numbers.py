@@ -1,4 +1,5 @@
-"""Number columns: ``python -m benchmarks.numbers [--table prices] [--epsilon 1] [--seeds 1] [--planned 100]``.
+"""Number columns: ``python -m benchmarks.numbers [--table prices] [--epsilon 1] [--seeds 1] [--planned 100]
+[--rules 20]``.
 
 300 SUMs and AVGs over random groups of 500 rows or more, as many with a condition on the same column, and 2,000
 conditions with random thresholds, half of them of two digits as people write them, on columns declared as numbers, with
@@ -25,11 +26,13 @@ import numpy as np
 import pyarrow as pa
 
 import dpsql
+from benchmarks.followers import of_rules
 from benchmarks.options import command_text
 from benchmarks.report import show
 from benchmarks.tables import ADULT
 from benchmarks.text_tables import FLIGHTS
 from dpsql.accounting import calibrate
+from dpsql.accounting.plan import NEWEST_MODELS
 from dpsql.domain import NumberDomain
 from dpsql.policy_file import parse_policy
 
@@ -394,15 +397,25 @@ def row_of(title: str, found: Sequence[Found], seconds: float) -> Row:
 @click.option("--epsilon", default="1")
 @click.option("--seeds", default=1)
 @click.option("--planned", type=int)
-def main(names: Sequence[str], epsilon: str, seeds: int, planned: int | None) -> None:
-    rows = [row for name in names for seed in range(seeds) for row in study(name, Fraction(epsilon), seed, planned)]
+@click.option("--rules", default=NEWEST_MODELS)
+def main(names: Sequence[str], epsilon: str, seeds: int, planned: int | None, rules: int) -> None:
+    with of_rules(rules):
+        rows = [row for name in names for seed in range(seeds) for row in study(name, Fraction(epsilon), seed, planned)]
     asked = QUESTIONS if planned is None else planned
-    title = f"Number columns, epsilon {epsilon}, delta 1e-6: {asked:,} questions, of which sums are two each"
+    title = f"Number columns, epsilon {epsilon}, rules {rules}: {asked:,} questions, of which sums are two each"
     show(
         title,
         rows,
         "numbers",
-        [command_text("numbers", epsilon=epsilon, seeds=seeds, **({} if planned is None else {"planned": planned}))],
+        [
+            command_text(
+                "numbers",
+                epsilon=epsilon,
+                seeds=seeds,
+                **({} if planned is None else {"planned": planned}),
+                **({} if rules == NEWEST_MODELS else {"rules": rules}),
+            )
+        ],
     )
 
 

@@ -45,6 +45,7 @@ class ModelRules:
     is half of what a row can change. ``fractions``: both also for rows that count other than 0 or 1, as in sums.
     ``families``: whether queries of one release that rows count in more than once are measured family by family.
     ``about_middle``: whether sums of averages are measured beside the counts of their rows, about the middle of values.
+    ``lone_sums``: whether a sum of values has the bar of its distances from 0, which is no whole number of ranges.
 
     ``rounds_beside``: whether the cells of a GROUP BY that a hard round measures are weighed with what the model said,
     and get all of the round's precision; ``rounds_weighed``: within how many sds of it any other number is; 0: none.
@@ -160,9 +161,10 @@ class ModelRules:
     coarse_triples: bool = True
     by_threes: bool = True
     about_middle: bool = True
+    lone_sums: bool = True
 
 
-_TWENTIETH = ModelRules(about_middle=False)
+_TWENTIETH = ModelRules(about_middle=False, lone_sums=False)
 _NINETEENTH = replace(_TWENTIETH, coarse_triples=False, by_threes=False)
 _EIGHTEENTH = replace(_NINETEENTH, curves=False, jointly=False, coarsely=False)
 _SEVENTEENTH = replace(_EIGHTEENTH, by_chance=False, unlearned=False)

@@ -39,8 +39,11 @@ class Given:
 
     def of(self, queries: Sequence[LinearQuery]) -> dict[str, Answer]:
         """The answer to each of the queries that was answered, by digest; free of charge."""
+        return self.by_digest([q.digest for q in queries])
+
+    def by_digest(self, asked: Sequence[str]) -> dict[str, Answer]:
+        """The same of questions that are known by their digests alone."""
         recent, demands = self._recent.get, self._fold.demands
-        asked = [q.digest for q in queries]
         held = {digest: answer for digest in asked if (answer := recent(digest)) is not None}
         if len(held) < len(asked) and len(self._crosstabs):
             held = self._held([digest for digest in asked if digest not in held]) | held

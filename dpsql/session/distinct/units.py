@@ -1,8 +1,10 @@
 """Questions about a table of units: sums of the numbers that one release said of how many rows the units have."""
 
 from collections.abc import Sequence
+from math import hypot
 
 from dpsql.confidence import DEVIATIONS, error_bound
+from dpsql.hypothesis.rules import MODEL_RULES
 from dpsql.query import Form, LinearQuery, UnitTable
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
@@ -54,7 +56,17 @@ def unasked_of(asker: Asker, statement: Statement) -> Unasked:
     def distance_of(summed: LinearQuery, counted: LinearQuery) -> Distance | None:
         return None if summed.table in units else asker.states[summed.table].beside.distance(summed, counted)
 
-    return Unasked(error_of, line_of, forms_of, distance_of)
+    def sum_of(summed: LinearQuery) -> Said | None:
+        found = None if summed.table in units else asker.states[summed.table].beside.of_sum(summed)
+        if found is None:
+            return None
+        (middle, total, sd), count = found
+        counted = asker.given.by_digest([count]).get(count) if count else Answer(0, 0.0, None, "exact", "public", True)
+        if counted is None or counted.value is None or counted.error is None:
+            return None
+        return Said(middle * counted.value + total, hypot(middle * counted.error, DEVIATIONS * sd))
+
+    return Unasked(error_of, line_of, forms_of, distance_of, sum_of, MODEL_RULES[asker.plan.models].lone_sums)
 
 
 def _answer(asker: Asker, table: UnitTable, query: LinearQuery) -> Answer:

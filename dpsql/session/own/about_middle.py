@@ -19,7 +19,7 @@ from dpsql.planning.measured_axes import MOST_PARTS
 from dpsql.query import Counts, Factor, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.own.counted import Counted, counts_known
-from dpsql.session.own.measured_beside import FromMiddle, name_of
+from dpsql.session.own.measured_beside import ALONE, FromMiddle
 from dpsql.session.own.residual import COARSE_SCALE, Residual, groups_of, split
 from dpsql.session.own.stretch import Stretch
 
@@ -82,6 +82,38 @@ def about_middle(table: TableDomain, queries: Sequence[LinearQuery], counted: Se
     return _beside(made, counted)
 
 
+def from_zero(table: TableDomain, queries: Sequence[LinearQuery]) -> Residual | None:
+    """What to measure for sums of values of one outline that stand alone: distances from the least of the declared
+    values, in what conditions leave of these; ``None`` as in ``about_middle``, and where they leave the greatest."""
+    first = queries[0]
+    if first.value is None or first.keyed is not None or first.unit > 1:
+        return None
+    differing, shared = split(queries)
+    groups, parts = groups_of(queries, differing), _joint(_valued(table, first.value, shared), ())
+    if any(first.value in first.factors[i].columns for i in differing) or groups is None or parts is None:
+        return None
+    _, high = _reach(table, first, shared)
+    axes = (*groups[0], *(axis for axis, _, _ in parts))
+    if high == FIXED_POINT or prod(a.size for a in axes) > MOST_PARTS:
+        return None
+    sums = _product([s for _, s, _ in parts])
+    nothing = np.zeros(len(queries))
+    return Residual(
+        tuple(queries),
+        axes,
+        len(groups[0]),
+        COARSE_SCALE * np.stack([np.zeros_like(sums), sums], axis=-1),
+        COARSE_SCALE * (FIXED_POINT / high),
+        groups[1],
+        nothing,
+        nothing,
+        nothing,
+        nothing + np.inf,
+        Stretch(first.table, (), first.intervals, first.value, (0, high)),
+        beside=(ALONE,) * len(queries),
+    )
+
+
 def _ends(sums: Counts, counts: Counts) -> tuple[int, int]:
     """The least and the most that a row which is counted adds to the sum."""
     there = sums[counts > 0]
@@ -110,7 +142,7 @@ def _reach(table: TableDomain, query: LinearQuery, shared: Sequence[Factor]) -> 
 
 def _beside(made: Residual, counted: Sequence[Counted]) -> Residual:
     told, sds = np.array([float(c.value) for c in counted]), np.array([c.sd for c in counted])
-    names = tuple([name_of(q, c.query) for q, c in zip(made.queries, counted, strict=True)])
+    names = tuple([c.query.digest for c in counted])
     return replace(made, known=made.middle * told, known_sd=made.middle * sds, beside=names, awaits=())
 
 
@@ -129,7 +161,8 @@ def from_middle(made: Residual, released: Measurement) -> FromMiddle:
     nothing = np.zeros(len(made.queries))
     found = replace(made, known=nothing, known_sd=nothing).found(released)
     sd = float(found.noise.max()) + 1.0 / made.scale  # which rounding may have left out
-    return FromMiddle(made.middle, sd, made.beside, tuple(found.measured.tolist()))
+    sums = tuple([q.digest for q in made.queries])
+    return FromMiddle(made.middle, sd, sums, made.beside, tuple(found.measured.tolist()))
 
 
 def pays(found: Residual, sigma: float, otherwise: Sequence[float]) -> bool:

@@ -1,10 +1,10 @@
 """Which sums were measured by distances from the middle of their values, beside the counts of their rows. Public.
 
-An average of such a sum has less noise than its sum and its count tell, whatever the count's answer is by now.
+An average of such a sum has less noise than its sum and its count tell, whatever the count's answer is by now; and the
+sum itself is known more finely than its answer in the ledger, a whole number of ranges.
 """
 
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from dpsql.errors import LedgerError
@@ -13,36 +13,37 @@ from dpsql.query import LinearQuery
 
 BESIDE = "beside"
 """In a release's payload: what ``FromMiddle`` holds, in a list."""
-_LETTERS = 32
-"""Of a name: 128 bits, of which no two are the same by chance."""
+ALONE = ""
+"""In place of a count's digest: the sum stands alone, and its middle is 0."""
 
 
 class FromMiddle(NamedTuple):
     """Of some sums, in shares of the range: ``distances`` from ``middle`` as they were released, each with noise of
-    ``sd``; ``names``: ``name_of`` each."""
+    ``sd``; ``sums`` and ``counts``: their digests, and those of the counts of their rows."""
 
     middle: float
     sd: float
-    names: tuple[str, ...]
+    sums: tuple[str, ...]
+    counts: tuple[str, ...]
     distances: tuple[float, ...]
 
     @property
     def payload(self) -> dict[str, Any]:
         """As the ledger holds it."""
-        distances = [d.hex() for d in self.distances]
-        return {"middle": self.middle.hex(), "sd": self.sd.hex(), "names": [*self.names], "distances": distances}
+        numbers = {"middle": self.middle.hex(), "sd": self.sd.hex(), "distances": [d.hex() for d in self.distances]}
+        return {"sums": [*self.sums], "counts": [*self.counts], **numbers}
 
     @classmethod
     def of(cls, payload: Payload) -> "FromMiddle":
         """LedgerError when it cannot be read."""
         try:
             middle, sd, *distances = map(float.fromhex, (payload["middle"], payload["sd"], *payload["distances"]))
-            found = cls(middle, sd, tuple(map(str, payload["names"])), tuple(distances))
+            names = tuple(map(str, payload["sums"])), tuple(map(str, payload["counts"]))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise LedgerError("a release of sums in the ledger cannot be read") from error
-        if len(found.names) != len(found.distances):
+        if not len(names[0]) == len(names[1]) == len(distances):
             raise LedgerError("a release of sums in the ledger cannot be read")
-        return found
+        return cls(middle, sd, *names, tuple(distances))
 
 
 class Distance(NamedTuple):
@@ -55,22 +56,22 @@ class Distance(NamedTuple):
 
 @dataclass
 class MeasuredBeside:
-    """A fold of releases: the distances that sums were measured by, by ``name_of`` each."""
+    """A fold of releases: the distances that sums were measured by, and the digests of the counts beside them."""
 
-    _known: dict[str, Distance] = field(default_factory=dict)
+    _known: dict[str, tuple[Distance, str]] = field(default_factory=dict)
 
     def take(self, payload: Payload) -> None:
         """Learn what a release in the ledger says; LedgerError when it cannot be read."""
         for told in payload.get(BESIDE, ()):
             found = FromMiddle.of(told)
-            for name, distance in zip(found.names, found.distances, strict=True):
-                self._known[name] = Distance(found.middle, distance, found.sd)
+            for name, count, distance in zip(found.sums, found.counts, found.distances, strict=True):
+                self._known[name] = Distance(found.middle, distance, found.sd), count
 
     def distance(self, summed: LinearQuery, counted: LinearQuery) -> Distance | None:
-        """What was measured of a sum beside the count of its rows; ``None`` where it was not."""
-        return self._known.get(name_of(summed, counted)) if self._known else None
+        """What was measured of a sum beside the count of its rows, or alone; ``None`` where it was not."""
+        distance, count = self._known.get(summed.digest, (None, ALONE)) if self._known else (None, ALONE)
+        return distance if count in (ALONE, counted.digest) else None
 
-
-def name_of(summed: LinearQuery, counted: LinearQuery) -> str:
-    """Of a sum beside the count of its rows."""
-    return sha256(f"{summed.digest} {counted.digest}".encode()).hexdigest()[:_LETTERS]
+    def of_sum(self, summed: LinearQuery) -> tuple[Distance, str] | None:
+        """The same, whatever the count beside it was, and the count's digest."""
+        return self._known.get(summed.digest) if self._known else None

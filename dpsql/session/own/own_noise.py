@@ -15,7 +15,7 @@ from dpsql.planning import Basis, Share, TablePlan
 from dpsql.planning.measured_axes import own_sds
 from dpsql.query import Crosstab, Factor, LinearQuery, canonical_products
 from dpsql.result import Answer
-from dpsql.session.own.about_middle import about_middle, pays
+from dpsql.session.own.about_middle import about_middle, from_zero, pays
 from dpsql.session.own.counted import NO_COUNTS, Counted, Counts, counts_known
 from dpsql.session.own.families import families
 from dpsql.session.own.misfit import Misfit
@@ -184,11 +184,18 @@ class OwnNoise:
         sds = own_sds(queries, sigma) if found is None else self._sds(found, sigma)
         counted = [c for q in queries if (c := self._counted.get(q.digest)) is not None]
         beside = None if spare else self._beside(queries, counted, sigma, sds)
-        return (
-            Part(queries, units, found, tuple(sds))
-            if beside is None
-            else Part(queries, units, beside, self._noise(beside, sigma))
-        )
+        if beside is None and not spare:
+            beside = self._from_zero(queries, sigma, sds)
+        if beside is None:
+            return Part(queries, units, found, tuple(sds))
+        return Part(queries, units, beside, self._noise(beside, sigma))
+
+    def _from_zero(self, queries: Sequence[LinearQuery], sigma: float, sds: Sequence[float]) -> Residual | None:
+        """Sums under conditions on their own values, where that leaves less noise than ``sds``."""
+        found = from_zero(self._plan.table, queries) if self._plan.rules.lone_sums else None
+        if found is None or (drawn := self._drawn_sd(found, sigma)) > MOST_DRAWN:
+            return None
+        return found if hypot(*found.noise(drawn)) < hypot(*sds) else None
 
     def _sums_last(self, parts: Sequence[Part], sigma: float) -> tuple[Part, ...]:
         """Sums of which the counts are others of these parts are measured after these, about the middle."""

@@ -71,9 +71,9 @@ class Residual:
     ``owners``: the query that each released number is of, or -1, flat. For each query, in counts: ``known``,
     ``known_sd`` are what released estimates contribute, so that ``known + released / scale`` is right but for noise;
     ``modelled``, ``modelled_sd`` the model's own answer, and what its error bar makes of it. With a ``stretch`` of
-    values the last axis of the weights is whether a row is outside or inside of it. ``beside``: names of sums, and of
-    the counts that they are measured beside, of which only distances from the ``middle`` are, in shares; ``awaits``:
-    these counts where they are of the same release, and not known before it.
+    values the last axis of the weights is whether a row is outside or inside of it. ``beside``: digests of the counts
+    that sums are measured beside, of which only distances from the ``middle`` are, in shares; ``awaits``: these counts
+    where they are of the same release, and not known before it.
     """
 
     queries: tuple[LinearQuery, ...]

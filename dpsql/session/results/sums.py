@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import hypot
 
 from dpsql.confidence import DEVIATIONS
 from dpsql.postprocess import combine, divide, line_in, narrowed, sum_in
 from dpsql.postprocess.combine import Lookup
-from dpsql.query import Form, combination
+from dpsql.query import Form, LinearQuery, Term, combination
 from dpsql.result import Answer
 from dpsql.session.own.measured_beside import Distance
 from dpsql.session.results.unasked import Said, Unasked
@@ -23,7 +24,15 @@ def summed(aggregate: Aggregate, lookup: Lookup, unasked: Unasked, *, independen
     ]
     least = 0.0 if aggregate.nonnegative else None
     for i, form in enumerate(aggregate.numerator):
-        line = line_in(form)
+        found = _measured(form, lookup, unasked)
+        if found is not None and answers[i].value is not None:
+            if integer:
+                found = Said(round(found.value), found.error + abs(found.value - round(found.value)))
+            low, high = found.value - found.error, found.value + found.error
+            interval = (low, high) if least is None else (max(least, low), max(least, high))
+            answers[i] = replace(answers[i], value=found.value, error=found.error, interval=interval)
+    for i, form in enumerate(aggregate.numerator):
+        line = line_in(form) or (sum_in(form) if unasked.lone else None)
         known = None if line is None else unasked.line_of(line.query, line.origin)
         if line is not None and known is not None:
             off = abs(line.scale) * known.error + abs(float(answers[i].value or 0) - line.scale * known.value)
@@ -91,12 +100,32 @@ def _average(
     return narrowed(answer, off, low, high)
 
 
+def _measured(form: Form, lookup: Lookup, unasked: Unasked) -> Said | None:
+    """A sum of values, or of them and their count, as finely as it was measured: in the ledger it is a whole number of
+    ranges."""
+    alone = sum_in(form)
+    if alone is not None:
+        found = unasked.sum_of(alone.query)
+        return None if found is None else Said(alone.scale * found.value, abs(alone.scale) * found.error)
+    match sorted(form.terms, key=lambda t: t.query.value is not None):
+        case [Term(times, counted, 0), Term(scale, LinearQuery(value=str()) as summed, 0)] if counted.is_indicator:
+            distance, rows = unasked.distance_of(summed, counted), lookup(counted)
+            if distance is None or rows.value is None or rows.error is None:
+                return None
+            of_row = times + scale * distance.middle
+            value = form.constant + of_row * rows.value + scale * distance.total
+            return Said(value, hypot(of_row * rows.error, DEVIATIONS * scale * distance.sd))
+    return None
+
+
 def _distance(top: Form, below: Form, unasked: Unasked) -> Distance | None:
     """What was measured of a sum from the middle of its values, beside that very count, in the aggregate's unit."""
     if len(top.terms) != 1 or len(below.terms) != 1 or top.constant or below.constant:
         return None
     (term,), (counted,) = top.terms, below.terms
-    found = unasked.distance_of(term.query, counted.query) if counted.coefficient == 1 else None
+    if counted.coefficient != 1:
+        return None
+    found = unasked.distance_of(term.query, counted.query)
     return None if found is None else Distance(*(term.coefficient * number for number in found))
 
 

@@ -33,18 +33,26 @@ def _no_distance(summed: LinearQuery, counted: LinearQuery) -> Distance | None:
     return None
 
 
+def _no_sum(summed: LinearQuery) -> Said | None:
+    return None
+
+
 class Unasked(NamedTuple):
     """Nothing is known where these return ``None``.
 
     ``error_of``: the 95 % half-width that a count would have. ``line_of``: a sum of distances from a place.
     ``forms_of``: affine forms, each as a whole: what is wrong with the rows of a cell is wrong in all of its terms.
     ``distance_of``: of a sum, and the count of its rows, what was measured from the middle of the values.
+    ``sum_of``: a sum in shares of the range, as finely as it was measured. ``lone``: whether models say of sums of
+    values that stand alone, too.
     """
 
     error_of: Callable[[LinearQuery], float | None] = _no_error
     line_of: Callable[[LinearQuery, float], Said | None] = _no_line
     forms_of: Callable[[Sequence[Form]], Sequence[Said | None]] = _no_forms
     distance_of: Callable[[LinearQuery, LinearQuery], Distance | None] = _no_distance
+    sum_of: Callable[[LinearQuery], Said | None] = _no_sum
+    lone: bool = False
 
 
 NOTHING_SAID = Unasked()

@@ -20,9 +20,9 @@ from dpsql.policy import Policy, Privacy
 from dpsql.query import Factor, Interval, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
-from dpsql.session.own.about_middle import about_middle, beside_told
+from dpsql.session.own.about_middle import about_middle, beside_told, from_zero
 from dpsql.session.own.counted import Counted
-from dpsql.session.own.measured_beside import BESIDE, Distance, FromMiddle, MeasuredBeside, name_of
+from dpsql.session.own.measured_beside import ALONE, BESIDE, Distance, FromMiddle, MeasuredBeside
 from dpsql.session.own.own_noise import Part
 from dpsql.session.own.residual import Residual
 from tests.support.entropy import SeededEntropy
@@ -148,6 +148,45 @@ def test_a_row_changes_what_is_released_by_half_of_itself_at_most(name: str) -> 
             assert max(int((a**2).sum()) for a in alone) == most * bool(found.low)
         else:
             assert max(int(((a - b) ** 2).sum()) for a in alone for b in alone) <= most
+
+
+ALONE_ASKED = {
+    "a stretch": [pair((), (), "x", (Interval("x", -20.0, 2.0),))[0]],
+    "a stretch beside a condition": [pair((YES,), (), "x", (Interval("x", -9.0, 2.0),))[0]],
+    "bins": [pair((Factor(("x",), np.array([1, 1, 0, 1])),), (), "x")[0]],
+    "groups": [pair((of_group(g), YES), (), "x", (Interval("x", -9.0, 2.0),))[0] for g in (2, 0)],
+}
+
+
+@pytest.mark.parametrize("name", ALONE_ASKED)
+def test_sums_alone_are_right_and_a_row_changes_its_distance_from_the_least_value(name: str) -> None:
+    found = from_zero(TABLE, ALONE_ASKED[name])
+    assert found is not None and found.beside == (ALONE,) * len(ALONE_ASKED[name])
+    counts = found.counted(bench_of(ROWS)).reveal()
+    said = found.found(Measurement("t", found.axes[: found.leading], counts, 1.0)).measured
+    truth = [float(sum(rows_of(q, ROWS))) for q in ALONE_ASKED[name]]
+    assert said == pytest.approx(truth, abs=1 / 64) and max(truth) > 1
+    assert (found.low, found.high) == (0, 64)
+    assert found.high / found.scale == pytest.approx((12.5 if name == "bins" else 12.0) / 40, rel=1e-5)
+    odd = product((0, 2), (None, True), (None, 0), (None, -99.0, -10.0, -9.0, 0.0, 2.0, 2.49, 2.5, 30.0, 99.0))
+    alone = [
+        found.counted(bench_of({c: [v] for c, v in zip("gbyx", row, strict=True)})).reveal().reshape(-1) for row in odd
+    ]
+    assert 60 <= max(int(a.max()) for a in alone) <= 64 and min(int(a.min()) for a in alone) == 0
+    assert all(np.count_nonzero(a) <= 1 for a in alone)
+
+
+def test_sums_alone_that_nothing_is_gained_of_are_measured_as_they_were() -> None:
+    tied = Factor(("b", "x"), np.ones((3, 4), dtype=np.int64))
+    for asked in (
+        [pair((), (), "x")[0]],
+        [pair((YES, UPPER), (), "x")[0]],
+        [pair((tied,), (), "x")[0]],
+        [pair((b,), (), "x")[0] for b in BINS],
+        [pair((WHOLE,), ())[0]],
+        [pair((YES,), (), None, CUT)[0]],
+    ):
+        assert from_zero(TABLE, asked) is None
 
 
 def test_rows_of_a_sum_that_its_count_leaves_out_change_all_of_themselves() -> None:
@@ -366,8 +405,8 @@ def test_counts_that_were_not_drawn_are_an_error_of_dpsqls_own() -> None:
 
 def test_a_payload_that_cannot_be_read_is_said_to_be() -> None:
     beside = MeasuredBeside()
-    names = tuple([name_of(*of_one) for of_one in zip(SUMS[:2], COUNTS[:2], strict=True)])
-    kept = FromMiddle(0.5, 1.25, names, (3.0, -4.5))
+    sums, counts = (tuple([q.digest for q in asked[:2]]) for asked in (SUMS, COUNTS))
+    kept = FromMiddle(0.5, 1.25, sums, (counts[0], ALONE), (3.0, -4.5))
     beside.take({})
     assert beside.distance(SUMS[0], COUNTS[0]) is None
     for wrong in (
@@ -376,15 +415,18 @@ def test_a_payload_that_cannot_be_read_is_said_to_be() -> None:
         {"distances": None},
         {"distances": ["z"]},
         {"distances": ["0x1p0"]},
-        {"names": None},
+        {"sums": None},
+        {"counts": ["a"]},
     ):
         broken = {k: v for k, v in (kept.payload | wrong).items() if v is not None}
         with pytest.raises(LedgerError):
             beside.take({BESIDE: [broken]})
     beside.take({BESIDE: [kept.payload]})
     assert beside.distance(SUMS[0], COUNTS[0]) == Distance(0.5, 3.0, 1.25)
-    assert beside.distance(SUMS[1], COUNTS[1]) == Distance(0.5, -4.5, 1.25)
-    assert beside.distance(SUMS[1], COUNTS[0]) is None
+    assert beside.distance(SUMS[0], COUNTS[1]) is None
+    assert beside.of_sum(SUMS[0]) == (Distance(0.5, 3.0, 1.25), COUNTS[0].digest)
+    assert beside.distance(SUMS[1], COUNTS[0]) == Distance(0.5, -4.5, 1.25)  # alone: beside any count
+    assert beside.of_sum(SUMS[2]) is beside.distance(SUMS[2], COUNTS[2]) is None
 
 
 def test_what_would_make_sums_much_worse_is_not_done() -> None:
