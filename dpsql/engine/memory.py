@@ -14,6 +14,7 @@ import pyarrow as pa
 from dpsql.domain import FiniteDomain, NumberDomain, TableDomain, as_text, code_of
 from dpsql.engine.first_digest import first_digest
 from dpsql.engine.partition import Partition, partitions_of, shape_of
+from dpsql.engine.protocol import WHOLE_RANGE, Inside, Parts, Reach
 from dpsql.engine.rules import Rules
 from dpsql.engine.scope import (
     check_row_counts,
@@ -99,32 +100,34 @@ class MemoryEngine:
         """Counts over the parts of ``partitions``, int64; see the protocol."""
         domain = self._table(table)
         inside_of(domain, intervals)
-        return self._in_parts(domain, partitions, intervals, lambda _: 1)
+        return self._in_parts(domain, partitions, intervals, lambda _: (1,))
 
     def _in_parts(
         self,
         table: TableDomain,
         partitions: tuple[Partition, ...],
         intervals: tuple[Interval, ...],
-        of: Callable[[Mapping[str, float | None]], int],
+        of: Callable[[Mapping[str, float | None]], tuple[int, ...]],
     ) -> Private[Counts]:
-        out = np.zeros(shape_of(table, partitions), dtype=np.int64)
+        """Sums of the numbers that ``of`` makes of a row's: one, or one for each of a last axis."""
+        length = len(of(dict.fromkeys([c.name for c in table.finite])))
+        out = np.zeros((*shape_of(table, partitions), length), dtype=np.int64)
         for codes, _, numbers in self._kept[table.name]:
             if all(i.holds(numbers[i.column]) for i in intervals):
                 out[tuple(int(p.labels[tuple(codes[c] for c in p.columns)]) for p in partitions)] += of(numbers)
         out.setflags(write=False)
-        return Private(out)
+        return Private(out if length > 1 else out[..., 0])
 
     def part_sums(
-        self, table: str, number: str, partitions: tuple[Partition, ...], intervals: tuple[Interval, ...] = ()
+        self, table: str, number: str, partitions: Parts, intervals: Inside = (), reach: Reach = WHOLE_RANGE
     ) -> Private[Counts]:
-        """Sums of shares over the parts of ``partitions``, int64; see the protocol."""
-        domain = self._table(table)
+        """Rows and sums of shares over the parts of ``partitions``, int64; see the protocol."""
+        domain, (low, high) = self._table(table), reach
         summed, _ = number_of(domain, number), inside_of(domain, intervals)
 
-        def share(numbers: Mapping[str, float | None]) -> int:
+        def share(numbers: Mapping[str, float | None]) -> tuple[int, ...]:
             x = numbers[summed.name]
-            return 0 if x is None else summed.share(x)
+            return 1, min(max(0 if x is None else summed.share(x), low), high) - low
 
         return self._in_parts(domain, partitions, intervals, share)
 

@@ -8,11 +8,18 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from dpsql.domain import FIXED_POINT
 from dpsql.engine.partition import Partition
 from dpsql.engine.rules import Rules
 from dpsql.engine.tally import RowTally
 from dpsql.private import Private
 from dpsql.query import Counts, Interval, Key, KeyCounts, Regions
+
+Parts = tuple[Partition, ...]
+Inside = tuple[Interval, ...]
+Reach = tuple[int, int]
+"""The least and the greatest share of a number column's range that a row is counted with, in 1 / FIXED_POINT."""
+WHOLE_RANGE: Reach = (0, FIXED_POINT)
 
 
 class Engine(Protocol):
@@ -72,9 +79,13 @@ class Engine(Protocol):
         ...
 
     def part_sums(
-        self, table: str, number: str, partitions: tuple[Partition, ...], intervals: tuple[Interval, ...] = ()
+        self, table: str, number: str, partitions: Parts, intervals: Inside = (), reach: Reach = WHOLE_RANGE
     ) -> Private[Counts]:
-        """The same over the parts of disjoint finite columns, without their grid, as ``part_counts`` are."""
+        """The same over the parts of disjoint finite columns, beside their rows: int64, shape (*parts, 2).
+
+        One look at the rows in all ``intervals``, without a grid: how many there are, and the sum of where each stands
+        beyond the lower end of ``reach``, between 0 and the reach's length whatever its value is, in 1 / FIXED_POINT.
+        """
         ...
 
     def positions(self, table: str, number: str) -> Private[Counts]:

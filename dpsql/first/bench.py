@@ -14,7 +14,7 @@ import numpy as np
 from dpsql.accounting import Plan
 from dpsql.domain import FIXED_POINT
 from dpsql.engine.partition import Partition
-from dpsql.engine.protocol import Engine
+from dpsql.engine.protocol import WHOLE_RANGE, Engine
 from dpsql.errors import InternalError
 from dpsql.hypothesis import Axis, Measurement, coarsen
 from dpsql.ledger.protocol import Ledger
@@ -110,9 +110,23 @@ class Bench:
     ) -> Private[Counts]:
         """The same before it is rounded, in 1 / FIXED_POINT of a row. Raises EngineError."""
         if _is_large(axes):
-            return self.engine.part_sums(table, number, _partitions(axes), intervals)
+            return self.in_reach(table, axes, number, intervals).map(lambda both: both[..., 1])
         sums = self.engine.sums(table, number, tuple(c for a in axes for c in a.columns), intervals)
         return sums.map(partial(coarsen, axes=axes))
+
+    def in_reach(
+        self,
+        table: str,
+        axes: tuple[Axis, ...],
+        number: str,
+        intervals: tuple[Interval, ...] = (),
+        reach: tuple[int, int] = WHOLE_RANGE,
+    ) -> Private[Counts]:
+        """Rows over the parts of ``axes`` and where their values stand in ``reach``, of one look: ``Engine.part_sums``.
+
+        int64, shape (*axis sizes, 2). Private. Raises EngineError.
+        """
+        return self.engine.part_sums(table, number, _partitions(axes), intervals, reach)
 
     def floor_of_sum(self, query: LinearQuery) -> Private[int]:
         """``floor(q(D))`` of a sum of values, in rows. Private. Raises EngineError, and InternalError for a count."""

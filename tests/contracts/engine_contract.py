@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -153,13 +154,17 @@ class EngineContract(ABC):
                 for columns_asked in ((), ("b",), ("y", "b")):
                     found, wanted = (e.sums("t", "y", columns_asked, intervals).reveal() for e in (engine, twin))
                     assert found.tolist() == wanted.tolist(), intervals
-                for parts in ((), halves[:1], halves):
-                    found, wanted = (e.part_sums("t", "x", parts, intervals).reveal() for e in (engine, twin))
+                for parts, reach in product(((), halves[:1], halves), ((0, FIXED_POINT), (5_000_000, 5_000_001))):
+                    found, wanted = (e.part_sums("t", "x", parts, intervals, reach).reveal() for e in (engine, twin))
                     assert found.dtype == np.int64 and found.tolist() == wanted.tolist(), intervals
-                    by_cell = engine.sums("t", "x", tuple(p.columns[0] for p in parts), intervals).reveal()
-                    for axis in range(len(parts)):  # both halves are the first of three cells, and the others
-                        by_cell = np.add.reduceat(by_cell, [0, 1], axis=axis)
-                    assert found.tolist() == by_cell.tolist(), intervals
+                    counted = engine.part_counts("t", parts, intervals).reveal()
+                    assert found[..., 0].tolist() == counted.tolist(), intervals
+                    assert (found[..., 1] >= 0).all() and (found[..., 1] <= counted * (reach[1] - reach[0])).all()
+                    if reach == (0, FIXED_POINT):
+                        by_cell = engine.sums("t", "x", tuple(p.columns[0] for p in parts), intervals).reveal()
+                        for axis in range(len(parts)):  # both halves are the first of three cells, and the others
+                            by_cell = np.add.reduceat(by_cell, [0, 1], axis=axis)
+                        assert found[..., 1].tolist() == by_cell.tolist(), intervals
             found, wanted = (e.value_counts("t", "x", marks).reveal() for e in (engine, twin))
             assert found.dtype == np.int64 and found.tolist() == wanted.tolist()
             assert int(found.sum()) == int(engine.contingency("t", ("x",)).reveal()[:-1].sum())

@@ -33,10 +33,11 @@ from dpsql.engine.duckdb.identity.file_state import FileContent, KnownContent, d
 from dpsql.engine.duckdb.identity.fingerprint import content_fingerprint
 from dpsql.engine.duckdb.kept_rows import Rows
 from dpsql.engine.duckdb.reader import Reader, open_read_only
-from dpsql.engine.duckdb.sums import scanned_parts, sums_by_cell, value_counts
+from dpsql.engine.duckdb.sums import scanned_parts, summed_parts, sums_by_cell, value_counts
 from dpsql.engine.duckdb.text_index import TextIndex
 from dpsql.engine.duckdb.valued_rows import HeldRows
 from dpsql.engine.partition import Partition, partitions_of, shape_of
+from dpsql.engine.protocol import WHOLE_RANGE, Inside, Parts, Reach
 from dpsql.engine.rules import Rules
 from dpsql.engine.scope import (
     check_row_counts,
@@ -65,7 +66,7 @@ class DuckDbEngine:
     ``known``: what remembers the content of a file's tables, so that an unchanged file is not read to know them again;
     an open connection is always read. ``companion``: what keeps counts of such a file for the next process.
 
-    Counts are kept once counted, so one engine answers from one state of the data. Which rows are counted is said in
+    Counts are kept once counted, so one engine answers from one state of a file. Which rows are counted is said in
     :mod:`dpsql.engine.duckdb.kept_rows`. Safe to use from several threads.
 
     >>> from fractions import Fraction
@@ -198,14 +199,14 @@ class DuckDbEngine:
         return Private(known)
 
     def part_sums(
-        self, table: str, number: str, partitions: tuple[Partition, ...], intervals: tuple[Interval, ...] = ()
+        self, table: str, number: str, partitions: Parts, intervals: Inside = (), reach: Reach = WHOLE_RANGE
     ) -> Private[Counts]:
-        """Sums of shares over the parts of ``partitions``; see the protocol. One scan, and not kept."""
+        """Rows and sums of shares over the parts of ``partitions``; see the protocol. One scan, and not kept."""
         domain = private_table(self._policy, table)
         shape, column, inside = shape_of(domain, partitions), number_of(domain, number), inside_of(domain, intervals)
         with self._lock:
-            sums = scanned_parts(self._reader, self._rows[domain.name], domain, partitions, inside, column)
-        return Private(sums.reshape(shape))
+            found = summed_parts(self._reader, self._rows[domain.name], domain, partitions, inside, column, reach)
+        return Private(found.reshape(*shape, 2))
 
     def positions(self, table: str, number: str) -> Private[Counts]:
         """Sums of positions inside the bins of ``number``; see the protocol."""

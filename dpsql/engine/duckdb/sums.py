@@ -54,26 +54,53 @@ def scanned_parts(
     table: TableDomain,
     partitions: Sequence[Partition],
     inside: Sequence[tuple[NumberDomain, Interval]] = (),
-    summed: NumberDomain | None = None,
 ) -> Counts:
-    """Rows in all intervals, or sums of their shares of a number, by part, flat: one scan; the labels go to DuckDB as
-    lists of numbers."""
+    """Rows in all intervals by part, flat: one scan."""
+    columns = dict.fromkeys([*(c for p in partitions for c in p.columns), *(n.name for n, _ in inside)])
+    return _by_part(
+        reader,
+        f"counting rows of {table.name}",
+        f"SELECT part, count(*) FROM (SELECT {_part(rows, partitions)} AS part, {rows.inside(inside)} AS inside "
+        f"{rows.from_where(tuple(columns))}) WHERE inside GROUP BY part",
+        partitions,
+    )[:, 0]
+
+
+def summed_parts(
+    reader: Reader,
+    rows: Rows,
+    table: TableDomain,
+    partitions: Sequence[Partition],
+    inside: Sequence[tuple[NumberDomain, Interval]],
+    summed: NumberDomain,
+    reach: tuple[int, int],
+) -> Counts:
+    """The same beside sums of where a number's shares stand in ``reach``; shape (parts, 2). One scan for both: whatever
+    changes meanwhile, a row counts between its ends."""
+    columns = dict.fromkeys([*(c for p in partitions for c in p.columns), *(n.name for n, _ in inside), summed.name])
+    low, high = reach
+    share = f"least(greatest({rows.share(summed)}, {low}::BIGINT), {high}::BIGINT) - {low}::BIGINT"
+    return _by_part(
+        reader,
+        f"summing {table.name}",
+        f"SELECT part, count(*), CAST(sum(share) AS BIGINT) FROM (SELECT {_part(rows, partitions)} AS part, {share} AS "
+        f"share, {rows.inside(inside)} AS inside {rows.from_where(tuple(columns))}) WHERE inside GROUP BY part",
+        partitions,
+    )
+
+
+def _part(rows: Rows, partitions: Sequence[Partition]) -> str:
+    """SQL for the number of a row's part; the labels go to DuckDB as lists of numbers."""
     part, stride = ["0::BIGINT"], 1
     for i, p in reversed(list(enumerate(partitions))):
         part.append(f"{stride}::BIGINT * list_extract($p{i}::BIGINT[], 1 + ({rows.cell(p.columns)}))")
         stride *= p.size
-    columns = dict.fromkeys([*(c for p in partitions for c in p.columns), *(n.name for n, _ in inside)])
-    of, total, what = "1", "count(*)", "counting rows of"
-    if summed is not None:
-        columns[summed.name] = None
-        of, total, what = rows.share(summed), "CAST(sum(share) AS BIGINT)", "summing"
-    told = f"SELECT {' + '.join(part)} AS part, {of} AS share, {rows.inside(inside)} AS inside"
-    found = reader.rows(
-        f"{what} {table.name}",
-        f"SELECT part, {total} FROM ({told} {rows.from_where(tuple(columns))}) WHERE inside GROUP BY part",
-        {f"p{i}": p.flat.tolist() for i, p in enumerate(partitions)},
-    )
-    counts = np.zeros(stride, dtype=np.int64)
-    for number, n in found:
-        counts[number] = n
-    return counts
+    return " + ".join(part)
+
+
+def _by_part(reader: Reader, what: str, sql: str, partitions: Sequence[Partition]) -> Counts:
+    found = reader.rows(what, sql, {f"p{i}": p.flat.tolist() for i, p in enumerate(partitions)})
+    numbers = np.zeros((prod(p.size for p in partitions), max([len(row) for row in found], default=3) - 1), np.int64)
+    for part, *of_part in found:
+        numbers[part] = of_part
+    return numbers

@@ -16,16 +16,17 @@ Cells = tuple[npt.NDArray[np.int64], Counts]
 
 def spread(cells: npt.NDArray[np.int64], values: Counts, shape: tuple[int, ...]) -> Counts:
     """An array of ``shape`` that holds the sum of ``values`` at each of ``cells``, one row of indices for each."""
-    out = np.zeros(prod(shape), dtype=np.int64)
+    out = np.zeros((prod(shape), *values.shape[1:]), dtype=np.int64)
     at = np.zeros(len(values), dtype=np.int64)
     for i, size in enumerate(shape):
         at = at * size + cells[:, i]
     np.add.at(out, at, values)
-    return out.reshape(shape)
+    return out.reshape((*shape, *values.shape[1:]))
 
 
 def in_parts(partitions: Sequence[Partition], cells: npt.NDArray[np.int64], values: Counts) -> Private[Counts]:
-    """The sums of ``values`` over the parts of cells, one row of codes of the partitions' columns for each."""
+    """The sums of ``values``, one or several for each cell, over the parts of cells, of which each has one row of codes
+    of the partitions' columns."""
     parts = np.zeros((len(values), len(partitions)), dtype=np.int64)
     start = 0
     for i, p in enumerate(partitions):

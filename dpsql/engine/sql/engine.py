@@ -15,6 +15,7 @@ import pyarrow as pa
 from dpsql.domain import NumberDomain, TableDomain
 from dpsql.engine.contingencies import CACHE_BYTES, WHOLE_CELLS, Contingencies, Scope
 from dpsql.engine.partition import Partition, partitions_of, shape_of
+from dpsql.engine.protocol import WHOLE_RANGE, Inside, Parts, Reach
 from dpsql.engine.rules import Rules
 from dpsql.engine.scope import (
     check_row_counts,
@@ -151,22 +152,22 @@ class SqlEngine:
         self,
         domain: TableDomain,
         columns: Sequence[str],
-        summed: str,
+        summed: str | tuple[str, ...],
         also: Sequence[str] = (),
         most: int | None = None,
         intervals: Sequence[Interval] = (),
     ) -> Cells:
-        """Codes ``(groups, columns)`` of the groups that have rows, ``most`` of them, and a BIGINT for each."""
+        """Codes ``(groups, columns)`` of the groups that have rows, ``most`` of them, and BIGINTs for each."""
         rows, inside = self._rows[domain.name], inside_of(domain, intervals)
-        codes = rows.codes(columns)
+        codes, numbers = rows.codes(columns), (summed,) if isinstance(summed, str) else summed
         grouped = f" GROUP BY {', '.join(codes)}" if codes else ""
         found = self._numbers(
             f"counting rows of {domain.name}",
-            f"SELECT {', '.join([*codes, f'CAST({summed} AS BIGINT) AS n'])} "
+            f"SELECT {', '.join([*codes, *(f'CAST({n} AS BIGINT) AS n{i}' for i, n in enumerate(numbers))])} "
             f"FROM ({rows.query([*columns, *also, *(n.name for n, _ in inside)])}) AS counted"
             f"{rows.where(inside)}{grouped}{'' if most is None else f' LIMIT {most}'}",
         )
-        return found[:, :-1], found[:, -1]
+        return found[:, : len(codes)], found[:, -1] if isinstance(summed, str) else found[:, len(codes) :]
 
     def _numbers(self, what: str, sql: str) -> npt.NDArray[np.int64]:
         """A table of whole numbers; a NULL, the sum of nothing, is 0."""
@@ -186,17 +187,16 @@ class SqlEngine:
             return in_parts(partitions, *(self._counted(domain, columns) if told is None else told))
 
     def part_sums(
-        self, table: str, number: str, partitions: tuple[Partition, ...], intervals: tuple[Interval, ...] = ()
+        self, table: str, number: str, partitions: Parts, intervals: Inside = (), reach: Reach = WHOLE_RANGE
     ) -> Private[Counts]:
-        """Sums of shares over the parts of ``partitions``; see the protocol."""
-        domain = private_table(self._policy, table)
+        """Rows and sums of shares over the parts of ``partitions``; see the protocol."""
+        domain, (low, high) = private_table(self._policy, table), reach
         column, columns = number_of(domain, number), [c for p in partitions for c in p.columns]
         shape_of(domain, partitions)
         with self._lock:
-            share = self._rows[domain.name].share(column)
-            return in_parts(
-                partitions, *self._grouped(domain, columns, f"sum({share})", (column.name,), intervals=intervals)
-            )
+            share = f"least(greatest({self._rows[domain.name].share(column)}, {low}), {high}) - {low}"
+            both = "count(*)", f"sum({share})"
+            return in_parts(partitions, *self._grouped(domain, columns, both, (column.name,), intervals=intervals))
 
     def sums(
         self, table: str, number: str, columns: tuple[str, ...], intervals: tuple[Interval, ...] = ()

@@ -20,7 +20,8 @@ from dpsql.query import Counts, Factor, Interval, LinearQuery
 class Stretch:
     """The rows of ``table`` in all of ``intervals`` and all of ``factors``, 0 or 1 over single columns of these; with
     ``value``, each counts by where it stands in that column's range. With a ``reach``, which holds the
-    share of every row that is in, in 1 / FIXED_POINT, it counts by where it stands there, and others are not counted.
+    share of every row that is in, in 1 / FIXED_POINT, it counts by where it stands there, and others are not counted;
+    there are no ``factors`` then.
     """
 
     table: str
@@ -61,14 +62,21 @@ class Stretch:
 
         Raises EngineError.
         """
+        if self.value is not None and self.reach is not None:
+            # one look, each row kept in reach: of two looks one could see a row that the other does not
+            both = bench.in_reach(self.table, axes, self.value, self.intervals, self.reach)
+            return both.map(self._in_reach)
         told = tuple(told_apart([LinearQuery(self.table, self.factors)]))
         parts = (*axes, *told)
         if self.value is None:
             inside = bench.counted(self.table, parts, intervals=self.intervals)
         else:
             inside = bench.shares(self.table, parts, self.value, self.intervals)
-        whole = bench.counted(self.table, axes, intervals=() if self.reach is None else self.intervals)
-        return together([whole, inside]).map(self._both(told))
+        return together([bench.counted(self.table, axes), inside]).map(self._both(told))
+
+    def _in_reach(self, both: Counts) -> Counts:
+        rows, inside = both[..., 0], both[..., 1]
+        return np.stack([rows * self.whole_row - inside, inside], axis=-1)
 
     def _both(self, told: Sequence[Axis]) -> Callable[[tuple[Counts, ...]], Counts]:
         taken = [axis.coarse_weights(f.weights) for axis, f in zip(told, self.factors, strict=True)]
@@ -78,7 +86,6 @@ class Stretch:
             whole, inside = rows
             for weights in reversed(of_parts):
                 inside = np.asarray(inside @ weights, dtype=np.int64)
-            inside = inside - whole * (0 if self.reach is None else self.reach[0])
             return np.stack([whole * self.whole_row - inside, inside], axis=-1)
 
         return both

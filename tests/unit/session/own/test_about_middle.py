@@ -3,7 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -187,6 +187,22 @@ def test_sums_alone_that_nothing_is_gained_of_are_measured_as_they_were() -> Non
         [pair((YES,), (), None, CUT)[0]],
     ):
         assert from_zero(TABLE, asked) is None
+
+
+class OneLook(MemoryEngine):
+    """Of which nothing is asked but rows and their values together."""
+
+    def never(self, *_: Any, **__: Any) -> NoReturn:
+        raise AssertionError("a second look could see other rows")
+
+    contingency = part_counts = sums = never  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("name", [n for n in ASKED if n.startswith("values")])
+def test_rows_and_values_are_of_one_look(name: str) -> None:
+    policy = policy_of()
+    bench = Bench(make_plan(policy), OneLook(policy, {"t": ROWS}), MemoryLedger({}), SeededEntropy(1))
+    assert made(name).counted(bench).reveal().tolist() == made(name).counted(bench_of(ROWS)).reveal().tolist()
 
 
 def test_rows_of_a_sum_that_its_count_leaves_out_change_all_of_themselves() -> None:
