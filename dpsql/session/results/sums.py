@@ -84,11 +84,12 @@ def _average(
     numerator, center = aggregate.numerator[group], _center(aggregate, group)
     top = combine(numerator, lookup, integer=False, nonnegative=False)
     low, high = _span(aggregate, group)
+    answer = divide(top, bottom, low, high, center, independent=independent)
     if distance is not None:
         own = replace(top, value=distance.total, error=DEVIATIONS * abs(distance.sd))
-        answer = divide(own, bottom, low, high, center + distance.middle, apart=True)
-    else:
-        answer = divide(top, bottom, low, high, center, independent=independent)
+        found = divide(own, bottom, low, high, center + distance.middle, apart=True)
+        # of a handful of rows, whose count noise has made larger, the middle would be all that is shown
+        answer = answer if found.interval == (low, high) else found
     line = sum_in(numerator) if center or (low, high) != (aggregate.low, aggregate.high) else None
     if line is None or line.query.unit > 1 or answer.value is None or bottom.value is None or bottom.error is None:
         return answer
