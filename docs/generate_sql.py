@@ -141,7 +141,7 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   that were answered before. Every refusal is free.
 
 Limits: 64 KiB of text, nesting 64, 10,000 items in a list, 100,000 groups in a block, 2^24 cells in a scope
-(more for conditions on single columns, which need no grid).
+(more for counts, sums and averages under conditions on single columns, which need no grid).
 
 The examples use a private table `people` with the columns `age`, `sex`, `city`, `hours`, `joined`, `member`, `kids`
 (all with declared values) and `name`, `pet` (text), a private table `pets` with `species` and `animal_name` (text,

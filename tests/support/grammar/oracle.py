@@ -25,6 +25,7 @@ from dpsql.engine.partition import Partition
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
+from dpsql.session.own.counted import NO_COUNTS, Counts
 from tests.support.grammar.statements import Statement
 from tests.support.grammar.world import POLICY, SCHEMA
 
@@ -51,7 +52,7 @@ def exact_session(off_by: int = 0) -> Iterator[tuple[dpsql.Connection, duckdb.Du
         rows.execute("SET TimeZone = 'UTC'")
         engine = DuckDbEngine(rows, policy)
 
-        def answers(asker: Asker, queries: Sequence[LinearQuery]) -> dict[str, Answer]:
+        def answers(asker: Asker, queries: Sequence[LinearQuery], counts: Counts = NO_COUNTS) -> dict[str, Answer]:
             return {q.digest: _exactly(engine, q, off_by) for q in queries}
 
         with (
