@@ -15,7 +15,7 @@ from dpsql.query import LinearQuery
 from dpsql.result import Answer, Explanation, Note, QueryPlan, Result
 from dpsql.session.asker import Asker
 from dpsql.session.notes import statement_notes
-from dpsql.session.own.counted import Counts, counts_of
+from dpsql.session.own.counted import NO_COUNTS, Counts, counts_of
 from dpsql.session.route import (
     Declared,
     Known,
@@ -53,6 +53,8 @@ def explanation(
     _foresee_counts(asker, queries, counts_of(statement))
     scopes = [list(same) for _, same in groupby(routes, key=lambda r: r.queries[0].outline)]
     plans = [_scope_plan(asker.states[same[0].queries[0].table], same, asker) for same in scopes]
+    for state in asker.states.values():
+        state.own.know_counts(NO_COUNTS, {})  # foreseen ones, whose values nobody has answered
     tables = dict.fromkeys([*(q.table for q in queries), *(table for table, _ in statement.awaited)])
     of_rows = asking_rows(queries, routes)
     asked = {name: {q.touched for q in of_rows if q.table == name} for name in tables}

@@ -63,6 +63,7 @@ def scanned_parts(
         f"SELECT part, count(*) FROM (SELECT {_part(rows, partitions)} AS part, {rows.inside(inside)} AS inside "
         f"{rows.from_where(tuple(columns))}) WHERE inside GROUP BY part",
         partitions,
+        1,
     )[:, 0]
 
 
@@ -86,6 +87,7 @@ def summed_parts(
         f"SELECT part, count(*), CAST(sum(share) AS BIGINT) FROM (SELECT {_part(rows, partitions)} AS part, {share} AS "
         f"share, {rows.inside(inside)} AS inside {rows.from_where(tuple(columns))}) WHERE inside GROUP BY part",
         partitions,
+        2,
     )
 
 
@@ -98,9 +100,9 @@ def _part(rows: Rows, partitions: Sequence[Partition]) -> str:
     return " + ".join(part)
 
 
-def _by_part(reader: Reader, what: str, sql: str, partitions: Sequence[Partition]) -> Counts:
-    found = reader.rows(what, sql, {f"p{i}": p.flat.tolist() for i, p in enumerate(partitions)})
-    numbers = np.zeros((prod(p.size for p in partitions), max([len(row) for row in found], default=3) - 1), np.int64)
-    for part, *of_part in found:
-        numbers[part] = of_part
-    return numbers
+def _by_part(reader: Reader, what: str, sql: str, partitions: Sequence[Partition], numbers: int) -> Counts:
+    """What a query gives for each part, int64, shape (parts, numbers); 0 for parts without rows."""
+    out = np.zeros((prod(p.size for p in partitions), numbers), dtype=np.int64)
+    for part, *of_part in reader.rows(what, sql, {f"p{i}": p.flat.tolist() for i, p in enumerate(partitions)}):
+        out[part] = of_part
+    return out

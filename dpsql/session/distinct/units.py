@@ -9,7 +9,7 @@ from dpsql.query import Form, LinearQuery, UnitTable
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
 from dpsql.session.distinct.release import Question, numbers_of
-from dpsql.session.own.measured_beside import Distance
+from dpsql.session.own.measured_beside import ALONE, Distance
 from dpsql.session.results.unasked import MOST_FORMS, Said, Unasked
 from dpsql.sql.statement import Statement
 
@@ -61,7 +61,9 @@ def unasked_of(asker: Asker, statement: Statement) -> Unasked:
         if found is None:
             return None
         (middle, total, sd), count = found
-        counted = asker.given.by_digest([count]).get(count) if count else Answer(0, 0.0, None, "exact", "public", True)
+        if count == ALONE:
+            return Said(total, DEVIATIONS * sd)
+        counted = asker.given.by_digest([count]).get(count)
         if counted is None or counted.value is None or counted.error is None:
             return None
         return Said(middle * counted.value + total, hypot(middle * counted.error, DEVIATIONS * sd))
