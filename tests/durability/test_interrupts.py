@@ -1,14 +1,16 @@
 """Ctrl-C at any line while a row count is measured: nobody is kept waiting, nothing known is paid again."""
 
+import gc
 import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 import pytest
 
+import dpsql
 from dpsql.domain import CategoryDomain, TableDomain
 from dpsql.engine.memory import MemoryEngine
 from dpsql.errors import LedgerError
@@ -25,6 +27,7 @@ TABLE = TableDomain("t", (CategoryDomain("a", ("x", "y"), nullable=False),))
 RULES = Policy(Privacy(Fraction(1), Fraction(1, 10**6), planned_queries=1000), (TABLE,), Mechanism("pmw"))
 PLAN = make_plan(RULES)
 COST = Shares(PLAN, RULES).row_count(TABLE)
+PACKAGE = f"{Path(dpsql.__file__).parent}/"
 LEAST = 1220
 """Lines of dpsql that measuring a row count runs through, at least."""
 
@@ -59,7 +62,10 @@ def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def interrupted_at(line: int, work: Callable[[], object]) -> bool:
-    """Whether ``work`` came to its so many-th line within dpsql, where it was interrupted."""
+    """Whether ``work`` came to its so many-th line within dpsql, where it was interrupted.
+
+    Nothing is collected meanwhile: what a collector runs, others' objects and hooks, swallows an interrupt.
+    """
     seen = 0
 
     def local(frame: FrameType, event: str, argument: Any) -> Any:
@@ -70,9 +76,10 @@ def interrupted_at(line: int, work: Callable[[], object]) -> bool:
         return local
 
     def calls(frame: FrameType, event: str, argument: Any) -> Any:
-        return local if "/dpsql/" in frame.f_code.co_filename else None
+        return local if frame.f_code.co_filename.startswith(PACKAGE) else None
 
     before = sys.gettrace()
+    gc.disable()
     sys.settrace(calls)
     try:
         work()
@@ -80,7 +87,16 @@ def interrupted_at(line: int, work: Callable[[], object]) -> bool:
         return True
     finally:
         sys.settrace(before)
+        gc.enable()
     return seen >= line
+
+
+def test_only_lines_of_the_package_are_counted_wherever_it_stands() -> None:
+    """A clone may be named dpsql and hold its environment: others' lines are none of the package's."""
+    stands = "/anywhere/dpsql/.venv/lib/site-packages/other.py"
+    other = FunctionType((lambda: None).__code__.replace(co_filename=stands), {})
+    assert not interrupted_at(1, other)
+    assert interrupted_at(1, lambda: make_plan(RULES))
 
 
 def refuses(ledger: SqliteLedger) -> bool:
