@@ -7,7 +7,7 @@ answers were off by.
 """
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import exp, log
 from pathlib import Path
@@ -16,14 +16,15 @@ import click
 import numpy as np
 
 from benchmarks.report import show
+from benchmarks.strangers.drawn import DRAWN
 from benchmarks.strangers.kinds import KINDS
 from benchmarks.strangers.narrow import NARROW
 from benchmarks.strangers.newcomers import NEWCOMERS
 from benchmarks.strangers.sessions import Number, Session, run
-from benchmarks.strangers.tables import STRANGERS
+from benchmarks.strangers.tables import STRANGERS, Builder
 
 Row = dict[str, object]
-TABLES = {**STRANGERS, **NARROW, **NEWCOMERS}
+TABLES: Mapping[str, Builder] = {**STRANGERS, **NARROW, **NEWCOMERS, **DRAWN}
 LIMITS = {100: (1.1, 1.1, 1.3), 1_000: (1.05, 1.1, 1.3), 10_000: (0.6, 1.0, 1.0)}
 """By the number of statements: the ratios of mean, 95 % quantile and maximum that a cell should not exceed."""
 
