@@ -39,7 +39,8 @@ class ModelRules:
     as a conjunction is. ``residuals``: whether spare releases measure only what estimates of columns and pairs leave
     open of a question; ``sparing``: whether the last of them are for questions that a model answers ever worse.
     ``hidden_kinds``: whether pairs of columns that wait for a question begin where all of them together put each, and
-    the shares of those to come fall slowly where many questions are planned.
+    the shares of those to come fall slowly where many questions are planned. ``copulas``: whether pairs of columns in
+    order that rise or fall together begin at a copula that does, too.
 
     ``halved``: whether the release of a planned question measures only what the number of rows leaves open of it, which
     is half of what a row can change. ``fractions``: both also for rows that count other than 0 or 1, as in sums.
@@ -162,9 +163,10 @@ class ModelRules:
     by_threes: bool = True
     about_middle: bool = True
     lone_sums: bool = True
+    copulas: bool = True
 
 
-_TWENTIETH = ModelRules(about_middle=False, lone_sums=False)
+_TWENTIETH = ModelRules(about_middle=False, lone_sums=False, copulas=False)
 _NINETEENTH = replace(_TWENTIETH, coarse_triples=False, by_threes=False)
 _EIGHTEENTH = replace(_NINETEENTH, curves=False, jointly=False, coarsely=False)
 _SEVENTEENTH = replace(_EIGHTEENTH, by_chance=False, unlearned=False)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsql.hypothesis.components import pure
-from dpsql.hypothesis.local.pair_table import PairCounts, PairTable
+from dpsql.hypothesis.local.pair_table import LEAST_SHARE, PairCounts, PairTable
 from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.partition import merged, part_sums
 from dpsql.query import Estimates
@@ -34,8 +34,6 @@ TRUSTED = 0.3
 """A pair begins there if what its counts say beyond it is at most this share of their noise."""
 GAINED = 0.5
 """And at most this share of what they say beyond independence."""
-LEAST_SHARE = 0.02
-"""No part of a pair begins below this share of independence."""
 _SPARE_VECTORS = 8
 _TINY = 1e-9
 

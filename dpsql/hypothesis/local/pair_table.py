@@ -11,6 +11,7 @@ from math import inf, prod
 import numpy as np
 
 from dpsql.hypothesis.components import pure
+from dpsql.hypothesis.local.copula import copula_of, copula_table
 from dpsql.hypothesis.local.nearest_counts import nearest_counts
 from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.partition import indicator, nested, part_sums, refinement
@@ -31,6 +32,8 @@ TOLD = 2.0
 """Sds of a cell's noise: nearest counts of so many and more tell that rows are there."""
 LEFT = 0.1
 """No cell, and no rest of a row or a column, is taken below this share of what it was at once."""
+LEAST_SHARE = 0.02
+"""No part of a pair begins below this share of independence."""
 _TINY = 1e-9
 
 
@@ -115,6 +118,8 @@ def clean_pair(
         table *= _lifts(start, left, right, table)
         for _ in range(START_RAKES):
             _rake(table, rows, columns)
+    elif rules.copulas and all(ordered) and counts:
+        _rise_together(table, counts[-1], left, right)
     finest = [(_levels(rows, left, c.left, ordered[0]), _levels(columns, right, c.right, ordered[1])) for c in counts]
     steps = [s for c, (a, b) in zip(counts, finest, strict=True) for s in _steps(c, a, b, levels)]
     for _ in range(rounds if len(rows) > 1 and len(columns) > 1 else 0):
@@ -130,6 +135,18 @@ def clean_pair(
     for _ in range(ROUNDS if steps else 0):
         _rake(table, rows, columns)
     return PairTable(left, right, table)
+
+
+def _rise_together(table: Estimates, best: PairCounts, left: Labels, right: Labels) -> None:
+    """From independence to what two columns in order have in common by their best measurement, with the same sums."""
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    a, b = (np.zeros(n, dtype=np.int64) for n in table.shape)
+    a[left], b[right] = best.left, best.right
+    correlation = copula_of(best.values, best.sigma, part_sums(a, rows), part_sums(b, columns))
+    if correlation != 0.0:
+        table[:] = np.maximum(copula_table(rows, columns, correlation), LEAST_SHARE * table)
+        for _ in range(START_RAKES):
+            _rake(table, rows, columns)
 
 
 def _lifts(start: PairTable, left: Labels, right: Labels, alone: Estimates) -> Estimates:

@@ -11,7 +11,6 @@ from dpsql.hypothesis.components import pure
 from dpsql.hypothesis.local.hidden_kinds import (
     FEWEST_COLUMNS,
     GAINED,
-    LEAST_SHARE,
     MOST_KINDS,
     PASSES,
     TRUSTED,
@@ -19,7 +18,7 @@ from dpsql.hypothesis.local.hidden_kinds import (
     Pairs,
     together,
 )
-from dpsql.hypothesis.local.pair_table import ROUNDS, PairCounts, PairTable, clean_pair
+from dpsql.hypothesis.local.pair_table import LEAST_SHARE, ROUNDS, PairCounts, PairTable, clean_pair
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.rules import MODEL_RULES, NEWEST
 from dpsql.query import Estimates
