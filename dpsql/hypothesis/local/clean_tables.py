@@ -21,6 +21,8 @@ from dpsql.hypothesis.rules import ModelRules
 from dpsql.memo import Memo
 from dpsql.query import Estimates
 
+FEW_NULL = 0.02
+"""Share of the rows that may be NULL in a column that is taken to rise or fall together with another."""
 _CACHED_PAIRS = 2048
 
 Columns = tuple[str, ...]
@@ -91,7 +93,9 @@ class CleanTables:
             counts = [PairCounts.of(m, left, right) for m in within]
             ones, ordered = (self.one_way(left), self.one_way(right)), (self.is_ordered(left), self.is_ordered(right))
             start = self._kinds().start(left, right, counts)
-            known = clean_pair(*ones, counts, ordered, self._rules, start)
+            # rows that have neither value would look like columns that rise together, for NULL is the last cell
+            together = not any(self._is_often_null(c) for c in (left, right))
+            known = clean_pair(*ones, counts, ordered, self._rules, start, together=together)
             self._pairs[left, right] = known
         return known
 
@@ -124,6 +128,10 @@ class CleanTables:
     def is_ordered(self, column: str) -> bool:
         """Whether a column's cells are in order."""
         return self.table.finite_domain(column).ordered
+
+    def _is_often_null(self, column: str) -> bool:
+        cells = self.one_way(column)
+        return self.table.finite_domain(column).nullable and float(cells[-1]) > FEW_NULL * float(cells.sum())
 
     def level(self, column: str, size: int) -> Labels:
         """At most ``size`` parts of a column, unions of those on which its pairs were measured."""

@@ -26,11 +26,11 @@ _TINY = 1e-9
 
 
 def copula_of(values: Estimates, sigma: float, rows: Estimates, columns: Estimates) -> float:
-    """The correlation of the normal copula with as much in common as noisy counts of parts in order.
+    """The correlation of the normal copula with as much in common as noisy counts of parts in order; public.
 
-    0 where that is not clear, or where the copula leaves most of what the counts say beyond independence.
-
-    ``values``: (parts, parts), each with noise of sd ``sigma``; ``rows``, ``columns``: clean counts of the parts.
+    From -STEEPEST to STEEPEST; 0 where it is not clear, or where the copula leaves most of what the counts say beyond
+    independence. ``values``: float64 (parts, parts), in rows, each with noise of sd ``sigma``; ``rows``, ``columns``:
+    clean counts of the parts of both, > 0.
 
     >>> diagonal = 1000.0 * np.eye(6) + 10.0
     >>> round(copula_of(diagonal, 5.0, diagonal.sum(axis=1), diagonal.sum(axis=0)), 2)
@@ -60,7 +60,8 @@ def copula_of(values: Estimates, sigma: float, rows: Estimates, columns: Estimat
 
 
 def copula_table(rows: Estimates, columns: Estimates, correlation: float) -> Estimates:
-    """Counts of parts in order by a normal copula, with the sums ``rows`` and about the sums ``columns``.
+    """Counts of parts in order by a normal copula, float64 (rows, columns), >= 0, with the sums ``rows`` and about the
+    sums ``columns``; public.
 
     >>> copula_table(np.array([50.0, 50.0]), np.array([50.0, 50.0]), 0.5).round()
     array([[33., 17.],

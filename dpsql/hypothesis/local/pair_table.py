@@ -95,6 +95,8 @@ def clean_pair(
     ordered: tuple[bool, bool],
     rules: ModelRules = NEWEST,
     start: PairTable | None = None,
+    *,
+    together: bool = True,
 ) -> PairTable:
     """The table of two columns, from their clean 1-ways and every measurement of the pair; independence without any.
 
@@ -104,6 +106,7 @@ def clean_pair(
 
     ``start``: what other pairs say of this one, in place of independence. What is left is then looked at once, in the
     measured parts: coarse levels, further rounds and nearest counts would follow noise that is known to be it.
+    ``together``: whether columns in order that rise or fall together begin so.
     """
     counts = _pooled(counts)
     tables: list[PairCounts | PairTable] = [*counts] if start is None else [*counts, start]
@@ -118,7 +121,7 @@ def clean_pair(
         table *= _lifts(start, left, right, table)
         for _ in range(START_RAKES):
             _rake(table, rows, columns)
-    elif rules.copulas and all(ordered) and counts:
+    elif rules.copulas and together and all(ordered) and counts:
         _rise_together(table, counts[-1], left, right)
     finest = [(_levels(rows, left, c.left, ordered[0]), _levels(columns, right, c.right, ordered[1])) for c in counts]
     steps = [s for c, (a, b) in zip(counts, finest, strict=True) for s in _steps(c, a, b, levels)]
