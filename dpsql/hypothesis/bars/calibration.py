@@ -3,17 +3,18 @@ what neither shows. Public; ``lesson`` says how they are learned.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from math import ceil, hypot, inf
 
 import numpy as np
 
 from dpsql.confidence import DEVIATIONS
-from dpsql.hypothesis.bars.condition_kind import ConditionKind
-from dpsql.hypothesis.bars.coverage import Coverage, Rounded, places_of_pairs
+from dpsql.hypothesis.bars.coverage import Coverage, places_of_pairs
+from dpsql.hypothesis.bars.cut_parts import CutParts
 from dpsql.hypothesis.bars.lost_in_noise import LostInNoise
 from dpsql.hypothesis.bars.numbers import (
+    Answers,
     Numbers,
     expm1,
     least,
@@ -33,7 +34,7 @@ from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.local.maximum_entropy import MOST_SETS
 from dpsql.hypothesis.rules import ModelRules
 from dpsql.memo import Memo
-from dpsql.query import Choices, Crosstab, Estimates, LinearQuery, Points, Weights, numbered
+from dpsql.query import Choices, Crosstab, Estimates, LinearQuery, Points, Weights
 
 RAW_SHARE = 0.1
 """Of the sd of the noise that covers a query: so much stays in its error bar, whatever simulations say."""
@@ -64,9 +65,6 @@ At 2, one empty cell in eight had the bar of its noise."""
 LEAST_QUERIES = 30
 _WHOLE = "whole"
 
-Answers = Callable[[Choices], Estimates]
-"""A model's answers to products of factors, in counts."""
-
 
 class Calibration:
     """Predicted 95 % half-widths of a model's answers, in counts; made by ``learn_calibration``.
@@ -82,6 +80,7 @@ class Calibration:
         self._interactions = UnseenInteractions(coverage, contingency)
         self._row_weights = RowWeights(contingency)
         self._lost_in_noise = LostInNoise(coverage, contingency)
+        self._cut_parts = CutParts(coverage, answers)
         self.scatter: float | None = None
         self._whole: WholeTable | None = None
         self._rows_within: Memo[Numbers] = Memo()
@@ -145,7 +144,7 @@ class Calibration:
         if number in self._beyond:
             p = where(h > raw, self._predicted(self._beyond[number], features, asked), p)
         kept = least(raw, RAW_TIMES * (h + weight))
-        cut = self._range(asked)
+        cut = self._cut_parts.range(asked)
         squares = square(factor * weight * p) + (DEVIATIONS * RAW_SHARE) ** 2 * (square(kept) + square(cut))
         squares = squares + DEVIATIONS**2 * self._lost_in_noise.share(asked) * square(kept)
         beyond = self._of_whole(asked)
@@ -317,36 +316,6 @@ class Calibration:
             if alone and self._coverage.table.finite_domain(here[0].columns[0]).ordered:
                 found = np.log([1 if f.point is not None else max(1, ranges(f.weights)) for f in here])
                 out = out + (float(found[0]) if asked.is_one else found[numbers])
-        return out
-
-    def _range(self, asked: Choices) -> Numbers:
-        """How far the answer moves between leaving out and taking in whole every part that the query cuts."""
-        outer, inner, cut = self._coverage.rounded(asked)
-        if not cut.any():
-            return 0.0
-        out = np.zeros(len(asked))
-        some = asked.among(np.flatnonzero(cut))
-        out[cut] = np.maximum(0.0, self._of_rounded(some, outer) - self._of_rounded(some, inner))
-        return float(out[0]) if asked.is_one else out
-
-    def _of_rounded(self, asked: Choices, rounded: Rounded) -> Estimates:
-        """The model's answers to the products of what stands for the factors; 0 where nothing is left of one."""
-        out = np.zeros(len(asked))
-        kinds = [
-            np.array([ConditionKind.of(f) for f in here])[n] for here, n in zip(rounded, asked.numbers, strict=True)
-        ]
-        kept = np.flatnonzero(np.all([kind != ConditionKind.NONE for kind in kinds], axis=0))
-        codes = np.ravel_multi_index([kind[kept] for kind in kinds], [len(ConditionKind)] * len(kinds))
-        for code in np.unique(codes):
-            members = kept[codes == code]
-            factors, numbers = [], []
-            for here, kind, number in zip(rounded, kinds, asked.numbers, strict=True):
-                if kind[members[0]] != ConditionKind.ALL:
-                    used, places = np.unique(number[members], return_inverse=True)
-                    found, of_used = numbered([f for i in used.tolist() for f in here[i] or ()])
-                    factors.append(found)
-                    numbers.append(of_used[places.reshape(-1)])
-            out[members] = self._answers(Choices(tuple(factors), tuple(numbers), len(members)))
         return out
 
     def learn(self, number: int, queries: Sequence[LinearQuery], errors: Estimates, met: int = 0) -> None:

@@ -4,17 +4,20 @@ Most statements ask for one number, and an array of one costs ten times what a n
 bit: numpy's own functions work out what is not exact, and products are multiplied in the same order.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from operator import mul
 from typing import Any, cast
 
 import numpy as np
 
-from dpsql.query import Estimates
+from dpsql.query import Choices, Estimates
 
 Numbers = float | Estimates
 """One number, or an array with one for each product."""
+
+Answers = Callable[[Choices], Estimates]
+"""A model's answers to products of factors, in counts."""
 
 
 def least(a: Numbers, b: Numbers) -> Numbers:
