@@ -10,11 +10,14 @@ from math import ceil, hypot, inf
 import numpy as np
 
 from dpsql.confidence import DEVIATIONS
+from dpsql.hypothesis.bars.assumed.lost_in_noise import LostInNoise
+from dpsql.hypothesis.bars.assumed.unseen_interactions import UnseenInteractions
+from dpsql.hypothesis.bars.assumed.whole_table import WholeTable
 from dpsql.hypothesis.bars.coverage import Coverage, places_of_pairs
 from dpsql.hypothesis.bars.cut_parts import CutParts
-from dpsql.hypothesis.bars.lost_in_noise import LostInNoise
 from dpsql.hypothesis.bars.numbers import (
     Answers,
+    Contingency,
     Numbers,
     expm1,
     least,
@@ -28,8 +31,6 @@ from dpsql.hypothesis.bars.numbers import (
 )
 from dpsql.hypothesis.bars.regression import Regression
 from dpsql.hypothesis.bars.row_weights import RowWeights
-from dpsql.hypothesis.bars.unseen_interactions import Contingency, UnseenInteractions
-from dpsql.hypothesis.bars.whole_table import WholeTable
 from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.local.maximum_entropy import MOST_SETS
 from dpsql.hypothesis.rules import ModelRules

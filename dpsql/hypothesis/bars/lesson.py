@@ -15,11 +15,11 @@ from math import prod
 import numpy as np
 
 from dpsql.domain import TableDomain
+from dpsql.hypothesis.bars.assumed.whole_table import scatter_of
 from dpsql.hypothesis.bars.calibration import LEARNED_COLUMNS, LEAST_QUERIES, Calibration
 from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.numbers import Contingency
 from dpsql.hypothesis.bars.random_queries import queries_of_rows, random_queries
-from dpsql.hypothesis.bars.unseen_interactions import Contingency
-from dpsql.hypothesis.bars.whole_table import scatter_of
 from dpsql.hypothesis.measurement import Measurement, coarsen
 from dpsql.hypothesis.protocol import Hypothesis
 from dpsql.hypothesis.rules import NEWEST, ModelRules

@@ -19,6 +19,9 @@ Numbers = float | Estimates
 Answers = Callable[[Choices], Estimates]
 """A model's answers to products of factors, in counts."""
 
+Contingency = Callable[[tuple[str, ...]], Estimates]
+"""A model's rows of the cells of some columns."""
+
 
 def least(a: Numbers, b: Numbers) -> Numbers:
     """The smaller of each two.

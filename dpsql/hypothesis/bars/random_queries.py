@@ -8,7 +8,7 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.bars.coverage import Coverage
-from dpsql.hypothesis.bars.unseen_interactions import Contingency
+from dpsql.hypothesis.bars.numbers import Contingency
 from dpsql.query import Factor, LinearQuery, Weights, linear_query
 
 _RANGES, _POINTS = 0.5, 0.2  # shares of random conditions; the rest are lists

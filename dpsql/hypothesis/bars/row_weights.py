@@ -4,8 +4,7 @@ Bars are learned from conditions. A sum of ages up to 90 is one of rows that cou
 rows does, times that: so sums are described, and their bars worked out, in rows of their own weight.
 """
 
-from dpsql.hypothesis.bars.numbers import Numbers
-from dpsql.hypothesis.bars.unseen_interactions import Contingency
+from dpsql.hypothesis.bars.numbers import Contingency, Numbers
 from dpsql.memo import Memo
 from dpsql.query import Choices, Factor
 

@@ -10,11 +10,11 @@ import pytest
 
 from dpsql.domain import IntegerDomain, TableDomain
 from dpsql.hypothesis import TableModel
+from dpsql.hypothesis.bars.assumed.unseen_interactions import UnseenInteractions
 from dpsql.hypothesis.bars.calibration import Calibration, ranges
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.lesson import learn_calibration
 from dpsql.hypothesis.bars.random_queries import random_queries
-from dpsql.hypothesis.bars.unseen_interactions import UnseenInteractions
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.hypothesis.rules import MODEL_RULES, NEWEST, ModelRules

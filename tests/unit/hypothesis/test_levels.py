@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
+from dpsql.hypothesis.bars.assumed.lost_in_noise import HIDDEN, LostInNoise
 from dpsql.hypothesis.bars.coverage import Coverage
-from dpsql.hypothesis.bars.lost_in_noise import HIDDEN, LostInNoise
 from dpsql.hypothesis.components import Interaction, pure
 from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.hypothesis.rules import NEWEST

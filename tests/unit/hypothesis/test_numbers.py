@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dpsql.hypothesis.bars import numbers
+from dpsql.hypothesis.bars.assumed.unseen_interactions import UnseenInteractions
 from dpsql.hypothesis.bars.coverage import Coverage, places_of_pairs
 from dpsql.hypothesis.bars.numbers import Numbers
 from dpsql.hypothesis.bars.row_weights import RowWeights
-from dpsql.hypothesis.bars.unseen_interactions import UnseenInteractions
 from dpsql.query import Choices, Crosstab, Estimates, Factor, LinearQuery
 from tests.support.simulated import all_of, pairwise_table, table_of
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from dpsql.hypothesis.bars.assumed.unseen_interactions import INSIDE, UnseenInteractions
 from dpsql.hypothesis.bars.calibration import Calibration
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.lesson import learn_calibration
-from dpsql.hypothesis.bars.unseen_interactions import INSIDE, UnseenInteractions
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.rules import MODEL_RULES, NEWEST, ModelRules

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpsql.hypothesis.bars.assumed.whole_table import WholeTable, scatter_of
 from dpsql.hypothesis.bars.calibration import Calibration
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.lesson import learn_calibration
-from dpsql.hypothesis.bars.whole_table import WholeTable, scatter_of
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.rules import MODEL_RULES, NEWEST, ModelRules
 from dpsql.hypothesis.tensor.dense import DenseHypothesis

@@ -11,8 +11,7 @@ from math import sqrt
 import numpy as np
 
 from dpsql.hypothesis.bars.coverage import Coverage
-from dpsql.hypothesis.bars.numbers import Numbers
-from dpsql.hypothesis.bars.unseen_interactions import Contingency
+from dpsql.hypothesis.bars.numbers import Contingency, Numbers
 from dpsql.hypothesis.shrinkage import LIGHT
 from dpsql.hypothesis.tensor.levels import levels_of
 from dpsql.query import Choices, Estimates

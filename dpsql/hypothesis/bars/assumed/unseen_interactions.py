@@ -7,18 +7,18 @@ cells, the deviations partly cancel: by the effective number of cells (Kish 1965
 takes in every cell of a column (the finite population correction; Cochran 1977, section 2.6), for pairs are known.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import combinations
 
 import numpy as np
 
 from dpsql.hypothesis.bars.coverage import Coverage
-from dpsql.hypothesis.bars.numbers import Numbers, most, product_of, square
+from dpsql.hypothesis.bars.numbers import Contingency, Numbers, most, product_of, square
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.partition import part_sums
 from dpsql.memo import Memo
-from dpsql.query import Choices, Estimates, Factor
+from dpsql.query import Choices, Factor
 
 STRENGTH = 1.0
 """A parity's own: a cell may have none of its rows, or twice as many."""
@@ -27,8 +27,6 @@ INSIDE = 0.3
 """The same where three columns were measured on parts, inside these: what parts show is mostly more."""
 
 _TINY = 1e-300
-
-Contingency = Callable[[tuple[str, ...]], Estimates]
 
 
 class UnseenInteractions:
