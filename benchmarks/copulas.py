@@ -3,7 +3,8 @@
 For each two of a stranger's columns in order (``benchmarks.strangers``), noisy counts as so many columns get
 them, cleaned from independence and from a copula (``dpsql.hypothesis.local.copula``). Errors of random ranges of both,
 half of them around a row that is there: the geometric mean of how many times as large they are from the copula, over
-pairs that begin there; and the same of questions that less than a hundredth of the rows meet.
+pairs that begin there; and the same of questions that less than a hundredth of the rows meet. ``--null 0.3``: both
+columns are NULL in so many of the rows.
 """
 
 import tempfile
@@ -64,7 +65,7 @@ def questions(rows: tuple[Labels, Labels], sizes: tuple[int, int], rng: np.rando
         yield ranges[0], ranges[1]
 
 
-def study(table: BenchmarkTable, epsilon: float, seed: int) -> list[Estimates]:
+def study(table: BenchmarkTable, epsilon: float, seed: int, null: float) -> list[Estimates]:
     """Mean errors of all questions and of small ones, from independence and from a copula, for pairs that differ."""
     rng, number = np.random.default_rng([29, seed]), len(table.columns)
     alone, pair = (SD / epsilon / np.sqrt(0.6 * s) for s in (0.12 / number, 0.88 / comb(number, 2)))
@@ -72,8 +73,10 @@ def study(table: BenchmarkTable, epsilon: float, seed: int) -> list[Estimates]:
     for (x, width), (y, height) in combinations(in_order(table), 2):
         here = (x >= 0) & (y >= 0)
         rows, sizes = (x[here], y[here]), (width, height)
-        true = np.zeros(sizes)
-        np.add.at(true, rows, 1.0)
+        true = np.zeros((width + 1, height + 1) if null else sizes)
+        missing = rng.random(int(here.sum())) < null if null else np.zeros(int(here.sum()), dtype=bool)
+        np.add.at(true, tuple(np.where(missing, -1, cells) for cells in rows), 1.0)
+        rows = x[here][~missing], y[here][~missing]
         total = float(true.sum())
         asked = list(questions(rows, sizes, rng))
         truth = np.array([true[q].sum() for q in asked])
@@ -81,12 +84,12 @@ def study(table: BenchmarkTable, epsilon: float, seed: int) -> list[Estimates]:
         for _ in range(NOISES):
             released = [np.rint(o + rng.normal(0.0, alone, len(o))) for o in (true.sum(axis=1), true.sum(axis=0))]
             cells = [PartCounts(np.arange(len(o), dtype=np.int64), o, alone) for o in released]
-            ones = [clean_one_way(len(c.values), [c], total, ordered=True) for c in cells]
+            ones = [clean_one_way(len(c.values), [c], total, ordered=True, nullable=null > 0.0) for c in cells]
             left, right = (atoms(o, alone, pair, total, ordered=True) for o in released)
             parts = indicator(left) @ true @ indicator(right).T
             counts = PairCounts(left, right, np.rint(parts + rng.normal(0.0, pair, parts.shape)), pair)
             for place, rules in enumerate((replace(NEWEST, copulas=False), NEWEST)):
-                clean = clean_pair(ones[0], ones[1], [counts], (True, True), rules)
+                clean = clean_pair(ones[0], ones[1], [counts], (True, True), rules, apart=(null > 0.0, null > 0.0))
                 found = _spread(ones[0], clean.left) @ clean.counts @ _spread(ones[1], clean.right).T
                 errors[place] += np.abs(np.array([found[q].sum() for q in asked]) - truth) / NOISES
         if (errors[0] != errors[1]).any():
@@ -110,14 +113,15 @@ def _row(table: str, found: Sequence[Estimates]) -> Row:
 @click.command()
 @click.option("--table", "tables", type=click.Choice(list(TABLES)), multiple=True, default=DEFAULT_DRAWN + DEFAULT)
 @click.option("--epsilon", default=1.0)
+@click.option("--null", default=0.0)
 @click.option("--seeds", default=2)
-def main(tables: Sequence[str], epsilon: float, seeds: int) -> None:
+def main(tables: Sequence[str], epsilon: float, null: float, seeds: int) -> None:
     rows: list[Row] = []
     every: list[Estimates] = []
     for name in tables:
         with tempfile.TemporaryDirectory() as folder:
             made = TABLES[name](Path(folder))
-            found = [pair for seed in range(seeds) for pair in study(made, epsilon, seed)]
+            found = [pair for seed in range(seeds) for pair in study(made, epsilon, seed, null)]
         rows += [_row(name, found)] if found else []
         every += found
     rows += [_row("all", every)] if every else []

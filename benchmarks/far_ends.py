@@ -1,8 +1,9 @@
-"""Far ends of two columns that rise together: ``python -m benchmarks.far_ends [--epsilon 1] [--table diamonds]``.
+"""Far ends of columns: ``python -m benchmarks.far_ends [--epsilon 1] [--table diamonds] [--values]``.
 
 Rows that are among the highest of both of two columns in order, whose ranks have a correlation of .5 and more: from the
-tenth, hundredth and thousandth part of each column's rows on. A session for each table, which plans a thousand
-questions and asks these alone.
+tenth, hundredth and thousandth part of each column's rows on. With ``--values`` the rows of single values of one column
+in order among the highest tenth, ten at most. A session for each table, which plans a thousand questions and asks these
+alone.
 """
 
 import tempfile
@@ -22,7 +23,7 @@ from benchmarks.tables import BenchmarkTable
 
 DEFAULT = ("drawn4", "drawn7", "drawn9", "drawn12", "drawn15", "diamonds", "flights", "wages")
 ENDS = (0.1, 0.01, 0.001)
-FEWEST, TOGETHER, PLANNED = 8, 0.5, 1_000
+FEWEST, TOGETHER, PLANNED, VALUES = 8, 0.5, 1_000, 10
 Row = dict[str, object]
 
 
@@ -43,10 +44,24 @@ def conditions(table: BenchmarkTable) -> Iterator[tuple[float, str, int]]:
                 yield end, where, rows
 
 
-def study(table: BenchmarkTable, epsilon: Fraction) -> list[tuple[float, float, float, float]]:
+def values(table: BenchmarkTable) -> Iterator[tuple[float, str, int]]:
+    """The same of single values of the highest tenth of each column in order, evenly spaced."""
+    name = table.domain.name
+    with duckdb.connect(str(table.path)) as con:
+        for column in [c.name for c in table.columns if c.ordered and len(c.values) >= FEWEST]:
+            ((low,),) = con.execute(f'SELECT quantile_disc("{column}", 0.9) FROM {name}').fetchall()
+            found = con.execute(
+                f'SELECT "{column}", count(*) FROM {name} WHERE "{column}" >= {low} GROUP BY 1 ORDER BY 1'
+            ).fetchall()
+            for value, rows in found[:: -(-len(found) // VALUES)]:
+                yield ENDS[0], f'"{column}" = {value}', rows
+
+
+def study(
+    table: BenchmarkTable, asked: Sequence[tuple[float, str, int]], epsilon: Fraction
+) -> list[tuple[float, float, float, float]]:
     """(share of rows, truth, error, bar) of each question."""
     out = []
-    asked = list(conditions(table))
     policy = table.policy(epsilon, PLANNED, strategy="auto")
     with dpsql.connect(table.path, policy=policy, ledger=":memory:") as con:
         for end, where, rows in asked:
@@ -73,17 +88,20 @@ def row(table: str, end: float, found: Sequence[tuple[float, float, float, float
 @click.option("--table", "tables", type=click.Choice(list(TABLES)), multiple=True, default=DEFAULT)
 @click.option("--epsilon", default="1")
 @click.option("--seeds", default=1)
-def main(tables: Sequence[str], epsilon: str, seeds: int) -> None:
+@click.option("--values", "single", is_flag=True, help="Single values of one column.")
+def main(tables: Sequence[str], epsilon: str, seeds: int, single: bool) -> None:
     rows: list[Row] = []
     every: list[tuple[float, float, float, float]] = []
     for name in tables:
         with tempfile.TemporaryDirectory() as folder:
             made = TABLES[name](Path(folder))
-            found = [one for _ in range(seeds) for one in study(made, Fraction(epsilon))]
+            asked = list((values if single else conditions)(made))
+            found = [one for _ in range(seeds) for one in study(made, asked, Fraction(epsilon))]
         rows += [row(name, end, here) for end in ENDS if (here := [f for f in found if f[0] == end])]
         every += found
     rows += [row("all", end, here) for end in ENDS if (here := [f for f in every if f[0] == end])]
-    show(f"Far ends of two columns, epsilon {epsilon}", rows, "far_ends", ["means over questions; bar: median"])
+    title = f"Far ends of {'one column' if single else 'two columns'}, epsilon {epsilon}"
+    show(title, rows, "far_ends", ["means over questions; bar: median"])
 
 
 if __name__ == "__main__":

@@ -40,7 +40,8 @@ class ModelRules:
     open of a question; ``sparing``: whether the last of them are for questions that a model answers ever worse.
     ``hidden_kinds``: whether pairs of columns that wait for a question begin where all of them together put each, and
     the shares of those to come fall slowly where many questions are planned. ``copulas``: whether pairs of columns in
-    order that rise or fall together begin at a copula that does, too.
+    order that rise or fall together begin at a copula that does, too, ``beside_null`` also the rows that have both
+    values of columns that are often NULL.
 
     ``halved``: whether the release of a planned question measures only what the number of rows leaves open of it, which
     is half of what a row can change. ``fractions``: both also for rows that count other than 0 or 1, as in sums.
@@ -80,6 +81,8 @@ class ModelRules:
     ``row_weights``: whether sums have the bars of as many rows as they are made of, times what a row counts in them;
     ``effective_rows``: whether these are compared with pairs of other columns in as many, and what is unseen moves what
     rows do not count alike.
+    ``shared_rows``: whether they know how many rows conditions share on columns of which one copies the other.
+    ``evenly``: whether they know what answers would be were rows spread evenly where noise hides how they are.
 
     ``by_value``: whether a condition that cuts bins of numbers is a question of its own about the values of rows, and a
     first look counts them at and between round numbers. ``values_beside``: whether what is released of such a question
@@ -164,9 +167,13 @@ class ModelRules:
     about_middle: bool = True
     lone_sums: bool = True
     copulas: bool = True
+    shared_rows: bool = True
+    evenly: bool = True
+    beside_null: bool = True
 
 
-_TWENTIETH = ModelRules(about_middle=False, lone_sums=False, copulas=False)
+_TWENTY_FIRST = ModelRules(shared_rows=False, evenly=False, beside_null=False)
+_TWENTIETH = replace(_TWENTY_FIRST, about_middle=False, lone_sums=False, copulas=False)
 _NINETEENTH = replace(_TWENTIETH, coarse_triples=False, by_threes=False)
 _EIGHTEENTH = replace(_NINETEENTH, curves=False, jointly=False, coarsely=False)
 _SEVENTEENTH = replace(_EIGHTEENTH, by_chance=False, unlearned=False)
@@ -231,7 +238,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         18: _EIGHTEENTH,
         19: _NINETEENTH,
         20: _TWENTIETH,
-        21: ModelRules(),
+        21: _TWENTY_FIRST,
+        22: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

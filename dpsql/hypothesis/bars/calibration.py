@@ -10,7 +10,10 @@ from math import ceil, hypot, inf
 import numpy as np
 
 from dpsql.confidence import DEVIATIONS
+from dpsql.hypothesis.bars.assumed.even_spread import EvenSpread
 from dpsql.hypothesis.bars.assumed.lost_in_noise import LostInNoise
+from dpsql.hypothesis.bars.assumed.shared_rows import SharedRows
+from dpsql.hypothesis.bars.assumed.single_columns import SingleColumns
 from dpsql.hypothesis.bars.assumed.unseen_interactions import UnseenInteractions
 from dpsql.hypothesis.bars.assumed.whole_table import WholeTable
 from dpsql.hypothesis.bars.coverage import Coverage, places_of_pairs
@@ -35,7 +38,7 @@ from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.local.maximum_entropy import MOST_SETS
 from dpsql.hypothesis.rules import ModelRules
 from dpsql.memo import Memo
-from dpsql.query import Choices, Crosstab, Estimates, LinearQuery, Points, Weights
+from dpsql.query import Choices, Crosstab, Estimates, Factor, LinearQuery, Points, Weights
 
 RAW_SHARE = 0.1
 """Of the sd of the noise that covers a query: so much stays in its error bar, whatever simulations say."""
@@ -82,6 +85,9 @@ class Calibration:
         self._row_weights = RowWeights(contingency)
         self._lost_in_noise = LostInNoise(coverage, contingency)
         self._cut_parts = CutParts(coverage, answers)
+        self._single = single = SingleColumns(coverage, contingency)
+        self._even_spread = EvenSpread(single, used=self._rules.evenly)
+        self._shared_rows = SharedRows(single, answers, self._of_one, self._hidden, used=self._rules.shared_rows)
         self.scatter: float | None = None
         self._whole: WholeTable | None = None
         self._rows_within: Memo[Numbers] = Memo()
@@ -94,16 +100,17 @@ class Calibration:
 
     def bounds(self, asked: Crosstab, factor: float) -> list[int | None]:
         """b* = ceil sqrt((factor p)^2 + (.196 raw)^2 + (.196 range)^2 + n (1.96 raw)^2
-        + [3 or more columns] (2 h + max(i, l)^2)).
+        + s^2 + e^2 + [3 or more columns] (2 h + max(i, l)^2)).
 
         factor: the policy's ``error_factor``, for what the bootstrap cannot see. p: what simulations foresee, of all
         answers or of those beyond their noise, or 1.96 raw where there were none. raw: that noise, at most 10 (h + 1).
-        n: what ``LostInNoise`` says. h: the answer; 2 h is chance in what pairs do not fix. i: what
-        ``UnseenInteractions`` of three columns and more may add. l: how far a product of what is known may be too low
-        where h is below the least pair of its conditions, h (((pair + 1) / (h + 1))^.35 - 1), with .3 of more columns
-        where a model follows its threes, or with .42 below the least triple, where all of these are known; of columns
-        that were measured together at most what that noise hides. At least 1; of four columns and more that were
-        measured together at most ``_as_measured``. Older rules take i^2 + l^2, and half of h for each factor e.
+        n: what ``LostInNoise`` says, s: ``SharedRows``, e: ``EvenSpread``. h: the answer; 2 h is chance in what pairs
+        do not fix. i: what ``UnseenInteractions`` of three columns and more may add. l: how far a product of what is
+        known may be too low where h is below the least pair of its conditions, h (((pair + 1) / (h + 1))^.35 - 1),
+        with .3 of more columns where a model follows its threes, or with .42 below the least triple, where all of
+        these are known; of columns that were measured together at most what that noise hides. At least 1; of four
+        columns and more that were measured together at most ``_as_measured``. Older rules take i^2 + l^2, and half of
+        h for each factor e.
 
         ``None`` when some two columns of the query were never measured together: nothing is known of the error then.
         """
@@ -148,6 +155,8 @@ class Calibration:
         cut = self._cut_parts.range(asked)
         squares = square(factor * weight * p) + (DEVIATIONS * RAW_SHARE) ** 2 * (square(kept) + square(cut))
         squares = squares + DEVIATIONS**2 * self._lost_in_noise.share(asked) * square(kept)
+        squares = squares + square(weight * self._shared_rows.beyond(asked, h / weight))
+        squares = squares + square(self._even_spread.off(asked))
         beyond = self._of_whole(asked)
         if beyond is not None:
             squares = squares + DEVIATIONS**2 * beyond
@@ -162,6 +171,23 @@ class Calibration:
             return [max(1, ceil(sqrt(squares)))]
         bars: list[int] = np.maximum(1, np.ceil(np.sqrt(squares))).astype(np.int64).tolist()
         return bars
+
+    def _of_one(self, factors: Sequence[Factor]) -> Estimates:
+        """What simulations foresee of conditions on one column and what noise may spread of them, in rows."""
+        asked = Choices((factors,), (np.arange(len(factors)),), len(factors))
+        weights = self._weights(asked)
+        weight = 1.0 if weights is None else product_of(weights)
+        at = self._single.at
+        raw = at(asked, 0, self._single.hidden) / (DEVIATIONS * weight)
+        h, known = self._rows(asked) / weight, self._regressions.get(1)
+        features = self._features(asked, h, raw, [h])
+        p = DEVIATIONS * raw if known is None else self._predicted(known, features, asked)
+        return np.atleast_1d(p + at(asked, 0, self._even_spread.moves) / weight)
+
+    def _hidden(self, asked: Choices) -> Numbers:
+        """95 % of the noise of conditions on two columns, in rows."""
+        weights = self._weights(asked)
+        return DEVIATIONS * self._coverage.noise(asked, 0.0, []) / (1.0 if weights is None else product_of(weights))
 
     @staticmethod
     def _predicted(regression: Regression, features: Estimates, asked: Choices) -> Numbers:
@@ -293,21 +319,25 @@ class Calibration:
         known from its parts, values that lie apart only one by one: so it matters how many ranges they are.
         """
         h = self._rows(asked)
-        row_count = self._coverage.row_count
         within = [self._within(asked, (place,)) for place in range(len(asked.factors))]
         if weights is not None:
             within = [rows / weight for rows, weight in zip(within, weights, strict=True)]
-        share = product_of(rows / row_count for rows in within)
-        near = most(least_of(least(rows, row_count - rows) for rows in within), 0.0)
         raw = self._coverage.noise(asked, h, pairs)
         weight = 1.0 if weights is None else product_of(weights)
-        log_h = log1p(h / weight)
-        logs = [log1p(raw / weight), log1p(least_of(within)), log1p(row_count * share), log1p(near)]
+        return self._features(asked, h / weight, raw / weight, within), h, raw
+
+    def _features(self, asked: Choices, h: Numbers, raw: Numbers, within: Sequence[Numbers]) -> Estimates:
+        """``_describe``'s, of products with ``h`` rows, noise of sd ``raw`` and so many rows ``within`` each factor."""
+        row_count = self._coverage.row_count
+        share = product_of(rows / row_count for rows in within)
+        near = most(least_of(least(rows, row_count - rows) for rows in within), 0.0)
+        log_h = log1p(h)
+        logs = [log1p(raw), log1p(least_of(within)), log1p(row_count * share), log1p(near)]
         apart = [self._ranges(asked)] if self._rules.scattered else []
         features = [log_h, *logs, square(log_h), *apart]
         if asked.is_one:
-            return np.array([[1.0, *features]]), h, raw
-        return np.stack([np.ones(len(asked)), *features], axis=1), h, raw
+            return np.array([[1.0, *features]])
+        return np.stack([np.ones(len(asked)), *features], axis=1)
 
     def _ranges(self, asked: Choices) -> Numbers:
         """The logarithm of how many ranges of values each product is made of; unordered columns have one."""

@@ -94,8 +94,8 @@ class CleanTables:
             ones, ordered = (self.one_way(left), self.one_way(right)), (self.is_ordered(left), self.is_ordered(right))
             start = self._kinds().start(left, right, counts)
             # rows that have neither value would look like columns that rise together, for NULL is the last cell
-            together = not any(self._is_often_null(c) for c in (left, right))
-            known = clean_pair(*ones, counts, ordered, self._rules, start, together=together)
+            apart = self._is_often_null(left), self._is_often_null(right)
+            known = clean_pair(*ones, counts, ordered, self._rules, start, apart=apart)
             self._pairs[left, right] = known
         return known
 

@@ -96,7 +96,7 @@ def clean_pair(
     rules: ModelRules = NEWEST,
     start: PairTable | None = None,
     *,
-    together: bool = True,
+    apart: tuple[bool, bool] = (False, False),
 ) -> PairTable:
     """The table of two columns, from their clean 1-ways and every measurement of the pair; independence without any.
 
@@ -106,7 +106,7 @@ def clean_pair(
 
     ``start``: what other pairs say of this one, in place of independence. What is left is then looked at once, in the
     measured parts: coarse levels, further rounds and nearest counts would follow noise that is known to be it.
-    ``together``: whether columns in order that rise or fall together begin so.
+    ``apart``: whether the last cell of each column, that of NULL, has too many rows to be the end of its order.
     """
     counts = _pooled(counts)
     tables: list[PairCounts | PairTable] = [*counts] if start is None else [*counts, start]
@@ -121,8 +121,8 @@ def clean_pair(
         table *= _lifts(start, left, right, table)
         for _ in range(START_RAKES):
             _rake(table, rows, columns)
-    elif rules.copulas and together and all(ordered) and counts:
-        _rise_together(table, counts[-1], left, right)
+    elif rules.copulas and all(ordered) and counts and (rules.beside_null or not any(apart)):
+        _rise_together(table, counts[-1], left, right, apart)
     finest = [(_levels(rows, left, c.left, ordered[0]), _levels(columns, right, c.right, ordered[1])) for c in counts]
     steps = [s for c, (a, b) in zip(counts, finest, strict=True) for s in _steps(c, a, b, levels)]
     for _ in range(rounds if len(rows) > 1 and len(columns) > 1 else 0):
@@ -140,16 +140,47 @@ def clean_pair(
     return PairTable(left, right, table)
 
 
-def _rise_together(table: Estimates, best: PairCounts, left: Labels, right: Labels) -> None:
-    """From independence to what two columns in order have in common by their best measurement, with the same sums."""
+def _rise_together(table: Estimates, best: PairCounts, left: Labels, right: Labels, apart: tuple[bool, bool]) -> None:
+    """From independence to what two columns in order have in common by their best measurement, with the same sums.
+
+    Of columns whose NULL is ``apart`` the rows that have both values, of which there are as many as was measured.
+    """
+    sides = [(left, best.left), (right, best.right)]
+    if any(alone and not (_ends_alone(a) and _ends_alone(b)) for alone, (a, b) in zip(apart, sides, strict=True)):
+        return
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     a, b = (np.zeros(n, dtype=np.int64) for n in table.shape)
     a[left], b[right] = best.left, best.right
-    correlation = copula_of(best.values, best.sigma, part_sums(a, rows), part_sums(b, columns))
-    if correlation != 0.0:
-        table[:] = np.maximum(copula_table(rows, columns, correlation), LEAST_SHARE * table)
-        for _ in range(START_RAKES):
-            _rake(table, rows, columns)
+    r, c = (n - alone for n, alone in zip(table.shape, apart, strict=True))
+    neither, mine, other = 0.0, rows, columns
+    if any(apart):
+        neither = _neither(rows[r:].sum(), columns[c:].sum(), rows.sum(), best) if all(apart) else 0.0
+        both = float(rows.sum() - rows[r:].sum() - columns[c:].sum() + neither)
+        mine, other = (ones * (both / max(float(ones.sum()), _TINY)) for ones in (rows[:r], columns[:c]))
+    values = best.values[: int(a[:r].max()) + 1, : int(b[:c].max()) + 1]
+    correlation = copula_of(values, best.sigma, part_sums(a[:r], mine), part_sums(b[:c], other))
+    if correlation == 0.0:
+        return
+    start = table.copy()
+    start[:r, :c] = copula_table(mine, other, correlation)
+    start[r:, :c], start[:r, c:] = np.maximum(columns[:c] - other, 0.0), np.maximum(rows[:r] - mine, 0.0)[:, None]
+    start[r:, c:] = neither
+    table[:] = np.maximum(start, LEAST_SHARE * table)
+    for _ in range(START_RAKES):
+        _rake(table, rows, columns)
+
+
+def _ends_alone(labels: Labels) -> bool:
+    """Whether the last cell is a part of its own, and the last one."""
+    return int(labels[-1]) == int(labels.max()) and np.count_nonzero(labels == labels[-1]) == 1
+
+
+def _neither(left: float, right: float, total: float, best: PairCounts) -> float:
+    """Rows with neither value, of so many without each: as measured, as far as that is clear from independence."""
+    alone = left * right / max(total, _TINY)
+    gap = float(best.values[-1, -1]) - alone
+    clear = gap * (1.0 - (best.sigma / gap) ** 2) if abs(gap) > best.sigma else 0.0  # James and Stein 1961
+    return float(np.clip(alone + clear, max(0.0, left + right - total), min(left, right)))
 
 
 def _lifts(start: PairTable, left: Labels, right: Labels, alone: Estimates) -> Estimates:

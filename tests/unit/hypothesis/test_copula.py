@@ -145,24 +145,78 @@ def test_sums_of_the_columns_are_kept() -> None:
     assert float(np.abs(pure(clean.counts - true)).max()) < 60.0
 
 
-@pytest.mark.parametrize(("null", "rises"), [(0.3, False), (0.005, True)])
-def test_rows_without_either_value_are_no_columns_that_rise_together(null: float, rises: bool) -> None:
-    """Independent columns of 12 values, NULL in the same rows; beside them what does rise, where hardly any is NULL."""
-    size, total, sigma = 12, 20_000.0, 20.0
-    one = np.full(size, total * (1.0 - null) / size)
-    true = np.zeros((size + 1, size + 1))
-    true[:size, :size] = copula_table(one, one, 0.8 if rises else 0.0)
-    true[size, size] = total * null
-    table = TableDomain("t", tuple(IntegerDomain(c, 0, size - 1) for c in "ab"))
-    found = []
-    for copulas in (False, True):
-        clean = CleanTables(table, total, replace(NEWEST, copulas=copulas))
-        for name, counts in (("a", true.sum(axis=1)), ("b", true.sum(axis=0))):
-            axis = Axis.cells((name,), (size + 1,))
-            clean.absorb(Measurement("t", (axis,), np.rint(counts).astype(np.int64), sigma))
-        axes = tuple(Axis.cells((c,), (size + 1,)) for c in "ab")
-        clean.absorb(Measurement("t", axes, np.rint(true).astype(np.int64), sigma))
-        found.append(clean.pair("a", "b").counts)
-    assert np.array_equal(found[0], found[1]) is not rises
+NULLABLE = TableDomain("t", tuple(IntegerDomain(c, 0, 11) for c in "ab"))
+
+
+def with_null(values: Estimates, neither: float, one: float = 0.0) -> Estimates:
+    """``values`` beside NULL: rows with neither, and rows without the left one alone, as the right one falls."""
+    out = np.zeros(tuple(n + 1 for n in values.shape))
+    out[:-1, :-1] = values
+    out[-1, :-1] = one * values.sum(axis=0) / values.sum()
+    out[-1, -1] = neither
+    return out
+
+
+def cleaned(true: Estimates, sigma: float, rng: np.random.Generator, **rules: bool) -> Estimates:
+    """The clean pair of a table that was measured with noise of sd ``sigma``; columns alone with a fifth of it."""
+
+    def noisy(counts: Estimates, sd: float) -> Estimates:
+        return np.asarray(np.rint(counts + rng.normal(0.0, sd, counts.shape)).astype(np.int64))
+
+    clean = CleanTables(NULLABLE, float(true.sum()), replace(NEWEST, **rules))
+    axes = tuple(Axis.cells((c,), (13,)) for c in "ab")
+    for axis, counts in zip(axes, (true.sum(axis=1), true.sum(axis=0)), strict=True):
+        clean.absorb(Measurement("t", (axis,), noisy(counts, sigma / 5), sigma / 5))
+    clean.absorb(Measurement("t", axes, noisy(true, sigma), sigma))
+    return clean.pair("a", "b").counts
+
+
+@pytest.mark.parametrize(
+    ("null", "rises", "rules", "begins"),
+    [
+        (0.3, False, {}, False),
+        (0.3, True, {}, True),
+        (0.3, True, {"beside_null": False}, False),
+        (0.005, True, {}, True),
+        (0.005, True, {"beside_null": False}, True),
+    ],
+)
+def test_rows_without_either_value_are_no_columns_that_rise_together(
+    null: float, rises: bool, rules: dict[str, bool], begins: bool
+) -> None:
+    """Columns of 12 values, NULL in the same rows: only their values may rise together, where more than few are NULL
+    by the newest rules alone."""
+    one = np.full(12, 20_000.0 * (1.0 - null) / 12)
+    true = with_null(copula_table(one, one, 0.8 if rises else 0.0), 20_000.0 * null)
+    found = [cleaned(true, 20.0, np.random.default_rng(8), copulas=copulas, **rules) for copulas in (False, True)]
+    assert np.array_equal(found[0], found[1]) is not begins
     if not rises:  # though their counts would say so
-        assert copula_of(true, sigma, true.sum(axis=1), true.sum(axis=0)) > 0.5
+        assert copula_of(true, 20.0, true.sum(axis=1), true.sum(axis=0)) > 0.5
+
+
+@pytest.mark.parametrize(("neither", "one"), [(8_000.0, 0.0), (0.0, 8_000.0), (4_000.0, 6_000.0)])
+def test_far_ends_beside_null_keep_rows_that_noise_hides(neither: float, one: float) -> None:
+    masses = np.array([12_000.0 * 0.6**i for i in range(12)])
+    true = with_null(copula_table(masses, masses, 0.95), neither, one)
+    assert abs(true[8:12, 8:12].sum() / true[8:12].sum() - 0.7) < 0.2  # so many rows of one end have the other
+    rng, errors = np.random.default_rng(9), np.zeros(2)
+    for _ in range(12):
+        seed = int(rng.integers(1 << 32))
+        for place, beside in enumerate((False, True)):
+            found = cleaned(true, 60.0, np.random.default_rng(seed), beside_null=beside)
+            errors[place] += abs(found[8:12, 8:12].sum() - true[8:12, 8:12].sum())
+            assert np.allclose(found.sum(), true.sum())
+            assert abs(found[12, 12] - true[12, 12]) < 200.0
+    assert errors[1] < 0.75 * errors[0]
+
+
+def test_a_null_that_was_measured_with_values_tells_nothing_of_those_that_have_both() -> None:
+    masses = np.array([12_000.0 * 0.6**i for i in range(12)])
+    true = with_null(copula_table(masses, masses, 0.95), 8_000.0)
+    labels = np.minimum(np.arange(13, dtype=np.int64), 11)
+    parts = np.add.reduceat(np.add.reduceat(true, np.arange(12), axis=0), np.arange(12), axis=1)
+    counts, ones = [PairCounts(labels, labels, parts, 30.0)], (true.sum(axis=1), true.sum(axis=0))
+    found = [clean_pair(*ones, counts, (True, True), apart=(apart, apart)).counts for apart in (True, False)]
+    without = clean_pair(*ones, counts, (True, True), replace(NEWEST, copulas=False)).counts
+    assert np.array_equal(found[0], without)
+    assert not np.array_equal(found[1], without)

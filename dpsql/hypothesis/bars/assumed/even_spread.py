@@ -1,0 +1,88 @@
+"""Rows of a column that its noise does not tell from rows spread evenly. Public.
+
+Counts of cells are made possible ones: of many cells with fewer rows than noise a few keep all, the others none, as
+would be true of few values that have many rows. Simulations begin there and see nothing else. Rows that are spread
+evenly over such cells, as in a long tail, are as likely: a bar allows for what an answer would be then.
+"""
+
+from collections.abc import Sequence
+from math import sqrt
+
+import numpy as np
+
+from dpsql.hypothesis.bars.assumed.single_columns import SingleColumns, taken
+from dpsql.hypothesis.bars.numbers import Numbers, most, product_of
+from dpsql.query import Choices, Estimates, Factor
+
+TOLD = 3.0
+"""Sds of their noise that cells have together, of which noise tells where among them the rows are."""
+
+
+class EvenSpread:
+    """Of one model, of whose columns ``single`` knows."""
+
+    def __init__(self, single: SingleColumns, *, used: bool) -> None:
+        self._single = single
+        self._used = used
+        self._spread: dict[str, Estimates] = {}
+
+    def off(self, asked: Choices) -> Numbers:
+        """How far each product moves, in counts, were the rows of one of its columns spread so: of what is left of it
+        by the others, at most the noise of the column's own counts. 0 where a factor ties columns together."""
+        out: Numbers = 0.0 if asked.is_one else np.zeros(len(asked))
+        if not self._used or any(len(columns) > 1 for columns in asked.columns):
+            return out
+        at, places = self._single.at, range(len(asked.factors))
+        moves = {i: at(asked, i, self.moves) for i in places if asked.columns[i]}
+        for i, moved in moves.items():
+            if np.any(moved):
+                out = most(out, moved * product_of(at(asked, j, self._single.share) for j in places if j != i))
+        return out
+
+    def moves(self, factors: Sequence[Factor]) -> Estimates:
+        """The same of factors over one column each, float64, shape (factors,)."""
+        if not self._used:
+            return np.zeros(len(factors))
+        column = factors[0].columns[0]
+        moved = np.abs(taken(factors, self._evenly(column) - self._single.rows(column)))
+        return np.asarray(np.minimum(moved, self._single.hidden(factors)))
+
+    def _evenly(self, column: str) -> Estimates:
+        known = self._spread.get(column)
+        if known is None:
+            single, domain = self._single, self._single.table.finite_domain(column)
+            known, sigma = single.rows(column), single.sigma(column)
+            if sigma < single.row_count:
+                known = evenly(known, sigma, ordered=domain.ordered, nullable=domain.nullable)
+            self._spread[column] = known
+        return known
+
+
+def evenly(cells: Estimates, sigma: float, *, ordered: bool, nullable: bool) -> Estimates:
+    """Counts of cells, spread evenly over those among which noise of sd ``sigma`` in each does not tell them apart.
+
+    These are ranges of an ordered column, by halves, and all light cells of any other; the last cell is that of NULL
+    where there is one, and left as it is.
+
+    >>> evenly(np.array([900.0, 0.0, 0.0, 60.0, 0.0]), 50.0, ordered=True, nullable=True).tolist()
+    [900.0, 0.0, 30.0, 30.0, 0.0]
+    >>> evenly(np.array([900.0, 0.0, 0.0, 60.0, 0.0]), 50.0, ordered=False, nullable=True).tolist()
+    [900.0, 20.0, 20.0, 20.0, 0.0]
+    """
+    out = np.array(cells, dtype=np.float64)
+    values = out[: len(out) - nullable]
+    if not ordered:
+        light = values < TOLD * sigma
+        values[light] = values[light].mean() if light.any() else 0.0
+        return out
+    parts = [(0, len(values))]
+    while parts:
+        low, high = parts.pop()
+        if values[low:high].min() >= TOLD * sigma:  # no part of it is light
+            continue
+        if float(values[low:high].sum()) < TOLD * sigma * sqrt(high - low):
+            values[low:high] = values[low:high].mean()
+        elif high - low > 1:
+            middle = (low + high) // 2
+            parts += [(low, middle), (middle, high)]
+    return out
