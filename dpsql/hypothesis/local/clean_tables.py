@@ -22,7 +22,8 @@ from dpsql.memo import Memo
 from dpsql.query import Estimates
 
 FEW_NULL = 0.02
-"""Share of the rows that may be NULL in a column that is taken to rise or fall together with another."""
+"""Share of the rows up to which NULL may be the end of a column's order. Of a column that is NULL more often only the
+rows with a value can rise or fall together with another; by older rules it does not."""
 _CACHED_PAIRS = 2048
 
 Columns = tuple[str, ...]

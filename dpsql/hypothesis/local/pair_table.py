@@ -176,10 +176,11 @@ def _ends_alone(labels: Labels) -> bool:
 
 
 def _neither(left: float, right: float, total: float, best: PairCounts) -> float:
-    """Rows with neither value, of so many without each: as measured, as far as that is clear from independence."""
+    """Rows with neither value, of so many without each: as measured, as far as that is clear from independence (the
+    non-negative garrote of one number; Breiman 1995, Better subset regression using the nonnegative garrote)."""
     alone = left * right / max(total, _TINY)
     gap = float(best.values[-1, -1]) - alone
-    clear = gap * (1.0 - (best.sigma / gap) ** 2) if abs(gap) > best.sigma else 0.0  # James and Stein 1961
+    clear = gap * (1.0 - (best.sigma / gap) ** 2) if abs(gap) > best.sigma else 0.0  # Breiman 1995
     return float(np.clip(alone + clear, max(0.0, left + right - total), min(left, right)))
 
 

@@ -123,7 +123,9 @@ class SharedRows:
         return out
 
     def _shared(self, spans: Sequence[_Span], two: tuple[int, int], copied: float) -> Numbers:
-        """Rows that meet two conditions where so many are copies; what is unsure of one may be shared, too."""
+        """Rows that meet two conditions where so many are copies: of comonotone columns, or below 0 countermonotone
+        ones, whose joint distribution functions are the largest and the least that columns alone allow (Hoeffding 1940,
+        Frechet 1951). What is unsure of one may be shared, too."""
         left, right = (spans[i] for i in two)
         low, high = (right.low, right.high) if copied > 0.0 else (1.0 - right.high, 1.0 - right.low)
         overlap = (least(left.high, high) - most(left.low, low)) * self._single.row_count
@@ -162,7 +164,8 @@ class SharedRows:
 
     def _roughly(self, factors: Sequence[Factor]) -> Estimates:
         """What may be unsure of each at most, worked out at once: the noise of its cells."""
-        sizes = np.array([1.0 if f.point is not None else len(f.support) for f in factors])
+        alone = one_cells(factors) is not None
+        sizes = np.ones(len(factors)) if alone else np.array([len(f.support) for f in factors])
         return np.asarray(DEVIATIONS * self._single.sigma(factors[0].columns[0]) * np.sqrt(sizes))
 
     def _exactly(self, factors: Sequence[Factor]) -> Estimates:
