@@ -4,27 +4,21 @@ Names, types and views decide which policies fit a database. Reading them apart 
 opening a table looks at no data.
 """
 
-import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
-from functools import cached_property
 
 from dpsql.dialect.quoting import identifier, written
 from dpsql.domain import TableDomain
+from dpsql.engine.duckdb.catalog.source import Source
+from dpsql.engine.duckdb.catalog.views import about_tables, base_tables
 from dpsql.engine.duckdb.codes import fits
 from dpsql.engine.duckdb.derived import derived_sql
 from dpsql.engine.duckdb.reader import Reader
 from dpsql.engine.origin import Origin, units_of
 from dpsql.errors import EngineError, PolicyError
 from dpsql.policy import Policy
-
-_WORD = re.compile(r"\w+")
-_ABOUT_TABLES = re.compile(
-    r"\b(?:(duckdb_\w+|pragma_\w+|pg_catalog|pg_class)\b|(query|query_table)\b\"?\s*\()", re.IGNORECASE
-)
-"""What reads tables by a name that is a string, or tells how many rows and which values they have."""
 
 _NAMES = """
     SELECT database_name, schema_name, name, comment, stored AND database_name IN (
@@ -34,45 +28,6 @@ _NAMES = """
     WHERE NOT internal AND database_name = current_database()
     ORDER BY schema_name <> current_schema() ASC, schema_name ASC, name ASC
 """
-
-
-@dataclass(frozen=True)
-class Source:
-    """A table or view: its qualified, quoted name, its columns with their DuckDB types, and whether it is no view.
-
-    ``origin``: what a table of an extract was copied from; a copy of a view is no base table. ``derived``: name, DuckDB
-    type and SQL of columns that are worked out from the others; they are no part of what the table is known by.
-    """
-
-    sql: str
-    columns: tuple[tuple[str, str], ...]
-    is_base_table: bool = False
-    origin: Origin | None = None
-    derived: tuple[tuple[str, str, str], ...] = ()
-
-    @property
-    def relation(self) -> str:
-        """What stands after FROM for all columns, the derived ones too."""
-        if not self.derived:
-            return self.sql
-        more = ", ".join(f"{expression} AS {identifier(name)}" for name, _, expression in self.derived)
-        return f"(SELECT *, {more} FROM {self.sql})"
-
-    @property
-    def name(self) -> str:
-        """Unqualified, without quotes."""
-        return self.sql.rpartition('."')[2].removesuffix('"').replace('""', '"')
-
-    @cached_property
-    def types(self) -> dict[str, str]:
-        """DuckDB types by lower-cased column name."""
-        return {name.lower(): kind for name, kind, *_ in (*self.columns, *self.derived)}
-
-    def type_of(self, column: str) -> str:
-        return self.types[column.lower()]
-
-    def has(self, column: str) -> bool:
-        return column.lower() in self.types
 
 
 def described(reader: Reader, sql: str) -> Source:
@@ -238,10 +193,10 @@ def public_sources(catalog: Catalog, policy: Policy, private: Iterable[Source]) 
                 hint="remove the table that has its rows here",
             )
     for name, source in out.items():
-        told = _ABOUT_TABLES.search("\n".join(_definitions(catalog.reader, "reading the definition of a view", source)))
+        told = about_tables(catalog.reader, source)
         if told is not None:
             raise PolicyError(
-                f"{name!r} reads {told[1] or told[2]}, which tells of private tables, too",
+                f"{name!r} reads {told}, which tells of private tables, too",
                 path="public.tables",
                 hint="publish a table of its own, made from what everybody may know",
             )
@@ -253,47 +208,6 @@ def public_sources(catalog: Catalog, policy: Policy, private: Iterable[Source]) 
                 hint="publish a table of its own, made from what everybody may know",
             )
     return out
-
-
-def base_tables(reader: Reader, source: Source) -> tuple[str, ...]:
-    """The tables that a view reads, also by way of other views, as quoted SQL; a table reads itself.
-
-    Names that could mean several tables stand for all of them.
-    """
-    what = "listing the tables behind a view"
-    try:
-        names = reader.table_names(what, f"SELECT * FROM {source.sql}")
-    except EngineError:  # DuckDB cannot name the tables of every view, for example not of a join with USING
-        names = _mentioned(reader, what, source)
-    read = {name.replace('"', "").lower() for name in names}
-    tables = "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL ASC"
-    return tuple(
-        ".".join(identifier(part) for part in found)
-        for found in reader.rows(what, tables)
-        if any(".".join(found[i:]).replace('"', "").lower() in read for i in range(3))
-    )
-
-
-def _mentioned(reader: Reader, what: str, source: Source) -> set[str]:
-    """Every name in the definition of a view, and in those of the views and macros that it names."""
-    return set(_WORD.findall("\n".join([source.sql, *_definitions(reader, what, source)]).lower().replace('"', "")))
-
-
-def _definitions(reader: Reader, what: str, source: Source) -> list[str]:
-    """The definition of a view, and those of the views and macros that it names, and that these name."""
-    rows = reader.rows(
-        what,
-        "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal UNION ALL SELECT function_name, macro_definition "
-        "FROM duckdb_functions() WHERE NOT internal AND macro_definition IS NOT NULL",
-    )
-    texts = [(str(name).lower(), str(sql)) for name, sql in rows]
-    names: set[str] = set()
-    todo = {source.sql.rpartition(".")[2].replace('"', "").lower()}
-    while todo:
-        names |= todo
-        found = [text for name, text in texts if name in todo]
-        todo = set(_WORD.findall("\n".join(found).lower().replace('"', ""))) - names
-    return [text for name, text in texts if name in names]
 
 
 def missing(table: str, existing: Iterable[str], path: str) -> PolicyError:

@@ -1,0 +1,25 @@
+"""What the database's catalog says: names, types, and what stands behind a view. Reads no rows."""
+
+from dpsql.engine.duckdb.catalog.catalog import (
+    Catalog,
+    check_columns,
+    described,
+    missing,
+    private_sources,
+    public_sources,
+    stored_tables,
+)
+from dpsql.engine.duckdb.catalog.source import Source
+from dpsql.engine.duckdb.catalog.views import base_tables
+
+__all__ = [
+    "Catalog",
+    "Source",
+    "base_tables",
+    "check_columns",
+    "described",
+    "missing",
+    "private_sources",
+    "public_sources",
+    "stored_tables",
+]
