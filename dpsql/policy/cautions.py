@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from dpsql.domain import IntegerDomain, TableDomain, TextDomain, looks_like_identifier
-from dpsql.policy.policy import Policy
+from dpsql.policy.policy import Mechanism, Policy
 
 LARGE_EPSILON = 10
 """Above it the odds of what is seen may change by more than exp(10), about 22,000, for one unit's presence."""
@@ -17,7 +17,8 @@ LARGE_EPSILON = 10
 def cautions(
     policy: Policy, columns: Mapping[str, Collection[str]] = MappingProxyType({}), *, owner: bool = False
 ) -> tuple[str, ...]:
-    """One sentence each: an epsilon above 10; a table without a unit that has a column which looks like one.
+    """One sentence each: an epsilon above 10; keys that the strategy makes no use of; a table without a unit that has a
+    column which looks like one.
 
     ``columns``: by a table's name in lower case all columns that it has. Undeclared ones do not exist for analysts, who
     may read this: only the ``owner`` is told their names.
@@ -31,6 +32,7 @@ def cautions(
     if policy.privacy.epsilon > LARGE_EPSILON:
         epsilon = f"{float(policy.privacy.epsilon):g}"
         out.append(f"epsilon = {epsilon} is above {LARGE_EPSILON}: such a guarantee hardly protects a single person")
+    out += _idle(policy.mechanism)
     for table in policy.tables:
         named, unnamed = _identifiers(table, columns.get(table.name.lower(), ()))
         if owner:
@@ -42,6 +44,15 @@ def cautions(
         elif unnamed:
             out.append(f"{alone}, and a column looks as if it told people apart: the owner's `dpsql check` names it")
     return tuple(out)
+
+
+def _idle(mechanism: Mechanism) -> list[str]:
+    """Of what only a warm start reads, what was changed where the strategy makes none."""
+    usual, strategy = Mechanism(), mechanism.strategy
+    idle = [key for key in ("warm_start", "error_factor") if getattr(mechanism, key) != getattr(usual, key)]
+    if strategy == usual.strategy or not idle:
+        return []
+    return [f'{" and ".join(idle)} change nothing: strategy = "{strategy}" measures nothing before the first question']
 
 
 def _identifiers(table: TableDomain, columns: Collection[str]) -> tuple[list[str], list[str]]:

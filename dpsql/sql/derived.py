@@ -4,6 +4,7 @@ Only operations that give a value, or NULL, for every row: casts that can fail, 
 of chance have no place in it.
 """
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from math import isfinite
@@ -12,6 +13,7 @@ from sqlglot import exp
 
 from dpsql.domain.derived import FIXED, Constant, Expression
 from dpsql.errors import Error, PolicyError
+from dpsql.sql.expressions.node_refusals import plain
 from dpsql.sql.text.parse import parse
 
 LONGEST = 4_000
@@ -28,6 +30,11 @@ _OTHER_NAMES = {
     "ceiling": "ceil", "len": "length", "prefix": "starts_with", "suffix": "ends_with", "dayofmonth": "day",
 }  # fmt: skip
 _NO_CALLS = frozenset(("and", "or", "not", "negative", "number", "like", "ilike"))
+_READ = frozenset(
+    ("this", "expression", "expressions", "low", "high", "ifs", "default", "true", "to", "safe", "typed", "negate")
+)
+"""Parts of a node that are read; whatever else is written would change what it means."""
+_DAY = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?")
 _VARIADIC = {"coalesce": (1, 50), "nullif": (2, 2)}
 _HINT = "compare, add, LIKE, CASE, lower(...), year(...) and the like; put anything else into a view of the owner's"
 
@@ -69,6 +76,9 @@ class _Reader:
         def read(inner: exp.Expr) -> Expression:
             return self.expression(inner, depth + 1)
 
+        beyond = sorted(key for key, value in node.args.items() if value and key not in _READ)
+        if beyond and not isinstance(node, exp.Column | exp.Literal):
+            raise PolicyError(f"{plain(node)} with {beyond[0].upper()} cannot be part of a derived column", hint=_HINT)
         if isinstance(node, exp.Paren):
             return read(node.this)
         operation = _BINARY.get(type(node))
@@ -114,9 +124,10 @@ def _finite(text: str) -> float:
 
 def _moment(node: exp.Cast) -> datetime:
     kinds = (exp.DataType.Type.DATE, exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPNTZ)
-    wanted = node.to.this in kinds
+    wanted = node.to.this in kinds and not node.to.expressions
     try:
-        found = datetime.fromisoformat(str(node.this.this)) if wanted else None
+        text = str(node.this.this)
+        found = datetime.fromisoformat(text) if wanted and _DAY.fullmatch(text) else None
     except ValueError:
         found = None
     if found is None or found.tzinfo is not None:
@@ -151,7 +162,7 @@ def _test(node: exp.Expr, read: Callable[[exp.Expr], Expression]) -> Expression 
             return Expression("is null", (read(node.this),))
         case exp.Case():
             return _case(node, read)
-        case exp.TryCast() if node.to.this == exp.DataType.Type.DOUBLE:
+        case exp.TryCast() if node.to.this == exp.DataType.Type.DOUBLE and not node.to.expressions:
             return Expression("number", (read(node.this),))
         case exp.Extract():
             return _call(str(node.this.name).lower(), [node.expression], read)

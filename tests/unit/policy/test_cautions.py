@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from dpsql.domain import BooleanDomain, CategoryDomain, IntegerDomain, TableDomain, TextDomain, looks_like_identifier
-from dpsql.policy import Policy, Privacy, cautions
+from dpsql.policy import Mechanism, Policy, Privacy, cautions
 
 
 def policy(*tables: TableDomain, epsilon: int | Fraction = 1) -> Policy:
@@ -53,3 +53,17 @@ def test_names_that_look_like_identifiers(name: str) -> None:
 )
 def test_names_that_do_not(name: str) -> None:
     assert not looks_like_identifier(name)
+
+
+def test_keys_that_a_strategy_makes_no_use_of_are_named() -> None:
+    def said(**mechanism: object) -> tuple[str, ...]:
+        rules = policy(TableDomain("t", (FLAG,)))
+        return cautions(Policy(rules.privacy, rules.tables, Mechanism(**mechanism)))  # type: ignore[arg-type]
+
+    assert said(strategy="pmw") == said(error_factor=Fraction(2)) == said(warm_start=Fraction(1, 2)) == ()
+    both = said(strategy="pmw", warm_start=Fraction(1, 2), error_factor=Fraction(2))
+    assert both == (
+        'warm_start and error_factor change nothing: strategy = "pmw" measures nothing before the first question',
+    )
+    (one,) = said(strategy="textbook-pmw", error_factor=Fraction(2))
+    assert one.startswith("error_factor change")
