@@ -212,3 +212,22 @@ def test_different_units_by_strings_charge_no_more_than_was_foreseen(text: str) 
             foreseen = con.explain(text)
             con.execute(text)
             assert 0.0 < con.budget.spent_epsilon <= foreseen.worst_charge + 1e-9
+
+
+def test_what_no_released_string_matches_is_not_said_to_be_exact(con: dpsql.Connection) -> None:
+    """``rare20500`` is in the table and is none of the released strings: 0 is what these say, and no bound is known."""
+    for text in (
+        "SELECT COUNT(*) FROM files WHERE length(ext) = 9",
+        "SELECT COUNT(DISTINCT ext) FROM files WHERE ext LIKE '%rare%'",
+    ):
+        cursor = con.execute(text)
+        (answer,) = cursor.answers
+        assert cursor.fetchall() == [(0,)]
+        assert (answer.error, answer.interval, answer.certified) == (None, None, False)
+        assert answer.source != "public"
+    (share,) = con.execute("SELECT 100.0 * COUNT(*) FILTER (WHERE length(ext) = 9) / COUNT(*) AS p FROM files").answers
+    assert share.error is None
+    (some,) = con.execute("SELECT COUNT(*) FROM files WHERE length(ext) = 3").answers
+    assert some.error is not None and not some.certified and some.certified_bound is None
+    (none,) = con.execute("SELECT COUNT(*) FROM files WHERE ext = 'py3' AND 1 > 2").answers
+    assert none.source == "public" and none.certified

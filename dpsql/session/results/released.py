@@ -138,7 +138,17 @@ def _answered(
         out.append(found.answers)
         notes += found.notes
         few.append(found.few)
+    if block.matched:
+        out = [[_of_released_strings(a) for a in found] for found in out]
     return _Answered(out, (*notes, *few_rows_note(few)))
+
+
+def _of_released_strings(answer: Answer) -> Answer:
+    """The same where an expression of text was evaluated on the strings that were released: rows with others count for
+    nothing, so that no bound is one of the statement's, and that none of these matches is known of no row."""
+    if answer.source == "public" and answer.value is not None:
+        return Answer(answer.value, None, None, "calibrated", "measurement", certified=False, label=answer.label)
+    return replace(answer, certified=False, certified_bound=None)
 
 
 def _through_outer(
