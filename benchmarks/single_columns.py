@@ -1,10 +1,12 @@
-"""Counts of single columns: ``python -m benchmarks.single_columns [--sigma 13] [--seeds 12]``.
+"""Counts of single columns: ``python -m benchmarks.single_columns [--sigma 13] [--seeds 12] [--fine]``.
 
 True counts of the number columns of ``benchmarks.numbers``, in the bins that a policy gets that says nothing of them,
 and of the columns of 3 to 400 values of other tables, each with a cell for NULL, with numpy's noise of that sd and a
 number of rows with one and a half times as much. Absolute errors, in sds of the noise, of cells, of all cells below
 one, of ranges and of random lists of cells: of counts cut at 0 and scaled to the rows, of the nearest possible ones,
-and of those from long ranges down (``dpsql.hypothesis.possible_counts``), with the mean over a table's other columns.
+and of those from long ranges down (``dpsql.hypothesis.possible_counts``), as measured and smoothed before
+(``dpsql.hypothesis.contrasts``), with the mean over a table's other columns. ``--fine``: the columns of hundreds of
+values and more of ``benchmarks.fine_columns`` in place of these.
 """
 
 import tempfile
@@ -15,11 +17,14 @@ import click
 import duckdb
 import numpy as np
 
+from benchmarks.fine_columns import TABLES as FINE
+from benchmarks.fine_columns import counts
 from benchmarks.numbers import TABLES
 from benchmarks.report import show
 from benchmarks.tables import ADULT, HERE
 from benchmarks.text_tables import PETS
 from dpsql.domain import NumberDomain
+from dpsql.hypothesis.contrasts import smoothed
 from dpsql.hypothesis.possible_counts import nearest, top_down
 from dpsql.policy_file import parse_policy
 from dpsql.query import Estimates
@@ -37,10 +42,11 @@ def cut_and_scaled(cells: Estimates, total: float) -> Estimates:
     return np.asarray(kept * (total / kept.sum()))
 
 
-METHODS: dict[str, Callable[[Estimates, float], Estimates]] = {
-    "scaled": cut_and_scaled,
-    "nearest": nearest,
-    "top down": lambda cells, total: top_down(cells, total, apart=True),
+METHODS: dict[str, Callable[[Estimates, float, float], Estimates]] = {
+    "scaled": lambda cells, total, _: cut_and_scaled(cells, total),
+    "nearest": lambda cells, total, _: nearest(cells, total),
+    "top down": lambda cells, total, _: top_down(cells, total, apart=True),
+    "smoothed": lambda cells, total, sigma: top_down(smoothed(cells, sigma, apart=True), total, apart=True),
 }
 
 
@@ -88,7 +94,7 @@ def study(true: Estimates, sigma: float, seeds: int) -> dict[str, Estimates]:
         off = []
         for _ in range(seeds):
             noisy, total = true + rng.normal(0.0, sigma, len(true)), true.sum() + rng.normal(0.0, 1.5 * sigma)
-            off.append(errors(possible(noisy, max(total, 1.0)), true, rng))
+            off.append(errors(possible(noisy, max(total, 1.0), sigma), true, rng))
         found[method] = np.mean(off, axis=0) / sigma
     return found
 
@@ -96,9 +102,11 @@ def study(true: Estimates, sigma: float, seeds: int) -> dict[str, Estimates]:
 @click.command()
 @click.option("--sigma", default=13.0)
 @click.option("--seeds", default=12)
-def main(sigma: float, seeds: int) -> None:
+@click.option("--fine", is_flag=True, help="Columns of hundreds of values and more.")
+def main(sigma: float, seeds: int, fine: bool) -> None:
     tables: dict[str, list[dict[str, Estimates]]] = {}
-    for title, true in [*numbers(), *others()]:
+    many = ((f"{name}.{column}", true) for name, made in FINE.items() for column, true in counts(made()))
+    for title, true in many if fine else [*numbers(), *others()]:
         tables.setdefault(title, []).append(study(true, sigma, seeds))
     rows = [_row(title, found) for title, found in tables.items()]
     show(f"Counts of single columns, noise of sd {sigma:g}", rows, "single_columns", ["cells, below, ranges, lists"])

@@ -98,7 +98,8 @@ class ModelRules:
     cleaned once. ``by_threes``: whether conditions on four columns and more follow what is said of each three of these.
 
     ``top_down``: whether counts of a column's cells are made possible ones at once, by long ranges first where it is
-    ordered.
+    ordered. ``smooth``: whether what is finer than noise in such a column is shrunk before, where neighbours are alike,
+    and bars are learned from what it may be.
 
     ``whole_tables``: whether tables of many rows for their cells are also measured whole. ``pure_columns``: of
     contingencies of at most so many columns the interactions are taken apart.
@@ -170,9 +171,11 @@ class ModelRules:
     shared_rows: bool = True
     evenly: bool = True
     beside_null: bool = True
+    smooth: bool = True
 
 
-_TWENTY_FIRST = ModelRules(shared_rows=False, evenly=False, beside_null=False)
+_TWENTY_SECOND = ModelRules(smooth=False)
+_TWENTY_FIRST = replace(_TWENTY_SECOND, shared_rows=False, evenly=False, beside_null=False)
 _TWENTIETH = replace(_TWENTY_FIRST, about_middle=False, lone_sums=False, copulas=False)
 _NINETEENTH = replace(_TWENTIETH, coarse_triples=False, by_threes=False)
 _EIGHTEENTH = replace(_NINETEENTH, curves=False, jointly=False, coarsely=False)
@@ -239,7 +242,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         19: _NINETEENTH,
         20: _TWENTIETH,
         21: _TWENTY_FIRST,
-        22: ModelRules(),
+        22: _TWENTY_SECOND,
+        23: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

@@ -86,7 +86,7 @@ class Calibration:
         self._lost_in_noise = LostInNoise(coverage, contingency)
         self._cut_parts = CutParts(coverage, answers)
         self._single = single = SingleColumns(coverage, contingency)
-        self._even_spread = EvenSpread(single, used=self._rules.evenly)
+        self._even_spread = EvenSpread(single, used=self._rules.evenly, smooth=self._rules.smooth)
         self._shared_rows = SharedRows(single, answers, self._of_one, self._hidden, used=self._rules.shared_rows)
         self.scatter: float | None = None
         self._whole: WholeTable | None = None

@@ -81,6 +81,7 @@ class CleanTables:
                 parts_first=rules.parts_first,
                 ordered=rules.top_down and domain.ordered,
                 nullable=domain.nullable,
+                smooth=rules.smooth,
             )
         return known
 

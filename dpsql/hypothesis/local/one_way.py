@@ -10,6 +10,7 @@ from math import prod
 
 import numpy as np
 
+from dpsql.hypothesis.contrasts import smoothed
 from dpsql.hypothesis.measurement import Labels, Measurement
 from dpsql.hypothesis.partition import refinement
 from dpsql.hypothesis.possible_counts import nearest, top_down
@@ -48,6 +49,7 @@ def clean_one_way(
     parts_first: bool = True,
     ordered: bool = False,
     nullable: bool = False,
+    smooth: bool = False,
 ) -> Estimates:
     """Counts (float64, > 0, sum ``total``) of a column's ``size`` cells that fit all ``counts`` best.
 
@@ -55,17 +57,21 @@ def clean_one_way(
     enough to solve for the common refinement of the coarse partitions; then what a table can be, with ``parts_first``
     of the parts' sums before their cells (rules of the ledger). ``ordered``: long ranges before short ones;
     ``nullable``: the last cell is NULL.
+    ``smooth``: neighbours of an ordered column that show nothing beyond noise are taken for alike.
 
     >>> halves = PartCounts(np.array([0, 0, 1, 1]), np.array([60.0, 40.0]), 1.0)
     >>> clean_one_way(4, [halves], 100.0).round(3)
     array([30., 30., 20., 20.])
     """
     cells, variance = _fine(size, [c for c in counts if c.fine], total)
+    fine = cells
+    if smooth and ordered and any(c.fine for c in counts):
+        fine = smoothed(cells, variance**0.5, apart=nullable)
     coarse = [c for c in counts if not c.fine]
     parts = refinement([np.zeros(size, dtype=np.int64), *(c.labels for c in coarse)])
     number = int(parts.max()) + 1
     if number > _MOST_PARTS:
-        return top_down(cells, total, apart=nullable) if ordered else nearest(cells, total)
+        return top_down(fine, total, apart=nullable) if ordered else nearest(cells, total)
     width = np.bincount(parts, minlength=number).astype(np.float64)
     sums = np.bincount(parts, weights=cells, minlength=number)
     precision = np.diag(1.0 / (width * variance))
@@ -80,7 +86,7 @@ def clean_one_way(
     precision += exact * _EXACT
     right += exact * _EXACT * total
     solved: Estimates = np.linalg.solve(precision, right).astype(np.float64)
-    moved = cells + ((solved - sums) / width)[parts]
+    moved = fine + ((solved - np.bincount(parts, weights=fine, minlength=number)) / width)[parts]
     if not parts_first:
         return nearest(moved, total)
     if number == 1:

@@ -275,7 +275,7 @@ def of_ages(scattered: bool, seed: int) -> tuple[list[float], list[float]]:
         float(rows.sum()),
         found,
         made,
-        rules=replace(NEWEST, scattered=scattered),
+        rules=replace(NEWEST, scattered=scattered, smooth=False),
     )
     out: list[list[float]] = [[], []]
     for place, labels in enumerate((np.arange(60) % 5, np.arange(60) // 12)):

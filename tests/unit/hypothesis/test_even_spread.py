@@ -7,7 +7,7 @@ import pytest
 
 from dpsql.confidence import DEVIATIONS
 from dpsql.domain import IntegerDomain, TableDomain
-from dpsql.hypothesis.bars.assumed.even_spread import TOLD, EvenSpread, evenly
+from dpsql.hypothesis.bars.assumed.even_spread import TOLD, EvenSpread, evenly, evenly_alike
 from dpsql.hypothesis.bars.assumed.single_columns import SingleColumns
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.lesson import learn_calibration
@@ -42,6 +42,56 @@ def test_ranges_are_spread_by_halves(sigma: float, size: int) -> None:
     assert found.sum() == pytest.approx(cells.sum())
     beside = evenly(np.append(cells, 7.0), sigma, ordered=True, nullable=True)
     assert np.allclose(beside, [*found, 7.0])
+
+
+def alike(cells: Estimates, sigma: float) -> bool:
+    """Whether no half of the cells, of these halves, and so on, is told from its other one."""
+    size = 1 << (len(cells) - 1).bit_length()
+    halves = (cells[: size // 2], cells[size // 2 :])
+    if len(cells) == 1 or not len(halves[1]):
+        return len(cells) == 1 or alike(halves[0], sigma)
+    gap = abs(halves[0].mean() - halves[1].mean())
+    sd = sigma * np.sqrt(1.0 / len(halves[0]) + 1.0 / len(halves[1]))
+    return bool(gap <= LEAST * sd) and alike(halves[0], sigma) and alike(halves[1], sigma)
+
+
+def by_contrasts(cells: Estimates, sigma: float) -> Estimates:
+    """``evenly_alike``, by recursion."""
+    light = cells.sum() < TOLD * sigma * np.sqrt(len(cells))
+    if (light or alike(cells, sigma)) and cells.mean() < TOLD * sigma:
+        return np.full(len(cells), cells.mean())
+    if len(cells) == 1:
+        return cells
+    half = (1 << (len(cells) - 1).bit_length()) // 2
+    return np.concatenate([by_contrasts(cells[:half], sigma), by_contrasts(cells[half:], sigma)])
+
+
+LEAST = max(TOLD, np.sqrt(2.0 * np.log(SIZE)))
+
+
+@pytest.mark.parametrize("sigma", [1.0, 30.0, 200.0, 5_000.0])
+@pytest.mark.parametrize("kind", ["tail", "noise", "crowds", "steps"])
+def test_ranges_are_spread_where_no_half_is_told_from_the_other(sigma: float, kind: str) -> None:
+    rng = np.random.default_rng(4)
+    noise = np.maximum(rng.normal(60.0, 60.0, SIZE), 0.0)
+    steps = np.repeat([20.0, 2_000.0, 90.0, 0.0], SIZE // 4)
+    cells = {"tail": rng.permutation(TAIL), "noise": noise, "crowds": CROWDS, "steps": steps}[kind]
+    found = evenly_alike(cells, sigma, nullable=False)
+    assert np.allclose(found, by_contrasts(cells, sigma))
+    assert np.allclose(evenly_alike(np.append(cells, 7.0), sigma, nullable=True), [*found, 7.0])
+
+
+def test_what_noise_makes_of_even_rows_is_spread_as_they_are() -> None:
+    """60 rows a cell and noise as large: cells of the old kind keep their crowds, which are noise."""
+    cells = np.maximum(np.random.default_rng(4).normal(60.0, 60.0, SIZE), 0.0)
+    assert np.ptp(evenly_alike(cells, 60.0, nullable=False)) == 0.0
+    assert np.ptp(evenly(cells, 60.0, ordered=True, nullable=False)) > 60.0
+
+
+@pytest.mark.parametrize("size", [1, 2, 37, 60])
+def test_columns_of_any_size_keep_their_rows(size: int) -> None:
+    cells = np.random.default_rng(size).exponential(50.0, size)
+    assert evenly_alike(cells, 40.0, nullable=False).sum() == pytest.approx(cells.sum())
 
 
 def test_light_cells_without_an_order_are_spread_together() -> None:
@@ -112,7 +162,7 @@ def test_groups_of_one_value_move_as_they_do_alone() -> None:
 
 def values(cells: Estimates, *, even: bool) -> tuple[float, float, float]:
     """Of single values of the last half: how many are inside their bars, the mean error, and the mean bar."""
-    rules, inside, off, bars = replace(NEWEST, evenly=even), [], [], []
+    rules, inside, off, bars = replace(NEWEST, evenly=even, smooth=False), [], [], []
     total = float(cells.sum())
 
     def fit(found: list[Measurement]) -> WideHypothesis:

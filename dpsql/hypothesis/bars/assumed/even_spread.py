@@ -6,7 +6,7 @@ evenly over such cells, as in a long tail, are as likely: a bar allows for what 
 """
 
 from collections.abc import Sequence
-from math import sqrt
+from math import log, sqrt
 
 import numpy as np
 
@@ -21,10 +21,11 @@ TOLD = 3.0
 class EvenSpread:
     """Of one model, of whose columns ``single`` knows."""
 
-    def __init__(self, single: SingleColumns, *, used: bool) -> None:
+    def __init__(self, single: SingleColumns, *, used: bool, smooth: bool = False) -> None:
         self._single = single
         self._used = used
-        self._spread: dict[str, Estimates] = {}
+        self._smooth = smooth
+        self._spread: dict[str, list[Estimates]] = {}
 
     def off(self, asked: Choices) -> Numbers:
         """How far each product moves, in counts, were the rows of one of its columns spread so: of what is left of it
@@ -43,17 +44,20 @@ class EvenSpread:
         """The same of factors over one column each, float64, shape (factors,)."""
         if not self._used:
             return np.zeros(len(factors))
-        column = factors[0].columns[0]
-        moved = np.abs(taken(factors, self._evenly(column) - self._single.rows(column)))
-        return np.asarray(np.minimum(moved, self._single.hidden(factors)))
+        single, column = self._single, factors[0].columns[0]
+        moved = [np.abs(taken(factors, spread - single.rows(column))) for spread in self._evenly(column)]
+        return np.asarray(np.minimum(np.max(moved, axis=0), single.hidden(factors)))
 
-    def _evenly(self, column: str) -> Estimates:
+    def _evenly(self, column: str) -> list[Estimates]:
+        """Its cells where they are spread, in each way."""
         known = self._spread.get(column)
         if known is None:
             single, domain = self._single, self._single.table.finite_domain(column)
-            known, sigma = single.rows(column), single.sigma(column)
+            cells, sigma = single.rows(column), single.sigma(column)
+            known = [cells]
             if sigma < single.row_count:
-                known = evenly(known, sigma, ordered=domain.ordered, nullable=domain.nullable)
+                known = [evenly(cells, sigma, ordered=domain.ordered, nullable=domain.nullable)]
+                known += [evenly_alike(cells, sigma, nullable=domain.nullable)] * (self._smooth and domain.ordered)
             self._spread[column] = known
         return known
 
@@ -86,3 +90,38 @@ def evenly(cells: Estimates, sigma: float, *, ordered: bool, nullable: bool) -> 
             middle = (low + high) // 2
             parts += [(low, middle), (middle, high)]
     return out
+
+
+def evenly_alike(cells: Estimates, sigma: float, *, nullable: bool) -> Estimates:
+    """The same of an ordered column, spread evenly over ranges in which noise tells no half from its other one: by none
+    of the differences of their means in TOLD sds, or in sqrt(2 ln n) of them for n cells (Donoho and Johnstone 1994).
+
+    Ranges of which all is lighter than noise are spread, too, and none whose cells are TOLD sds on average.
+
+    >>> evenly_alike(np.array([90.0, 0.0, 60.0, 0.0, 900.0]), 50.0, nullable=True).tolist()
+    [37.5, 37.5, 37.5, 37.5, 900.0]
+    >>> evenly_alike(np.array([900.0, 0.0, 60.0, 0.0]), 50.0, nullable=False).tolist()
+    [900.0, 0.0, 30.0, 30.0]
+    """
+    values = cells[: len(cells) - nullable]
+    level = np.zeros((1 << (len(values) - 1).bit_length(), 2))  # of each range rows and cells
+    level[: len(values), 0], level[: len(values), 1] = values, 1.0
+    told = np.zeros(len(level), dtype=bool)
+    levels = [(level, told)]
+    least = max(TOLD, sqrt(2.0 * log(len(values))))
+    while len(level) > 1:
+        halves, level = level.reshape(-1, 2, 2), level.reshape(-1, 2, 2).sum(axis=1)
+        size = np.maximum(halves[:, :, 1], 1.0)
+        gap = np.abs(halves[:, 0, 0] / size[:, 0] - halves[:, 1, 0] / size[:, 1])
+        apart = gap > least * sigma * np.sqrt(1.0 / size[:, 0] + 1.0 / size[:, 1])
+        told = told.reshape(-1, 2).any(axis=1) | (apart & (halves[:, 1, 1] > 0.0))
+        levels.append((level, told))
+    mean, waits = np.full(1, np.nan), np.ones(1, dtype=bool)
+    for level, told in reversed(levels):
+        if len(mean) < len(level):
+            mean, waits = np.repeat(mean, 2), np.repeat(waits, 2)
+        rows, number = level[:, 0], np.maximum(level[:, 1], 1.0)
+        even = waits & (~told | (rows < TOLD * sigma * np.sqrt(number))) & (rows < TOLD * sigma * number)
+        mean, waits = np.where(even, rows / number, mean), waits & ~even
+    found = np.where(np.isnan(mean), np.append(values, np.zeros(len(mean) - len(values))), mean)[: len(values)]
+    return np.append(found, cells[len(values) :])
