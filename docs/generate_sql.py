@@ -111,6 +111,7 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
 * **Other expressions of text** (`LIKE '%x%'`, regular expressions, `upper`, `length`, `name > 'm'`), as conditions,
   groups or numbers, are evaluated on the *released keys*, see below, and on NULL. Rows with other strings count for
   nothing in them, neither with `LIKE` nor with `NOT LIKE`. A note says about how many these are: error bars do not.
+  None of these numbers is certified, and of what no released string matches no bound is known (`0 ± ?`).
 * **Prefixes** of the lengths that the policy declares can be listed like strings: `LIKE 'ab%'`, `starts_with`, `^@`,
   `left(name, 2)` and `substr(name, 1, 2)` compared with strings. A length counts code points, as DuckDB's `left` does.
   Lengths, strings and NULL may be mixed in one condition: it becomes a sum and difference of counts by keys.
@@ -141,7 +142,8 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   that were answered before. Every refusal is free.
 
 Limits: 64 KiB of text, nesting 64, 10,000 items in a list, 100,000 groups in a block, 2^24 cells in a scope
-(more for counts, sums and averages under conditions on single columns, which need no grid).
+(more for counts, sums and averages under conditions on single columns, which need no grid: there 2^20 combinations that
+the conditions tell apart, as those on 20 columns do).
 
 The examples use a private table `people` with the columns `age`, `sex`, `city`, `hours`, `joined`, `member`, `kids`
 (all with declared values) and `name`, `pet` (text), a private table `pets` with `species` and `animal_name` (text,

@@ -15,6 +15,8 @@ from dpsql.errors import DataError, UnsupportedQuery
 
 Family = Literal["STRING", "NUMBER", "DATETIME", "BINARY"]
 """The type object of PEP 249 that a type code equals; BOOLEAN and nested types equal none."""
+HUGEINT = pa.decimal128(38, 0)
+"""How DuckDB hands out HUGEINT, as it sums whole numbers: like the widest DECIMAL without a fraction."""
 
 
 @dataclass(frozen=True)
@@ -203,8 +205,8 @@ def check_python_forms(table: pa.Table) -> None:
 
 
 def python_column(column: pa.ChunkedArray) -> list[Any]:
-    """A column of a result as Python's values: maps as dictionaries, and intervals with 30 days in a month, as DuckDB's
-    own cursors give them. Raises what pyarrow does for a value without a form.
+    """A column of a result as Python's values: maps as dictionaries, intervals with 30 days in a month, sums of whole
+    numbers as whole numbers, as DuckDB's own cursors give them. Raises what pyarrow does for a value without a form.
 
     >>> python_column(pa.chunked_array([[[("a", 1)], None]], pa.map_(pa.string(), pa.int64())))
     [{'a': 1}, None]
@@ -214,6 +216,8 @@ def python_column(column: pa.ChunkedArray) -> list[Any]:
         return [None if v is None else dict(v) for v in values]
     if pa.types.is_interval(column.type):
         return [None if v is None else _span(*v) for v in values]
+    if column.type == HUGEINT:
+        return [None if v is None else int(v) for v in values]
     return values
 
 
@@ -263,8 +267,10 @@ def type_name(arrow: pa.DataType) -> str:
     """The DuckDB type that a column of a result shows; Arrow's own name where DuckDB has none.
 
     >>> type_name(pa.decimal128(38, 0)), type_name(pa.map_(pa.string(), pa.list_(pa.int64())))
-    ('DECIMAL(38,0)', 'MAP(VARCHAR, BIGINT[])')
+    ('HUGEINT', 'MAP(VARCHAR, BIGINT[])')
     """
+    if arrow == HUGEINT:
+        return "HUGEINT"
     if pa.types.is_decimal(arrow):
         return f"DECIMAL({arrow.precision},{arrow.scale})"
     if pa.types.is_map(arrow):

@@ -55,7 +55,7 @@ INSIDE = 32
 Column = tuple[str, str]
 """A released table and its aggregate column."""
 _BECAUSE = {
-    Unknown.DENOMINATOR: "a denominator's interval reaches 0",
+    Unknown.DENOMINATOR: "a denominator's interval reaches 0, or it is no finite number",
     Unknown.INPUT: "it is computed from a number whose own error is not known",
     Unknown.ROW: "released numbers within their errors would drop the row",
     Unknown.KEY: "rows look alike: select what tells them apart",

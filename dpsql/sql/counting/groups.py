@@ -4,6 +4,7 @@ Most components are one column, whose groups are values of it or strings: then n
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
 
 import numpy as np
 
@@ -13,11 +14,13 @@ from dpsql.query import Counts, Factor, KeyedFactor, LinearQuery, Points
 from dpsql.sql.counting.clusters import Cluster
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece
 from dpsql.sql.counting.slabs import Slab, slab_of
-from dpsql.sql.text.limits import MAX_GROUP_CELLS, MAX_GROUPS, too_many_groups
+from dpsql.sql.text.limits import MAX_GROUP_CELLS, MAX_GROUPS, MAX_PARTS, too_many_groups
 
 Pieces = tuple[QueryPiece, ...]
 Ranks = tuple[int, ...]
 """A combination of values of a component's group expressions, each by its rank."""
+_COUNTABLE = 10**15
+"""Numbers of cells from here on are shown as a power of ten."""
 
 
 class PointGroups(Mapping[Ranks, Pieces]):
@@ -87,8 +90,19 @@ def check_work(groups: int, cells: int) -> None:
         )
 
 
-def too_many_cells(table: TableDomain, query: LinearQuery, cells: int, most: int) -> UnsupportedQuery:
-    """The refusal of a query over more cells than the hypothesis takes; it names a column that is most of them."""
+def too_many_cells(
+    table: TableDomain, query: LinearQuery, cells: int, most: int, parts: float = inf
+) -> UnsupportedQuery:
+    """The refusal of a query over more cells than the hypothesis takes; it names a column that is most of them.
+
+    ``parts``: as many as it tells apart, where these are what counts; infinite where they are not.
+    """
+    if parts == 2.0 ** len(query.factors):  # each condition is met or not
+        return UnsupportedQuery(
+            f"the conditions of the statement on {len(query.factors)} columns tell more combinations apart than "
+            f"{MAX_PARTS:,}",
+            hint=f"use conditions on {MAX_PARTS.bit_length() - 1} columns at most in one statement",
+        )
     columns = [table.finite_domain(name) for f in query.factors for name in f.columns]
     wide = [c for c in columns if isinstance(c, IntegerDomain | DateDomain) and c.size**2 > most]
     hint = "use fewer columns in one statement"
@@ -98,7 +112,8 @@ def too_many_cells(table: TableDomain, query: LinearQuery, cells: int, most: int
         hint += f", let the owner declare {widest.name}, which has {widest.size:,} cells, {how}"
     if not query.is_by_value:
         hint += ', or take strategy = "frieze-kannan" for products of conditions'
-    return UnsupportedQuery(f"the statement touches {cells:,} cells at once, more than {most:,}", hint=hint)
+    touched = f"{cells:,}" if cells < _COUNTABLE else f"about 10^{len(str(cells)) - 1}"
+    return UnsupportedQuery(f"the statement touches {touched} cells at once, more than {most:,}", hint=hint)
 
 
 def is_plain(c: Cluster, axes: Sequence[GridAxis], flat: Counts) -> bool:

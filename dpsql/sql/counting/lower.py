@@ -7,7 +7,7 @@ the product over components is the query.
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, product
-from math import prod
+from math import inf, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -212,8 +212,10 @@ class Lowering:
         for term in chain.from_iterable(terms_of(self._table, coefficient, c) for c in product(*found)):
             keyed = term.query.keyed
             cells = term.query.cells * (len(keyed.strings) if keyed is not None else 1)
-            if cells > self._most_cells and not (self._products and self._parts(term.query) <= MAX_PARTS):
-                raise too_many_cells(self._table, term.query, cells, self._most_cells)
+            if cells > self._most_cells:
+                parts = self._parts(term.query) if self._products else inf
+                if parts > MAX_PARTS:
+                    raise too_many_cells(self._table, term.query, cells, self._most_cells, parts)
             terms.append(term)
         return terms
 

@@ -69,9 +69,10 @@ def null_remark(table: TableDomain, bound: Bound, *, grouped: bool) -> Remark | 
 
 
 def clip_remarks(table: TableDomain, columns: Iterable[str]) -> list[Remark]:
-    """That columns which are summed or averaged are clipped to their ranges, where they are."""
+    """That columns which are summed or averaged are clipped to their ranges, or read as NULL beyond, where they are."""
     found = [table.by_name[name.lower()] for name in sorted(columns)]
-    return [Remark(table.name, c) for c in found if isinstance(c, NumberDomain) and undeclared_become(c) == "clipped"]
+    finite = [c for c in found if not isinstance(c, TextDomain)]
+    return [Remark(table.name, c) for c in finite if undeclared_become(c) in ("clipped", "NULL")]
 
 
 def remark(table: TableDomain, symbol: str, left: Bound, items: Sequence[Bound]) -> Remark | None:

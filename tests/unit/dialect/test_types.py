@@ -92,7 +92,8 @@ def test_a_released_column_holds_the_values_that_come_as_group_keys(row: SqlType
 
 
 def test_shown_names() -> None:
-    assert type_name(pa.decimal128(38, 0)) == "DECIMAL(38,0)"
+    assert type_name(pa.decimal128(38, 0)) == "HUGEINT"
+    assert type_name(pa.decimal128(38, 1)) == "DECIMAL(38,1)"
     assert type_name(pa.large_string()) == "VARCHAR"
     assert type_name(pa.list_(pa.int32())) == "INTEGER[]"
 

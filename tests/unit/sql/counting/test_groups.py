@@ -97,3 +97,20 @@ def test_too_many_cells_name_the_column_that_is_most_of_them(condition: str, hin
     with pytest.raises(UnsupportedQuery, match="cells at once") as refused:
         FrontEnd(policy, public_sql()).lower(f"SELECT COUNT(*) FROM wide WHERE {condition}")
     assert refused.value.hint is not None and hint in refused.value.hint
+
+
+def test_conditions_on_more_columns_than_are_counted_name_the_limit() -> None:
+    """Each is met or not: those on twenty columns tell 2^20 combinations apart, however many values these have."""
+    wide = TableDomain("wide", tuple(IntegerDomain(f"c{i}", 0, 400) for i in range(24)))
+    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (wide,))
+
+    def asked(columns: int) -> str:
+        return "SELECT COUNT(*) FROM wide WHERE " + " AND ".join(f"c{i} < 9" for i in range(columns))
+
+    FrontEnd(policy, public_sql()).lower(asked(20))
+    with pytest.raises(UnsupportedQuery, match="conditions of the statement on 21 columns tell more") as refused:
+        FrontEnd(policy, public_sql()).lower(asked(21))
+    assert refused.value.hint is not None and refused.value.hint.startswith("use conditions on 20 columns at most")
+    pmw = Policy(policy.privacy, (wide,), mechanism=Mechanism(strategy="pmw"))
+    with pytest.raises(UnsupportedQuery, match=r"touches about 10\^62 cells at once"):
+        FrontEnd(pmw, public_sql()).lower(asked(24))
