@@ -39,7 +39,7 @@ def smoothed(cells: Estimates, sigma: float, *, apart: bool = False, drawn: Norm
     [8.0, -4.0, 4.0]
     """
     inside = cells[:-1] if apart else cells
-    if len(inside) < 2 * FEWEST:
+    if not is_fine(len(inside)):
         return cells
     whole = 1 << (len(inside) - 1).bit_length()
     sums, sizes = [np.zeros(whole)], [np.zeros(whole)]
@@ -58,6 +58,11 @@ def smoothed(cells: Estimates, sigma: float, *, apart: bool = False, drawn: Norm
         rows = np.stack([first, rows - first], axis=1).reshape(-1)
     found = rows[: len(inside)]
     return np.append(found, cells[-1:]) if apart else found
+
+
+def is_fine(cells: int) -> bool:
+    """Whether a column of so many cells in order has a level that is shrunk."""
+    return cells >= 2 * FEWEST
 
 
 def _shrunk(differences: Estimates, drawn: Normals | None) -> Estimates:

@@ -160,6 +160,18 @@ def test_groups_of_one_value_move_as_they_do_alone() -> None:
     assert spread().off(asked).tolist() == [spread().off(over((i, i)).choices) for i in range(SIZE)]
 
 
+@pytest.mark.parametrize(("size", "smooth", "times"), [(SIZE, True, 1.5), (SIZE - 1, True, 1.0), (SIZE, False, 1.0)])
+def test_of_many_values_rows_may_be_half_as_far_again_from_even(size: int, smooth: bool, times: float) -> None:
+    cells = np.tile([0.0, 120.0], SIZE)[:size]
+    table = TableDomain("t", (IntegerDomain("a", 0, size - 1, nullable=False),))
+    found = Measurement("t", (Axis.cells(("a",), (size,)),), np.rint(cells).astype(np.int64), 200.0)
+    single = SingleColumns(Coverage(table, float(cells.sum()), [found]), lambda _: cells)
+    query = linear_query(table, [Factor(("a",), (np.arange(size) == 8).astype(np.int64))])
+    assert query is not None
+    moved = EvenSpread(single, used=True, smooth=smooth).off(Crosstab.of([query]).choices)
+    assert moved == pytest.approx(times * 60.0, rel=0.05)
+
+
 def values(cells: Estimates, *, even: bool) -> tuple[float, float, float]:
     """Of single values of the last half: how many are inside their bars, the mean error, and the mean bar."""
     rules, inside, off, bars = replace(NEWEST, evenly=even, smooth=False), [], [], []

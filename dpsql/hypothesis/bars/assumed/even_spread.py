@@ -12,10 +12,14 @@ import numpy as np
 
 from dpsql.hypothesis.bars.assumed.single_columns import SingleColumns, taken
 from dpsql.hypothesis.bars.numbers import Numbers, most, product_of
+from dpsql.hypothesis.contrasts import is_fine
 from dpsql.query import Choices, Estimates, Factor
 
 TOLD = 3.0
 """Sds of their noise that cells have together, of which noise tells where among them the rows are."""
+UNEVEN = 1.5
+"""Of columns that are smoothed: times as far as rows spread evenly a bar allows for. What no noise tells from these is
+still seldom quite so, and of many values few show it."""
 
 
 class EvenSpread:
@@ -46,7 +50,9 @@ class EvenSpread:
             return np.zeros(len(factors))
         single, column = self._single, factors[0].columns[0]
         moved = [np.abs(taken(factors, spread - single.rows(column))) for spread in self._evenly(column)]
-        return np.asarray(np.minimum(np.max(moved, axis=0), single.hidden(factors)))
+        fine = self._smooth and is_fine(len(single.rows(column)))
+        far = np.max(moved, axis=0) * (UNEVEN if fine else 1.0)
+        return np.asarray(np.minimum(far, single.hidden(factors)))
 
     def _evenly(self, column: str) -> list[Estimates]:
         """Its cells where they are spread, in each way."""
