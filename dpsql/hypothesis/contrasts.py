@@ -11,6 +11,7 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
+from dpsql.hypothesis.possible_counts import halvings
 from dpsql.query import Estimates
 
 BLOCK = 16
@@ -22,15 +23,16 @@ KEPT = 4.0
 that many rows have stand beside others that few have, and neither is like its neighbour."""
 _TINY = 1e-12
 
-
 Normals = Callable[[int], Estimates]
 """So many standard normals."""
 
 
 def smoothed(cells: Estimates, sigma: float, *, apart: bool = False, drawn: Normals | None = None) -> Estimates:
-    """The cells (noise of sd ``sigma`` in each) with differences of neighbouring ranges shrunk by James and Stein's
-    factor (1961) of their block and level, as in Cai (1999); their sum is kept. ``apart``: the last cell, that of NULL,
-    is in no range. ``drawn``: one draw of what they may be in place of their mean, which is smoother than they are.
+    """The cells (counts, float64, shape (cells,), noise of sd ``sigma`` in each), differences of neighbouring ranges
+    shrunk by James and Stein's factor (1961) of their block and level, as in Cai (1999); their sum is kept.
+
+    ``apart``: the last cell, that of NULL, is in no range. ``drawn``: one draw of what they may be in place of their
+    mean, which is smoother than they are.
 
     >>> noisy = 100.0 + 10.0 * np.sin(np.arange(256.0) ** 2)
     >>> bool(smoothed(noisy, 10.0).std() < 0.5 * noisy.std())
@@ -41,14 +43,8 @@ def smoothed(cells: Estimates, sigma: float, *, apart: bool = False, drawn: Norm
     inside = cells[:-1] if apart else cells
     if not is_fine(len(inside)):
         return cells
-    whole = 1 << (len(inside) - 1).bit_length()
-    sums, sizes = [np.zeros(whole)], [np.zeros(whole)]
-    sums[0][: len(inside)], sizes[0][: len(inside)] = inside, 1.0
-    while len(sums[-1]) > 1:
-        sums.append(sums[-1].reshape(-1, 2).sum(axis=1))
-        sizes.append(sizes[-1].reshape(-1, 2).sum(axis=1))
-    rows = sums[-1]
-    for here, size in zip(sums[-2::-1], sizes[-2::-1], strict=True):
+    *finer, (rows, _) = halvings(inside)
+    for here, size in reversed(finer):
         left, right = size[::2], np.maximum(size[1::2], 1.0)
         split = size[1::2] > 0.0  # ranges at the end have no right half
         gap = here[::2] / np.maximum(left, 1.0) - here[1::2] / right
@@ -76,10 +72,10 @@ def _shrunk(differences: Estimates, drawn: Normals | None) -> Estimates:
 
 
 def kept_shares(differences: Estimates, unsure: float = 0.0) -> Estimates:
-    """What is kept of each of a level's differences, given in sds of their noise, in order: all where they are few or
-    one of its block of k is large, else 1 - (k - 2) / the sum of their squares, at least 0 (James and Stein).
+    """What is kept of each of a level's differences (float64, shape (N,), in sds of their noise, in order).
 
-    ``unsure``: of how many sds of such a sum more there may be.
+    All where they are few or one of its block of k is large, else 1 - (k - 2) / the sum of their squares, at least 0
+    (James and Stein 1961, positive part). ``unsure``: of how many sds of such a sum more there may be.
 
     >>> kept_shares(np.array([5.0] + 31 * [1.0])).round(3).tolist() == 16 * [1.0] + 16 * [0.125]
     True

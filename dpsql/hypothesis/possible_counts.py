@@ -40,15 +40,26 @@ def top_down(cells: Estimates, total: float, *, apart: bool = False) -> Estimate
     return _traced(_halved(cells, total), total)
 
 
-def _halved(cells: Estimates, total: float) -> Estimates:
+def halvings(cells: Estimates) -> list[tuple[Estimates, Estimates]]:
+    """A tree of ranges of cells in order, level by level from the cells to all of them: what each range sums to and how
+    many cells it has, float64, shape (ranges,). Ranges beyond the last cell have none.
+
+    >>> [(sums.tolist(), sizes.tolist()) for sums, sizes in halvings(np.array([5.0, 2.0, 1.0]))][1:]
+    [([7.0, 1.0], [2.0, 1.0]), ([8.0], [3.0])]
+    """
     whole = 1 << max(len(cells) - 1, 0).bit_length()
-    sums, sizes = [np.zeros(whole)], [np.zeros(whole)]
-    sums[0][: len(cells)], sizes[0][: len(cells)] = cells, 1.0
-    while len(sums[-1]) > 1:
-        sums.append(sums[-1].reshape(-1, 2).sum(axis=1))
-        sizes.append(sizes[-1].reshape(-1, 2).sum(axis=1))
+    sums, sizes = np.zeros(whole), np.zeros(whole)
+    sums[: len(cells)], sizes[: len(cells)] = cells, 1.0
+    levels = [(sums, sizes)]
+    while len(sums) > 1:
+        sums, sizes = sums.reshape(-1, 2).sum(axis=1), sizes.reshape(-1, 2).sum(axis=1)
+        levels.append((sums, sizes))
+    return levels
+
+
+def _halved(cells: Estimates, total: float) -> Estimates:
     rows = np.full(1, total)
-    for here, size in zip(sums[-2::-1], sizes[-2::-1], strict=True):
+    for here, size in halvings(cells)[-2::-1]:
         first = _shared(here[::2], here[1::2], size[::2], size[1::2], rows)
         rows = np.stack([first, rows - first], axis=1).reshape(-1)
     return rows[: len(cells)]

@@ -52,7 +52,10 @@ def _idle(mechanism: Mechanism) -> list[str]:
     idle = [key for key in ("warm_start", "error_factor") if getattr(mechanism, key) != getattr(usual, key)]
     if strategy == usual.strategy or not idle:
         return []
-    return [f'{" and ".join(idle)} change nothing: strategy = "{strategy}" measures nothing before the first question']
+    change = "change" if len(idle) > 1 else "changes"
+    return [
+        f'{" and ".join(idle)} {change} nothing: strategy = "{strategy}" measures nothing before the first question'
+    ]
 
 
 def _identifiers(table: TableDomain, columns: Collection[str]) -> tuple[list[str], list[str]]:

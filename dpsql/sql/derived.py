@@ -35,6 +35,7 @@ _READ = frozenset(
 )
 """Parts of a node that are read; whatever else is written would change what it means."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?")
+"""A day or a moment as DuckDB reads it in quotes; Python's reader takes other forms, too."""
 _VARIADIC = {"coalesce": (1, 50), "nullif": (2, 2)}
 _HINT = "compare, add, LIKE, CASE, lower(...), year(...) and the like; put anything else into a view of the owner's"
 

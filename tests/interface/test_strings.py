@@ -229,5 +229,9 @@ def test_what_no_released_string_matches_is_not_said_to_be_exact(con: dpsql.Conn
     assert share.error is None
     (some,) = con.execute("SELECT COUNT(*) FROM files WHERE length(ext) = 3").answers
     assert some.error is not None and not some.certified and some.certified_bound is None
+    few, every = con.execute(
+        "SELECT COUNT(*) FILTER (WHERE ext LIKE '%3') AS few, COUNT(*) AS every FROM files"
+    ).answers
+    assert not few.certified and every.certified  # all rows are counted, whatever their strings
     (none,) = con.execute("SELECT COUNT(*) FROM files WHERE ext = 'py3' AND 1 > 2").answers
     assert none.source == "public" and none.certified

@@ -139,13 +139,20 @@ def _answered(
         notes += found.notes
         few.append(found.few)
     if block.matched:
-        out = [[_of_released_strings(a) for a in found] for found in out]
+        both = zip(block.aggregates, out, strict=True)
+        out = [[_of_released_strings(aggregate, i, a) for i, a in enumerate(found)] for aggregate, found in both]
     return _Answered(out, (*notes, *few_rows_note(few)))
 
 
-def _of_released_strings(answer: Answer) -> Answer:
-    """The same where an expression of text was evaluated on the strings that were released: rows with others count for
-    nothing, so that no bound is one of the statement's, and that none of these matches is known of no row."""
+def _of_released_strings(aggregate: Aggregate, group: int, answer: Answer) -> Answer:
+    """A group's answer in a block that evaluates an expression of text on the strings that were released.
+
+    Rows with other strings count for nothing in it: where it counts by strings, no bound is one of the statement's, and
+    where it counts no row, for none of the strings matches, nothing is known of others.
+    """
+    forms = () if aggregate.summary is not None else aggregate.forms(group)
+    if forms and all(form.terms and all(t.query.keyed is None for t in form.terms) for form in forms):
+        return answer
     if answer.source == "public" and answer.value is not None:
         return Answer(answer.value, None, None, "calibrated", "measurement", certified=False, label=answer.label)
     return replace(answer, certified=False, certified_bound=None)

@@ -4,7 +4,7 @@ Most components are one column, whose groups are values of it or strings: then n
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import inf
+from math import floor, inf, log10
 
 import numpy as np
 
@@ -97,7 +97,7 @@ def too_many_cells(
 
     ``parts``: as many as it tells apart, where these are what counts; infinite where they are not.
     """
-    if parts == 2.0 ** len(query.factors):  # each condition is met or not
+    if parts == 2 ** len(query.factors):  # each condition is met or not
         return UnsupportedQuery(
             f"the conditions of the statement on {len(query.factors)} columns tell more combinations apart than "
             f"{MAX_PARTS:,}",
@@ -112,7 +112,7 @@ def too_many_cells(
         hint += f", let the owner declare {widest.name}, which has {widest.size:,} cells, {how}"
     if not query.is_by_value:
         hint += ', or take strategy = "frieze-kannan" for products of conditions'
-    touched = f"{cells:,}" if cells < _COUNTABLE else f"about 10^{len(str(cells)) - 1}"
+    touched = f"{cells:,}" if cells < _COUNTABLE else f"about 10^{floor(log10(cells))}"
     return UnsupportedQuery(f"the statement touches {touched} cells at once, more than {most:,}", hint=hint)
 
 

@@ -66,4 +66,4 @@ def test_keys_that_a_strategy_makes_no_use_of_are_named() -> None:
         'warm_start and error_factor change nothing: strategy = "pmw" measures nothing before the first question',
     )
     (one,) = said(strategy="textbook-pmw", error_factor=Fraction(2))
-    assert one.startswith("error_factor change")
+    assert one.startswith("error_factor changes nothing")

@@ -13,6 +13,7 @@ import numpy as np
 from dpsql.hypothesis.bars.assumed.single_columns import SingleColumns, taken
 from dpsql.hypothesis.bars.numbers import Numbers, most, product_of
 from dpsql.hypothesis.contrasts import is_fine
+from dpsql.hypothesis.possible_counts import halvings
 from dpsql.query import Choices, Estimates, Factor
 
 TOLD = 3.0
@@ -99,8 +100,9 @@ def evenly(cells: Estimates, sigma: float, *, ordered: bool, nullable: bool) -> 
 
 
 def evenly_alike(cells: Estimates, sigma: float, *, nullable: bool) -> Estimates:
-    """The same of an ordered column, spread evenly over ranges in which noise tells no half from its other one: by none
-    of the differences of their means in TOLD sds, or in sqrt(2 ln n) of them for n cells (Donoho and Johnstone 1994).
+    """The same of an ordered column (float64, shape (cells,)), spread evenly over ranges in which noise tells no half
+    from its other one: by none of the differences of their means in TOLD sds, or in sqrt(2 ln n) of them for n cells
+    (Donoho and Johnstone 1994).
 
     Ranges of which all is lighter than noise are spread, too, and none whose cells are TOLD sds on average.
 
@@ -110,24 +112,21 @@ def evenly_alike(cells: Estimates, sigma: float, *, nullable: bool) -> Estimates
     [900.0, 0.0, 30.0, 30.0]
     """
     values = cells[: len(cells) - nullable]
-    level = np.zeros((1 << (len(values) - 1).bit_length(), 2))  # of each range rows and cells
-    level[: len(values), 0], level[: len(values), 1] = values, 1.0
-    told = np.zeros(len(level), dtype=bool)
-    levels = [(level, told)]
+    levels = halvings(values)
     least = max(TOLD, sqrt(2.0 * log(len(values))))
-    while len(level) > 1:
-        halves, level = level.reshape(-1, 2, 2), level.reshape(-1, 2, 2).sum(axis=1)
-        size = np.maximum(halves[:, :, 1], 1.0)
-        gap = np.abs(halves[:, 0, 0] / size[:, 0] - halves[:, 1, 0] / size[:, 1])
-        apart = gap > least * sigma * np.sqrt(1.0 / size[:, 0] + 1.0 / size[:, 1])
-        told = told.reshape(-1, 2).any(axis=1) | (apart & (halves[:, 1, 1] > 0.0))
-        levels.append((level, told))
-    mean, waits = np.full(1, np.nan), np.ones(1, dtype=bool)
-    for level, told in reversed(levels):
-        if len(mean) < len(level):
-            mean, waits = np.repeat(mean, 2), np.repeat(waits, 2)
-        rows, number = level[:, 0], np.maximum(level[:, 1], 1.0)
-        even = waits & (~told | (rows < TOLD * sigma * np.sqrt(number))) & (rows < TOLD * sigma * number)
-        mean, waits = np.where(even, rows / number, mean), waits & ~even
-    found = np.where(np.isnan(mean), np.append(values, np.zeros(len(mean) - len(values))), mean)[: len(values)]
-    return np.append(found, cells[len(values) :])
+    told = [np.zeros(len(levels[0][0]), dtype=bool)]  # of each range whether noise tells two halves in it apart
+    for sums, sizes in levels[:-1]:
+        number = np.maximum(sizes, 1.0)
+        mean = sums / number
+        gap = np.abs(mean[::2] - mean[1::2])
+        apart = gap > least * sigma * np.sqrt(1.0 / number[::2] + 1.0 / number[1::2])
+        told.append(told[-1].reshape(-1, 2).any(axis=1) | (apart & (sizes[1::2] > 0.0)))
+    found, waits = np.full(1, np.nan), np.ones(1, dtype=bool)
+    for (sums, sizes), some in zip(levels[::-1], told[::-1], strict=True):
+        if len(found) < len(sums):
+            found, waits = np.repeat(found, 2), np.repeat(waits, 2)
+        light = sums < TOLD * sigma * np.sqrt(np.maximum(sizes, 1.0))
+        even = waits & (~some | light) & (sums < TOLD * sigma * np.maximum(sizes, 1.0))
+        found, waits = np.where(even, sums / np.maximum(sizes, 1.0), found), waits & ~even
+    found = found[: len(values)]
+    return np.append(np.where(np.isnan(found), values, found), cells[len(values) :])

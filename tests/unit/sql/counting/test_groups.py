@@ -10,7 +10,7 @@ import pytest
 from dpsql.domain import CategoryDomain, DateDomain, IntegerDomain, TableDomain, TextDomain
 from dpsql.errors import UnsupportedQuery
 from dpsql.policy import Mechanism, Policy, Privacy
-from dpsql.query import Counts
+from dpsql.query import Counts, Factor, LinearQuery
 from dpsql.sql import FrontEnd
 from dpsql.sql.counting import groups
 from dpsql.sql.counting.groups import Pieces, Ranks, pieces_of_groups
@@ -114,3 +114,12 @@ def test_conditions_on_more_columns_than_are_counted_name_the_limit() -> None:
     pmw = Policy(policy.privacy, (wide,), mechanism=Mechanism(strategy="pmw"))
     with pytest.raises(UnsupportedQuery, match=r"touches about 10\^62 cells at once"):
         FrontEnd(pmw, public_sql()).lower(asked(24))
+
+
+def test_numbers_of_cells_that_python_does_not_write_are_still_said() -> None:
+    """More digits than a string of an integer may have, and more parts than a float holds."""
+    columns = tuple(IntegerDomain(f"c{i}", 0, 400) for i in range(1_700))
+    factors = tuple(Factor((c.name,), (np.arange(c.size) < 9).astype(np.int64)) for c in columns)
+    wide, query = TableDomain("wide", columns), LinearQuery("wide", factors)
+    assert "about 10^4427 cells" in groups.too_many_cells(wide, query, query.cells, 1 << 24).message
+    assert "on 1700 columns" in groups.too_many_cells(wide, query, query.cells, 1 << 24, 2**1_700).message
