@@ -7,9 +7,10 @@ each can be tested, and can fail, alone.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dpsql.errors import NEW_BUDGET, SECOND_LEDGER, LedgerError
+from dpsql.errors import NEW_BUDGET, LedgerError
 from dpsql.ledger.known import NOWHERE, Known, Place, budget_of, price
 from dpsql.ledger.registry import Anchor, Registry
+from dpsql.ledger.sqlite.doors import older_copy
 from dpsql.ledger.sqlite.history import History
 
 
@@ -67,11 +68,7 @@ class Anchoring:
 
     def _older(self, seen: str) -> LedgerError:
         known = [] if self._registry is None else [k for k in self._registry.known() if k.ledger == self._ledger]
-        return LedgerError(
-            f"the ledger {self._path} is older than its state on record, or continues an older one: {seen}",
-            hint="restore the latest copy of the ledger; where there is none, decide on another budget with "
-            f"{SECOND_LEDGER}: {price(known, self._epsilon)}",
-        )
+        return older_copy(self._path, seen, known, self._epsilon)
 
     @property
     def _epsilon(self) -> float | None:

@@ -354,6 +354,23 @@ class AnswerStore:
         return file
 
 
+def written_beside(ledger: Path, identity: str) -> int:
+    """The last event of the ledger with this identity that the answers beside its file know of; 0 where they know of
+    none, or cannot be read."""
+    path = answer_files(ledger)[0]
+    if not path.exists():
+        return 0
+    try:
+        file = SqliteFile(path, synchronous="OFF", busy_timeout=_TIMEOUT)
+        try:
+            facts = dict(file.execute("SELECT name, value FROM facts").fetchall())
+            return _written(facts)[0] if facts.get("ledger") == identity else 0
+        finally:
+            file.close()
+    except (sqlite3.Error, OSError, ValueError):
+        return 0
+
+
 def _written(facts: Mapping[str, str]) -> tuple[int, str | None]:
     """Files of earlier versions do not hold the head. ValueError for what was never written."""
     sequence, _, head = facts.get(_LEDGER_AT, "0").partition(" ")

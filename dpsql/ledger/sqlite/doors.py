@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 
-from dpsql.errors import NEW_BUDGET, LedgerError
+from dpsql.errors import NEW_BUDGET, SECOND_LEDGER, LedgerError
 from dpsql.ledger.known import Known, Place, budget_of, price
 from dpsql.ledger.registry import Registry, registered_tables
 from dpsql.ledger.sqlite.glance import glance
@@ -71,6 +71,15 @@ def refuse_second(path: Path, earlier: Earlier, place: Place, epsilon: float | N
     raise LedgerError(
         f"{message} ({first.spend})",
         hint=f"{way}; or decide on another budget with {NEW_BUDGET}: {price(earlier.same_people, epsilon)}",
+    )
+
+
+def older_copy(path: Path, seen: str, known: Collection[Known], epsilon: float | None) -> LedgerError:
+    """The refusal of a file that is not the latest one of its ledger, as what was ``seen`` elsewhere tells."""
+    return LedgerError(
+        f"the ledger {path} is older than its state on record, or continues an older one: {seen}",
+        hint="restore the latest copy of the ledger; where there is none, decide on another budget with "
+        f"{SECOND_LEDGER}: {price(known, epsilon)}",
     )
 
 

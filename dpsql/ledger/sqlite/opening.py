@@ -19,8 +19,8 @@ from dpsql.ledger.record import genesis
 from dpsql.ledger.registry import Anchor, Registry, registered_tables
 from dpsql.ledger.rule_change import rule_changes
 from dpsql.ledger.sqlite.anchoring import Anchoring
-from dpsql.ledger.sqlite.answer_store import answer_files
-from dpsql.ledger.sqlite.doors import Earlier, earlier_ledgers, make_way, refuse_second, told
+from dpsql.ledger.sqlite.answer_store import answer_files, written_beside
+from dpsql.ledger.sqlite.doors import Earlier, earlier_ledgers, make_way, older_copy, refuse_second, told
 from dpsql.ledger.sqlite.file import BUSY_SECONDS, SqliteFile, explain
 from dpsql.ledger.sqlite.glance import is_unspent, known_by_itself
 from dpsql.ledger.sqlite.schema import FORMAT, check_file, companions, create, read_header, rebind
@@ -156,19 +156,39 @@ def _rebound(
     tables = (*tables, *new_ledgers_others(registry, tables, make.others))
     everybody = {*tables, *registered_tables(found)}
     with nullcontext() if registry is None else registry.exclusive(*everybody):
-        earlier = earlier_ledgers(path, tables, make.place, registry, found["ledger"])
+        if not is_unspent(file):  # another session was faster
+            return read_header(file, path)
+        itself = _on_record(path, found, registry, everybody)
+        if itself is not None and not make.new_budget:
+            raise older_copy(path, f"it has 0 events, {itself.sequence} are on record", [itself], make.epsilon)
+        earlier = earlier_ledgers(path, tables, make.place, registry, found["ledger"] if itself is None else "")
         if not make.new_budget:
             refuse_second(path, earlier, make.place, make.epsilon, exists=True)
         for part in answer_files(path):  # what was answered of other data; nothing was charged for it
             part.unlink(missing_ok=True)
         if rebind(file, make.wanted, found["ledger"]):
             make_way(earlier, registry, tables)
-            if registry is not None:
+            if registry is not None and itself is None:
                 registry.forget(Known(found["ledger"], str(path)), everybody)
             what = f"nothing was spent under the ledger {path}: it begins anew for this policy and these data"
+            if itself is not None:
+                what = f"the ledger {path} was an older copy of one of which {itself.spend}; it begins anew"
             notices += [what + _budget(make.wanted), *told(earlier, make.epsilon)]
             _register(path, make, tables, registry)
     return read_header(file, path)
+
+
+def _on_record(
+    path: Path, found: Mapping[str, str], registry: Registry | None, tables: Collection[str]
+) -> Known | None:
+    """What the registry, or the answers beside the file, know that was spent under a ledger whose file has no event:
+    the file is a copy from before. ``None`` where nothing was."""
+    own = found["ledger"]
+    known = next((k for k in registry.known() if k.ledger == own), None) if registry is not None else None
+    anchored = [registry.anchors(t)[own] for t in tables if own in registry.anchors(t)] if registry is not None else []
+    sequences = [a.sequence for a in anchored] + [written_beside(path, own)] + ([known.sequence] if known else [])
+    last = max(sequences)
+    return None if last == 0 else replace(known or Known(own, str(path)), sequence=last)
 
 
 def _check_stranger(

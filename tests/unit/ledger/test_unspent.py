@@ -59,3 +59,34 @@ def test_the_same_header_changes_nothing(tmp_path: Path) -> None:
         assert one.header == two.header and two.notices == ()
         two.free(two.reserve(1, any_cost, {}))
         one.free(one.reserve(1, any_cost, {}))
+
+
+@pytest.mark.parametrize("change", OTHERS)
+@pytest.mark.parametrize("place", ["a.ledger", "copy.ledger"])
+@pytest.mark.parametrize("witness", ["registry", "answers"])
+def test_a_copy_from_before_the_first_event_is_refused(
+    tmp_path: Path, change: dict[str, str], place: str, witness: str
+) -> None:
+    path, registry = tmp_path / "a.ledger", Registry(tmp_path / "state") if witness == "registry" else None
+    SqliteLedger.open(path, HEADER, registry=registry).close()
+    before = path.read_bytes()
+    with SqliteLedger.open(path, HEADER, registry=registry) as ledger:
+        ledger.release(ledger.reserve(1, any_cost, {}), {}, [("q", EASY)])
+        identity = ledger.header["ledger"]
+    copy = tmp_path / place
+    copy.write_bytes(before)
+    if copy != path:
+        path.with_name("a.ledger.answers").rename(copy.with_name("copy.ledger.answers"))
+    with pytest.raises(LedgerError, match="older than its state on record"):
+        SqliteLedger.open(copy, HEADER | change, registry=registry)
+    if registry is not None:
+        (known,) = registry.known()
+        assert known.ledger == identity and known.sequence > 0 and not known.forgotten
+    # an owner who decides on another budget reads of the one that it adds to
+    with SqliteLedger.open(copy, HEADER | change, registry=registry, new_budget=True) as ledger:
+        assert any("older copy" in notice for notice in ledger.notices)
+        if registry is not None:  # which stays known
+            assert {(k.ledger == identity, k.sequence > 0, k.forgotten) for k in registry.known()} == {
+                (True, True, False),
+                (False, False, False),
+            }
