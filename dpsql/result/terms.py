@@ -44,4 +44,7 @@ NO_TERMS = Terms()
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    except OverflowError:  # whole numbers have no end
+        return False

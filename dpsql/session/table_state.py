@@ -216,7 +216,7 @@ class TableState:
             return None
         parts, (sd, added) = self.model.line(query, origin)
         bars = [(times, self.model.estimate(part), self.error_bar(part)) for times, part in parts]
-        if any(bar is None for _, _, bar in bars):
+        if not bars or any(bar is None for _, _, bar in bars):  # of cells that weigh nothing it says nothing
             return None
         counted = sum(abs(times) * float(bar or 0) for times, _, bar in bars)
         return sum(times * n for times, n, _ in bars), hypot(counted, DEVIATIONS * sd) + added
@@ -240,7 +240,7 @@ class TableState:
         out: list[tuple[float, float] | None] = []
         for form, parts in zip(forms, split, strict=True):
             known = None if parts is None else [(times, q, bars[q.digest]) for times, q in parts]
-            if known is None or any(bar is None for _, _, bar in known):
+            if not known or any(bar is None for _, _, bar in known):
                 out.append(None)
                 continue
             counted = sum(abs(times) * float(bar or 0) for times, _, bar in known)

@@ -155,3 +155,28 @@ def test_strings_beside_a_condition_that_may_hold_anywhere_keep_their_groups(tmp
                 true = 4000 if i == 1 and "OR" in where else 40
                 value, error = shown[f"s{i}"]
                 assert error is not None and abs(value - true) <= 3 * error + 10, (where, i)  # never by chance
+
+
+def test_a_sum_knows_no_more_of_a_single_value_than_its_count(tmp_path: Path) -> None:
+    """Half of the bin's rows are at one value, of which a model of bins knows nothing: no bar of 0 around 0."""
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute("""CREATE TABLE t AS SELECT CASE WHEN i < 300 THEN 30.0 ELSE (hash(i) % 10000)::DOUBLE / 100 + 0.001
+            END AS amount, (hash(i * 13) % 17000)::DOUBLE / 100 - 20 AS price, i % 5 AS kids FROM range(60000) r(i)""")
+        (true,) = con.execute("SELECT SUM(price) FROM t WHERE amount = 30").fetchone() or (0.0,)
+    policy = dpsql.load_policy("""version = 1
+[privacy]
+epsilon = 1
+delta = 1e-6
+[mechanism]
+strategy = "pmw"
+[tables.t.columns]
+amount = { type = "number", min = 0, max = 101, bins = 5 }
+price = { type = "number", min = -20, max = 150, bins = 5 }
+kids = { type = "integer", min = 0, max = 4 }
+""")
+    for text in ("SUM(price)", "SUM(price), SUM(price * price)", "AVG(price), COUNT(*)"):
+        with dpsql.connect(path, policy=policy, ledger=":memory:") as session:
+            first = session.execute(f"SELECT {text} FROM t WHERE amount = 30").answers[0]
+        right = float(true) if text.startswith("SUM") else float(true) / 300
+        assert first.error is None or abs(float(first.value or 0) - right) <= first.error

@@ -145,8 +145,8 @@ class SparseWeights(Updated):
             kept.failed += 1
             return
         elements, weights = found
-        indices = kept.add(elements)
-        if indices is not None and elements:
+        indices = kept.add(elements) if elements else None
+        if indices is not None:
             kept.multiply(indices, np.exp((-self.eta if below else self.eta) * weights))
 
     def _elements(self, query: LinearQuery) -> tuple[list[tuple[Key, npt.NDArray[np.int64]]], Estimates] | None:
@@ -165,6 +165,8 @@ class SparseWeights(Updated):
             number *= len(where)
         if number > MOST_ELEMENTS:
             return None
+        if number == 0:  # a value that no cell stands for
+            return [], np.zeros(0)
         at = {c: i for i, c in enumerate(self._sorted(query.scope))}
         chosen = np.array(list(product(*(range(len(w)) for _, w, _ in parts))), dtype=np.int64).reshape(number, -1)
         codes, weights = np.zeros((number, len(at)), dtype=np.int64), np.ones(number)

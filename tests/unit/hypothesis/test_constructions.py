@@ -117,6 +117,15 @@ def test_a_query_of_too_many_elements_updates_nothing() -> None:
     assert model.answer(wide) == before and model.structure(wide).failed == 1
 
 
+def test_a_query_that_no_cell_has_a_weight_in_updates_nothing() -> None:
+    """``WHERE amount = 40`` of a number column: the value has no share of its bin, and most of its rows."""
+    model = SparseWeights(table_of((3, 2)), ROWS, ALPHA, 10)
+    nothing = LinearQuery("t", (Factor(("a",), np.zeros(3, dtype=np.int64)),))
+    model.update(nothing, 900.0)
+    assert model.answer(nothing) == 0.0
+    assert (model.structure(nothing).failed, model.structure(nothing).assigned) == (0, 0)
+
+
 def test_medians_are_algorithm_4() -> None:
     table, planned = table_of((3,)), 3
     model = Median(table, ROWS, ALPHA, planned)
