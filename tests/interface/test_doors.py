@@ -160,6 +160,26 @@ def test_an_open_connection_is_known_by_its_file(database: Path) -> None:
         dpsql.connect(owner, policy=policy, ledger=database.with_name("two.ledger"))
 
 
+def test_a_view_of_an_attached_file_is_known_by_that_file(database: Path, tmp_path: Path) -> None:
+    assert spend(database) > 0
+    changed(database, "DELETE FROM adult WHERE age = 3")
+    for name in ("adult", "people"):
+        policy = dpsql.load_policy(POLICY % name)
+        with duckdb.connect() as con:
+            con.execute(f"ATTACH '{database}' AS elsewhere (READ_ONLY)")
+            con.execute(f"CREATE VIEW {name} AS FROM elsewhere.main.adult")
+            with pytest.raises(dpsql.LedgerError, match="already has a ledger"):
+                dpsql.connect(con, policy=policy, ledger=tmp_path / name)
+
+
+def test_a_hard_link_is_the_same_place(database: Path, tmp_path: Path) -> None:
+    assert spend(database) > 0
+    (tmp_path / "linked.duckdb").hardlink_to(database)
+    changed(database, "DELETE FROM adult WHERE age = 3")
+    with pytest.raises(dpsql.LedgerError, match="already has a ledger"):
+        dpsql.connect(tmp_path / "linked.duckdb", policy=dpsql.load_policy(POLICY % "adult"))
+
+
 def test_rows_in_memory_are_known_by_the_folder_of_their_ledgers(database: Path, tmp_path: Path) -> None:
     policy = database.with_suffix(".dpsql.toml")
     ledgers = [database.with_name("one.ledger"), database.with_name("two.ledger"), tmp_path / "three.ledger"]

@@ -22,8 +22,10 @@ from dpsql.engine.contingencies import CACHE_BYTES, WHOLE_CELLS, Contingencies, 
 from dpsql.engine.duckdb.catalog import (
     Catalog,
     Source,
+    attached_files,
     base_tables,
     described,
+    own_file,
     private_sources,
     public_sources,
     stored_tables,
@@ -346,16 +348,14 @@ class DuckDbEngine:
     def address(self) -> str:
         """The path of the database's file, symbolic links resolved; "" for one in memory."""
         with self._lock:
-            found = self._reader.rows(
-                "asking for its path", "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
-            )
-        return str(Path(found[0][0]).resolve()) if found and found[0][0] else ""
+            return own_file(self._reader)
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """The addresses of what the private tables of an extract were copied from."""
-        found = {s.origin.address for s in self._sources.values() if s.origin is not None}
-        return tuple(sorted(found - {""}))
+        """The addresses of what private tables of an extract were copied from, or views read in attached databases."""
+        with self._lock:
+            found = attached_files(self._reader, [s.sql for s in self._behind_views()])
+        return tuple(sorted((found | {s.origin.address for s in self._sources.values() if s.origin}) - {""}))
 
     def tables_read(self) -> dict[str, frozenset[str]]:
         """The columns of private tables, of views and of the tables behind them, in lower case; equal names are one."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from dpsql.errors import NEW_BUDGET, LedgerError
 from dpsql.ledger.known import NOWHERE, Known, Place, budget_of, price
 from dpsql.ledger.registry import Anchor, Registry
-from dpsql.ledger.sqlite.doors import older_copy
+from dpsql.ledger.sqlite.doors import older_copy, same_file
 from dpsql.ledger.sqlite.history import History
 
 
@@ -123,7 +123,7 @@ class Anchoring:
             return False
         anchor = own[self._ledger]
         if anchor.sequence > history.sequence:
-            return not _same_file(Path(anchor.path), self._path)
+            return not same_file(Path(anchor.path), self._path)
         return history.digest_at(anchor.sequence).hex() != anchor.head
 
     def _known(self, history: History) -> Known:
@@ -133,10 +133,3 @@ class Anchoring:
             epsilon, spent = float(exact), float(exact * (totals.spent + totals.reserved) / units)
         databases, tables = self._place.addresses, self._place.tables
         return Known(self._ledger, str(self._path), history.sequence, databases, tables, epsilon, spent)
-
-
-def _same_file(one: Path, other: Path) -> bool:
-    try:
-        return one == other or one.samefile(other)
-    except OSError:
-        return False

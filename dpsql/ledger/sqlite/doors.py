@@ -149,7 +149,16 @@ def _is_at(known: Known, path: Path, place: Place) -> bool:
     if not known.databases:
         return not place.addresses and _folder(known.path) == path.parent
     moved = not any("://" in d or Path(d).exists() for d in known.databases) and Path(known.path).exists()
-    return not set(place.addresses).isdisjoint(known.databases) or (moved and known.place().looks_like(place))
+    here = any(same_file(Path(a), Path(b)) for a in place.addresses for b in known.databases)  # by a hard link, too
+    return here or (moved and known.place().looks_like(place))
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Whether both are the same path, or names of the same file."""
+    try:
+        return one == other or one.samefile(other)
+    except OSError:
+        return False
 
 
 def _folder(path: str) -> Path:

@@ -2,9 +2,11 @@
 
 from dpsql.engine.duckdb.catalog.catalog import (
     Catalog,
+    attached_files,
     check_columns,
     described,
     missing,
+    own_file,
     private_sources,
     public_sources,
     stored_tables,
@@ -15,10 +17,12 @@ from dpsql.engine.duckdb.catalog.views import base_tables
 __all__ = [
     "Catalog",
     "Source",
+    "attached_files",
     "base_tables",
     "check_columns",
     "described",
     "missing",
+    "own_file",
     "private_sources",
     "public_sources",
     "stored_tables",

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
+from pathlib import Path
 
 from dpsql.dialect.quoting import identifier, written
 from dpsql.domain import TableDomain
@@ -28,6 +29,24 @@ _NAMES = """
     WHERE NOT internal AND database_name = current_database()
     ORDER BY schema_name <> current_schema() ASC, schema_name ASC, name ASC
 """
+
+
+def own_file(reader: Reader) -> str:
+    """The path of the database's file, symbolic links resolved; "" for one in memory."""
+    found = reader.rows(
+        "asking for its path", "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
+    )
+    return str(Path(found[0][0]).resolve()) if found and found[0][0] else ""
+
+
+def attached_files(reader: Reader, tables: Iterable[str]) -> set[str]:
+    """The files of attached databases that these tables, as quoted SQL, are in: paths, symbolic links resolved."""
+    found = reader.rows(
+        "listing attached databases",
+        "SELECT database_name, path FROM duckdb_databases() WHERE database_name <> current_database() AND path <> ''",
+    )
+    files = {identifier(name) + ".": path for name, path in found}
+    return {str(Path(path).resolve()) for name, path in files.items() if any(sql.startswith(name) for sql in tables)}
 
 
 def described(reader: Reader, sql: str) -> Source:
