@@ -118,7 +118,8 @@ class TableModel:
             if counted is None:
                 found = Positions.of(domain, rows, self._measured_positions.get(column))
             else:
-                found = Positions.of_values(domain, rows, counted, possible=self.rules.crowded)
+                known_by = {"possible": self.rules.crowded, "hidden": self.rules.hidden_crowds}
+                found = Positions.of_values(domain, rows, counted, **known_by)
             known = self._positions[column] = self.version, found
         return known[1]
 

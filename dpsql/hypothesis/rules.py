@@ -89,6 +89,7 @@ class ModelRules:
     is what estimates leave open of it, sums of values get spare releases, and hard rounds' numbers of both are weighed.
     ``crowded``: whether cells in which rows do not crowd are possible counts, and bars know what noise crowded ones
     leave to them and, of sums, that rows which crowd between two round numbers may all be at one place there.
+    ``hidden_crowds``: whether rows may crowd where a count does not stand out of its noise.
     ``confined``: whether bars of sums know which bins are summed, and how little a condition leaves of one.
     ``unlearned``: whether bars of what no lesson is about yet know more than the noise of the tables that cover it.
     ``curves``: whether sums of a curve of a number column are asked by value, along its chord in each bin. ``jointly``:
@@ -172,9 +173,11 @@ class ModelRules:
     evenly: bool = True
     beside_null: bool = True
     smooth: bool = True
+    hidden_crowds: bool = True
 
 
-_TWENTY_SECOND = ModelRules(smooth=False)
+_TWENTY_THIRD = ModelRules(hidden_crowds=False)
+_TWENTY_SECOND = replace(_TWENTY_THIRD, smooth=False)
 _TWENTY_FIRST = replace(_TWENTY_SECOND, shared_rows=False, evenly=False, beside_null=False)
 _TWENTIETH = replace(_TWENTY_FIRST, about_middle=False, lone_sums=False, copulas=False)
 _NINETEENTH = replace(_TWENTIETH, coarse_triples=False, by_threes=False)
@@ -243,7 +246,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         20: _TWENTIETH,
         21: _TWENTY_FIRST,
         22: _TWENTY_SECOND,
-        23: ModelRules(),
+        23: _TWENTY_THIRD,
+        24: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

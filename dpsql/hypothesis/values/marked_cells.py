@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dpsql.domain import NumberDomain, marks_of
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.possible_counts import nearest
+from dpsql.hypothesis.values.crowds import AT_ENDS, AT_ROUND, ELSEWHERE, Crowds, beyond_neighbours
 from dpsql.memo import Memo
 from dpsql.query import Estimates, Interval
 
@@ -77,11 +78,13 @@ class MarkedCells:
         measured: Measurement | None = None,
         *,
         possible: bool = True,
+        hidden: bool = True,
     ) -> "MarkedCells":
         """From the estimated ``rows`` of each bin and the measured rows of each cell; spread evenly without these.
 
         ``possible``: whether cells that have more together than their bin has are those nearest to them that have not:
-        where few values have all rows, what is cut off below 0 of all others would stay above it."""
+        where few values have all rows, what is cut off below 0 of all others would stay above it. ``hidden``: whether
+        rows may crowd in cells that do not stand out of their noise."""
         marks, bins = _marks(domain), _bins(domain)
         length = _lengths(marks)
         number = len(domain.edges) - 1
@@ -91,21 +94,28 @@ class MarkedCells:
             return cls(domain, even, np.zeros(len(even)), even, np.zeros(number), middle, unknown)
         n, found, sd = np.maximum(rows[:number], 0.0), measured.values.astype(np.float64), measured.sigma
         even = _tilted(domain, n + sd, even)
-        expected, out = _settled(n, bins, found, _crowding(domain, n, found, sd, even), sd)
+        expected, out = _settled(n, bins, found, _crowding(domain, n, found, sd, even, hidden=hidden), sd)
         spread = np.where(out, inf, _unlike(domain, found, expected, out, sd))
         weight = 1.0 / (1.0 + (sd / np.maximum(spread, 1e-9 * sd)) ** 2)
-        counted = expected + weight * (found - expected)
+        counted, variance = expected + weight * (found - expected), weight * sd**2
+        crowded = out
+        if hidden:
+            counted, variance, crowded = _with_crowds(domain, n, bins, found, counted, variance, out, sd)
         counted = np.maximum(_possible(counted, bins, n, sd) if possible else counted, 0.0)
         total = _summed(bins, counted, number)
         share = np.where(total[bins] > 0.0, counted / np.maximum(total, _TINY)[bins], even)
-        made = cls(domain, share, weight * sd**2, np.where(out, 0.0, share), n, even[:0], even[:0])
+        made = cls(domain, share, variance, np.where(crowded, 0.0, share), n, even[:0], even[:0])
         at = made.positions
         mean = _summed(bins, share * at, number)
         noise = sd * np.sqrt(_summed(bins, (at - mean[bins]) ** 2, number)) / np.maximum(n, 1e-9)
         noise = np.maximum(noise, 1e-9)  # a bin of two neighbouring doubles has one place
         raw = mean + _summed(bins, (found - share * n[bins]) * (at - mean[bins]), number) / np.maximum(n, 1e-9)
-        precision = 1.0 / MEAN_SD**2 + 1.0 / noise**2
-        return replace(made, mean=(mean / MEAN_SD**2 + raw / noise**2) / precision, mean_sd=1.0 / np.sqrt(precision))
+        of_mean = np.full(number, MEAN_SD)
+        if hidden:
+            of_crowds = _summed(bins, np.where(out, 0.0, variance) * (at - mean[bins]) ** 2, number)
+            of_mean = np.minimum(np.hypot(MEAN_SD, np.sqrt(of_crowds) / np.maximum(n, 1.0)), 0.5)
+        precision = 1.0 / of_mean**2 + 1.0 / noise**2
+        return replace(made, mean=(mean / of_mean**2 + raw / noise**2) / precision, mean_sd=1.0 / np.sqrt(precision))
 
     @cached_property
     def center(self) -> Estimates:
@@ -209,25 +219,30 @@ def _tilted(domain: NumberDomain, n: Estimates, even: Estimates) -> Estimates:
     return np.asarray(tilted / np.maximum(_summed(bins, tilted, len(n)), _TINY)[bins])
 
 
-def _crowding(domain: NumberDomain, n: Estimates, found: Estimates, sd: float, even: Estimates) -> Estimates:
+def _crowding(
+    domain: NumberDomain, n: Estimates, found: Estimates, sd: float, even: Estimates, *, hidden: bool
+) -> Estimates:
     """The share of each cell where its bin's rows crowd on round numbers as those of all bins of such a step do.
 
-    The marks of one roundness and step are counted together, and kept where they stand out of their noise.
+    The marks of one roundness and step are counted together, and kept where they stand out of their noise. ``hidden``:
+    whether those that are alone tell nothing, for they would tell of themselves.
     """
     bins, kinds = _bins(domain), _kinds(domain)
+    if hidden:
+        kinds[_chances_at(domain.edges) == AT_ENDS, 1] = 0
     rows = n[bins] * even
     labels, kind = np.unique(kinds, axis=0, return_inverse=True)
     kind = kind.reshape(-1)
     of_step = np.unique(labels[:, 0], return_inverse=True)[1].reshape(-1)
     whole = _summed(of_step[kind], rows, int(of_step.max()) + 1)
     together, members = np.bincount(kind, found), np.bincount(kind)
-    crowded = (labels[:, 1] > 0) & (together > STANDS_OUT * sd * np.sqrt(members))
+    crowded = (labels[:, 1] > 0) & (members > hidden) & (together > STANDS_OUT * sd * np.sqrt(members))
     shares = np.where(crowded, np.clip(together / np.maximum(whole[of_step], 1.0), 0.0, 1.0), 0.0)
     held = _summed(of_step, shares, len(whole))
     shares /= np.maximum(held, 1.0)[of_step]
     left = 1.0 - _summed(of_step, shares, len(whole))
-    _, alike, number = np.unique(kind * len(n) + bins, return_inverse=True, return_counts=True)
-    of_kind = shares[kind] / number[alike.reshape(-1)]
+    _, same, number = np.unique(kind * len(n) + bins, return_inverse=True, return_counts=True)
+    of_kind = shares[kind] / number[same.reshape(-1)]
     usual = of_kind + np.maximum(left, 0.0)[of_step[kind]] * even
     return np.asarray(usual / np.maximum(_summed(bins, usual, len(n)), _TINY)[bins])
 
@@ -243,6 +258,45 @@ def _settled(
         open_share = _summed(bins, usual * ~out, len(n))
         expected = np.where(open_share[bins] > 0.0, usual / np.maximum(open_share, _TINY)[bins] * rest[bins], 0.0)
     return expected, out
+
+
+def _with_crowds(
+    domain: NumberDomain,
+    n: Estimates,
+    bins: npt.NDArray[np.intp],
+    found: Estimates,
+    counted: Estimates,
+    variance: Estimates,
+    out: npt.NDArray[np.bool_],
+    sd: float,
+) -> tuple[Estimates, Estimates, npt.NDArray[np.bool_]]:
+    """``counted`` and its ``variance`` where rows may crowd in cells that are not ``out``, too, and in which they do or
+    may; others have what is left."""
+    number = len(n)
+    rest = np.maximum(n - _summed(bins, counted * out, number), 0.0)
+    beyond = beyond_neighbours(np.array(domain.edges), n, sd)
+    crowds = Crowds.of(found, counted, sd, bins, rest, beyond, _chances_at(domain.edges))
+    moved = np.where(out, 0.0, crowds.chance * crowds.mean)
+    left = np.clip(1.0 - _summed(bins, moved, number) / np.maximum(rest, _TINY), 0.0, 1.0)
+    kept = np.where(out, counted, (1.0 - crowds.chance) * counted * left[bins] + moved)
+    return kept, np.where(out, variance, variance + crowds.variance(counted)), out | (crowds.most > 0.0)
+
+
+@lru_cache(_KEPT)
+def _chances_at(edges: tuple[float, ...]) -> Estimates:
+    """How often rows crowd in each cell of bins with these edges."""
+    marks, bins = places_of(edges)
+    of_mark = bins[::2]
+    round_ = np.array([_roundness(m) for m in marks.tolist()], dtype=np.int64)
+    most = np.zeros(len(edges) - 1, dtype=np.int64)
+    np.maximum.at(most, of_mark, round_)
+    roundest = round_ == most[of_mark]
+    alone = np.bincount(of_mark, roundest, minlength=len(most))[of_mark] == 1
+    at = np.where(roundest & alone, AT_ROUND, ELSEWHERE)
+    at[(marks == 0.0) | (marks == edges[0]) | (marks == edges[-1])] = AT_ENDS
+    out = np.stack([at, np.full(len(at), ELSEWHERE)], axis=1).reshape(-1)
+    out.setflags(write=False)
+    return out
 
 
 def _possible(counted: Estimates, bins: npt.NDArray[np.intp], rows: Estimates, sd: float) -> Estimates:

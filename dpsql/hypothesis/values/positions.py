@@ -54,10 +54,16 @@ class Positions:
 
     @classmethod
     def of_values(
-        cls, domain: NumberDomain, rows: Estimates, counted: Measurement, *, possible: bool = True
+        cls,
+        domain: NumberDomain,
+        rows: Estimates,
+        counted: Measurement,
+        *,
+        possible: bool = True,
+        hidden: bool = True,
     ) -> "Positions":
-        """From counts at and between round numbers. ``possible``: as in ``MarkedCells``."""
-        cells = MarkedCells.of(domain, rows, counted, possible=possible)
+        """From counts at and between round numbers. ``possible``, ``hidden``: as in ``MarkedCells``."""
+        cells = MarkedCells.of(domain, rows, counted, possible=possible, hidden=hidden)
         return cls(domain, np.clip(cells.mean, 0.0, 1.0), cells.mean_sd, cells, True)
 
     @property

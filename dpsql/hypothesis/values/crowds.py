@@ -1,0 +1,111 @@
+"""Rows that may crowd at one place of a bin, fewer than the noise of its own count shows. Public.
+
+Amounts are clipped to their declared ends, and people choose round ones: a count of such a place that does not stand
+out of its noise is not told from none. In each bin either nothing is there but what other cells expect, or one cell has
+a crowd of any size up to the bin's rows: a mixture of two (spike and slab; Mitchell and Beauchamp 1988). How many rows
+a bin has beside its neighbours tells of the crowd, too.
+"""
+
+from dataclasses import dataclass
+from math import pi, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsql.confidence import DEVIATIONS
+from dpsql.hypothesis.normal import normal_cdf, normal_quantile
+from dpsql.query import Estimates
+
+AT_ENDS = 0.5
+"""How often rows crowd at 0 and at the ends of a range, to which all beyond them are clipped, """
+AT_ROUND = 0.25
+"""at the roundest number in a bin, """
+ELSEWHERE = 0.01
+"""and at any other place: before their count is looked at."""
+ROUGH = 0.2
+"""Sd of a bin's rows beside what its neighbours tell, as a share of that, at least."""
+_MISSED = 0.05
+_FAR = 4.0
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Crowds:
+    """Of each cell, float64, (cells,): the ``chance`` of a crowd; of its rows if there is one the ``mean``, the ``sd``,
+    and the number ``most`` that it has no more than but in one case of twenty of both kinds."""
+
+    chance: Estimates
+    mean: Estimates
+    sd: Estimates
+    most: Estimates
+
+    @classmethod
+    def of(
+        cls,
+        found: Estimates,
+        expected: Estimates,
+        sd: float,
+        bins: npt.NDArray[np.intp],
+        rows: Estimates,
+        beyond: tuple[Estimates, Estimates],
+        before: Estimates,
+    ) -> "Crowds":
+        """From cells' counts ``found`` with noise ``sd``, what is ``expected`` of each without a crowd, and the chance
+        ``before``; ``bins``: of each cell. Of each bin its ``rows``, and how many are ``beyond`` what its neighbours
+        tell, with the sd of that.
+
+        >>> bins, unknown = np.zeros(2, dtype=np.int64), (np.zeros(1), np.full(1, 1e6))
+        >>> found, none, half = np.array([0.0, 74.0]), np.zeros(2), np.full(2, 0.5)
+        >>> made = Crowds.of(found, none, 32.0, bins, np.full(1, 100.0), unknown, half)
+        >>> made.chance.round(2), made.mean.round(), made.sd.round(), made.most.round()
+        (array([0.04, 0.87]), array([25., 63.]), array([19., 23.]), array([ 0., 95.]))
+        """
+        size, off, off_sd = np.maximum(rows, 1.0)[bins], beyond[0][bins], beyond[1][bins]
+        spread = 1.0 / np.sqrt(sd**-2 + off_sd**-2)
+        about = (found / sd**2 + off / off_sd**2) * spread**2
+        about = np.clip(about, -_FAR * spread, size + _FAR * spread)
+        low, high = -about / spread, (size - about) / spread
+        dense_low, dense_high = _density(low), _density(high)
+        inside = np.maximum(normal_cdf(high) - normal_cdf(low), _TINY)
+        slope = (dense_low - dense_high) / inside
+        mean = np.clip(about + spread * slope, 0.0, size)
+        variance = 1.0 + (low * dense_low - high * dense_high) / inside - slope**2  # of a normal law cut at both ends
+        both = np.hypot(sd, off_sd)
+        some = _density((found - off) / both) / both * inside / size
+        none = _density((found - expected) / sd) / sd * _density(off / off_sd) / off_sd
+        odds = before / (1.0 - before) * some / np.maximum(none, _TINY)
+        chance = odds / (1.0 + np.bincount(bins, odds, minlength=len(rows))[bins])
+        missed = np.minimum(_MISSED / np.maximum(chance, _TINY), 1.0)
+        most = about + spread * normal_quantile(normal_cdf(high) - missed * inside)
+        most = np.where(missed < 1.0, np.clip(most, 0.0, size), 0.0)
+        return cls(chance, mean, spread * np.sqrt(np.clip(variance, 0.0, 1.0)), most)
+
+    def counted(self, expected: Estimates) -> Estimates:
+        """The mean of both."""
+        return expected + self.chance * (self.mean - expected)
+
+    def variance(self, expected: Estimates) -> Estimates:
+        """Of a bar that reaches ``most``."""
+        off = np.maximum(self.most - self.counted(expected), 0.0) / DEVIATIONS
+        return np.maximum(off**2, self.chance * self.sd**2)
+
+
+def beyond_neighbours(edges: Estimates, rows: Estimates, sd: float) -> tuple[Estimates, Estimates]:
+    """How many ``rows`` (bins,) each bin has beyond what its neighbours tell, and the sd of that: of the noise ``sd``,
+    and of how rough the bins are. Told by the logarithm of how dense rows are, on a straight line."""
+    if len(rows) < 3:
+        return np.zeros(len(rows)), np.full(len(rows), 1.0 / sqrt(_TINY))
+    width, middle = np.maximum(np.diff(edges * 0.5), _TINY), (edges[:-1] * 0.5 + edges[1:] * 0.5) / 2.0
+    dense = np.log(np.maximum(rows, 0.0) + sd) - np.log(width)
+    left, right = np.arange(len(rows)) - 1, np.arange(len(rows)) + 1
+    left[0], right[0], left[-1], right[-1] = 1, 2, len(rows) - 3, len(rows) - 2
+    place = (middle - middle[left]) / np.maximum(middle[right] - middle[left], _TINY)
+    told = dense[left] + np.clip(place, -1.0, 2.0) * (dense[right] - dense[left])
+    told = np.clip(told, np.minimum(dense[left], dense[right]) - 1.0, np.maximum(dense[left], dense[right]))
+    of_bin = np.maximum(np.exp(np.clip(told + np.log(width), -50.0, 50.0)) - sd, 0.0)
+    rough = float(np.median(np.abs(rows - of_bin)[1:-1] / np.maximum(of_bin[1:-1] + sd, _TINY)))
+    return rows - of_bin, np.hypot(sd, max(ROUGH, 1.5 * rough) * of_bin)
+
+
+def _density(z: Estimates) -> Estimates:
+    return np.asarray(np.exp(-(z**2) / 2.0) / sqrt(2.0 * pi))
