@@ -255,6 +255,10 @@ STEADY = (
     "greatest(x, y)",
     "round(x, 1)",
     "CAST(x AS INTEGER)",
+    "x / nullif(ascii(g), 97)",
+    "x % nullif(length(g), 2)",
+    "CASE WHEN g = 'a' THEN x * y END",
+    "x * x > y",
 )
 OPEN = (
     "TRY_CAST(x * 1e9 AS INTEGER)",

@@ -156,8 +156,8 @@ class Binder:
     def _literal(self, node: exp.Expr) -> Bound:
         value = node.this
         if node.args.get("is_string"):
-            return Bound("'" + value.replace("'", "''") + "'", literal=value, steady=True)
-        return Bound(value, number=number_predicates.number(value), constant=about(value), steady=True)
+            return Bound("'" + value.replace("'", "''") + "'", literal=value)
+        return Bound(value, number=number_predicates.number(value), constant=about(value))
 
     def _constant(self, node: exp.Expr) -> Bound:
         if isinstance(node, exp.Null):
@@ -173,13 +173,13 @@ class Binder:
     def _unary(self, node: exp.Expr) -> Bound:
         inner = self._operand(node.this)
         if isinstance(node, exp.Neg) and inner.number is not None:
-            return Bound(f"- {inner.sql}", number=-inner.number, constant=float(-inner.number), steady=True)
+            return Bound(f"- {inner.sql}", number=-inner.number, constant=float(-inner.number))
         made = compose(f"{'-' if isinstance(node, exp.Neg) else '~'} {inner.sql}", (inner,))
         if not isinstance(node, exp.Neg):
             return made
         straight, pieces = arithmetic(exp.Mul, inner.line, -1.0), moved(exp.Mul, inner.known, -1.0)
         constant = None if inner.constant is None else -inner.constant
-        made = made._replace(straight=straight, pieces=pieces, constant=constant, steady=inner.steady)
+        made = made._replace(straight=straight, pieces=pieces, constant=constant, voids=inner.emptied)
         return made._replace(product=opposite(inner))
 
     def _and(self, node: exp.Expr) -> Bound:
@@ -214,7 +214,8 @@ class Binder:
         compared = number_predicates.comparison(
             type(node), left.numeric, right.numeric, right.number if left.numeric else left.number
         )
-        found = Bound(sql, columns, compared=compared, steps=merged((left.steps, right.steps)))
+        voids = merged((left.emptied, right.emptied))
+        found = Bound(sql, columns, compared=compared, steps=merged((left.steps, right.steps)), voids=voids)
         return ordered(found, left, right) if type(node) in ORDERED else found
 
     def _is(self, node: exp.Expr) -> Bound:
@@ -294,7 +295,7 @@ class Binder:
         inner = self.bind(node.this)
         cast = compose(f"{'TRY_CAST' if isinstance(node, exp.TryCast) else 'CAST'}({inner.sql} AS {to})", (inner,))
         cast = dates.cast(self.text, node, self.scope.table, to, inner, cast)
-        cast = cast._replace(steady=inner.steady and type(node) is exp.Cast)  # what does not fit TRY_CAST makes NULL
+        cast = cast._replace(voids=inner.emptied if type(node) is exp.Cast else None)  # TRY_CAST makes NULL, too
         constant = inner.constant if inner.literal is None or to != "DOUBLE" else about(inner.literal)
         if constant is not None:
             return cast._replace(constant=cast_constant(to, constant))
@@ -355,7 +356,7 @@ class Binder:
                 return decided
         made = dates.function(self.text, node, self.scope.table, name, parts, compose(sql, parts))
         made = dates.settled(self.scope.table, name, parts, made) if made.steps else made
-        made = made._replace(steady=name in STEADY and all(p.steady for p in parts))
+        made = made._replace(voids=merged(p.emptied for p in parts) if name in STEADY else None)
         return called(name, made, parts)
 
     def _subquery(self, node: exp.Expr) -> Bound:

@@ -106,11 +106,11 @@ class Bound(NamedTuple):
     column of privacy units, which has no declared values. ``alternatives`` are the parts of which one at least is TRUE
     exactly where it is, ``together`` those that are all TRUE there, where it joins predicates. ``distance``: whether
     what is added up of it is how far it is from the whole number next to 0 that all its values are beyond. ``pieces``
-    are the straight lines that it is one of, or one less multiples of a constant; ``steady``: whether it is NULL by
-    which of its columns are NULL, whatever values the others have; ``chooses``: the columns of conditions that decide
-    its value and may change anywhere; ``choices``: what it is where, if conditions choose it and somebody looked;
-    ``product``: expressions that share no column, of which it is the product; ``values``: what it may be, of few
-    numbers.
+    are the straight lines that it is one of, or one less multiples of a constant; ``voids``: where values of binned
+    columns may make it NULL that was not, or the other way, if that is known; ``chooses``: the columns of conditions
+    that decide its value and may change anywhere; ``choices``: what it is where, if conditions choose it and somebody
+    looked; ``product``: expressions that share no column, of which it is the product; ``values``: what it may be, of
+    few numbers.
     """
 
     sql: str
@@ -136,7 +136,7 @@ class Bound(NamedTuple):
     together: "tuple[Bound, ...]" = ()
     distance: bool = False
     pieces: Pieces | Cycle | None = None
-    steady: bool = False
+    voids: Steps | None = None
     chooses: frozenset[str] = NO_COLUMNS
     product: "tuple[Bound, ...]" = ()
     values: tuple[float, ...] = ()
@@ -151,6 +151,13 @@ class Bound(NamedTuple):
     def known(self) -> Known:
         """The same, or the straight lines of which it is one, or one less multiples of a constant."""
         return self.pieces or self.constant if self.straight is None else Pieces(frozenset([self.straight]))
+
+    @property
+    def emptied(self) -> Steps:
+        """Where it may become NULL along each binned column: at turns of its lines, and at steps where that is all."""
+        if self.voids is None:
+            return self.known.turns if isinstance(self.known, Pieces) else self.steps
+        return self.voids
 
     def inside(self, text: str) -> Outside:
         """Value for strings of ``text`` that are no candidate but begin with a listed prefix."""
@@ -285,7 +292,8 @@ def calculated(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
     """``made``, which is ``left op right``, with what is known of it when it is a straight line of a number column."""
     by_zero = kind in _DIVISIONS and not right.constant
     void = by_zero and (kind is not exp.Div or bool(left.times) or left.span > 0)  # of numbers x / 0 is not NULL
-    made = made._replace(steady=left.steady and right.steady and not void, product=_multiplied(kind, left, right))
+    voids = merged((left.emptied, right.emptied, right.steps if void else NO_STEPS))
+    made = made._replace(voids=voids, product=_multiplied(kind, left, right))
     line = arithmetic(kind, left.line, right.line)
     if line is not None:
         return made._replace(straight=line)
@@ -304,7 +312,7 @@ def _values(bound: Bound) -> Sequence[float]:
 
 def opposite(of: Bound) -> tuple[Bound, ...]:
     """The expressions of which ``- of`` is the product, where ``of`` is one."""
-    return _multiplied(exp.Mul, of, Bound("-1", number=-1, constant=-1.0, steady=True)) if of.product else ()
+    return _multiplied(exp.Mul, of, Bound("-1", number=-1, constant=-1.0)) if of.product else ()
 
 
 def _multiplied(kind: type, left: Bound, right: Bound) -> tuple[Bound, ...]:
@@ -340,9 +348,8 @@ def ordered(made: Bound, left: Bound, right: Bound) -> Bound:
 
 
 def same(left: Bound, right: Bound) -> bool:
-    """Whether two expressions are one, NULL wherever one of their columns is."""
-    alike = left.sql == right.sql or (left.numeric is not None and left.numeric == right.numeric)
-    return alike and left.steady and right.steady
+    """Whether two expressions are one."""
+    return left.sql == right.sql or (left.numeric is not None and left.numeric == right.numeric)
 
 
 def called(name: str, made: Bound, parts: Sequence[Bound]) -> Bound:
@@ -365,7 +372,9 @@ def called(name: str, made: Bound, parts: Sequence[Bound]) -> Bound:
 def cases(made: Bound, decides: Sequence[Bound], values: Sequence[Bound]) -> Bound:
     """``made``, one of ``values`` or NULL, by what these conditions are."""
     known = [v.known for v in values if v.sql != "NULL"]
-    return choosing(made, decides)._replace(pieces=chosen(known, _steps(decides)))
+    turns = _steps(decides)
+    voids = merged([turns, *(v.emptied for v in values)])
+    return choosing(made, decides)._replace(pieces=chosen(known, turns), voids=voids)
 
 
 def choosing(made: Bound, decides: Sequence[Bound]) -> Bound:
@@ -375,10 +384,6 @@ def choosing(made: Bound, decides: Sequence[Bound]) -> Bound:
 
 
 def null_only(made: Bound, tested: Bound) -> Bound:
-    """``made``, a test whether ``tested`` is NULL: inside of bins nothing changes it where that is steady, and of
-    values that conditions choose only which of them it is."""
-    if tested.steady:
-        return made._replace(steps=dict.fromkeys(made.steps, frozenset()))
-    if not isinstance(tested.known, Pieces):
-        return made
-    return made._replace(steps={name: tested.known.turns.get(name, frozenset()) for name in made.steps})
+    """``made``, a test whether ``tested`` is NULL: inside of bins it changes where that is emptied alone."""
+    emptied = tested.emptied
+    return made._replace(steps={name: emptied.get(name, frozenset()) for name in made.steps})

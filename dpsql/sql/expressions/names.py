@@ -116,7 +116,7 @@ def table_scope(table: TableDomain, qualifier: str) -> Scope:
             unknown_outside = {c.name: Outside.UNKNOWN}
             bound = Bound(sql, frozenset((c.name,)), unknown_outside, {c.name: frozenset()}, text=text, strings=c.name)
         elif isinstance(c, CategoryDomain):
-            bound = Bound(sql, frozenset((c.name,)), strings=c.name, steady=True)
+            bound = Bound(sql, frozenset((c.name,)), strings=c.name)
         else:
             numeric = c.name if isinstance(c, IntegerDomain | NumberDomain) else None
             binned = isinstance(c, NumberDomain | DateDomain) and c.is_binned
@@ -127,7 +127,7 @@ def table_scope(table: TableDomain, qualifier: str) -> Scope:
             few = isinstance(c, IntegerDomain) and c.high - c.low < MOST_LINES
             values = tuple(map(float, range(c.low, c.high + 1))) if isinstance(c, IntegerDomain) and few else ()
             bound = Bound(
-                sql, own, numeric=numeric, steps=steps, straight=straight, times=times, steady=True, values=values
+                sql, own, numeric=numeric, steps=steps, straight=straight, times=times, voids=NO_STEPS, values=values
             )
         names[c.name.lower()] = (c.name, bound)
     unit = None if table.unit is None else table.unit.lower()

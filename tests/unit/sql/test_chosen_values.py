@@ -49,6 +49,12 @@ PAIRS = [
     ("SUM(y * nullif(x, 0))", "SUM(y * x) FILTER (WHERE x <> 0)"),
     ("SUM(n / nullif(y + 1, 2))", "SUM(n / (y + 1)) FILTER (WHERE y + 1 <> 2)"),
     ("COUNT(if(g = 'a', y, NULL) * n)", "COUNT(y * n) FILTER (WHERE g = 'a')"),
+    ("AVG(x / nullif(n, 2024))", "AVG(x / n) FILTER (WHERE n <> 2024)"),
+    ("SUM(x / nullif(n - 2000, 0))", "SUM(x / (n - 2000)) FILTER (WHERE n <> 2000)"),
+    ("COUNT(x / nullif(nullif(n, 2024), 1990))", "COUNT(x * n) FILTER (WHERE n <> 2024 AND n <> 1990)"),
+    ("COUNT(x % nullif(n, 2024))", "COUNT(x * n) FILTER (WHERE n <> 2024)"),
+    ("COUNT(x % n)", "COUNT(x * n)"),
+    ("COUNT(sqrt(x) / nullif(n, 2024) > 1)", "COUNT(x * n) FILTER (WHERE n <> 2024)"),
 ]
 VALUES = [
     "CASE WHEN x >= 10 THEN n WHEN g = 'a' THEN x ELSE n - 1 END",
@@ -148,6 +154,13 @@ def test_what_a_condition_on_strings_leaves_is_the_rest(front: FrontEnd, counted
         "(1 / (x + 1))",
         "(x / (y * y))",
         "round(n / (x - 3), 1)",
+        "(x / nullif(n, 2024))",
+        "(x % nullif(n, 2024))",
+        "(x * x / nullif(n - 1990, 34))",
+        "(CASE WHEN g = 'a' THEN x * x ELSE y / nullif(n, 1990) END)",
+        "(CASE WHEN x > 3 THEN sqrt(y) END)",
+        "(x / nullif(n, 2024) < 1)",
+        "coalesce(x * x / nullif(n, 2024), y)",
     ],
 )
 @pytest.mark.parametrize("test", ["IS NULL", "IS NOT NULL"])
