@@ -125,10 +125,10 @@ class Asked:
         denominator = list(islice(numbered, len(a.denominator or ())))
         counts = isinstance(forms, CountForms)
         fits = counts or all(abs(t.coefficient) <= LARGEST_BIGINT for f in forms for t in f.terms)
-        whole = fits and a.integral and all(lowering.is_integral(s) for s in a.numerator)
+        whole = fits and a.integral and all(lowering.numbers.are_integral(s) for s in a.numerator)
         low, high = _range(a, lowering)
         divisor = lowering.forms(denominator) if denominator else None
-        center = 0.0 if divisor is None else sum(map(lowering.center, a.numerator))
+        center = 0.0 if divisor is None else sum(map(lowering.numbers.center, a.numerator))
         centers = (center,) * len(forms) if center else ()
         if divisor is not None and a.numerator[0].value is not None and a.numerator[0].value.straight is not None:
             both = [centered(top, bottom) for top, bottom in zip(forms, divisor, strict=True)]
@@ -141,7 +141,7 @@ class Asked:
     @staticmethod
     def _adds(summand: Summand, lowering: Lowering) -> bool:
         """Whether no row makes the sum smaller."""
-        least = 1.0 if summand.value is None else lowering.value_range(summand)[0]
+        least = 1.0 if summand.value is None else lowering.numbers.range(summand)[0]
         return summand.coefficient >= 0 and (least is None or least >= 0)
 
 
@@ -361,7 +361,7 @@ def _range(a: Aggregation, lowering: Lowering) -> tuple[float | None, float | No
         return min(a.constants), max(a.constants)
     ends: list[tuple[float, float]] = []
     for part in a.numerator if a.denominator is not None and a.values_are != "unknown" else ():
-        low, high = lowering.value_range(part)
+        low, high = lowering.numbers.range(part)
         if low is None or high is None:
             return None, None
         both = (low, high) if a.values_are == "one" else (part.coefficient * low, part.coefficient * high)
@@ -377,7 +377,7 @@ def _spans(a: Aggregation, lowering: Lowering, counts: Sequence[Form], whole: Sp
     """The same of each group, where its conditions may leave less; ``()`` where they do not."""
     if a.constants is not None or a.values_are != "one" or len(a.numerator) > 1:
         return ()
-    return lowering.value_spans(a.numerator[0], counts, whole)
+    return lowering.numbers.spans(a.numerator[0], counts, whole)
 
 
 def _several_rows(scope: Scope) -> tuple[str, str]:

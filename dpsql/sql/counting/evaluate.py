@@ -155,6 +155,7 @@ class Evaluator:
         self._truths: Memo[Truth] = Memo(CACHED_CELLS)
         self._codes: Memo[Codes] = Memo(CACHED_CELLS)
         self._numbers: Memo[Numbers] = Memo(CACHED_CELLS)
+        self._failed: Memo[bool] = Memo()
         self._columns: dict[tuple[str, str], GridColumn] = {}
 
     def truths(self, grids: Grids, predicates: Sequence[Bound]) -> list[Truth]:
@@ -215,11 +216,19 @@ class Evaluator:
         return Codes(grid.placed(out, -1), tuple(values_found), found.sql_type)
 
     def numbers(self, grids: Grids, expression: Bound) -> Numbers:
-        """The value of a numeric expression in each cell."""
+        """The value of a numeric expression in each cell; of one that has none in some, where it is ``guarded``."""
         key = grids.key(expression)
         numbers = self._numbers.get(key)
+        if numbers is None and expression.guarded is not None and self._failed.get(key):
+            return self.numbers(grids, expression.guarded)
         if numbers is None:
-            numbers = self._find_numbers(grids, expression)
+            try:
+                numbers = self._find_numbers(grids, expression)
+            except DataError:
+                if expression.guarded is None:
+                    raise
+                self._failed.put(key, True)
+                return self.numbers(grids, expression.guarded)
             self._numbers.put(key, numbers, numbers.numbers.size * (1 if numbers.distances is None else 2) + 64)
         return numbers
 
@@ -229,7 +238,7 @@ class Evaluator:
         if not np.isfinite(found.numbers).all():
             raise DataError(
                 "a summed expression is infinite or not a number on declared values",
-                hint="exclude those values with CASE WHEN or FILTER (WHERE ...), in the aggregate itself",
+                hint="exclude those values by a condition on these columns in CASE WHEN, FILTER (WHERE ...) or WHERE",
             )
         padded, known = grid.placed(found.numbers, 0), found.numbers[found.known]
         if not len(known):

@@ -12,22 +12,23 @@ from math import inf, prod
 import numpy as np
 import numpy.typing as npt
 
-from dpsql.domain import FIXED_POINT, NumberDomain, TableDomain, Value
+from dpsql.domain import FIXED_POINT, TableDomain, Value
 from dpsql.memo import Memo
-from dpsql.query import CountForms, Counts, Form, LinearQuery, Term, UnitTable
+from dpsql.query import CountForms, Counts, Form, LinearQuery, Term
 from dpsql.sql.aggregates.aggregation import Summand
 from dpsql.sql.counting.alternatives import predicates_of
 from dpsql.sql.counting.bins.cells import cut_words
 from dpsql.sql.counting.cluster_pieces import Answer, ClusterPieces, changes_anywhere
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.crosstabs import Component, combinations, counted
-from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, Numbers, spread
+from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
 from dpsql.sql.counting.groups import Ranks, numbers_held, pieces_held, too_many_cells, values_beside_strings
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.counting.pieces import QueryPiece, is_beyond, terms_of, weighed_by_too_many
 from dpsql.sql.counting.values.classes import classed, parts_told
+from dpsql.sql.counting.values.parts import PartNumbers, guarded
 from dpsql.sql.counting.values.rules import NEWEST, ValueRules
-from dpsql.sql.counting.values.spans import CellValues, Span, summed_by_value
+from dpsql.sql.counting.values.spans import summed_by_value
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
 from dpsql.sql.expressions.steps import merged
 from dpsql.sql.expressions.text_classes import Candidate, Candidates
@@ -123,48 +124,10 @@ class Lowering:
             out.append(Form(0.0, tuple(terms)))
         return tuple(out)
 
-    def is_integral(self, part: Summand) -> bool:
-        """Whether the part's value is of an integer type."""
-        return all(b.straight is None and self._numbers(b).numbers.dtype == np.int64 for b in part.multiplied)
-
-    def value_range(self, part: Summand) -> tuple[float | None, float | None]:
-        """The least and greatest value of the part's number on declared values; NULLs aside."""
-        if part.value is None:
-            return None, None
-        low = high = 1.0
-        for bound in part.multiplied:
-            own = self._range_of(bound)
-            if own is None:
-                return None, None
-            ends = [a * b for a in (low, high) for b in own]
-            low, high = min(ends), max(ends)
-        return low, high
-
-    def _range_of(self, value: Bound) -> tuple[float, float] | None:
-        line = value.straight
-        if line is not None:
-            domain = self._table.finite_domain(line.column)
-            if isinstance(domain, NumberDomain):
-                ends = sorted(line.scale * e + line.shift for e in (domain.edges[0], domain.edges[-1]))
-                return ends[0], ends[1]
-        numbers = self._numbers(value)
-        return None if numbers.low is None or numbers.high is None else (numbers.low, numbers.high)
-
-    def _numbers(self, value: Bound) -> Numbers:
-        return self._evaluator.numbers(self._grids, value)
-
-    def value_spans(self, part: Summand, counts: Sequence[Form], whole: Span) -> tuple[Span, ...]:
-        """The same among the rows of each count; ``()`` where conditions leave all that there are, ``whole``."""
-        if part.value is None or isinstance(self._table, UnitTable):
-            return ()
-        values = CellValues.of(self._table, self._evaluator, self._grids, part.value)
-        return () if values is None else values.spans(counts, whole)
-
-    def center(self, part: Summand) -> float:
-        """What the sum of the part's values, as it is asked for, leaves out of each row's."""
-        if part.value is None or not part.value.distance:
-            return 0.0
-        return part.coefficient * self._numbers(part.value).center
+    @property
+    def numbers(self) -> PartNumbers:
+        """What its parts add up."""
+        return PartNumbers(self._table, self._evaluator, self._grids, self._condition)
 
     @property
     def awaits(self) -> bool:
@@ -223,7 +186,7 @@ class Lowering:
         return parts_told(self._grids, query, frozenset(c for g in self._groups for c in g.columns))
 
     def _components(self, part: Summand) -> list[Cluster]:
-        inside, value = self._condition + part.conjuncts, part.value
+        inside, value = self._condition + part.conjuncts, guarded(part, self._condition).value
         if value is not None and value.product and not self._is_apart(value.product, (*inside, *self._groups)):
             value = value._replace(product=())
         return clusters(inside, self._groups, value)
@@ -236,7 +199,7 @@ class Lowering:
             return True
         if any(len(b.columns) > 1 for b in multiplied):
             return False
-        found = [self._numbers(b).numbers for b in multiplied]
+        found = [self._evaluator.numbers(self._grids, b).numbers for b in multiplied]
         return all(n.dtype == np.int64 for n in found) and prod(int(np.abs(n).max()) for n in found) <= FIXED_POINT
 
     def _prefetch(self) -> None:

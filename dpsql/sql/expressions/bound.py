@@ -110,7 +110,7 @@ class Bound(NamedTuple):
     columns may make it NULL that was not, or the other way, if that is known; ``chooses``: the columns of conditions
     that decide its value and may change anywhere; ``choices``: what it is where, if conditions choose it and somebody
     looked; ``product``: expressions that share no column, of which it is the product; ``values``: what it may be, of
-    few numbers.
+    few numbers; ``guarded``: what it is where conditions hold, if that is all that matters.
     """
 
     sql: str
@@ -141,6 +141,7 @@ class Bound(NamedTuple):
     product: "tuple[Bound, ...]" = ()
     values: tuple[float, ...] = ()
     choices: "tuple[Chosen, ...]" = ()
+    guarded: "Bound | None" = None
 
     @property
     def line(self) -> Straight | float | None:

@@ -74,6 +74,16 @@ VALUES = [
 ]
 
 
+class Names:
+    """Released ones."""
+
+    def keys(self, table: str, text_column: str) -> tuple[str, ...]:
+        return "a", "ab"
+
+    def shown_from(self, table: str, text_column: str) -> None:
+        return None
+
+
 @pytest.fixture(scope="module")
 def front() -> FrontEnd:
     return front_of(TABLE)
@@ -191,10 +201,51 @@ def test_values_are_looked_at_where_they_are_chosen(front: FrontEnd, counted: Co
     assert off <= counted.doubt(averaged.numerator[0]) + 0.1 < 3 * rows
 
 
+INFINITE = [
+    ("1 / (n - 1990)", "n > 1990"),
+    ("1 / (n - 1990)", "n - 1990 BETWEEN 1 AND 40 AND g = 'a'"),
+    ("1 / (x * x)", "x > 1"),
+    ("x / (n - 1990)", "n > 1990"),
+    ("n / (y * y)", "y >= 0.25"),
+    pytest.param("sqrt(n - 2000)", "n >= 2000 AND x > 3", marks=LOGARITHMS),
+    ("n / nullif(n - 2000, 0) / (n - 1990)", "n <> 1990"),
+    ("x * (1 / (n - 1990))", "n <> 1990 AND x < 20"),
+    ("1 / (length(name) - 2)", "length(name) <> 2"),
+    ("n / (length(name) - 2)", "name <> 'ab' AND n > 1990"),
+    pytest.param("ln(n - 1990)", "n > 1990", marks=LOGARITHMS),
+]
+
+
+@pytest.mark.parametrize(("value", "where"), INFINITE)
+@pytest.mark.parametrize("form", ["{} FILTER (WHERE {})", "{} FROM t WHERE {}", "{} FROM (SELECT * FROM t WHERE {})"])
+def test_values_are_looked_at_where_rows_are(
+    front: FrontEnd, counted: Counted, value: str, where: str, form: str
+) -> None:
+    """Of the others there is no number: a row that a condition takes out is in no sum."""
+    for name in ("SUM", "AVG"):
+        sql = f"SELECT {form.format(f'{name}({value})', where)}"
+        sql = sql if "FROM" in form else f"{sql} FROM t"
+        (block,) = front.lower(sql, keys=Names()).blocks
+        (found,) = block.aggregates
+        ((truth, rows),) = counted.connection.execute(
+            f"SELECT SUM(v), COUNT(v) FROM (SELECT {value} AS v FROM t WHERE {where})"
+        ).fetchall()
+        center = found.centers[0] if found.centers else 0.0
+        off = abs(counted.exact(found.numerator[0]) - (truth - center * rows))
+        assert off <= counted.doubt(found.numerator[0]) + 0.1
+        assert found.denominator is None or counted.exact(found.denominator[0]) == rows
+
+
 def test_what_is_infinite_for_some_values_is_refused_with_what_to_write(front: FrontEnd) -> None:
-    with pytest.raises(DataError) as refused:
-        asked(front, "AVG(1 / (x * x))", "t WHERE x > 1")
-    assert refused.value.hint is not None and "FILTER" in refused.value.hint
+    for aggregates, source in (
+        ("AVG(1 / (x * x))", "t"),
+        ("AVG(1 / (x * x))", "t WHERE x > -1"),
+        ("AVG(1 / (n - 1990))", "t WHERE x > 3"),
+        ("AVG(1 / (n - 1990)) FILTER (WHERE n < 2000)", "t"),
+    ):
+        with pytest.raises(DataError) as refused:
+            asked(front, aggregates, source)
+        assert refused.value.hint is not None and "FILTER" in refused.value.hint
 
 
 @pytest.mark.parametrize("value", ["CASE WHEN x > 3 THEN 1.0 ELSE 0 END", "if(x > 3, 1, 0)"])
