@@ -135,6 +135,10 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
 * **`DP_INTERVAL_LOW(n)`** and **`DP_INTERVAL_HIGH(n)`** give the 95 % interval of the number with the alias `n`. Of an
   aggregate of the same SELECT they may stand anywhere; of a computed number they are columns of the outermost SELECT,
   which nothing else in the statement reads.
+* **Strings are compared byte by byte**, and the values of a category column are strings, whatever the database holds:
+  `<`, `BETWEEN`, `MIN`, `MAX` and `ORDER BY` know no ENUM's order, and `'10' < '9'` where codes are declared as a
+  category. Where the policy lists them in another order a note says so beside `<`, `BETWEEN`, `MIN` and `MAX`. Write
+  `code::INT > 5`, or declare numbers as integers.
 * **Notes** (`cursor.notes`, the foot of a table, standard error beside other formats) say which rows the numbers do
   not speak of: rows of a unit beyond the cap, rows left out, values that are not declared. A literal that is not
   declared is no error: the answer is true of the declared values, and the note says what may have been meant.

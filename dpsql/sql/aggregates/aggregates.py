@@ -20,6 +20,7 @@ from dpsql.sql.expressions.bound import Bound, compose, null_only
 from dpsql.sql.expressions.dates import NUMBERS_OF_DATES
 from dpsql.sql.expressions.functions import AGGREGATE, LOWERED, REGRESSION, aggregate_refusal
 from dpsql.sql.expressions.operators import LOGICAL, unwrap, written
+from dpsql.sql.expressions.remarks import null_remarks
 from dpsql.sql.expressions.string_predicates import null_test
 from dpsql.sql.text.position import refusal
 
@@ -208,12 +209,13 @@ def _not_null(binder: Binder, argument: exp.Expr) -> tuple[Bound, ...]:
         if case[2] is None:
             return tuple(binder.conjuncts(case[0]))
         if isinstance(case[2], (exp.Literal, exp.Boolean)):
-            binder.bind(case[0])
+            binder.remarks += null_remarks(binder.scope.table, (binder.bind(case[0]),))
             return ()
     sides = _sides_of(binder, node)
     if sides is not None:
         return _not_null(binder, sides[0]) + _not_null(binder, sides[1])
     bound = binder.bind(node)
+    binder.remarks += null_remarks(binder.scope.table, (bound,))
     return tuple(map(_present, bound.product or (bound,)))  # a product is NULL where something in it is
 
 

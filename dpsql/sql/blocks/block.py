@@ -13,7 +13,7 @@ from dpsql.errors import DataError, Error, UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import CountForms, Form, UnitTable, centered
 from dpsql.sql.aggregates.aggregates import added, aggregation, is_aggregate
-from dpsql.sql.aggregates.aggregation import Aggregation, Summand
+from dpsql.sql.aggregates.aggregation import Aggregation, CellsAsked, Summand
 from dpsql.sql.blocks.levels import aliases_of, group_target
 from dpsql.sql.blocks.naming import Namer
 from dpsql.sql.blocks.rewrite import Parts, Rewriter, is_interval
@@ -29,8 +29,8 @@ from dpsql.sql.expressions.bind import Binder, Lookup
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, check_usable, quoted
 from dpsql.sql.expressions.operators import unwrap
-from dpsql.sql.expressions.remarks import clip_remarks, null_remark
-from dpsql.sql.statement import Aggregate, Block, DirectColumn, Remark
+from dpsql.sql.expressions.remarks import Remarked, clip_remarks, null_remarks, order_remarks
+from dpsql.sql.statement import Aggregate, Block, DirectColumn
 from dpsql.sql.text.limits import LARGEST_BIGINT, MAX_CELLS
 from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import place, refusal
@@ -188,8 +188,8 @@ class BlockLowering:
         self._intervals = False
 
     @property
-    def remarks(self) -> list[Remark]:
-        """What the block asks beyond declared values."""
+    def remarks(self) -> list[Remarked]:
+        """What the block asks beyond declared values, or may ask."""
         return list(dict.fromkeys([*self._binder.remarks, *(r for _, b in self._sides for r in b.remarks)]))
 
     def lower(self) -> Lowered:
@@ -261,9 +261,7 @@ class BlockLowering:
         bound = self._binder.bind(unwrap(node))
         if any(b.bind(unwrap(node)).sql != bound.sql for _, b in self._sides):
             raise refusal(self.text, node, *_several_groups(self.scope))
-        remark = null_remark(self.scope.table, bound, grouped=True)
-        if remark is not None:
-            self._binder.remarks.append(remark)
+        self._binder.remarks += null_remarks(self.scope.table, (bound,), grouped=True)
         if bound.sql not in self._group_sql:
             self._group_sql[bound.sql] = len(self._groups)
             self._groups.append(bound)
@@ -307,6 +305,8 @@ class BlockLowering:
             self._aggregations.append(found)
             for value in found.values:
                 self._binder.remarks += clip_remarks(self.scope.table, value.columns)
+            if isinstance(found.summary, CellsAsked) and found.summary.kind in ("min", "max"):
+                self._binder.remarks += order_remarks(self.scope.table, found.values)
             if key:
                 self._measured[key] = index
         return f"a{index}"

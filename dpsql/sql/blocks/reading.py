@@ -21,12 +21,13 @@ from dpsql.sql.blocks.row_numbers import number_rows
 from dpsql.sql.blocks.trial import try_out
 from dpsql.sql.blocks.walk import Walk
 from dpsql.sql.catalog import Definitions, with_definitions
+from dpsql.sql.counting.fulfilled import settled
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.expressions.expansion import check_growth
 from dpsql.sql.expressions.functions import COUNTS
 from dpsql.sql.expressions.names import quoted
 from dpsql.sql.public_sql import PublicSql
-from dpsql.sql.statement import Statement
+from dpsql.sql.statement import Remark, Statement
 from dpsql.sql.text.clock import bind_clock
 from dpsql.sql.text.parameters import bind
 from dpsql.sql.text.parse import parse, to_sql, with_zeros
@@ -81,7 +82,7 @@ class Reader:
         blocks = tuple(walk.blocks)
         first = tuple(keys.first)
         if walk.direct is not None:
-            awaited, grouped, remarks = keys.awaited, tuple(keys.asked), tuple(walk.remarks)
+            awaited, grouped, remarks = keys.awaited, tuple(keys.asked), self._remarks(walk)
             direct = Statement(
                 text, blocks, walk.direct, None, awaited=awaited, grouped=grouped, remarks=remarks, notices=notices,
                 first=first,
@@ -107,7 +108,7 @@ class Reader:
             public_tables,
             awaited=keys.awaited,
             grouped=tuple(keys.asked),
-            remarks=tuple(walk.remarks),
+            remarks=self._remarks(walk),
             redraw=drawn.redraw,
             counts_rows=drawn.counts_rows,
             late=late,
@@ -118,6 +119,9 @@ class Reader:
 
     def _walk(self, text: str, keys: KeyLookup) -> Walk:
         return Walk(text, self._policy, self._public, self._services, keys, lambda inner: self._answered(inner, keys))
+
+    def _remarks(self, walk: Walk) -> tuple[Remark, ...]:
+        return settled(self._services.evaluator, walk.remarks)
 
     def _answered(self, text: str, keys: KeyLookup) -> pa.Table:
         """The rows of a statement inside another: of a public one, or as they were released; none before that."""

@@ -27,8 +27,9 @@ from dpsql.sql.blocks.unions import sides, united
 from dpsql.sql.catalog import series_entry, stand_in
 from dpsql.sql.counting.key_source import KeyLookup
 from dpsql.sql.expressions.names import Scope, check_usable, table_scope, unknown_table
+from dpsql.sql.expressions.remarks import Remarked
 from dpsql.sql.public_sql import PublicSql
-from dpsql.sql.statement import Block, DirectColumn, Remark
+from dpsql.sql.statement import Block, DirectColumn
 from dpsql.sql.text.parameters import literals
 from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import refusal
@@ -56,7 +57,7 @@ class Walk:
     direct: tuple[DirectColumn, ...] | None = None
     selects: dict[int, str] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
-    remarks: list[Remark] = field(default_factory=list)
+    remarks: list[Remarked] = field(default_factory=list)
     tree: exp.Expr | None = None  # what the outermost query became, where it is another one
 
     def __post_init__(self) -> None:
@@ -311,9 +312,8 @@ class Walk:
                 raise self._rows(node, scope)
         if not scope.branches or not aggregates_itself(node):
             check_usable(self.text, node, scope)
-        name = f"{RELEASED_PREFIX}{len(self.blocks) + 1}"
+        position, name = len(self.blocks), f"{RELEASED_PREFIX}{len(self.blocks) + 1}"
         self.blocks.append(_PENDING)
-        position = len(self.blocks) - 1
         nested = partial(self._nested, env=env)
         lowering = BlockLowering(self.text, name, node, scope, self.services, lookup, nested, self.keys, aliases)
         lowered = lowering.lower()

@@ -4,7 +4,7 @@ Text is printed with the analyst's own parentheses and operators, so DuckDB's pr
 sqlglot's reading of comparisons without parentheses could differ from DuckDB's, the expression is refused.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -41,10 +41,9 @@ from dpsql.sql.expressions.operators import (
     flatten,
     unwrap,
 )
-from dpsql.sql.expressions.remarks import comparison_remark, null_remark, remark
+from dpsql.sql.expressions.remarks import Remarked, called_remarks, chosen_remarks, condition_remarks, null_remarks
 from dpsql.sql.expressions.steps import arithmetic, function, merged, moved
 from dpsql.sql.expressions.types import cast_constant, type_name
-from dpsql.sql.statement import Remark
 from dpsql.sql.text.exists import existing
 from dpsql.sql.text.limits import MAX_EXPANDED_BYTES, MAX_LIST_ITEMS
 from dpsql.sql.text.position import refusal
@@ -58,7 +57,7 @@ _LONG = 200  # characters: longer expressions behind names add up, up to the len
 class Binder:
     """Binds expressions of one block. ``aliases`` are the select list's, tried after the columns.
 
-    ``remarks``: what was asked beyond the declared values, in the order of binding.
+    ``remarks``: what was asked beyond the declared values, or may have been, in the order of binding.
     """
 
     __slots__ = ("_lookup", "_open", "_substituted", "aliases", "remarks", "scope", "text")
@@ -70,14 +69,15 @@ class Binder:
         self._lookup = lookup
         self._open: list[str] = []
         self._substituted = 0
-        self.remarks: list[Remark] = []
+        self.remarks: list[Remarked] = []
 
     def bind(self, node: exp.Expr) -> Bound:
         """The bound form of ``node``. Raises UnsupportedQuery or UnknownName at its position."""
         kind = type(node)
         symbol = COMPARISON.get(kind)
         if symbol is not None:
-            return self._comparison(node, symbol)
+            left, right = self._operand(node.args["this"]), self._operand(node.args["expression"])
+            return self._condition(node, symbol, self._comparison(node, symbol, left, right), (left, right))
         handler = self._HANDLERS.get(kind)
         if handler is not None:
             return handler(self, node)
@@ -109,10 +109,6 @@ class Binder:
     def refuse(self, node: exp.Expr) -> UnsupportedQuery:
         """The refusal of a node that has no handler."""
         return refusal(self.text, node, *node_refusal(node))
-
-    def _note(self, remark: Remark | None) -> None:
-        if remark is not None:
-            self.remarks.append(remark)
 
     def _only(self, node: exp.Expr, *known: str) -> None:
         for key, value in node.args.items():
@@ -195,15 +191,17 @@ class Binder:
         inner = self.bind(node.this)
         return negation(f"NOT {inner.sql}", inner)
 
-    def _comparison(self, node: exp.Expr, symbol: str) -> Bound:
+    def _condition(self, node: exp.Expr, symbol: str, made: Bound, parts: Sequence[Bound]) -> Bound:
+        self.remarks += condition_remarks(self.scope.table, node, symbol, made, parts)
+        return made
+
+    def _comparison(self, node: exp.Expr, symbol: str, left: Bound, right: Bound) -> Bound:
         args = node.args
-        left, right = self._operand(args["this"]), self._operand(args["expression"])
         if type(node) in (exp.Like, exp.ILike) and args.get("negate"):
             symbol = f"NOT {symbol}"
         elif len(args) > 2:
             self._only(node, "this", "expression")
         sql = f"{left.sql} {symbol} {right.sql}"
-        self._note(comparison_remark(self.scope.table, symbol, left, right))
         if left.strings is not None or right.strings is not None:
             decided = string_predicates.comparison(self.text, node, sql, left, right)
             if decided is not None:
@@ -226,8 +224,7 @@ class Binder:
             raise self.refuse(node)
         word = "IS NOT" if node.args.get("negate") else "IS"
         sql = f"{left.sql} {word} {self.bind(right).sql}"
-        if isinstance(right, exp.Null):
-            self._note(null_remark(self.scope.table, left, grouped=False))
+        self.remarks += null_remarks(self.scope.table, (left,))
         decided = (
             string_predicates.null_test(sql, left, negated=word == "IS NOT") if isinstance(right, exp.Null) else None
         )
@@ -240,9 +237,9 @@ class Binder:
         self._only(node, "this", "low", "high")
         parts = [self._operand(node.args[k]) for k in ("this", "low", "high")]
         sql = f"{parts[0].sql} BETWEEN {parts[1].sql} AND {parts[2].sql}"
-        self._note(remark(self.scope.table, "BETWEEN", parts[0], parts[1:]))
         compared = number_predicates.listed("BETWEEN", parts[0].numeric, [p.number for p in parts[1:]])
-        return against(compose(sql, parts)._replace(compared=compared), parts[0], parts[1:])
+        made = against(compose(sql, parts)._replace(compared=compared), parts[0], parts[1:])
+        return self._condition(node, "BETWEEN", made, parts)
 
     def _in(self, node: exp.Expr) -> Bound:
         left = self._operand(node.this)
@@ -257,12 +254,12 @@ class Binder:
             return Bound("FALSE", left.columns, dict.fromkeys(left.outside, Outside.FALSE), left.candidates)
         listed = [self.bind(n) for n in items]
         sql = f"{left.sql} IN ({', '.join([b.sql for b in listed])})"
-        self._note(remark(self.scope.table, "IN", left, listed))
         decided = string_predicates.membership(self.text, node, sql, left, listed)
         if decided is None and left.numeric is not None:
             compared = number_predicates.listed("IN", left.numeric, [b.number for b in listed])
             decided = compose(sql, (left, *listed))._replace(compared=compared)
-        return against(compose(sql, (left, *listed)) if decided is None else decided, left, listed)
+        made = against(compose(sql, (left, *listed)) if decided is None else decided, left, listed)
+        return self._condition(node, "IN", made, (left, *listed))
 
     def _case(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "ifs", "default")
@@ -285,6 +282,7 @@ class Binder:
         if node.args.get("default") is not None:
             sql += " ELSE " + add(node.args["default"])
             values.append(parts[-1])
+            self.remarks += chosen_remarks(self.scope.table, decides, values[-1])
         return cases(compose(sql + " END", parts), decides, values)
 
     def _cast(self, node: exp.Expr) -> Bound:
@@ -357,7 +355,9 @@ class Binder:
         made = dates.function(self.text, node, self.scope.table, name, parts, compose(sql, parts))
         made = dates.settled(self.scope.table, name, parts, made) if made.steps else made
         made = made._replace(voids=merged(p.emptied for p in parts) if name in STEADY else None)
-        return called(name, made, parts)
+        made = called(name, made, parts)
+        self.remarks += called_remarks(self.scope.table, node, name, made, parts)
+        return made
 
     def _subquery(self, node: exp.Expr) -> Bound:
         values = self._lookup(node)

@@ -1,15 +1,20 @@
 """What a condition asks beyond the declared values of a column, in words.
 
 ``gender = 'Male'`` where 'male' is declared is a question about nothing: its answer is 0, exactly, and true of the
-declared values. So the answer stays, and a note says what was asked. Here are only literals of the analyst's and the
-policy's declarations.
+declared values. So the answer stays, and a note says what was asked. Of other conditions on one column it is a
+question: whether some declared values fulfil it and others do not (``counting.fulfilled``). And where NULL is shown,
+tested or made a value it stands for undeclared values too. Here are only literals of the analyst's and the policy's
+declarations.
 """
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from difflib import get_close_matches
 from typing import Any
+
+from sqlglot import exp
 
 from dpsql.domain import (
     BooleanDomain,
@@ -26,6 +31,7 @@ from dpsql.domain import (
 from dpsql.result import Note
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.statement import Remark
+from dpsql.sql.text.parse import to_sql
 
 _NUMBER = re.compile(r"-?(?:[0-9]{1,18}(?:\.[0-9]{1,18})?|\.[0-9]{1,18})(?:[eE][+-]?[0-9]{1,3})?")
 _DATE = re.compile(r"(?:CAST\()?'([0-9]{4}-[0-9]{2}-[0-9]{2})'(?: AS DATE\))?")
@@ -37,10 +43,21 @@ _TIMED = re.compile(
     r"(?: AS TIMESTAMP\))?"
 )
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_EQUAL = ("=", "<>", "IN", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
+_ORDERING = (*_MIRRORED, "BETWEEN")
+_CONDITIONS = frozenset(
+    {
+        "contains", "ends_with", "isfinite", "isinf", "isnan", "prefix", "regexp_full_match", "regexp_matches",
+        "starts_with", "suffix",
+    }
+)  # fmt: skip
+"""Functions that are conditions."""
+_NULL = "NULL"
 _SHOWN = 3
 """Literals of a column that a note shows."""
 _LONGEST = 40
 """Characters of a literal that a note shows, and of those that are compared with declared values."""
+_LONGEST_CONDITION = 60
 _COMPARED = 1000
 """Declared values among which the most similar one is sought."""
 _ALIKE = 0.75
@@ -60,12 +77,94 @@ def plain_column(table: TableDomain, bound: Bound) -> FiniteDomain | None:
     return None if isinstance(column, TextDomain) else column
 
 
-def null_remark(table: TableDomain, bound: Bound, *, grouped: bool) -> Remark | None:
-    """That NULL of a column stands for undeclared values too, where it does."""
-    column = plain_column(table, bound)
-    if column is None or undeclared_become(column) != "NULL":
-        return None
-    return Remark(table.name, column, grouped=grouped)
+@dataclass(frozen=True, eq=False, slots=True)
+class Question:
+    """A condition on one column of which nobody has looked yet whether all declared values fulfil it, or none.
+
+    ``text``: as it was written.
+    """
+
+    table: TableDomain
+    column: FiniteDomain
+    text: str
+    bound: Bound
+
+
+Remarked = Remark | Question
+
+
+def null_remarks(table: TableDomain, parts: Iterable[Bound], *, grouped: bool = False) -> list[Remark]:
+    """That NULL of columns stands for undeclared values too, where it does."""
+    names = dict.fromkeys(name for part in parts for name in sorted(part.columns, key=table.order.__getitem__))
+    found = [table.by_name[name.lower()] for name in names]
+    finite = [c for c in found if not isinstance(c, TextDomain) and undeclared_become(c) == "NULL"]
+    return [Remark(table.name, c, grouped=grouped) for c in finite]
+
+
+def order_remarks(table: TableDomain, parts: Iterable[Bound]) -> list[Remark]:
+    """That strings of a column are compared byte by byte, where they are declared in another order: those of numbers
+    and of enumerations may be."""
+    found = [plain_column(table, part) for part in parts]
+    strings = [c for c in found if isinstance(c, CategoryDomain)]
+    return [Remark(table.name, c, as_text=True) for c in strings if list(c.values) != sorted(c.values, key=str.encode)]
+
+
+def condition_remarks(
+    table: TableDomain, node: exp.Expr, symbol: str, made: Bound, parts: Sequence[Bound]
+) -> Sequence[Remarked]:
+    """Those of a comparison, ``parts[0] symbol parts[1:]``, which is ``node`` and was bound as ``made``."""
+    columns = [part for part in parts if part.columns]
+    out = order_remarks(table, columns) if symbol in _ORDERING else []
+    if symbol in ("IS DISTINCT FROM", "IS NOT DISTINCT FROM"):
+        known = [p for p in parts if not p.columns and p.sql != _NULL]
+        out += null_remarks(table, columns) if symbol == "IS DISTINCT FROM" or not known else []
+    left, *items = parts
+    found = comparison_remark(table, symbol, left, *items) if len(items) == 1 else remark(table, symbol, left, items)
+    if found is not None:
+        return [*out, found]
+    if _is_understood(table, symbol, parts) or any(p.sql == _NULL for p in parts):
+        return out
+    return [*out, *question(table, node, made)]
+
+
+def called_remarks(
+    table: TableDomain, node: exp.Expr, name: str, made: Bound, parts: Sequence[Bound]
+) -> Sequence[Remarked]:
+    """Those of a function: conditions are questions, others make a value of NULL."""
+    match name:
+        case "coalesce" | "ifnull":
+            return null_remarks(table, parts[:-1])
+        case "if" if len(parts) == 3:
+            return chosen_remarks(table, parts[:1], parts[2])
+        case "concat" | "concat_ws" | "greatest" | "least" if len(parts) > 1:
+            return null_remarks(table, parts)
+        case _:
+            return question(table, node, made) if name in _CONDITIONS else ()
+
+
+def chosen_remarks(table: TableDomain, decides: Sequence[Bound], otherwise: Bound) -> list[Remark]:
+    """Those of a value that is ``otherwise`` where a condition is NULL."""
+    return [] if otherwise.sql in (_NULL, "FALSE") else null_remarks(table, decides)
+
+
+def question(table: TableDomain, node: exp.Expr, made: Bound) -> list[Question]:
+    """Whether all declared values or none fulfil ``made``, where it is of one column that may hold others."""
+    if len(made.columns) != 1 or made.outside:
+        return []
+    (name,) = made.columns
+    column = table.by_name.get(name.lower())
+    if column is None or isinstance(column, TextDomain) or undeclared_become(column) == "none":
+        return []
+    text = _written(node)
+    return [] if "\n" in text else [Question(table, column, text, made)]  # which stands in names that nobody wrote
+
+
+def _written(node: exp.Expr) -> str:
+    """A condition as it was written, shortened."""
+    if isinstance(node, exp.In) and len(node.expressions) > _SHOWN:
+        return f"{_written(node.this)} IN (...)"
+    text = to_sql(node, normalize_functions=False)
+    return text if len(text) <= _LONGEST_CONDITION else text[: _LONGEST_CONDITION - 3] + "..."
 
 
 def clip_remarks(table: TableDomain, columns: Iterable[str]) -> list[Remark]:
@@ -83,7 +182,7 @@ def remark(table: TableDomain, symbol: str, left: Bound, items: Sequence[Bound])
     """
     column = plain_column(table, left)
     match column:
-        case CategoryDomain() if symbol in ("=", "<>", "IN", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"):
+        case CategoryDomain() if symbol in _EQUAL:
             literals = dict.fromkeys(i.literal for i in items if i.literal is not None)
             missing = set(literals).difference(column.values)
             asked = tuple(s for s in literals if s in missing)
@@ -105,6 +204,27 @@ def comparison_remark(table: TableDomain, symbol: str, left: Bound, right: Bound
     return found or remark(table, _MIRRORED.get(symbol, symbol), right, (left,))
 
 
+def _is_understood(table: TableDomain, symbol: str, parts: Sequence[Bound]) -> bool:
+    """Whether a comparison is of a column with literals that :func:`remark` reads, and so has been looked at."""
+    sides = [(parts[0], parts[1:])] if len(parts) > 2 else [(parts[0], parts[1:]), (parts[-1], parts[:1])]
+    for left, items in sides:
+        match plain_column(table, left):
+            case CategoryDomain():
+                known = symbol in _EQUAL and all(i.literal is not None for i in items)
+            case IntegerDomain():
+                numbers = [_number(i) for i in items]
+                known = all(n is not None and (symbol in _MIRRORED or _is_whole(n[0])) for n in numbers)
+            case NumberDomain():
+                known = all(_number(i) is not None for i in items)
+            case DateDomain() as column:
+                known = all(_date(i, column) is not None for i in items)
+            case _:
+                known = False
+        if known:
+            return True
+    return False
+
+
 def notes_of(remarks: Iterable[Remark]) -> tuple[Note, ...]:
     """One note for each column and kind, in the order in which they were asked first.
 
@@ -112,18 +232,17 @@ def notes_of(remarks: Iterable[Remark]) -> tuple[Note, ...]:
     >>> print(*notes_of([Remark("people", sex, ("Male",)), Remark("people", sex, ("x", "Male"))]))
     'Male' and 'x' are not among the declared values of sex (did you mean 'male'?); rows with other values count as NULL
     """
-    found: dict[tuple[str, str, bool, bool], tuple[FiniteDomain, dict[str, None]]] = {}
+    found: dict[tuple[object, ...], tuple[Remark, dict[str, None]]] = {}
     for one in remarks:
-        key = (one.table, one.column.name, bool(one.asked), bool(one.moments))
-        found.setdefault(key, (one.column, {}))[1].update(dict.fromkeys(one.asked or one.moments))
-    return tuple(
-        dict.fromkeys(
-            _midnights(column, list(said))
-            if of_moments and isinstance(column, DateDomain)
-            else _note(column, list(said))
-            for (*_, of_moments), (column, said) in found.items()
-        )
-    )
+        key = (one.table, one.column.name, bool(one.asked), bool(one.moments), one.fulfilled, one.as_text)
+        found.setdefault(key, (one, {}))[1].update(dict.fromkeys(one.asked or one.moments))
+    told = {(one.table, one.column.name) for one, said in found.values() if said and not one.moments}
+    notes = [
+        _note(one, list(said))
+        for one, said in found.values()
+        if said or one.as_text or (one.table, one.column.name) not in told or undeclared_become(one.column) != "NULL"
+    ]
+    return tuple(dict.fromkeys(notes))
 
 
 def _midnights(column: DateDomain, moments: Sequence[str]) -> Note:
@@ -132,8 +251,14 @@ def _midnights(column: DateDomain, moments: Sequence[str]) -> Note:
     return Note("undeclared", f"{column.name} is compared with {_listed(moments)} as the start of each row's {part}")
 
 
-def _note(column: FiniteDomain, asked: Sequence[str]) -> Note:
-    name = column.name
+def _note(one: Remark, asked: Sequence[str]) -> Note:
+    column, name = one.column, one.column.name
+    if one.moments and isinstance(column, DateDomain):
+        return _midnights(column, asked)
+    if one.as_text:
+        least, greatest = (end(column.values, key=lambda v: str(v).encode()) for end in (min, max))
+        ends = f"{_quoted(str(least))} is the least and {_quoted(str(greatest))} the greatest"
+        return Note("statement", f"values of {name} are compared as text, byte by byte: {ends}")
     fate = undeclared_become(column)
     if not asked and fate == "clipped":
         low, high = _ends(column)
@@ -143,17 +268,27 @@ def _note(column: FiniteDomain, asked: Sequence[str]) -> Note:
         )
     if not asked:
         return Note("null", f"NULL of {name} stands for values that are not declared, too")
-    others = f"rows with other values {_FATES[fate]}"
-    one = len(asked) == 1
+    void = ", NaN as NULL" if fate == "clipped" and any("nan" in text.lower() for text in asked) else ""
+    return Note("undeclared", f"{_asking(one, asked)}; rows with other values {_FATES[fate]}{void}")
+
+
+def _asking(one: Remark, asked: Sequence[str]) -> str:
+    """What goes beyond the declared values, or tells none of them from another."""
+    column, name, alone = one.column, one.column.name, len(asked) == 1
+    if one.fulfilled:
+        low, high = _ends(column)
+        which = name if isinstance(column, CategoryDomain) else f"{name}, {low} to {high},"
+        none = one.fulfilled == "none"
+        return (
+            f"{'no declared value' if none else 'all declared values'} of {which} fulfil{'s' * none} {_listed(asked)}"
+        )
     if isinstance(column, CategoryDomain):
         meant = dict.fromkeys(s for s in (_similar(a, column.values) for a in asked[:_SHOWN]) if s is not None)
         hint = f" (did you mean {' or '.join(map(_quoted, meant))}?)" if meant else ""
         listed = _listed([_quoted(a) for a in asked])
-        text = f"{listed} {'is' if one else 'are'} not among the declared values of {name}{hint}"
-    else:
-        low, high = _ends(column)
-        text = f"{_listed(asked)} {'goes' if one else 'go'} beyond the declared values of {name}, {low} to {high}"
-    return Note("undeclared", f"{text}; {others}")
+        return f"{listed} {'is' if alone else 'are'} not among the declared values of {name}{hint}"
+    low, high = _ends(column)
+    return f"{_listed(asked)} {'goes' if alone else 'go'} beyond the declared values of {name}, {low} to {high}"
 
 
 _FATES: dict[Fate, str] = {
@@ -212,6 +347,10 @@ def _ends(column: FiniteDomain) -> tuple[Any, Any]:
 def _number(item: Bound) -> tuple[Place, str] | None:
     text = item.sql.replace("- ", "-")
     return (float(text), text) if _NUMBER.fullmatch(text) else None
+
+
+def _is_whole(place: Place) -> bool:
+    return isinstance(place, float) and place.is_integer()
 
 
 def _date(item: Bound, column: DateDomain) -> tuple[Place, str] | None:

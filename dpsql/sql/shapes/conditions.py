@@ -15,6 +15,8 @@ from dpsql.domain import TableDomain, TextDomain, cell_values
 from dpsql.errors import Error
 from dpsql.memo import Memo
 from dpsql.query import Factor, Interval, Weights, linear_query
+from dpsql.sql.counting.evaluate import Evaluator
+from dpsql.sql.counting.fulfilled import settled
 from dpsql.sql.expressions import number_predicates, string_predicates
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound
@@ -62,9 +64,10 @@ class _Shape(NamedTuple):
 class Conditions:
     """Conjuncts by their text, and their shapes. Safe to use from several threads."""
 
-    def __init__(self, check: Callable[[str], None]) -> None:
+    def __init__(self, check: Callable[[str], None], evaluator: Evaluator) -> None:
         """``check`` raises for a text that is no SQL."""
         self._check = check
+        self._evaluator = evaluator
         self._shapes: Memo[_Shape | bool] = Memo(SHAPES)
         self._known: Memo[Condition] = Memo(CACHED_CELLS)
         self._lock = Lock()
@@ -94,7 +97,7 @@ class Conditions:
                 return None
         condition = _decided(scope.table, bounds)
         if binder.remarks:
-            condition = condition._replace(remarks=tuple(binder.remarks))
+            condition = condition._replace(remarks=settled(self._evaluator, binder.remarks))
         size = 0 if condition.weights is None else condition.weights.size
         return self._known.put(key, condition, size + 64)
 

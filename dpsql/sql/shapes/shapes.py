@@ -34,7 +34,7 @@ class Shapes:
         self._reader = reader
         self._services = services
         self._frames: Memo[Frame | bool] = Memo(FRAMES)
-        self._conditions = Conditions(reader.check)
+        self._conditions = Conditions(reader.check, services.evaluator)
         self._places: Memo[tuple[str, ...]] = Memo(PLACES)
         self._stretches = Stretches(services)
 

@@ -7,7 +7,7 @@ from dpsql.sql.expressions.bind import Binder, Lookup
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, quoted, unit_of
 from dpsql.sql.expressions.operators import unwrap
-from dpsql.sql.statement import Remark
+from dpsql.sql.expressions.remarks import Remarked
 from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import refusal
 
@@ -17,7 +17,7 @@ _ROW_CLAUSES = {
 }  # fmt: skip
 
 
-def projection(text: str, node: exp.Select, scope: Scope, lookup: Lookup) -> tuple[Scope, list[Remark]]:
+def projection(text: str, node: exp.Select, scope: Scope, lookup: Lookup) -> tuple[Scope, list[Remarked]]:
     """Rows of a private table, filtered and projected; merged into the block that counts them."""
     refused = scope.refused or next((word for k, word in _ROW_CLAUSES.items() if node.args.get(k)), None)
     aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
