@@ -134,7 +134,7 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   counts ([accuracy](accuracy.md#numbers-that-sql-computes)).
 * **`DP_INTERVAL_LOW(n)`** and **`DP_INTERVAL_HIGH(n)`** give the 95 % interval of the number with the alias `n`. Of an
   aggregate of the same SELECT they may stand anywhere; of a computed number they are columns of the outermost SELECT,
-  which nothing else in the statement reads.
+  which nothing else in the statement reads. They are known once `n` is, and have no bar.
 * **Strings are compared byte by byte**, and the values of a category column are strings, whatever the database holds:
   `<`, `BETWEEN`, `MIN`, `MAX` and `ORDER BY` know no ENUM's order, and `'10' < '9'` where codes are declared as a
   category. Where the policy lists them in another order a note says so beside `<`, `BETWEEN`, `MIN` and `MAX`. Write

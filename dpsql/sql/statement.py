@@ -173,11 +173,13 @@ class Dependence:
 
     Without sources the column depends on public values alone. ``local``: a row's value is a function of the released
     numbers of one row of each table, each table read once. ``rank``: it is a position among rows, as ``RANK()`` gives.
+    ``ends``: whether some of what it reads are ends of intervals, or all; these say what was released, and are known.
     """
 
     sources: frozenset[tuple[str, str]] = frozenset()
     local: bool = True
     rank: bool = False
+    ends: Literal["", "some", "all"] = ""
 
 
 @dataclass(frozen=True)

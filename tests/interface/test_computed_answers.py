@@ -126,6 +126,40 @@ def test_intervals_of_any_number(con: dpsql.Connection, text: str) -> None:
         assert row[-1] == answer.interval[1]
 
 
+ENDS = "DP_INTERVAL_LOW(n) AS lo, DP_INTERVAL_HIGH(n) AS hi"
+
+
+@pytest.mark.parametrize(
+    ("text", "bars"),
+    [
+        (f"SELECT region, COUNT(*) AS n, {ENDS}, n - lo AS w, hi - lo, lo / hi FROM people GROUP BY region", {1}),
+        (f"SELECT COUNT(*) AS n, {ENDS}, n + 1 FROM people", {0, 3}),
+        (f"SELECT AVG(age) AS n, {ENDS}, hi - n FROM people", {0}),
+        (f"SELECT region, lo, n, lo > 1 FROM (SELECT region, COUNT(*) AS n, {ENDS} FROM people GROUP BY ALL)", {2}),
+        (f"SELECT MAX(lo), SUM(n - lo), SUM(n) FROM (SELECT COUNT(*) AS n, {ENDS} FROM people GROUP BY member)", {2}),
+        (f"SELECT CASE WHEN lo > 9 THEN n END, lo FROM (SELECT COUNT(*) AS n, {ENDS} FROM people)", {0}),
+    ],
+)
+def test_ends_of_intervals_are_known_and_have_no_bar(con: dpsql.Connection, text: str, bars: set[int]) -> None:
+    cur = con.execute(text)
+    assert set(cur.result.column_answers) == bars
+    assert all(answer.error for found in cur.result.column_answers.values() for answer in found)
+    assert not any(note.kind == "computed" for note in cur.notes)
+    shown = str(render_result(cur.result, "table", PLAIN)).splitlines()[2]
+    assert sum(shown.count(mark) for mark in ("±", " to ")) == len(bars)
+
+
+def test_what_was_paid_for_an_end_of_an_interval_is_shown(tmp_path: Path) -> None:
+    with dpsql.connect(city.build(tmp_path, rows=4000), ledger=":memory:") as opened:
+        rows = "SELECT COUNT(*) AS n, COUNT(*) FILTER (WHERE name = 'x') AS x, DP_INTERVAL_LOW(x) AS lo FROM people"
+        opened.execute("SELECT COUNT(*) FROM people WHERE member")
+        before = opened.budget.spent_epsilon
+        cur = opened.execute(f"SELECT n, lo FROM ({rows})")
+        assert set(cur.result.column_answers) == {0}
+        assert opened.budget.spent_epsilon > before
+        assert sum(answer.charged for answer in cur.answers) == pytest.approx(opened.budget.spent_epsilon - before)
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

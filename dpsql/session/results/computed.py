@@ -51,7 +51,8 @@ MOST_AT_CORNERS = 4
 """Inputs of one row's arithmetic that go to the ends of their intervals together; for more there are draws."""
 INSIDE = 32
 """Variants with all inputs inside their intervals, for arithmetic of one row that turns or jumps between the ends."""
-
+ROUNDING = 1e-9
+"""How far a number that reads ends of intervals may move, of its size, and be known all the same."""
 Column = tuple[str, str]
 """A released table and its aggregate column."""
 _BECAUSE = {
@@ -89,7 +90,8 @@ NOTHING = Computed({}, ())
 def computed_answers(statement: Statement, inputs: Inputs, result: pa.Table, public: PublicSql) -> Computed:
     """Answers for the columns of ``result`` (row number included) that are computed from released numbers.
 
-    Values that are text, dates, booleans or ranks stay without a bar: a note says what they depend on.
+    Values that are text, dates, booleans or ranks stay without a bar: a note says what they depend on. So do ends of
+    intervals, which are known, and what reads them and stays as it is wherever the truth may be, as ``n - low`` does.
     """
     redraw = statement.redraw
     if redraw is None or result.num_rows == 0:
@@ -97,7 +99,7 @@ def computed_answers(statement: Statement, inputs: Inputs, result: pa.Table, pub
     shown = result.columns[statement.row_column is not None :]
     names = result.column_names[statement.row_column is not None :]
     unchanged = statement.outer_columns or (None,) * len(shown)
-    depending = [i for i, d in enumerate(redraw.outputs) if d.sources and unchanged[i] is None]
+    depending = [i for i, d in enumerate(redraw.outputs) if d.sources and unchanged[i] is None and d.ends != "all"]
     numbers = [i for i in depending if is_number(shown[i].type) and not redraw.outputs[i].rank]
     notes = [_labels_note([names[i] for i in depending if i not in numbers])] if len(numbers) < len(depending) else []
     if not numbers:
@@ -108,7 +110,9 @@ def computed_answers(statement: Statement, inputs: Inputs, result: pa.Table, pub
     for i in numbers:
         own = redraw.outputs[i]
         sources = [inputs.columns[s] for s in sorted(own.sources)]
-        answers[i], reasons = _answers(shown[i], cells.get(i), sources, rows, own)
+        found, reasons = _answers(shown[i], cells.get(i), sources, rows, own)
+        if not own.ends or any(a.error is None or a.error > ROUNDING * max(1.0, abs(a.value or 0)) for a in found):
+            answers[i] = found
         unknown = f"the error of {names[i]} is not known where"
         notes += [Note("computed", f"{unknown} {_BECAUSE[r]}") for r in sorted(reasons)]
     return Computed(answers, tuple(notes))
@@ -276,9 +280,10 @@ def _variants(redraw: Redraw, plan: _Variants, inputs: Inputs, *, positive: bool
         parts.append(between(released, plan.inside, number))
         values = np.concatenate(parts)
         replaced[name][column] = values
+        moved = (np.rint(values) if released.integer else values) - released.values
         for end, ends in zip((LOW, HIGH), released.ends, strict=True):
             if column + end in inputs.tables[name].column_names:
-                replaced[name][column + end] = ends + values - released.values
+                replaced[name][column + end] = ends + moved
     return {name: variants_table(table, DRAW, replaced[name]) for name, table in inputs.tables.items()}
 
 

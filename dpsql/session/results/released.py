@@ -192,7 +192,9 @@ def _through_outer(
     }
     for i, found in columns.items():
         table = _with_values(table, i, found)
-    columns |= _charged(computed.answers, [c for c in left.values() if isinstance(c, list)], rows)
+    ends = statement.redraw is not None and any(d.ends for d in statement.redraw.outputs)
+    unshown = [c for c in left.values() if isinstance(c, list)]
+    columns |= _charged(computed.answers or (columns if ends else {}), unshown, rows)
     released = () if columns else tuple(a for found in blocks for row in zip(*found, strict=True) for a in row)
     within = () if rows is None else tuple(map(_within(statement.blocks[0], blocks[0]).__getitem__, rows))
     shown = Result(table, _types(table), columns, released, notes, within=within)
@@ -248,11 +250,12 @@ def _counted(form: Form) -> LinearQuery | None:
 
 
 def _charged(
-    computed: Mapping[int, tuple[Answer, ...]], left: Sequence[Sequence[Answer]], rows: Sequence[int] | None
-) -> dict[int, tuple[Answer, ...]]:
+    computed: Mapping[int, Sequence[Answer]], left: Sequence[Sequence[Answer]], rows: Sequence[int] | None
+) -> dict[int, Sequence[Answer]]:
     """The computed answers, the first of a row with what its released numbers charged and no column shows.
 
-    Without row numbers, the first of all.
+    Without row numbers, the first of all. Where nothing but ends of intervals is computed ``computed`` are all that are
+    shown.
     """
     out = dict(computed)
     if not out:

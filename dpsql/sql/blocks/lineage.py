@@ -62,10 +62,12 @@ def together(parts: Iterable[Dependence]) -> Dependence:
     """What is computed from all of the parts.
 
     >>> together([Dependence(frozenset({("b", "a0")})), Dependence(local=False)])
-    Dependence(sources=frozenset({('b', 'a0')}), local=False, rank=False)
+    Dependence(sources=frozenset({('b', 'a0')}), local=False, rank=False, ends='')
     """
     found = list(parts)
-    return Dependence(frozenset().union(*(d.sources for d in found)), all(d.local for d in found))
+    ends = {d.ends for d in found if d.sources}
+    sources, local = frozenset[tuple[str, str]]().union(*(d.sources for d in found)), all(d.local for d in found)
+    return Dependence(sources, local, ends="" if ends <= {""} else "all" if ends == {"all"} else "some")
 
 
 class Lineage:
@@ -122,7 +124,8 @@ class Lineage:
         columns = [(c, PUBLIC) for c in (ROW, *block.group_columns)]
         for aggregate in block.aggregates:
             own = Dependence(frozenset({(block.name, aggregate.column)}))
-            columns += [(aggregate.column + end, own) for end in ("", LOW, HIGH)]
+            columns.append((aggregate.column, own))
+            columns += [(aggregate.column + end, replace(own, ends="all")) for end in (LOW, HIGH)]
         return Relation(tuple(columns)).renamed(alias)
 
     def _set_operation(self, node: exp.SetOperation, ctes: Mapping[str, Relation], outer: Names | None) -> Relation:
