@@ -34,7 +34,16 @@ _HINTS = (
     ),
 )
 """What the values of an expression say that fails on one: a slip of the analyst's, or else ``_FAILS``."""
+_ZERO = re.compile(r"^(Division by zero.*?)\. Use TRY\(")
+_BY_ZERO = "write nullif(y, 0) for y, by which it is divided: then it is NULL where y is 0"
 _CAST = "cast one of the two, as in CAST(x AS VARCHAR) = 'a', or write a value of the other's type"
+_NUMBERS = re.compile(r"\b(?:[A-Z]*INT(?:EGER(?:_LITERAL)?)?|DOUBLE|DECIMAL|FLOAT)\b")
+_CAST_TEXT = "cast what is text to a number, as in TRY_CAST(x AS DOUBLE) > 5; as text it is compared with '5'"
+
+
+def _cast(text: str) -> str:
+    """What to do about types that DuckDB does not compare or mix."""
+    return _CAST_TEXT if "VARCHAR" in text and _NUMBERS.search(text) is not None else _CAST
 
 
 def is_broken(reply: Header) -> bool:
@@ -54,6 +63,8 @@ def failure(reply: Header) -> Error:
                 return UnsupportedQuery(text)
             case "FatalException" | "InternalException":
                 return InternalError("DuckDB failed on public values", hint="write the expression in another way")
+            case "InvalidInputException" if (found := _ZERO.match(text)) is not None:
+                return DataError(found[1], hint=_BY_ZERO)  # what DuckDB advises is not answered here
             case "InvalidInputException" | "DataError" | "ValueError":
                 return DataError(text, hint=next((h for said, h in _HINTS if said.search(text)), _FAILS))
             case "ProgrammingError" if text.startswith("ORDER term out of range"):
@@ -61,7 +72,7 @@ def failure(reply: Header) -> Error:
                 reason = "ORDER BY names a position that the select list does not have"
                 return ProgrammingError(reason, hint="positions run from 1 to the number of its columns")
             case "ProgrammingError":
-                return ProgrammingError(text, hint=_CAST if "explicit cast" in text else None)
+                return ProgrammingError(text, hint=_cast(text) if "explicit cast" in text else None)
     return DataError(text)
 
 

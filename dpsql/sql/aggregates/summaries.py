@@ -16,9 +16,10 @@ from dpsql.sql.aggregates.distinct import asked_distinct
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.functions import AGGREGATE, SUMMARIES
-from dpsql.sql.expressions.names import quoted
+from dpsql.sql.expressions.names import quoted, steps_of
 from dpsql.sql.expressions.operators import unwrap
 from dpsql.sql.text.limits import MAX_COUNTED_VALUES
+from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import refusal
 
 PAIRED: frozenset[MomentsKind] = frozenset(
@@ -96,7 +97,7 @@ def asked_cells(
     domain = _column(binder, bound)
     if (kind in _OF_VALUES or kind in LISTS) and isinstance(domain, NumberDomain | DateDomain) and domain.is_binned:
         reason = f"{domain.name} has more values than can be counted one by one"
-        step = "floor(x / 10)" if isinstance(domain, NumberDomain) else "date_trunc('month', x)"
+        step = steps_of(domain, to_sql(unwrap(node)))
         steps = f"COUNT(DISTINCT {step})" if kind in _OF_VALUES else f"histogram({step})"
         raise refusal(binder.text, call, reason, f"count steps of it, as in {steps}")
     return CellsAsked(kind, bound, level, domain)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpsql.dialect.quoting import written
 from dpsql.domain import DateDomain, NumberDomain, TableDomain, TextDomain, Value, cell_values
 from dpsql.errors import DataError, UnsupportedQuery
 from dpsql.memo import Memo
@@ -21,6 +22,7 @@ from dpsql.sql.counting.bins.points import points_of
 from dpsql.sql.counting.pieces import GridAxis, Signed, ValueClasses
 from dpsql.sql.expressions import number_predicates
 from dpsql.sql.expressions.bound import Bound, Listed, Outside
+from dpsql.sql.expressions.names import steps_of
 from dpsql.sql.expressions.steps import ANYWHERE, NO_STEPS, Steps
 from dpsql.sql.expressions.string_predicates import truth_table
 from dpsql.sql.expressions.text_classes import Candidates, Indices, text_classes
@@ -313,10 +315,12 @@ def _of_classes(axis: GridAxis, truth: Weights | None) -> Weights | None:
 def _check_groups(table: TableDomain, expression: Bound) -> None:
     """UnsupportedQuery for groups of a binned column's own values: there are more than anybody lists."""
     for column, breaks in expression.steps.items():
-        number = isinstance(table.finite_domain(column), NumberDomain)
-        if ANYWHERE in breaks and (number or expression.sql == _quoted(column)):
-            step = f"floor({column} / 10) * 10" if number else f"date_trunc('month', {column})"
-            hint = f"group by steps of it, as in GROUP BY {step}"
+        domain = table.finite_domain(column)
+        number = isinstance(domain, NumberDomain)
+        if ANYWHERE not in breaks or not (number or expression.sql == _quoted(column)):
+            continue
+        if isinstance(domain, NumberDomain | DateDomain):
+            hint = f"group by steps of it, as in GROUP BY {steps_of(domain, written(column))}"
             if number and " // " in expression.sql:
                 hint += f"; {column} is a DOUBLE here, which // does not round"
             raise UnsupportedQuery(f"{column} has more values than can be groups", hint=hint)

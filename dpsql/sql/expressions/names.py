@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
+from math import floor, log10
 
 from sqlglot import exp
 
@@ -19,6 +20,9 @@ from dpsql.sql.expressions.operators import PARTS
 from dpsql.sql.expressions.steps import MOST_LINES, NO_STEPS, UNKNOWN, Straight
 from dpsql.sql.text.position import place, refusal
 from dpsql.sql.text.spellings import DATABASE, SCHEMA
+
+_FEWEST, _SOME, _MOST = 4, 20, 200
+"""Steps of a number column that a hint names: tens, while they are some, else powers of ten that make at least 20."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +151,22 @@ def quoted(name: str) -> str:
     '"a""b"'
     """
     return '"' + name.replace('"', '""') + '"'
+
+
+def steps_of(domain: NumberDomain | DateDomain, column: str) -> str:
+    """Steps of a binned column's values that can be groups: its own unit, or round numbers.
+
+    >>> steps_of(NumberDomain("price", (0.0, 5e6)), "price"), steps_of(NumberDomain("rate", (0.0, 1.0)), "rate")
+    ('floor(price / 100000) * 100000', 'floor(rate * 100) / 100')
+    """
+    if isinstance(domain, DateDomain):
+        return f"date_trunc('{domain.unit}', {column})"
+    some = domain.edges[-1] / _SOME - domain.edges[0] / _SOME
+    power = 1 if _FEWEST <= some * _SOME / 10 <= _MOST else floor(log10(some))
+    step = format(10.0 ** abs(power), ".15g")
+    if power == 0:
+        return f"floor({column})"
+    return f"floor({column} / {step}) * {step}" if power > 0 else f"floor({column} * {step}) / {step}"
 
 
 def unknown(

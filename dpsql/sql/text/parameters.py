@@ -22,6 +22,10 @@ _MAX_INT = 2**127 - 1  # HUGEINT
 _BELOW_MICROSECONDS = ("ns", "ps", "fs", "as")
 _TOO_FINE = "a timestamp parameter is finer than microseconds"
 _ROUND = "round it to microseconds"
+_NO_LIST = (
+    "pass a list, as [1, 2] for numbers and ['a', 'b'] for strings; where values are passed one by one, as by -p, "
+    "write IN (?, ?) or IN ($a, $b)"
+)
 _ZONE = "moments are in UTC: pass value.astimezone(UTC).replace(tzinfo=None), with datetime.UTC"
 _COUNTED: tuple[tuple[pa.DataType, pa.DataType, str, Literal["D", "us"]], ...] = (
     (pa.date32(), pa.int32(), "DATE", "D"),
@@ -110,7 +114,7 @@ def _replace(node: exp.Expr, value: Any) -> None:
     replacement = literal(value)
     if isinstance(parent, exp.In) and parent.args.get("field") is node:
         if isinstance(value, str):  # to DuckDB this asks for the parts of the string
-            raise DataError("a string is no list of values for IN", hint="pass a list of strings, or write IN (?)")
+            raise DataError("a string is no list of values for IN", hint=_NO_LIST)
         parent.set("field", None)
         parent.set("expressions", [replacement])
     else:

@@ -30,3 +30,33 @@ def test_a_string_beside_a_number_is_told_so() -> None:
     with closing(public), pytest.raises(DataError, match="Could not convert string") as caught:
         public.run("SELECT s = 50000 FROM t", {}, ["t"])
     assert "compare strings with strings" in caught.value.hint
+
+
+@pytest.mark.parametrize("operator", ["%", "//"])
+def test_a_division_by_zero_is_told_what_works_here(operator: str) -> None:
+    """DuckDB advises TRY and a setting, which are not answered."""
+    public = DuckDbPublicSql({"t": pa.table({"u": [5, 0]})}.__getitem__)
+    with closing(public):
+        with pytest.raises(DataError, match=r"^Division by zero in expression") as caught:
+            public.run(f"SELECT 7 {operator} u FROM t", {}, ["t"])
+        assert "TRY" not in str(caught.value) and "SET" not in str(caught.value)
+        assert "nullif(y, 0)" in caught.value.hint
+        found = public.run(f"SELECT 7 {operator} nullif(u, 0) AS x FROM t", {}, ["t"])
+    assert found.column("x").to_pylist()[1] is None
+
+
+@pytest.mark.parametrize("text", ["code > 5", "code BETWEEN 1 AND 5", "2.5 < code"])
+def test_text_beside_a_number_is_told_to_be_cast(text: str) -> None:
+    public = DuckDbPublicSql({"t": pa.table({"code": ["5", "11"], "u": [1, 2]})}.__getitem__)
+    with closing(public):
+        with pytest.raises(ProgrammingError, match="explicit") as caught:
+            public.run(f"SELECT {text} FROM t", {}, ["t"])
+        assert "TRY_CAST(x AS DOUBLE) > 5" in caught.value.hint
+        public.run(f"SELECT {text.replace('code', 'TRY_CAST(code AS DOUBLE)')} FROM t", {}, ["t"])
+
+
+def test_other_types_are_told_to_be_cast() -> None:
+    public = DuckDbPublicSql({"t": pa.table({"d": pa.array([0], pa.date32())})}.__getitem__)
+    with closing(public), pytest.raises(ProgrammingError, match="explicit cast") as caught:
+        public.run("SELECT d > 5 FROM t", {}, ["t"])
+    assert caught.value.hint.startswith("cast one of the two")

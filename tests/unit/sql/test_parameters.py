@@ -196,3 +196,12 @@ def test_lists_of_nested_values_are_refused(values: list[object]) -> None:
     """As one of them is: they cannot be told apart as keys."""
     with pytest.raises(DataError, match="cannot be bound"):
         literals(pa.chunked_array([pa.array(values)]))
+
+
+def test_a_string_for_a_list_is_told_how_lists_are_passed(front: FrontEnd) -> None:
+    """``-p n=18,19`` is a string, whatever the column holds."""
+    with pytest.raises(DataError, match="no list") as caught:
+        front.lower(COUNT + "age IN $n", {"n": "18,19"})
+    assert "[1, 2] for numbers" in caught.value.hint and "-p" in caught.value.hint
+    assert front.lower(COUNT + "age IN $n", {"n": [18, 19]})
+    assert front.lower(COUNT + "age IN ($a, $b)", {"a": 18, "b": 19})
