@@ -88,6 +88,20 @@ def test_a_null_group_stands_for_undeclared_values(con: dpsql.Connection) -> Non
     assert [note.text for note in only.notes] == [CAP]
 
 
+def test_a_null_group_of_an_expression_does_too(con: dpsql.Connection) -> None:
+    null = "NULL of gender stands for values that are not declared, too"
+    text = "SELECT upper(gender) AS g, COUNT(*) FROM visits {} GROUP BY g"
+    assert [note.text for note in con.execute(text.format("")).notes] == [null, CAP]
+    assert [note.text for note in con.execute(text.format("WHERE gender = 'male'")).notes] == [CAP]
+
+
+def test_what_no_declared_value_fulfils_is_said_beside_a_public_0(con: dpsql.Connection) -> None:
+    cursor = con.execute("SELECT COUNT(*) FROM visits WHERE upper(gender) = 'male'")
+    assert cursor.fetchone() == (0,)
+    asked = "no declared value of gender fulfils upper(gender) = 'male'"
+    assert [note.text for note in cursor.notes] == [f"{asked}; rows with other values count as NULL", CAP]
+
+
 def test_public_statements_have_none(con: dpsql.Connection) -> None:
     assert con.execute("SELECT 1").notes == ()
 
