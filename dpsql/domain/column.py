@@ -76,7 +76,8 @@ class NumberDomain:
     """A number between the first and the last of ``edges``; others are clipped to them, or NULL. NaN is NULL.
 
     Its cells are the bins ``[edges[i], edges[i+1])``, the last one closed. Bins are the model's affair: what a row
-    holds is its value. With ``reading`` "cell" it is the bin's lower edge, and numbers outside are NULL.
+    holds is its value. With ``reading`` "cell" it is the bin's lower edge, and numbers outside are NULL. ``former`` are
+    the edges that earlier versions made of the same words, where they are others.
 
     >>> NumberDomain("hours", (0.0, 20.0, 40.0, 100.0)).values
     (0.0, 20.0, 40.0)
@@ -87,6 +88,7 @@ class NumberDomain:
     nullable: bool = True
     outside: Beyond = field(default="clip", repr=False)
     reading: Reading = field(default="value", repr=False)
+    former: tuple[float, ...] = field(default=(), repr=False, compare=False)
     kind: Literal["number"] = field(default="number", init=False)
     sql_type: Literal["DOUBLE"] = field(default="DOUBLE", init=False)
     ordered: ClassVar[bool] = True

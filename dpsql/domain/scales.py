@@ -9,15 +9,22 @@ LINEAR_PART = 1e-3
 """Below this share of the larger end the widths of such bins grow no more."""
 
 
-def log_edges(low: float, high: float, count: int) -> tuple[float, ...]:
+ROUNDED = 1e-12
+"""Of the larger end: an edge that is nearer to 0 is 0, but for the rounding of its logarithm and back."""
+
+
+def log_edges(low: float, high: float, count: int, *, through_zero: bool = True) -> tuple[float, ...]:
     """``count`` bins from ``low`` to ``high`` (finite, low < high) whose width grows with the number's size.
 
     Equal steps of asinh(x / s), which is a logarithm beyond s and a straight line inside, with s a thousandth of the
     larger end, or the smaller end where 0 is not between them: from 10 to 1,000 each bin is the one before times a
     constant. Rounded to six digits, so that every machine writes the same; fewer bins where that makes two equal.
+    ``through_zero``: whether an edge that is meant to be 0 is 0; in earlier versions it was what rounding had left.
 
     >>> log_edges(1.0, 10_000.0, 4)
     (1.0, 35.343, 234.946, 1533.12, 10000.0)
+    >>> [log_edges(-1000.0, 1000.0, 50, through_zero=exact)[25] for exact in (True, False)]
+    [0.0, -8.88178e-16]
     """
     near = min(abs(low), abs(high)) if low * high > 0 else 0.0
     if not isfinite(high - low):  # no table holds both ends: equal bins will do
@@ -25,4 +32,7 @@ def log_edges(low: float, high: float, count: int) -> tuple[float, ...]:
     scale = max(near, max(abs(low), abs(high)) * LINEAR_PART)
     first, last = asinh(low / scale), asinh(high / scale)
     inner = [float(f"{scale * sinh(first + (last - first) * i / count):.6g}") for i in range(1, count)]
+    if through_zero:
+        nearest = ROUNDED * max(abs(low), abs(high))
+        inner = [0.0 if abs(edge) < nearest else edge for edge in inner]
     return (low, *sorted({edge for edge in inner if low < edge < high}), high)

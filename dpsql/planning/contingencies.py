@@ -175,7 +175,7 @@ def range_parts(domain: IntegerDomain) -> Labels:
     >>> bool(range_parts(IntegerDomain("delay", 0, 1000)).max() <= RANGE_PARTS)
     True
     """
-    edges = log_edges(float(domain.low), float(domain.high) + 1.0, RANGE_PARTS)
+    edges = log_edges(float(domain.low), float(domain.high) + 1.0, RANGE_PARTS, through_zero=False)
     values = np.arange(domain.low, domain.high + 1, dtype=np.float64)
     labels = compact(np.searchsorted(np.array(edges), values, side="right"))
     return np.append(labels, labels.max() + 1) if domain.nullable else labels

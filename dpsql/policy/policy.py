@@ -158,6 +158,15 @@ class Policy:
         return frozenset(self._then(word) for word in words)
 
     @cached_property
+    def with_former_edges(self) -> "Policy | None":
+        """The same policy as versions read it that made other bins of the same words; ``None`` where they made these.
+
+        A ledger that was begun with those bins keeps them.
+        """
+        tables = tuple(replace(t, columns=tuple(_formerly(c) for c in t.columns)) for t in self.tables)
+        return None if tables == self.tables else replace(self, tables=tables)
+
+    @cached_property
     def retired_digest(self) -> str | None:
         """What the digest was while the strategy's word ran another strategy; ``None`` for words that never did."""
         word, tight = self.mechanism.strategy, self.mechanism.calibration == "tight"
@@ -166,6 +175,12 @@ class Policy:
     def _then(self, word: str) -> str:
         then = replace(self, mechanism=replace(self.mechanism, strategy=word))
         return then._with_tables(then._with_demands(then.digest_without_row_counts))
+
+
+def _formerly(column: ColumnDomain) -> ColumnDomain:
+    if isinstance(column, NumberDomain) and column.former:
+        return replace(column, edges=column.former, former=())
+    return column
 
 
 def _is_null_outside(column: ColumnDomain) -> bool:

@@ -82,9 +82,9 @@ def _number(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
         keys.refuse("min", "must be below max", "swap min and max")
     count, scale = _bins(keys)
     if scale == "log":
-        return NumberDomain(
-            name, log_edges(_to_float(keys, "min", low), _to_float(keys, "max", high), count), nullable, outside
-        )
+        ends = _to_float(keys, "min", low), _to_float(keys, "max", high)
+        edges, former = (log_edges(*ends, count, through_zero=exact) for exact in (True, False))
+        return NumberDomain(name, edges, nullable, outside, former=() if former == edges else former)
     edges = tuple(_to_float(keys, "max", low + (high - low) * Fraction(i, count)) for i in range(count + 1))
     return NumberDomain(name, edges, nullable, outside)
 

@@ -31,13 +31,24 @@ def ledger_header(policy: Policy, engine: Engine, plan: Plan, stored: Mapping[st
     }
 
 
+def as_begun(policy: Policy, stored: Mapping[str, str]) -> Policy:
+    """The policy as it was when the ledger with the header ``stored`` began: with the bins that earlier versions made
+    of its words, where these are the ledger's."""
+    former = policy.with_former_edges
+    if former is None or "policy" not in stored:
+        return policy
+    known = [former, _measured(former)]
+    digests = {d for p in known for d in (p.digest, *p.former_digests, p.retired_digest)}
+    return former if stored["policy"] in digests else policy
+
+
 def _policy_digest(policy: Policy, stored: Mapping[str, str]) -> str:
     """A ledger that does not say ``row_counts`` published, under replace-one, all counts that it took for public.
 
     Nothing is set aside in its plan for measuring them, so it goes on only where its owner declares each of them.
     """
     _check_word(policy, stored)
-    measured = replace(policy, tables=tuple(replace(table, row_count="measured") for table in policy.tables))
+    measured = _measured(policy)
     if "row_counts" in stored or stored.get("policy") not in {measured.digest, *measured.former_digests}:
         return policy.digest
     undeclared = [name for name in _published_before(policy) if policy.by_name[name.lower()].row_count != "public"]
@@ -49,6 +60,10 @@ def _policy_digest(policy: Policy, stored: Mapping[str, str]) -> str:
             f"[tables.{undeclared[0]}]; else begin a second budget with {SECOND_LEDGER}: " + _price(policy, stored),
         )
     return stored["policy"]
+
+
+def _measured(policy: Policy) -> Policy:
+    return replace(policy, tables=tuple(replace(table, row_count="measured") for table in policy.tables))
 
 
 def _check_word(policy: Policy, stored: Mapping[str, str]) -> None:

@@ -35,7 +35,7 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
     Imported here, so that ``import dpsql`` does not load DuckDB, sqlglot and OpenDP.
     """
     from dpsql.engine.rules import Rules
-    from dpsql.interface.dbapi.ledger_header import ledger_header
+    from dpsql.interface.dbapi.ledger_header import as_begun, ledger_header
     from dpsql.ledger import MemoryLedger, SqliteLedger, stored_header
     from dpsql.mechanism import SystemEntropy
     from dpsql.planning import make_plan, paper_notices
@@ -45,6 +45,7 @@ def open_parts(database: Any, policy: Policy, ledger: Path | None, *, new_budget
     with ExitStack() as opened:
         stored = {} if ledger is None else stored_header(ledger)
         rules = Rules.of(stored)  # those of the ledger, before any private question
+        policy = as_begun(policy, stored)
         read = rules.read(policy)
         engine = open_engine(database, read, rules, known=contents(), beside=ledger)
         opened.callback(engine.close)
