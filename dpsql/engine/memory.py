@@ -261,6 +261,11 @@ class MemoryEngine:
         """None: it is no copy."""
         return ()
 
+    @property
+    def attached(self) -> tuple[str, ...]:
+        """None: its tables are in one place."""
+        return ()
+
     def tables_read(self) -> dict[str, frozenset[str]]:
         """The columns of each private table, in lower case."""
         return {name.lower(): frozenset(columns) for name, columns in self._columns.items()}

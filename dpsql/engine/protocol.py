@@ -149,6 +149,11 @@ class OwnersEngine(Engine, Protocol):
         """Addresses of what its rows are a copy of: the people of a copy are those of its source. Public."""
         ...
 
+    @property
+    def attached(self) -> tuple[str, ...]:
+        """Files beside its own in which its private rows are, as a connection has attached them. Public."""
+        ...
+
     def tables_read(self) -> dict[str, frozenset[str]]:
         """The columns of each private table, and of each table behind a private view; names in lower case. Public."""
         ...

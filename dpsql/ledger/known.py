@@ -17,12 +17,15 @@ VERSION = "1"
 class Place:
     """Where private rows are: the ``database`` (an absolute path or an address, "" for one that has none) and the
     columns of its ``tables``, those behind views included; all names in lower case. ``ledger``: where the ledger
-    of that database lies when nobody names another path, or "". ``origins``: addresses of what it is a copy of."""
+    of that database lies when nobody names another path, or "". ``origins``: addresses of what it is a copy of.
+    ``attached``: other files in which its rows are now. Any session may attach them: no ledger is known by them later.
+    """
 
     database: str = ""
     tables: Mapping[str, frozenset[str]] = field(default_factory=dict)
     ledger: str = ""
     origins: tuple[str, ...] = ()
+    attached: tuple[str, ...] = ()
 
     @property
     def addresses(self) -> tuple[str, ...]:

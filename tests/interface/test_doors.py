@@ -172,6 +172,40 @@ def test_a_view_of_an_attached_file_is_known_by_that_file(database: Path, tmp_pa
                 dpsql.connect(con, policy=policy, ledger=tmp_path / name)
 
 
+@pytest.mark.parametrize("first", ["VIEW", "TABLE"])
+def test_a_copy_in_memory_and_a_view_of_an_attached_file_are_one_place_in_one_folder(
+    database: Path, tmp_path: Path, first: str
+) -> None:
+    policy = dpsql.load_policy(POLICY % "adult")
+
+    def opened(kind: str) -> duckdb.DuckDBPyConnection:
+        con = duckdb.connect()
+        con.execute(f"ATTACH '{database}' AS elsewhere (READ_ONLY)")
+        con.execute(f"CREATE {kind} adult AS SELECT * FROM elsewhere.main.adult")
+        return con
+
+    with opened(first) as con:
+        assert spend(con, policy=policy, ledger=tmp_path / "first.ledger") > 0
+    changed(database, "DELETE FROM adult WHERE age = 4")
+    with (
+        opened("TABLE" if first == "VIEW" else "VIEW") as con,
+        pytest.raises(dpsql.LedgerError, match="already has a ledger"),
+    ):
+        dpsql.connect(con, policy=policy, ledger=tmp_path / "second.ledger")
+
+
+def test_an_attached_file_that_is_gone_was_not_moved_to_any_other(database: Path, tmp_path: Path) -> None:
+    policy, other = dpsql.load_policy(POLICY % "adult"), tmp_path / "other" / "o.duckdb"
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH '{database}' AS elsewhere (READ_ONLY)")
+        con.execute("CREATE VIEW adult AS FROM elsewhere.main.adult")
+        assert spend(con, policy=policy, ledger=tmp_path / "first.ledger") > 0
+    database.unlink()
+    other.parent.mkdir()
+    changed(other, "CREATE TABLE adult AS SELECT range % 90 AS age, range % 3 = 0 AS member FROM range(1900)")
+    assert "of the same name and columns" in notices(other, policy=policy)
+
+
 def test_a_hard_link_is_the_same_place(database: Path, tmp_path: Path) -> None:
     assert spend(database) > 0
     (tmp_path / "linked.duckdb").hardlink_to(database)

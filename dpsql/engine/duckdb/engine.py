@@ -23,12 +23,11 @@ from dpsql.engine.duckdb.catalog import (
     Catalog,
     Source,
     attached_files,
-    base_tables,
-    described,
     own_file,
     private_sources,
     public_sources,
     stored_tables,
+    tables_behind,
 )
 from dpsql.engine.duckdb.distinct import distinct_counts
 from dpsql.engine.duckdb.identity.file_state import FileContent, KnownContent, descriptors
@@ -303,8 +302,7 @@ class DuckDbEngine:
     def fingerprint(self) -> str:
         """SHA-256 over the content of the private tables, whatever the row order, file or DuckDB version."""
         with self._lock:
-            rules = self._rules.fingerprint
-            return data({t.name: self._content(self._sources[t.name], rules) for t in self._policy.tables})
+            return data({n: self._content(source, self._rules.fingerprint) for n, source in self._sources.items()})
 
     def table_fingerprints(self) -> tuple[str, ...]:
         """The content of each private table by itself, and of the tables behind a view; public tables are left out."""
@@ -322,9 +320,7 @@ class DuckDbEngine:
 
     def _behind_views(self) -> list[Source]:
         """The tables that private views read, but for public ones."""
-        public = {source.sql for source in self._public.values()}
-        behind = {sql for s in self._sources.values() for sql in set(base_tables(self._reader, s)) - {s.sql}}
-        return [described(self._reader, sql) for sql in sorted(behind - public)]
+        return tables_behind(self._reader, self._sources.values(), self._public.values())
 
     def _content(self, source: Source, rules: int) -> str:
         key = (source.sql, rules)
@@ -352,10 +348,14 @@ class DuckDbEngine:
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """The addresses of what private tables of an extract were copied from, or views read in attached databases."""
+        """The addresses of what the private tables of an extract were copied from."""
+        return tuple(sorted({s.origin.address for s in self._sources.values() if s.origin is not None} - {""}))
+
+    @property
+    def attached(self) -> tuple[str, ...]:
+        """The files of attached databases that private views read."""
         with self._lock:
-            found = attached_files(self._reader, [s.sql for s in self._behind_views()])
-        return tuple(sorted((found | {s.origin.address for s in self._sources.values() if s.origin}) - {""}))
+            return attached_files(self._reader, [s.sql for s in self._behind_views()])
 
     def tables_read(self) -> dict[str, frozenset[str]]:
         """The columns of private tables, of views and of the tables behind them, in lower case; equal names are one."""

@@ -111,6 +111,11 @@ class SqlEngine:
         """None: it is no copy."""
         return ()
 
+    @property
+    def attached(self) -> tuple[str, ...]:
+        """None: its tables are in one place."""
+        return ()
+
     def contingency(self, table: str, columns: tuple[str, ...]) -> Private[Counts]:
         """Counts over the cells of ``columns``, int64; see the protocol."""
         domain = private_table(self._policy, table)

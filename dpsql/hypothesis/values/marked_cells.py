@@ -328,7 +328,9 @@ def _unlike(
     number, rest = int(kind.max()) + 1, ~out
     beyond = _summed(kind, rest * ((found - expected) ** 2 - sd**2), number)
     squares = _summed(kind, rest * expected**2, number)
-    return np.sqrt(np.maximum(beyond, 0.0) / np.maximum(squares, _TINY))[kind] * expected
+    with np.errstate(all="ignore"):  # where nothing is expected of a whole kind
+        spread = np.sqrt(np.maximum(beyond, 0.0) / np.maximum(squares, _TINY))[kind] * expected
+    return np.where(expected > 0.0, spread, 0.0)
 
 
 def _kinds(domain: NumberDomain) -> npt.NDArray[np.int64]:

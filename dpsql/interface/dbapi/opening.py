@@ -123,7 +123,7 @@ def _place(engine: "OwnersEngine") -> "Place":
 
     address = engine.address
     beside = "" if not address or Address.is_one(address) else str(default_ledger_path(address).resolve())
-    return Place(address, engine.tables_read(), beside, engine.origins)
+    return Place(address, engine.tables_read(), beside, engine.origins, engine.attached)
 
 
 def _check_unrecorded(header: Mapping[str, str], engine: "OwnersEngine", *, new_budget: bool) -> None:

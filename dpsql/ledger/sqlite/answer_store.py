@@ -356,7 +356,7 @@ class AnswerStore:
 
 def written_beside(ledger: Path, identity: str) -> int:
     """The last event of the ledger with this identity that the answers beside its file know of; 0 where they know of
-    none, or cannot be read."""
+    none, or are damaged. ``sqlite3.Error`` while another process holds them: they may be the only witness."""
     path = answer_files(ledger)[0]
     if not path.exists():
         return 0
@@ -367,7 +367,9 @@ def written_beside(ledger: Path, identity: str) -> int:
             return _written(facts)[0] if facts.get("ledger") == identity else 0
         finally:
             file.close()
-    except (sqlite3.Error, OSError, ValueError):
+    except (sqlite3.Error, OSError, ValueError) as error:
+        if is_passing(error):
+            raise
         return 0
 
 

@@ -149,7 +149,8 @@ def _is_at(known: Known, path: Path, place: Place) -> bool:
     if not known.databases:
         return not place.addresses and _folder(known.path) == path.parent
     moved = not any("://" in d or Path(d).exists() for d in known.databases) and Path(known.path).exists()
-    here = any(same_file(Path(a), Path(b)) for a in place.addresses for b in known.databases)  # by a hard link, too
+    addresses = (*place.addresses, *place.attached)
+    here = any(same_file(Path(a), Path(b)) for a in addresses for b in known.databases)  # by a hard link, too
     return here or (moved and known.place().looks_like(place))
 
 

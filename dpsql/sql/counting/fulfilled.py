@@ -32,8 +32,9 @@ def _told(evaluator: Evaluator, asked: Sequence[Question]) -> Iterator[tuple[Que
     try:
         truths = evaluator.truths(grids, [q.bound for q in known])
     except Error:  # a CASE keeps one from such values, perhaps: then it is no condition on them all
-        for question in asked if len(asked) > 1 else ():
-            yield from _told(evaluator, [question])
+        half = len(asked) // 2
+        for some in (asked[:half], asked[half:]) if half else ():
+            yield from _told(evaluator, some)
         return
     for question, truth in zip(known, truths, strict=True):
         remark = _remark(question, truth)

@@ -187,3 +187,25 @@ def test_one_value_between_round_numbers_may_have_all_rows_there() -> None:
     assert inside.cut.tolist() == [1] and inside.share[1] == 0.0
     assert inside.doubt[1] == pytest.approx(1.0, abs=0.05) and inside.before[1][1] == 0.0
     assert not cells.inside(Interval("price", 5.0, nextafter(10.0, -inf))).doubt.any()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("sigma", [3_000.0, 1e6, 1e12])
+@pytest.mark.parametrize("hidden", [True, False])
+def test_noise_beyond_all_rows_leaves_shares(sigma: float, hidden: bool) -> None:
+    """Where nothing is expected of a kind of cells its distances are beyond every multiple of that."""
+    x = drawn("smooth")
+    domain = NumberDomain("x", tuple(float(i) for i in range(0, 525, 25)), nullable=False)
+    rows = np.histogram(x, np.array(domain.edges))[0].astype(float)
+    number = 2 * len(marks_of(domain.edges))
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        counts = np.rint(sigma * rng.normal(size=number)).astype(np.int64)
+        told = Measurement("t", (Axis.cells(("x",), (number,)),), counts, sigma)
+        found = MarkedCells.of(
+            domain, np.maximum(rows + sigma / 3 * rng.normal(size=len(rows)), 0.0), told, hidden=hidden
+        )
+        inside = found.inside(Interval("x", 25.0, 40.0))
+        for array in (found.share, found.mean, found.mean_sd, inside.share, inside.sd, inside.doubt):
+            assert np.isfinite(array).all()
+        assert (inside.share >= 0.0).all() and (inside.share <= 1.0).all()

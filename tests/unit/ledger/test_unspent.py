@@ -1,6 +1,7 @@
 """A ledger without events takes another header in one step, and only then."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,20 @@ def test_a_copy_from_before_the_first_event_is_refused(
                 (True, True, False),
                 (False, False, False),
             }
+
+
+def test_answers_that_another_process_holds_may_be_a_witness(tmp_path: Path) -> None:
+    path = tmp_path / "a.ledger"
+    SqliteLedger.open(path, HEADER).close()
+    before = path.read_bytes()
+    with SqliteLedger.open(path, HEADER) as ledger:
+        ledger.release(ledger.reserve(1, any_cost, {}), {}, [("q", EASY)])
+    path.write_bytes(before)
+    with closing(sqlite3.connect(path.with_name("a.ledger.answers"), isolation_level=None)) as held:
+        held.execute("PRAGMA locking_mode = EXCLUSIVE")
+        held.execute("BEGIN IMMEDIATE")
+        held.execute("COMMIT")
+        with pytest.raises(LedgerError, match="locked by another process"):
+            SqliteLedger.open(path, HEADER | {"policy": "other"})
+    with pytest.raises(LedgerError, match="older than its state on record"):
+        SqliteLedger.open(path, HEADER | {"policy": "other"})

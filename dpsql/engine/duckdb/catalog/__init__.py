@@ -10,6 +10,7 @@ from dpsql.engine.duckdb.catalog.catalog import (
     private_sources,
     public_sources,
     stored_tables,
+    tables_behind,
 )
 from dpsql.engine.duckdb.catalog.source import Source
 from dpsql.engine.duckdb.catalog.views import base_tables
@@ -26,4 +27,5 @@ __all__ = [
     "private_sources",
     "public_sources",
     "stored_tables",
+    "tables_behind",
 ]

@@ -39,14 +39,25 @@ def own_file(reader: Reader) -> str:
     return str(Path(found[0][0]).resolve()) if found and found[0][0] else ""
 
 
-def attached_files(reader: Reader, tables: Iterable[str]) -> set[str]:
-    """The files of attached databases that these tables, as quoted SQL, are in: paths, symbolic links resolved."""
+def attached_files(reader: Reader, tables: Iterable[str]) -> tuple[str, ...]:
+    """The files of attached databases that these tables, as quoted SQL, are in: paths, symbolic links resolved.
+
+    Of DuckDB's and SQLite's alone: others are no files, and an address may hold a password.
+    """
     found = reader.rows(
         "listing attached databases",
-        "SELECT database_name, path FROM duckdb_databases() WHERE database_name <> current_database() AND path <> ''",
+        "SELECT database_name, path FROM duckdb_databases() "
+        "WHERE database_name <> current_database() AND path <> '' AND type IN ('duckdb', 'sqlite')",
     )
     files = {identifier(name) + ".": path for name, path in found}
-    return {str(Path(path).resolve()) for name, path in files.items() if any(sql.startswith(name) for sql in tables)}
+    used = {str(Path(path).resolve()) for name, path in files.items() if any(sql.startswith(name) for sql in tables)}
+    return tuple(sorted(used))
+
+
+def tables_behind(reader: Reader, views: Iterable[Source], public: Iterable[Source]) -> list[Source]:
+    """The tables that these views read, but for ``public`` ones."""
+    behind = {sql for view in views for sql in set(base_tables(reader, view)) - {view.sql}}
+    return [described(reader, sql) for sql in sorted(behind - {source.sql for source in public})]
 
 
 def described(reader: Reader, sql: str) -> Source:
