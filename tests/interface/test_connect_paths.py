@@ -223,6 +223,7 @@ class Part:
 
     address = ""
     origins = ()
+    attached = ()
 
     def tables_read(self) -> dict[str, frozenset[str]]:
         return {}
