@@ -7,8 +7,6 @@ from math import asinh, isfinite, sinh
 
 LINEAR_PART = 1e-3
 """Below this share of the larger end the widths of such bins grow no more."""
-
-
 ROUNDED = 1e-12
 """Of the larger end: an edge that is nearer to 0 is 0, but for the rounding of its logarithm and back."""
 

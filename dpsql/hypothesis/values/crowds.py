@@ -80,19 +80,20 @@ class Crowds:
         most = np.where(missed < 1.0, np.clip(most, 0.0, size), 0.0)
         return cls(chance, mean, spread * np.sqrt(np.clip(variance, 0.0, 1.0)), most)
 
-    def counted(self, expected: Estimates) -> Estimates:
-        """The mean of both."""
-        return expected + self.chance * (self.mean - expected)
-
     def variance(self, expected: Estimates) -> Estimates:
-        """Of a bar that reaches ``most``."""
-        off = np.maximum(self.most - self.counted(expected), 0.0) / DEVIATIONS
+        """Of a bar about the mean of both kinds that reaches ``most``; rows squared."""
+        about = expected + self.chance * (self.mean - expected)
+        off = np.maximum(self.most - about, 0.0) / DEVIATIONS
         return np.maximum(off**2, self.chance * self.sd**2)
 
 
 def beyond_neighbours(edges: Estimates, rows: Estimates, sd: float) -> tuple[Estimates, Estimates]:
-    """How many ``rows`` (bins,) each bin has beyond what its neighbours tell, and the sd of that: of the noise ``sd``,
-    and of how rough the bins are. Told by the logarithm of how dense rows are, on a straight line."""
+    """How many rows each bin has beyond what its neighbours tell, and the sd of that: of the noise ``sd``, and of how
+    rough the bins are. Told by the logarithm of how dense rows are, on a straight line.
+
+    ``edges``: float64, (bins + 1,); ``rows`` and both results: float64, (bins,), in rows. Below three bins nothing is
+    told: 0, with an sd beyond all rows.
+    """
     if len(rows) < 3:
         return np.zeros(len(rows)), np.full(len(rows), 1.0 / sqrt(_TINY))
     width, middle = np.maximum(np.diff(edges * 0.5), _TINY), (edges[:-1] * 0.5 + edges[1:] * 0.5) / 2.0

@@ -11,6 +11,7 @@ from dpsql.accounting import Plan
 from dpsql.engine.protocol import Engine
 from dpsql.errors import SECOND_LEDGER, LedgerError, PolicyError
 from dpsql.ledger.known import Known, budget_of, price
+from dpsql.ledger.rule_change import rule_changes
 from dpsql.policy import RETIRED_STRATEGIES, Policy
 from dpsql.policy_file import dump_policy
 
@@ -33,13 +34,17 @@ def ledger_header(policy: Policy, engine: Engine, plan: Plan, stored: Mapping[st
 
 def as_begun(policy: Policy, stored: Mapping[str, str]) -> Policy:
     """The policy as it was when the ledger with the header ``stored`` began: with the bins that earlier versions made
-    of its words, where these are the ledger's."""
+    of its words, where these are the ledger's. Of a ledger that is another policy's, too: its refusal names what the
+    owner changed, and no bins."""
     former = policy.with_former_edges
     if former is None or "policy" not in stored:
         return policy
     known = [former, _measured(former)]
     digests = {d for p in known for d in (p.digest, *p.former_digests, p.retired_digest)}
-    return former if stored["policy"] in digests else policy
+    if stored["policy"] in digests:
+        return former
+    changed = [len(rule_changes(stored.get("rules", ""), _rules(p).get("rules", ""))) for p in (former, policy)]
+    return former if "rules" in stored and changed[0] < changed[1] else policy
 
 
 def _policy_digest(policy: Policy, stored: Mapping[str, str]) -> str:

@@ -183,11 +183,11 @@ def _on_record(
 ) -> Known | None:
     """What the registry, or the answers beside the file, know that was spent under a ledger whose file has no event:
     the file is a copy from before. ``None`` where nothing was."""
-    own = found["ledger"]
-    known = next((k for k in registry.known() if k.ledger == own), None) if registry is not None else None
-    anchored = [registry.anchors(t)[own] for t in tables if own in registry.anchors(t)] if registry is not None else []
-    sequences = [a.sequence for a in anchored] + [written_beside(path, own)] + ([known.sequence] if known else [])
-    last = max(sequences)
+    own, last, known = found["ledger"], written_beside(path, found["ledger"]), None
+    if registry is not None:
+        known = next((k for k in registry.known() if k.ledger == own), None)
+        anchors = [registry.anchors(table).get(own) for table in tables]
+        last = max(last, known.sequence if known else 0, *(a.sequence for a in anchors if a is not None), 0)
     return None if last == 0 else replace(known or Known(own, str(path)), sequence=last)
 
 

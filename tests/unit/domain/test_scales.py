@@ -50,6 +50,10 @@ def test_a_policy_knows_what_its_words_meant() -> None:
     assert as_begun(policy, {"policy": former.digest}) is former
     assert as_begun(policy, {"policy": policy.digest}) is as_begun(policy, {}) is policy
     assert as_begun(policy, {"policy": "another"}) is policy
+    dearer = parse_policy((POLICY % (-1000, 1000)).replace("epsilon = 1", "epsilon = 2"))
+    begun = as_begun(dearer, {"policy": former.digest, "rules": dump_policy(former)})
+    assert begun.tables == former.tables and begun.privacy == dearer.privacy  # the refusal names epsilon alone
+    assert as_begun(dearer, {"policy": policy.digest, "rules": dump_policy(policy)}) is dearer
     written = parse_policy(dump_policy(policy))
     assert written.digest == policy.digest and written.tables == policy.tables
     assert parse_policy(POLICY % (0, 1000)).with_former_edges is None
