@@ -10,8 +10,8 @@ import numpy as np
 from dpsql.query import Crosstab, KeyedFactor, UnitTable, linear_query
 from dpsql.result import Note, table_notes
 from dpsql.session.asker import Asker
-from dpsql.sql.expressions.remarks import notes_of
 from dpsql.sql.statement import Remark, Statement
+from dpsql.sql.undeclared_notes import notes_of
 
 
 def statement_notes(statement: Statement, asker: Asker) -> tuple[Note, ...]:

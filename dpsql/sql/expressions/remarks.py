@@ -1,4 +1,4 @@
-"""What a condition asks beyond the declared values of a column, in words.
+"""What a condition asks beyond the declared values of a column; ``undeclared_notes`` has the words.
 
 ``gender = 'Male'`` where 'male' is declared is a question about nothing: its answer is 0, exactly, and true of the
 declared values. So the answer stays, and a note says what was asked. Of other conditions on one column it is a
@@ -11,16 +11,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from difflib import get_close_matches
 from typing import Any
 
 from sqlglot import exp
 
 from dpsql.domain import (
-    BooleanDomain,
     CategoryDomain,
     DateDomain,
-    Fate,
     FiniteDomain,
     IntegerDomain,
     NumberDomain,
@@ -28,10 +25,10 @@ from dpsql.domain import (
     TextDomain,
     undeclared_become,
 )
-from dpsql.result import Note
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.statement import Remark
 from dpsql.sql.text.parse import to_sql
+from dpsql.sql.undeclared_notes import SHOWN, declared_ends
 
 _NUMBER = re.compile(r"-?(?:[0-9]{1,18}(?:\.[0-9]{1,18})?|\.[0-9]{1,18})(?:[eE][+-]?[0-9]{1,3})?")
 _DATE = re.compile(r"(?:CAST\()?'([0-9]{4}-[0-9]{2}-[0-9]{2})'(?: AS DATE\))?")
@@ -53,15 +50,7 @@ _CONDITIONS = frozenset(
 )  # fmt: skip
 """Functions that are conditions."""
 _NULL = "NULL"
-_SHOWN = 3
-"""Literals of a column that a note shows."""
-_LONGEST = 40
-"""Characters of a literal that a note shows, and of those that are compared with declared values."""
 _LONGEST_CONDITION = 60
-_COMPARED = 1000
-"""Declared values among which the most similar one is sought."""
-_ALIKE = 0.75
-"""``difflib``'s ratio from which a declared value may be what was meant."""
 
 Place = float | date
 
@@ -161,7 +150,7 @@ def question(table: TableDomain, node: exp.Expr, made: Bound) -> list[Question]:
 
 def _written(node: exp.Expr) -> str:
     """A condition as it was written, shortened."""
-    if isinstance(node, exp.In) and len(node.expressions) > _SHOWN:
+    if isinstance(node, exp.In) and len(node.expressions) > SHOWN:
         return f"{_written(node.this)} IN (...)"
     text = to_sql(node, normalize_functions=False)
     return text if len(text) <= _LONGEST_CONDITION else text[: _LONGEST_CONDITION - 3] + "..."
@@ -225,83 +214,9 @@ def _is_understood(table: TableDomain, symbol: str, parts: Sequence[Bound]) -> b
     return False
 
 
-def notes_of(remarks: Iterable[Remark]) -> tuple[Note, ...]:
-    """One note for each column and kind, in the order in which they were asked first.
-
-    >>> sex = CategoryDomain("sex", ("female", "male"))
-    >>> print(*notes_of([Remark("people", sex, ("Male",)), Remark("people", sex, ("x", "Male"))]))
-    'Male' and 'x' are not among the declared values of sex (did you mean 'male'?); rows with other values count as NULL
-    """
-    found: dict[tuple[object, ...], tuple[Remark, dict[str, None]]] = {}
-    for one in remarks:
-        key = (one.table, one.column.name, bool(one.asked), bool(one.moments), one.fulfilled, one.as_text)
-        found.setdefault(key, (one, {}))[1].update(dict.fromkeys(one.asked or one.moments))
-    told = {(one.table, one.column.name) for one, said in found.values() if said and not one.moments}
-    notes = [
-        _note(one, list(said))
-        for one, said in found.values()
-        if said or one.as_text or (one.table, one.column.name) not in told or undeclared_become(one.column) != "NULL"
-    ]
-    return tuple(dict.fromkeys(notes))
-
-
-def _midnights(column: DateDomain, moments: Sequence[str]) -> Note:
-    """That a row of a date column holds no time of day, or none so fine as what it is compared with."""
-    part = column.unit if column.step is not None else "day"
-    return Note("undeclared", f"{column.name} is compared with {_listed(moments)} as the start of each row's {part}")
-
-
-def _note(one: Remark, asked: Sequence[str]) -> Note:
-    column, name = one.column, one.column.name
-    if one.moments and isinstance(column, DateDomain):
-        return _midnights(column, asked)
-    if one.as_text:
-        least, greatest = (end(column.values, key=lambda v: str(v).encode()) for end in (min, max))
-        ends = f"{_quoted(str(least))} is the least and {_quoted(str(greatest))} the greatest"
-        return Note("statement", f"values of {name} are compared as text, byte by byte: {ends}")
-    fate = undeclared_become(column)
-    if not asked and fate == "clipped":
-        low, high = _ends(column)
-        return Note(
-            "undeclared",
-            f"{name} is clipped to its declared range, {low} to {high}: what lies outside counts as the nearer end",
-        )
-    if not asked:
-        return Note("null", f"NULL of {name} stands for values that are not declared, too")
-    void = ", NaN as NULL" if fate == "clipped" and any("nan" in text.lower() for text in asked) else ""
-    return Note("undeclared", f"{_asking(one, asked)}; rows with other values {_FATES[fate]}{void}")
-
-
-def _asking(one: Remark, asked: Sequence[str]) -> str:
-    """What goes beyond the declared values, or tells none of them from another."""
-    column, name, alone = one.column, one.column.name, len(asked) == 1
-    if one.fulfilled:
-        low, high = _ends(column)
-        which = name if isinstance(column, CategoryDomain) else f"{name}, {low} to {high},"
-        none = one.fulfilled == "none"
-        return (
-            f"{'no declared value' if none else 'all declared values'} of {which} fulfil{'s' * none} {_listed(asked)}"
-        )
-    if isinstance(column, CategoryDomain):
-        meant = dict.fromkeys(s for s in (_similar(a, column.values) for a in asked[:_SHOWN]) if s is not None)
-        hint = f" (did you mean {' or '.join(map(_quoted, meant))}?)" if meant else ""
-        listed = _listed([_quoted(a) for a in asked])
-        return f"{listed} {'is' if alone else 'are'} not among the declared values of {name}{hint}"
-    low, high = _ends(column)
-    return f"{_listed(asked)} {'goes' if alone else 'go'} beyond the declared values of {name}, {low} to {high}"
-
-
-_FATES: dict[Fate, str] = {
-    "clipped": "count as the nearer end",
-    "NULL": "count as NULL",
-    "left out": "are not counted",
-    "none": "do not exist",
-}
-
-
 def _beyond(column: FiniteDomain, symbol: str, places: Sequence[tuple[Place, str] | None]) -> tuple[str, ...]:
     """The conditions that lie beyond a range, or that all of it fulfils or none; as they were written."""
-    low, high = _ends(column)
+    low, high = declared_ends(column)
     known = [p for p in places if p is not None]
     if len(known) < len(places) and symbol != "IN":
         return ()
@@ -332,18 +247,6 @@ def _is_beyond(symbol: str, place: Any, low: Any, high: Any, step: Any) -> bool:
             return bool(place < low or place > high)
 
 
-def _ends(column: FiniteDomain) -> tuple[Any, Any]:
-    """The least and the greatest declared value."""
-    match column:
-        case IntegerDomain() | DateDomain():
-            return column.low, column.high
-        case NumberDomain():
-            low, high = column.edges[0], column.edges[-1]
-            return (int(low), int(high)) if low.is_integer() and high.is_integer() else (low, high)
-        case CategoryDomain() | BooleanDomain():
-            return column.values[0], column.values[-1]
-
-
 def _number(item: Bound) -> tuple[Place, str] | None:
     text = item.sql.replace("- ", "-")
     return (float(text), text) if _NUMBER.fullmatch(text) else None
@@ -372,25 +275,3 @@ def _finer(item: Bound, column: DateDomain) -> str | None:
     time, rest = (found[2], found[3], found[4] or "00"), found[5] or ""
     starts = time[inside] == ("00", "00", "00")[inside] and not rest.strip("0")
     return None if starts or time[inside] == ("23", "59", "59")[inside] else f"'{found[1]}'"
-
-
-def _similar(literal: str, values: Sequence[str]) -> str | None:
-    """The declared value that was meant, perhaps."""
-    if len(literal) > _LONGEST or len(values) > _COMPARED:
-        return None
-    folded = {v.strip().casefold(): v for v in reversed(values) if len(v) <= _LONGEST}
-    wanted = literal.strip().casefold()
-    close = [wanted] if wanted in folded else get_close_matches(wanted, folded, 1, _ALIKE)
-    return folded[close[0]] if close else None
-
-
-def _listed(asked: Sequence[str]) -> str:
-    shown = asked[:_SHOWN]
-    if len(asked) > _SHOWN:
-        return f"{', '.join(shown)} and {len(asked) - _SHOWN:,} more"
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-
-
-def _quoted(literal: str) -> str:
-    short = literal if len(literal) <= _LONGEST else literal[: _LONGEST - 3] + "..."
-    return "'" + short.replace("'", "''") + "'"

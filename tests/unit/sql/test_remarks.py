@@ -20,7 +20,7 @@ from dpsql.domain import (
 )
 from dpsql.policy import Policy, Privacy
 from dpsql.sql import FrontEnd
-from dpsql.sql.expressions.remarks import notes_of
+from dpsql.sql.undeclared_notes import notes_of
 from tests.support.exact import public_sql
 
 PEOPLE = TableDomain(
