@@ -154,8 +154,9 @@ class Remark(NamedTuple):
 
     With nothing ``asked`` it is NULL, which stands for undeclared values too (``grouped``: where it is a group), the
     values of a column that is clipped, or ``moments`` that a date column is compared with and has nothing as fine as.
-    ``fulfilled``: by which declared values what is ``asked`` is, where it is by none or by all of them. ``as_text``:
-    that strings are compared, which are declared in another order.
+    ``fulfilled``: by which declared values what is ``asked`` is, where it is by none or by all of them, or where it
+    tells an end of them from what is beyond. ``as_text``: that strings are compared, which are declared in another
+    order.
     """
 
     table: str
@@ -163,7 +164,7 @@ class Remark(NamedTuple):
     asked: tuple[str, ...] = ()
     grouped: bool = False
     moments: tuple[str, ...] = ()
-    fulfilled: Literal["", "none", "all"] = ""
+    fulfilled: Literal["", "none", "all", "end"] = ""
     as_text: bool = False
 
 

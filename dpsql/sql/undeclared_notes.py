@@ -83,6 +83,9 @@ def _note(one: Remark, asked: Sequence[str]) -> Note:
 def _asking(one: Remark, asked: Sequence[str]) -> str:
     """What goes beyond the declared values, or tells none of them from another."""
     column, name, alone = one.column, one.column.name, len(asked) == 1
+    if one.fulfilled == "end":
+        low, high = declared_ends(column)
+        return f"{_listed(asked)} {'asks' if alone else 'ask'} about an end of what is declared of {name}, {low} to {high}"
     if one.fulfilled:
         low, high = declared_ends(column)
         which = name if isinstance(column, CategoryDomain) else f"{name}, {low} to {high},"

@@ -176,7 +176,11 @@ def remark(table: TableDomain, symbol: str, left: Bound, items: Sequence[Bound])
             missing = set(literals).difference(column.values)
             asked = tuple(s for s in literals if s in missing)
         case IntegerDomain() | NumberDomain():
-            asked = _beyond(column, symbol, [_number(i) for i in items])
+            places = [_number(i) for i in items]
+            asked = _beyond(column, symbol, places)
+            ends = () if asked else _ends_cut(column, symbol, places)
+            if ends:
+                return Remark(table.name, column, ends, fulfilled="end")
         case DateDomain():
             asked = _beyond(column, symbol, [_date(i, column) for i in items])
             moments = [] if asked else [text for i in items if (text := _finer(i, column)) is not None]
@@ -231,6 +235,21 @@ def _beyond(column: FiniteDomain, symbol: str, places: Sequence[tuple[Place, str
     return tuple(
         [f"{column.name} {sign} {text}" for place, text in known if _is_beyond(symbol, place, low, high, step)]
     )
+
+
+def _ends_cut(column: FiniteDomain, symbol: str, places: Sequence[tuple[Place, str] | None]) -> tuple[str, ...]:
+    """The conditions that hold at an end of a clipped range and not beyond it, or the other way: what is beyond counts
+    as the end."""
+    if undeclared_become(column) != "clipped" or (None in places and symbol != "IN"):
+        return ()
+    low, high = declared_ends(column)
+    known = [p for p in places if p is not None]
+    if symbol == "BETWEEN":
+        (first, one), (last, other) = known
+        return (f"{column.name} BETWEEN {one} AND {other}",) if first == low or last == high else ()
+    cut = {"<=": (high,), ">=": (low,), "<": (), ">": ()}.get(symbol, (low, high))
+    sign = "=" if symbol == "IN" else symbol
+    return tuple([f"{column.name} {sign} {text}" for place, text in known if place in cut])
 
 
 def _is_beyond(symbol: str, place: Any, low: Any, high: Any, step: Any) -> bool:

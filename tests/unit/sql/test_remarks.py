@@ -241,6 +241,34 @@ def test_conditions_that_no_declared_value_fulfils_or_all_do(front: FrontEnd, co
     assert where(front, condition) == [f"{asked}; rows with other values count as NULL"]
 
 
+@pytest.mark.parametrize(
+    ("condition", "asked"),
+    [
+        ("hours = 99.5", "hours = 99.5"),
+        ("99.5 = hours", "hours = 99.5"),
+        ("hours <> 0", "hours <> 0"),
+        ("hours <= 99.5", "hours <= 99.5"),
+        ("99.5 >= hours", "hours <= 99.5"),
+        ("hours >= 0", "hours >= 0"),
+        ("hours BETWEEN 0 AND 20", "hours BETWEEN 0 AND 20"),
+        ("hours BETWEEN 20 AND 99.5", "hours BETWEEN 20 AND 99.5"),
+        ("hours IN (1, 0)", "hours = 0"),
+    ],
+)
+def test_an_end_to_which_rows_are_clipped(front: FrontEnd, condition: str, asked: str) -> None:
+    """DuckDB's ``hours = 99.5`` takes no row with 120; here it takes all that are clipped to 99.5."""
+    (note,) = where(front, condition)
+    fate = "rows with other values count as the nearer end"
+    assert note == f"{asked} asks about an end of what is declared of hours, 0.0 to 99.5; {fate}"
+
+
+@pytest.mark.parametrize(
+    "condition", ["hours >= 99.5", "hours < 99.5", "hours <= 0", "hours > 0", "hours BETWEEN 1 AND 99", "weight = 99"]
+)
+def test_an_end_that_is_asked_for_with_all_beyond_it(front: FrontEnd, condition: str) -> None:
+    assert where(front, condition) == []
+
+
 @pytest.mark.parametrize("condition", ["abs(hours) > 1500", "hours > 500 * 3", "hours + 0 > 1500", "-hours < -1500"])
 def test_of_clipped_columns_too(front: FrontEnd, condition: str) -> None:
     asked = f"no declared value of hours, 0.0 to 99.5, fulfils {condition}"
