@@ -165,7 +165,8 @@ def test_altered_while_open(path: Path) -> None:
 
 def test_truncated_anywhere(path: Path) -> None:
     content = path.read_bytes()
-    for size in {0, 1, 99, 511, 4096, *range(4096, len(content), 4096), len(content) - 1}:
+    last = len(content.rstrip(b"\0")) - 1  # a page that is cut reads as zeros: without one of those it is the same file
+    for size in {0, 1, 99, 511, 4096, *range(4096, len(content), 4096), last}:
         path.write_bytes(content[:size])
         for companion in path.parent.glob("a.ledger-*"):
             companion.unlink()
