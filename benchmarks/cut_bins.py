@@ -17,7 +17,8 @@ import click
 import duckdb
 import numpy as np
 
-from benchmarks.numbers import TABLES, Numbers, Row
+from benchmarks.number_tables import TABLES, Numbers
+from benchmarks.numbers import Row
 from benchmarks.report import show
 from dpsql.domain import NumberDomain, marks, marks_of
 from dpsql.hypothesis import Axis, Measurement

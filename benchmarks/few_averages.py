@@ -17,7 +17,8 @@ import numpy as np
 
 import dpsql
 from benchmarks.followers import of_rules
-from benchmarks.numbers import TABLES, Row, Writer
+from benchmarks.number_tables import TABLES
+from benchmarks.numbers import Row, Writer
 from benchmarks.options import command_text
 from benchmarks.report import show
 from dpsql.accounting.plan import NEWEST_MODELS

@@ -30,6 +30,7 @@ from dpsql.hypothesis.bars.lesson import learn_calibration
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis
 from dpsql.planning.contingencies import NARROW_CELLS
+from dpsql.policy import Mechanism
 from dpsql.query import LinearQuery
 
 HARD_ROUNDS = 6
@@ -123,9 +124,9 @@ def bars(name: str, table: CodedTable, epsilon: str, seed: int) -> Row:
     made = learn_calibration(table.domain, table.rows, found, fit)
     seconds = time.perf_counter() - begin
     distinct = {q.digest: q for s in statements(table.domain, 4000, seed + 50) for q in s if q.scope}
-    rows = []
+    rows, factor = [], float(Mechanism().error_factor)
     for q in distinct.values():
-        estimate, bound = model.answer(q), made.bound(q)
+        estimate, bound = model.answer(q), made.bound(q, factor)
         assert bound is not None
         rows.append((len(q.scope), estimate, abs(round(estimate) - table.truth(q)), bound))
     columns, size, error, width = np.array(rows).T

@@ -20,7 +20,8 @@ import numpy as np
 import pyarrow as pa
 
 import dpsql
-from benchmarks.numbers import LEAST, TABLES, Found, Numbers, Row, Writer, ask, gaussian, row_of
+from benchmarks.number_tables import TABLES, Numbers
+from benchmarks.numbers import LEAST, Found, Row, Writer, ask, gaussian, row_of
 from benchmarks.options import command_text
 from benchmarks.report import show
 from dpsql.domain import IntegerDomain, NumberDomain

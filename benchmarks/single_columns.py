@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.fine_columns import TABLES as FINE
 from benchmarks.fine_columns import counts
-from benchmarks.numbers import TABLES
+from benchmarks.number_tables import TABLES
 from benchmarks.report import show
 from benchmarks.tables import ADULT, HERE
 from benchmarks.text_tables import PETS
