@@ -37,7 +37,8 @@ class ModelRules:
     of empty cells stays where it is; long ranges of whole numbers are then also measured in parts. ``classes``: whether
     a condition that ties columns together (OR, NOT, CASE) is answered from the classes of values that it tells apart,
     as a conjunction is. ``residuals``: whether spare releases measure only what estimates of columns and pairs leave
-    open of a question; ``sparing``: whether the last of them are for questions that a model answers ever worse.
+    open of a question; ``sparing``: whether the last of them are for questions that a model answers ever worse;
+    ``paced``: whether a question is paid as several of them where fewer questions than planned have needed one.
     ``hidden_kinds``: whether pairs of columns that wait for a question begin where all of them together put each, and
     the shares of those to come fall slowly where many questions are planned. ``copulas``: whether pairs of columns in
     order that rise or fall together begin at a copula that does, too, ``beside_null`` also the rows that have both
@@ -174,9 +175,10 @@ class ModelRules:
     beside_null: bool = True
     smooth: bool = True
     hidden_crowds: bool = True
+    paced: bool = True
 
 
-_TWENTY_THIRD = ModelRules(hidden_crowds=False)
+_TWENTY_THIRD = ModelRules(hidden_crowds=False, paced=False)
 _TWENTY_SECOND = replace(_TWENTY_THIRD, smooth=False)
 _TWENTY_FIRST = replace(_TWENTY_SECOND, shared_rows=False, evenly=False, beside_null=False)
 _TWENTIETH = replace(_TWENTY_FIRST, about_middle=False, lone_sums=False, copulas=False)

@@ -203,11 +203,12 @@ class Asker:
         if missing:
             self.check(missing)
             counts = counts if MODEL_RULES[self.plan.models].about_middle and self.plan.questions else NO_COUNTS
-            for group in sorted(by_outline(missing), key=lambda same: same[0].digest in counts):
-                counted = {q.digest: counts[q.digest] for q in group if q.digest in counts}
-                known = self.known_of(list(counted.values()))
-                self.states[group[0].table].own.know_counts(counted, known)
-                answers.update(self._answered(group))
+            with self.fold.pace.held():
+                for group in sorted(by_outline(missing), key=lambda same: same[0].digest in counts):
+                    counted = {q.digest: counts[q.digest] for q in group if q.digest in counts}
+                    known = self.known_of(list(counted.values()))
+                    self.states[group[0].table].own.know_counts(counted, known)
+                    answers.update(self._answered(group))
         return answers
 
     def known(self, query: LinearQuery) -> Answer | None:
@@ -222,6 +223,7 @@ class Asker:
         """One outline's queries: what is measured first for them, then their routes; kept, and absorbed."""
         query = group[0]
         state = self.states[query.table]
+        self.fold.pace.ask()
         asked = Crosstab.of(group)
         said = by_word_alone(state, asked)
         if said:

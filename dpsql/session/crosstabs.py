@@ -42,4 +42,7 @@ def _answered(asker: Asker, state: TableState, asked: Crosstab) -> CrosstabAnswe
             answers = read_together(way.found, state.plan.certain) if bool(asked.indicators.all()) else None
         case _:
             return None
-    return answers if answers is not None and asker.given.keep_crosstab(asked, answers) else None
+    if answers is None or not asker.given.keep_crosstab(asked, answers):
+        return None
+    asker.fold.pace.ask()
+    return answers

@@ -115,10 +115,10 @@ def _of_strings(state: TableState, awaiting: Awaiting, asker: Asker) -> float:
     """What a block that awaits its strings charges at most: a payment for each outline, a release for each count of
     different values. Beside no column, groups of strings are what the first touch has measured."""
     plan, spares = state.plan, asker.purses.spares_left()
-    alone = 0 if awaiting.listed else plan.spare.units
-    units = max(asker.payment.units if asker.payments_left() else 0, plan.group_spare.units, plan.spare.units)
+    alone, together = state.own.dearest(plan.spare), state.own.dearest(plan.group_spare)
+    units = max(asker.payment.units if asker.payments_left() else 0, together, alone)
     left = asker.payments_left() * asker.payment.units + spares * asker.plan.spare_units
-    units = min(awaiting.outlines * (units if awaiting.columns else alone), left)
+    units = min(awaiting.outlines * (units if awaiting.columns else 0 if awaiting.listed else alone), left)
     units += sum(distinct_share(asker.plan, plan, asker.payment, c, spares).units for c in awaiting.distinct)
     return asker.plan.as_epsilon(units)
 

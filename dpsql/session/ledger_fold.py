@@ -6,7 +6,6 @@ So a restart, another process and the session itself cannot disagree on what is 
 from collections.abc import Mapping
 from fractions import Fraction
 
-from dpsql.errors import LedgerError
 from dpsql.first import Touches, Used
 from dpsql.first.payload import RESIDUAL, KeyLists, decode_release
 from dpsql.first.touch import FirstTouch
@@ -15,6 +14,7 @@ from dpsql.ledger.protocol import Ledger
 from dpsql.planning import TablePlan
 from dpsql.session.distinct.numbers import Numbers
 from dpsql.session.own.measured_beside import BESIDE
+from dpsql.session.own.pace import Pace
 from dpsql.session.own.release import SPARE
 from dpsql.session.table_state import TableState
 from dpsql.session.terms.demands import Demands
@@ -26,11 +26,14 @@ class LedgerFold:
     """One ``TableState`` for each private table, kept up with the ledger in the ledger's order.
 
     ``touches``: the same states' first touches, by table. ``runs``: the recorded steps of synthetic tables.
-    ``demands``: what was released with noise that analysts chose. ``numbers``: counts of different values.
+    ``demands``: what was released with noise that analysts chose. ``numbers``: counts of different values. ``pace``: of
+    spare releases.
     """
 
     def __init__(self, plans: Mapping[str, TablePlan], ledger: Ledger) -> None:
         self._plans, self._ledger = plans, ledger
+        some = next(iter(plans.values()))  # all tables share the spare releases
+        self.pace = Pace(some.spares, some.planned)
         self.states: dict[str, TableState] = {}
         self.touches: dict[str, Touches] = {}
         self.restart()
@@ -40,14 +43,14 @@ class LedgerFold:
         self._seen = 0
         self._deltas: dict[int, tuple[tuple[str, str, int], Fraction]] = {}
         self._hard: set[int] = set()
-        self.spares: dict[int, int] = {}
+        self.pace.restart()
         self.runs = Runs()
         self.demands = Demands()
         self.numbers = Numbers()
         self._lists = KeyLists()
         for name, plan in self._plans.items():
             before = self.states.get(name)
-            state = self.states[name] = TableState(plan, self._ledger, self.spares_used)
+            state = self.states[name] = TableState(plan, self._ledger, self.pace)
             self.touches[name] = state.touches
             if before is not None:
                 state.on_progress = before.on_progress
@@ -67,7 +70,7 @@ class LedgerFold:
 
         One for several numbers may be paid as several.
         """
-        return sum(self.spares.values())
+        return self.pace.used
 
     def used(self) -> Used:
         """What was begun and not given back, beside first touches and payments."""
@@ -83,10 +86,10 @@ class LedgerFold:
         self.demands.take(event)
         if event.kind == "free":
             self._deltas.pop(event.reservation, None)
-            self.spares.pop(event.reservation, None)
+            self.pace.free(event.reservation)
         if event.kind == "reserve":
             if event.payload.get("purpose") == SPARE:
-                self.spares[event.reservation] = _number_of(event)
+                self.pace.take(event)
             if "delta" in event.payload:
                 what = event.payload["table"], str(event.payload["columns"][0]), event.payload.get("try", 1)
                 self._deltas[event.reservation] = what, Fraction(event.payload["delta"])
@@ -134,11 +137,3 @@ class LedgerFold:
     def _touch_under(self, reservation: int) -> FirstTouch | None:
         touches = (t for found in self.touches.values() for t in found)
         return next((t for t in touches if t.is_open(reservation)), None)
-
-
-def _number_of(event: Event) -> int:
-    """How many spare releases a reservation is paid as; LedgerError when it does not say."""
-    number = event.payload.get("spares", 1)  # ledgers of earlier rules have one for each
-    if type(number) is not int or number < 1:
-        raise LedgerError("a spare release in the ledger cannot be read")
-    return number

@@ -3,7 +3,7 @@
 A fold of the ledger's events under a frozen plan: nothing here was drawn, and replay rebuilds it bit by bit.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from math import ceil, hypot, inf, sqrt
 
@@ -22,6 +22,7 @@ from dpsql.session.model.error_bars import ErrorBars, Memory
 from dpsql.session.own.measured_beside import MeasuredBeside
 from dpsql.session.own.misfit import Misfit
 from dpsql.session.own.own_noise import OwnNoise
+from dpsql.session.own.pace import Pace
 
 MEASURED_SHARE = 1 / 3
 """Without a warm start: a measurement whose exact bound is below this share of theta answers without a test."""
@@ -43,9 +44,7 @@ class TableState:
     more finite columns so far. ``on_progress`` is told (table, what, done, of) while error bars are learned.
     """
 
-    def __init__(
-        self, plan: TablePlan, memory: Memory | None = None, spares_used: Callable[[], int] = lambda: 0
-    ) -> None:
+    def __init__(self, plan: TablePlan, memory: Memory | None = None, pace: Pace | None = None) -> None:
         self.plan = plan
         self.touches = Touches.of(plan)
         self.model: TableModel | None = None
@@ -56,7 +55,7 @@ class TableState:
         self.unabsorbed: list[tuple[str, Measurement]] = []
         self.on_progress: Progress | None = None
         self._memory = memory
-        self.own = OwnNoise(self, spares_used)
+        self.own = OwnNoise(self, Pace(plan.spares, plan.planned) if pace is None else pace)
         self._forecast: tuple[float | None, Forecast | None] | None = None
 
     @cached_property

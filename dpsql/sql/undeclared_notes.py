@@ -85,7 +85,9 @@ def _asking(one: Remark, asked: Sequence[str]) -> str:
     column, name, alone = one.column, one.column.name, len(asked) == 1
     if one.fulfilled == "end":
         low, high = declared_ends(column)
-        return f"{_listed(asked)} {'asks' if alone else 'ask'} about an end of what is declared of {name}, {low} to {high}"
+        return (
+            f"{_listed(asked)} {'asks' if alone else 'ask'} about an end of what is declared of {name}, {low} to {high}"
+        )
     if one.fulfilled:
         low, high = declared_ends(column)
         which = name if isinstance(column, CategoryDomain) else f"{name}, {low} to {high},"

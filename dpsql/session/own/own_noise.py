@@ -3,13 +3,15 @@
 Worked out before anything is drawn, from the plan, the model and its error bars.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import hypot, sqrt
 from typing import Protocol
 
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis import TableModel
+from dpsql.ledger.event import Payload
 from dpsql.mechanism.entropy import LARGEST_SIGMA
 from dpsql.planning import Basis, Share, TablePlan
 from dpsql.planning.measured_axes import own_sds
@@ -19,6 +21,7 @@ from dpsql.session.own.about_middle import about_middle, from_zero, pays
 from dpsql.session.own.counted import NO_COUNTS, Counted, Counts, counts_known
 from dpsql.session.own.families import families
 from dpsql.session.own.misfit import Misfit
+from dpsql.session.own.pace import Pace
 from dpsql.session.own.residual import Residual, residual_of
 from dpsql.session.own.stretch import Stretch
 
@@ -30,7 +33,8 @@ LISTED_TIMES = 2.0
 WHOLE_TIMES = 2.0
 """The same, on average, where the release measures them as a whole and knows nothing else."""
 SPARING = 0.5
-"""A spare release has to be better than the model by this power of how many there were for each that is left."""
+"""A spare release has to be better than the model by this power of how many are needed, or with rules before 24 were
+there, for each that is left."""
 MOST_DRAWN = 0.99 * LARGEST_SIGMA
 """Sd of the noise of a release that can be drawn, rounding of the sd aside."""
 LEAST_CHANGES = (1.0, 0.5, 0.25, 0.125, 1 / 6, 2 / 9, 0.25)
@@ -62,11 +66,11 @@ class Part:
 
 
 class OwnNoise:
-    """Of one table. ``spares_used``: spare releases of all tables that were begun and not given back."""
+    """Of one table. ``pace``: of the spare releases of all tables."""
 
-    def __init__(self, state: Standing, spares_used: Callable[[], int]) -> None:
+    def __init__(self, state: Standing, pace: Pace) -> None:
         self._state, self._plan = state, state.plan
-        self._spares_used = spares_used
+        self._pace = pace
         self._last: tuple[object, tuple[Part, ...]] | None = None
         self._counts: Counts = NO_COUNTS
         self._counted: Mapping[str, Counted] = {}
@@ -78,7 +82,7 @@ class OwnNoise:
 
     def spares_left(self) -> int:
         """Spare releases that nobody has begun, of all tables; below 0 while sessions begin more than there are."""
-        return self._plan.spares - self._spares_used()
+        return self._plan.spares - self._pace.used
 
     def spares_for(self, queries: Sequence[LinearQuery]) -> int:
         """How many spare releases one for these queries is paid as; 0 where the plan has none."""
@@ -87,7 +91,31 @@ class OwnNoise:
 
     def spare_share(self, queries: Sequence[LinearQuery]) -> Share:
         """What a spare release for these queries of one outline spends."""
-        return self._plan.spare if len(queries) == 1 else self._plan.group_spare
+        one, times = self._plan.spare if len(queries) == 1 else self._plan.group_spare, self.spare_times(queries)
+        if times == 1:
+            return one
+        rounding = self._plan.smoothing  # no budget buys it
+        bought = max(float(one.sigma) ** 2 - rounding, 0.0) / times
+        return Share(one.units * times, Fraction(sqrt(bought + rounding)))
+
+    def spare_times(self, queries: Sequence[LinearQuery]) -> int:
+        """In place of how many the spare releases for these queries are paid: some are left over."""
+        one = self._plan.spare if len(queries) == 1 else self._plan.group_spare
+        if not self._plan.rules.paced or one.units == 0:
+            return 1
+        return max(1, min(self._pace.times(), self.spares_left() * self._plan.spare.units // one.units))
+
+    def said(self, queries: Sequence[LinearQuery]) -> Payload:
+        """What a reservation for a spare release says for those to come."""
+        return self._pace.said(self.spare_times(queries)) if self._plan.rules.paced else {}
+
+    def told(self) -> None:
+        """One has said it."""
+        self._pace.told()
+
+    def dearest(self, share: Share) -> int:
+        """Units that a spare release of this share may spend now, at most."""
+        return share.units * (self._pace.times() if self._plan.rules.paced else 1)
 
     def wants_spare(self, queries: Sequence[LinearQuery]) -> bool:
         """Whether a spare release would be less off than the model's answers, by what is public before it is made."""
@@ -96,18 +124,19 @@ class OwnNoise:
             return False
         bars = self._state.error_bars(queries)
         known = [b / DEVIATIONS for b in bars if b is not None]
-        least = self._sparing * (1.0 if len(queries) == 1 else SPARE_TIMES)
+        sparing = self._sparing(queries)
+        least = sparing * (1.0 if len(queries) == 1 else SPARE_TIMES)
         change = LEAST_CHANGES[min(len(queries[0].touched), len(LEAST_CHANGES) - 1)]
         if len(known) < len(bars):
             return False
         if queries[0].keyed is not None:
-            return sum(known) > self._sparing * LISTED_TIMES * sum(self.spare_sds(queries))
+            return sum(known) > sparing * LISTED_TIMES * sum(self.spare_sds(queries))
         exact = self._plan.rules.residuals and bool(Crosstab.of(queries).indicators.all())
         if exact and hypot(*known) <= least * change * sigma * sqrt(len(known)):
             return False
         found = self.spare_sds(queries)
         if any(part.residual is None for part in self.parts(queries, spare=True)):
-            return sum(known) > self._sparing * (1.0 if len(queries) == 1 else WHOLE_TIMES) * sum(found)
+            return sum(known) > sparing * (1.0 if len(queries) == 1 else WHOLE_TIMES) * sum(found)
         return hypot(*known) > least * hypot(*found)
 
     def may_want_spare(self, queries: Sequence[LinearQuery]) -> bool:
@@ -131,15 +160,19 @@ class OwnNoise:
         one = keyed is not None and len(keyed.text_columns) == len(queries) == 1 and queries[0].is_indicator
         return one and self._plan.rules.listed_spares and self._plan.basis(queries[0]) is Basis.START
 
-    @property
-    def _sparing(self) -> float:
+    def _sparing(self, queries: Sequence[LinearQuery]) -> float:
         """By how much a spare release has to be better than the model: the fewer are left, the more."""
-        return float((self._plan.spares / max(1, self.spares_left())) ** SPARING) if self._plan.rules.sparing else 1.0
+        if not self._plan.rules.sparing:
+            return 1.0
+        if not self._plan.rules.paced:
+            return float((self._plan.spares / max(1, self.spares_left())) ** SPARING)
+        one = sqrt(self.spare_times(queries))  # several make a release better, and not more questions worth one
+        return one * float(max(1.0, self._pace.need() / max(1, self.spares_left())) ** SPARING)
 
     def spare_sds(self, queries: Sequence[LinearQuery]) -> list[float]:
         """The sds (counts) that one spare release would leave to queries of one outline."""
         if queries[0].keyed is not None:
-            return [self._listed_sd(float(self._plan.spare.sigma))]
+            return [self._listed_sd(float(self.spare_share(queries).sigma))]
         return _in_order(queries, self.parts(queries, spare=True))
 
     def _listed_sd(self, sigma: float) -> float:
@@ -159,13 +192,14 @@ class OwnNoise:
         version = None if model is None else model.version
         bars = version, self._state.wide_hard_rounds, self._state.misfit.times(scope)
         counts = tuple((digest, count.digest) for digest, count in self._counts.items())
-        asked = spare, bars, tuple(q.digest for q in queries), counts, tuple(self._counted.values())
+        share = self._share(queries, spare).units
+        asked = spare, share, bars, tuple(q.digest for q in queries), counts, tuple(self._counted.values())
         if self._last is None or self._last[0] != asked:
             self._last = asked, self._parts(tuple(queries), spare)
         return self._last[1]
 
     def _parts(self, queries: tuple[LinearQuery, ...], spare: bool) -> tuple[Part, ...]:
-        share = self.spare_share(queries) if spare else self._plan.question
+        share = self._share(queries, spare)
         whole = self._part(queries, share.units, float(share.sigma), spare)
         if len(queries) == 1 or queries[0].is_by_value or not self._plan.rules.families or _is_beside(whole):
             return (whole,)
@@ -177,6 +211,9 @@ class OwnNoise:
         split = split if spare else self._sums_last(split, sigma)
         better = bool(split) and hypot(*[sd for part in split for sd in part.sds]) < hypot(*whole.sds)
         return split if better else (whole,)
+
+    def _share(self, queries: Sequence[LinearQuery], spare: bool) -> Share:
+        return self.spare_share(queries) if spare else self._plan.question
 
     def _part(self, queries: tuple[LinearQuery, ...], units: int, sigma: float, spare: bool) -> Part:
         """``sigma``: the noise (counts) that the units buy at sensitivity 1."""

@@ -56,7 +56,7 @@ def release_own(
     share = state.own.spare_share(queries) if spare else state.plan.question
     payload: dict[str, Any] = {"purpose": PURPOSE, "table": table, "burn": share.units}
     if spare:
-        payload |= {"purpose": SPARE, "spares": state.own.spares_for(queries)}
+        payload |= {"purpose": SPARE, "spares": state.own.spares_for(queries), **state.own.said(queries)}
     for q in queries:
         q.check_sensitivity()
     if queries[0].keyed is not None:
@@ -69,6 +69,8 @@ def release_own(
         reservation = turns.reserve_beside(share.units, payload)
         if reservation is None:
             return None
+        if spare:
+            state.own.told()
         turns.follow()
         late = all(ledger.lookup(q.digest) or state.measured(q) for q in queries)
         if late or (spare and state.own.spares_left() < 0):

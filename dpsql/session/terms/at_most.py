@@ -27,8 +27,6 @@ from dpsql.session.route import (
 )
 from dpsql.sql.statement import Statement
 
-MOST_SPARES_AT_ONCE = 2
-"""Spare releases that the groups of one statement may take together, at most."""
 _UNTESTED = Note("plan", "not tested, for max_charge leaves nothing for a test: error bars are the model's own")
 
 
@@ -37,10 +35,16 @@ def ask_at_most(
 ) -> tuple[dict[str, Answer], tuple[Note, ...]]:
     """Answers by digest, charged ``most`` (epsilon) at most together, and what is to be said of them.
 
-    BudgetExhausted, at no charge, where the statement may charge more and is not known without.
+    Questions are paid as fewer spare releases where that is enough. BudgetExhausted, at no charge, where the statement
+    may charge more and is not known without.
     """
-    routes = asker.routes(queries)
-    worst = asker.plan.as_epsilon(worst_units(asker, statement, queries, routes))
+    pace = asker.fold.pace
+    for times in range(pace.times(), 0, -1):
+        with pace.held(times):  # what other sessions do meanwhile makes nothing dearer
+            routes = asker.routes(queries)
+            worst = asker.plan.as_epsilon(worst_units(asker, statement, queries, routes))
+            if worst <= most and not statement.awaited:
+                return asker.ask(queries, counts_of(statement)), ()
     if statement.awaited:
         raise BudgetExhausted(
             "the strings to group by are not released yet, which max_charge does not wait for",
@@ -48,8 +52,6 @@ def ask_at_most(
             remaining=most,
             hint="ask once without max_charge, or list the strings",
         )
-    if worst <= most:
-        return asker.ask(queries, counts_of(statement)), ()
     found = _free(asker, routes)
     if found is None:
         raise BudgetExhausted(
@@ -80,8 +82,9 @@ def _most(asker: Asker, way: Route) -> int:
         case Known() | Measured() | Declared():
             return 0
         case OwnRelease() | SpareRelease() | Tested() | Modelled() | Untested():
-            plan, payment = asker.states[way.queries[0].table].plan, asker.payment
-            return max(payment.units if payment.number else 0, MOST_SPARES_AT_ONCE * plan.spare.units)
+            state, payment = asker.states[way.queries[0].table], asker.payment
+            spare = max(state.own.dearest(state.plan.spare), state.own.dearest(state.plan.group_spare))
+            return max(payment.units if payment.number else 0, spare)
 
 
 def _free(asker: Asker, routes: Sequence[Route]) -> tuple[dict[str, Answer], tuple[Note, ...]] | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from math import hypot
+from math import hypot, sqrt
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,11 @@ def opened(rules: Policy, models: int = NEWEST_MODELS) -> tuple[Asker, Recorder]
     ask(asker, word("k00"))
     ask(asker, word(*LISTED[:-1], a=[1, 0, 0]))  # strings that nobody showed are read, columns are measured
     return asker, ledger
+
+
+def scarce(asker: Asker) -> float:
+    """By how much a spare release has to be better than the model: there are too few for a thousand questions."""
+    return sqrt(asker.fold.pace.need() / asker.states["t"].own.spares_left())
 
 
 def listed(**finite: list[int]) -> LinearQuery:
@@ -146,7 +151,7 @@ def test_it_is_weighed_with_the_model(bars: dict[str, int], monkeypatch: pytest.
     (sd,), known, model = state.own.spare_sds([listed()]), state.rows_known(), state.model
     assert known is not None
     assert model is not None
-    bars["of"] = int(1.2 * LISTED_TIMES * DEVIATIONS * sd)
+    bars["of"] = int(1.2 * scarce(asker) * LISTED_TIMES * DEVIATIONS * sd)
     said, one, measured = model.estimate(listed()), np.ones(1), (2 * TRUE - len(WORDS) + known[0]) / 2
     answer = ask(asker, listed())
     for times, is_it in ((LISTED_TIMES, True), (1.0, False)):
@@ -159,7 +164,7 @@ def test_it_is_weighed_with_the_model(bars: dict[str, int], monkeypatch: pytest.
 def test_the_bar_is_compared_with_that_of_the_noise(bars: dict[str, int], times: float, spare: bool) -> None:
     asker, _ = opened(ruled())
     (sd,) = asker.states["t"].own.spare_sds([listed()])
-    bars["of"] = round(times * LISTED_TIMES * DEVIATIONS * sd)
+    bars["of"] = round(times * scarce(asker) * LISTED_TIMES * DEVIATIONS * sd)
     assert (way_of(asker, listed()) == "spare") == spare
 
 
