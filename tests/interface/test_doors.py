@@ -160,14 +160,15 @@ def test_an_open_connection_is_known_by_its_file(database: Path) -> None:
         dpsql.connect(owner, policy=policy, ledger=database.with_name("two.ledger"))
 
 
-def test_a_view_of_an_attached_file_is_known_by_that_file(database: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("table", ["elsewhere.main.adult", "elsewhere.adult", "elsewhere.adult AS a"])
+def test_a_view_of_an_attached_file_is_known_by_that_file(database: Path, tmp_path: Path, table: str) -> None:
     assert spend(database) > 0
     changed(database, "DELETE FROM adult WHERE age = 3")
     for name in ("adult", "people"):
         policy = dpsql.load_policy(POLICY % name)
         with duckdb.connect() as con:
             con.execute(f"ATTACH '{database}' AS elsewhere (READ_ONLY)")
-            con.execute(f"CREATE VIEW {name} AS FROM elsewhere.main.adult")
+            con.execute(f"CREATE VIEW {name} AS FROM {table}")
             with pytest.raises(dpsql.LedgerError, match="already has a ledger"):
                 dpsql.connect(con, policy=policy, ledger=tmp_path / name)
 

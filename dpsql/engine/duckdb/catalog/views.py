@@ -11,7 +11,7 @@ from dpsql.engine.duckdb.catalog.source import Source
 from dpsql.engine.duckdb.reader import Reader
 from dpsql.errors import EngineError
 
-_ABOUT_ALL = r"duckdb_\w+|pragma_\w+|pg_catalog|pg_class"
+_ABOUT_ALL = r"duckdb_\w+|pragma_\w+|pg_catalog|pg_class|information_schema|sqlite_master"
 """They tell how many rows other tables have, and which values."""
 _HARMLESS = frozenset({"generate_series", "json_each", "json_tree", "range", "repeat", "repeat_row", "unnest"})
 """Table functions of DuckDB's own that read nothing but what they are given. One that is not named here may read a
@@ -19,6 +19,9 @@ table by a name that is a string."""
 _BY_STRINGS = frozenset({"histogram", "histogram_values", "json_execute_serialized_sql", "query", "query_table"})
 _NAME = re.compile(r""""((?:[^"]|"")*)"|'((?:[^']|'')*)'|([\w$]+)""")
 """In quotes, in a string, or a word: DuckDB keeps definitions in its own spelling, in which other names have quotes."""
+_TABLE = re.compile(r"""(?:"(?:[^"]|"")*"|[^\s".]+)(?:\.(?:"(?:[^"]|"")*"|[^\s".]+))*""")
+"""What DuckDB says of a table that a query reads begins with its name: ``o."my folk" AS f``, ``folk TABLESAMPLE ..``."""
+_PART = re.compile(r"""("(?:[^"]|"")*"|[^".]+)""")
 _UNSEEN = re.compile(r"\bjson_execute_serialized_sql\b", re.IGNORECASE)
 """DuckDB names no table of what it runs."""
 
@@ -58,11 +61,15 @@ def base_tables(reader: Reader, source: Source) -> tuple[str, ...]:
     except EngineError as error:  # DuckDB cannot name the tables of every view, for example not of a join with USING
         if any(re.search(rf'\b{function}\b"?\s*\(', text, re.IGNORECASE) for text in texts for function in _BY_STRINGS):
             raise _unseen(source) from error
+        found = None
+    else:
+        found = {_parts(name) for name in names}
+    known = [(names, _written_as(names)) for names in tables]
+    if found is None or found - {written for _, ways in known for written in ways}:
         named = _names([source.sql, *texts])
         read = [names for names in tables if names[2].lower() in named]
     else:
-        plain = {_plain(name) for name in names}
-        read = [names for names in tables if any(_plain(".".join(names[i:])) in plain for i in range(3))]
+        read = [names for names, ways in known if found & ways]
     return tuple(".".join(identifier(part) for part in names) for names in read)
 
 
@@ -104,5 +111,18 @@ def _names(texts: Iterable[str]) -> set[str]:
     return out
 
 
-def _plain(name: object) -> str:
-    return str(name).replace('"', "").lower()
+def _parts(told: str) -> tuple[str, ...]:
+    """The parts of the name that DuckDB tells of a table, in lower case, without what follows the name.
+
+    >>> _parts('o."My ""folk"".x" AS f'), _parts("folk TABLESAMPLE Reservoir(5 ROWS)")
+    (('o', 'my "folk".x'), ('folk',))
+    """
+    name = _TABLE.match(told)
+    parts = [] if name is None else _PART.findall(name[0])
+    return tuple(p[1:-1].replace('""', '"').lower() if p.startswith('"') else p.lower() for p in parts)
+
+
+def _written_as(names: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """How a view may write a table: its database and its schema may be left out, each by itself."""
+    database, schema, table = (name.lower() for name in names)
+    return {(database, schema, table), (schema, table), (database, table), (table,)}
