@@ -30,6 +30,12 @@ _NAMES = """
     ORDER BY schema_name <> current_schema() ASC, schema_name ASC, name ASC
 """
 
+_MACROS = """
+    SELECT DISTINCT function_name FROM duckdb_functions()
+    WHERE NOT internal AND database_name = current_database() AND schema_name = current_schema()
+"""
+_BUILT_IN = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE internal"
+
 
 def own_file(reader: Reader) -> str:
     """The path of the database's file, symbolic links resolved; "" for one in memory."""
@@ -71,6 +77,7 @@ class Catalog:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
+        self._check_functions()
         self._names: dict[str, tuple[str, str, str]] = {}
         self._stored: dict[str, bool] = {}
         self._origins: dict[str, Origin | None] = {}
@@ -83,6 +90,19 @@ class Catalog:
             self._origins.setdefault(name.lower(), Origin.of(comment))
         self.hidden = tuple(hidden)
         """Tables that cannot be named, for the second one of a pair has their name in a schema that goes first."""
+
+    def _check_functions(self) -> None:
+        """EngineError where a macro would be called in place of DuckDB's own function: it may fail on some rows, or
+        give numbers that no bound is kept of."""
+        what = "listing its macros"
+        macros = {str(name).lower() for (name,) in self.reader.rows(what, _MACROS)}
+        if macros:
+            macros &= {str(name).lower() for (name,) in self.reader.rows(what, _BUILT_IN)}
+        if macros:
+            raise EngineError(
+                f"the database has a macro {min(macros)}, which stands in the way of DuckDB's function of that name",
+                hint="drop it, or make it under another name instead: rows and ledger stay as they are",
+            )
 
     @property
     def names(self) -> tuple[str, ...]:

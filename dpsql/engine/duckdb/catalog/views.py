@@ -20,7 +20,7 @@ _BY_STRINGS = frozenset({"histogram", "histogram_values", "json_execute_serializ
 _NAME = re.compile(r""""((?:[^"]|"")*)"|'((?:[^']|'')*)'|([\w$]+)""")
 """In quotes, in a string, or a word: DuckDB keeps definitions in its own spelling, in which other names have quotes."""
 _TABLE = re.compile(r"""(?:"(?:[^"]|"")*"|[^\s".]+)(?:\.(?:"(?:[^"]|"")*"|[^\s".]+))*""")
-"""What DuckDB says of a table that a query reads begins with its name: ``o."my folk" AS f``, ``folk TABLESAMPLE ..``."""
+"""What DuckDB says of a table that a query reads begins with its name: ``o."my folk" AS f``, ``t TABLESAMPLE ..``."""
 _PART = re.compile(r"""("(?:[^"]|"")*"|[^".]+)""")
 _UNSEEN = re.compile(r"\bjson_execute_serialized_sql\b", re.IGNORECASE)
 """DuckDB names no table of what it runs."""
