@@ -1,5 +1,7 @@
 """Public views: none tells of the rows of a private table, by whatever name it reads them."""
 
+from pathlib import Path
+
 import duckdb
 import pytest
 
@@ -84,6 +86,18 @@ def test_rows_of_an_attached_database_are_not_public_however_a_view_names_them(t
     views = f"CREATE VIEW v AS SELECT age FROM {table}", "CREATE VIEW p AS SELECT zip FROM o.folk"
     with pytest.raises(PolicyError, match="reads a private table"):
         opened("v", "p", attached, *views)
+
+
+@pytest.mark.parametrize(
+    "view", ["'{}'", "'{}' AS f", "'{}' JOIN zips USING (zip)", "(FROM '{}' f JOIN zips USING (zip))"]
+)
+@pytest.mark.parametrize("private", ["VIEW v AS SELECT age, zip AS zips FROM '{}'", "TABLE v AS SELECT age FROM '{}'"])
+def test_a_file_of_rows_is_not_public_by_its_name_either(private: str, view: str, tmp_path: Path) -> None:
+    file = tmp_path / "folk.parquet"
+    made = f"COPY folk TO '{file}'", f"CREATE {private.format(file)}"
+    with pytest.raises(PolicyError, match=r"reads .*folk.parquet, which tells of private tables, too"):
+        opened("v", "p", *made, f"CREATE VIEW p AS SELECT * FROM {view.format(file)}")
+    opened("v", "zips", *made)  # a column of the file's has the name of a public table
 
 
 @pytest.mark.parametrize("view", ["information_schema.tables", "sqlite_master"])

@@ -22,6 +22,7 @@ _NAME = re.compile(r""""((?:[^"]|"")*)"|'((?:[^']|'')*)'|([\w$]+)""")
 _TABLE = re.compile(r"""(?:"(?:[^"]|"")*"|[^\s".]+)(?:\.(?:"(?:[^"]|"")*"|[^\s".]+))*""")
 """What DuckDB says of a table that a query reads begins with its name: ``o."my folk" AS f``, ``t TABLESAMPLE ..``."""
 _PART = re.compile(r"""("(?:[^"]|"")*"|[^".]+)""")
+_AFTER_FROM = re.compile(r'\b(?:FROM|JOIN)\s+\(*((?>"(?:[^"]|"")*"))(?!\s*\()', re.IGNORECASE)
 _UNSEEN = re.compile(r"\bjson_execute_serialized_sql\b", re.IGNORECASE)
 """DuckDB names no table of what it runs."""
 
@@ -36,10 +37,24 @@ def about_tables(reader: Reader, source: Source) -> str | None:
     )
     functions = ({str(name) for (name,) in rows} | _BY_STRINGS) - _HARMLESS
     called = "|".join(map(re.escape, sorted(functions)))
-    told = re.search(
-        rf'\b(?:({_ABOUT_ALL})\b|({called})\b"?\s*\()', "\n".join(_definitions(reader, what, source)), re.IGNORECASE
-    )
-    return None if told is None else told[1] or told[2]
+    text = "\n".join(_definitions(reader, what, source))
+    told = re.search(rf'\b(?:({_ABOUT_ALL})\b|({called})\b"?\s*\()', text, re.IGNORECASE)
+    if told is not None:
+        return told[1] or told[2]
+    return None if source.is_base_table else _file(reader, source, text)
+
+
+def _file(reader: Reader, source: Source, text: str) -> str | None:
+    """What a view reads by a name that is no table's: a file, which may hold the rows of private tables."""
+    what = "listing the tables behind a view"
+    known = {way for names in _tables(reader, what) for way in _written_as(names)}
+    try:
+        read = {_parts(name) for name in reader.table_names(what, f"SELECT * FROM {source.sql}")}
+    except EngineError:
+        views = reader.rows(what, "SELECT view_name FROM duckdb_views()")
+        known |= {(str(name).lower(),) for (name,) in views}
+        read = {_parts(name) for name in _AFTER_FROM.findall(text) if re.search("[./]", name)}
+    return min((".".join(parts) for parts in read - known), default=None)
 
 
 def base_tables(reader: Reader, source: Source) -> tuple[str, ...]:
@@ -48,11 +63,7 @@ def base_tables(reader: Reader, source: Source) -> tuple[str, ...]:
     Names that could mean several tables stand for all of them. EngineError where nobody can tell.
     """
     what = "listing the tables behind a view"
-    rows = reader.rows(
-        what,
-        "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL ASC",
-    )
-    tables = [tuple(map(str, row)) for row in rows]
+    tables = _tables(reader, what)
     texts = [] if source.is_base_table else _definitions(reader, what, source)
     if any(_UNSEEN.search(text) for text in texts):
         raise _unseen(source)
@@ -61,16 +72,21 @@ def base_tables(reader: Reader, source: Source) -> tuple[str, ...]:
     except EngineError as error:  # DuckDB cannot name the tables of every view, for example not of a join with USING
         if any(re.search(rf'\b{function}\b"?\s*\(', text, re.IGNORECASE) for text in texts for function in _BY_STRINGS):
             raise _unseen(source) from error
-        found = None
-    else:
-        found = {_parts(name) for name in names}
-    known = [(names, _written_as(names)) for names in tables]
-    if found is None or found - {written for _, ways in known for written in ways}:
         named = _names([source.sql, *texts])
         read = [names for names in tables if names[2].lower() in named]
     else:
-        read = [names for names, ways in known if found & ways]
+        found = {_parts(name) for name in names}
+        read = [names for names in tables if found & _written_as(names)]
     return tuple(".".join(identifier(part) for part in names) for names in read)
+
+
+def _tables(reader: Reader, what: str) -> list[tuple[str, ...]]:
+    """Database, schema and name of every table."""
+    rows = reader.rows(
+        what,
+        "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL ASC",
+    )
+    return [tuple(map(str, row)) for row in rows]
 
 
 def _unseen(source: Source) -> EngineError:
