@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, floor
 from typing import cast, get_args
 
@@ -29,6 +30,7 @@ from dpsql.domain import (
     log_edges,
 )
 from dpsql.domain.column import MAX_COLUMN_CELLS, OF_A_DAY
+from dpsql.domain.scales import LINEAR_PART
 from dpsql.errors import PolicyError
 from dpsql.policy_file.schema import ColumnSchema
 from dpsql.policy_file.spread import bins_of
@@ -79,13 +81,17 @@ def _number(name: str, keys: TomlTable, nullable: bool) -> ColumnDomain:
         return NumberDomain(name, _listed_edges(keys, listed), nullable, outside)
     low, high = keys.number("min", "min = 0"), keys.number("max", "max = 100")
     if low >= high:
-        keys.refuse("min", "must be below max", "swap min and max")
+        keys.refuse("min", "must be below max", "swap min and max" if low > high else "write a max above min")
     count, scale = _bins(keys)
     if scale == "log":
         ends = _to_float(keys, "min", low), _to_float(keys, "max", high)
+        if not max(map(abs, ends)) * LINEAR_PART > 0:
+            keys.refuse("max", "is too near to min", "declare a wider range")
         edges, former = (log_edges(*ends, count, through_zero=exact) for exact in (True, False))
         return NumberDomain(name, edges, nullable, outside, former=() if former == edges else former)
     edges = tuple(_to_float(keys, "max", low + (high - low) * Fraction(i, count)) for i in range(count + 1))
+    if any(not a < b for a, b in pairwise(edges)):
+        keys.refuse("max", "is too near to min for so many bins", "write fewer bins, or a wider range")
     return NumberDomain(name, edges, nullable, outside)
 
 

@@ -242,7 +242,10 @@ def _read(path: Path) -> str:
     raise PolicyError(message, path=str(path), hint=hint)
 
 
-_TOML = "strings are quoted, dates, true and false are not, { } stands on one line; see https://toml.io/en/v1.0.0"
+_TOML = (
+    'strings are quoted, and names of other signs than a-z ("größe"); dates, true and false are not; { } stands on one '
+    "line; see https://toml.io/en/v1.0.0"
+)
 
 
 def _toml(text: str) -> dict[str, Any]:

@@ -233,6 +233,8 @@ REFUSED = [
     (f"{P}.min", column('type = "number", max = 3, bins = 3'), "missing"),
     (f"{P}.min", column('type = "number", min = 3, max = 3, bins = 3'), "below max"),
     (f"{P}.max", column('type = "number", min = 0, max = "3", bins = 3'), "a number, not a string"),
+    (f"{P}.max", column('type = "number", min = 0, max = 5e-324'), "too near to min"),
+    (f"{P}.max", column('type = "number", min = 1, max = 1.0000000000000002, bins = 5'), "too near to min for so many"),
     (f"{P}.values", column('type = "category"'), "missing"),
     (f"{P}.values", column('type = "category", values = "a"'), "must be a list"),
     (f"{P}.values[1]", column('type = "category", values = ["a", 1]'), "must be a string"),
