@@ -313,3 +313,21 @@ def test_days_are_no_hours(uri: str) -> None:
         cursor.execute("CREATE TABLE moments (t date, z timestamptz)")
     with pytest.raises(PolicyError, match="cannot be declared"):
         SqlEngine(PostgresDatabase(address), policy_of(MOMENTS))
+
+
+@pytest.mark.parametrize("arguments", ["real", "float8"], ids=["that fit closer", "on an earlier path"])
+def test_functions_of_the_owners_are_not_called_in_place_of_postgresqls(uri: str, arguments: str) -> None:
+    """One that fails on some rows would tell of these."""
+    address = load(uri, {"t": pa.table({"x": pa.array([1.0, 9.0], pa.float32())})})
+    schema = address.partition("search_path%3D")[2]
+    with dbapi.connect(uri, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            f"CREATE FUNCTION {schema}.floor({arguments}) RETURNS {arguments} LANGUAGE plpgsql AS "
+            "'BEGIN RAISE EXCEPTION USING MESSAGE = $1; END'"
+        )
+    policy = policy_of(TableDomain("t", (IntegerDomain("x", 0, 9),)))
+    engine = SqlEngine(PostgresDatabase(f"{address},pg_catalog"), policy)
+    try:
+        assert engine.contingency("t", ("x",)).reveal().tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0]
+    finally:
+        engine.close()

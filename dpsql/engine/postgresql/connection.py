@@ -28,6 +28,9 @@ _BEGIN = (
     "SET LOCAL DateStyle = 'ISO'",
     "SET LOCAL extra_float_digits = 1",
     "SET LOCAL row_security = off",  # an error where a policy of the server would hide rows in silence
+    # PostgreSQL's own functions and operators before those of the same arguments, wherever a role looks first
+    "SELECT set_config('search_path', coalesce((SELECT string_agg(quote_ident(s), ', ' ORDER BY i) "
+    "FROM unnest(current_schemas(false)) WITH ORDINALITY u(s, i) WHERE s <> 'pg_catalog'), ''), true)",
 )
 _COLUMNS = """
     SELECT n.nspname::text, c.relname::text, c.relkind::text, a.attname::text, t.typname::text, t.typtype::text,

@@ -1,7 +1,7 @@
 """PostgreSQL's way to say what an engine needs: ``dpsql.engine.sql.dialect`` explains each sentence.
 
 What makes PostgreSQL fail on a value is kept away from it: casts of decimals that no double holds, products that
-underflow, comparisons by a column's collation.
+underflow, comparisons by a column's collation, functions of the owner's that have the names of its own.
 """
 
 import json
@@ -28,54 +28,54 @@ class PostgresDialect:
             case "integer" | "boolean" | "date":
                 text = f"{x}::text"
             case "decimal":
-                text = f"trim_scale({x})::text"
+                text = f"pg_catalog.trim_scale({x})::text"
             case "float":
                 return self.float_field(f"{x}::float8")
             case "moment":
-                text = f"CASE WHEN isfinite({x}) THEN {_microseconds(x)} ELSE {x}::text END"
+                text = f"CASE WHEN pg_catalog.isfinite({x}) THEN {_microseconds(x)} ELSE {x}::text END"
             case "time":
                 text = _microseconds(x)
             case "bytes":
-                return self.string_field(f"upper(encode({x}, 'hex'))")
+                return self.string_field(f"pg_catalog.upper(pg_catalog.encode({x}, 'hex'))")
             case "string" | "other":
                 return self.string_field(f"{x}::text")
         return f"coalesce({text} || ',', ',')"
 
     def string_field(self, text: str) -> str:
-        told = f"coalesce(octet_length(convert_to({text}, 'UTF8')) || ':' || {text}, ',')"
+        told = f"coalesce(pg_catalog.octet_length(pg_catalog.convert_to({text}, 'UTF8')) || ':' || {text}, ',')"
         return f'({told} COLLATE "C")'  # units are told apart by it: the column's may call different strings equal
 
     def integer_field(self, x: str) -> str:
         return f"{x}::text || ','"
 
     def float_field(self, x: str) -> str:
-        bits = f"('x' || encode(float8send({x}), 'hex'))::bit(64)::bigint::numeric"
+        bits = f"('x' || pg_catalog.encode(pg_catalog.float8send({x}), 'hex'))::bit(64)::bigint::numeric"
         unsigned = f"CASE WHEN {bits} < 0 THEN {bits} + 18446744073709551616 ELSE {bits} END"
         return f"CASE WHEN {x} IS NULL THEN ',' WHEN {x} = 'NaN' THEN 'nan,' ELSE ({unsigned})::text || ',' END"
 
     def md5_hex(self, text: str) -> str:
-        return f"(md5(convert_to({text}, 'UTF8')) COLLATE \"C\")"
+        return f"(pg_catalog.md5(pg_catalog.convert_to({text}, 'UTF8')) COLLATE \"C\")"
 
     def md5_byte(self, digest: str, number: int) -> str:
-        return f"get_byte(decode({digest}, 'hex'), {number})"
+        return f"pg_catalog.get_byte(pg_catalog.decode({digest}, 'hex'), {number})"
 
     def hexadecimal(self, text: str) -> str:
-        return f"upper(encode(convert_to({text}, 'UTF8'), 'hex'))"
+        return f"pg_catalog.upper(pg_catalog.encode(pg_catalog.convert_to({text}, 'UTF8'), 'hex'))"
 
     def as_text(self, x: str, column: SqlColumn) -> str:
         return f"{x}::text"
 
     def prefix(self, text: str, length: int) -> str:
-        return f"left({text}, {length})"
+        return f"pg_catalog.left({text}, {length})"
 
     def integer(self, x: str, column: SqlColumn, low: int, high: int) -> str:
         inside = f"{x} BETWEEN ({low}) AND ({high})"  # NaN is above every number
         match column.family:
             case "decimal":
-                inside, whole = f"{inside} AND {x} = trunc({x})", f"{x}::bigint"
+                inside, whole = f"{inside} AND {x} = pg_catalog.trunc({x})", f"{x}::bigint"
             case "float":
                 fits = f"{x} BETWEEN -9.2e18 AND 9.2e18"
-                inside, whole = f"{inside} AND {fits} AND {x} = floor({x})", f"{x}::bigint"
+                inside, whole = f"{inside} AND {fits} AND {x} = pg_catalog.floor({x})", f"{x}::bigint"
             case _:
                 whole = f"{x}::bigint"
         return f"CASE WHEN {inside} THEN {whole} - ({low}) END"
@@ -83,7 +83,7 @@ class PostgresDialect:
     def number(self, x: str, column: SqlColumn) -> str:
         match column.family:
             case "decimal":
-                held = f"least(greatest(round({x}, {_DIGITS}), '-1e308'), '1e308')::float8"
+                held = f"least(greatest(pg_catalog.round({x}, {_DIGITS}), '-1e308'), '1e308')::float8"
                 return f"CASE WHEN {x} <> 'NaN' THEN {held} END"
             case "float":
                 return f"CASE WHEN {x} <> 'NaN' THEN {x}::float8 END"
@@ -98,12 +98,14 @@ class PostgresDialect:
         return f"CASE WHEN {x} BETWEEN {self.double(low)} AND {self.double(high)} THEN {x} END"
 
     def bin(self, x: str, edges: Sequence[float]) -> str:
-        return f"width_bucket({x}, {_array(map(repr, edges[:-1]), 'float8')}) - 1"
+        return f"pg_catalog.width_bucket({x}, {_array(map(repr, edges[:-1]), 'float8')}) - 1"
 
     def fraction(self, x: str, low: str, span: str, parts: int) -> str:
-        half = f"(CASE WHEN abs({x}) < {_SMALLEST_NORMAL} THEN 0.0::float8 ELSE {x} * 0.5::float8 END - {low})"
+        half = (
+            f"(CASE WHEN pg_catalog.abs({x}) < {_SMALLEST_NORMAL} THEN 0.0::float8 ELSE {x} * 0.5::float8 END - {low})"
+        )
         tiny = f"{half} < {span} * {2.0**-40!r}::float8"
-        share = f"floor({half} / {span} * {parts}::float8)::bigint"
+        share = f"pg_catalog.floor({half} / {span} * {parts}::float8)::bigint"
         return (
             f"CASE WHEN {x} IS NULL OR {span} <= 0 OR {half} <= 0 OR {tiny} THEN 0 "
             f"WHEN {half} >= {span} THEN {parts} ELSE {share} END"
@@ -121,7 +123,7 @@ class PostgresDialect:
         return f"({x} AT TIME ZONE 'UTC')" if column.kind == "timestamptz" else x
 
     def units_since(self, moment: str, first: datetime, seconds: int) -> str:
-        return f"floor(extract(epoch FROM {moment} - {self.timestamp(first)}) / {seconds})::int"
+        return f"pg_catalog.floor(extract(epoch FROM {moment} - {self.timestamp(first)}) / {seconds})::int"
 
     def timestamp(self, moment: datetime) -> str:
         return f"TIMESTAMP '{moment}'"
