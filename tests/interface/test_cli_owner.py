@@ -330,3 +330,17 @@ def test_a_file_of_rows_that_would_be_misread_is_refused(tmp_path: Path, text: s
 def test_a_file_of_one_column_is_read(tmp_path: Path) -> None:
     (tmp_path / "order.csv").write_text("age\n1\n2\n")
     assert "as table t_order" in dpsql("init", tmp_path / "order.csv").stderr
+
+
+@pytest.mark.parametrize(("mode", "wanted"), [(0o600, 0o600), (0o644, 0o644), (0o666, 0o644), (0o400, 0o600)])
+def test_a_database_of_a_file_is_readable_by_whoever_may_read_the_file(tmp_path: Path, mode: int, wanted: int) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("age,planet\n30,Earth\n")
+    file.chmod(mode)
+    before = os.umask(0o022)
+    try:
+        assert dpsql("init", file).exit_code == 0
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(file.with_name("people.duckdb").stat().st_mode) == wanted
+    assert not list(tmp_path.glob(".*"))

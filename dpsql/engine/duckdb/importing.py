@@ -4,8 +4,10 @@ Sessions read databases only: a file of rows has no types of its own, no second 
 """
 
 import re
-import secrets
-from contextlib import suppress
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 
@@ -58,7 +60,7 @@ def table_of(path: Path) -> str:
 def import_rows(path: Path) -> Path:
     """Copy a csv or parquet file into a new database; its path. EngineError, which quotes no value, when it cannot be.
 
-    The types of csv columns are guessed from all of their rows.
+    The types of csv columns are guessed from all of their rows. Whoever may read the file may read the database.
     """
     database = database_of(path)
     if database.exists():
@@ -68,14 +70,13 @@ def import_rows(path: Path) -> Path:
         )
     if any(sign in str(path) for sign in "*?["):
         raise EngineError(f"{path} reads like a pattern of several files", hint="rename it, without * ? [")
-    draft = database.with_name(f"{database.name}.new-{secrets.token_hex(8)}")
     if path.is_file() and path.stat().st_size == 0:
         raise EngineError(f"{path} is empty", hint="see where its rows are")
     hint = "see why with the duckdb shell: it shows the line; then load the rows into a database yourself"
     refused = EngineError(f"{path} cannot be read as {'parquet' if is_parquet(path) else 'csv'}", hint=hint)
     ragged = EngineError(f"{path} cannot be read as csv: its lines have different numbers of fields", hint=hint)
 
-    def copied() -> None:
+    def copied(draft: Path) -> None:
         with duckdb.connect(str(draft), config=LOCKED | _READS) as connection:
             connection.execute(f"CREATE TABLE {identifier(table_of(path))} AS FROM {_rows_of(path)}")
             columns = connection.execute(f"DESCRIBE {identifier(table_of(path))}").fetchall()
@@ -86,14 +87,25 @@ def import_rows(path: Path) -> Path:
     def translate(_: Exception) -> Error:
         return refused
 
-    try:
-        without_cause(copied, translate)
+    with _folder_beside(database) as folder:
+        draft = folder / database.name
+        without_cause(lambda: copied(draft), translate)
+        of, made = path.stat(), draft.stat()
+        allowed = of.st_mode if of.st_gid == made.st_gid else of.st_mode & ~stat.S_IRWXG
+        draft.chmod(stat.S_IMODE(made.st_mode & allowed) | stat.S_IRUSR | stat.S_IWUSR)
         draft.rename(database)
-    finally:
-        for left in (draft, draft.with_name(draft.name + ".wal")):
-            with suppress(OSError):
-                left.unlink(missing_ok=True)
     return database
+
+
+@contextmanager
+def _folder_beside(database: Path) -> Iterator[Path]:
+    """A folder that only its owner can read, gone afterwards: the copy is nobody else's while it is made."""
+    try:
+        folder = tempfile.TemporaryDirectory(dir=database.parent, prefix=f".{database.name}.new-")
+    except OSError:
+        raise EngineError(f"{database} cannot be written", hint="see that its folder can be written to") from None
+    with folder as name:
+        yield Path(name)
 
 
 def _skips_rows(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
