@@ -117,6 +117,22 @@ def test_a_ledger_that_is_gone_is_known_by_its_path_and_its_spend(database: Path
     refused(other, "is missing", policy=policy, ledger=ledger)
 
 
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [("SELECT 1", "these data already have a ledger"), ("DELETE FROM adult WHERE age = 3", "of other rows or columns")],
+    ids=["as it was", "changed"],
+)
+def test_without_a_registry_it_is_said_whether_the_rows_are_those_of_the_ledger_beside_them(
+    database: Path, state: Path, statement: str, told: str
+) -> None:
+    spend(database)
+    shutil.rmtree(state)
+    changed(database, statement)
+    with pytest.raises(dpsql.LedgerError, match=told) as caught:
+        dpsql.connect(database, ledger=database.with_name("two.ledger"))
+    assert PRICE in (caught.value.hint or "")
+
+
 def test_without_a_registry_the_ledger_beside_the_database_is_still_there(database: Path, state: Path) -> None:
     spend(database)
     changed(database, ROW)

@@ -13,7 +13,7 @@ from shlex import quote
 from dpsql.errors import NEW_BUDGET, SECOND_LEDGER, LedgerError
 from dpsql.ledger.known import Known, Place, budget_of, price
 from dpsql.ledger.registry import Registry, registered_tables
-from dpsql.ledger.sqlite.glance import glance
+from dpsql.ledger.sqlite.glance import glance, rows_of
 
 _SHOWN = 3
 
@@ -43,6 +43,9 @@ def earlier_ledgers(
     gone = [k for k in found if k.is_unspent and (k.path == str(path) or not Path(k.path).exists())]
     left = [k for k in found if k not in gone]
     anchored = set() if registry is None else {ledger for table in tables for ledger in registry.anchors(table)}
+    if place.ledger and place.ledger != str(path):  # the registry may be gone
+        beside, told = rows_of(Path(place.ledger))
+        anchored |= {beside} - {""} if not told.isdisjoint(tables) else set()
     rows = [k for k in left if k.ledger in anchored]
     here = [k for k in left if k not in rows and (k.path == str(path) or _is_at(k, path, place))]
     others = [k for k in left if k not in rows and k not in here and not k.is_unspent]

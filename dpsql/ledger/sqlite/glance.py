@@ -5,13 +5,17 @@ The registry may be gone, or older than what it should tell; the file beside the
 
 import sqlite3
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from dpsql.errors import LedgerError
 from dpsql.ledger.known import Known, budget_of
+from dpsql.ledger.registry import registered_tables
 from dpsql.ledger.sqlite.file import BUSY_SECONDS, SqliteFile
 from dpsql.ledger.sqlite.schema import check_file, read_header
+
+T = TypeVar("T")
 
 
 def is_unspent(file: SqliteFile) -> bool:
@@ -30,11 +34,21 @@ def known_by_itself(file: SqliteFile, path: Path, header: Mapping[str, str]) -> 
 
 def glance(path: Path) -> Known | None:
     """The same for a file that need not be a ledger, or be there at all: ``None`` then."""
+    return _looked_into(path, lambda file: known_by_itself(file, path, read_header(file, path)))
+
+
+def rows_of(path: Path) -> tuple[str, frozenset[str]]:
+    """The identity of such a file and the fingerprints of the rows that it is about; empty where it is no ledger."""
+    header = _looked_into(path, lambda file: read_header(file, path))
+    return ("", frozenset()) if header is None else (header["ledger"], frozenset(registered_tables(header)))
+
+
+def _looked_into(path: Path, look: Callable[[SqliteFile], T]) -> T | None:
     try:
         check_file(path)
         file = SqliteFile(path, synchronous="FULL", busy_timeout=BUSY_SECONDS)
         try:
-            return known_by_itself(file, path, read_header(file, path))
+            return look(file)
         finally:
             file.close()
     except (sqlite3.Error, OSError, LedgerError, ValueError):
