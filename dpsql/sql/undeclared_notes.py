@@ -1,6 +1,7 @@
 """Notes of what a statement asks beyond declared values: in the words of its analyst and of the policy. Public."""
 
 from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
 from difflib import get_close_matches
 from typing import Any
 
@@ -85,9 +86,8 @@ def _asking(one: Remark, asked: Sequence[str]) -> str:
     column, name, alone = one.column, one.column.name, len(asked) == 1
     if one.fulfilled == "end":
         low, high = declared_ends(column)
-        return (
-            f"{_listed(asked)} {'asks' if alone else 'ask'} about an end of what is declared of {name}, {low} to {high}"
-        )
+        verb = "asks" if alone else "ask"
+        return f"{_listed(asked)} {verb} about an end of what is declared of {name}, {low} to {high}"
     if one.fulfilled:
         low, high = declared_ends(column)
         which = name if isinstance(column, CategoryDomain) else f"{name}, {low} to {high},"
@@ -105,15 +105,30 @@ def _asking(one: Remark, asked: Sequence[str]) -> str:
 
 
 def declared_ends(column: FiniteDomain) -> tuple[Any, Any]:
-    """The least and the greatest declared value."""
+    """The least and the greatest declared value; of dates the first and the last day, or second, of their cells, which
+    are in as a whole.
+
+    >>> print(*declared_ends(DateDomain("joined", date(2019, 1, 15), date(2019, 3, 10), "month")))
+    2019-01-01 2019-03-31
+    """
     match column:
-        case IntegerDomain() | DateDomain():
+        case DateDomain() if column.is_binned or column.step is not None:
+            return column.values[0], _last(column)
+        case DateDomain():
+            return column.values[0], column.values[-1]
+        case IntegerDomain():
             return column.low, column.high
         case NumberDomain():
             low, high = column.edges[0], column.edges[-1]
             return (int(low), int(high)) if low.is_integer() and high.is_integer() else (low, high)
         case CategoryDomain() | BooleanDomain():
             return column.values[0], column.values[-1]
+
+
+def _last(column: DateDomain) -> date:
+    """The last day of the last cell, or its last second."""
+    finest = timedelta(1) if column.step is None else timedelta(seconds=1)
+    return column.end if column.end.timetuple()[:3] == date.max.timetuple()[:3] else column.end - finest
 
 
 def _similar(literal: str, values: Sequence[str]) -> str | None:

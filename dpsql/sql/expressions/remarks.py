@@ -230,7 +230,7 @@ def _beyond(column: FiniteDomain, symbol: str, places: Sequence[tuple[Place, str
         return () if inside else (f"{column.name} BETWEEN {one} AND {other}",)
     step: Any = int(isinstance(column, IntegerDomain))
     if isinstance(column, DateDomain):
-        step = column.step or timedelta(1)
+        step = timedelta(1) if column.step is None else timedelta(seconds=1)
     sign = "=" if symbol == "IN" else symbol
     return tuple(
         [f"{column.name} {sign} {text}" for place, text in known if _is_beyond(symbol, place, low, high, step)]
