@@ -242,6 +242,7 @@ def _sum(binder: Binder, argument: exp.Expr) -> tuple[tuple[Summand, ...], bool]
             parts = [Summand(then - otherwise, tuple(binder.conjuncts(case[0])))]
             if otherwise:
                 parts.append(Summand(otherwise))
+                binder.remarks += null_remarks(binder.scope.table, (binder.bind(case[0]),))
             whole = _whole(case[1]) and (case[2] is None or _whole(case[2]))
             return tuple(parts), whole
     predicate = _condition(argument)

@@ -336,6 +336,7 @@ def _multiplied(kind: type, left: Bound, right: Bound) -> tuple[Bound, ...]:
 def against(made: Bound, tested: Bound, constants: Sequence[Bound]) -> Bound:
     """``made``, a comparison of ``tested`` with ``constants``, with the places where it may change."""
     known = tested.known
+    constants = [c for c in constants if c.sql != "NULL"]  # which compares alike with every value
     values = [v for c in constants for v in (c.values or [c.constant if c.literal is None else about(c.literal)])]
     return made._replace(steps={**made.steps, **known.compared(values)}) if isinstance(known, Pieces | Cycle) else made
 
