@@ -183,6 +183,8 @@ def test_patterns_are_refused_without_selections(database: Path) -> None:
         "SELECT MAX(ext) FROM files WHERE kind = 'a'",
         "SELECT COUNT(*) FROM files WHERE ext LIKE '%3' OR kind = 'a'",
         "SELECT COUNT(*) FROM files WHERE ext LIKE '%3'",
+        "SELECT MAX(kind), COUNT(*) FILTER (WHERE ext LIKE '%3') FROM files",
+        "SELECT COUNT(DISTINCT kind), SUM(length(ext)) FROM files",
         GROUPS,
     ],
 )

@@ -12,8 +12,10 @@ from dpsql.sql.aggregates.aggregation import Aggregation, CellsAsked, DistinctAs
 from dpsql.sql.counting.cluster_pieces import Answer
 from dpsql.sql.counting.clusters import Cluster
 from dpsql.sql.counting.lower import Lowering
+from dpsql.sql.counting.summary_forms import by_cells
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.statement import Awaiting
+from dpsql.sql.text.parse import to_sql
 
 
 def awaiting(
@@ -26,10 +28,11 @@ def awaiting(
     outlines = part = 0
     for a in aggregations:
         if isinstance(a.summary, CellsAsked):
-            inner = lowering.by(a.summary.value, a.summary.conjuncts)
-            if inner.awaits:
+            value, _ = by_cells(a.summary, 1, to_sql(a.node, normalize_functions="lower"))
+            inner = lowering.by(value, a.summary.conjuncts)
+            if inner.awaits or lowering.awaits:
                 asked += inner.asked
-                outlines += _outlines(table, (*groups, a.summary.value), inner, -1)
+                outlines += _outlines(table, (*groups, value), inner, -1)
         elif lowering.awaits and isinstance(a.summary, DistinctAsked):
             distinct.append(a.summary.column)
         elif lowering.awaits:

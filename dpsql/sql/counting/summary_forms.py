@@ -12,7 +12,8 @@ from dpsql.query import DistinctCount, Form, regions_of
 from dpsql.query.summary import LISTS, Cell, Cells, CellsKind, Distinct, Moments
 from dpsql.sql.aggregates.aggregation import Aggregation, CellsAsked, DistinctAsked, Summand
 from dpsql.sql.counting.lower import Lowering
-from dpsql.sql.counting.values.cells import cell_number, joined_values
+from dpsql.sql.counting.values.cells import Ends, cell_number, joined_values
+from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.statement import Aggregate
 from dpsql.sql.text.limits import MAX_COUNTED_VALUES
 from dpsql.sql.text.parse import to_sql
@@ -54,8 +55,8 @@ def _distinct(asked: DistinctAsked, lowering: Lowering, numbered: Sequence[tuple
     return Distinct(tuple([DistinctCount(asked.table, asked.column, f) if f.terms else None for f in forms]))
 
 
-def _of_cells(column: str, asked: CellsAsked, lowering: Lowering, nothing: tuple[Form, ...], name: str) -> Aggregate:
-    groups = max(len(lowering.groups), 1)
+def by_cells(asked: CellsAsked, groups: int, name: str) -> tuple[Bound, Ends | None]:
+    """By what values are counted in so many groups, and the ends of its cells where these are not values themselves."""
     most = max(FEWEST_VALUES, min(MOST_VALUES, MOST_COUNTS // groups))
     each = asked.kind in ("distinct", "sum_distinct") or asked.kind in LISTS
     if each:
@@ -64,7 +65,11 @@ def _of_cells(column: str, asked: CellsAsked, lowering: Lowering, nothing: tuple
     if ends is not None and each:
         reason = f"{name} would count more than {MAX_COUNTED_VALUES:,} values one by one"
         raise UnsupportedQuery(reason, hint="count steps of it, as in x // 10, in fewer groups")
-    value = asked.value if ends is None or asked.column is None else cell_number(asked.column, ends)
+    return (asked.value, ends) if ends is None or asked.column is None else (cell_number(asked.column, ends), ends)
+
+
+def _of_cells(column: str, asked: CellsAsked, lowering: Lowering, nothing: tuple[Form, ...], name: str) -> Aggregate:
+    value, ends = by_cells(asked, max(len(lowering.groups), 1), name)
     inner = lowering.by(value, asked.conjuncts)
     if len(inner.groups) > MAX_COUNTED_VALUES:
         reason = f"{name} would count {len(inner.groups):,} values in all groups, more than {MAX_COUNTED_VALUES:,}"
