@@ -162,7 +162,10 @@ class DuckDbPublicSql:
         reply, blocks = self._over(columns, {"do": "numbers", "cells": cells}, [f'{expression} AS "dpsql#0"'])
         kind = str(reply["kind"])
         if not blocks:
-            raise DataError(f"SUM and AVG need numbers, not {kind}", hint="cast the expression to a number")
+            hint = "cast the expression to a number"
+            if kind.startswith(("DATE", "TIMESTAMP")):
+                hint = "average how far it is from a day, as in AVG(date_diff('day', DATE '2024-01-31', x))"
+            raise DataError(f"SUM and AVG need numbers, not {kind}", hint=hint)
         known = _bits(blocks[1], cells)
         if reply["whole"]:
             return CellNumbers(np.frombuffer(blocks[0], dtype=np.int64), known, kind)

@@ -45,6 +45,8 @@ SELECT SUM(sex) FROM people;
 -- DataError: line 1, column 8: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
 SELECT AVG(name) FROM people;
 -- DataError: line 1, column 8: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
+SELECT AVG(joined) FROM people;
+-- DataError: line 1, column 8: SUM and AVG need numbers, not DATE | average how far it is from a day, as in AVG(date_diff('day', DATE '2024-01-31', x))
 SELECT COUNT(*), DP_INTERVAL_LOW(x) FROM people;
 -- UnsupportedQuery: line 1, column 18: DP_INTERVAL_LOW() needs the alias of an aggregate of the same SELECT | write COUNT(*) AS n, DP_INTERVAL_LOW(n)
 SELECT DP_INTERVAL_LOW(n) FROM (SELECT COUNT(*) AS n FROM people);

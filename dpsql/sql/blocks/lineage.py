@@ -290,14 +290,16 @@ def _star(
     star: exp.Star, node: exp.Expr, entries: Sequence[tuple[str, Relation]], merged: frozenset[str]
 ) -> list[tuple[str, Dependence]]:
     """The columns that a star stands for; those of USING once."""
-    if any(star.args.values()):
-        raise NotUnderstoodError("* EXCLUDE")
+    excluded = star.args.get("except_") or ()
+    if any(v for k, v in star.args.items() if k != "except_") or any(n.text("table") for n in excluded):
+        raise NotUnderstoodError("* REPLACE")
+    left_out = {n.name.lower() for n in excluded}
     wanted = node.text("table").lower() if isinstance(node, exp.Column) else ""
     out: list[tuple[str, Dependence]] = []
     for alias, relation in entries:
         if wanted in ("", alias):
             seen = {n.lower() for n, _ in out} & merged if not wanted else frozenset[str]()
-            out += [(n, d) for n, d in relation.columns if n.lower() not in seen]
+            out += [(n, d) for n, d in relation.columns if n.lower() not in seen | left_out]
     return out
 
 

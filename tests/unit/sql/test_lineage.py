@@ -56,6 +56,8 @@ def _shown(d: Dependence) -> str:
         (f"SELECT age, n * 2 FROM cities, {COUNT}", ["", "1.a0"]),
         (f"SELECT v, n * v FROM (VALUES (1), (2)) t(v), {COUNT}", ["", "1.a0"]),
         ("SELECT sex, COUNT(*) AS n, n * 2 AS d FROM people GROUP BY sex", ["", "1.a0", "1.a0"]),
+        (f"SELECT * EXCLUDE (M) FROM {G}", ["", "1.a0"]),
+        (f"SELECT t.* EXCLUDE m, n * 2 FROM {G} AS t", ["", "1.a0", "1.a0"]),
         ("SELECT AVG(age) * 2, DP_INTERVAL_LOW(COUNT(*)) / 2 FROM people", ["1.a0", "1.a1"]),
     ],
 )
@@ -66,7 +68,8 @@ def test_outputs(front: FrontEnd, text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        f"SELECT * EXCLUDE (m) FROM {G} ORDER BY n / 2",
+        f"SELECT * REPLACE (m + 1 AS m) FROM {G} ORDER BY n / 2",
+        f"SELECT * EXCLUDE (g.m) FROM {G} AS g ORDER BY n / 2",
         f"SELECT sex, n + 1 AS x FROM {G} UNION ALL BY NAME SELECT 1 AS x, 'a' AS sex",
         f"SELECT sex, n FROM {G} NATURAL JOIN (SELECT 'Male' AS sex)",
     ],
