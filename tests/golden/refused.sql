@@ -38,7 +38,7 @@ SELECT any_value(age) FROM people;
 SELECT COUNT(COUNT(*)) FROM people;
 -- UnsupportedQuery: line 1, column 8: an aggregate inside an aggregate | aggregate in a subquery first
 SELECT AVG(DISTINCT age) FROM people;
--- UnsupportedQuery: line 1, column 8: avg(DISTINCT ...) is not a sum over rows | GROUP BY the column in a subquery and aggregate its groups
+-- UnsupportedQuery: line 1, column 8: avg(DISTINCT ...) is not a sum over rows | write SUM(DISTINCT x) / COUNT(DISTINCT x)
 SELECT SUM(DISTINCT city) FROM people;
 -- DataError: line 1, column 8: SUM and AVG need numbers, not VARCHAR | cast the expression to a number
 SELECT SUM(sex) FROM people;

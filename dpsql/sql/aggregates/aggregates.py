@@ -174,12 +174,8 @@ def _argument(binder: Binder, call: exp.Anonymous, name: str) -> exp.Expr | None
         raise refusal(binder.text, call, f"{name}() takes one argument", f"write {name}(column)")
     argument: exp.Expr = arguments[0]
     if isinstance(argument, exp.Distinct):
-        raise refusal(
-            binder.text,
-            call,
-            f"{name}(DISTINCT ...) is not a sum over rows",
-            "GROUP BY the column in a subquery and aggregate its groups",
-        )
+        hint = "write SUM(DISTINCT x) / COUNT(DISTINCT x)" if name == "avg" else "write it without DISTINCT"
+        raise refusal(binder.text, call, f"{name}(DISTINCT ...) is not a sum over rows", hint)
     if isinstance(argument, exp.Order):
         raise refusal(binder.text, call, f"{name}(... ORDER BY ...) is not answered", "remove the ORDER BY")
     if any(is_aggregate(n) for n in argument.walk()):

@@ -4,7 +4,7 @@ What a row's key finds in a public relation depends on the key alone. Here it be
 columns, and from there on is lowered like any other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -95,6 +95,15 @@ class Cells:
         if len(cells) == self.size:
             return None
         return self._bound(self._any(cells)) if cells else Bound("FALSE")
+
+    def with_null(self, cells: Iterable[int]) -> frozenset[str]:
+        """The columns that are NULL in some of these combinations."""
+        found, step = set(), self.size
+        for name, values in zip(self.columns, self._values, strict=True):
+            step //= len(values)
+            if any(values[cell // step % len(values)] is None for cell in cells):
+                found.add(name)
+        return frozenset(found)
 
     def _bound(self, sql: str) -> Bound:
         return Bound(f"({sql})", frozenset(self.columns))

@@ -13,16 +13,18 @@ from dpsql.sql.blocks.joins.lookups import Lookups
 from dpsql.sql.blocks.joins.sources import Relation, read_sources
 from dpsql.sql.expressions.names import Scope, check_usable, quoted
 from dpsql.sql.public_sql import PublicSql
+from dpsql.sql.statement import Remark
 from dpsql.sql.text.position import refusal
 
 JOINED = "_released_join_"
 
 
 class Joins:
-    """Joins of one statement. ``inner`` gives the rows of what stands in FROM."""
+    """Joins of one statement. ``inner`` gives the rows of what stands in FROM; ``remarks`` are as in ``Lookups``."""
 
     def __init__(self, text: str, policy: Policy, public: PublicSql, inner: Inner) -> None:
         self._text, self._policy, self._public, self._inner = text, policy, public, inner
+        self.remarks: list[Remark] = []
 
     def scope(
         self,
@@ -46,7 +48,10 @@ class Joins:
         pairs = [p for i, p in enumerate(zip(entries, written, strict=True)) if i != where]
         relations = [self._relation(entry, as_written, released, tables) for entry, as_written in pairs]
         sources = read_sources(self._text, joins, private, where, relations)
-        return Lookups(self._text, select, sources, self._public, sorted(tables), released).scope()
+        lookups = Lookups(self._text, select, sources, self._public, sorted(tables), released)
+        scope = lookups.scope()
+        self.remarks += lookups.remarks
+        return scope
 
     def _relation(
         self, entry: exp.Expr, written: exp.Expr, released: dict[str, pa.Table], tables: set[str]

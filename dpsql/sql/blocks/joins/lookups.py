@@ -22,8 +22,11 @@ from dpsql.sql.blocks.unions import MAX_SIDES
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, quoted
 from dpsql.sql.expressions.operators import flatten, unwrap
+from dpsql.sql.expressions.remarks import null_remarks, remark
 from dpsql.sql.public_sql import PublicSql
+from dpsql.sql.statement import Remark
 from dpsql.sql.text.limits import MAX_LIST_ITEMS
+from dpsql.sql.text.parameters import literal
 from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import refusal
 
@@ -56,7 +59,10 @@ class Found:
 
 
 class Lookups:
-    """The join of one SELECT. ``released``: rows of statements that were answered before, by the names in relations."""
+    """The join of one SELECT. ``released``: rows of statements that were answered before, by the names in relations.
+
+    ``remarks``: what it asks beyond declared values: keys of relations, and NULL that finds something.
+    """
 
     def __init__(
         self,
@@ -69,6 +75,7 @@ class Lookups:
     ) -> None:
         self._text, self._select, self._sources = text, select, sources
         self._public, self._public_tables, self._released = public, public_tables, released
+        self.remarks: list[Remark] = []
 
     def scope(self) -> Scope:
         """The rows of the join. Afterwards the SELECT's WHERE is what is left to be fulfilled."""
@@ -80,6 +87,7 @@ class Lookups:
         self._select.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
         self._select.set("joins", None)
         found = [self._found(part) for part in parts]
+        self._remark(parts, found)
         if self._sources.optional and self._select.args.get("group") is not None:
             self._check_all_found(parts[0])
         chosen = list(product(*[range(len(f.sides)) for f in found]))
@@ -90,6 +98,48 @@ class Lookups:
             return self._rows([(f, 0) for f in found])
         sides = tuple(self._rows(list(zip(found, numbers, strict=True))) for numbers in chosen)
         return replace(sides[0], condition=(), refused=SEVERAL, branches=sides)
+
+    def _remark(self, parts: Sequence[Part], found: Sequence[Found]) -> None:
+        """What of the join rests on values that are not declared: they count as NULL, and find what NULL finds."""
+        table = self._sources.private.table
+        for f in found:
+            some = [rows for rows in f.sides if len(rows) < f.cells.size]
+            nulls = frozenset(name for rows in some for name in f.cells.with_null(rows))
+            self.remarks += null_remarks(table, (Bound("", nulls),))
+        conditions = [c for part in parts for c in part.conditions]
+        for condition in [*conditions, *(c for cs in self._sources.matched.values() for c in cs)]:
+            pair = self._pair(unwrap(condition))
+            if pair is not None:
+                key, number, name = pair
+                own = [c for c in conditions if self._is_of(number, c)]
+                found_beyond = remark(table, "IN", key, self._values(number, name, own))
+                self.remarks += [] if found_beyond is None else [found_beyond]
+
+    def _pair(self, node: exp.Expr) -> tuple[Bound, int, str] | None:
+        """The private key, and the relation's number and column, of an equality of two columns."""
+        sides = [unwrap(node.this), unwrap(node.expression)] if type(node) is exp.EQ else []
+        if not sides or not all(isinstance(side, exp.Column) for side in sides):
+            return None
+        owners = [self._sources.owner(self._text, side) for side in sides]
+        for own, other in ((0, 1), (1, 0)):
+            number = owners[other]
+            if owners[own] == -1 and number is not None and number >= 0:
+                return self._sources.meaning(self._text, sides[own]), number, sides[other].name
+        return None
+
+    def _is_of(self, number: int, condition: exp.Expr) -> bool:
+        """Whether a condition is about one relation alone."""
+        return {self._sources.owner(self._text, c) for c in condition.find_all(exp.Column)} == {number}
+
+    def _values(self, number: int, name: str, conditions: Sequence[exp.Expr]) -> list[Bound]:
+        """The values of a relation's column in its rows that fulfil these conditions; none of too many."""
+        column = quoted(self._sources.relations[number].columns[name.lower()][0])
+        where = " AND ".join(self._over_cells(c, Keys()) for c in conditions)
+        sql = f"SELECT DISTINCT {column} FROM {self._sources.relations[number].sql} AS {_name(number)}"
+        sql += f"{' WHERE ' + where if where else ''} ORDER BY ALL LIMIT {MAX_LIST_ITEMS + 1}"
+        rows = natural_values(self._public.run(sql, self._released, self._public_tables).column(0))
+        known = [v for v in rows if v is not None] if len(rows) <= MAX_LIST_ITEMS else []
+        return [Bound(to_sql(literal(v)), literal=v if isinstance(v, str) else None) for v in known]
 
     def _rows(self, chosen: Sequence[tuple[Found, int]]) -> Scope:
         """The rows of the join that find one certain row of each part."""
