@@ -121,7 +121,7 @@ class Reader:
         return Walk(text, self._policy, self._public, self._services, keys, lambda inner: self._answered(inner, keys))
 
     def _remarks(self, walk: Walk) -> tuple[Remark, ...]:
-        return settled(self._services.evaluator, [*walk.joins.remarks, *walk.remarks])
+        return settled(self._services.evaluator, [*walk.joins.remarks, *walk.correlated.remarks, *walk.remarks])
 
     def _answered(self, text: str, keys: KeyLookup) -> pa.Table:
         """The rows of a statement inside another: of a public one, or as they were released; none before that."""

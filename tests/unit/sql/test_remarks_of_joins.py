@@ -43,6 +43,11 @@ def front() -> FrontEnd:
             "SELECT COUNT(*) FROM loans AS l JOIN grades AS g ON l.grade IS NOT DISTINCT FROM g.grade",
             NULL.format("grade"),
         ),
+        (
+            "SELECT COUNT(*) FROM loans AS l WHERE NOT EXISTS (SELECT 1 FROM states AS s WHERE s.state = l.state)",
+            NULL.format("state"),
+        ),
+        ("SELECT COUNT(*) FROM loans AS l WHERE EXISTS (SELECT 1 FROM states AS s WHERE s.state = l.state)", ""),
         ("SELECT big, COUNT(*) FROM loans JOIN (SELECT TRUE AS big) USING (big) GROUP BY big", ""),
     ],
 )

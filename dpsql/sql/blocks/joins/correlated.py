@@ -21,7 +21,9 @@ from dpsql.sql.blocks.outer import check_outer
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.expressions.names import Scope, quoted, unknown
 from dpsql.sql.expressions.operators import unwrap
+from dpsql.sql.expressions.remarks import null_remarks
 from dpsql.sql.public_sql import PublicSql
+from dpsql.sql.statement import Remark
 from dpsql.sql.text.limits import MAX_LIST_ITEMS
 from dpsql.sql.text.parse import to_sql
 from dpsql.sql.text.position import place, refusal
@@ -32,11 +34,15 @@ _CLAUSES = ("expressions", "where", "group", "having", "order", "qualify")
 
 
 class Correlated:
-    """The correlated subqueries of one statement. ``is_cte``: whether a name is that of a CTE."""
+    """The correlated subqueries of one statement. ``is_cte``: whether a name is that of a CTE.
+
+    ``remarks``: that NOT EXISTS holds for NULL, which stands for values that are not declared.
+    """
 
     def __init__(self, text: str, policy: Policy, public: PublicSql, is_cte: Callable[[str], bool]) -> None:
         self._text, self._public, self._is_cte = text, public, is_cte
         self._tables = {t.lower(): t for t in policy.public_tables}
+        self.remarks: list[Remark] = []
 
     def as_columns(self, select: exp.Select, scope: Scope) -> Scope:
         """The rows of the SELECT with a column for each of its correlated subqueries, which it then names instead.
@@ -50,6 +56,8 @@ class Correlated:
             mentioned = [] if scope.branches else self._mentioned(node, scope)
             if not mentioned or (isinstance(node, exp.Exists) and not all(_is_keyed(scope, b) for _, b in mentioned)):
                 continue  # EXISTS by a text column is a list of its values
+            if isinstance(node, exp.Exists) and isinstance(_around(node), exp.Not):
+                self.remarks += null_remarks(scope.table, [bound for _, bound in mentioned])
             text = to_sql(node, normalize_functions="lower")
             if text.lower() not in names:
                 names[text.lower()] = (text, self._column(node, scope, mentioned))
@@ -192,6 +200,14 @@ def _entries(query: exp.Select) -> list[exp.Expr]:
     """What stands in FROM."""
     clause = query.args.get("from_")
     return [] if clause is None else [clause.this, *(j.this for j in query.args.get("joins") or ())]
+
+
+def _around(node: exp.Expr) -> exp.Expr | None:
+    """What stands around a node and its parentheses."""
+    around = node.parent
+    while type(around) is exp.Paren:
+        around = around.parent
+    return around
 
 
 def _is_in(node: exp.Expr, query: exp.Expr) -> bool:

@@ -117,8 +117,9 @@ class Lookups:
 
     def _pair(self, node: exp.Expr) -> tuple[Bound, int, str] | None:
         """The private key, and the relation's number and column, of an equality of two columns."""
-        sides = [unwrap(node.this), unwrap(node.expression)] if type(node) is exp.EQ else []
-        if not sides or not all(isinstance(side, exp.Column) for side in sides):
+        both = (unwrap(node.this), unwrap(node.expression)) if type(node) is exp.EQ else ()
+        sides = [side for side in both if isinstance(side, exp.Column)]
+        if len(sides) < 2:
             return None
         owners = [self._sources.owner(self._text, side) for side in sides]
         for own, other in ((0, 1), (1, 0)):
