@@ -58,6 +58,8 @@ def _words(statement: Statement, asker: Asker) -> Iterator[Note]:
 def _most_rows(table: UnitTable) -> Note:
     """What the largest number of rows of a unit stands for."""
     unit, most = table.of.unit, table.most
+    if most == 1:
+        return Note("statement", f"{unit}s are counted, and not their rows; those without one are left out")
     rows = f"{unit}s are counted by their rows that count, 1 to {most:,}: one with more is among those with {most:,}"
     return Note("statement", f"{rows}, unless a condition leaves rows out; those without one are left out")
 

@@ -191,3 +191,10 @@ def test_expressions_of_text_count_released_strings_alone(tmp_path: Path, monkey
         assert cursor.fetchall()[0][0] == pytest.approx(429, abs=60)
         assert any("an expression of name is evaluated on its frequent strings" in n.text for n in cursor.notes)
         assert not any("are groups" in n.text for n in cursor.notes)
+
+
+def test_different_units_are_not_said_to_be_counted_by_their_rows(con: dpsql.Connection) -> None:
+    cursor = con.execute("SELECT COUNT(*) FROM (SELECT DISTINCT customer FROM sales)")
+    notes = [note.text for note in cursor.notes]
+    assert "customers are counted, and not their rows; those without one are left out" in notes
+    assert not any("1 to 1" in text for text in notes)
