@@ -7,8 +7,6 @@ from math import asinh, isfinite, sinh
 
 LINEAR_PART = 1e-3
 """Below this share of the larger end the widths of such bins grow no more."""
-ROUNDED = 1e-12
-"""Of the larger end: an edge that is nearer to 0 is 0, but for the rounding of its logarithm and back."""
 
 
 def log_edges(low: float, high: float, count: int, *, through_zero: bool = True) -> tuple[float, ...]:
@@ -17,20 +15,23 @@ def log_edges(low: float, high: float, count: int, *, through_zero: bool = True)
     Equal steps of asinh(x / s), which is a logarithm beyond s and a straight line inside, with s a thousandth of the
     larger end, or the smaller end where 0 is not between them: from 10 to 1,000 each bin is the one before times a
     constant. Rounded to six digits, so that every machine writes the same; fewer bins where that makes two equal.
-    ``through_zero``: whether an edge that is meant to be 0 is 0; in earlier versions it was what rounding had left.
+    ``through_zero``: whether 0 is an edge where it is between the ends, with bins on both sides in proportion to their
+    steps; in earlier versions it was in some bin, or an edge was what rounding had left of it.
 
     >>> log_edges(1.0, 10_000.0, 4)
     (1.0, 35.343, 234.946, 1533.12, 10000.0)
-    >>> [log_edges(-1000.0, 1000.0, 50, through_zero=exact)[25] for exact in (True, False)]
-    [0.0, -8.88178e-16]
+    >>> log_edges(-10.0, 100.0, 5)
+    (-10.0, -0.70358, 0.0, 0.625992, 7.93669, 100.0)
     """
     near = min(abs(low), abs(high)) if low * high > 0 else 0.0
     if not isfinite(high - low):  # no table holds both ends: equal bins will do
         return (*[low + (high / count - low / count) * i for i in range(count)], high)
     scale = max(near, max(abs(low), abs(high)) * LINEAR_PART)
     first, last = asinh(low / scale), asinh(high / scale)
-    inner = [float(f"{scale * sinh(first + (last - first) * i / count):.6g}") for i in range(1, count)]
-    if through_zero:
-        nearest = ROUNDED * max(abs(low), abs(high))
-        inner = [0.0 if abs(edge) < nearest else edge for edge in inner]
+    places = [first + (last - first) * i / count for i in range(1, count)]
+    if through_zero and low < 0.0 < high and count > 1:
+        below = min(count - 1, max(1, round(count * first / (first - last))))
+        above = count - below
+        places = [first * i / below for i in range(1, below)] + [last * i / above for i in range(above)]
+    inner = [float(f"{scale * sinh(place):.6g}") for place in places]
     return (low, *sorted({edge for edge in inner if low < edge < high}), high)
