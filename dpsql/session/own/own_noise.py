@@ -119,12 +119,14 @@ class OwnNoise:
 
     def wants_spare(self, queries: Sequence[LinearQuery]) -> bool:
         """Whether a spare release would be less off than the model's answers, by what is public before it is made."""
+        with self._pace.held(1):  # several would make it better, and not more questions worth one: bars are too wide
+            return self._takes_spare(queries) and self._is_better(queries)
+
+    def _is_better(self, queries: Sequence[LinearQuery]) -> bool:
         sigma = float(self.spare_share(queries).sigma)
-        if not self._takes_spare(queries):
-            return False
         bars = self._state.error_bars(queries)
         known = [b / DEVIATIONS for b in bars if b is not None]
-        sparing = self._sparing(queries)
+        sparing = self._sparing
         least = sparing * (1.0 if len(queries) == 1 else SPARE_TIMES)
         change = LEAST_CHANGES[min(len(queries[0].touched), len(LEAST_CHANGES) - 1)]
         if len(known) < len(bars):
@@ -160,14 +162,14 @@ class OwnNoise:
         one = keyed is not None and len(keyed.text_columns) == len(queries) == 1 and queries[0].is_indicator
         return one and self._plan.rules.listed_spares and self._plan.basis(queries[0]) is Basis.START
 
-    def _sparing(self, queries: Sequence[LinearQuery]) -> float:
+    @property
+    def _sparing(self) -> float:
         """By how much a spare release has to be better than the model: the fewer are left, the more."""
         if not self._plan.rules.sparing:
             return 1.0
         if not self._plan.rules.paced:
             return float((self._plan.spares / max(1, self.spares_left())) ** SPARING)
-        one = sqrt(self.spare_times(queries))  # several make a release better, and not more questions worth one
-        return one * float(max(1.0, self._pace.need() / max(1, self.spares_left())) ** SPARING)
+        return float(max(1.0, self._pace.need() / max(1, self.spares_left())) ** SPARING)
 
     def spare_sds(self, queries: Sequence[LinearQuery]) -> list[float]:
         """The sds (counts) that one spare release would leave to queries of one outline."""

@@ -5,6 +5,7 @@ tenth and a half of them on eight tables. How many have needed one so far says h
 left than that, each question gets several, and so less noise. The ledger's accountant adds up whatever is spent.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -44,14 +45,12 @@ class Pace:
 
     def restart(self) -> None:
         """Forget the ledger's events, which are taken in anew."""
-        self._used: dict[int, int] = {}
-        self._needed: dict[int, tuple[int, int]] = {}  # when, in questions, and how many at one for each
+        self._taken: dict[int, tuple[int, int, int]] = {}  # after how many questions, how many, and at one for each
+        self._after: list[int] = []
+        self._needed = [0]  # by all before
         self._asked = 0
-
-    @property
-    def used(self) -> int:
+        self.used = 0
         """Spare releases that were begun and not given back, those that were lost included."""
-        return sum(self._used.values())
 
     def ask(self) -> None:
         """One more question, or the groups of one statement, that nobody had been answered before."""
@@ -73,12 +72,20 @@ class Pace:
         if min(number, times) < 1 or asked < 0 or number % times:
             raise _unreadable()
         self._asked += asked
-        self._used[event.reservation], self._needed[event.reservation] = number, (self._asked, number // times)
+        self._taken[event.reservation] = self._asked, number, number // times
+        self._count(*self._taken[event.reservation])
 
     def free(self, reservation: int) -> None:
         """It was given back."""
-        self._used.pop(reservation, None)
-        self._needed.pop(reservation, None)
+        if self._taken.pop(reservation, None) is not None:
+            self._after, self._needed, self.used = [], [0], 0
+            for taken in self._taken.values():
+                self._count(*taken)
+
+    def _count(self, after: int, number: int, needed: int) -> None:
+        self._after.append(after)
+        self._needed.append(self._needed[-1] + needed)
+        self.used += number
 
     def times(self) -> int:
         """How many to pay in place of one: what is left for each that is going to be needed, rounded."""
@@ -91,12 +98,8 @@ class Pace:
         """
         asked = self._asked + self._unsaid
         guessed = max(FORESEEN * self._planned, FEWEST_FORESEEN)
-        needed = sum(number for _, number in self._needed.values())
-        last = 0
-        for when, number in reversed(self._needed.values()):
-            if when <= asked - guessed:
-                break
-            last += number
+        needed = self._needed[-1]
+        last = needed - self._needed[bisect_right(self._after, asked - guessed)]
         rate = max((needed + guessed * self._spares / self._planned) / (guessed + asked), last / guessed)
         return max(1.0, rate * max(self._planned - asked, LAST * self._planned))
 
