@@ -270,7 +270,8 @@ class Asker:
     ) -> Sequence[Answer]:
         """One release for all; where none is left or others were faster, what they released, or the model."""
         queries, spare = way.queries, isinstance(way, SpareRelease)
-        answers = release_own(state, queries, self.bench, self.turns, charged, spare=spare)
+        with self.fold.pace.held(way.times if isinstance(way, SpareRelease) else None):
+            answers = release_own(state, queries, self.bench, self.turns, charged, spare=spare)
         if answers is not None:
             return answers
         known = [a for q in queries if (a := self.known(q)) is not None]

@@ -165,11 +165,12 @@ def _charge(state: TableState, way: Route, asker: Asker) -> float:
         case OwnRelease():
             return asker.payment_epsilon()
         case SpareRelease():
-            return asker.plan.as_epsilon(state.own.spare_share(way.queries).units)
+            return asker.plan.as_epsilon(way.spares * asker.plan.spare_units)
         case Tested() | Modelled() | Untested():
             own, left = state.own, asker.purses.spares_left()
-            spare = own.may_want_spare(way.queries) and own.spares_for(way.queries) <= left
-            units = own.spare_share(way.queries).units if spare else 0
+            with own.paying(own.spare_times(way.queries, left)):
+                number = own.spares_for(way.queries) if own.may_want_spare(way.queries) else 0
+            units = number * asker.plan.spare_units if number <= left else 0
             return max(asker.plan.as_epsilon(units), asker.payment_epsilon() if isinstance(way, Tested) else 0.0)
         case Known() | Measured() | Declared():
             return 0.0
@@ -184,7 +185,8 @@ def _error(state: TableState, way: Route) -> float | None:
             both = zip(way.queries, way.found, strict=True)
             errors = [float(error_bound(f[1], not q.is_indicator)) for q, f in both]
         case SpareRelease():
-            errors = [float(error_bound(sd)) for sd in state.own.spare_sds(way.queries)]
+            with state.own.paying(way.times):
+                errors = [float(error_bound(sd)) for sd in state.own.spare_sds(way.queries)]
         case OwnRelease():  # one for all of them: each part of it is finer
             sd = max(state.own.own_sds(way.queries))
             errors = [float(error_bound(sd, not all(q.is_indicator for q in way.queries)))]

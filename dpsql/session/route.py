@@ -47,10 +47,12 @@ class OwnRelease:
 
 @dataclass(frozen=True, eq=False)
 class SpareRelease:
-    """One release for these queries alone, because the model's answers could be far off; paid as so many ``spares``."""
+    """One release for these queries alone, because the model's answers could be far off; paid as so many ``spares``,
+    ``times`` as many as one is."""
 
     queries: Queries
     spares: int
+    times: int
     payments = 0
 
 
@@ -186,9 +188,11 @@ def _is_enough(state: TableState, said: Sequence[Answer]) -> bool:
 
 
 def _from_model(state: TableState, queries: Queries, *, spent: bool, spares: int) -> Route:
-    number = state.own.spares_for(queries)
+    times = state.own.spare_times(queries, spares)
+    with state.own.paying(times):
+        number = state.own.spares_for(queries)
     if 0 < number <= spares and state.own.wants_spare(queries):
-        return SpareRelease(queries, number)
+        return SpareRelease(queries, number, times)
     if not state.is_tested(queries[0]):
         return Modelled(queries)
     return Untested(queries) if spent or state.plan.net.hard_rounds == 0 else Tested(queries)

@@ -111,6 +111,10 @@ class Session:
 
     def _execute(self, text: str, parameters: Parameters, terms: Terms) -> Result:
         self._asker.catch_up()
+        with self._asker.fold.pace.held():  # what is asked in turn is paid as it was explained before
+            return self._answered(text, parameters, terms)
+
+    def _answered(self, text: str, parameters: Parameters, terms: Terms) -> Result:
         statement = self._lower(text, parameters)
         if statement.explained:
             return explained(self._explanation(statement, terms))

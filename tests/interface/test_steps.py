@@ -1,12 +1,17 @@
 """Statements in steps through a connection: what is asked first, what it is taken as, nothing is paid twice."""
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dpsql
 import dpsql.mechanism
+from dpsql.result import Answer
+from dpsql.session.asker import Asker
+from dpsql.session.own.pace import Pace
 from tests.support import city
 from tests.support.entropy import SeededEntropy
 
@@ -49,6 +54,24 @@ def con(database: Path) -> Iterator[dpsql.Connection]:
 
 def steps(cursor: dpsql.Cursor) -> list[str]:
     return [note.text for note in cursor.notes if note.kind == "step"]
+
+
+def test_all_steps_pay_for_a_question_as_many_times(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is answered by the model meanwhile makes no later step dearer than it was explained."""
+    numbers, paid = count(1), list[int]()
+    monkeypatch.setattr(Pace, "_times", lambda _: next(numbers))
+    ask = Asker.ask
+
+    def told(asker: Asker, *of: Any) -> dict[str, Answer]:
+        paid.append(asker.fold.pace.times())
+        return ask(asker, *of)
+
+    monkeypatch.setattr(Asker, "ask", told)
+    with opened(database) as connection:
+        connection.execute(TEXT)
+        assert len(paid) > 1 and len(set(paid)) == 1
+        connection.execute("SELECT COUNT(*) FROM people WHERE age > 30")
+        assert paid[-1] > paid[0]
 
 
 def test_the_outer_question_is_asked_with_the_released_value(con: dpsql.Connection) -> None:

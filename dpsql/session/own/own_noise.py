@@ -4,6 +4,7 @@ Worked out before anything is drawn, from the plan, the model and its error bars
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import hypot, sqrt
@@ -85,7 +86,7 @@ class OwnNoise:
         return self._plan.spares - self._pace.used
 
     def spares_for(self, queries: Sequence[LinearQuery]) -> int:
-        """How many spare releases one for these queries is paid as; 0 where the plan has none."""
+        """How many spare releases one for these queries is paid as; 0 where the plan has none. See ``paying``."""
         units = self._plan.spare.units
         return self.spare_share(queries).units // units if units else 0
 
@@ -98,12 +99,20 @@ class OwnNoise:
         bought = max(float(one.sigma) ** 2 - rounding, 0.0) / times
         return Share(one.units * times, Fraction(sqrt(bought + rounding)))
 
-    def spare_times(self, queries: Sequence[LinearQuery]) -> int:
-        """In place of how many the spare releases for these queries are paid: some are left over."""
+    def spare_times(self, queries: Sequence[LinearQuery], left: int | None = None) -> int:
+        """In place of how many the spare releases for these queries are paid: some are left over.
+
+        ``left``: where fewer are left than of the plan's, as others of the same statement take some.
+        """
         one = self._plan.spare if len(queries) == 1 else self._plan.group_spare
         if not self._plan.rules.paced or one.units == 0:
             return 1
-        return max(1, min(self._pace.times(), self.spares_left() * self._plan.spare.units // one.units))
+        left = self.spares_left() if left is None else min(left, self.spares_left())
+        return max(1, min(self._pace.times(), left * self._plan.spare.units // one.units))
+
+    def paying(self, times: int) -> AbstractContextManager[None]:
+        """So many in place of one at most, while this lasts."""
+        return self._pace.held(times)
 
     def said(self, queries: Sequence[LinearQuery]) -> Payload:
         """What a reservation for a spare release says for those to come."""

@@ -40,7 +40,7 @@ class Pace:
     def __init__(self, spares: int, planned: int) -> None:
         self._spares, self._planned = spares, planned
         self._unsaid = 0
-        self._held: int | None = None
+        self._held: tuple[int, float] | None = None
         self.restart()
 
     def restart(self) -> None:
@@ -89,13 +89,14 @@ class Pace:
 
     def times(self) -> int:
         """How many to pay in place of one: what is left for each that is going to be needed, rounded."""
-        return self._times() if self._held is None else self._held
+        return self._times() if self._held is None else self._held[0]
 
     def need(self) -> float:
-        """How many of those that are left are going to be needed, at one for each question; 1 at least.
+        """How many of those that are left are going to be needed, at one for each question; 1 at least."""
+        return self._need() if self._held is None else self._held[1]
 
-        As many of the questions to come as of those before, or as of the last ones: analysts change their subject.
-        """
+    def _need(self) -> float:
+        """As many of the questions to come as of those before, or as of the last ones: subjects change."""
         asked = self._asked + self._unsaid
         guessed = max(FORESEEN * self._planned, FEWEST_FORESEEN)
         needed = self._needed[-1]
@@ -108,8 +109,9 @@ class Pace:
 
     @contextmanager
     def held(self, times: int | None = None) -> Iterator[None]:
-        """So many for each question while this lasts, as many as now by default: what was explained is what is paid."""
-        before, self._held = self._held, self.times() if times is None else times
+        """So many for each question while this lasts, as many as now by default, and as many that are needed as now:
+        what was explained is what is paid."""
+        before, self._held = self._held, (self.times() if times is None else times, self.need())
         try:
             yield
         finally:

@@ -14,6 +14,7 @@ from dpsql.ledger.event import Event
 from dpsql.planning.table_plan import GROUP_SPARES
 from dpsql.query import LinearQuery
 from dpsql.session.asker import Asker
+from dpsql.session.explaining import explanation
 from dpsql.session.own.pace import MOST_TIMES, Pace
 from dpsql.session.table_state import TableState
 from dpsql.session.terms.at_most import ask_at_most
@@ -130,6 +131,18 @@ def test_what_is_promised_is_held() -> None:
     assert pace.times() == MOST_TIMES
 
 
+def test_what_is_foreseen_to_be_needed_is_held_too() -> None:
+    """By it is decided which questions get one: those of a statement as they were explained, however many it asks."""
+    pace = Pace(60, 100)
+    need = pace.need()
+    with pace.held():
+        for _ in range(80):
+            pace.ask()
+        with pace.held(1):
+            assert pace.need() == need
+    assert pace.need() < need
+
+
 # --- in a session -------------------------------------------------------------------------------------------------
 
 
@@ -239,6 +252,28 @@ def test_no_more_than_are_left(bars: dict[str, int]) -> None:
         assert asker.states["t"].own.spare_times([three()]) == 2
         ask(asker, three())
     assert asker.fold.spares_used() == SPARES
+
+
+@pytest.mark.parametrize("left", range(1, 8))
+def test_the_last_ones_are_explained_as_they_are_paid(bars: dict[str, int], left: int) -> None:
+    """The second of two outlines takes what the first leaves, and not as many or none."""
+    asker, ledger = opened()
+    bars["of"] = 10**6
+    units, payment = asker.plan.spare_units, asker.payment.units
+    ledger.reserve(units, lambda _: None, {"purpose": "spare", "table": "t", "burn": units, "spares": SPARES - left})
+    for _ in range(asker.payments_left()):
+        ledger.reserve(payment, lambda _: None, {"purpose": "hard round", "burn": payment, "tests": 1})
+    asker.catch_up()
+    for _ in range(3000):
+        asker.fold.pace.ask()
+    assert asker.purses.spares_left() == left and asker.payments_left() == 0
+    assert asker.fold.pace.times() == min(left, MOST_TIMES)
+    groups = [query(WIDE, a=unit(40, a), b=unit(9, 0), e=unit(6, 0)) for a in range(40)]
+    asked = [three(), *groups, query(WIDE, a=unit(40, 0), b=unit(9, 0), d=unit(7, 0))]
+    before, explained = ledger.totals().spent, explanation(Statement("", (), None, None), asked, asker).worst_charge
+    ask_all(asker, asked)
+    assert asker.plan.as_epsilon(ledger.totals().spent - before) == pytest.approx(explained)
+    assert asker.purses.spares_left() == 0
 
 
 def test_a_limit_of_the_charge_is_kept_by_paying_as_fewer(bars: dict[str, int]) -> None:
