@@ -53,6 +53,9 @@ def test_the_rows_of_a_private_view_are_not_public_as_a_table() -> None:
 def test_other_public_views_are_read() -> None:
     opened("folk", "p", "CREATE VIEW p AS SELECT zip AS query, zip AS duckdb FROM zips")
     opened("folk", "p", "CREATE VIEW p AS SELECT i AS zip FROM range(3) r(i) JOIN zips ON zip = i")
+    named = '(SELECT zip, 1 AS "a.b" FROM zips)'
+    view = f'SELECT zip, zip IS DISTINCT FROM "a.b" AS x, coalesce(1, "a.b") AS y FROM {named} q JOIN zips USING (zip)'
+    opened("folk", "p", f"CREATE VIEW p AS {view}")
 
 
 NAMES = ("folk", "folk-2024", "my folk", 'fo"lk', "a.b", 'a."b', "Ünder", "folk(2)", "folk AS f")
@@ -89,7 +92,16 @@ def test_rows_of_an_attached_database_are_not_public_however_a_view_names_them(t
 
 
 @pytest.mark.parametrize(
-    "view", ["'{}'", "'{}' AS f", "'{}' JOIN zips USING (zip)", "(FROM '{}' f JOIN zips USING (zip))"]
+    "view",
+    [
+        "'{}'",
+        "'{}' AS f",
+        "'{}' JOIN zips USING (zip)",
+        "(FROM '{}' f JOIN zips USING (zip))",
+        "zips JOIN zips z USING (zip), '{}' AS f",
+        "zips JOIN zips z USING (zip), ('{}' AS f JOIN zips w ON w.zip = f.zip)",
+        "zips JOIN (SELECT z.zip FROM zips z, '{}') AS f USING (zip)",
+    ],
 )
 @pytest.mark.parametrize("private", ["VIEW v AS SELECT age, zip AS zips FROM '{}'", "TABLE v AS SELECT age FROM '{}'"])
 def test_a_file_of_rows_is_not_public_by_its_name_either(private: str, view: str, tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ _NAME = re.compile(r""""((?:[^"]|"")*)"|'((?:[^']|'')*)'|([\w$]+)""")
 _TABLE = re.compile(r"""(?:"(?:[^"]|"")*"|[^\s".]+)(?:\.(?:"(?:[^"]|"")*"|[^\s".]+))*""")
 """What DuckDB says of a table that a query reads begins with its name: ``o."my folk" AS f``, ``t TABLESAMPLE ..``."""
 _PART = re.compile(r"""("(?:[^"]|"")*"|[^".]+)""")
-_AFTER_FROM = re.compile(r'\b(?:FROM|JOIN)\s+\(*((?>"(?:[^"]|"")*"))(?!\s*\()', re.IGNORECASE)
+_AFTER_FROM = re.compile(r'(?:(?<!\bDISTINCT )\b(?:FROM|JOIN)|\s,)\s+\(*((?>"(?:[^"]|"")*"))(?!\s*\()', re.IGNORECASE)
+"""A relation in quotes, also behind a comma, before which DuckDB writes a space where it is between relations."""
 _UNSEEN = re.compile(r"\bjson_execute_serialized_sql\b", re.IGNORECASE)
 """DuckDB names no table of what it runs."""
 
