@@ -1,11 +1,12 @@
 """What notes say of joins whose keys are not declared, and of rows that are joined or kept for their NULL."""
 
+from datetime import date
 from fractions import Fraction
 
 import pyarrow as pa
 import pytest
 
-from dpsql.domain import BooleanDomain, CategoryDomain, IntegerDomain, TableDomain
+from dpsql.domain import BooleanDomain, CategoryDomain, DateDomain, IntegerDomain, TableDomain
 from dpsql.policy import Policy, Privacy
 from dpsql.public import DuckDbPublicSql
 from dpsql.sql import FrontEnd
@@ -56,6 +57,20 @@ def test_keys_that_are_not_declared_and_null(front: FrontEnd, text: str, expecte
     notes = [str(note) for note in notes_of(front.lower(text).remarks)]
     assert [n for n in notes if expected and n.startswith(expected)] == notes
     assert bool(notes) == bool(expected)
+
+
+def test_keys_without_a_form_here_are_no_reason_to_refuse_a_join() -> None:
+    """No declared key finds a day without an end, nor a number of 39 digits."""
+    loans = TableDomain("loans", (DateDomain("due", date(2020, 1, 1), date(2020, 1, 31)), IntegerDomain("grade", 0, 5)))
+    days = pa.array([18262, 2**31 - 1], pa.int32()).view(pa.date32())
+    tables = {"days": pa.table({"due": days}), "big": pa.table({"x": [0, 1]})}
+    policy = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (loans,), public_tables=("days", "big"))
+    front = FrontEnd(policy, DuckDbPublicSql(tables.__getitem__, seconds=20.0))
+    for text in (
+        "days USING (due)",
+        "(SELECT x * 170141183460469231731687303715884105727 AS grade FROM big) AS b USING (grade)",
+    ):
+        assert front.lower(f"SELECT COUNT(*) FROM loans JOIN {text}").blocks
 
 
 def test_average_of_different_values_is_advised_as_a_quotient(front: FrontEnd) -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dpsql.dialect.types import natural_values
+from dpsql.errors import DataError
 from dpsql.sql.blocks.joins.cells import CELL, CELLS, ROW, Cells, Keys, is_key
 from dpsql.sql.blocks.joins.optional import check_optional
 from dpsql.sql.blocks.joins.parts import Part, parts_of
@@ -133,14 +134,18 @@ class Lookups:
         return {self._sources.owner(self._text, c) for c in condition.find_all(exp.Column)} == {number}
 
     def _values(self, number: int, name: str, conditions: Sequence[exp.Expr]) -> list[Bound]:
-        """The values of a relation's column in its rows that fulfil these conditions; none of too many."""
+        """The values of a relation's column in its rows that fulfil these conditions; none where they are too many, or
+        some have no form here."""
         column = quoted(self._sources.relations[number].columns[name.lower()][0])
         where = " AND ".join(self._over_cells(c, Keys()) for c in conditions)
         sql = f"SELECT DISTINCT {column} FROM {self._sources.relations[number].sql} AS {_name(number)}"
         sql += f"{' WHERE ' + where if where else ''} ORDER BY ALL LIMIT {MAX_LIST_ITEMS + 1}"
-        rows = natural_values(self._public.run(sql, self._released, self._public_tables).column(0))
-        known = [v for v in rows if v is not None] if len(rows) <= MAX_LIST_ITEMS else []
-        return [Bound(to_sql(literal(v)), literal=v if isinstance(v, str) else None) for v in known]
+        try:
+            rows = natural_values(self._public.run(sql, self._released, self._public_tables).column(0))
+            known = [(v, to_sql(literal(v))) for v in rows if v is not None] if len(rows) <= MAX_LIST_ITEMS else []
+        except DataError:  # days without an end, which the join itself may never find
+            return []
+        return [Bound(text, literal=v if isinstance(v, str) else None) for v, text in known]
 
     def _rows(self, chosen: Sequence[tuple[Found, int]]) -> Scope:
         """The rows of the join that find one certain row of each part."""
