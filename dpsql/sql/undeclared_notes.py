@@ -1,7 +1,7 @@
 """Notes of what a statement asks beyond declared values: in the words of its analyst and of the policy. Public."""
 
 from collections.abc import Iterable, Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
 from typing import Any
 
@@ -26,6 +26,8 @@ _COMPARED = 1000
 """Declared values among which the most similar one is sought."""
 _ALIKE = 0.75
 """``difflib``'s ratio from which a declared value may be what was meant."""
+_ENDS = (date.max, datetime.combine(date.max, time.max))
+"""Of cells behind which there is no day, or no moment."""
 _FATES: dict[Fate, str] = {
     "clipped": "count as the nearer end",
     "NULL": "count as NULL",
@@ -128,7 +130,7 @@ def declared_ends(column: FiniteDomain) -> tuple[Any, Any]:
 def _last(column: DateDomain) -> date:
     """The last day of the last cell, or its last second."""
     finest = timedelta(1) if column.step is None else timedelta(seconds=1)
-    return column.end if column.end.timetuple()[:3] == date.max.timetuple()[:3] else column.end - finest
+    return column.end if column.end in _ENDS else column.end - finest
 
 
 def _similar(literal: str, values: Sequence[str]) -> str | None:

@@ -8,7 +8,7 @@ import pytest
 from dpsql.domain import DateDomain, TableDomain
 from dpsql.policy import Policy, Privacy
 from dpsql.sql import FrontEnd
-from dpsql.sql.undeclared_notes import notes_of
+from dpsql.sql.undeclared_notes import declared_ends, notes_of
 from tests.support.exact import public_sql
 
 
@@ -37,3 +37,9 @@ def test_first_and_last_cells_of_dates_are_declared_as_a_whole(condition: str, b
     ends = "d, 2024-02-01 to 2024-11-30" if condition[0] == "d" else "t, 2024-03-01 08:00:00 to 2024-03-09 12:59:59"
     expected = [f"{condition} goes beyond the declared values of {ends}; rows with other values count as NULL"]
     assert notes == (expected if beyond else [])
+
+
+def test_hours_of_the_last_day_of_all_end_where_they_end() -> None:
+    first = datetime.fromisoformat("9999-12-31 00:00")
+    ends = [declared_ends(DateDomain("t", first, first.replace(hour=hour), "hour"))[1] for hour in (5, 23)]
+    assert [str(end) for end in ends] == ["9999-12-31 05:59:59", "9999-12-31 23:59:59.999999"]
