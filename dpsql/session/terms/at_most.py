@@ -7,6 +7,7 @@ may charge, and where that is too much the model answers untested, with its erro
 from collections.abc import Sequence
 
 from dpsql.errors import BudgetExhausted
+from dpsql.planning.table_plan import GROUP_SPARES
 from dpsql.query import LinearQuery
 from dpsql.result import Answer, Note
 from dpsql.session.answers import from_measurement
@@ -83,7 +84,7 @@ def _most(asker: Asker, way: Route) -> int:
             return 0
         case OwnRelease() | SpareRelease() | Tested() | Modelled() | Untested():
             state, payment = asker.states[way.queries[0].table], asker.payment
-            spare = max(state.own.dearest(state.plan.spare), state.own.dearest(state.plan.group_spare))
+            spare = GROUP_SPARES * state.own.dearest(state.plan.spare)
             return max(payment.units if payment.number else 0, spare)
 
 
