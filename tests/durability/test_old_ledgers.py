@@ -68,6 +68,12 @@ def _is_cut(now: float, then: float, where: str) -> bool:
     return " / answers[" in where and where.endswith("[2][0]") and now == 0.0 > then
 
 
+def test_the_killed_ledger_is_as_the_kill_left_it() -> None:
+    """Whoever looks into the file with SQLite moves its log into it, and nothing is left to recover."""
+    log = old_ledgers.FIXTURES / "killed" / "old.ledger-wal"
+    assert log.exists() and log.stat().st_size > 0
+
+
 @pytest.mark.parametrize("name", AS_BEFORE)
 def test_an_old_ledger_answers_as_before(name: str, tmp_path: Path, certain: old_ledgers.Certain) -> None:
     then = said(name)

@@ -1,7 +1,7 @@
 """How many spare releases a question is paid as, so that they last for the planned questions and none is left. Public.
 
 A plan keeps spare releases for .6 of the planned questions, and nobody knows before how many will need one: between a
-tenth and a half of them on eight tables. How many have needed one so far says how many of the rest will; where more are
+tenth and a half of them on six tables. How many have needed one so far says how many of the rest will; where more are
 left than that, each question gets several, and so less noise. The ledger's accountant adds up whatever is spent.
 """
 
