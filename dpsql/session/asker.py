@@ -36,7 +36,7 @@ from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.model.beside_model import Beside
 from dpsql.session.model.modelled import estimates_of, modelled, unguarded
 from dpsql.session.model.net_test import NetTest, net_tests
-from dpsql.session.own.counted import NO_COUNTS, Counts
+from dpsql.session.own.by_value.counted import NO_COUNTS, Counts
 from dpsql.session.own.release import release_own
 from dpsql.session.route import (
     Declared,

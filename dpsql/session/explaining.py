@@ -15,7 +15,7 @@ from dpsql.query import LinearQuery
 from dpsql.result import Answer, Explanation, Note, QueryPlan, Result
 from dpsql.session.asker import Asker
 from dpsql.session.notes import statement_notes
-from dpsql.session.own.counted import NO_COUNTS, Counts, counts_of
+from dpsql.session.own.by_value.counted import NO_COUNTS, Counts, counts_of
 from dpsql.session.route import (
     Declared,
     Known,

@@ -13,7 +13,7 @@ from dpsql.ledger.event import Event, Payload
 from dpsql.ledger.protocol import Ledger
 from dpsql.planning import TablePlan
 from dpsql.session.distinct.numbers import Numbers
-from dpsql.session.own.measured_beside import BESIDE
+from dpsql.session.own.by_value.measured_beside import BESIDE
 from dpsql.session.own.pace import Pace
 from dpsql.session.own.release import SPARE
 from dpsql.session.table_state import TableState

@@ -28,7 +28,7 @@ from dpsql.session.distinct.asking import answers_of, check_terms, plans_of, que
 from dpsql.session.distinct.units import unasked_of
 from dpsql.session.explaining import explained, explanation
 from dpsql.session.notes import statement_notes
-from dpsql.session.own.counted import counts_of
+from dpsql.session.own.by_value.counted import counts_of
 from dpsql.session.results import result
 from dpsql.session.steps import FirstSteps, explained_in_steps, no_terms_in_steps
 from dpsql.session.strings.released import ReleasedStrings

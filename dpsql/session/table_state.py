@@ -19,7 +19,7 @@ from dpsql.planning.forecast import half_width
 from dpsql.planning.measured_axes import own_sd
 from dpsql.query import Crosstab, Form, LinearQuery
 from dpsql.session.model.error_bars import ErrorBars, Memory
-from dpsql.session.own.measured_beside import MeasuredBeside
+from dpsql.session.own.by_value.measured_beside import MeasuredBeside
 from dpsql.session.own.misfit import Misfit
 from dpsql.session.own.own_noise import OwnNoise
 from dpsql.session.own.pace import Pace

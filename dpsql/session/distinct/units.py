@@ -9,7 +9,7 @@ from dpsql.query import Form, LinearQuery, UnitTable
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
 from dpsql.session.distinct.release import Question, numbers_of
-from dpsql.session.own.measured_beside import ALONE, Distance
+from dpsql.session.own.by_value.measured_beside import ALONE, Distance
 from dpsql.session.results.unasked import MOST_FORMS, Said, Unasked
 from dpsql.sql.statement import Statement
 

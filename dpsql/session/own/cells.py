@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dpsql.hypothesis import Axis
 from dpsql.hypothesis.classes import Classes
 from dpsql.query import Counts, Estimates, Factor
-from dpsql.session.own.stretch import Stretch
+from dpsql.session.own.by_value.stretch import Stretch
 
 MOST_TOLD_APART = 512
 """Of the cells that the conditions tell apart together; what tells more apart is released as it is."""

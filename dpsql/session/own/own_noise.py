@@ -18,13 +18,13 @@ from dpsql.planning import Basis, Share, TablePlan
 from dpsql.planning.measured_axes import own_sds
 from dpsql.query import Crosstab, Factor, LinearQuery, canonical_products
 from dpsql.result import Answer
-from dpsql.session.own.about_middle import about_middle, from_zero, pays
-from dpsql.session.own.counted import NO_COUNTS, Counted, Counts, counts_known
+from dpsql.session.own.by_value.about_middle import about_middle, from_zero, pays
+from dpsql.session.own.by_value.counted import NO_COUNTS, Counted, Counts, counts_known
+from dpsql.session.own.by_value.stretch import Stretch
 from dpsql.session.own.families import families
 from dpsql.session.own.misfit import Misfit
 from dpsql.session.own.pace import Pace
 from dpsql.session.own.residual import Residual, residual_of
-from dpsql.session.own.stretch import Stretch
 
 SPARE_TIMES = 1.5
 """The cells of a GROUP BY get noise of their own where the model's error bars are so many times wider (root mean

@@ -22,9 +22,9 @@ from dpsql.private import together
 from dpsql.query import Counts, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import completed, from_measurement, with_charge
-from dpsql.session.own.about_middle import beside_told, from_middle
+from dpsql.session.own.by_value.about_middle import beside_told, from_middle
+from dpsql.session.own.by_value.measured_beside import BESIDE
 from dpsql.session.own.in_common import are_alike, moved_together
-from dpsql.session.own.measured_beside import BESIDE
 from dpsql.session.own.own_noise import LISTED_TIMES, Part
 from dpsql.session.own.residual import Residual
 from dpsql.session.own.weighing import weighed

@@ -15,9 +15,9 @@ from dpsql.hypothesis import Axis, Measurement
 from dpsql.planning.measured_axes import MOST_PARTS, own_axes
 from dpsql.private import Private
 from dpsql.query import Counts, Estimates, Factor, LinearQuery
+from dpsql.session.own.by_value.stretch import Stretch
 from dpsql.session.own.cells import Cells, Known
 from dpsql.session.own.least_change import least_change
-from dpsql.session.own.stretch import Stretch
 from dpsql.session.own.weighing import weighed
 
 SCALE = 1 << 12

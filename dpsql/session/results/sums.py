@@ -9,7 +9,7 @@ from dpsql.postprocess import combine, divide, line_in, narrowed, sum_in
 from dpsql.postprocess.combine import Lookup
 from dpsql.query import Form, LinearQuery, Term, combination
 from dpsql.result import Answer
-from dpsql.session.own.measured_beside import Distance
+from dpsql.session.own.by_value.measured_beside import Distance
 from dpsql.session.results.unasked import Said, Unasked
 from dpsql.sql.statement import Aggregate
 

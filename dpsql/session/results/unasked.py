@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from dpsql.query import Form, LinearQuery
-from dpsql.session.own.measured_beside import Distance
+from dpsql.session.own.by_value.measured_beside import Distance
 
 MOST_FORMS = 1_000
 """Looked at together: each takes a millisecond. Of more nothing is said."""

@@ -13,7 +13,7 @@ from dpsql.result import Answer, Note
 from dpsql.session.answers import from_measurement
 from dpsql.session.asker import Asker
 from dpsql.session.model.modelled import modelled
-from dpsql.session.own.counted import counts_of
+from dpsql.session.own.by_value.counted import counts_of
 from dpsql.session.route import (
     Declared,
     Known,

@@ -25,7 +25,7 @@ from dpsql.engine.partition import Partition
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
-from dpsql.session.own.counted import NO_COUNTS, Counts
+from dpsql.session.own.by_value.counted import NO_COUNTS, Counts
 from tests.support.grammar.statements import Statement
 from tests.support.grammar.world import POLICY, SCHEMA
 

@@ -9,7 +9,7 @@ import pytest
 from dpsql.confidence import DEVIATIONS
 from dpsql.query import Factor, Form, LinearQuery, Term
 from dpsql.result import Answer
-from dpsql.session.own.measured_beside import Distance
+from dpsql.session.own.by_value.measured_beside import Distance
 from dpsql.session.results.sums import summed
 from dpsql.session.results.unasked import Said, Unasked
 from dpsql.sql.statement import Aggregate

@@ -12,9 +12,9 @@ from dpsql.hypothesis import Measurement
 from dpsql.planning.sensitivity import weighted_l2_squared
 from dpsql.private import Private
 from dpsql.query import Counts, Factor, KeyedFactor, LinearQuery, linear_query
+from dpsql.session.own.by_value.stretch import Stretch
 from dpsql.session.own.cells import MOST_TOLD_APART, Known
 from dpsql.session.own.residual import SCALE, Found, Residual, residual_of
-from dpsql.session.own.stretch import Stretch
 from tests.support.simulated import table_of
 
 TABLE = table_of((4, 3, 3, 2, 3))

@@ -20,9 +20,9 @@ from dpsql.policy import Policy, Privacy
 from dpsql.query import Factor, Interval, LinearQuery
 from dpsql.result import Answer
 from dpsql.session.asker import Asker
-from dpsql.session.own.about_middle import about_middle, beside_told, from_zero
-from dpsql.session.own.counted import Counted
-from dpsql.session.own.measured_beside import ALONE, BESIDE, Distance, FromMiddle, MeasuredBeside
+from dpsql.session.own.by_value.about_middle import about_middle, beside_told, from_zero
+from dpsql.session.own.by_value.counted import Counted
+from dpsql.session.own.by_value.measured_beside import ALONE, BESIDE, Distance, FromMiddle, MeasuredBeside
 from dpsql.session.own.own_noise import Part
 from dpsql.session.own.residual import Residual
 from tests.support.entropy import SeededEntropy

@@ -21,9 +21,9 @@ from dpsql.planning import make_plan
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.private import Private
 from dpsql.query import Counts, Factor, Interval, LinearQuery, linear_query
+from dpsql.session.own.by_value.stretch import Stretch
 from dpsql.session.own.cells import Known
 from dpsql.session.own.residual import Residual, residual_of
-from dpsql.session.own.stretch import Stretch
 from tests.support.entropy import SeededEntropy
 
 NUMBER = NumberDomain("x", (0.0, 10.0, 25.0, 60.0))

@@ -18,10 +18,10 @@ from dpsql.hypothesis import Axis, Measurement
 from dpsql.planning.measured_axes import MOST_PARTS
 from dpsql.query import Counts, Factor, LinearQuery
 from dpsql.result import Answer
-from dpsql.session.own.counted import Counted, counts_known
-from dpsql.session.own.measured_beside import ALONE, FromMiddle
+from dpsql.session.own.by_value.counted import Counted, counts_known
+from dpsql.session.own.by_value.measured_beside import ALONE, FromMiddle
+from dpsql.session.own.by_value.stretch import Stretch
 from dpsql.session.own.residual import COARSE_SCALE, Residual, groups_of, split
-from dpsql.session.own.stretch import Stretch
 
 MUCH_WORSE = 1.25
 """Times the sd that a sum has otherwise: with more it is measured as before, whatever an average would gain."""
