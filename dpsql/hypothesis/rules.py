@@ -38,7 +38,8 @@ class ModelRules:
     a condition that ties columns together (OR, NOT, CASE) is answered from the classes of values that it tells apart,
     as a conjunction is. ``residuals``: whether spare releases measure only what estimates of columns and pairs leave
     open of a question; ``sparing``: whether the last of them are for questions that a model answers ever worse;
-    ``paced``: whether a question is paid as several of them where fewer questions than planned have needed one.
+    ``paced``: whether a question is paid as several of them where fewer questions than planned have needed one;
+    ``variances``: whether what is released says how far models are off where their bars say so much.
     ``hidden_kinds``: whether pairs of columns that wait for a question begin where all of them together put each, and
     the shares of those to come fall slowly where many questions are planned. ``copulas``: whether pairs of columns in
     order that rise or fall together begin at a copula that does, too, ``beside_null`` also the rows that have both
@@ -176,9 +177,11 @@ class ModelRules:
     smooth: bool = True
     hidden_crowds: bool = True
     paced: bool = True
+    variances: bool = True
 
 
-_TWENTY_THIRD = ModelRules(hidden_crowds=False, paced=False)
+_TWENTY_FOURTH = ModelRules(variances=False)
+_TWENTY_THIRD = replace(_TWENTY_FOURTH, hidden_crowds=False, paced=False)
 _TWENTY_SECOND = replace(_TWENTY_THIRD, smooth=False)
 _TWENTY_FIRST = replace(_TWENTY_SECOND, shared_rows=False, evenly=False, beside_null=False)
 _TWENTIETH = replace(_TWENTY_FIRST, about_middle=False, lone_sums=False, copulas=False)
@@ -249,7 +252,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         21: _TWENTY_FIRST,
         22: _TWENTY_SECOND,
         23: _TWENTY_THIRD,
-        24: ModelRules(),
+        24: _TWENTY_FOURTH,
+        25: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

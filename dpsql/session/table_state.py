@@ -23,6 +23,7 @@ from dpsql.session.own.by_value.measured_beside import MeasuredBeside
 from dpsql.session.own.misfit import Misfit
 from dpsql.session.own.own_noise import OwnNoise
 from dpsql.session.own.pace import Pace
+from dpsql.session.own.variance_function import VarianceFunction
 
 MEASURED_SHARE = 1 / 3
 """Without a warm start: a measurement whose exact bound is below this share of theta answers without a test."""
@@ -50,7 +51,7 @@ class TableState:
         self.model: TableModel | None = None
         self.bars: ErrorBars | None = None
         self.wide_hard_rounds = 0
-        self.misfit = Misfit()
+        self.misfit = Misfit(VarianceFunction(float(plan.spare.sigma) or 1.0))
         self.beside = MeasuredBeside()
         self.unabsorbed: list[tuple[str, Measurement]] = []
         self.on_progress: Progress | None = None

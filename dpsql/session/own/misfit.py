@@ -11,30 +11,33 @@ from math import ceil, sqrt
 from dpsql.confidence import CONFIDENCE, DEVIATIONS
 from dpsql.errors import LedgerError
 from dpsql.ledger.event import Payload
+from dpsql.session.own.variance_function import ALIKE, VarianceFunction
 
 FEWEST_LESSONS = 19
 """The fewest distances of which the largest is a 95 % bound: 1 / (19 + 1) = 5 %."""
 MOST_TIMES = 20.0
 """However far off a model was found."""
-ALIKE = 6
-"""Questions over so many columns and more are looked at together."""
 FEWEST_COLUMNS = 3
 """Pairs of columns are measured: their bars need no such lesson."""
 
 
 @dataclass
 class Misfit:
-    """A fold of residual releases: ``times`` is a function of what was learned, and nothing else."""
+    """A fold of residual releases: ``times`` and ``variance`` are functions of what was learned, and nothing else."""
 
+    variance: VarianceFunction = field(default_factory=VarianceFunction)
+    """Of models beside what they share with a measurement; releases of rules before 25 say nothing of it."""
     _by_columns: dict[int, list[float]] = field(default_factory=dict)
     _times: dict[int, float] = field(default_factory=dict, compare=False)
 
-    def learn(self, columns: int, far: float, noise: float, bar: float) -> None:
-        """A query over so many columns was ``far`` from the model, with noise of that sd; ``bar``: the sd that the
-        model's error bar foresaw. All in counts.
+    def learn(self, columns: int, far: float, noise: float, bar: float, own: float | None = None) -> None:
+        """A query over so many columns was ``far`` from the model, with noise of that sd, ``own`` of it drawn for this
+        query; ``bar``: the sd that the model's error bar foresaw. All in counts.
         """
         beyond = max(0.0, (far / DEVIATIONS) ** 2 - noise**2)
         self._by_columns.setdefault(min(columns, ALIKE), []).append(sqrt(beyond) / bar)
+        if own is not None:
+            self.variance.learn(columns, far, own, bar)
         self._times.clear()
 
     def times(self, columns: int) -> float:
@@ -66,7 +69,7 @@ class Misfit:
         """Learn what a residual release in the ledger says; LedgerError when it cannot be read."""
         try:
             columns, lessons = int(payload["columns"]), [tuple(map(float, found)) for found in payload["lessons"]]
-            for far, noise, bar in lessons:
-                self.learn(columns, far, noise, bar)
+            for lesson in lessons:
+                self.learn(columns, *lesson)
         except (KeyError, TypeError, ValueError, ArithmeticError) as error:
             raise LedgerError("a residual release in the ledger cannot be read") from error

@@ -175,16 +175,18 @@ def _rest(state: TableState, residual: Residual, units: int, bench: Bench, certa
     counts = residual.counted(bench)
     change = state.plan.weighted_l2_squared(residual.low, residual.high)
     sigma, times = bench.plan.release_sigma(units, change), state.misfit.times(len(residual.queries[0].touched))
+    learns = state.plan.rules.variances and residual.stretch is None
+    variance = state.misfit.variance if learns and certain is None else None
 
     def draw(told: Mapping[str, Answer]) -> tuple[list[Answer], dict[str, Any]]:
         measurement = bench.measured(counts, sigma, table, axes)
         whole = beside_told(residual, told)
         found = whole.found(measurement)
-        lessons_told = found.lessons(times) if residual.stretch is None else []
+        lessons_told = found.lessons(times, own=learns) if residual.stretch is None else []
         lessons: dict[str, Any] = dict(zip(LESSONS, (found.columns, lessons_told), strict=True))
         if whole.beside:
             lessons[BESIDE] = [from_middle(whole, measurement).payload]
-        answers = found.answers(mixed=state.plan.rules.mixed)
+        answers = found.answers(mixed=state.plan.rules.mixed, variance=variance, times=times)
         return [completed(*a, certain, fractional=found.fractional) for a in answers], encode_measurement(
             RESIDUAL, measurement
         ) | lessons

@@ -6,7 +6,7 @@ question is ``scale`` times itself, the known counts have whole coefficients, an
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, prod
+from math import inf, prod, sqrt
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from dpsql.query import Counts, Estimates, Factor, LinearQuery
 from dpsql.session.own.by_value.stretch import Stretch
 from dpsql.session.own.cells import Cells, Known
 from dpsql.session.own.least_change import least_change
+from dpsql.session.own.variance_function import VarianceFunction
 from dpsql.session.own.weighing import weighed
 
 SCALE = 1 << 12
@@ -45,21 +46,40 @@ class Found:
     modelled: Estimates
     modelled_sd: Estimates
 
-    def answers(self, *, mixed: bool = False) -> list[tuple[float, float]]:
-        """Estimate and sd, in counts, of each query; ``mixed``: as in ``weighed``, where the model says anything."""
+    def answers(
+        self, *, mixed: bool = False, variance: VarianceFunction | None = None, times: float = 1.0
+    ) -> list[tuple[float, float]]:
+        """Estimate and sd, in counts, of each query; ``mixed``: as in ``weighed``, where the model says anything;
+        ``variance``: what others say of how far it is off; ``times``: as in ``lessons``."""
+        if variance is not None and self.is_lesson:
+            return [self._beside(variance, times)]
         if len(self.measured) > 1 and not np.isfinite(self.modelled_sd).any():
             return list(zip(self.measured.tolist(), self.noise.tolist(), strict=True))
         both = weighed(self.measured, self.noise, self.modelled, self.modelled_sd, shared=self.known_sd, mixed=mixed)
         return list(zip(*(a.tolist() for a in both), strict=True))
 
-    def lessons(self, times: float) -> list[tuple[float, float, float]]:
-        """(distance from the model, noise, sd that its bar foresaw) of a question asked alone; ``times``: by how much
-        its bar was widened already. None of the cells of a GROUP BY, of which most are about nothing.
+    def _beside(self, variance: VarianceFunction, times: float) -> tuple[float, float]:
+        """Estimate and sd of one query by what the model is off by beside what both share."""
+        ((far, noise, bar, own),) = self.lessons(times, own=True)
+        weight, left = variance.weighed(self.columns, far, own, bar)
+        estimate = weight * float(self.measured[0]) + (1.0 - weight) * float(self.modelled[0])
+        return estimate, min(noise, sqrt(left + float(self.known_sd[0]) ** 2))
+
+    @property
+    def is_lesson(self) -> bool:
+        """Whether it is of a count asked alone, of which the model says something: cells of a GROUP BY are mostly about
+        nothing."""
+        return not self.fractional and len(self.measured) == 1 and bool(np.isfinite(self.modelled_sd).all())
+
+    def lessons(self, times: float, *, own: bool = False) -> list[tuple[float, ...]]:
+        """(distance from the model, noise, sd that its bar foresaw) of a question asked alone, with ``own`` also the sd
+        of the noise that was drawn for it; ``times``: by how much its bar was widened already.
         """
-        if self.fractional or len(self.measured) > 1 or not np.isfinite(self.modelled_sd).all():
+        if not self.is_lesson:
             return []
-        far = abs(self.measured - self.modelled)
-        return [(float(far[0]), float(self.noise[0]), float(self.modelled_sd[0]) / times)]
+        far, noise, known = abs(self.measured - self.modelled), float(self.noise[0]), float(self.known_sd[0])
+        lesson = float(far[0]), noise, float(self.modelled_sd[0]) / times
+        return [(*lesson, sqrt(max(0.0, noise**2 - known**2))) if own else lesson]
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,13 +80,16 @@ def test_widened_bars_cover_what_they_say(lessons: int, shape: str) -> None:
     assert np.mean(half) < 0.9
 
 
-def test_what_a_ledger_says_is_what_was_learned() -> None:
+@pytest.mark.parametrize("own", [(), (2.5,)])
+def test_what_a_ledger_says_is_what_was_learned(own: tuple[float, ...]) -> None:
+    """Releases of rules before 25 do not say how much of the noise was drawn for the question."""
     told, read = Misfit(), Misfit()
     for i in range(25):
-        lesson = (100.0 * i, 3.0, 20.0)
+        lesson = (100.0 * i, 3.0, 20.0, *own)
         told.learn(4, *lesson)
         read.take({"columns": 4, "lessons": [list(lesson)]})
     assert read == told
+    assert (read.variance == Misfit().variance) is not bool(own)
     assert read.times(4).hex() == told.times(4).hex() > "0x1.0"
     read.take({"columns": 4, "lessons": []})
     assert read == told
@@ -102,10 +105,12 @@ def test_what_a_ledger_says_is_what_was_learned() -> None:
         {"columns": None, "lessons": []},
         {"columns": 3, "lessons": 5},
         {"columns": 3, "lessons": [[1.0, 2.0]]},
-        {"columns": 3, "lessons": [[1.0, 2.0, 3.0, 4.0]]},
+        {"columns": 3, "lessons": [[1.0, 2.0, 3.0, 4.0, 5.0]]},
         {"columns": 3, "lessons": [["far", 2.0, 3.0]]},
         {"columns": 3, "lessons": [[1.0, 2.0, 0.0]]},
         {"columns": 3, "lessons": [[1e300, 2.0, 1.0]]},
+        {"columns": 3, "lessons": [[1e300, 2.0, 1.0, 2.0]]},
+        {"columns": 3, "lessons": [[1.0, 2.0, 0.0, 2.0]]},
     ],
 )
 def test_a_payload_that_is_none_is_refused(payload: Any) -> None:

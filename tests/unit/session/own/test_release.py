@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpsql.confidence import DEVIATIONS
 from dpsql.errors import LedgerError
 from dpsql.first.payload import RESIDUAL, decode_measurement, encode_measurement
 from dpsql.hypothesis import Measurement
@@ -40,9 +41,9 @@ def rules_of(neighbors: Any = "add-remove") -> Policy:
     return replace(made, privacy=replace(made.privacy, planned_queries=PLANNED))
 
 
-def opened(rules: Policy, seed: int = 1) -> tuple[Asker, Recorder]:
-    """A session whose table has been measured."""
-    ledger = ledger_of(rules, spares=True)
+def opened(rules: Policy, seed: int = 1, **plan: Any) -> tuple[Asker, Recorder]:
+    """A session whose table has been measured; ``plan``: what else is said of it."""
+    ledger = ledger_of(rules, spares=True, **plan)
     asker, _ = asker_of(rules, ledger, seed)
     ask(asker, query(WIDE, a=unit(40, 0)))
     ask_all(asker, [query(WIDE, a=unit(40, 0), b=unit(9, 1))])
@@ -314,6 +315,34 @@ def test_a_restart_learns_what_the_session_had_learned() -> None:
     second, _ = asker_of(rules, ledger, 7)
     assert second.states["t"].misfit == asker.states["t"].misfit
     assert second.states["t"].misfit != TableState(asker.states["t"].plan).misfit
+
+
+@pytest.mark.parametrize("models", [24, 25])
+def test_what_releases_say_of_models_weighs_them(models: int, bars: dict[str, int]) -> None:
+    """Where models were near, an answer is nearer to its model's than its bar alone would have it, and so is its own
+    bar; by rules before 25 the bar alone decides."""
+    asker, ledger = opened(rules_of(), models=models)
+    bars["of"] = 1000
+    state = asker.states["t"]
+    assert state.model is not None
+    asked = three()
+    found = residual(asker, [asked])
+    for _ in range(200):
+        state.misfit.learn(3, 0.1, 8.0, 500.0, 5.7)
+    answer = ask(asker, asked)
+    released = decode_measurement(last_release(ledger))
+    measured = float(released.values) / found.scale + float(found.known[0])
+    noise, model = float(found.noise(released.sigma)[0]), state.model.estimate(asked)
+    ((_, _, _, *own),) = last_release(ledger)["lessons"]
+    assert len(own) == (models == 25)
+    share = abs(answer.value - model) / abs(measured - model)
+    assert answer.error is not None
+    if models == 25:
+        assert share < 0.4
+        assert answer.error < DEVIATIONS * 0.9 * noise
+    else:
+        assert share > 0.9
+        assert answer.error == pytest.approx(DEVIATIONS * noise, abs=1.0)
 
 
 def test_what_was_learned_since_is_in_what_is_asked_next() -> None:

@@ -211,6 +211,9 @@ def test_lessons_are_of_questions_asked_alone() -> None:
     found = measured(one, codes, 50.0)
     ((far, noise, bar),) = found.lessons(2.0)
     assert (far, noise, bar) == (abs(found.measured[0] - found.modelled[0]), found.noise[0], 1.5)
+    ((*same, own),) = found.lessons(2.0, own=True)
+    assert same == [far, noise, bar]
+    assert own == pytest.approx(50.0 / one.scale)
     assert measured(many, codes, 50.0).lessons(2.0) == []
     silent = replace(one, modelled_sd=np.array([np.inf]))
     assert measured(silent, codes, 50.0).lessons(2.0) == []
