@@ -16,10 +16,10 @@ Lookup = Callable[[LinearQuery], Answer]
 _LEAST_CERTAIN_FIRST: tuple[Source, ...] = ("hypothesis", "measurement", "cache", "public")
 
 
-def combine(form: Form, lookup: Lookup, *, integer: bool, nonnegative: bool = True) -> Answer:
+def combine(form: Form, lookup: Lookup, *, integer: bool, sign: int = 1) -> Answer:
     """The value of an affine form, in the aggregate's own unit; public and exact when it has no terms.
 
-    ``nonnegative``: no row adds less than 0, so that the interval ends at 0.
+    ``sign``: 1 where no row adds less than 0 and -1 where none adds more, so that the interval ends at 0.
 
     The error is the sum of |coefficient| * error. Parts whose errors are (discrete) Gaussians keep their 95 %, however
     they depend on each other, because the sd of a sum is at most the sum of the sds. A certified part fails with
@@ -50,7 +50,7 @@ def combine(form: Form, lookup: Lookup, *, integer: bool, nonnegative: bool = Tr
     if integer:  # parts of rows are guessed where a condition cuts a bin
         value, off = round(value), abs(value - round(value))
         error, bound = (None if known is None else known + off for known in (error, bound))
-    interval = _interval(float(value), error, nonnegative=nonnegative and form.constant >= 0)
+    interval = _interval(float(value), error, sign=sign if sign * form.constant >= 0 else 0)
     return Answer(value, error, interval, kind, merged_source(sources), certified, bound, charged)
 
 
@@ -102,15 +102,17 @@ def _added(error: float | None, weight: float, doubt: float, rows: float | None,
     return error + weight * of_part + doubt * (max(0.0, float(rows or 0)) + of_part)
 
 
-def shown_count(answer: Answer) -> Answer:
+def shown_count(answer: Answer, sign: int = 1) -> Answer:
     """A released count as it is shown: 0 where noise took it below. Its interval is cut at 0 as it is.
+
+    ``sign``: as in ``combine``; where it is -1, noise takes a sum above.
 
     What is computed from counts takes them as they were released: sums of many that were cut would be too large.
 
     >>> shown_count(Answer(-3, 10.0, (0.0, 7.0), "exact", "measurement", True)).value
     0
     """
-    return answer if answer.value is None or answer.value >= 0 else replace(answer, value=0)
+    return answer if answer.value is None or sign * answer.value >= 0 else replace(answer, value=0)
 
 
 def divide(
@@ -151,10 +153,10 @@ def divide(
     error = ratio_error(value, bottom, numerator.error, denominator.error)
     bound = _ratio_error(value, bottom, numerator.certified_bound, denominator.certified_bound)
     value += center
-    interval = _interval(value, error, nonnegative=False)
+    interval = _interval(value, error, sign=0)
     inside = interval is not None and low is not None and high is not None and low <= interval[0] <= interval[1] <= high
     if low is not None and high is not None and not inside:
-        certain = _within(_interval(value, bound, nonnegative=False), low, high)
+        certain = _within(_interval(value, bound, sign=0), low, high)
         interval = _within(interval, low, high)
         value = min(max(value, low), high)
         error = _farther(value, interval)
@@ -202,11 +204,13 @@ def _independent_ratio_error(
     return (abs(value) * share + half) / (1.0 - share)
 
 
-def _interval(value: float, error: float | None, *, nonnegative: bool) -> tuple[float, float] | None:
+def _interval(value: float, error: float | None, *, sign: int) -> tuple[float, float] | None:
     if error is None:
         return None
     low, high = value - error, value + error
-    return (max(0.0, low), max(0.0, high)) if nonnegative else (low, high)
+    if sign == 0:
+        return low, high
+    return (max(0.0, low), max(0.0, high)) if sign > 0 else (min(0.0, low), min(0.0, high))
 
 
 __all__ = ["Line", "Lookup", "combine", "divide", "line_in", "merged_source", "narrowed", "shown_count", "sum_in"]

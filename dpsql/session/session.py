@@ -135,7 +135,6 @@ class Session:
         elif charged > 0 and answers:
             first = next(iter(answers))
             answers[first] = replace(answers[first], charged=answers[first].charged + charged)
-        rules = MODEL_RULES[self._plan.models]
         notes = tuple(dict.fromkeys([*steps.notes, *statement_notes(statement, self._asker), *notes]))
         return result(
             statement,
@@ -143,8 +142,7 @@ class Session:
             self._public,
             notes,
             unasked_of(self._asker, statement),
-            cut_counts=rules.cut_counts,
-            independent=rules.independent,
+            rules=MODEL_RULES[self._plan.models],
             together=together,
         )
 

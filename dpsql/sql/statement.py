@@ -35,8 +35,9 @@ class Aggregate:
     ``None`` when it has none. ``centers`` (AVG), where there are any, are added to each group's quotient: only
     distances from them are averaged. ``spans`` (AVG): the same range among the rows of each group, where its conditions
     leave less of it.
-    ``nonnegative``: no row adds less than 0. ``summary``: what is computed in place of ``numerator``, whose forms are
-    empty then.
+    ``nonnegative``: no row adds less than 0; ``signs``: 1 for each group for which its conditions say so, -1 where no
+    row of it adds more, else 0; of sums of one expression. ``summary``: what is computed in place of ``numerator``,
+    whose forms are empty then.
     """
 
     column: str
@@ -49,6 +50,11 @@ class Aggregate:
     nonnegative: bool = True
     summary: Moments | Cells | Distinct | None = None
     spans: tuple[tuple[float, float], ...] = ()
+    signs: tuple[int, ...] = ()
+
+    def sign(self, group: int, *, conditions: bool = True) -> int:
+        """Which of ``signs`` a group has, those of all groups included; without ``conditions`` these alone."""
+        return 1 if self.nonnegative else self.signs[group] if conditions and self.signs else 0
 
     def forms(self, group: int) -> tuple[Form, ...]:
         """All that is asked for a group."""

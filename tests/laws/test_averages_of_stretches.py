@@ -77,6 +77,44 @@ def test_averages_lie_where_the_conditions_let_them(front: FrontEnd, counted: Co
     assert looked_at > 0
 
 
+@pytest.mark.parametrize("where", CONDITIONS)
+@pytest.mark.parametrize("by", ["", "g", "k > 1", "x > 2.5"])
+def test_signs_of_sums_are_those_of_all_their_rows(front: FrontEnd, counted: Counted, where: str, by: str) -> None:
+    values = (*VALUES, "-x", "-abs(k)")
+    found = ", ".join(f"SUM({value})" for value in values)
+    ends = ", ".join(f"MIN({value}), MAX({value})" for value in values)
+    block = lowered(front, f"SELECT {by or 'NULL'} AS b, {found} FROM t WHERE {where} GROUP BY ALL")
+    rows = counted.connection.execute(f"SELECT {by or 'NULL'} AS b, {ends} FROM t WHERE {where} GROUP BY ALL")
+    truth = {row[0]: row[1:] for row in rows.fetchall()}
+    for i, group in enumerate(block.groups):
+        of = truth.get((*group, None)[0], (None,) * 2 * len(values))
+        for aggregate, low, high in zip(block.aggregates, of[::2], of[1::2], strict=True):
+            sign = aggregate.sign(i)
+            assert low is None or sign == 0 or sign * low >= 0 <= sign * high, (where, group, aggregate.column)
+            assert aggregate.sign(i, conditions=False) == aggregate.nonnegative
+
+
+@pytest.mark.parametrize(
+    ("sql", "signs"),
+    [
+        ("SELECT SUM(x) FROM t", [0]),
+        ("SELECT SUM(x) FROM t WHERE x > 12", [1]),
+        ("SELECT SUM(x) FROM t WHERE x < 0 AND g = 'a'", [-1]),
+        ("SELECT SUM(-x) FROM t WHERE x < 0", [1]),
+        ("SELECT SUM(x) FROM t WHERE x > 12 OR g = 'a'", [0]),
+        ("SELECT SUM(x) FILTER (WHERE x < -3) FROM t", [-1]),
+        ("SELECT SUM(k) FROM t WHERE k BETWEEN -2 AND 0", [-1]),
+        ("SELECT k > 0 AS p, SUM(k) FROM t GROUP BY p", [-1, 1, 0]),
+        ("SELECT SUM(y) FROM t", [1]),
+        ("SELECT SUM(-y) FROM t", [-1]),
+        ("SELECT SUM(k + x) FROM t WHERE k > 3 AND x > 3", [0]),
+    ],
+)
+def test_what_conditions_say_of_signs(front: FrontEnd, sql: str, signs: list[int]) -> None:
+    (found,) = lowered(front, sql).aggregates
+    assert [found.sign(i) for i in range(len(signs))] == signs
+
+
 @pytest.mark.parametrize(
     ("sql", "spans"),
     [

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from dpsql.dialect.types import aggregate_type, type_name
+from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.postprocess import released_array, released_table, shown_count, shown_values
 from dpsql.postprocess.variants import ReleasedColumn
 from dpsql.query import DistinctCount, Form, LinearQuery, Term
@@ -34,40 +35,41 @@ def result(
     notes: tuple[Note, ...] = (),
     unasked: Unasked = NOTHING_SAID,
     *,
-    cut_counts: bool = True,
-    independent: bool = True,
+    rules: ModelRules = NEWEST,
     together: Sequence[Answer] | None = None,
 ) -> Result:
     """What the analyst sees: ``answers`` by query key, combined and taken through the outer statement.
 
-    ``cut_counts``: counts that are shown as they were released are shown as 0 where noise took them below. The outer
-    statement computes with what was released. ``independent``: as in ``divide``. ``together``: in place of ``answers``,
-    those of one crosstab.
+    ``rules``: the ledger's. By these counts that are shown as they were released are shown as 0 where noise took them
+    below; the outer statement computes with what was released. ``together``: in place of ``answers``, those of one
+    crosstab.
     """
     unshown = dict(answers)
     if statement.direct is None:
-        found = [_answered(block, unshown, unasked, together, independent) for block in statement.blocks]
+        found = [_answered(block, unshown, unasked, together, rules) for block in statement.blocks]
         notes = (*notes, *dict.fromkeys(note for answered in found for note in answered.notes))
-        return _through_outer(statement, [f.columns for f in found], public, notes, unasked.error_of, cut_counts)
+        return _through_outer(statement, [f.columns for f in found], public, notes, unasked.error_of, rules)
     (block,) = statement.blocks
-    columns, own = _answered(block, unshown, unasked, together, independent)
+    columns, own = _answered(block, unshown, unasked, together, rules)
     notes, within = (*notes, *own), _within(block, columns)
-    if cut_counts:
-        columns = [_shown(a, found) for a, found in zip(block.aggregates, columns, strict=True)]
+    if rules.cut_counts:
+        columns = [_shown(a, found, rules) for a, found in zip(block.aggregates, columns, strict=True)]
     return replace(_direct(statement.direct, block, columns, notes), within=within)
 
 
-def _shown(aggregate: Aggregate, answers: Sequence[Answer]) -> Sequence[Answer]:
-    """An aggregate's answers, one per group, counts and sums of what is never below 0 as they are shown."""
+def _shown(aggregate: Aggregate, answers: Sequence[Answer], rules: ModelRules) -> Sequence[Answer]:
+    """An aggregate's answers, one per group, counts and sums of what is never on one side of 0 as they are shown."""
     if isinstance(answers, CrosstabAnswers):
         return answers.shown()
     if isinstance(aggregate.summary, Distinct):
         return tuple([shown_count(a) for a in answers])
     if aggregate.denominator is not None or aggregate.summary is not None:
         return tuple(answers)
-    if aggregate.nonnegative:
-        return tuple(map(shown_count, answers))
-    return tuple([shown_count(a) if f.is_count else a for a, f in zip(answers, aggregate.numerator, strict=True)])
+    out = []
+    for group, (answer, form) in enumerate(zip(answers, aggregate.numerator, strict=True)):
+        sign = 1 if form.is_count else aggregate.sign(group, conditions=rules.signed)
+        out.append(shown_count(answer, sign) if sign else answer)
+    return tuple(out)
 
 
 def _within(block: Block, columns: Columns) -> tuple[bool, ...]:
@@ -111,7 +113,7 @@ def _answered(
     unshown: dict[str, Answer],
     unasked: Unasked,
     together: Sequence[Answer] | None,
-    independent: bool,
+    rules: ModelRules,
 ) -> _Answered:
     """One answer per group for each aggregate of the block; in ``unshown`` the charges that it shows become 0."""
     if together is not None:
@@ -129,7 +131,7 @@ def _answered(
     few: list[Sequence[bool]] = []
     for aggregate in block.aggregates:
         if aggregate.summary is None:
-            out.append(summed(aggregate, lookup, unasked, independent=independent))
+            out.append(summed(aggregate, lookup, unasked, rules))
             if aggregate.denominator is not None:
                 few.append([a.value is None and a.source != "public" for a in out[-1]])
             continue
@@ -164,7 +166,7 @@ def _through_outer(
     public: PublicSql,
     notes: tuple[Note, ...],
     error_of: Callable[[LinearQuery], float | None],
-    cut_counts: bool,
+    rules: ModelRules,
 ) -> Result:
     """The outer statement over the released tables; answers are lined up with its rows where they can be."""
     tables = {
@@ -181,7 +183,7 @@ def _through_outer(
     rows = table.column(0).to_pylist() if statement.outer_columns else None
     table = table if statement.row_column is None else table.drop_columns([table.column_names[0]])
     left = {
-        (b.name, a.column): _unshown(_shown(a, found) if cut_counts else found)
+        (b.name, a.column): _unshown(_shown(a, found, rules) if rules.cut_counts else found)
         for b, columns in zip(statement.blocks, blocks, strict=True)
         for a, found in zip(b.aggregates, columns, strict=True)
     }

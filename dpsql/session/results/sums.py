@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import hypot
+from math import hypot, inf
 
 from dpsql.confidence import DEVIATIONS
+from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.postprocess import combine, divide, line_in, narrowed, sum_in
 from dpsql.postprocess.combine import Lookup
 from dpsql.query import Form, LinearQuery, Term, combination
@@ -14,31 +15,32 @@ from dpsql.session.results.unasked import Said, Unasked
 from dpsql.sql.statement import Aggregate
 
 
-def summed(aggregate: Aggregate, lookup: Lookup, unasked: Unasked, *, independent: bool) -> tuple[Answer, ...]:
-    """One answer per group. ``independent``: as in ``divide``."""
+def summed(aggregate: Aggregate, lookup: Lookup, unasked: Unasked, rules: ModelRules = NEWEST) -> tuple[Answer, ...]:
+    """One answer per group. ``rules``: the ledger's."""
     if aggregate.denominator is not None:
-        return _averages(aggregate, aggregate.denominator, lookup, unasked, independent)
+        return _averages(aggregate, aggregate.denominator, lookup, unasked, rules.independent)
     integer = aggregate.sql_type == "BIGINT"
+    signs = [aggregate.sign(group, conditions=rules.signed) for group in range(len(aggregate.numerator))]
     answers = [
-        combine(form, lookup, integer=integer, nonnegative=aggregate.nonnegative) for form in aggregate.numerator
+        combine(form, lookup, integer=integer, sign=sign) for form, sign in zip(aggregate.numerator, signs, strict=True)
     ]
-    least = 0.0 if aggregate.nonnegative else None
+    ends = [(0.0 if sign > 0 else -inf, 0.0 if sign < 0 else inf) for sign in signs]
     for i, form in enumerate(aggregate.numerator):
         found = _measured(form, lookup, unasked)
         if found is not None and answers[i].value is not None:
             if integer:
                 found = Said(round(found.value), found.error + abs(found.value - round(found.value)))
             low, high = found.value - found.error, found.value + found.error
-            interval = (low, high) if least is None else (max(least, low), max(least, high))
-            answers[i] = replace(answers[i], value=found.value, error=found.error, interval=interval)
+            low, high = (min(max(end, ends[i][0]), ends[i][1]) for end in (low, high))
+            answers[i] = replace(answers[i], value=found.value, error=found.error, interval=(low, high))
     for i, form in enumerate(aggregate.numerator):
         line = line_in(form) or (sum_in(form) if unasked.lone else None)
         known = None if line is None else unasked.line_of(line.query, line.origin)
         if line is not None and known is not None:
             off = abs(line.scale) * known.error + abs(float(answers[i].value or 0) - line.scale * known.value)
-            answers[i] = narrowed(answers[i], off, least)
+            answers[i] = narrowed(answers[i], off, *ends[i])
     for i, said in _of_values(aggregate.numerator, unasked):
-        answers[i] = narrowed(answers[i], said.error + abs(float(answers[i].value or 0) - said.value), least)
+        answers[i] = narrowed(answers[i], said.error + abs(float(answers[i].value or 0) - said.value), *ends[i])
     return tuple(answers)
 
 
@@ -52,7 +54,7 @@ def _of_values(forms: Sequence[Form], unasked: Unasked) -> list[tuple[int, Said]
 def _averages(
     aggregate: Aggregate, below: Sequence[Form], lookup: Lookup, unasked: Unasked, independent: bool
 ) -> tuple[Answer, ...]:
-    bottoms = [combine(form, lookup, integer=False, nonnegative=False) for form in below]
+    bottoms = [combine(form, lookup, integer=False, sign=0) for form in below]
     answers, apart, groups = [], [], []
     for group, bottom in enumerate(bottoms):
         distance = _distance(aggregate.numerator[group], below[group], unasked)
@@ -82,7 +84,7 @@ def _average(
 ) -> Answer:
     """A quotient of two sums; ``distance``: of the upper one, in place of it, where that was measured."""
     numerator, center = aggregate.numerator[group], _center(aggregate, group)
-    top = combine(numerator, lookup, integer=False, nonnegative=False)
+    top = combine(numerator, lookup, integer=False, sign=0)
     low, high = _span(aggregate, group)
     answer = divide(top, bottom, low, high, center, independent=independent)
     if distance is not None:

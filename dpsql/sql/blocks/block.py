@@ -133,16 +133,14 @@ class Asked:
         if divisor is not None and a.numerator[0].value is not None and a.numerator[0].value.straight is not None:
             both = [centered(top, bottom) for top, bottom in zip(forms, divisor, strict=True)]
             forms, centers = tuple(form for form, _ in both), tuple(center + own for _, own in both)
-        nonnegative = all(self._adds(s, lowering) for s in a.numerator)
+        nonnegative = all(lowering.numbers.add(s) for s in a.numerator)
+        lone = divisor is None and len(a.numerator) == 1 and a.numerator[0].value is not None and not nonnegative
+        signs = lowering.numbers.signs(a.numerator[0], forms) if lone else ()
         spans = () if divisor is None or low is None or high is None else _spans(a, lowering, divisor, (low, high))
         sql_type = "BIGINT" if whole else "DOUBLE"
-        return Aggregate(f"a{number}", sql_type, forms, divisor, low, high, centers, nonnegative, spans=spans)
-
-    @staticmethod
-    def _adds(summand: Summand, lowering: Lowering) -> bool:
-        """Whether no row makes the sum smaller."""
-        least = 1.0 if summand.value is None else lowering.numbers.range(summand)[0]
-        return summand.coefficient >= 0 and (least is None or least >= 0)
+        return Aggregate(
+            f"a{number}", sql_type, forms, divisor, low, high, centers, nonnegative, spans=spans, signs=signs
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,12 +91,12 @@ def test_what_no_row_makes_smaller_is_not_negative(
     assert found.error is not None and found.value is not None
     assert found.interval == pytest.approx(interval)
     assert combine(form, wide.__getitem__, integer=False).interval == pytest.approx(interval, abs=0.6)
-    free = combine(form, wide.__getitem__, integer=False, nonnegative=False)
+    free = combine(form, wide.__getitem__, integer=False, sign=0)
     assert free.interval == (float(free.value or 0) - found.error, float(free.value or 0) + found.error)
 
 
 def test_a_sum_that_may_be_negative_has_an_interval_below_0() -> None:
-    found = combine(Form(0.0, (Term(-1, B),)), ANSWERS.__getitem__, integer=True, nonnegative=False)
+    found = combine(Form(0.0, (Term(-1, B),)), ANSWERS.__getitem__, integer=True, sign=0)
     assert found.interval is not None and found.value is not None
     assert found.interval[0] <= found.value <= found.interval[1]
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from dpsql.confidence import DEVIATIONS
+from dpsql.hypothesis.rules import MODEL_RULES
+from dpsql.postprocess import shown_count
 from dpsql.query import Factor, Form, LinearQuery, Term
 from dpsql.result import Answer
 from dpsql.session.own.by_value.measured_beside import Distance
@@ -30,7 +32,7 @@ def average(rows: Answer, total: Answer, distance: Distance | None) -> Answer:
     """Of values from 0 to 100."""
     form = Aggregate("a", "DOUBLE", (Form(0.0, (Term(100.0, SUM),)),), (Form(0.0, (Term(1.0, COUNT),)),), 0.0, 100.0)
     unasked = Unasked(distance_of=lambda s, c: distance if (s, c) == (SUM, COUNT) else None)
-    (found,) = summed(form, told({COUNT.digest: rows, SUM.digest: total}), unasked, independent=True)
+    (found,) = summed(form, told({COUNT.digest: rows, SUM.digest: total}), unasked)
     return found
 
 
@@ -56,9 +58,31 @@ def test_what_could_be_anything_is_as_the_sum_says() -> None:
 def test_a_sum_is_told_as_it_was_measured(nonnegative: bool) -> None:
     form = Aggregate("a", "DOUBLE", (Form(0.0, (Term(1000.0, SUM),)),), nonnegative=nonnegative)
     unasked = Unasked(sum_of=lambda s: Said(0.25, 0.4) if s is SUM else None)
-    (found,) = summed(form, told({SUM.digest: exact(0, 30.0)}), unasked, independent=True)
+    (found,) = summed(form, told({SUM.digest: exact(0, 30.0)}), unasked)
     assert (found.value, found.error) == (250.0, 400.0)
     assert found.interval == (0.0 if nonnegative else -150.0, 650.0)
+
+
+@pytest.mark.parametrize(
+    ("sign", "value", "shown", "interval"),
+    [(1, -250.0, 0, (0.0, 150.0)), (-1, 250.0, 0, (-150.0, 0.0)), (0, -250.0, -250.0, (-650.0, 150.0))],
+)
+def test_a_sum_is_shown_on_the_side_that_its_conditions_leave(
+    sign: int, value: float, shown: float, interval: tuple[float, float]
+) -> None:
+    """By rules before 25 conditions said nothing of it."""
+    form = Form(0.0, (Term(1000.0, SUM),))
+    aggregate = Aggregate("a", "DOUBLE", (form,), nonnegative=False, signs=(sign,))
+    unasked = Unasked(sum_of=lambda s: Said(value / 1000.0, 0.4))
+    lookup = told({SUM.digest: exact(round(value / 1000.0), 30.0)})
+    (found,) = summed(aggregate, lookup, unasked)
+    assert (found.value, found.interval) == (value, interval)
+    assert shown_count(found, sign).value == shown if sign else found.value == shown
+    (older,) = summed(aggregate, lookup, unasked, MODEL_RULES[24])
+    assert (older.value, older.interval) == (value, (value - 400.0, value + 400.0))
+    (alone,) = summed(aggregate, lookup, Unasked())
+    ends = (-30000.0, 30000.0)
+    assert alone.interval == (ends[0] if sign <= 0 else 0.0, ends[1] if sign >= 0 else 0.0)
 
 
 def test_a_sum_of_both_signs_takes_the_count_once() -> None:
@@ -66,7 +90,7 @@ def test_a_sum_of_both_signs_takes_the_count_once() -> None:
     form = Aggregate("a", "DOUBLE", (Form(3.0, (Term(-40.0, COUNT), Term(100.0, SUM))),), nonnegative=False)
     unasked = Unasked(distance_of=lambda s, c: Distance(0.5, -7.5, 2.0) if (s, c) == (SUM, COUNT) else None)
     answers = {COUNT.digest: exact(50, 20.0), SUM.digest: exact(18, 30.0)}
-    (found,) = summed(form, told(answers), unasked, independent=True)
+    (found,) = summed(form, told(answers), unasked)
     assert found.value == pytest.approx(3.0 + 10.0 * 50 - 750.0)
     assert found.error == pytest.approx(hypot(200.0, DEVIATIONS * 200.0))
 
@@ -77,6 +101,5 @@ def test_whole_numbers_stay_whole() -> None:
         form,
         told({SUM.digest: exact(0, 30.0)}),
         Unasked(sum_of=lambda _: Said(0.2504, 0.01)),
-        independent=True,
     )
     assert found.value == 250 and found.error == pytest.approx(10.4)

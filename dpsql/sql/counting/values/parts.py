@@ -51,6 +51,21 @@ class PartNumbers:
         values = CellValues.of(self.table, self.evaluator, self.grids, value)
         return () if values is None else values.spans(counts, whole)
 
+    def add(self, part: Summand) -> bool:
+        """Whether none of them makes their sum smaller."""
+        least = 1.0 if part.value is None else self.range(part)[0]
+        return part.coefficient >= 0 and (least is None or least >= 0)
+
+    def signs(self, part: Summand, sums: Sequence[Form]) -> tuple[int, ...]:
+        """For each sum of them 1 where no row makes it smaller, -1 where none makes it larger, as its conditions say; 0
+        where that is not known."""
+        low, high = self.range(part)
+        if low is None or high is None:
+            return (0,) * len(sums)
+        rows = [Form(0.0, tuple([replace(t, coefficient=abs(t.coefficient)) for t in form.terms])) for form in sums]
+        spans = self.spans(part, rows, (low, high)) or ((low, high),) * len(sums)
+        return tuple([_sign(part.coefficient * ends[0], part.coefficient * ends[1]) for ends in spans])
+
     def center(self, part: Summand) -> float:
         """What their sum, as it is asked for, leaves out of each row's."""
         value = guarded(part, self.condition).value
@@ -68,6 +83,11 @@ class PartNumbers:
 
     def _numbers(self, value: Bound) -> Numbers:
         return self.evaluator.numbers(self.grids, value)
+
+
+def _sign(one: float, other: float) -> int:
+    """Of all numbers between two; 0 where they have none, or several."""
+    return 1 if min(one, other) >= 0 else -1 if max(one, other) <= 0 else 0
 
 
 def guarded(part: Summand, condition: Sequence[Bound]) -> Summand:
