@@ -25,10 +25,10 @@ class ModelRules:
     parts to fine, light cells of them follow chance once, and bars know what noise hides of them.
 
     Of what is shown: ``cut_counts``: whether a count that is shown as it was released is shown as 0 where noise
-    took it below; ``signed``: whether sums are so, too, where conditions leave values of one sign. ``independent``:
-    whether the error of a calibrated average takes its sum and its count as independent. ``at_once``: whether the
-    certified bound of a measured number holds for all planned questions at once, as that of a tested one does, or
-    for this number alone.
+    took it below; ``signed``: whether sums are so, too, where conditions leave values of one sign. ``fine``:
+    whether sums of models and spare releases are told in parts of a range. ``independent``: whether the error of a
+    calibrated average takes its sum and its count as independent. ``at_once``: whether the certified bound of a
+    measured number holds for all planned questions at once, as that of a tested one does, or for this number alone.
 
     Of local models: ``floor``: a step never takes a part of a pair below this fraction of what it was. ``held``: cells
     of clean pairs are at most so many sds of noise from what was measured. ``halfway``: whether clean pairs are the
@@ -180,9 +180,10 @@ class ModelRules:
     paced: bool = True
     variances: bool = True
     signed: bool = True
+    fine: bool = True
 
 
-_TWENTY_FOURTH = ModelRules(variances=False, signed=False)
+_TWENTY_FOURTH = ModelRules(variances=False, signed=False, fine=False)
 _TWENTY_THIRD = replace(_TWENTY_FOURTH, hidden_crowds=False, paced=False)
 _TWENTY_SECOND = replace(_TWENTY_THIRD, smooth=False)
 _TWENTY_FIRST = replace(_TWENTY_SECOND, shared_rows=False, evenly=False, beside_null=False)

@@ -27,7 +27,7 @@ def combine(form: Form, lookup: Lookup, *, integer: bool, sign: int = 1) -> Answ
     probability at most .05 + m * .05 / planned_queries, and one of certified parts alone with the second term.
     """
     match form.terms:
-        case (Term(1, query, 0),) if integer and form.constant == 0:
+        case (Term(1, query, 0),) if integer and form.constant == 0 and query.is_indicator:
             return lookup(query)
     if form.is_public:
         value = round(form.constant) if integer else form.constant

@@ -10,7 +10,7 @@ from math import ceil
 
 import numpy as np
 
-from dpsql.confidence import error_bound
+from dpsql.confidence import DEVIATIONS, error_bound
 from dpsql.query import LinearQuery
 from dpsql.result import Answer, CrosstabAnswers, Source
 
@@ -28,7 +28,7 @@ def rounded_together(estimates: Iterable[float]) -> list[int]:
     return [int(n) for n in np.diff(whole, prepend=0.0).tolist()]
 
 
-def exact(value: int, bound: int, source: Source) -> Answer:
+def exact(value: float, bound: float, source: Source) -> Answer:
     """An answer with a guaranteed bound; the interval of a count does not go below 0."""
     low, high = max(0, value - bound), max(0, value + bound)
     interval = (float(low), float(high))
@@ -70,12 +70,18 @@ def moved_to(measured: Answer, value: int, error: int) -> Answer:
     )
 
 
-def completed(estimate: float, sd: float, certain: float | None = None, *, fractional: bool = False) -> Answer:
+def completed(
+    estimate: float, sd: float, certain: float | None = None, *, fractional: bool = False, fine: bool = False
+) -> Answer:
     """Released estimates, completed by a release of what they leave open: no certificate, for estimates have none.
 
     ``certain``: sds of the certified bound where they are measurements, whose noise is all that they are off by.
-    ``fractional``: rows count other than 0 or 1, so that rounding is an error of its own.
+    ``fractional``: rows count other than 0 or 1, so that rounding is an error of its own; ``fine``: so that it is not
+    rounded, unless it has a certificate.
     """
+    if fractional and fine and certain is None:
+        interval = max(0.0, estimate - DEVIATIONS * sd), max(0.0, estimate + DEVIATIONS * sd)
+        return Answer(estimate, DEVIATIONS * sd, interval, "calibrated", "measurement", certified=False)
     value, error = round(estimate), error_bound(sd, fractional)
     if certain is not None:
         return replace(exact(value, error, "measurement"), certified_bound=float(ceil(certain * sd) + fractional))
@@ -83,7 +89,7 @@ def completed(estimate: float, sd: float, certain: float | None = None, *, fract
     return Answer(value, float(error), interval, "calibrated", "measurement", certified=False)
 
 
-def from_model(estimate: int, error: int | None, certified: int | None) -> Answer:
+def from_model(estimate: float, error: int | None, certified: int | None) -> Answer:
     """The model's estimate with its calibrated error bar, free of charge.
 
     ``certified``: the bound of a passed test, shown beside the error bar, or in its place when it is no wider.

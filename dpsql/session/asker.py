@@ -34,7 +34,7 @@ from dpsql.session.given import Given
 from dpsql.session.hard_round import HardRound
 from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.model.beside_model import Beside
-from dpsql.session.model.modelled import estimates_of, modelled, unguarded
+from dpsql.session.model.modelled import certified, estimates_of, modelled, told, unguarded
 from dpsql.session.model.net_test import NetTest, net_tests
 from dpsql.session.own.by_value.counted import NO_COUNTS, Counts
 from dpsql.session.own.release import release_own
@@ -299,10 +299,11 @@ class Asker:
                     beside = Beside(test.alone, *said, *weighs, agree=rules.rounds_weighed, values=by_value)
                     return self._measure(state, model, beside, reservation, charged)
             passed += len(test.queries)
-        both = zip(queries[:passed], estimates[:passed], bars[:passed], strict=True)
-        tested = [from_model(estimate, bar, state.certificate(q)) for q, estimate, bar in both]
+        shown = told(state, model, queries, estimates)
+        both = zip(queries[:passed], shown[:passed], bars[:passed], strict=True)
+        tested = [from_model(number, bar, certified(state, q, number)) for q, number, bar in both]
         tested = narrower(tested, by_word(state.plan, queries[:passed]))
-        return with_charge(tested + unguarded(state, model, queries[passed:], estimates[passed:]), charged)
+        return with_charge(tested + unguarded(state, model, queries[passed:], shown[passed:]), charged)
 
     # --- a hard round ------------------------------------------------------------------------------------------
 

@@ -17,7 +17,19 @@ from dpsql.session.table_state import TableState
 
 def modelled(state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[Answer]:
     """The model's answers to queries of one outline."""
-    return unguarded(state, model, queries, estimates_of(state, model, queries))
+    return unguarded(state, model, queries, told(state, model, queries, estimates_of(state, model, queries)))
+
+
+def told(
+    state: TableState, model: TableModel, queries: Sequence[LinearQuery], estimates: Sequence[int]
+) -> Sequence[float]:
+    """The estimates as they are shown: sums in shares of a range, of which few rows make less than one, as they are."""
+    if not state.plan.rules.fine or all(q.is_indicator for q in queries):
+        return estimates
+    if state.plan.basis(queries[0]) is not Basis.START:
+        return estimates
+    found = model.estimates(Crosstab.of(queries)).tolist()
+    return [e if q.is_indicator else f for q, e, f in zip(queries, estimates, found, strict=True)]
 
 
 def estimates_of(state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[int]:
@@ -39,8 +51,14 @@ def modelled_together(state: TableState, model: TableModel, asked: Crosstab) -> 
     return CrosstabAnswers(np.array(values, dtype=np.int64), bars, "calibrated", "hypothesis")
 
 
+def certified(state: TableState, query: LinearQuery, shown: float) -> int | None:
+    """What a passed test of the whole number next to what is ``shown`` guarantees of it, in counts."""
+    bound = state.certificate(query)
+    return bound if bound is None or isinstance(shown, int) else bound + 1
+
+
 def unguarded(
-    state: TableState, model: TableModel, queries: Sequence[LinearQuery], estimates: Sequence[int]
+    state: TableState, model: TableModel, queries: Sequence[LinearQuery], estimates: Sequence[float]
 ) -> list[Answer]:
     """Answers that no test guards: the model's with their error bars, or what a noisy measurement says."""
     if not queries:
@@ -55,5 +73,5 @@ def unguarded(
         case Basis.OWN:
             limit, bound = inf, ceil(model.row_count)
     both = zip(asked, estimates, model.readings(asked, limit), strict=True)
-    answers = [untested(query, estimate, found, bound, certain) for query, estimate, found in both]
+    answers = [untested(query, round(estimate), found, bound, certain) for query, estimate, found in both]
     return narrower(answers, by_word(state.plan, asked))

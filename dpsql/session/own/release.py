@@ -175,7 +175,8 @@ def _rest(state: TableState, residual: Residual, units: int, bench: Bench, certa
     counts = residual.counted(bench)
     change = state.plan.weighted_l2_squared(residual.low, residual.high)
     sigma, times = bench.plan.release_sigma(units, change), state.misfit.times(len(residual.queries[0].touched))
-    learns = state.plan.rules.variances and residual.stretch is None
+    rules = state.plan.rules
+    learns = rules.variances and residual.stretch is None
     variance = state.misfit.variance if learns and certain is None else None
 
     def draw(told: Mapping[str, Answer]) -> tuple[list[Answer], dict[str, Any]]:
@@ -186,10 +187,9 @@ def _rest(state: TableState, residual: Residual, units: int, bench: Bench, certa
         lessons: dict[str, Any] = dict(zip(LESSONS, (found.columns, lessons_told), strict=True))
         if whole.beside:
             lessons[BESIDE] = [from_middle(whole, measurement).payload]
-        answers = found.answers(mixed=state.plan.rules.mixed, variance=variance, times=times)
-        return [completed(*a, certain, fractional=found.fractional) for a in answers], encode_measurement(
-            RESIDUAL, measurement
-        ) | lessons
+        answers = found.answers(mixed=rules.mixed, variance=variance, times=times)
+        shown = [completed(*a, certain, fractional=found.fractional, fine=rules.fine) for a in answers]
+        return shown, encode_measurement(RESIDUAL, measurement) | lessons
 
     return draw
 

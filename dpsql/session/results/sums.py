@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import hypot, inf
+from math import floor, hypot, inf, log10
 
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis.rules import NEWEST, ModelRules
@@ -13,6 +13,9 @@ from dpsql.result import Answer
 from dpsql.session.own.by_value.measured_beside import Distance
 from dpsql.session.results.unasked import Said, Unasked
 from dpsql.sql.statement import Aggregate
+
+DIGITS = 2
+"""Of a sum behind the first digit of its bar."""
 
 
 def summed(aggregate: Aggregate, lookup: Lookup, unasked: Unasked, rules: ModelRules = NEWEST) -> tuple[Answer, ...]:
@@ -41,7 +44,21 @@ def summed(aggregate: Aggregate, lookup: Lookup, unasked: Unasked, rules: ModelR
             answers[i] = narrowed(answers[i], off, *ends[i])
     for i, said in _of_values(aggregate.numerator, unasked):
         answers[i] = narrowed(answers[i], said.error + abs(float(answers[i].value or 0) - said.value), *ends[i])
-    return tuple(answers)
+    return tuple(answers) if integer or not rules.fine else tuple(_to_digits(answers))
+
+
+def _to_digits(answers: Sequence[Answer]) -> list[Answer]:
+    """Rounded to as many digits as the narrowest of their bars gives a meaning to, and a few more."""
+    least = min((a.error for a in answers if a.error), default=0.0)
+    if least == 0.0:
+        return [*answers]
+    digits = DIGITS - floor(log10(least))
+    return [_rounded(a, digits) if a.error else a for a in answers]
+
+
+def _rounded(answer: Answer, digits: int) -> Answer:
+    value = round(float(answer.value or 0), digits)
+    return replace(answer, value=value, error=(answer.error or 0.0) + abs(value - float(answer.value or 0)))
 
 
 def _of_values(forms: Sequence[Form], unasked: Unasked) -> list[tuple[int, Said]]:
