@@ -48,7 +48,7 @@ class VarianceFunction:
     >>> for _ in range(100):
     ...     found.learn(3, far=110.0, own=100.0, bar=400.0)
     >>> round(found.weighed(3, far=110.0, own=100.0, bar=400.0)[0], 2)
-    0.3
+    0.25
     """
 
     unit: float = 1.0

@@ -101,9 +101,15 @@ def test_what_counts_rows_is_told_from_what_may_be_below_0() -> None:
     assert not Form(-1.0, (Term(1, a),)).is_count and Form(2.0, (Term(1, a),)).is_count
 
 
+def test_an_interval_of_a_sum_that_is_never_above_0_ends_there(con: dpsql.Connection) -> None:
+    (answer,) = con.execute("SELECT SUM(-k) FROM t").answers
+    assert answer.error is not None and answer.value is not None and answer.value <= 0
+    assert answer.interval == pytest.approx((answer.value - answer.error, min(0.0, answer.value + answer.error)))
+
+
 @pytest.mark.parametrize(
     "text",
-    ["SELECT SUM(-k) FROM t", "SELECT SUM(CASE WHEN k < 2 THEN -1 ELSE 1 END) FROM t", "SELECT SUM(k - 9) FROM t"],
+    ["SELECT SUM(3 - k) FROM t", "SELECT SUM(CASE WHEN k < 2 THEN -1 ELSE 1 END) FROM t", "SELECT SUM(k - 9) FROM t"],
 )
 def test_an_interval_of_a_sum_that_may_be_below_0_is_not_cut(con: dpsql.Connection, text: str) -> None:
     (answer,) = con.execute(text).answers
