@@ -38,8 +38,8 @@ def pure(table: Estimates) -> Estimates:
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    for axis in range(table.ndim):
-        table = table - table.mean(axis=axis, keepdims=True)
+    for axis, size in enumerate(table.shape):
+        table = table - np.add.reduce(table, axis=axis, keepdims=True) / size  # as ``mean``, which takes twice as long
     return table
 
 

@@ -8,6 +8,7 @@ of a few columns are combined first, and each step moves one pure interaction on
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import prod, sqrt
 from types import MappingProxyType
 
@@ -32,6 +33,7 @@ FARTHEST = 1.0
 _TINY = 1e-9
 Possible = Callable[[Estimates, float], Estimates]
 """Counts of a column's cells that sum to a total, none below 0, near to noisy ones."""
+_Product = tuple[tuple[int, ...], Estimates, bool, tuple[int, ...]]
 
 
 def fit_tensor(
@@ -166,7 +168,8 @@ class _Fit:
         model = summed_out(tensor, summed)
         again = self._rules.coarsely and len(kept) == 2 and not coarsely
         target = interaction_target(self._followed(model, part) if coarsely else model, part, again=again)
-        tensor *= np.expand_dims(target / np.maximum(model, _TINY), summed)
+        ratio = target / np.maximum(model, _TINY)
+        tensor *= ratio.reshape([n if i in kept else 1 for i, n in enumerate(tensor.shape)])
         return float(np.abs(target - model).max()) / max(part.sigma, _TINY)
 
     def _followed(self, model: Estimates, part: Interaction) -> Estimates:
@@ -186,14 +189,24 @@ def summed_out(tensor: Estimates, axes: Sequence[int]) -> Estimates:
     array([8., 8., 8.])
     """
     out = tensor
-    for axis in sorted(axes, reverse=True):
-        before, size, after = out.shape[:axis], out.shape[axis], out.shape[axis + 1 :]
-        if after:
-            out = np.ones((1, size)) @ out.reshape(-1, size, prod(after))
-        else:
-            out = out.reshape(-1, size) @ np.ones(size)
-        out = out.reshape(before + after)
+    for flat, ones, left, shape in _products(tensor.shape, tuple(axes)):
+        out = (ones @ out.reshape(flat) if left else out.reshape(flat) @ ones).reshape(shape)
     return out
+
+
+@lru_cache(maxsize=4096)
+def _products(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[_Product, ...]:
+    """For each axis, from the last: as what the tensor is read, what it is multiplied with, whether from the left, and
+    the shape of the product. Fits take thousands of sums of few cells, and most of their time was this."""
+    found: list[_Product] = []
+    for axis in sorted(axes, reverse=True):
+        before, size, after = shape[:axis], shape[axis], shape[axis + 1 :]
+        shape = before + after
+        if after:
+            found.append(((-1, size, prod(after)), np.ones((1, size)), True, shape))
+        else:
+            found.append(((-1, size), np.ones(size), False, shape))
+    return tuple(found)
 
 
 class _Plan:
