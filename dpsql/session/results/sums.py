@@ -44,21 +44,24 @@ def summed(aggregate: Aggregate, lookup: Lookup, unasked: Unasked, rules: ModelR
             answers[i] = narrowed(answers[i], off, *ends[i])
     for i, said in _of_values(aggregate.numerator, unasked):
         answers[i] = narrowed(answers[i], said.error + abs(float(answers[i].value or 0) - said.value), *ends[i])
-    return tuple(answers) if integer or not rules.fine else tuple(_to_digits(answers))
+    return tuple(answers) if integer or not rules.fine else tuple(_to_digits(answers, ends))
 
 
-def _to_digits(answers: Sequence[Answer]) -> list[Answer]:
-    """Rounded to as many digits as the narrowest of their bars gives a meaning to, and a few more."""
+def _to_digits(answers: Sequence[Answer], ends: Sequence[tuple[float, float]]) -> list[Answer]:
+    """Rounded to as many digits as the narrowest of their bars gives a meaning to, and a few more. ``ends``: between
+    which each lies."""
     least = min((a.error for a in answers if a.error), default=0.0)
     if least == 0.0:
         return [*answers]
     digits = DIGITS - floor(log10(least))
-    return [_rounded(a, digits) if a.error else a for a in answers]
+    return [_rounded(a, digits, *e) if a.error else a for a, e in zip(answers, ends, strict=True)]
 
 
-def _rounded(answer: Answer, digits: int) -> Answer:
+def _rounded(answer: Answer, digits: int, least: float, most: float) -> Answer:
     value = round(float(answer.value or 0), digits)
-    return replace(answer, value=value, error=(answer.error or 0.0) + abs(value - float(answer.value or 0)))
+    error = (answer.error or 0.0) + abs(value - float(answer.value or 0))
+    low, high = (min(max(end, least), most) for end in (value - error, value + error))
+    return replace(answer, value=value, error=error, interval=(low, high))
 
 
 def _of_values(forms: Sequence[Form], unasked: Unasked) -> list[tuple[int, Said]]:
