@@ -202,7 +202,8 @@ class Asker:
         missing = [q for q in queries if q.digest not in answers] if len(answers) < len(queries) else []
         if missing:
             self.check(missing)
-            counts = counts if MODEL_RULES[self.plan.models].about_middle and self.plan.questions else NO_COUNTS
+            rules = MODEL_RULES[self.plan.models]
+            counts = counts if rules.fine or (rules.about_middle and self.plan.questions) else NO_COUNTS
             with self.fold.pace.held():
                 for group in sorted(by_outline(missing), key=lambda same: same[0].digest in counts):
                     counted = {q.digest: counts[q.digest] for q in group if q.digest in counts}
@@ -300,8 +301,8 @@ class Asker:
                     return self._measure(state, model, beside, reservation, charged)
             passed += len(test.queries)
         shown = told(state, model, queries, estimates)
-        both = zip(queries[:passed], shown[:passed], bars[:passed], strict=True)
-        tested = [from_model(number, bar, certified(state, q, number)) for q, number, bar in both]
+        both = zip(queries[:passed], shown[:passed], estimates[:passed], bars[:passed], strict=True)
+        tested = [from_model(number, bar, certified(state, q, number - e)) for q, number, e, bar in both]
         tested = narrower(tested, by_word(state.plan, queries[:passed]))
         return with_charge(tested + unguarded(state, model, queries[passed:], shown[passed:]), charged)
 

@@ -14,6 +14,9 @@ from dpsql.session.answers import from_model, rounded_together, untested
 from dpsql.session.strings.by_word import by_word, narrower
 from dpsql.session.table_state import TableState
 
+_FEWEST = 1e-3
+"""Rows of a model: of fewer it has no average."""
+
 
 def modelled(state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[Answer]:
     """The model's answers to queries of one outline."""
@@ -23,13 +26,27 @@ def modelled(state: TableState, model: TableModel, queries: Sequence[LinearQuery
 def told(
     state: TableState, model: TableModel, queries: Sequence[LinearQuery], estimates: Sequence[int]
 ) -> Sequence[float]:
-    """The estimates as they are shown: sums in shares of a range, of which few rows make less than one, as they are."""
+    """The estimates as they are shown: sums in shares of a range, of which few rows make less than one, as they are.
+
+    Where the count of a sum's rows was answered it is as many rows as that says times what the model makes of one (a
+    ratio estimate; Cochran 1977, chapter 6): they are added up, or divided, and what rounding made of the count is in
+    both.
+    """
     if not state.plan.rules.fine or all(q.is_indicator for q in queries):
         return estimates
     if state.plan.basis(queries[0]) is not Basis.START:
         return estimates
     found = model.estimates(Crosstab.of(queries)).tolist()
-    return [e if q.is_indicator else f for q, e, f in zip(queries, estimates, found, strict=True)]
+    return [
+        e if q.is_indicator else f * _rows(state, model, q) for q, e, f in zip(queries, estimates, found, strict=True)
+    ]
+
+
+def _rows(state: TableState, model: TableModel, query: LinearQuery) -> float:
+    """The answered count of a sum's rows in the model's; 1 where it was not answered, or the model has none."""
+    counted = state.own.rows_of(query)
+    modelled = 0.0 if counted is None else model.estimate(counted.query)
+    return 1.0 if counted is None or modelled < _FEWEST else max(0, counted.value) / modelled
 
 
 def estimates_of(state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[int]:
@@ -51,10 +68,10 @@ def modelled_together(state: TableState, model: TableModel, asked: Crosstab) -> 
     return CrosstabAnswers(np.array(values, dtype=np.int64), bars, "calibrated", "hypothesis")
 
 
-def certified(state: TableState, query: LinearQuery, shown: float) -> int | None:
-    """What a passed test of the whole number next to what is ``shown`` guarantees of it, in counts."""
+def certified(state: TableState, query: LinearQuery, off: float) -> int | None:
+    """What a passed test guarantees of a number that is ``off`` the tested one by so much, in counts."""
     bound = state.certificate(query)
-    return bound if bound is None or isinstance(shown, int) else bound + 1
+    return None if bound is None else bound + ceil(abs(off))
 
 
 def unguarded(

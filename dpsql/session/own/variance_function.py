@@ -76,7 +76,7 @@ class VarianceFunction:
         weights = self._variances(bar) / (self._variances(bar) + noise / self.unit**2)
         weight = float((each * weights).sum())
         left = float((each * (weights * noise + (weights - weight) ** 2 * far**2)).sum())
-        return (max(weight, 1.0 - noise / far**2) if far > SURELY * own else weight), left
+        return (max(weight, 1.0 - noise / far**2), max(left, noise)) if far > SURELY * own else (weight, left)
 
     def _shares(self, columns: int) -> Estimates:
         """How likely each level and power is; they add up to 1."""

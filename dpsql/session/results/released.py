@@ -193,7 +193,7 @@ def _through_outer(
         if source is not None
     }
     for i, found in columns.items():
-        table = _with_values(table, i, found)
+        table = _with_values(table, i, found, rules)
     ends = statement.redraw is not None and any(d.ends for d in statement.redraw.outputs)
     unshown = [c for c in left.values() if isinstance(c, list)]
     columns |= _charged(computed.answers or (columns if ends else {}), unshown, rows)
@@ -288,11 +288,12 @@ def _with_late(statement: Statement, found: Result) -> Result:
     return replace(found, table=table) if statement.late else found
 
 
-def _with_values(table: pa.Table, column: int, answers: Sequence[Answer]) -> pa.Table:
+def _with_values(table: pa.Table, column: int, answers: Sequence[Answer], rules: ModelRules) -> pa.Table:
     """The table with a column's values as the answers show them, where these differ."""
     shown = answers.numbers.tolist() if isinstance(answers, CrosstabAnswers) else [a.value for a in answers]
     field, values = table.schema.field(column), table.column(column)
-    if not pa.types.is_integer(field.type) or values.to_pylist() == shown:
+    known = pa.types.is_integer(field.type) or (rules.fine and pa.types.is_floating(field.type))
+    if not known or values.to_pylist() == shown:
         return table
     return table.set_column(column, field, pa.array(shown, field.type))
 

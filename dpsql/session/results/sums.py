@@ -14,8 +14,8 @@ from dpsql.session.own.by_value.measured_beside import Distance
 from dpsql.session.results.unasked import Said, Unasked
 from dpsql.sql.statement import Aggregate
 
-DIGITS = 2
-"""Of a sum behind the first digit of its bar."""
+DIGITS = 4
+"""Of a sum behind the first digit of the most that one row adds to it: the same each time, whatever its bar is."""
 
 
 def summed(aggregate: Aggregate, lookup: Lookup, unasked: Unasked, rules: ModelRules = NEWEST) -> tuple[Answer, ...]:
@@ -44,24 +44,21 @@ def summed(aggregate: Aggregate, lookup: Lookup, unasked: Unasked, rules: ModelR
             answers[i] = narrowed(answers[i], off, *ends[i])
     for i, said in _of_values(aggregate.numerator, unasked):
         answers[i] = narrowed(answers[i], said.error + abs(float(answers[i].value or 0) - said.value), *ends[i])
-    return tuple(answers) if integer or not rules.fine else tuple(_to_digits(answers, ends))
+    if integer or not rules.fine:
+        return tuple(answers)
+    return tuple([_rounded(*each) for each in zip(answers, aggregate.numerator, ends, strict=True)])
 
 
-def _to_digits(answers: Sequence[Answer], ends: Sequence[tuple[float, float]]) -> list[Answer]:
-    """Rounded to as many digits as the narrowest of their bars gives a meaning to, and a few more. ``ends``: between
-    which each lies."""
-    least = min((a.error for a in answers if a.error), default=0.0)
-    if least == 0.0:
-        return [*answers]
-    digits = DIGITS - floor(log10(least))
-    return [_rounded(a, digits, *e) if a.error else a for a, e in zip(answers, ends, strict=True)]
-
-
-def _rounded(answer: Answer, digits: int, least: float, most: float) -> Answer:
-    value = round(float(answer.value or 0), digits)
-    error = (answer.error or 0.0) + abs(value - float(answer.value or 0))
-    low, high = (min(max(end, least), most) for end in (value - error, value + error))
-    return replace(answer, value=value, error=error, interval=(low, high))
+def _rounded(answer: Answer, form: Form, ends: tuple[float, float]) -> Answer:
+    """With ``DIGITS``; it lies between ``ends``."""
+    largest = max((abs(t.coefficient) for t in form.terms), default=0.0)
+    if not answer.error or answer.value is None or largest == 0.0:
+        return answer
+    value = round(float(answer.value), DIGITS - floor(log10(largest))) + 0.0  # -0.0 is nobody's sum
+    off = abs(value - answer.value)
+    low, high = (min(max(end, ends[0]), ends[1]) for end in (value - answer.error - off, value + answer.error + off))
+    bound = None if answer.certified_bound is None else answer.certified_bound + off
+    return replace(answer, value=value, error=answer.error + off, interval=(low, high), certified_bound=bound)
 
 
 def _of_values(forms: Sequence[Form], unasked: Unasked) -> list[tuple[int, Said]]:

@@ -106,8 +106,9 @@ def test_models_that_are_near_get_weight_and_models_that_are_far_none() -> None:
 @pytest.mark.parametrize("times", [SURELY + 0.1, 10.0, 1e4])
 def test_a_distance_that_noise_does_not_explain_is_believed(times: float) -> None:
     """Whatever others were off by: a planted interaction is no lesson's."""
-    weight, _ = taught(500, -4.0, 1.0, 6).weighed(3, times * 50.0, 50.0, 100.0)
+    weight, left = taught(500, -4.0, 1.0, 6).weighed(3, times * 50.0, 50.0, 100.0)
     assert 1.0 - 1.0 / times**2 <= weight <= 1.0
+    assert left >= 50.0**2  # its bar is not of what it was believed against
 
 
 def errors(found: VarianceFunction, level: float, seed: int, *, noise: float = 1.0) -> tuple[list[float], list[float]]:
