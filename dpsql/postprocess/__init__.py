@@ -4,10 +4,20 @@ What is done to released numbers costs nothing and needs no proof; keeping it ou
 steps countable.
 """
 
-from dpsql.postprocess.combine import combine, divide, line_in, merged_source, narrowed, shown_count, sum_in
+from dpsql.postprocess.combine import (
+    are_rows_of,
+    combine,
+    divide,
+    line_in,
+    merged_source,
+    narrowed,
+    shown_count,
+    sum_in,
+)
 from dpsql.postprocess.released import released_array, released_table, shown_values
 
 __all__ = [
+    "are_rows_of",
     "combine",
     "divide",
     "line_in",

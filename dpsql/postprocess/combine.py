@@ -68,14 +68,20 @@ def line_in(form: Form) -> Line | None:
     values = sum_in(Form(0.0, tuple([t for t in form.terms if t.query.value is not None])))
     if values is None or form.constant or len(counts) != 1 or counts[0].doubt:
         return None
-    told, own = counts[0].query, values.query
-    beside = [{f.digest for f in q.factors if own.value not in f.columns} for q in (told, own)]
-    # NULL, the last cell, adds nothing whether it is in or out
-    rows, summed = ([f.weights.reshape(-1)[:-1] for f in q.factors if own.value in f.columns] for q in (told, own))
-    whole = not summed and all(w.all() for w in rows)
-    alike = whole or [w.tobytes() for w in rows] == [w.tobytes() for w in summed]
-    same = alike and beside[0] == beside[1] and told.intervals == own.intervals and told.keyed is None
+    same = are_rows_of(counts[0].query, values.query)
     return values._replace(origin=-counts[0].coefficient / values.scale) if same else None
+
+
+def are_rows_of(counted: LinearQuery, summed: LinearQuery) -> bool:
+    """Whether a query counts the rows whose values another one adds up, NULL aside."""
+    beside = [{f.digest for f in q.factors if summed.value not in f.columns} for q in (counted, summed)]
+    # NULL, the last cell, adds nothing whether it is in or out
+    rows, own = (
+        [f.weights.reshape(-1)[:-1] for f in q.factors if summed.value in f.columns] for q in (counted, summed)
+    )
+    whole = not own and all(w.all() for w in rows)
+    alike = whole or [w.tobytes() for w in rows] == [w.tobytes() for w in own]
+    return alike and beside[0] == beside[1] and counted.intervals == summed.intervals and counted.keyed is None
 
 
 def sum_in(form: Form) -> Line | None:
@@ -213,4 +219,15 @@ def _interval(value: float, error: float | None, *, sign: int) -> tuple[float, f
     return (max(0.0, low), max(0.0, high)) if sign > 0 else (min(0.0, low), min(0.0, high))
 
 
-__all__ = ["Line", "Lookup", "combine", "divide", "line_in", "merged_source", "narrowed", "shown_count", "sum_in"]
+__all__ = [
+    "Line",
+    "Lookup",
+    "are_rows_of",
+    "combine",
+    "divide",
+    "line_in",
+    "merged_source",
+    "narrowed",
+    "shown_count",
+    "sum_in",
+]

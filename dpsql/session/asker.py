@@ -36,7 +36,7 @@ from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.model.beside_model import Beside
 from dpsql.session.model.modelled import certified, estimates_of, modelled, told, unguarded
 from dpsql.session.model.net_test import NetTest, net_tests
-from dpsql.session.own.by_value.counted import NO_COUNTS, Counts
+from dpsql.session.own.by_value.counted import NO_COUNTS, NO_ROWS, Counts, rows_known
 from dpsql.session.own.release import release_own
 from dpsql.session.route import (
     Declared,
@@ -82,6 +82,7 @@ class Asker:
         self._hard_round = HardRound(self.bench)
         self._reservation: int | None = None
         self._exhausted = False
+        self._rows = NO_ROWS
         self._half_followed = False
         self.given = Given(ledger, self.fold)
         self._follow()
@@ -192,9 +193,8 @@ class Asker:
         return out
 
     def ask(self, queries: Sequence[LinearQuery], counts: Counts = NO_COUNTS) -> dict[str, Answer]:
-        """Answers in counts by digest, all or none of them: what was known is free. Queries of one outline are
-        answered together, in the order in which outlines occur, but for sums, which come after the ``counts`` of their
-        rows: those of averages, by the sums' digests.
+        """Answers in counts by digest, all or none of them: what was known is free. Queries of one outline are answered
+        together, in the order in which outlines occur, but for sums: after the ``counts`` of their rows, by digests.
 
         BudgetExhausted, before anything is charged, when the statement cannot be paid.
         """
@@ -203,12 +203,13 @@ class Asker:
         if missing:
             self.check(missing)
             rules = MODEL_RULES[self.plan.models]
-            counts = counts if rules.fine or (rules.about_middle and self.plan.questions) else NO_COUNTS
+            beside = counts if rules.about_middle and self.plan.questions else NO_COUNTS
+            last = counts if rules.fine else beside
             with self.fold.pace.held():
-                for group in sorted(by_outline(missing), key=lambda same: same[0].digest in counts):
-                    counted = {q.digest: counts[q.digest] for q in group if q.digest in counts}
-                    known = self.known_of(list(counted.values()))
-                    self.states[group[0].table].own.know_counts(counted, known)
+                for group in sorted(by_outline(missing), key=lambda same: same[0].digest in last):
+                    counted = {q.digest: beside[q.digest] for q in group if q.digest in beside}
+                    self.states[group[0].table].own.know_counts(counted, self.known_of(list(counted.values())))
+                    self._rows = rows_known(group, counts, self.known_of) if rules.fine else NO_ROWS
                     answers.update(self._answered(group))
         return answers
 
@@ -261,10 +262,10 @@ class Asker:
             case Tested():
                 return self._tested(state, model, way.queries, charged)
             case Modelled():
-                return with_charge(modelled(state, model, way.queries), charged)
+                return with_charge(modelled(state, model, way.queries, self._rows), charged)
             case Untested():
                 self._check_untested()
-                return with_charge(modelled(state, model, way.queries), charged)
+                return with_charge(modelled(state, model, way.queries, self._rows), charged)
 
     def _released(
         self, state: TableState, model: TableModel, way: OwnRelease | SpareRelease, charged: float
@@ -300,7 +301,7 @@ class Asker:
                     beside = Beside(test.alone, *said, *weighs, agree=rules.rounds_weighed, values=by_value)
                     return self._measure(state, model, beside, reservation, charged)
             passed += len(test.queries)
-        shown = told(state, model, queries, estimates)
+        shown = told(state, model, queries, estimates, self._rows)
         both = zip(queries[:passed], shown[:passed], estimates[:passed], bars[:passed], strict=True)
         tested = [from_model(number, bar, certified(state, q, number - e)) for q, number, e, bar in both]
         tested = narrower(tested, by_word(state.plan, queries[:passed]))

@@ -1,6 +1,6 @@
 """What a model answers without a test: estimates as whole numbers, and the bars that stand beside them. Public."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil, inf, nan
 
 import numpy as np
@@ -11,42 +11,44 @@ from dpsql.planning import Basis
 from dpsql.query import Crosstab, LinearQuery
 from dpsql.result import Answer, CrosstabAnswers
 from dpsql.session.answers import from_model, rounded_together, untested
+from dpsql.session.own.by_value.counted import NO_ROWS, Rows
 from dpsql.session.strings.by_word import by_word, narrower
 from dpsql.session.table_state import TableState
 
-_FEWEST = 1e-3
-"""Rows of a model: of fewer it has no average."""
 
-
-def modelled(state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[Answer]:
-    """The model's answers to queries of one outline."""
-    return unguarded(state, model, queries, told(state, model, queries, estimates_of(state, model, queries)))
+def modelled(
+    state: TableState, model: TableModel, queries: Sequence[LinearQuery], rows: Mapping[str, Rows] = NO_ROWS
+) -> list[Answer]:
+    """The model's answers to queries of one outline; ``rows``: as in ``told``."""
+    return unguarded(state, model, queries, told(state, model, queries, estimates_of(state, model, queries), rows))
 
 
 def told(
-    state: TableState, model: TableModel, queries: Sequence[LinearQuery], estimates: Sequence[int]
+    state: TableState,
+    model: TableModel,
+    queries: Sequence[LinearQuery],
+    estimates: Sequence[int],
+    rows: Mapping[str, Rows],
 ) -> Sequence[float]:
     """The estimates as they are shown: sums in shares of a range, of which few rows make less than one, as they are.
 
-    Where the count of a sum's rows was answered it is as many rows as that says times what the model makes of one (a
-    ratio estimate; Cochran 1977, chapter 6): they are added up, or divided, and what rounding made of the count is in
-    both.
+    ``rows``: where the count of a sum's rows was answered, it is as many rows as that says times what the model makes
+    of one (a ratio estimate; Cochran 1977, chapter 6), as far as the two differ by rounding: they are added up, or
+    divided, and what rounding made of the count is in both.
     """
     if not state.plan.rules.fine or all(q.is_indicator for q in queries):
         return estimates
     if state.plan.basis(queries[0]) is not Basis.START:
         return estimates
     found = model.estimates(Crosstab.of(queries)).tolist()
-    return [
-        e if q.is_indicator else f * _rows(state, model, q) for q, e, f in zip(queries, estimates, found, strict=True)
-    ]
+    both = zip(queries, estimates, found, strict=True)
+    return [e if q.is_indicator else f * _rounded(model, rows.get(q.digest)) for q, e, f in both]
 
 
-def _rows(state: TableState, model: TableModel, query: LinearQuery) -> float:
-    """The answered count of a sum's rows in the model's; 1 where it was not answered, or the model has none."""
-    counted = state.own.rows_of(query)
-    modelled = 0.0 if counted is None else model.estimate(counted.query)
-    return 1.0 if counted is None or modelled < _FEWEST else max(0, counted.value) / modelled
+def _rounded(model: TableModel, rows: Rows | None) -> float:
+    """What rounding made of a count of rows, as a ratio; 1 where it was answered by something else."""
+    modelled = 0.0 if rows is None else model.estimate(rows.query)
+    return 1.0 if rows is None or modelled <= 0.0 or abs(rows.number - modelled) > 1.0 else rows.number / modelled
 
 
 def estimates_of(state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[int]:

@@ -81,10 +81,6 @@ class OwnNoise:
         self._counts = counts if self._plan.rules.about_middle else NO_COUNTS
         self._counted = counts_known(self._counts, answers)
 
-    def rows_of(self, query: LinearQuery) -> Counted | None:
-        """The count of the rows of a sum of the statement that is asked now, where it was answered."""
-        return self._counted.get(query.digest)
-
     def spares_left(self) -> int:
         """Spare releases that nobody has begun, of all tables; below 0 while sessions begin more than there are."""
         return self._plan.spares - self._pace.used

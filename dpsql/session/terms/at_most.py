@@ -4,7 +4,7 @@ A test charges only when it turns hard, and whether it does is known only after 
 may charge, and where that is too much the model answers untested, with its error bar, or nothing is answered.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dpsql.errors import BudgetExhausted
 from dpsql.planning.table_plan import GROUP_SPARES
@@ -13,7 +13,7 @@ from dpsql.result import Answer, Note
 from dpsql.session.answers import from_measurement
 from dpsql.session.asker import Asker
 from dpsql.session.model.modelled import modelled
-from dpsql.session.own.by_value.counted import counts_of
+from dpsql.session.own.by_value.counted import Counts, Rows, counts_of, rows_known
 from dpsql.session.route import (
     Declared,
     Known,
@@ -53,7 +53,7 @@ def ask_at_most(
             remaining=most,
             hint="ask once without max_charge, or list the strings",
         )
-    found = _free(asker, routes)
+    found = _free(asker, routes, counts_of(statement))
     if found is None:
         raise BudgetExhausted(
             f"this may charge epsilon {worst:.3g}, more than max_charge",
@@ -88,15 +88,20 @@ def _most(asker: Asker, way: Route) -> int:
             return max(payment.units if payment.number else 0, spare)
 
 
-def _free(asker: Asker, routes: Sequence[Route]) -> tuple[dict[str, Answer], tuple[Note, ...]] | None:
+def _free(asker: Asker, routes: Sequence[Route], counts: Counts) -> tuple[dict[str, Answer], tuple[Note, ...]] | None:
     """What released numbers and models say of all queries; ``None`` where they do not. Draws and reserves nothing.
 
+    Sums come after the ``counts`` of their rows, as where they are asked.
     What asking would test is not kept: whoever asks it later without a limit has it tested.
     """
     out: dict[str, Answer] = {}
     notes: tuple[Note, ...] = ()
-    for way in routes:
-        answers = _of_route(asker, way)
+
+    def known(queries: Sequence[LinearQuery]) -> Mapping[str, Answer]:
+        return {q.digest: out[q.digest] for q in queries if q.digest in out}
+
+    for way in sorted(routes, key=lambda way: way.queries[0].digest in counts):
+        answers = _of_route(asker, way, rows_known(way.queries, counts, known))
         if answers is None:
             return None
         pairs = [(q.digest, a) for q, a in zip(way.queries, answers, strict=True)]
@@ -108,7 +113,7 @@ def _free(asker: Asker, routes: Sequence[Route]) -> tuple[dict[str, Answer], tup
     return out, notes
 
 
-def _of_route(asker: Asker, way: Route) -> Sequence[Answer] | None:
+def _of_route(asker: Asker, way: Route, rows: Mapping[str, Rows]) -> Sequence[Answer] | None:
     state = asker.states[way.queries[0].table]
     match way:
         case Known() | Declared():
@@ -120,5 +125,5 @@ def _of_route(asker: Asker, way: Route) -> Sequence[Answer] | None:
             wants_test = not isinstance(way, Modelled)
             if state.model is None or (wants_test and asker.policy.mechanism.when_spent == "refuse"):
                 return None
-            answers = modelled(state, state.model, way.queries)
+            answers = modelled(state, state.model, way.queries, rows)
             return None if any(a.error is None for a in answers) else answers

@@ -1,10 +1,11 @@
 """Counts of the rows that the sums of averages are over, as they were answered. Public."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from dpsql.confidence import DEVIATIONS
+from dpsql.postprocess import are_rows_of
 from dpsql.query import CountForms, LinearQuery, Term
 from dpsql.result import Answer
 from dpsql.sql.statement import Statement
@@ -12,6 +13,17 @@ from dpsql.sql.statement import Statement
 Counts = Mapping[str, LinearQuery]
 """Of sums, by their digests."""
 NO_COUNTS: Counts = MappingProxyType({})
+
+
+class Rows(NamedTuple):
+    """Of a sum: the ``query`` that counts its rows, and what was answered to it."""
+
+    query: LinearQuery
+    number: float
+
+
+NO_ROWS: Mapping[str, Rows] = MappingProxyType({})
+"""Of sums, by their digests."""
 
 
 class Counted(NamedTuple):
@@ -45,6 +57,17 @@ def _pair(sums: Sequence[Term], counts: Sequence[Term]) -> dict[str, LinearQuery
     (summed,), (counted,) = sums, counts
     plain = counted.query.is_indicator and not summed.query.is_indicator
     return {summed.query.digest: counted.query} if plain else {}
+
+
+def rows_known(
+    sums: Sequence[LinearQuery], counts: Counts, known: Callable[[Sequence[LinearQuery]], Mapping[str, Answer]]
+) -> dict[str, Rows]:
+    """Of those that ``counts`` are of the same rows of, where these were answered: of a sum of one thing for some rows
+    and another for others, each term has rows of its own."""
+    of = {q.digest: count for q in sums if (count := counts.get(q.digest)) is not None and are_rows_of(count, q)}
+    answers = known(list({count.digest: count for count in of.values()}.values()))
+    found = [(digest, count, answers.get(count.digest)) for digest, count in of.items()]
+    return {d: Rows(count, float(a.value)) for d, count, a in found if a is not None and a.value is not None}
 
 
 def counts_known(counts: Counts, answers: Mapping[str, Answer]) -> dict[str, Counted]:

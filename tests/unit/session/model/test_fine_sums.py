@@ -15,6 +15,7 @@ from dpsql.query import Factor, Form, LinearQuery, Term
 from dpsql.result import Answer
 from dpsql.session.answers import completed
 from dpsql.session.model.modelled import certified
+from dpsql.session.own.by_value.counted import Rows, rows_known
 from dpsql.session.results.sums import summed
 from dpsql.session.results.unasked import NOTHING_SAID
 from dpsql.session.table_state import TableState
@@ -105,6 +106,40 @@ def test_a_sum_is_as_many_rows_as_its_count_says_times_their_average(policy: Pat
     (((total, rows, mean),),) = asked(policy, f"SELECT SUM(owed), COUNT(owed), AVG(owed) FROM debts WHERE {where}")
     assert total == pytest.approx(rows * mean, abs=0.2) if mean is not None else rows < 20
     assert abs(total) <= 200.0 * rows
+
+
+@pytest.mark.parametrize(
+    "beside", ["SUM(coalesce(owed, 7))", "SUM(CASE WHEN k < 9 THEN owed ELSE 7 END)", "AVG(coalesce(owed, 0))"]
+)
+def test_a_sum_beside_a_count_of_other_rows_is_not_theirs(policy: Path, beside: str) -> None:
+    """Of rows without a value, or of those that a CASE leaves, there are none: a sum was multiplied by what rounding
+    made of them, and stayed so."""
+    policy.write_text(policy.read_text().replace("max = 1000.0, nullable = false", "max = 1000, nullable = true"))
+    ((_,),), ((total,),) = asked(policy, f"SELECT {beside} FROM debts", "SELECT SUM(owed) FROM debts")
+    assert total == pytest.approx(9000 * 50.0, rel=0.2)
+
+
+def test_only_a_count_of_the_same_rows_is_a_sums() -> None:
+    few, own = Factor(("x",), np.array([1, 0, 0, 1])), Factor(("x",), np.array([1, 1, 0, 0]))
+    other = Factor(("g",), np.array([0, 1]))
+    summed = LinearQuery("t", (own, other), None, "x")
+    answer = Answer(3, 1.0, (2.0, 4.0), "calibrated", "hypothesis", certified=False)
+    counts = LinearQuery("t", (own, other)), LinearQuery("t", (few, other)), LinearQuery("t", (own,))
+    answers = {count.digest: answer for count in counts}
+    found = [rows_known([summed, SUM], {summed.digest: count}, lambda _: answers) for count in counts]
+    assert found == [{summed.digest: Rows(counts[0], 3.0)}, {}, {}]
+    assert rows_known([summed], {summed.digest: counts[0]}, lambda _: {}) == {}
+
+
+def test_what_is_asked_for_free_is_as_many_rows_as_it_counts(policy: Path) -> None:
+    policy.write_text(policy.read_text().replace("min = 0, max = 1000.0", "min = -1000, max = 1000"))
+    folder, text = policy.parent, "SELECT SUM(owed), COUNT(owed), AVG(owed) FROM debts WHERE owed BETWEEN 10 AND 10.1"
+    with dpsql.connect(folder / "debts.duckdb", policy=policy, ledger=folder / "ledger") as con:
+        con.execute("SELECT SUM(owed), COUNT(*) FROM debts WHERE owed > 4 AND k = 1")  # measures first
+        ((total, rows, mean),) = con.execute(text, max_charge=0).fetchall()
+        assert con.execute(text).fetchall() == [(total, rows, mean)]
+    assert 0 <= total <= 12.0 * rows
+    assert mean is None or total == pytest.approx(rows * mean, abs=0.2)
 
 
 def test_a_group_is_what_the_same_rows_are_alone(policy: Path) -> None:
