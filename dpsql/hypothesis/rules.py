@@ -29,6 +29,7 @@ class ModelRules:
     whether sums of models and spare releases are told in parts of a range. ``independent``: whether the error of a
     calibrated average takes its sum and its count as independent. ``at_once``: whether the certified bound of a
     measured number holds for all planned questions at once, as that of a tested one does, or for this number alone.
+    ``all_groups``: and for all groups of each question.
 
     Of local models: ``floor``: a step never takes a part of a pair below this fraction of what it was. ``held``: cells
     of clean pairs are at most so many sds of noise from what was measured. ``halfway``: whether clean pairs are the
@@ -181,9 +182,10 @@ class ModelRules:
     variances: bool = True
     signed: bool = True
     fine: bool = True
+    all_groups: bool = True
 
 
-_TWENTY_FOURTH = ModelRules(variances=False, signed=False, fine=False)
+_TWENTY_FOURTH = ModelRules(variances=False, signed=False, fine=False, all_groups=False)
 _TWENTY_THIRD = replace(_TWENTY_FOURTH, hidden_crowds=False, paced=False)
 _TWENTY_SECOND = replace(_TWENTY_THIRD, smooth=False)
 _TWENTY_FIRST = replace(_TWENTY_SECOND, shared_rows=False, evenly=False, beside_null=False)

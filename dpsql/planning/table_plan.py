@@ -97,6 +97,11 @@ class TablePlan:
     smoothing: int = 0
     paper: PaperConstants | None = None
 
+    def certain_of(self, numbers: int) -> float:
+        """``certain`` for each of so many numbers of one question: all of them are to hold at once, as all planned
+        questions' are, each of one number."""
+        return deviations_at_once(self.planned * numbers) if self.rules.all_groups and numbers > 1 else self.certain
+
     @property
     def name(self) -> str:
         """The table's name."""

@@ -255,8 +255,8 @@ class Asker:
             case Known() | Declared():
                 return with_charge(way.answers, charged)
             case Measured():
-                both = zip(way.queries, way.found, strict=True)
-                return with_charge([from_measurement(q, *f, state.plan.certain) for q, f in both], charged)
+                both, certain = zip(way.queries, way.found, strict=True), state.plan.certain_of(len(way.queries))
+                return with_charge([from_measurement(q, *f, certain) for q, f in both], charged)
             case OwnRelease() | SpareRelease():
                 return self._released(state, model, way, charged)
             case Tested():
@@ -322,12 +322,7 @@ class Asker:
         return hard
 
     def _measure(
-        self,
-        state: TableState,
-        model: TableModel,
-        beside: Beside,
-        reservation: int,
-        charged: float,
+        self, state: TableState, model: TableModel, beside: Beside, reservation: int, charged: float
     ) -> list[Answer]:
         """The hard round after its record is durable: measure the scope, make that durable, absorb, answer."""
         queries = beside.queries
@@ -335,7 +330,8 @@ class Asker:
         read = [found for found in find(queries) if found is not None]
         if len(read) < len(queries):
             raise InternalError("a hard round measured parts that do not determine its own query")
-        measured = [from_measurement(q, *found, state.plan.certain) for q, found in zip(queries, read, strict=True)]
+        certain = state.plan.certain_of(len(queries))
+        measured = [from_measurement(q, *found, certain) for q, found in zip(queries, read, strict=True)]
         answers = narrower(beside.answers(measured, [sd for _, sd in read]), by_word(state.plan, queries))
         answers = with_charge(answers, charged + self.plan.as_epsilon(self.plan.hard_cost))
         self._ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])

@@ -39,7 +39,8 @@ def _answered(asker: Asker, state: TableState, asked: Crosstab) -> CrosstabAnswe
         case (Modelled(),):
             answers = modelled_together(state, state.model, asked)
         case (Measured() as way,):
-            answers = read_together(way.found, state.plan.certain) if bool(asked.indicators.all()) else None
+            certain = state.plan.certain_of(len(asked))
+            answers = read_together(way.found, certain) if bool(asked.indicators.all()) else None
         case _:
             return None
     if answers is None or not asker.given.keep_crosstab(asked, answers):

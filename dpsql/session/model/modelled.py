@@ -82,7 +82,7 @@ def unguarded(
     """Answers that no test guards: the model's with their error bars, or what a noisy measurement says."""
     if not queries:
         return []
-    asked, certain = Crosstab.of(queries), state.plan.certain
+    asked, certain = Crosstab.of(queries), state.plan.certain_of(len(queries))
     match state.plan.basis(asked[0]):
         case Basis.START:
             bars = state.error_bars(asked)

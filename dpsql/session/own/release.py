@@ -62,8 +62,8 @@ def release_own(
     if queries[0].keyed is not None:
         draw = _listed(state, queries[0], bench, share)
     else:
-        parts = state.own.parts(queries, spare=spare)
-        draws = [_part(state, part, bench, spare) for part in parts]
+        parts, certain = state.own.parts(queries, spare=spare), state.plan.certain_of(len(queries))
+        draws = [_part(state, part, bench, spare, certain) for part in parts]
         draw = draws[0] if len(parts) == 1 else _one_by_one(queries, parts, draws)
     with interrupts_held():
         reservation = turns.reserve_beside(share.units, payload)
@@ -90,10 +90,10 @@ _Draw = Callable[[Mapping[str, Answer]], tuple[list[Answer], dict[str, Any]]]
 a reservation that pays for it."""
 
 
-def _part(state: TableState, part: Part, bench: Bench, spare: bool) -> _Draw:
+def _part(state: TableState, part: Part, bench: Bench, spare: bool, certain: float) -> _Draw:
     if part.residual is None:
-        return _whole(state, part, bench, spare)
-    return _rest(state, part.residual, part.units, bench, None if spare else state.plan.certain)
+        return _whole(state, part, bench, spare, certain)
+    return _rest(state, part.residual, part.units, bench, None if spare else certain)
 
 
 def _one_by_one(queries: Sequence[LinearQuery], parts: Sequence[Part], draws: Sequence[_Draw]) -> _Draw:
@@ -114,7 +114,7 @@ def _one_by_one(queries: Sequence[LinearQuery], parts: Sequence[Part], draws: Se
     return draw
 
 
-def _whole(state: TableState, part: Part, bench: Bench, spare: bool) -> _Draw:
+def _whole(state: TableState, part: Part, bench: Bench, spare: bool, certain: float) -> _Draw:
     """The parts that the queries tell apart, counted; a failure is free."""
     queries = part.queries
     first, axes = queries[0], own_axes(queries)
@@ -127,7 +127,7 @@ def _whole(state: TableState, part: Part, bench: Bench, spare: bool) -> _Draw:
 
     def draw(_: Mapping[str, Answer]) -> tuple[list[Answer], dict[str, Any]]:
         measurement = bench.measured(counts, sigma, table, axes, value=value, intervals=intervals)
-        answers = _answers(measurement, queries, state.plan.certain)
+        answers = _answers(measurement, queries, certain)
         if spare:
             return answers, _of_spare(measurement, queries)
         if state.plan.rules.in_common and are_alike(queries):

@@ -119,8 +119,8 @@ def _of_route(asker: Asker, way: Route, rows: Mapping[str, Rows]) -> Sequence[An
         case Known() | Declared():
             return way.answers
         case Measured():
-            both = zip(way.queries, way.found, strict=True)
-            return [from_measurement(q, *f, state.plan.certain) for q, f in both]
+            both, certain = zip(way.queries, way.found, strict=True), state.plan.certain_of(len(way.queries))
+            return [from_measurement(q, *f, certain) for q, f in both]
         case OwnRelease() | SpareRelease() | Tested() | Modelled() | Untested():
             wants_test = not isinstance(way, Modelled)
             if state.model is None or (wants_test and asker.policy.mechanism.when_spent == "refuse"):

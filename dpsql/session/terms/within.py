@@ -219,7 +219,8 @@ def _released(asker: Asker, offered: Offer) -> dict[str, Answer]:
             for (release, axes), cells in zip(prepared, counts, strict=True):
                 table, told = release.queries[0].table, release.queries[0].intervals
                 measured = bench.measured(cells, release.share.sigma, table, axes, intervals=told)
-                answers += _answers(measured, release, asker.states[table].plan.certain)
+                certain = asker.states[table].plan.certain_of(len(release.queries))
+                answers += _answers(measured, release, certain)
             charged = with_charge([a for _, a in answers], bench.plan.as_epsilon(offered.units))
             given = [(digest, a) for (digest, _), a in zip(answers, charged, strict=True)]
             ledger.release(reservation, encode_measurements([]) | {"numbers": encode_numbers(given)}, given)

@@ -133,7 +133,21 @@ def test_a_measured_number_is_certified_for_all_planned_questions_at_once() -> N
     ).all()  # fails with 5 % times 2 exp(-z^2 / 2) / P(|N| > z): < .5 %
     (error,), (bound,) = {a.error for a in answers}, {a.certified_bound for a in answers}
     assert bound is not None and error is not None
-    assert bound == pytest.approx(error / 1.96 * deviations_at_once(400), rel=0.1) and bound == ceil(bound)
+    assert bound == pytest.approx(error / 1.96 * deviations_at_once(400 * 400), rel=0.1) and bound == ceil(bound)
+
+
+@pytest.mark.parametrize(("planned", "rules"), [(2, 25), (2, 24), (30, 25)])
+def test_a_measured_group_is_certified_for_all_groups_at_once(planned: int, rules: int) -> None:
+    """Of 600 cells some were beyond the bound of one number in every few statements."""
+    policy = replace(
+        dpsql.load_policy(RULES), privacy=Privacy(Fraction(1), Fraction(1, 10**6), planned_queries=planned)
+    )
+    plan = plan_tables(replace(make_plan(policy), models=rules), policy)["t"]
+    assert plan.certain_of(1) == plan.certain == deviations_at_once(planned)
+    assert plan.certain_of(600) == (deviations_at_once(600 * planned) if rules == 25 else plan.certain)
+    rng = np.random.default_rng(planned)
+    beyond = np.abs(rng.normal(size=(20_000, 600))).max(axis=1) > plan.certain_of(600)
+    assert (beyond.mean() <= 0.05 / planned) == (rules == 25)
 
 
 def test_an_earlier_ledger_shows_what_it_showed() -> None:
