@@ -22,7 +22,7 @@ from dpsql.mechanism.randomized_response import randomized_response
 from dpsql.planning import make_plan
 from dpsql.private import Private
 from dpsql.session import given
-from dpsql.session.own import stretch
+from dpsql.session.own.by_value import stretch
 from dpsql.synthesis.dual_query import method
 from dpsql.synthesis.graph import noise
 from tests.support import walk
