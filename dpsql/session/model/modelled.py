@@ -42,11 +42,11 @@ def told(
         return estimates
     found = model.estimates(Crosstab.of(queries)).tolist()
     both = zip(queries, estimates, found, strict=True)
-    return [e if q.is_indicator else f * _rounded(model, rows.get(q.digest)) for q, e, f in both]
+    return [e if q.is_indicator else f * _ratio(model, rows.get(q.digest)) for q, e, f in both]
 
 
-def _rounded(model: TableModel, rows: Rows | None) -> float:
-    """What rounding made of a count of rows, as a ratio; 1 where it was answered by something else."""
+def _ratio(model: TableModel, rows: Rows | None) -> float:
+    """A count of rows as it was answered in what the model says of it; 1 where more than rounding is between them."""
     modelled = 0.0 if rows is None else model.estimate(rows.query)
     return 1.0 if rows is None or modelled <= 0.0 or abs(rows.number - modelled) > 1.0 else rows.number / modelled
 

@@ -6,7 +6,7 @@ these distances are inside (split conformal prediction: Vovk, Gammerman and Shaf
 """
 
 from dataclasses import dataclass, field
-from math import ceil, sqrt
+from math import ceil, isfinite, sqrt
 
 from dpsql.confidence import CONFIDENCE, DEVIATIONS
 from dpsql.errors import LedgerError
@@ -69,6 +69,8 @@ class Misfit:
         """Learn what a residual release in the ledger says; LedgerError when it cannot be read."""
         try:
             columns, lessons = int(payload["columns"]), [tuple(map(float, found)) for found in payload["lessons"]]
+            if not all(isfinite(number) for lesson in lessons for number in lesson):
+                raise ValueError("an infinite lesson would be part of every later answer")
             for lesson in lessons:
                 self.learn(columns, *lesson)
         except (KeyError, TypeError, ValueError, ArithmeticError) as error:

@@ -111,6 +111,8 @@ def test_what_a_ledger_says_is_what_was_learned(own: tuple[float, ...]) -> None:
         {"columns": 3, "lessons": [[1e300, 2.0, 1.0]]},
         {"columns": 3, "lessons": [[1e300, 2.0, 1.0, 2.0]]},
         {"columns": 3, "lessons": [[1.0, 2.0, 0.0, 2.0]]},
+        {"columns": 3, "lessons": [[float("inf"), 2.0, 3.0, 2.0]]},
+        {"columns": 3, "lessons": [[1.0, 2.0, 3.0, float("nan")]]},
     ],
 )
 def test_a_payload_that_is_none_is_refused(payload: Any) -> None:
