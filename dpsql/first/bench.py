@@ -18,7 +18,7 @@ from dpsql.engine.protocol import WHOLE_RANGE, Engine
 from dpsql.errors import InternalError
 from dpsql.hypothesis import Axis, Measurement, coarsen
 from dpsql.ledger.protocol import Ledger
-from dpsql.mechanism import Entropy, measure
+from dpsql.mechanism import Entropy, measure, rounded_by_chance
 from dpsql.planning.measured_axes import MOST_FINE_CELLS, MOST_PARTS, own_axes, told_apart
 from dpsql.private import Private, together
 from dpsql.query import MOST_CHOICES, Counts, Crosstab, Interval, Key, LinearQuery, floors, floors_of_parts
@@ -95,20 +95,11 @@ class Bench:
         counted = self.counted(query.table, axes, intervals=query.intervals)
         return counted.map(lambda rows: int((weights * rows).sum()) // query.unit)
 
-    def summed(
-        self, table: str, axes: tuple[Axis, ...], number: str, intervals: tuple[Interval, ...] = ()
-    ) -> Private[Counts]:
-        """Where each row's ``number`` stands between min and max, summed over the parts of ``axes``; int64, in rows.
-
-        Of the rows in all ``intervals``. Rounded to the nearest whole row: one row moves a part by 0 or 1, as it does a
-        count. Raises EngineError.
-        """
-        return _whole_rows(self.shares(table, axes, number, intervals))
-
     def shares(
         self, table: str, axes: tuple[Axis, ...], number: str, intervals: tuple[Interval, ...] = ()
     ) -> Private[Counts]:
-        """The same before it is rounded, in 1 / FIXED_POINT of a row. Raises EngineError."""
+        """Where each row's ``number`` stands between min and max, summed over the parts of ``axes``; int64, in 1 /
+        FIXED_POINT of a row. Of the rows in all ``intervals``. Private. Raises EngineError."""
         if _is_large(axes):
             return self.in_reach(table, axes, number, intervals).map(lambda both: both[..., 1])
         sums = self.engine.sums(table, number, tuple(c for a in axes for c in a.columns), intervals)
@@ -160,6 +151,21 @@ class Bench:
         Only under a reservation that pays for it, inside ``Ledger.drawing`` or after a durable hard outcome.
         """
         return Measurement(table, axes, self.noisy(counts, sigma), float(sigma), text, keys, value, None, intervals)
+
+    def measured_sums(
+        self,
+        shares: Private[Counts],
+        sigma: Fraction,
+        table: str,
+        axes: tuple[Axis, ...],
+        value: str,
+        intervals: tuple[Interval, ...] = (),
+    ) -> Measurement:
+        """The same of ``shares``, in whole rows: rounded by chance, for many sums that are rounded to the nearest all
+        go the same way. One row moves a part by 0 or 1, as it does a count."""
+        size = prod(a.size for a in axes)
+        whole = rounded_by_chance(shares, size, FIXED_POINT.bit_length() - 1, self.entropy)
+        return self.measured(whole, sigma, table, axes, value=value, intervals=intervals)
 
     def noisy(self, counts: Private[Counts], sigma: Fraction) -> Counts:
         """Any private whole numbers with such noise on each: draws, as ``measured`` does."""

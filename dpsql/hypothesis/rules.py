@@ -26,10 +26,11 @@ class ModelRules:
 
     Of what is shown: ``cut_counts``: whether a count that is shown as it was released is shown as 0 where noise
     took it below; ``signed``: whether sums are so, too, where conditions leave values of one sign. ``fine``:
-    whether sums of models and spare releases are told in parts of a range. ``independent``: whether the error of a
-    calibrated average takes its sum and its count as independent. ``at_once``: whether the certified bound of a
-    measured number holds for all planned questions at once, as that of a tested one does, or for this number alone.
-    ``all_groups``: and for all groups of each question.
+    whether sums of models and spare releases are told in parts of a range, ``fine_rounds``: and those that hard rounds
+    weigh; ``as_counted``: as many rows of them as were counted, by whatever that is not the model's number.
+    ``independent``: whether the error of a calibrated average takes its sum and its count as independent. ``at_once``:
+    whether the certified bound of a measured number holds for all planned questions at once, as that of a tested one
+    does, or for this number alone. ``all_groups``: and for all groups of each question.
 
     Of local models: ``floor``: a step never takes a part of a pair below this fraction of what it was. ``held``: cells
     of clean pairs are at most so many sds of noise from what was measured. ``halfway``: whether clean pairs are the
@@ -183,9 +184,12 @@ class ModelRules:
     signed: bool = True
     fine: bool = True
     all_groups: bool = True
+    as_counted: bool = True
+    fine_rounds: bool = True
 
 
-_TWENTY_FOURTH = ModelRules(variances=False, signed=False, fine=False, all_groups=False)
+_TWENTY_FIFTH = ModelRules(as_counted=False, fine_rounds=False)
+_TWENTY_FOURTH = replace(_TWENTY_FIFTH, variances=False, signed=False, fine=False, all_groups=False)
 _TWENTY_THIRD = replace(_TWENTY_FOURTH, hidden_crowds=False, paced=False)
 _TWENTY_SECOND = replace(_TWENTY_THIRD, smooth=False)
 _TWENTY_FIRST = replace(_TWENTY_SECOND, shared_rows=False, evenly=False, beside_null=False)
@@ -258,7 +262,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         22: _TWENTY_SECOND,
         23: _TWENTY_THIRD,
         24: _TWENTY_FOURTH,
-        25: ModelRules(),
+        25: _TWENTY_FIFTH,
+        26: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

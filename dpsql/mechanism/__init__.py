@@ -8,6 +8,7 @@ from dpsql.mechanism.entropy import Entropy, SystemEntropy
 from dpsql.mechanism.key_selection import drawn_alone, select_keys
 from dpsql.mechanism.measure import measure
 from dpsql.mechanism.public_row_count import public_row_count
+from dpsql.mechanism.rounding import rounded_by_chance
 from dpsql.mechanism.sparse_vector import Outcome, all_two_sided, two_sided
 from dpsql.mechanism.threshold_test import ThresholdTest
 
@@ -22,6 +23,7 @@ __all__ = [
     "drawn_alone",
     "measure",
     "public_row_count",
+    "rounded_by_chance",
     "select_keys",
     "two_sided",
 ]

@@ -9,6 +9,8 @@ from dataclasses import replace
 from math import hypot, inf, sqrt
 from typing import NamedTuple
 
+import numpy as np
+
 from dpsql.query import Form, LinearQuery, Term
 from dpsql.result import Answer, ErrorKind, Source
 
@@ -74,6 +76,8 @@ def line_in(form: Form) -> Line | None:
 
 def are_rows_of(counted: LinearQuery, summed: LinearQuery) -> bool:
     """Whether a query counts the rows whose values another one adds up, NULL aside."""
+    if summed.value is None:
+        return _are_weighted_in(counted, summed)
     beside = [{f.digest for f in q.factors if summed.value not in f.columns} for q in (counted, summed)]
     # NULL, the last cell, adds nothing whether it is in or out
     rows, own = (
@@ -82,6 +86,18 @@ def are_rows_of(counted: LinearQuery, summed: LinearQuery) -> bool:
     whole = not own and all(w.all() for w in rows)
     alike = whole or [w.tobytes() for w in rows] == [w.tobytes() for w in own]
     return alike and beside[0] == beside[1] and counted.intervals == summed.intervals and counted.keyed is None
+
+
+def _are_weighted_in(counted: LinearQuery, summed: LinearQuery) -> bool:
+    """The same of a sum of what the cells of one column count, of which one may count 0."""
+    own = [f for f in summed.factors if f.unit > 1]
+    if len(own) != 1 or counted.intervals != summed.intervals or counted.keyed is not None or summed.keyed is not None:
+        return False
+    beside = [{f.digest for f in q.factors if f.columns != own[0].columns} for q in (counted, summed)]
+    there = [f.weights != 0 for f in counted.factors if f.columns == own[0].columns]
+    adds = own[0].weights != 0
+    rows = there[0] if there else np.ones_like(adds)
+    return beside[0] == beside[1] and not (adds & ~rows).any() and int((rows & ~adds).sum()) <= 1
 
 
 def sum_in(form: Form) -> Line | None:

@@ -58,7 +58,7 @@ def _bounds(sd: float, certain: float, *, fractional: bool) -> tuple[int, int]:
     return error_bound(sd, fractional), ceil(certain * sd) + fractional
 
 
-def moved_to(measured: Answer, value: int, error: int) -> Answer:
+def moved_to(measured: Answer, value: float, error: float) -> Answer:
     """A measured answer with another value and 95 % error. Its certificate is the measurement's and how far the two are
     apart (the triangle inequality).
     """

@@ -34,7 +34,7 @@ from dpsql.session.given import Given
 from dpsql.session.hard_round import HardRound
 from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.model.beside_model import Beside
-from dpsql.session.model.modelled import certified, estimates_of, modelled, told, unguarded
+from dpsql.session.model.modelled import barred, certified, estimates_of, modelled, told, unguarded
 from dpsql.session.model.net_test import NetTest, net_tests
 from dpsql.session.own.by_value.counted import NO_COUNTS, NO_ROWS, Counts, rows_known
 from dpsql.session.own.release import release_own
@@ -209,7 +209,7 @@ class Asker:
                 for group in sorted(by_outline(missing), key=lambda same: same[0].digest in last):
                     counted = {q.digest: beside[q.digest] for q in group if q.digest in beside}
                     self.states[group[0].table].own.know_counts(counted, self.known_of(list(counted.values())))
-                    self._rows = rows_known(group, counts, self.known_of) if rules.fine else NO_ROWS
+                    self._rows = rows_known(group, counts, self.known_of, rules)
                     answers.update(self._answered(group))
         return answers
 
@@ -287,7 +287,7 @@ class Asker:
     ) -> Sequence[Answer]:
         """The model's answers if all pass their tests; else the measurement of a hard round."""
         estimates, bars, passed = estimates_of(state, model, queries), state.error_bars(queries), 0
-        rules = state.plan.rules
+        rules, shown = state.plan.rules, told(state, model, queries, estimates, self._rows)
         for test in net_tests(self._hard_round, model, queries, estimates, together=rules.tested_together):
             reservation = self._reserve_hard_round()
             if reservation is None:
@@ -296,14 +296,13 @@ class Asker:
             state.test.ready()  # which takes a minute at a small epsilon, and may be interrupted here
             with interrupts_held():
                 if self._is_hard(state, test, reservation):
-                    said = tuple(queries), tuple(estimates), tuple(bars)
-                    weighs, by_value = (rules.rounds_beside, rules.mixed), rules.values_beside
-                    beside = Beside(test.alone, *said, *weighs, agree=rules.rounds_weighed, values=by_value)
+                    beside = Beside.by(
+                        rules, test.alone, queries, [t.number for t in shown] if rules.fine_rounds else estimates, bars
+                    )
                     return self._measure(state, model, beside, reservation, charged)
             passed += len(test.queries)
-        shown = told(state, model, queries, estimates, self._rows)
-        both = zip(queries[:passed], shown[:passed], estimates[:passed], bars[:passed], strict=True)
-        tested = [from_model(number, bar, certified(state, q, number - e)) for q, number, e, bar in both]
+        both = zip(queries[:passed], shown, estimates, barred(bars, shown), strict=False)
+        tested = [from_model(one.number, bar, certified(state, q, one.number - e)) for q, one, e, bar in both]
         tested = narrower(tested, by_word(state.plan, queries[:passed]))
         return with_charge(tested + unguarded(state, model, queries[passed:], shown[passed:]), charged)
 

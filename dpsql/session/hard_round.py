@@ -151,13 +151,11 @@ class HardRound:
     def _sums(self, query: LinearQuery, same: Sequence[LinearQuery], sigma: Fraction) -> Measurement:
         """The sums of values, or the rows in intervals of them, on the coarsest parts that answer all these queries."""
         axes = hard_round_axes(query, same, 0.0, float(sigma), 0.0)
-        value, intervals, bench = query.value, query.intervals, self._bench
-        parts = (
-            bench.counted(query.table, axes, intervals=intervals)
-            if value is None
-            else bench.summed(query.table, axes, value, intervals)
-        )
-        return self._bench.measured(parts, sigma, query.table, axes, value=value, intervals=intervals)
+        table, value, intervals, bench = query.table, query.value, query.intervals, self._bench
+        if value is None:
+            parts = bench.counted(table, axes, intervals=intervals)
+            return bench.measured(parts, sigma, table, axes, intervals=intervals)
+        return bench.measured_sums(bench.shares(table, axes, value, intervals), sigma, table, axes, value, intervals)
 
     def _one_answer(
         self, query: LinearQuery, same: Sequence[LinearQuery], sigma: Fraction

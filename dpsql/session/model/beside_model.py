@@ -13,6 +13,7 @@ from math import hypot, inf
 import numpy as np
 
 from dpsql.confidence import DEVIATIONS, error_bound
+from dpsql.hypothesis.rules import ModelRules
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
 from dpsql.session.answers import moved_to
@@ -33,17 +34,32 @@ class Beside:
     (``None``: not known). ``hard``: the query whose test failed; ``None`` where all were tested as one. ``weighs``:
     whether the ledger's rules weigh cells of a GROUP BY, ``mixed``: by a mixture of scales, ``agree``: within how many
     sds of both together they weigh any other number (0: never; one that is further from the model is believed),
-    ``values``: also one that is about values.
+    ``values``: also one that is about values; ``fine``: whether sums are told in parts of a range, as the model's are,
+    and not as whole ones.
     """
 
     hard: LinearQuery | None
     queries: tuple[LinearQuery, ...]
-    estimates: tuple[int, ...]
+    estimates: tuple[float, ...]
     bars: tuple[int | None, ...]
     weighs: bool
     mixed: bool = False
     agree: float = 0.0
     values: bool = False
+    fine: bool = False
+
+    @classmethod
+    def by(
+        cls,
+        rules: ModelRules,
+        hard: LinearQuery | None,
+        queries: Sequence[LinearQuery],
+        estimates: Sequence[float],
+        bars: Sequence[int | None],
+    ) -> "Beside":
+        """As a ledger's rules want it."""
+        weighs = rules.rounds_beside, rules.mixed, rules.rounds_weighed, rules.values_beside, rules.fine_rounds
+        return cls(hard, tuple(queries), tuple(estimates), tuple(bars), *weighs)
 
     @property
     def one(self) -> LinearQuery:
@@ -63,9 +79,7 @@ class Beside:
         both = weighed(values, np.array(noise), estimates, sds, believed=FAR, mixed=self.mixed)
         found = enumerate(zip(self.queries, measured, noise, *(a.tolist() for a in both), strict=True))
         return [
-            self._weighed(i, a, own)
-            if q is self.hard
-            else moved_to(a, round(value), error_bound(sd, fractional=not q.is_indicator))
+            self._weighed(i, a, own) if q is self.hard else self._moved(q, a, value, sd)
             for i, (q, a, own, value, sd) in found
         ]
 
@@ -81,4 +95,9 @@ class Beside:
             return measured
         mean = (value * sd**2 + estimate * noise**2) / together**2
         left = noise * sd / together * max(1.0, apart / together)
-        return moved_to(measured, round(mean), error_bound(left, fractional=not query.is_indicator))
+        return self._moved(query, measured, mean, left)
+
+    def _moved(self, query: LinearQuery, measured: Answer, value: float, sd: float) -> Answer:
+        if self.fine and not query.is_indicator:
+            return moved_to(measured, value, DEVIATIONS * sd)
+        return moved_to(measured, round(value), error_bound(sd, fractional=not query.is_indicator))

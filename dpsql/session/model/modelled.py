@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import ceil, inf, nan
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,13 @@ from dpsql.session.answers import from_model, rounded_together, untested
 from dpsql.session.own.by_value.counted import NO_ROWS, Rows
 from dpsql.session.strings.by_word import by_word, narrower
 from dpsql.session.table_state import TableState
+
+
+class Told(NamedTuple):
+    """A number as it is shown; ``moved``: how far its bar reaches beyond the model's, in counts."""
+
+    number: float
+    moved: float = 0.0
 
 
 def modelled(
@@ -29,26 +37,36 @@ def told(
     queries: Sequence[LinearQuery],
     estimates: Sequence[int],
     rows: Mapping[str, Rows],
-) -> Sequence[float]:
+) -> list[Told]:
     """The estimates as they are shown: sums in shares of a range, of which few rows make less than one, as they are.
 
     ``rows``: where the count of a sum's rows was answered, it is as many rows as that says times what the model makes
-    of one (a ratio estimate; Cochran 1977, chapter 6), as far as the two differ by rounding: they are added up, or
-    divided, and what rounding made of the count is in both.
+    of one (a ratio estimate; Cochran 1977, chapter 6): they are added up, or divided, and what the model is off by in
+    rows, or rounding made of the count, is in both. Where more than rounding is between the two, by a release or a
+    model of before, the bar reaches as much farther as the sum was moved.
     """
-    if not state.plan.rules.fine or all(q.is_indicator for q in queries):
-        return estimates
-    if state.plan.basis(queries[0]) is not Basis.START:
-        return estimates
+    rules = state.plan.rules
+    if not rules.fine or all(q.is_indicator for q in queries) or state.plan.basis(queries[0]) is not Basis.START:
+        return [Told(e) for e in estimates]
     found = model.estimates(Crosstab.of(queries)).tolist()
     both = zip(queries, estimates, found, strict=True)
-    return [e if q.is_indicator else f * _ratio(model, rows.get(q.digest)) for q, e, f in both]
+    return [
+        Told(e) if q.is_indicator else as_counted(model, f, rows.get(q.digest), whatever=rules.as_counted)
+        for q, e, f in both
+    ]
 
 
-def _ratio(model: TableModel, rows: Rows | None) -> float:
-    """A count of rows as it was answered in what the model says of it; 1 where more than rounding is between them."""
+def as_counted(model: TableModel, estimate: float, rows: Rows | None, *, whatever: bool) -> Told:
+    """The model's sum of as many rows as were counted. ``whatever``: they are off the model's by, else by rounding."""
     modelled = 0.0 if rows is None else model.estimate(rows.query)
-    return 1.0 if rows is None or modelled <= 0.0 or abs(rows.number - modelled) > 1.0 else rows.number / modelled
+    if rows is None or modelled <= 0.0:
+        return Told(estimate)
+    if abs(rows.number - modelled) <= 1.0:
+        return Told(estimate * (rows.number / modelled))
+    if not whatever:
+        return Told(estimate)
+    number = estimate * (rows.number / modelled)
+    return Told(number, abs(number - estimate))
 
 
 def estimates_of(state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[int]:
@@ -76,8 +94,13 @@ def certified(state: TableState, query: LinearQuery, off: float) -> int | None:
     return None if bound is None else bound + ceil(abs(off))
 
 
+def barred(bars: Sequence[int | None], shown: Sequence[Told]) -> list[int | None]:
+    """The model's bars of numbers as they are shown."""
+    return [None if b is None else b + ceil(t.moved) for b, t in zip(bars, shown, strict=True)]
+
+
 def unguarded(
-    state: TableState, model: TableModel, queries: Sequence[LinearQuery], estimates: Sequence[float]
+    state: TableState, model: TableModel, queries: Sequence[LinearQuery], shown: Sequence[Told]
 ) -> list[Answer]:
     """Answers that no test guards: the model's with their error bars, or what a noisy measurement says."""
     if not queries:
@@ -85,12 +108,12 @@ def unguarded(
     asked, certain = Crosstab.of(queries), state.plan.certain_of(len(queries))
     match state.plan.basis(asked[0]):
         case Basis.START:
-            bars = state.error_bars(asked)
-            return [from_model(estimate, bar, None) for estimate, bar in zip(estimates, bars, strict=True)]
+            bars = barred(state.error_bars(asked), shown)
+            return [from_model(one.number, bar, None) for one, bar in zip(shown, bars, strict=True)]
         case Basis.NET:
             limit, bound = state.plan.bound / DEVIATIONS, state.plan.bound
         case Basis.OWN:
             limit, bound = inf, ceil(model.row_count)
-    both = zip(asked, estimates, model.readings(asked, limit), strict=True)
-    answers = [untested(query, round(estimate), found, bound, certain) for query, estimate, found in both]
+    both = zip(asked, shown, model.readings(asked, limit), strict=True)
+    answers = [untested(query, round(one.number), found, bound, certain) for query, one, found in both]
     return narrower(answers, by_word(state.plan, asked))

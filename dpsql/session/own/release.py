@@ -122,11 +122,14 @@ def _whole(state: TableState, part: Part, bench: Bench, spare: bool, certain: fl
     if value is None:
         counts = bench.counted(table, axes, intervals=intervals)
     else:
-        counts = bench.summed(table, axes, value, intervals)
+        counts = bench.shares(table, axes, value, intervals)
     sigma = bench.plan.release_sigma(part.units, state.plan.l2_squared)
 
     def draw(_: Mapping[str, Answer]) -> tuple[list[Answer], dict[str, Any]]:
-        measurement = bench.measured(counts, sigma, table, axes, value=value, intervals=intervals)
+        if value is None:
+            measurement = bench.measured(counts, sigma, table, axes, intervals=intervals)
+        else:
+            measurement = bench.measured_sums(counts, sigma, table, axes, value, intervals)
         answers = _answers(measurement, queries, certain)
         if spare:
             return answers, _of_spare(measurement, queries)

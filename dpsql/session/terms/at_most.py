@@ -101,7 +101,8 @@ def _free(asker: Asker, routes: Sequence[Route], counts: Counts) -> tuple[dict[s
         return {q.digest: out[q.digest] for q in queries if q.digest in out}
 
     for way in sorted(routes, key=lambda way: way.queries[0].digest in counts):
-        answers = _of_route(asker, way, rows_known(way.queries, counts, known))
+        rules = asker.states[way.queries[0].table].plan.rules
+        answers = _of_route(asker, way, rows_known(way.queries, counts, known, rules))
         if answers is None:
             return None
         pairs = [(q.digest, a) for q, a in zip(way.queries, answers, strict=True)]

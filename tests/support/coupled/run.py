@@ -17,7 +17,7 @@ from dpsql.accounting import Plan
 from dpsql.first import bench, text_start
 from dpsql.ledger import MemoryLedger, SqliteLedger
 from dpsql.ledger.event import Totals
-from dpsql.mechanism import ThresholdTest
+from dpsql.mechanism import ThresholdTest, rounded_by_chance
 from dpsql.mechanism.randomized_response import randomized_response
 from dpsql.planning import make_plan
 from dpsql.private import Private
@@ -28,6 +28,7 @@ from dpsql.synthesis.graph import noise
 from tests.support import walk
 from tests.support.coupled.entropy import Retelling, Telling
 from tests.support.coupled.tape import Tape
+from tests.support.entropy import SeededEntropy
 
 _ANSWERS = (
     "SELECT * FROM answers ORDER BY 1",
@@ -230,8 +231,13 @@ def _listening(tape: Tape) -> Iterator[None]:
         tape.opened[-1].flips, tape.opened[-1].told, tape.flips = flips, tuple(out.tolist()), 0
         return out
 
+    def rounds(shares: Private[Any], size: int, bits: int, _: Any) -> Private[Any]:
+        """Chances are drawn whatever the rows are: the same for both sessions."""
+        return rounded_by_chance(shares, size, bits, SeededEntropy(size))
+
     with (
         patch.object(Private, "reveal", opens),
+        patch.object(bench, "rounded_by_chance", rounds),
         patch.object(bench, "together", joins),
         patch.object(method, "together", joins),
         patch.object(stretch, "together", joins),

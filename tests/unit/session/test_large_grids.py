@@ -197,11 +197,11 @@ def test_sums_of_values_over_a_large_grid_are_those_from_the_grid(monkeypatch: p
         for i, p in enumerate(price):
             if p is not None and all(rows[c][i] < 2 for c in ("c1", "c2", "c3")) and all(t.holds(p) for t in intervals):
                 exact += Fraction(PRICE.share(PRICE.clipped(p)) * (3, 1, 0)[rows["c0"][i]], 3)
-        from_grid = made.floor_of_sum(query).reveal(), made.summed("priced", own_axes([query]), "price", intervals)
+        from_grid = made.floor_of_sum(query).reveal(), made.shares("priced", own_axes([query]), "price", intervals)
         monkeypatch.setattr(bench, "MOST_FINE_CELLS", 1)
         monkeypatch.setattr(bench, "GRID_CELLS", 1)
         monkeypatch.setattr(bench, "PART_CELLS", 1)
-        from_parts = made.floor_of_sum(query).reveal(), made.summed("priced", own_axes([query]), "price", intervals)
+        from_parts = made.floor_of_sum(query).reveal(), made.shares("priced", own_axes([query]), "price", intervals)
         monkeypatch.undo()
         assert from_parts[0] == from_grid[0] == exact // FIXED_POINT > 5
         assert from_parts[1].reveal().tolist() == from_grid[1].reveal().tolist()

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from dpsql.confidence import DEVIATIONS
+from dpsql.hypothesis.rules import ModelRules
 from dpsql.postprocess import are_rows_of
 from dpsql.query import CountForms, LinearQuery, Term
 from dpsql.result import Answer
@@ -60,11 +61,17 @@ def _pair(sums: Sequence[Term], counts: Sequence[Term]) -> dict[str, LinearQuery
 
 
 def rows_known(
-    sums: Sequence[LinearQuery], counts: Counts, known: Callable[[Sequence[LinearQuery]], Mapping[str, Answer]]
-) -> dict[str, Rows]:
+    sums: Sequence[LinearQuery],
+    counts: Counts,
+    known: Callable[[Sequence[LinearQuery]], Mapping[str, Answer]],
+    rules: ModelRules,
+) -> Mapping[str, Rows]:
     """Of those that ``counts`` are of the same rows of, where these were answered: of a sum of one thing for some rows
-    and another for others, each term has rows of its own."""
-    of = {q.digest: count for q in sums if (count := counts.get(q.digest)) is not None and are_rows_of(count, q)}
+    and another for others, each term has rows of its own. By rules before 26 not of sums of what cells count."""
+    if not rules.fine:
+        return NO_ROWS
+    both = [(q, count) for q in sums if (count := counts.get(q.digest)) is not None]
+    of = {q.digest: count for q, count in both if (rules.as_counted or q.value is not None) and are_rows_of(count, q)}
     answers = known(list({count.digest: count for count in of.values()}.values()))
     found = [(digest, count, answers.get(count.digest)) for digest, count in of.items()]
     return {d: Rows(count, float(a.value)) for d, count, a in found if a is not None and a.value is not None}

@@ -146,7 +146,21 @@ def test_one_number_apart_has_the_wider_bar_and_one_far_apart_is_as_measured() -
 def test_without_a_bar_or_by_older_rules_it_is_as_measured(bar: int | None, agree: float) -> None:
     assert alone(510.0, 500, bar, agree=agree) == from_measurement(QUERIES[0], 510, NOISE, CERTAIN)
     older = dict.fromkeys(range(1, 13), 0.0) | {13: 2.0, 14: 2.0}
-    assert {n: rules.rounds_weighed for n, rules in MODEL_RULES.items()} == older | dict.fromkeys(range(15, 26), AGREE)
+    assert {n: rules.rounds_weighed for n, rules in MODEL_RULES.items()} == older | dict.fromkeys(range(15, 27), AGREE)
+
+
+@pytest.mark.parametrize("fine", [True, False])
+def test_a_sum_is_told_in_parts_of_a_range_unless_older_rules_round_it(fine: bool) -> None:
+    """Thousands of groups of a row or two, each rounded to a whole number of ranges, all go the same way."""
+    query, rules = replace(QUERIES[0], value="age"), NEWEST if fine else MODEL_RULES[25]
+    released = from_measurement(query, 4, NOISE, CERTAIN)
+    (found,) = Beside.by(rules, query, (query,), (0.37,), (2,)).answers([released], [NOISE])
+    sd, value = 2 / DEVIATIONS, found.value or 0.0
+    mean = (4 / NOISE**2 + 0.37 / sd**2) / (1 / NOISE**2 + 1 / sd**2)
+    assert value == (pytest.approx(mean) if fine else 0)
+    left = (1 / NOISE**2 + 1 / sd**2) ** -0.5
+    assert found.error == (pytest.approx(DEVIATIONS * left) if fine else error_bound(left, fractional=True))
+    assert found.certified_bound == pytest.approx((released.certified_bound or 0) + 4 - value)
 
 
 @pytest.mark.statistical

@@ -1,6 +1,9 @@
 """Sums of models are kept in parts of a range, equal each time they are asked, and shown with meaningful digits."""
 
+import math
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -9,13 +12,14 @@ import pytest
 import dpsql
 import dpsql.accounting.plan
 import dpsql.mechanism
+import dpsql.session.asker
 from dpsql.confidence import DEVIATIONS
-from dpsql.hypothesis.rules import MODEL_RULES
+from dpsql.hypothesis.rules import MODEL_RULES, NEWEST
 from dpsql.postprocess import combine
 from dpsql.query import Factor, Form, LinearQuery, Term
 from dpsql.result import Answer
 from dpsql.session.answers import completed
-from dpsql.session.model.modelled import certified
+from dpsql.session.model.modelled import Told, as_counted, barred, certified
 from dpsql.session.own.by_value.counted import Rows, rows_known
 from dpsql.session.results.sums import summed
 from dpsql.session.results.unasked import NOTHING_SAID
@@ -28,6 +32,7 @@ LARGEST = 1000.0
 NARROW = "SELECT SUM(owed) FROM debts WHERE owed BETWEEN 10 AND 12"
 ASKED = (NARROW, "SELECT k, SUM(owed) FROM debts WHERE owed > 40 GROUP BY k", "SELECT SUM(k) FROM debts WHERE owed < 9")
 SUM = LinearQuery("t", (), None, "x")
+BEFORE = MODEL_RULES[25]
 
 
 @pytest.fixture
@@ -131,9 +136,85 @@ def test_only_a_count_of_the_same_rows_is_a_sums() -> None:
     answer = Answer(3, 1.0, (2.0, 4.0), "calibrated", "hypothesis", certified=False)
     counts = LinearQuery("t", (own, other)), LinearQuery("t", (few, other)), LinearQuery("t", (own,))
     answers = {count.digest: answer for count in counts}
-    found = [rows_known([summed, SUM], {summed.digest: count}, lambda _: answers) for count in counts]
+    found = [rows_known([summed, SUM], {summed.digest: count}, lambda _: answers, NEWEST) for count in counts]
     assert found == [{summed.digest: Rows(counts[0], 3.0)}, {}, {}]
-    assert rows_known([summed], {summed.digest: counts[0]}, lambda _: {}) == {}
+    assert rows_known([summed], {summed.digest: counts[0]}, lambda _: {}, NEWEST) == {}
+    assert rows_known([summed], {summed.digest: counts[0]}, lambda _: answers, MODEL_RULES[24]) == {}
+
+
+@pytest.mark.parametrize(
+    ("weights", "rows", "same"),
+    [
+        ([0, 1, 2, 3, 0], [1, 1, 1, 1, 0], True),
+        ([0, 1, 2, 0, 0], [1, 1, 1, 0, 0], True),
+        ([3, 2, 1, 0, 0], [1, 1, 1, 1, 0], True),
+        ([0, 1, 2, 0, 0], [1, 1, 1, 1, 0], False),  # a CASE that leaves some of what is counted
+        ([0, 1, 2, 3, 0], [0, 0, 0, 0, 1], False),  # what coalesce puts in place of NULL
+        ([0, 1, 2, 3, 0], [1, 1, 1, 0, 0], False),
+    ],
+)
+def test_a_sum_of_what_cells_count_is_of_the_rows_that_are_counted(
+    weights: list[int], rows: list[int], same: bool
+) -> None:
+    other = Factor(("g",), np.array([0, 1]))
+    summed = LinearQuery("t", (other, Factor(("x",), np.array(weights), unit=3)))
+    count = LinearQuery("t", (other, Factor(("x",), np.array(rows))))
+    answer = Answer(3, 1.0, (2.0, 4.0), "calibrated", "hypothesis", certified=False)
+    known = [
+        rows_known([summed], {summed.digest: count}, lambda _: {count.digest: answer}, r) for r in (NEWEST, BEFORE)
+    ]
+    assert known == [{summed.digest: Rows(count, 3.0)} if same else {}, {}]
+    elsewhere = LinearQuery("t", (count.factors[1],))
+    assert not rows_known([summed], {summed.digest: elsewhere}, lambda _: {elsewhere.digest: answer}, NEWEST)
+
+
+class _Modelled:
+    """Says 40 rows, and 25 of a sum."""
+
+    def estimate(self, query: LinearQuery) -> float:
+        return 40.0
+
+
+@pytest.mark.parametrize(
+    ("rows", "whatever", "number", "moved"),
+    [
+        (40.0, True, 25.0, 0.0),
+        (40.8, False, 25.5, 0.0),
+        (60.0, True, 37.5, 12.5),
+        (60.0, False, 25.0, 0.0),
+        (-8.0, True, -5.0, 30.0),
+        (None, True, 25.0, 0.0),
+    ],
+)
+def test_a_sum_is_of_as_many_rows_as_were_counted_and_its_bar_knows_how_far_it_was_moved(
+    rows: float | None, whatever: bool, number: float, moved: float
+) -> None:
+    """A release said 60 rows, of which the model knows what one of them counts."""
+    counted = None if rows is None else Rows(SUM, rows)
+    found = as_counted(_Modelled(), 25.0, counted, whatever=whatever)  # type: ignore[arg-type]
+    assert found == Told(pytest.approx(number), pytest.approx(moved))
+    assert barred([9, None], [found, found]) == [9 + math.ceil(moved), None]
+
+
+def test_where_a_release_counts_the_rows_their_sum_is_of_as_many(policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum was the model's and the count the release's: their quotient was an end of the values."""
+    policy.write_text(policy.read_text().replace("min = 0, max = 1000.0", "min = -1000, max = 1000"))
+    folder, text = policy.parent, "SELECT SUM(owed), COUNT(owed), AVG(owed) FROM debts WHERE owed > 60 AND k = 2"
+    release = dpsql.session.asker.Asker._perform
+
+    def counts_twice(asker: Any, state: Any, model: Any, way: Any, charged: float) -> Any:
+        answers = release(asker, state, model, way, charged)
+        return [
+            replace(a, value=2 * a.value) if q.is_indicator else a for q, a in zip(way.queries, answers, strict=True)
+        ]
+
+    monkeypatch.setattr(dpsql.session.asker.Asker, "_perform", counts_twice)
+    with dpsql.connect(folder / "debts.duckdb", policy=policy, ledger=folder / "ledger") as con:
+        cursor = con.execute(text)
+        ((total, rows, mean),) = cursor.fetchall()
+        assert rows == pytest.approx(2 * 720, rel=0.3) and mean == pytest.approx(80.0, rel=0.1)
+        assert total == pytest.approx(rows * mean, rel=0.01)
+        assert cursor.answers[0].error > rows / 2 * 80.0 * 0.9  # it was moved by so much
 
 
 def test_what_is_asked_for_free_is_as_many_rows_as_it_counts(policy: Path) -> None:

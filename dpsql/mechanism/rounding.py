@@ -1,0 +1,24 @@
+"""Sums of shares as whole numbers, rounded up by chance, so that many of them add up to what they were."""
+
+import numpy as np
+
+from dpsql.mechanism.entropy import Entropy
+from dpsql.private import Private
+from dpsql.query import Counts
+
+
+def rounded_by_chance(shares: Private[Counts], size: int, bits: int, entropy: Entropy) -> Private[Counts]:
+    """``floor(x + u)`` of ``size`` private ``shares`` x, in whole ones of 2^``bits`` each, u uniform on [0, 1).
+
+    Its mean is x, and its variance 1/4 at most (randomized rounding; Raghavan and Thompson 1987). For every u that does
+    not depend on the rows, floor(x + u) is monotone and takes whole steps to whole steps: who moves x by at most c, a
+    whole number, moves it by at most c. Draws, and releases nothing.
+
+    >>> from dpsql.mechanism import SystemEntropy
+    >>> rounded_by_chance(Private(np.array([0, 8, 24])), 3, 3, SystemEntropy()).reveal()
+    array([0, 1, 3])
+    """
+    drawn = entropy.bits(bits * size)
+    kept = (1 << bits) - 1
+    chances = np.array([drawn >> (bits * i) & kept for i in range(size)], dtype=np.int64)
+    return shares.map(lambda parts: (parts.reshape(-1) + chances >> bits).reshape(parts.shape))
