@@ -51,7 +51,7 @@ class LatentClasses:
         if not kinds.labels:
             return cls.none()
         labels = _coarse(kinds.labels, ones, ordered)
-        weights, found = _fitted(_pairs(kinds, labels), [int(a.max()) + 1 for a in labels.values()])
+        weights, found = fitted_classes(_pairs(kinds, labels), [int(a.max()) + 1 for a in labels.values()])
         shares, end = {}, 0
         for column, parts in labels.items():
             start, end = end, end + int(parts.max()) + 1
@@ -111,7 +111,7 @@ def _pairs(kinds: HiddenKinds, labels: Mapping[str, Labels]) -> Estimates:
     return np.asarray(adding @ counts @ adding.T)
 
 
-def _fitted(pairs: Estimates, sizes: Sequence[int]) -> tuple[Estimates, Estimates]:
+def fitted_classes(pairs: Estimates, sizes: Sequence[int]) -> tuple[Estimates, Estimates]:
     """Weights and shares of the classes of all fits: those of each are those of a part of the rows.
 
     The composite likelihood of all pairs (Varin, Reid and Firth 2011) by expectation and maximisation (Dempster, Laird

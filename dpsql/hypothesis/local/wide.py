@@ -152,9 +152,14 @@ class WideHypothesis:
         start = self._start_of(factors, inside) if len(factors) == len(columns) <= MOST_SETS else None
         return binary_model(self.row_count, inside, both, self._rules, self._clean.pair_sigma, threes, start)
 
+    @property
+    def latent_classes(self) -> LatentClasses:
+        """Where models of three columns and more begin; empty where that is at independence."""
+        return self._clean.latent_classes()
+
     def _start_of(self, factors: Sequence[Factor], inside: Sequence[float]) -> Estimates | None:
         """What latent classes say of the rows out of and in each of some factors over one column each."""
-        columns, classes = [f.columns[0] for f in factors], self._clean.latent_classes()
+        columns, classes = [f.columns[0] for f in factors], self.latent_classes
         if not classes.begins(columns):
             return None
         weights = [np.stack([1.0 - f.weights / f.unit, f.weights / f.unit]) for f in factors]
@@ -162,7 +167,7 @@ class WideHypothesis:
 
     def _start(self, columns: Columns, labels: Sequence[Labels], ones: Sequence[Estimates]) -> Estimates | None:
         """The same of parts of columns."""
-        classes = self._clean.latent_classes() if len(columns) > 2 else LatentClasses.none()
+        classes = self.latent_classes if len(columns) > 2 else LatentClasses.none()
         return classes.counts(columns, [*map(indicator, labels)], ones) if classes.begins(columns) else None
 
     def _products(self, asked: Choices) -> Estimates:

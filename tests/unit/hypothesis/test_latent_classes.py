@@ -140,7 +140,7 @@ def test_steps_are_those_of_expectation_and_maximisation(monkeypatch: pytest.Mon
     sizes, steps = (2, 3, 4), 5
     monkeypatch.setattr(latent, "STEPS", steps)
     pairs, ends = pairs_of_classes(1, sizes), np.cumsum([0, *sizes])
-    weights, shares = latent._fitted(pairs, sizes)
+    weights, shares = latent.fitted_classes(pairs, sizes)
     for fit in range(FITS):
         own = np.random.default_rng(fit).gamma(2.0, 0.5, (len(pairs), CLASSES)).T * pairs.sum(axis=1)
         for a, b in pairwise(ends):
@@ -184,7 +184,7 @@ def test_many_values_are_fitted_in_fewer_parts(monkeypatch: pytest.MonkeyPatch) 
     whole = off(model(table, found), codes, table)
     monkeypatch.setattr(latent, "MOST_CELLS", 60)
     fewer = model(table, found)
-    classes = fewer._clean.latent_classes()
+    classes = fewer.latent_classes
     assert classes.weights.sum() == pytest.approx(1.0)
     assert all(np.allclose(s.sum(axis=1), 1.0) for s in classes.shares.values())
     assert whole < off(fewer, codes, table) < off(model(table, found, 25), codes, table)

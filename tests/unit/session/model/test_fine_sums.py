@@ -12,7 +12,7 @@ import pytest
 import dpsql
 import dpsql.accounting.plan
 import dpsql.mechanism
-import dpsql.session.asker
+import dpsql.session.given
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis.rules import MODEL_RULES, NEWEST
 from dpsql.postprocess import combine
@@ -200,16 +200,14 @@ def test_where_a_release_counts_the_rows_their_sum_is_of_as_many(policy: Path, m
     """The sum was the model's and the count the release's: their quotient was an end of the values."""
     policy.write_text(policy.read_text().replace("min = 0, max = 1000.0", "min = -1000, max = 1000"))
     folder, text = policy.parent, "SELECT SUM(owed), COUNT(owed), AVG(owed) FROM debts WHERE owed > 60 AND k = 2"
-    release = dpsql.session.asker.Asker._perform
+    given = dpsql.session.given.Given.of
 
-    def counts_twice(asker: Any, state: Any, model: Any, way: Any, charged: float) -> Any:
-        answers = release(asker, state, model, way, charged)
-        return [
-            replace(a, value=2 * a.value) if q.is_indicator else a for q, a in zip(way.queries, answers, strict=True)
-        ]
+    def twice(known: Any, queries: Any) -> Any:
+        return {name: replace(a, value=2 * a.value) for name, a in given(known, queries).items()}
 
-    monkeypatch.setattr(dpsql.session.asker.Asker, "_perform", counts_twice)
     with dpsql.connect(folder / "debts.duckdb", policy=policy, ledger=folder / "ledger") as con:
+        con.execute(text.replace("SUM(owed), COUNT(owed), AVG(owed)", "COUNT(owed)"))
+        monkeypatch.setattr(dpsql.session.given.Given, "of", twice)
         cursor = con.execute(text)
         ((total, rows, mean),) = cursor.fetchall()
         assert rows == pytest.approx(2 * 720, rel=0.3) and mean == pytest.approx(80.0, rel=0.1)
