@@ -18,7 +18,8 @@ def rounded_by_chance(shares: Private[Counts], size: int, bits: int, entropy: En
     >>> rounded_by_chance(Private(np.array([0, 8, 24])), 3, 3, SystemEntropy()).reveal()
     array([0, 1, 3])
     """
-    drawn = entropy.bits(bits * size)
-    kept = (1 << bits) - 1
-    chances = np.array([drawn >> (bits * i) & kept for i in range(size)], dtype=np.int64)
+    whole = -(-bits // 8)
+    drawn = np.frombuffer(entropy.bits(8 * whole * size).to_bytes(whole * size, "little"), dtype=np.uint8)
+    places = np.int64(1) << (8 * np.arange(whole, dtype=np.int64))
+    chances = (drawn.reshape(size, whole).astype(np.int64) @ places) & ((1 << bits) - 1)
     return shares.map(lambda parts: (parts.reshape(-1) + chances >> bits).reshape(parts.shape))

@@ -36,7 +36,7 @@ from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.model.beside_model import Beside
 from dpsql.session.model.modelled import barred, certified, estimates_of, modelled, told, unguarded
 from dpsql.session.model.net_test import NetTest, net_tests
-from dpsql.session.own.by_value.counted import NO_COUNTS, NO_ROWS, Counts, rows_known
+from dpsql.session.own.by_value.counted import NO_COUNTS, NO_ROWS, Counts, rows_known, waits
 from dpsql.session.own.release import release_own
 from dpsql.session.route import (
     Declared,
@@ -206,7 +206,7 @@ class Asker:
             beside = counts if rules.about_middle and self.plan.questions else NO_COUNTS
             last = counts if rules.fine else beside
             with self.fold.pace.held():
-                for group in sorted(by_outline(missing), key=lambda same: same[0].digest in last):
+                for group in sorted(by_outline(missing), key=lambda same: waits(same, last, rules)):
                     counted = {q.digest: beside[q.digest] for q in group if q.digest in beside}
                     self.states[group[0].table].own.know_counts(counted, self.known_of(list(counted.values())))
                     self._rows = rows_known(group, counts, self.known_of, rules)
@@ -296,9 +296,8 @@ class Asker:
             state.test.ready()  # which takes a minute at a small epsilon, and may be interrupted here
             with interrupts_held():
                 if self._is_hard(state, test, reservation):
-                    beside = Beside.by(
-                        rules, test.alone, queries, [t.number for t in shown] if rules.fine_rounds else estimates, bars
-                    )
+                    fine = [t.number for t in shown], barred(bars, shown)
+                    beside = Beside.by(rules, test.alone, queries, *(fine if rules.fine_rounds else (estimates, bars)))
                     return self._measure(state, model, beside, reservation, charged)
             passed += len(test.queries)
         both = zip(queries[:passed], shown, estimates, barred(bars, shown), strict=False)

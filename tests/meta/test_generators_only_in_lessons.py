@@ -15,7 +15,6 @@ def test_generators_only_in_lessons() -> None:
     allowed = {"hypothesis/bars/lesson.py", "hypothesis/bars/random_queries.py"}
     allowed |= {"postprocess/variants.py", "interface/demo/tour.py"}
     allowed |= {"hypothesis/iterative/median.py"}  # candidate tables, seeded by public numbers
-    allowed |= {"hypothesis/local/latent_classes.py"}  # where fits to public numbers begin
     assert found <= allowed | {"synthesis/coins.py"}  # rows of what was released, seeded by it
 
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.local.hidden_kinds import HiddenKinds, pairs_among, together
-from dpsql.hypothesis.local.latent_classes import MOSTLY, LatentClasses
 from dpsql.hypothesis.local.one_way import PartCounts, clean_one_way
 from dpsql.hypothesis.local.pair_table import PairCounts, PairTable, clean_pair
 from dpsql.hypothesis.local.triple_table import TripleCounts, TripleTable, clean_triple
@@ -46,8 +45,7 @@ class CleanTables:
         self._rules = rules
         self._absorbed: list[Measurement] = []
         self._order = {c.name: i for i, c in enumerate(table.finite)}
-        self._hidden: tuple[int, HiddenKinds, CleanTables | None] = 0, HiddenKinds.none(), None
-        self._latent = 0, LatentClasses.none()
+        self._hidden = 0, HiddenKinds.none()
         self._forget()
 
     def _forget(self) -> None:
@@ -120,27 +118,10 @@ class CleanTables:
                 HiddenKinds.of(
                     {c.name: known.one_way(c.name) for c in self.table.varied},
                     {c.name: c.ordered for c in self.table.varied},
-                    known._first_pairs(),
+                    {c: PairCounts.of(m, *c) for c, m in pairs_among(known._absorbed, self._order).items()},
                 ),
-                known,
             )
         return self._hidden[1]
-
-    def _first_pairs(self) -> dict[tuple[str, str], PairCounts]:
-        return {c: PairCounts.of(m, *c) for c, m in pairs_among(self._absorbed, self._order).items()}
-
-    def latent_classes(self) -> LatentClasses:
-        """What the first pairs say of three columns together, where hidden kinds explain most of them; as
-        ``_kinds``."""
-        kinds = self._kinds()
-        number, _, known = self._hidden
-        if known is not None and number != self._latent[0] and self._rules.latent_classes:
-            found = LatentClasses.none()
-            if kinds.explained(known._first_pairs()) >= MOSTLY:
-                ones = {c: known.one_way(c) for c in kinds.labels}
-                found = LatentClasses.of(kinds, ones, {c: self.is_ordered(c) for c in ones})
-            self._latent = number, found
-        return self._latent[1]
 
     def size(self, column: str) -> int:
         """How many cells a column has."""

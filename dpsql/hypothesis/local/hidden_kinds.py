@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -96,39 +95,18 @@ class HiddenKinds:
 
     def start(self, left: str, right: str, counts: Sequence[PairCounts]) -> PairTable | None:
         """Where the cleaning of a pair begins; ``None`` for independence, where its counts say much beyond the fit."""
-        said = self._said(left, right, counts[0]) if len(counts) == 1 else None
-        if said is None or said.beyond > TRUSTED * said.noise or said.beyond > GAINED * max(0.0, said.alone):
+        if left not in self.labels or right not in self.labels or len(counts) != 1:
             return None
-        here = self.places[left], self.places[right]
+        a, b, here = self.labels[left], self.labels[right], (self.places[left], self.places[right])
         expected, fitted = self.expected[here], self.fitted[here]
-        return PairTable(self.labels[left], self.labels[right], np.maximum(expected + fitted, LEAST_SHARE * expected))
-
-    def explained(self, pairs: Pairs) -> float:
-        """Of the pairs that say more than independence, the share of which the kinds say most; 0 where few do."""
-        said = [s for pair, counts in pairs.items() if (s := self._said(*pair, counts)) is not None]
-        leaning = [s for s in said if s.alone > TRUSTED * s.noise]
-        if len(leaning) < FEWEST_PAIRS:
-            return 0.0
-        return sum(s.beyond <= GAINED * s.alone for s in leaning) / len(leaning)
-
-    def _said(self, left: str, right: str, counts: PairCounts) -> "_Said | None":
-        if left not in self.labels or right not in self.labels:
-            return None
-        here = self.places[left], self.places[right]
-        gap = _gap(counts, self.labels[left], self.labels[right], self.expected[here])
+        gap = _gap(counts[0], a, b, expected)
         if gap is None:
             return None
         values, variance = gap
-        beyond, alone = ((values - self.fitted[here]) ** 2 - variance).mean(), (values**2 - variance).mean()
-        return _Said(float(beyond), float(alone), float(variance.mean()))
-
-
-class _Said(NamedTuple):
-    """What a pair's counts say beyond the fit, and beyond independence alone, in squares above their ``noise``."""
-
-    beyond: float
-    alone: float
-    noise: float
+        beyond, alone = float(((values - fitted) ** 2 - variance).mean()), float((values**2 - variance).mean())
+        if beyond > TRUSTED * float(variance.mean()) or beyond > GAINED * max(0.0, alone):
+            return None
+        return PairTable(a, b, np.maximum(expected + fitted, LEAST_SHARE * expected))
 
 
 @dataclass(frozen=True, eq=False)

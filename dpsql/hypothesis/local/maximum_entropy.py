@@ -72,10 +72,8 @@ def maximum_entropy(
     rules: ModelRules = NEWEST,
     sigma: float = 0.0,
     triples: Sequence[Known] = (),
-    start: Estimates | None = None,
 ) -> Estimates:
-    """Counts over the product of axes that agree with ``pairs`` and otherwise assume as little as possible: least
-    beyond ``start`` (> 0; Csiszar 1975), or where there is none beyond independence.
+    """Counts over the product of axes that agree with ``pairs`` and otherwise assume as little as possible.
 
     They follow clean ``triples`` too, as far as the pairs leave them.
 
@@ -89,8 +87,8 @@ def maximum_entropy(
            [10., 40.]])
     """
     total = max(float(ones[0].sum()), _TINY)
-    tensor = np.ones(()) if start is None else start.copy()
-    for i, one in enumerate(ones if start is None else ()):
+    tensor = np.ones(())
+    for i, one in enumerate(ones):
         tensor = np.multiply.outer(tensor, one / total if i else one)
     alone = len(ones) == 2 and not extras
     for sweep in range(1 if alone else rules.sweeps):
@@ -155,13 +153,12 @@ def binary_model(
     rules: ModelRules = NEWEST,
     sigma: float = 0.0,
     threes: Mapping[Threes, float] = _NONE,
-    start: Estimates | None = None,
 ) -> float:
     """Expected rows inside all of k sets, from the rows inside each, inside each two of them and inside ``threes``.
 
     Maximum entropy over the 2^k combinations; above 10 sets the additive closed form
     prod(p_i) (1 + sum_ij (p_ij / (p_i p_j) - 1)), kept between 0 and the smallest pair (Lancaster 1969). ``rules``,
-    ``sigma``, ``start``: as in :func:`maximum_entropy`.
+    ``sigma``: as in :func:`maximum_entropy`.
     """
     p = np.clip(np.array(inside) / max(total, _TINY), _TINY, 1.0)
     k = len(p)
@@ -171,7 +168,7 @@ def binary_model(
     ones = [np.array([total * (1.0 - x), total * x]) for x in p]
     pairs = _two_by_two(total, total * p, both)
     known = [Known(axes, (None,) * 3, in_three(axes, pairs, rows)) for axes, rows in threes.items()]
-    return float(maximum_entropy(ones, pairs, (), rules, sigma, known, start).reshape(-1)[-1])
+    return float(maximum_entropy(ones, pairs, (), rules, sigma, known).reshape(-1)[-1])
 
 
 def raked_answer(

@@ -14,7 +14,6 @@ import numpy as np
 from dpsql.domain import TableDomain
 from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.local.clean_tables import CleanTables, partitions
-from dpsql.hypothesis.local.latent_classes import LatentClasses
 from dpsql.hypothesis.local.local_table import LocalTable, Side, Sides
 from dpsql.hypothesis.local.maximum_entropy import (
     MOST_SETS,
@@ -29,7 +28,7 @@ from dpsql.hypothesis.local.maximum_entropy import (
 )
 from dpsql.hypothesis.local.pair_table import PairTable
 from dpsql.hypothesis.measurement import Axis, Labels, Measurement
-from dpsql.hypothesis.partition import LEAST_CELL, indicator, merged, part_sums, refinement
+from dpsql.hypothesis.partition import LEAST_CELL, merged, part_sums, refinement
 from dpsql.hypothesis.protocol import check_finite, one_by_one
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.query import COLUMNS, Choices, Estimates, Factor, LinearQuery
@@ -149,26 +148,7 @@ class WideHypothesis:
             both[i, j] = self._product([factors[i], factors[j]]) if near else inside[i] * inside[j] / self.row_count
         known = self._threes(columns) if len(factors) == len(columns) else []
         threes = {three: self._product([factors[i] for i in three]) for three in known}
-        start = self._start_of(factors, inside) if len(factors) == len(columns) <= MOST_SETS else None
-        return binary_model(self.row_count, inside, both, self._rules, self._clean.pair_sigma, threes, start)
-
-    @property
-    def latent_classes(self) -> LatentClasses:
-        """Where models of three columns and more begin; empty where that is at independence."""
-        return self._clean.latent_classes()
-
-    def _start_of(self, factors: Sequence[Factor], inside: Sequence[float]) -> Estimates | None:
-        """What latent classes say of the rows out of and in each of some factors over one column each."""
-        columns, classes = [f.columns[0] for f in factors], self.latent_classes
-        if not classes.begins(columns):
-            return None
-        weights = [np.stack([1.0 - f.weights / f.unit, f.weights / f.unit]) for f in factors]
-        return classes.counts(columns, weights, [np.array([self.row_count - n, n]) for n in inside])
-
-    def _start(self, columns: Columns, labels: Sequence[Labels], ones: Sequence[Estimates]) -> Estimates | None:
-        """The same of parts of columns."""
-        classes = self.latent_classes if len(columns) > 2 else LatentClasses.none()
-        return classes.counts(columns, [*map(indicator, labels)], ones) if classes.begins(columns) else None
+        return binary_model(self.row_count, inside, both, self._rules, self._clean.pair_sigma, threes)
 
     def _products(self, asked: Choices) -> Estimates:
         """``_product`` of each; where each factor has a column of its own, in a model of these columns, together."""
@@ -209,8 +189,7 @@ class WideHypothesis:
         if model is not None:
             return raked(np.maximum(model.by_classes(labels), _TINY), pairs, known)
         ones = [part_sums(a, self.one_way(c)) for a, c in zip(labels, columns, strict=True)]
-        start = self._start(columns, labels, ones)
-        return maximum_entropy(ones, pairs, (), self._rules, self._clean.pair_sigma, known, start)
+        return maximum_entropy(ones, pairs, (), self._rules, self._clean.pair_sigma, known)
 
     def coarse_axes(self, columns: Columns, sigma: float) -> tuple[Axis, ...]:
         """The parts on which a hard round measures these columns, so that it stays useful as a constraint.
@@ -285,8 +264,7 @@ class WideHypothesis:
         pairs = {(i, j): self._clean.pair_on(used[i], used[j], labels[i], labels[j]) for i, j in both}
         joint = [_extra(m, used, labels) for m in extras]
         known = self._known(used, labels)
-        start = self._start(used, labels, parts)
-        tensor = maximum_entropy(parts, pairs, joint, self._rules, self._clean.pair_sigma, known, start)
+        tensor = maximum_entropy(parts, pairs, joint, self._rules, self._clean.pair_sigma, known)
         kept = [used.index(c) for c in columns]
         tensor = tensor.sum(axis=tuple(i for i in range(len(used)) if i not in kept))
         finest = [self._clean.level(c, self._clean.size(c)) for c in columns]

@@ -7,13 +7,14 @@ may charge, and where that is too much the model answers untested, with its erro
 from collections.abc import Mapping, Sequence
 
 from dpsql.errors import BudgetExhausted
+from dpsql.hypothesis.rules import MODEL_RULES
 from dpsql.planning.table_plan import GROUP_SPARES
 from dpsql.query import LinearQuery
 from dpsql.result import Answer, Note
 from dpsql.session.answers import from_measurement
 from dpsql.session.asker import Asker
 from dpsql.session.model.modelled import modelled
-from dpsql.session.own.by_value.counted import Counts, Rows, counts_of, rows_known
+from dpsql.session.own.by_value.counted import Counts, Rows, counts_of, rows_known, waits
 from dpsql.session.route import (
     Declared,
     Known,
@@ -100,8 +101,8 @@ def _free(asker: Asker, routes: Sequence[Route], counts: Counts) -> tuple[dict[s
     def known(queries: Sequence[LinearQuery]) -> Mapping[str, Answer]:
         return {q.digest: out[q.digest] for q in queries if q.digest in out}
 
-    for way in sorted(routes, key=lambda way: way.queries[0].digest in counts):
-        rules = asker.states[way.queries[0].table].plan.rules
+    rules = MODEL_RULES[asker.plan.models]
+    for way in sorted(routes, key=lambda way: waits(way.queries, counts, rules)):
         answers = _of_route(asker, way, rows_known(way.queries, counts, known, rules))
         if answers is None:
             return None

@@ -60,6 +60,12 @@ def _pair(sums: Sequence[Term], counts: Sequence[Term]) -> dict[str, LinearQuery
     return {summed.query.digest: counted.query} if plain else {}
 
 
+def waits(queries: Sequence[LinearQuery], counts: Counts, rules: ModelRules) -> bool:
+    """Whether these of one outline come after ``counts``, of the rows of some of them; by rules before 26 where the
+    first of them does."""
+    return any(q.digest in counts for q in (queries if rules.as_counted else queries[:1]))
+
+
 def rows_known(
     sums: Sequence[LinearQuery],
     counts: Counts,

@@ -20,7 +20,7 @@ from dpsql.query import Factor, Form, LinearQuery, Term
 from dpsql.result import Answer
 from dpsql.session.answers import completed
 from dpsql.session.model.modelled import Told, as_counted, barred, certified
-from dpsql.session.own.by_value.counted import Rows, rows_known
+from dpsql.session.own.by_value.counted import Rows, rows_known, waits
 from dpsql.session.results.sums import summed
 from dpsql.session.results.unasked import NOTHING_SAID
 from dpsql.session.table_state import TableState
@@ -213,6 +213,28 @@ def test_where_a_release_counts_the_rows_their_sum_is_of_as_many(policy: Path, m
         assert rows == pytest.approx(2 * 720, rel=0.3) and mean == pytest.approx(80.0, rel=0.1)
         assert total == pytest.approx(rows * mean, rel=0.01)
         assert cursor.answers[0].error > rows / 2 * 80.0 * 0.9  # it was moved by so much
+
+
+@pytest.mark.parametrize("first", ["SUM(k)", "AVG(k)", "COUNT(k)"])
+def test_in_whatever_order_and_for_free_a_sum_is_of_the_rows_that_its_statement_counts(
+    policy: Path, first: str
+) -> None:
+    """Of whole numbers from 3 on SUM and AVG ask for sums of one outline, of which one has a count beside it."""
+    policy.write_text(policy.read_text().replace('k = { type = "integer", min = 0', 'k = { type = "integer", min = -3'))
+    rest = [item for item in ("SUM(k)", "COUNT(k)", "AVG(k)") if item != first]
+    text = f"SELECT {', '.join([first, *rest])} FROM debts WHERE owed BETWEEN 10 AND 11.5"
+    folder = policy.parent
+    with dpsql.connect(folder / "debts.duckdb", policy=policy, ledger=folder / "ledger") as con:
+        con.execute("SELECT k, COUNT(*) FROM debts WHERE owed > 4 GROUP BY k")  # measures first
+        free = con.execute(text, max_charge=0).fetchall()
+        assert con.execute(text).fetchall() == free
+
+
+def test_queries_wait_where_any_of_them_has_a_count_beside_it() -> None:
+    other = LinearQuery("t", (Factor(("g",), np.array([0, 1, 2]), unit=2),))
+    counts = {SUM.digest: LinearQuery("t", ())}
+    assert waits([other, SUM], counts, NEWEST) and waits([SUM, other], counts, BEFORE)
+    assert not waits([other, SUM], counts, BEFORE) and not waits([other], counts, NEWEST)
 
 
 def test_what_is_asked_for_free_is_as_many_rows_as_it_counts(policy: Path) -> None:
