@@ -157,6 +157,36 @@ def test_a_hard_round_over_very_many_columns_measures_its_question_alone() -> No
     assert found[1] == pytest.approx(float(state.plan.net.sigma))
 
 
+class _Chances:
+    """No noise, and chances that are all as small or as large as can be."""
+
+    def __init__(self, *, up: bool) -> None:
+        self.up = up
+
+    def bits(self, n: int) -> int:
+        return (1 << n) - 1 if self.up else 0
+
+    def discrete_gaussian(self, sigma: Fraction, size: int) -> list[int]:
+        return [0] * size
+
+
+def test_a_hard_round_rounds_sums_by_chance() -> None:
+    """To the nearest, the sums of many small groups would all go the same way."""
+    table = TableDomain("t", (IntegerDomain("g", 0, 2, nullable=False), NumberDomain("price", (0.0, 40.0, 100.0))))
+    policy = Policy(Privacy(Fraction(4), Fraction(1, 10**6)), (table,), Mechanism(hard_rounds=2))
+    plan = make_plan(policy)
+    engine = MemoryEngine(policy, {"t": {"g": [0, 0, 1, 2], "price": [10.0, 20.0, 100.0, 0.0]}})
+    state = TableState(plan_tables(plan, policy)["t"])
+    model = state.know_row_count(Measurement("t", (), np.array(4), 0.0))
+    groups = [LinearQuery("t", (Factor(("g",), row),), None, "price") for row in np.eye(3, dtype=np.int64)]
+    found = []
+    for up in (False, True):
+        made = Bench(plan, engine, MemoryLedger({}), _Chances(up=up))  # type: ignore[arg-type]
+        _, find = HardRound(made).measure(state, model, groups[0], groups)
+        found.append([value for value, _ in (one or (None, None) for one in find(groups))])
+    assert found == [[0, 1, 0], [1, 1, 0]]
+
+
 def test_conditions_that_tell_too_much_apart_together_are_paid_one_by_one() -> None:
     """Twelve conditions on six columns: 13^6 parts together, 2^6 each."""
     table = TableDomain("wide", tuple(IntegerDomain(c, 0, 31, nullable=False) for c in "abcdef"))

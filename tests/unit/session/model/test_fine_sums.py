@@ -12,6 +12,7 @@ import pytest
 import dpsql
 import dpsql.accounting.plan
 import dpsql.mechanism
+import dpsql.session.asker
 import dpsql.session.given
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis.rules import MODEL_RULES, NEWEST
@@ -19,6 +20,7 @@ from dpsql.postprocess import combine
 from dpsql.query import Factor, Form, LinearQuery, Term
 from dpsql.result import Answer
 from dpsql.session.answers import completed
+from dpsql.session.model.beside_model import Beside
 from dpsql.session.model.modelled import Told, as_counted, barred, certified
 from dpsql.session.own.by_value.counted import Rows, rows_known, waits
 from dpsql.session.results.sums import summed
@@ -228,6 +230,28 @@ def test_in_whatever_order_and_for_free_a_sum_is_of_the_rows_that_its_statement_
         con.execute("SELECT k, COUNT(*) FROM debts WHERE owed > 4 GROUP BY k")  # measures first
         free = con.execute(text, max_charge=0).fetchall()
         assert con.execute(text).fetchall() == free
+
+
+def test_a_round_weighs_a_moved_sum_with_its_moved_bar(policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a failed test leaves is weighed with what would have been shown."""
+
+    class Hard(SeededEntropy):
+        def bits(self, n: int) -> int:
+            return (1 << n) - 1
+
+    monkeypatch.setattr(dpsql.mechanism, "SystemEntropy", lambda: Hard(3))
+    policy.write_text(policy.read_text().replace("epsilon = 5.0", "epsilon = 4.0\nplanned_queries = 3000"))
+    by, weighed = Beside.by, []
+
+    def seen(rules: Any, hard: Any, queries: Any, estimates: Any, bars: Any) -> Beside:
+        weighed.append((queries[0].is_indicator, estimates[0], bars[0]))
+        return by(rules, hard, queries, estimates, bars)
+
+    monkeypatch.setattr(dpsql.session.asker.Beside, "by", seen)
+    monkeypatch.setattr(dpsql.session.asker, "told", lambda *_: [Told(12.5, 1e6)])
+    with dpsql.connect(policy.parent / "debts.duckdb", policy=policy, ledger=policy.parent / "ledger") as con:
+        con.execute("SELECT SUM(owed) FROM debts WHERE owed > 60 AND k = 2")
+    assert [(e, b > 1e6) for indicator, e, b in weighed if not indicator] == [(12.5, True)]
 
 
 def test_queries_wait_where_any_of_them_has_a_count_beside_it() -> None:
