@@ -161,8 +161,11 @@ class Bench:
         value: str,
         intervals: tuple[Interval, ...] = (),
     ) -> Measurement:
-        """The same of ``shares``, in whole rows: rounded by chance, for many sums that are rounded to the nearest all
-        go the same way. One row moves a part by 0 or 1, as it does a count."""
+        """``measured`` of ``shares`` (int64, in 1 / FIXED_POINT of a row), in whole rows: draws. Public once released.
+
+        Rounded by chance, for many sums that are rounded to the nearest all go the same way. One row moves a part by 0
+        or 1, as it does a count. Only where ``measured`` may be called.
+        """
         size = prod(a.size for a in axes)
         whole = rounded_by_chance(shares, size, FIXED_POINT.bit_length() - 1, self.entropy)
         return self.measured(whole, sigma, table, axes, value=value, intervals=intervals)

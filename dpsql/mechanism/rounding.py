@@ -8,11 +8,11 @@ from dpsql.query import Counts
 
 
 def rounded_by_chance(shares: Private[Counts], size: int, bits: int, entropy: Entropy) -> Private[Counts]:
-    """``floor(x + u)`` of ``size`` private ``shares`` x, in whole ones of 2^``bits`` each, u uniform on [0, 1).
+    """``floor(x + u)`` of ``size`` ``shares`` x, in whole ones of 2^``bits`` each, u uniform on [0, 1).
 
-    Its mean is x, and its variance 1/4 at most (randomized rounding; Raghavan and Thompson 1987). For every u that does
-    not depend on the rows, floor(x + u) is monotone and takes whole steps to whole steps: who moves x by at most c, a
-    whole number, moves it by at most c. Draws, and releases nothing.
+    Private, int64, of the shape of ``shares``. Its mean is x, and its variance 1/4 at most (randomized rounding;
+    Raghavan and Thompson 1987). For every u that does not depend on the rows, floor(x + u) is monotone and takes whole
+    steps to whole steps: who moves x by at most c, a whole number, moves it by at most c. Draws, and releases nothing.
 
     >>> from dpsql.mechanism import SystemEntropy
     >>> rounded_by_chance(Private(np.array([0, 8, 24])), 3, 3, SystemEntropy()).reveal()

@@ -61,12 +61,10 @@ def as_counted(model: TableModel, estimate: float, rows: Rows | None, *, whateve
     modelled = 0.0 if rows is None else model.estimate(rows.query)
     if rows is None or modelled <= 0.0:
         return Told(estimate)
-    if abs(rows.number - modelled) <= 1.0:
-        return Told(estimate * (rows.number / modelled))
-    if not whatever:
+    number, rounded = estimate * (rows.number / modelled), abs(rows.number - modelled) <= 1.0
+    if not (rounded or whatever):
         return Told(estimate)
-    number = estimate * (rows.number / modelled)
-    return Told(number, abs(number - estimate))
+    return Told(number, 0.0 if rounded else abs(number - estimate))
 
 
 def estimates_of(state: TableState, model: TableModel, queries: Sequence[LinearQuery]) -> list[int]:
