@@ -123,7 +123,7 @@ def test_strings_that_were_not_shown_are_estimated_near_nothing(con: dpsql.Conne
     (value,) = cursor.fetchone() or (None,)
     (answer,) = cursor.answers
     assert answer.error is not None
-    assert abs(value - 1) <= answer.error
+    assert abs(value - 1) <= 2.5 * answer.error  # 95 % of the time it is within one
     assert not any(r[0] is not None and r[0].startswith("rare") for r in con.execute(GROUPS).fetchall())
 
 

@@ -123,6 +123,23 @@ def test_equal_questions_are_free_and_equal() -> None:
     assert log == before
 
 
+def test_what_another_session_told_at_the_same_moment_is_told_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    asker, ledger, _ = make(policy())
+    ask(asker, on("a", 1, 0))
+    remember = ledger.remember
+
+    def first_the_other(answers: Any) -> None:
+        mine = list(answers)
+        remember([(key, replace(a, value=3, charged=0.5)) for key, a in mine])
+        remember(mine)
+
+    monkeypatch.setattr(ledger, "remember", first_the_other)
+    answer = ask(asker, word("never"))
+    assert (answer.value, answer.charged) == (3, 0.0)  # nobody pays what another has paid
+    monkeypatch.undo()
+    assert ask(asker, word("never")) == answer
+
+
 def test_the_complement_comes_from_the_measurement_without_a_test() -> None:
     asker, _, log = make(policy())
     first = ask(asker, on("a", 1, 0))
