@@ -35,7 +35,6 @@ class Touches:
     def first_units(self, scopes: Iterable[Columns], text_columns: Iterable[str] = ()) -> int:
         """Units that questions about ``scopes`` and text columns spend at most on what is measured first."""
         texts = sum(self.texts.next_units(column) for column in set(text_columns))
-        # pairs that two scopes share are counted twice: it is a bound
-        warm = min(self.warm.unbegun_units(), sum(self.warm.next_units(scope) for scope in scopes))
+        warm = min(self.warm.unbegun_units(), self.warm.units_of(scopes))
         row_count = 0 if self.row_count.is_known else self.row_count.planned_units
         return row_count + warm + min(self.texts.unbegun_units(), texts)

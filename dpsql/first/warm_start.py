@@ -4,9 +4,9 @@ The fold over the ledger's events comes first; below it stands what draws noise,
 durable before the next.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
-from math import floor
+from math import comb, floor
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from dpsql.first.touch import Columns
 from dpsql.first.turns import Step, Turns
 from dpsql.hypothesis import Axis, Measurement, atoms
 from dpsql.hypothesis.partition import compact, merged, part_sums
+from dpsql.ledger.event import Payload
 from dpsql.memo import Memo
 from dpsql.planning import PlannedContingency, TablePlan, planned_contingencies
 from dpsql.planning.contingencies import (
@@ -29,6 +30,7 @@ from dpsql.planning.contingencies import (
     INSIDE,
     ONE_WAY_SHARE,
     PARTS,
+    TOUCHED,
     first_touch_share,
     later_shares,
     planned_alone,
@@ -51,7 +53,9 @@ class WarmStart(Portioned):
 
     ``plan``: the table's purse, the precision that it buys, and how columns are cut. What was lost with a reservation
     is missing again. ``row_count``: what measuring it more than once has cost comes out of this purse. Tables without a
-    warm start have an empty one. ``touched_later``: whether pairs are measured only when a question touches them.
+    warm start have an empty one. ``touched_later``: whether pairs are measured only when a question touches them, and
+    all others when those that were have touched ``TOUCHED`` of the columns: one who asks about so many is going to ask
+    about others, and models of few columns are better for the pairs beside them.
     """
 
     purpose = "warm start"
@@ -67,6 +71,8 @@ class WarmStart(Portioned):
         self.touched_later = plan.cuts_columns and len(self._names) > EAGER_COLUMNS
         self._alone = planned_alone(plan.table, long_ranges=plan.rules.parts_first) if self._names else ()
         self._for_pairs = 1.0 - sum(p.share for p in self._alone)
+        self._pairs: dict[Columns, None] = {}  # that are begun, in their order
+        self._number_of_pairs = comb(len(self._names), 2)
         self._planned: tuple[PlannedContingency, ...] | None = None if self._names else ()
         self._row_count = 0.0
         self._waiting: Memo[list[Portion]] = Memo(_REMEMBERED)
@@ -91,6 +97,23 @@ class WarmStart(Portioned):
             ones = [p for p in chosen if len(p.columns) == 1]
             self._planned = (*ones, *self._alone, *(p for p in chosen if len(p.columns) > 1))
             self._give_up_if_empty()
+
+    def reserved(self, reservation: int, cost: int, payload: Payload) -> None:
+        super().reserved(reservation, cost, payload)
+        columns = [tuple(c) for c in payload["columns"]]
+        self._pairs |= dict.fromkeys([c for c in columns if len(c) == 2 and set(c) <= set(self._names)])
+
+    def freed(self, reservation: int) -> None:
+        super().freed(reservation)
+        self._forget_lost()
+
+    def burnt(self, reservation: int) -> None:
+        super().burnt(reservation)
+        self._forget_lost()
+
+    def _forget_lost(self) -> None:
+        begun = self._done | self._in_part()
+        self._pairs = {c: None for c in self._pairs if c in begun}
 
     def _named(self, kind: str, measurement: Measurement) -> Columns:
         if kind in (POSITIONS, VALUES):
@@ -142,7 +165,7 @@ class WarmStart(Portioned):
         """Units that stay set aside for what nobody has begun."""
         if self._planned is None:
             return max(0, self.purse().left)
-        if self.touched_later and not self._given_up and self._pairs_begun() < self._pairs():
+        if self.touched_later and not self._given_up and self._pairs_begun() < self._number_of_pairs:
             return max(0, self.purse().left)  # what pairs that come later cost depends on their order
         return super().unbegun_units()
 
@@ -153,6 +176,14 @@ class WarmStart(Portioned):
         ones = floor(self.planned_units * ONE_WAY_SHARE) if self._planned is None else 0
         missing = sum(self._missing(p.columns, self._units(p)) for p in self._wanted(asked))
         return self.purse().scaled(ones + missing)
+
+    def units_of(self, scopes: Iterable[Columns]) -> int:
+        """The same of several questions together, at most: pairs that two of them share are counted twice."""
+        asked = [scope for scope in scopes if scope]
+        own = [pair for scope in asked for pair in self._pairs_in(scope)]
+        if self.touched_later and self._together(own) is not None:
+            return self.unbegun_units() if any(self.next_units(scope) for scope in asked) else 0
+        return sum(self.next_units(scope) for scope in asked)
 
     def count(self, asked: Columns) -> tuple[int, int]:
         """(contingencies measured, contingencies planned or wanted by the question) for a line of progress."""
@@ -170,7 +201,8 @@ class WarmStart(Portioned):
             planned += sum(self._missing(p.columns, self._units(p)) for p in self._planned or ())
             self._all_measured = self._planned is not None and all(p.columns in self._done for p in self._planned)
         if self.touched_later and self._planned is not None:
-            later = later_shares(self._pairs_begun(), len(self._names), self.plan.first_touch) * self._for_pairs
+            number, together = self._pairs_begun(), self._together(())
+            later = later_shares(number, len(self._names), self.plan.first_touch, together) * self._for_pairs
             planned += floor(self.planned_units * later)
             pairs = (c for c in self._in_part() if len(c) > 1 and INSIDE not in c and PARTS not in c)
             planned += sum(self._missing(columns, 0) for columns in pairs)
@@ -184,23 +216,40 @@ class WarmStart(Portioned):
         planned = list(self._planned or ())
         if not self.touched_later:
             return planned
-        ordered = [c for c in self._names if c in set(asked)]
-        number = self._pairs_begun()
+        own = self._pairs_in(asked)
+        number, together = self._pairs_begun(), self._together(own)
         in_part = self._in_part()
-        for pair in combinations(ordered, 2):
+        for pair in own if together is None else self._with_others(own):
             if not self._is_begun(pair):
                 number += pair not in in_part
-                share = first_touch_share(number, len(self._names), self.plan.first_touch) * self._for_pairs
+                share = first_touch_share(number, len(self._names), self.plan.first_touch, together) * self._for_pairs
                 planned.append(PlannedContingency(pair, share))
             elif not self._given_up:
                 planned.append(PlannedContingency(pair, 0.0))
         return planned
 
-    def _pairs(self) -> int:
-        return len(self._names) * (len(self._names) - 1) // 2
+    def _pairs_in(self, asked: Columns) -> list[Columns]:
+        return list(combinations([c for c in self._names if c in set(asked)], 2))
+
+    def _with_others(self, own: Sequence[Columns]) -> Iterable[Columns]:
+        """All pairs, these first, while some of them wait."""
+        waits = any(pair not in self._done for pair in self._pairs) or len(self._pairs) < self._number_of_pairs
+        return dict.fromkeys((*own, *combinations(self._names, 2))) if waits else own
+
+    def _together(self, own: Iterable[Columns]) -> int | None:
+        """After how many pairs all others are measured at once, where those begun and a question's ``own`` touch
+        enough columns for that."""
+        touched: set[str] = set()
+        for number, pair in enumerate(dict.fromkeys((*self._pairs, *own)) if self.plan.rules.pairs_together else (), 1):
+            touched |= set(pair)
+            if len(touched) >= TOUCHED * len(self._names):
+                return number
+        return None
 
     def _pairs_begun(self) -> int:
-        return sum(len(columns) > 1 for columns in self._done | self._in_part())
+        if self.plan.rules.pairs_together:
+            return len(self._pairs)
+        return sum(len(columns) > 1 for columns in self._done | self._in_part())  # vectors of one column, too
 
     # --- the parts that are measured ---------------------------------------------------------------------------
 

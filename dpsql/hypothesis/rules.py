@@ -44,7 +44,8 @@ class ModelRules:
     ``paced``: whether a question is paid as several of them where fewer questions than planned have needed one;
     ``variances``: whether what is released says how far models are off where their bars say so much.
     ``hidden_kinds``: whether pairs of columns that wait for a question begin where all of them together put each, and
-    the shares of those to come fall slowly where many questions are planned. ``copulas``: whether pairs of columns in
+    the shares of those to come fall slowly where many questions are planned. ``pairs_together``: whether all that wait
+    are measured once a part of the columns was touched. ``copulas``: whether pairs of columns in
     order that rise or fall together begin at a copula that does, too, ``beside_null`` also the rows that have both
     values of columns that are often NULL.
 
@@ -186,9 +187,10 @@ class ModelRules:
     all_groups: bool = True
     as_counted: bool = True
     fine_rounds: bool = True
+    pairs_together: bool = True
 
 
-_TWENTY_FIFTH = ModelRules(as_counted=False, fine_rounds=False)
+_TWENTY_FIFTH = ModelRules(as_counted=False, fine_rounds=False, pairs_together=False)
 _TWENTY_FOURTH = replace(_TWENTY_FIFTH, variances=False, signed=False, fine=False, all_groups=False)
 _TWENTY_THIRD = replace(_TWENTY_FOURTH, hidden_crowds=False, paced=False)
 _TWENTY_SECOND = replace(_TWENTY_THIRD, smooth=False)

@@ -43,6 +43,8 @@ FIRST_TOUCH = 0.1
 """The delay P times this of first touches' shares, which fall as 1 / (j + .1 P), at least; P: the number of pairs."""
 MOST_FIRST_TOUCH = 1.0
 """The same where many questions are planned for each pair."""
+TOUCHED = 0.25
+"""Of the columns of such a table: once pairs of so many are measured, all other pairs are, too."""
 MOST_COLUMNS = 4
 """Queries over at most so many columns are foreseen."""
 WHOLE_SHARE = 0.1
@@ -242,25 +244,33 @@ def first_touch(planned: int, columns: int) -> float:
     return min(MOST_FIRST_TOUCH, max(FIRST_TOUCH, FIRST_TOUCH * planned / comb(columns, 2)))
 
 
-def first_touch_share(j: int, columns: int, delay: float = FIRST_TOUCH) -> float:
+def first_touch_share(j: int, columns: int, delay: float = FIRST_TOUCH, together: int | None = None) -> float:
     """Share of the releases' squared precision for the ``j``-th pair (1, 2, ..) of a table with ``columns`` columns.
 
     Proportional to 1 / (j + delay P) with P the number of pairs: pairs touched early get more, and the last is still
-    paid.
+    paid. ``together``: after so many all others are measured at once, and share what is left evenly.
 
     >>> pairs = 17 * 16 // 2
     >>> round(sum(first_touch_share(j, 17) for j in range(1, pairs + 1)), 6)
     0.88
+    >>> round(sum(first_touch_share(j, 17, together=10) for j in range(1, pairs + 1)), 6)
+    0.88
     """
+    if together is not None and j > together:
+        return later_shares(together, columns, delay) / max(1, comb(columns, 2) - together)
     return (1.0 - ONE_WAY_SHARE) / (j + delay * comb(columns, 2)) / _harmonic(0, columns, delay)
 
 
-def later_shares(j: int, columns: int, delay: float = FIRST_TOUCH) -> float:
+def later_shares(j: int, columns: int, delay: float = FIRST_TOUCH, together: int | None = None) -> float:
     """The shares of all pairs after the ``j``-th.
 
     >>> round(later_shares(0, 17), 6), later_shares(136, 17)
     (0.88, 0.0)
+    >>> later_shares(73, 17, together=10) == later_shares(10, 17) / 2
+    True
     """
+    if together is not None and j > together:
+        return max(0, comb(columns, 2) - j) * first_touch_share(j, columns, delay, together)
     return (1.0 - ONE_WAY_SHARE) * _harmonic(j, columns, delay) / _harmonic(0, columns, delay)
 
 

@@ -8,6 +8,7 @@ from itertools import combinations, count
 import numpy as np
 import pytest
 
+from dpsql.accounting.plan import NEWEST_MODELS
 from dpsql.errors import LedgerError
 from dpsql.first.payload import (
     ANSWER,
@@ -79,9 +80,9 @@ def test_a_release_that_is_no_release_is_a_ledger_error(found: object) -> None:
         decode_release({"kind": "several", "measurements": found})
 
 
-def progress(sizes: Sequence[int], units: int = 10**9) -> WarmStart:
+def progress(sizes: Sequence[int], units: int = 10**9, models: int = NEWEST_MODELS) -> WarmStart:
     rules = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (table_of(sizes),))
-    plan = plan_tables(make_plan(rules), rules)["t"]
+    plan = plan_tables(replace(make_plan(rules), models=models), rules)["t"]
     out = WarmStart(replace(plan, warm_units=units, precision=0.04, differences=False))
     out.know_row_count(50_000.0)
     return out
@@ -242,7 +243,7 @@ def test_a_portion_that_another_session_has_released_is_not_measured_again() -> 
 
 
 def test_pairs_touched_first_get_most_and_all_are_paid() -> None:
-    warm = progress((4,) * 18)
+    warm = progress((4,) * 18, models=25)  # since then all that wait are measured together
     assert warm.touched_later
     number = len(measure_all(warm))
     costs = []
@@ -262,7 +263,7 @@ def test_pairs_touched_first_get_most_and_all_are_paid() -> None:
 
 
 def test_pairs_that_were_lost_take_from_those_that_come_later() -> None:
-    warm = progress((4,) * 18)
+    warm = progress((4,) * 18, models=25)
     number = len(measure_all(warm))
     names = [c.name for c in warm.plan.table.finite]
     for a, b in combinations(names, 2):
