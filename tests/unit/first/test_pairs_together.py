@@ -1,4 +1,4 @@
-"""Pairs of a wide table that wait: each for its question, and all of them once questions have touched enough columns."""
+"""Pairs of a wide table that wait: each for its question, or all of them once questions touched enough columns."""
 
 from collections.abc import Sequence
 from itertools import combinations
