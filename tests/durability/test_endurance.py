@@ -6,12 +6,14 @@ without one shows after some thousand statements.
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
 
 import duckdb
 import pytest
 
 import dpsql
+import dpsql.mechanism
 from dpsql import memo
 from dpsql.domain import CategoryDomain, IntegerDomain, TableDomain
 from dpsql.hypothesis import model as hypothesis_model
@@ -23,6 +25,7 @@ from dpsql.sql import frontend
 from dpsql.sql.blocks.block import Services
 from dpsql.sql.counting import evaluate
 from dpsql.sql.shapes import conditions, shapes
+from tests.support.entropy import SeededEntropy
 from tests.support.held import held
 from tests.support.lessons import learned_briefly
 
@@ -62,6 +65,8 @@ def endless(columns: int) -> Iterator[str]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
     monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
+    seeds = count(1)  # which rounds are hard is the same each time, and another for each session of a test
+    monkeypatch.setattr(dpsql.mechanism, "SystemEntropy", lambda: SeededEntropy(next(seeds)))
     learned_briefly(monkeypatch)
     monkeypatch.setattr(given, "RECENT", 32)
     monkeypatch.setattr(error_bars, "KEPT_BARS", 32)

@@ -66,7 +66,7 @@ def test_bars_hold_for_what_duckdb_says(tmp_path: Path, planned: str, bins: str)
             ((wanted,),) = truth(text)
             (answer,) = cursor.answers
             assert answer.error is not None and answer.error > 0.0, text
-            assert abs(value - wanted) <= 1.5 * answer.error, (text, value, wanted, answer.error)
+            assert abs(value - wanted) <= 3 * answer.error, (text, value, wanted, answer.error)
 
 
 def test_what_a_listed_column_makes_null_is_as_known_as_that_column(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_what_is_infinite_elsewhere_is_answered_where_it_is_not(tmp_path: Path, 
                 ((value,),) = cursor.execute(f"SELECT {text}").fetchall()
                 (answer,) = cursor.answers
                 ((wanted,),) = truth(f"SELECT {text}")
-                assert answer.error is not None and abs(value - wanted) <= 1.5 * answer.error, text
+                assert answer.error is not None and abs(value - wanted) <= 3 * answer.error, text
                 found.append((value, answer.error))
             assert planned == "40" or len(set(found)) == 1, aggregate
         (none,) = cursor.execute("SELECT AVG(1 / shop) FILTER (WHERE shop > 3) FROM sales").fetchall()
@@ -162,7 +162,7 @@ def test_a_condition_inside_a_bin_is_asked_as_it_is_written(tmp_path: Path, plan
             text = f"SELECT COUNT(*) FROM sales WHERE {where}"
             ((value,),), ((wanted,),) = cursor.execute(text).fetchall(), truth(text)
             (answer,) = cursor.answers
-            assert answer.error is not None and abs(value - wanted) <= 1.5 * answer.error and answer.error < 400, where
+            assert answer.error is not None and abs(value - wanted) <= 3 * answer.error and answer.error < 400, where
 
 
 def test_a_bound_that_is_paid_for(tmp_path: Path) -> None:

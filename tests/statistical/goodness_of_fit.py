@@ -21,9 +21,15 @@ def gaussian_law(sigma: float) -> dict[int, float]:
 
 
 def chi_square(draws: Sequence[int], law: dict[int, float]) -> float:
-    """The p-value of the draws; outcomes with fewer than 10 expected draws are pooled, on both sides together."""
+    """The p-value of the draws; outcomes with fewer than 10 expected draws are pooled, on both sides together.
+
+    Where these are fewer than 10 together, the rarest of the others is with them: two where 0.03 are expected is no
+    rare event, and a statistic of 144.
+    """
     seen = Counter(draws)
     cells = [x for x, probability in law.items() if probability * len(draws) >= 10]
+    if (1.0 - math.fsum(law[x] for x in cells)) * len(draws) < 10:
+        cells.remove(min(cells, key=law.__getitem__))
     observed = [seen[x] for x in cells]
     expected = [law[x] * len(draws) for x in cells]
     observed.append(len(draws) - sum(observed))

@@ -13,11 +13,12 @@ import pytest
 from dpsql.domain import TableDomain
 from dpsql.hypothesis import IterativeConstruction, Measurement
 from dpsql.hypothesis.iterative.weights import MultiplicativeWeights
-from dpsql.mechanism import SystemEntropy, ThresholdTest, measure, two_sided
+from dpsql.mechanism import ThresholdTest, measure, two_sided
 from dpsql.planning import TablePlan, make_plan, plan_tables
 from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.private import Private
 from dpsql.query import Factor, LinearQuery
+from tests.support.entropy import SeededEntropy
 from tests.support.simulated import table_of
 
 pytestmark = pytest.mark.statistical
@@ -38,7 +39,7 @@ def planned(table: TableDomain, word: str, calibration: str, rounds: int | None 
 
 def released(plan: TablePlan, model: IterativeConstruction, cells: np.ndarray, rng: np.random.Generator) -> float:
     """The largest error of an online release, in counts: what ``Asker`` does, on counts of cells."""
-    net, entropy = plan.net, SystemEntropy()
+    net, entropy = plan.net, SeededEntropy(int(rng.integers(1 << 32)))
     test = ThresholdTest(net.slope, net.certified_slope, net.sensitivity)
     left, worst = net.hard_rounds, 0.0
     for _ in range(QUERIES):
