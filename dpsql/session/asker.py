@@ -36,7 +36,7 @@ from dpsql.session.ledger_fold import LedgerFold
 from dpsql.session.model.beside_model import Beside
 from dpsql.session.model.modelled import barred, certified, estimates_of, modelled, told, unguarded
 from dpsql.session.model.net_test import NetTest, net_tests
-from dpsql.session.own.by_value.counted import NO_COUNTS, NO_ROWS, Counts, rows_known, waits
+from dpsql.session.own.by_value.counted import NO_COUNTS, NO_ROWS, Counts, counts_among, rows_known, waits
 from dpsql.session.own.release import release_own
 from dpsql.session.route import (
     Declared,
@@ -204,6 +204,7 @@ class Asker:
             self.check(missing)
             rules = MODEL_RULES[self.plan.models]
             beside = counts if rules.about_middle and self.plan.questions else NO_COUNTS
+            counts = counts if self.plan.questions else counts_among(queries, counts, rules)
             last = counts if rules.fine else beside
             with self.fold.pace.held():
                 for group in sorted(by_outline(missing), key=lambda same: waits(same, last, rules)):

@@ -14,7 +14,7 @@ from dpsql.result import Answer, Note
 from dpsql.session.answers import from_measurement
 from dpsql.session.asker import Asker
 from dpsql.session.model.modelled import modelled
-from dpsql.session.own.by_value.counted import Counts, Rows, counts_of, rows_known, waits
+from dpsql.session.own.by_value.counted import Counts, Rows, counts_among, counts_of, rows_known, waits
 from dpsql.session.route import (
     Declared,
     Known,
@@ -102,6 +102,7 @@ def _free(asker: Asker, routes: Sequence[Route], counts: Counts) -> tuple[dict[s
         return {q.digest: out[q.digest] for q in queries if q.digest in out}
 
     rules = MODEL_RULES[asker.plan.models]
+    counts = counts_among([q for way in routes for q in way.queries], counts, rules)
     for way in sorted(routes, key=lambda way: waits(way.queries, counts, rules)):
         answers = _of_route(asker, way, rows_known(way.queries, counts, known, rules))
         if answers is None:

@@ -60,6 +60,41 @@ def _pair(sums: Sequence[Term], counts: Sequence[Term]) -> dict[str, LinearQuery
     return {summed.query.digest: counted.query} if plain else {}
 
 
+def counts_among(queries: Sequence[LinearQuery], counts: Counts, rules: ModelRules) -> Counts:
+    """``counts``, and of other sums the count of the same rows among a statement's ``queries``, so that what the
+    statement shows of a group agrees; by rules before 26 none of these."""
+    sums = [q for q in queries if not q.is_indicator and q.digest not in counts] if rules.as_counted else []
+    places = {q.digest: _place(q) for q in sums}
+    beside: dict[tuple[str, ...], dict[object, list[LinearQuery]]] = {}
+    for columns in {place for place in places.values() if place is not None}:
+        by_rest = beside.setdefault(columns, {})
+        for q in queries:
+            if q.is_indicator:
+                by_rest.setdefault(_rest(q, columns), []).append(q)
+    found = dict(counts)
+    for q in sums:
+        place = places[q.digest]
+        alike = beside[place].get(_rest(q, place), []) if place is not None else []
+        count = next((c for c in alike if are_rows_of(c, q)), None)
+        if count is not None:
+            found[q.digest] = count
+    return found
+
+
+def _place(query: LinearQuery) -> tuple[str, ...] | None:
+    """The columns whose values a sum adds up; ``None`` for products."""
+    if query.value is not None:
+        return (query.value,)
+    own = [f.columns for f in query.factors if f.unit > 1]
+    return own[0] if len(own) == 1 else None
+
+
+def _rest(query: LinearQuery, columns: tuple[str, ...]) -> object:
+    """What equal rows have in common beside conditions on these columns."""
+    beside = frozenset(f.digest for f in query.factors if not set(columns) & set(f.columns))
+    return beside, query.intervals, query.keyed is None
+
+
 def waits(queries: Sequence[LinearQuery], counts: Counts, rules: ModelRules) -> bool:
     """Whether these of one outline come after ``counts``, of the rows of some of them; by rules before 26 where the
     first of them does."""
