@@ -4,9 +4,8 @@ The fold over the ledger's events comes first; below it stands what draws noise,
 durable before the next.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import combinations
-from math import comb, floor
+from collections.abc import Callable, Iterable
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from dpsql.first.release import release_first
 from dpsql.first.row_count import RowCount
 from dpsql.first.touch import Columns
 from dpsql.first.turns import Step, Turns
+from dpsql.first.waiting_pairs import WaitingPairs
 from dpsql.hypothesis import Axis, Measurement, atoms
 from dpsql.hypothesis.partition import compact, merged, part_sums
 from dpsql.ledger.event import Payload
@@ -30,9 +30,6 @@ from dpsql.planning.contingencies import (
     INSIDE,
     ONE_WAY_SHARE,
     PARTS,
-    TOUCHED,
-    first_touch_share,
-    later_shares,
     planned_alone,
     range_parts,
     triple_cells,
@@ -53,9 +50,8 @@ class WarmStart(Portioned):
 
     ``plan``: the table's purse, the precision that it buys, and how columns are cut. What was lost with a reservation
     is missing again. ``row_count``: what measuring it more than once has cost comes out of this purse. Tables without a
-    warm start have an empty one. ``touched_later``: whether pairs are measured only when a question touches them, and
-    all others when those that were have touched ``TOUCHED`` of the columns: one who asks about so many is going to ask
-    about others, and models of few columns are better for the pairs beside them.
+    warm start have an empty one. ``touched_later``: whether pairs are measured only when a question touches them or
+    enough others; ``pairs``: which those are.
     """
 
     purpose = "warm start"
@@ -71,8 +67,7 @@ class WarmStart(Portioned):
         self.touched_later = plan.cuts_columns and len(self._names) > EAGER_COLUMNS
         self._alone = planned_alone(plan.table, long_ranges=plan.rules.parts_first) if self._names else ()
         self._for_pairs = 1.0 - sum(p.share for p in self._alone)
-        self._pairs: dict[Columns, None] = {}  # that are begun, in their order
-        self._number_of_pairs = comb(len(self._names), 2)
+        self.pairs = WaitingPairs(self._names, plan.first_touch, together=plan.rules.pairs_together)
         self._planned: tuple[PlannedContingency, ...] | None = None if self._names else ()
         self._row_count = 0.0
         self._waiting: Memo[list[Portion]] = Memo(_REMEMBERED)
@@ -100,20 +95,18 @@ class WarmStart(Portioned):
 
     def reserved(self, reservation: int, cost: int, payload: Payload) -> None:
         super().reserved(reservation, cost, payload)
-        columns = [tuple(c) for c in payload["columns"]]
-        self._pairs |= dict.fromkeys([c for c in columns if len(c) == 2 and set(c) <= set(self._names)])
+        self.pairs.begin(tuple(c) for c in payload["columns"])
 
     def freed(self, reservation: int) -> None:
         super().freed(reservation)
         self._forget_lost()
 
-    def burnt(self, reservation: int) -> None:
-        super().burnt(reservation)
-        self._forget_lost()
+    def _lose(self, columns: frozenset[Columns]) -> None:
+        self._forget_lost()  # before the purse is looked at, which has to replace them
+        super()._lose(columns)
 
     def _forget_lost(self) -> None:
-        begun = self._done | self._in_part()
-        self._pairs = {c: None for c in self._pairs if c in begun}
+        self.pairs.keep(self._done | self._in_part())
 
     def _named(self, kind: str, measurement: Measurement) -> Columns:
         if kind in (POSITIONS, VALUES):
@@ -147,17 +140,29 @@ class WarmStart(Portioned):
         """Whether all that a question about ``asked`` waits for is measured, or given up."""
         return not self.waiting_portions(asked) and not self.others_at_work(asked)
 
-    def waiting_portions(self, asked: Columns) -> list[Portion]:
-        """The next reservation of what a question about ``asked`` waits for and nobody has begun; none when it is all.
+    def beside(self, asked: Columns) -> tuple[Columns, ...]:
+        """Pairs that a question about ``asked`` measures beside its own, unless others are measuring some."""
+        return self.beside_any([asked])
+
+    def beside_any(self, scopes: Iterable[Columns]) -> tuple[Columns, ...]:
+        """The same of several questions together."""
+        if not self.touched_later or any(len(c) == 2 for _, columns in self._open.values() for c in columns):
+            return ()
+        own = list(dict.fromkeys([pair for scope in scopes for pair in self.pairs.of(scope)]))
+        return self.pairs.beside(own, self._is_begun, self._row_count)
+
+    def waiting_portions(self, asked: Columns, beside: tuple[Columns, ...] = ()) -> list[Portion]:
+        """The next reservation of what a question about ``asked`` waits for, or for pairs ``beside`` that, and nobody
+        has begun; none when it is all.
 
         Columns alone come first: on them depends how the others are cut. Then in the plan's order.
         """
-        key = asked if self.touched_later else ()
+        key = (asked, beside) if self.touched_later else ((), ())
         known = self._waiting.get(key)
-        return self._waiting.put(key, self._next(asked)) if known is None else known
+        return self._waiting.put(key, self._next(asked, beside)) if known is None else known
 
-    def _next(self, asked: Columns) -> list[Portion]:
-        wanted = [p for p in self._wanted(asked) if not self._is_begun(p.columns)]
+    def _next(self, asked: Columns, beside: tuple[Columns, ...]) -> list[Portion]:
+        wanted = [p for p in self._wanted(asked, beside) if not self._is_begun(p.columns)]
         first = [p for p in wanted if len(p.columns) == 1] or wanted
         return self._next_portions(self._want(p.columns, self._units(p)) for p in first)
 
@@ -165,7 +170,7 @@ class WarmStart(Portioned):
         """Units that stay set aside for what nobody has begun."""
         if self._planned is None:
             return max(0, self.purse().left)
-        if self.touched_later and not self._given_up and self._pairs_begun() < self._number_of_pairs:
+        if self.touched_later and not self._given_up and self._pairs_begun() < self.pairs.number:
             return max(0, self.purse().left)  # what pairs that come later cost depends on their order
         return super().unbegun_units()
 
@@ -173,21 +178,21 @@ class WarmStart(Portioned):
         """Units that a question about ``asked`` would spend on contingencies; 0 when it waits for none."""
         if not asked or not self.touched_later:
             return self.unbegun_units() if asked else 0
-        ones = floor(self.planned_units * ONE_WAY_SHARE) if self._planned is None else 0
-        missing = sum(self._missing(p.columns, self._units(p)) for p in self._wanted(asked))
-        return self.purse().scaled(ones + missing)
+        alone = ONE_WAY_SHARE * self._for_pairs + (1.0 - self._for_pairs) if self._planned is None else 0.0
+        missing = sum(self._missing(p.columns, self._units(p)) for p in self._wanted(asked, self.beside(asked)))
+        return self.purse().scaled(floor(self.planned_units * alone) + missing)
 
     def units_of(self, scopes: Iterable[Columns]) -> int:
-        """The same of several questions together, at most: pairs that two of them share are counted twice."""
-        asked = [scope for scope in scopes if scope]
-        own = [pair for scope in asked for pair in self._pairs_in(scope)]
-        if self.touched_later and self._together(own) is not None:
-            return self.unbegun_units() if any(self.next_units(scope) for scope in asked) else 0
+        """The same of several questions together, at most: pairs that two of them share are counted twice, and what
+        only all of them touch is enough for others may be measured with the last."""
+        asked = list(dict.fromkeys(scope for scope in scopes if scope))
+        if len(asked) > 1 and self.beside_any(asked):
+            return self.unbegun_units()
         return sum(self.next_units(scope) for scope in asked)
 
-    def count(self, asked: Columns) -> tuple[int, int]:
+    def count(self, asked: Columns, beside: tuple[Columns, ...] = ()) -> tuple[int, int]:
         """(contingencies measured, contingencies planned or wanted by the question) for a line of progress."""
-        wanted = self._wanted(asked)
+        wanted = self._wanted(asked, beside)
         return sum(self._is_done(p.columns) for p in wanted), len(wanted)
 
     def _units(self, planned: PlannedContingency) -> int:
@@ -201,8 +206,7 @@ class WarmStart(Portioned):
             planned += sum(self._missing(p.columns, self._units(p)) for p in self._planned or ())
             self._all_measured = self._planned is not None and all(p.columns in self._done for p in self._planned)
         if self.touched_later and self._planned is not None:
-            number, together = self._pairs_begun(), self._together(())
-            later = later_shares(number, len(self._names), self.plan.first_touch, together) * self._for_pairs
+            later = self.pairs.later_shares(self._pairs_begun()) * self._for_pairs
             planned += floor(self.planned_units * later)
             pairs = (c for c in self._in_part() if len(c) > 1 and INSIDE not in c and PARTS not in c)
             planned += sum(self._missing(columns, 0) for columns in pairs)
@@ -212,43 +216,22 @@ class WarmStart(Portioned):
         touch = self._row_count_touch
         return 0 if touch is None else max(0, touch.spent - touch.planned_units)
 
-    def _wanted(self, asked: Columns) -> list[PlannedContingency]:
+    def _wanted(self, asked: Columns, beside: tuple[Columns, ...] = ()) -> list[PlannedContingency]:
         planned = list(self._planned or ())
         if not self.touched_later:
             return planned
-        own = self._pairs_in(asked)
-        number, together = self._pairs_begun(), self._together(own)
-        in_part = self._in_part()
-        for pair in own if together is None else self._with_others(own):
+        own, number, in_part = self.pairs.of(asked), self._pairs_begun(), self._in_part()
+        for pair in (*own, *beside):
             if not self._is_begun(pair):
                 number += pair not in in_part
-                share = first_touch_share(number, len(self._names), self.plan.first_touch, together) * self._for_pairs
-                planned.append(PlannedContingency(pair, share))
+                planned.append(PlannedContingency(pair, self.pairs.share(number, own) * self._for_pairs))
             elif not self._given_up:
                 planned.append(PlannedContingency(pair, 0.0))
         return planned
 
-    def _pairs_in(self, asked: Columns) -> list[Columns]:
-        return list(combinations([c for c in self._names if c in set(asked)], 2))
-
-    def _with_others(self, own: Sequence[Columns]) -> Iterable[Columns]:
-        """All pairs, these first, while some of them wait."""
-        waits = any(pair not in self._done for pair in self._pairs) or len(self._pairs) < self._number_of_pairs
-        return dict.fromkeys((*own, *combinations(self._names, 2))) if waits else own
-
-    def _together(self, own: Iterable[Columns]) -> int | None:
-        """After how many pairs all others are measured at once, where those begun and a question's ``own`` touch
-        enough columns for that."""
-        touched: set[str] = set()
-        for number, pair in enumerate(dict.fromkeys((*self._pairs, *own)) if self.plan.rules.pairs_together else (), 1):
-            touched |= set(pair)
-            if len(touched) >= TOUCHED * len(self._names):
-                return number
-        return None
-
     def _pairs_begun(self) -> int:
         if self.plan.rules.pairs_together:
-            return len(self._pairs)
+            return len(self.pairs)
         return sum(len(columns) > 1 for columns in self._done | self._in_part())  # vectors of one column, too
 
     # --- the parts that are measured ---------------------------------------------------------------------------
@@ -316,12 +299,14 @@ def measure_contingencies(
     What cannot be paid is done without.
     """
 
+    beside = touch.beside(asked)
+
     def next_step() -> Step | None:
-        chosen = touch.waiting_portions(asked)
+        chosen = touch.waiting_portions(asked, beside)
 
         def make() -> float:
             if on_progress is not None:
-                on_progress(touch.plan.name, "contingencies", *touch.count(asked))
+                on_progress(touch.plan.name, "contingencies", *touch.count(asked, beside))
             return _measure(touch, chosen, bench, turns)
 
         return Step(sum(p.units for p in chosen), make) if chosen else None

@@ -45,6 +45,8 @@ MOST_FIRST_TOUCH = 1.0
 """The same where many questions are planned for each pair."""
 TOUCHED = 0.25
 """Of the columns of such a table: once pairs of so many are measured, all other pairs are, too."""
+PAIR_ROWS = 1e8
+"""Rows, each counted for each of them, that a question waits for at most while others than its own are measured."""
 MOST_COLUMNS = 4
 """Queries over at most so many columns are foreseen."""
 WHOLE_SHARE = 0.1

@@ -3,7 +3,7 @@
 It describes the routes that asking would take (``route``), and decides nothing itself.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 
 import pyarrow as pa
@@ -210,11 +210,13 @@ def _lone_text(queries: Iterable[LinearQuery]) -> list[str]:
     return list(dict.fromkeys(columns[0] for columns in found if len(columns) == 1))
 
 
-def _first(state: TableState, scopes: Iterable[tuple[str, ...]], texts: Iterable[str]) -> str:
+def _first(state: TableState, scopes: Collection[tuple[str, ...]], texts: Iterable[str]) -> str:
     touches = state.touches
     count = ["its row count"] if state.model is None else []
     if any(touches.warm.next_units(scope) > 0 for scope in scopes):
         count.append("contingencies of its columns (the warm start)")
+    if beside := touches.warm.beside_any(scopes):
+        count.append(f"{len(beside):,} pairs of columns beside those (a quarter of the columns are asked about by now)")
     count += [
         f"the frequent strings of {column}{_shown_from(state, column)}"
         for column in texts

@@ -4,7 +4,9 @@ A test charges only when it turns hard, and whether it does is known only after 
 may charge, and where that is too much the model answers untested, with its error bar, or nothing is answered.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import product
 
 from dpsql.errors import BudgetExhausted
 from dpsql.hypothesis.rules import MODEL_RULES
@@ -37,12 +39,12 @@ def ask_at_most(
 ) -> tuple[dict[str, Answer], tuple[Note, ...]]:
     """Answers by digest, charged ``most`` (epsilon) at most together, and what is to be said of them.
 
-    Questions are paid as fewer spare releases where that is enough. BudgetExhausted, at no charge, where the statement
-    may charge more and is not known without.
+    Questions bring no pairs of columns beside their own, and are paid as fewer spare releases, where that is enough.
+    BudgetExhausted, at no charge, where the statement may charge more and is not known without.
     """
     pace = asker.fold.pace
-    for times in range(pace.times(), 0, -1):
-        with pace.held(times):  # what other sessions do meanwhile makes nothing dearer
+    for alone, times in product((False, True), range(pace.times(), 0, -1)):
+        with pace.held(times), _one_by_one(asker, queries, alone):  # what others do meanwhile makes nothing dearer
             routes = asker.routes(queries)
             worst = asker.plan.as_epsilon(worst_units(asker, statement, queries, routes))
             if worst <= most and not statement.awaited:
@@ -63,6 +65,18 @@ def ask_at_most(
             hint="raise max_charge; what it asks is neither released nor known to the model",
         )
     return found
+
+
+@contextmanager
+def _one_by_one(asker: Asker, queries: Sequence[LinearQuery], alone: bool) -> Iterator[None]:
+    """Pairs of columns are measured with their own questions while this lasts, where they are to be ``alone`` or none
+    is beside them now."""
+    with ExitStack() as stack:
+        for name, state in asker.states.items():
+            warm = state.touches.warm
+            if alone or not warm.beside_any({q.touched for q in queries if q.table == name}):
+                stack.enter_context(warm.pairs.one_by_one())
+        yield
 
 
 def worst_units(asker: Asker, statement: Statement, queries: Sequence[LinearQuery], routes: Sequence[Route]) -> int:

@@ -88,9 +88,11 @@ def progress(sizes: Sequence[int], units: int = 10**9, models: int = NEWEST_MODE
     return out
 
 
-def reserve(warm: WarmStart, number: int, asked: Sequence[str] = ("a",)) -> list[Portion]:
+def reserve(
+    warm: WarmStart, number: int, asked: Sequence[str] = ("a",), beside: tuple[tuple[str, ...], ...] = ()
+) -> list[Portion]:
     """Reserves what waits; no portions when that is nothing."""
-    chosen = warm.waiting_portions(tuple(asked))
+    chosen = warm.waiting_portions(tuple(asked), beside)
     if chosen:
         warm.reserved(number, sum(p.units for p in chosen), warm.portions_payload(chosen))
     return chosen
