@@ -92,7 +92,7 @@ class Ledger(Protocol):
         ...
 
     def remember(self, answers: Iterable[tuple[str, Answer]]) -> None:
-        """Keep easy answers: buffered, written in unsynced batches; a crash may lose the last ones."""
+        """Keep easy answers: written unsynced, in a loop in batches; a crash may lose the last ones."""
         ...
 
     def lookup_crosstab(self, name: bytes) -> CrosstabAnswers | None:

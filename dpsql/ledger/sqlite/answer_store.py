@@ -1,7 +1,7 @@
 """Answers once given, by canonical question: a file beside the ledger that may be lost without any loss of budget.
 
-Sessions that ask the same at the same moment may each be given an answer of their own. From then on there is one: that
-of the ledger's earliest event, else the free one that was written first.
+Sessions that ask the same at the same moment, before either has written its answer, may each be given one of their own.
+From then on there is one: that of the ledger's earliest event, else the free one that was written first.
 
 Nothing here is synced. Whatever is wrong with the file, it is moved aside and begun anew from the answers that the
 ledger's own events hold; the ledger's spending is never read from it.
@@ -14,6 +14,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple
 
 from dpsql.ledger.answer_text import decode_answer, encode_answer
@@ -24,6 +25,8 @@ from dpsql.ledger.sqlite.schema import companions
 from dpsql.result import Answer, CrosstabAnswers
 
 BATCH = 256
+BATCH_SECONDS = 0.05
+"""Answers wait in memory for so long at most while their session is asked: others are told the same from then on."""
 _ASKED = 500  # questions in one SELECT
 _FREE = 2**62  # in place of an event's sequence number, for answers that no event holds
 _PATIENCE = 64  # batches kept in memory while another process holds the file's lock
@@ -66,6 +69,7 @@ class AnswerStore:
         self._released = released
         self._step = on_step
         self._buffer: dict[str, _Given] = {}
+        self._flushed = -BATCH_SECONDS
         self._applied = 0
         self.written: tuple[int, str | None] | None = None
         """The last event of the ledger, and the chain's head, that the file knew of when it was opened."""
@@ -88,10 +92,10 @@ class AnswerStore:
         return {key: self._buffer[key].answer for key in keys if key in self._buffer}
 
     def remember(self, answers: Pairs) -> None:
-        """Keep answers; ``BATCH`` of them or more are written out."""
+        """Keep answers; ``BATCH`` of them or more are written out, and fewer where none were just before."""
         for key, answer in answers:
             self._keep(key, answer, _FREE)
-        if len(self._buffer) >= BATCH:
+        if len(self._buffer) >= BATCH or monotonic() >= self._flushed + BATCH_SECONDS:
             self.flush()
 
     def lookup_crosstab(self, name: bytes) -> CrosstabAnswers | None:
@@ -146,6 +150,7 @@ class AnswerStore:
         """Write the buffer, without syncing."""
         if not self._buffer:
             return
+        self._flushed = monotonic()
         try:
             self._write()
             return

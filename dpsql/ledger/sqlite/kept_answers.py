@@ -34,7 +34,7 @@ class KeptAnswers:
             return self._store.lookup_all(keys)
 
     def remember(self, answers: Iterable[tuple[str, Answer]]) -> None:
-        """Keep easy answers: buffered, written in unsynced batches."""
+        """Keep easy answers: written unsynced, in a loop in batches."""
         with self._lock:
             self._enter()
             self._store.remember(answers)

@@ -41,7 +41,25 @@ def test_remembered_across_sessions(path: Path) -> None:
         assert ledger.count_answers() == (2, 1)
 
 
-def test_a_full_batch_is_written_for_others_to_see(path: Path) -> None:
+def test_what_is_remembered_is_seen_by_others_at_once_and_in_a_loop_a_moment_later(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(answer_store, "monotonic", lambda: now[0])
+    with SqliteLedger.open(path, HEADER) as one, SqliteLedger.open(path, HEADER) as two:
+        one.remember([("first", EASY)])
+        assert two.lookup("first") == EASY
+        one.remember([("second", EASY)])
+        assert two.lookup("second") is None
+        now[0] += answer_store.BATCH_SECONDS
+        one.remember([("third", EASY)])
+        assert two.lookup_all(["second", "third"]) == {"second": EASY, "third": EASY}
+        two.remember([("third", number(7))])
+        assert two.lookup("third") == EASY
+
+
+def test_a_full_batch_is_written_for_others_to_see(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_store, "monotonic", lambda: -1.0)
     with SqliteLedger.open(path, HEADER) as one, SqliteLedger.open(path, HEADER) as two:
         one.remember((f"q{i}", number(i)) for i in range(255))
         assert one.lookup("q0") == number(0)
@@ -239,7 +257,8 @@ def test_a_file_of_before_events_were_told_apart_is_kept(path: Path) -> None:
         assert ledger.lookup("free") == EASY
 
 
-def test_crosstabs_are_remembered_across_sessions(path: Path) -> None:
+def test_crosstabs_are_remembered_across_sessions(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_store, "monotonic", lambda: -1.0)
     digests, keys, answers = crosstab(500)
     with SqliteLedger.open(path, HEADER) as one, SqliteLedger.open(path, HEADER) as two:
         one.remember([(keys[0], EASY)])  # waits to be written, and is before the crosstab
