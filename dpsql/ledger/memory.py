@@ -158,11 +158,13 @@ class MemoryLedger:
         with self._entered:
             return {key: self._answers[key] for key in keys if key in self._answers}
 
-    def remember(self, answers: Iterable[tuple[str, Answer]]) -> None:
+    def remember(self, answers: Iterable[tuple[str, Answer]]) -> bool:
         with self._entered:
+            new = True
             for key, answer in answers:
                 encode_answer(answer)  # what a file could not keep is refused here too
-                self._answers.setdefault(key, answer)
+                new &= self._answers.setdefault(key, answer) is answer
+            return new
 
     def lookup_crosstab(self, name: bytes) -> CrosstabAnswers | None:
         with self._entered:

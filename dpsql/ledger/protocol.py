@@ -91,8 +91,11 @@ class Ledger(Protocol):
         """``lookup`` of each question that has an answer."""
         ...
 
-    def remember(self, answers: Iterable[tuple[str, Answer]]) -> None:
-        """Keep easy answers: written unsynced, in a loop in batches; a crash may lose the last ones."""
+    def remember(self, answers: Iterable[tuple[str, Answer]]) -> bool:
+        """Keep easy answers: written unsynced, in a loop in batches; a crash may lose the last ones.
+
+        False where some of the questions were found to have an answer already, which stays.
+        """
         ...
 
     def lookup_crosstab(self, name: bytes) -> CrosstabAnswers | None:

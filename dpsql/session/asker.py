@@ -243,9 +243,10 @@ class Asker:
     def _kept(self, given: Sequence[tuple[LinearQuery, Answer]]) -> list[tuple[str, Answer]]:
         """Answers by digest, remembered for equal questions."""
         kept = [(q.digest, a) for q, a in given]
-        self._ledger.remember(kept)
-        durable = self._ledger.lookup_all([key for key, _ in kept])  # others may have been told at the same moment
-        kept = [(key, replace(durable.get(key) or a, charged=a.charged)) for key, a in kept]
+        new = self._ledger.remember(kept)
+        if not new or any(a.charged for _, a in kept):  # another session was told the same at the same moment
+            durable = self._ledger.lookup_all([key for key, _ in kept])
+            kept = [(key, replace(durable.get(key) or a, charged=a.charged)) for key, a in kept]
         self.given.keep(kept)
         return kept
 

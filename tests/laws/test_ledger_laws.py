@@ -68,7 +68,8 @@ class Twins(RuleBasedStateMachine):
 
     @rule(pairs=st.lists(st.tuples(keys, answers), max_size=3))
     def remember(self, pairs: list[tuple[str, Answer]]) -> None:
-        self.both("remember", pairs)
+        self.memory.remember(pairs)
+        self.sqlite.remember(pairs)  # which learns what was there when it writes
 
     @rule(key=keys)
     def lookup(self, key: str) -> None:

@@ -70,6 +70,7 @@ class AnswerStore:
         self._step = on_step
         self._buffer: dict[str, _Given] = {}
         self._flushed = -BATCH_SECONDS
+        self._met = False
         self._applied = 0
         self.written: tuple[int, str | None] | None = None
         """The last event of the ledger, and the chain's head, that the file knew of when it was opened."""
@@ -91,12 +92,17 @@ class AnswerStore:
             return self._stored(keys)
         return {key: self._buffer[key].answer for key in keys if key in self._buffer}
 
-    def remember(self, answers: Pairs) -> None:
-        """Keep answers; ``BATCH`` of them or more are written out, and fewer where none were just before."""
+    def remember(self, answers: Pairs) -> bool:
+        """Keep answers; ``BATCH`` of them or more are written out, and fewer where none were just before.
+
+        False where some of those that were written out had another answer there.
+        """
         for key, answer in answers:
             self._keep(key, answer, _FREE)
+        self._met = False
         if len(self._buffer) >= BATCH or monotonic() >= self._flushed + BATCH_SECONDS:
             self.flush()
+        return not self._met
 
     def lookup_crosstab(self, name: bytes) -> CrosstabAnswers | None:
         """The answers kept together under a name, unless the ledger has others to some of the questions."""
@@ -235,15 +241,14 @@ class AnswerStore:
         self._step("remember:begin")
         for name, free in (("free", True), ("paid", False)):
             before = self._file.total_changes
-            self._file.executemany(
-                _KEPT_ALONE,
-                [
-                    (_question(k), g.text, g.event, place_of(k))
-                    for k, g in self._buffer.items()
-                    if g.event == _FREE and (g.answer.charged == 0) is free
-                ],
-            )
+            kept = [
+                (_question(k), g.text, g.event, place_of(k))
+                for k, g in self._buffer.items()
+                if g.event == _FREE and (g.answer.charged == 0) is free
+            ]
+            self._file.executemany(_KEPT_ALONE, kept)
             new = self._file.total_changes - before
+            self._met |= new < len(kept)
             self._file.execute("UPDATE counts SET value = value + ? WHERE name IN ('answered', ?)", (new, name))
         for key, given in self._buffer.items():
             if given.event < _FREE:

@@ -33,11 +33,11 @@ class KeptAnswers:
             self._enter()
             return self._store.lookup_all(keys)
 
-    def remember(self, answers: Iterable[tuple[str, Answer]]) -> None:
-        """Keep easy answers: written unsynced, in a loop in batches."""
+    def remember(self, answers: Iterable[tuple[str, Answer]]) -> bool:
+        """Keep easy answers: written unsynced, in a loop in batches; False where some question had one."""
         with self._lock:
             self._enter()
-            self._store.remember(answers)
+            return self._store.remember(answers)
 
     def lookup_crosstab(self, name: bytes) -> CrosstabAnswers | None:
         """The answers kept together under ``name``."""

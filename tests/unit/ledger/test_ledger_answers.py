@@ -54,8 +54,10 @@ def test_what_is_remembered_is_seen_by_others_at_once_and_in_a_loop_a_moment_lat
         now[0] += answer_store.BATCH_SECONDS
         one.remember([("third", EASY)])
         assert two.lookup_all(["second", "third"]) == {"second": EASY, "third": EASY}
-        two.remember([("third", number(7))])
+        assert not two.remember([("third", number(7)), ("fourth", EASY)])
         assert two.lookup("third") == EASY
+        now[0] += answer_store.BATCH_SECONDS
+        assert two.remember([("fifth", EASY)])
 
 
 def test_a_full_batch_is_written_for_others_to_see(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

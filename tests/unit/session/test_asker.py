@@ -128,10 +128,10 @@ def test_what_another_session_told_at_the_same_moment_is_told_here(monkeypatch: 
     ask(asker, on("a", 1, 0))
     remember = ledger.remember
 
-    def first_the_other(answers: Any) -> None:
+    def first_the_other(answers: Any) -> bool:
         mine = list(answers)
         remember([(key, replace(a, value=3, charged=0.5)) for key, a in mine])
-        remember(mine)
+        return remember(mine)
 
     monkeypatch.setattr(ledger, "remember", first_the_other)
     answer = ask(asker, word("never"))
