@@ -100,8 +100,10 @@ class AnswerStore:
         for key, answer in answers:
             self._keep(key, answer, _FREE)
         self._met = False
-        if len(self._buffer) >= BATCH or monotonic() >= self._flushed + BATCH_SECONDS:
+        if len(self._buffer) >= BATCH:
             self.flush()
+        elif monotonic() >= self._flushed + BATCH_SECONDS:
+            self.flush(waits=False)  # a batch has time, and a process that holds the file keeps nobody
         return not self._met
 
     def lookup_crosstab(self, name: bytes) -> CrosstabAnswers | None:
@@ -152,13 +154,13 @@ class AnswerStore:
         if len(self._buffer) >= BATCH:
             self.flush()
 
-    def flush(self) -> None:
-        """Write the buffer, without syncing."""
+    def flush(self, *, waits: bool = True) -> None:
+        """Write the buffer, without syncing; ``waits``: for another process that holds the file's lock."""
         if not self._buffer:
             return
         self._flushed = monotonic()
         try:
-            self._write()
+            self._write(waits=waits)
             return
         except (sqlite3.Error, ValueError, TypeError) as error:  # also a spoilt text, which no longer decodes
             with suppress(sqlite3.Error):
@@ -236,8 +238,8 @@ class AnswerStore:
             found |= self._crosstabs.lookup_all(missing)
         return {k: b.answer for k in keys if (b := self._buffer.get(k)) is not None} | found if self._buffer else found
 
-    def _write(self) -> None:
-        self._file.begin()
+    def _write(self, *, waits: bool = True) -> None:
+        self._file.begin(waits=waits)
         self._step("remember:begin")
         for name, free in (("free", True), ("paid", False)):
             before = self._file.total_changes

@@ -42,6 +42,7 @@ class SqliteFile:
         """Open an existing file (``None``: a private database in memory); ``busy_timeout`` in seconds."""
         name = "file::memory:" if path is None else f"file:{quote(str(path))}?mode=rw"
         self._path = path
+        self._busy_timeout = busy_timeout
         self._connection = sqlite3.connect(
             name, uri=True, timeout=busy_timeout, isolation_level=None, check_same_thread=False
         )
@@ -79,10 +80,17 @@ class SqliteFile:
             raise sqlite3.DatabaseError("a row is missing")
         return row
 
-    def begin(self) -> None:
-        """Take the write lock, waiting up to the busy timeout."""
+    def begin(self, *, waits: bool = True) -> None:
+        """Take the write lock, waiting up to the busy timeout, or not at all."""
         self.rollback()  # what an interrupt left open
-        self.execute("BEGIN IMMEDIATE")
+        if waits:
+            self.execute("BEGIN IMMEDIATE")
+            return
+        self.execute("PRAGMA busy_timeout = 0")
+        try:
+            self.execute("BEGIN IMMEDIATE")
+        finally:
+            self.execute(f"PRAGMA busy_timeout = {int(1000 * self._busy_timeout)}")
 
     def commit(self) -> None:
         self.execute("COMMIT")

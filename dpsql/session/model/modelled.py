@@ -49,17 +49,27 @@ def told(
     if not rules.fine or all(q.is_indicator for q in queries) or state.plan.basis(queries[0]) is not Basis.START:
         return [Told(e) for e in estimates]
     found = model.estimates(Crosstab.of(queries)).tolist()
-    both = zip(queries, estimates, found, strict=True)
+    beside = dict(zip([q.digest for q in queries], estimates, strict=True))
     return [
-        Told(e) if q.is_indicator else as_counted(model, f, rows.get(q.digest), whatever=rules.as_counted)
-        for q, e, f in both
+        Told(e)
+        if q.is_indicator
+        else as_counted(model, f, _counted(rows.get(q.digest), beside), whatever=rules.as_counted)
+        for q, e, f in zip(queries, estimates, found, strict=True)
     ]
+
+
+def _counted(rows: Rows | None, beside: Mapping[str, int]) -> Rows | None:
+    """With the number that is told ``beside`` it, where none was answered before."""
+    if rows is None or rows.number is not None:
+        return rows
+    told = beside.get(rows.query.digest)
+    return None if told is None else Rows(rows.query, float(told))
 
 
 def as_counted(model: TableModel, estimate: float, rows: Rows | None, *, whatever: bool) -> Told:
     """The model's sum of as many rows as were counted. ``whatever``: they are off the model's by, else by rounding."""
     modelled = 0.0 if rows is None else model.estimate(rows.query)
-    if rows is None or modelled <= 0.0:
+    if rows is None or rows.number is None or modelled <= 0.0:
         return Told(estimate)
     number, rounded = estimate * (rows.number / modelled), abs(rows.number - modelled) <= 1.0
     if not (rounded or whatever):

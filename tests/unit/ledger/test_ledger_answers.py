@@ -13,6 +13,7 @@ import pytest
 from dpsql.ledger import SqliteLedger, Totals
 from dpsql.ledger.sqlite import answer_store
 from dpsql.ledger.sqlite.answer_store import AnswerStore
+from dpsql.ledger.sqlite.file import SqliteFile
 from dpsql.result import Answer
 from tests.contracts.ledger_contract import EASY, HEADER, PAID, any_cost, crosstab
 
@@ -58,6 +59,28 @@ def test_what_is_remembered_is_seen_by_others_at_once_and_in_a_loop_a_moment_lat
         assert two.lookup("third") == EASY
         now[0] += answer_store.BATCH_SECONDS
         assert two.remember([("fifth", EASY)])
+
+
+def test_nobody_waits_for_a_file_that_another_process_holds(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_store, "BATCH_SECONDS", 0.0)
+    begin, waited = SqliteFile.begin, list[bool]()
+
+    def begun(file: SqliteFile, *, waits: bool = True) -> None:
+        waited.append(waits)
+        begin(file, waits=waits)
+
+    with SqliteLedger.open(path, HEADER) as one, closing(sqlite3.connect(answers_file(path))) as other:
+        monkeypatch.setattr(SqliteFile, "begin", begun)
+        other.isolation_level = None
+        other.execute("BEGIN IMMEDIATE")
+        for i in range(20):
+            one.remember([(f"q{i}", number(i))])
+        assert waited == [False] * 20
+        other.execute("ROLLBACK")
+        one.remember([("last", EASY)])
+        assert other.execute("SELECT count(*) FROM answers").fetchone()[0] >= 22
+        one.remember((f"r{i}", number(i)) for i in range(answer_store.BATCH))
+        assert waited[21:] == [True]
 
 
 def test_a_full_batch_is_written_for_others_to_see(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

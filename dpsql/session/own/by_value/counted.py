@@ -17,10 +17,11 @@ NO_COUNTS: Counts = MappingProxyType({})
 
 
 class Rows(NamedTuple):
-    """Of a sum: the ``query`` that counts its rows, and what was answered to it."""
+    """Of a sum: the ``query`` that counts its rows, and what was answered to it; ``None`` where that is told together
+    with the sum."""
 
     query: LinearQuery
-    number: float
+    number: float | None
 
 
 NO_ROWS: Mapping[str, Rows] = MappingProxyType({})
@@ -75,9 +76,9 @@ def counts_among(queries: Sequence[LinearQuery], counts: Counts, rules: ModelRul
     for q in sums:
         place = places[q.digest]
         alike = beside[place].get(_rest(q, place), []) if place is not None else []
-        count = next((c for c in alike if are_rows_of(c, q)), None)
-        if count is not None:
-            found[q.digest] = count
+        fit = [c for c in alike if are_rows_of(c, q)]
+        if fit and place is not None:  # that which leaves out NULL, if there are several
+            found[q.digest] = min(fit, key=lambda c: (not any(f.columns == place for f in c.factors), c.digest))
     return found
 
 
@@ -115,7 +116,9 @@ def rows_known(
     of = {q.digest: count for q, count in both if (rules.as_counted or q.value is not None) and are_rows_of(count, q)}
     answers = known(list({count.digest: count for count in of.values()}.values()))
     found = [(digest, count, answers.get(count.digest)) for digest, count in of.items()]
-    return {d: Rows(count, float(a.value)) for d, count, a in found if a is not None and a.value is not None}
+    rows = {d: Rows(count, float(a.value)) for d, count, a in found if a is not None and a.value is not None}
+    together = {q.digest for q in sums} if rules.as_counted else set[str]()
+    return rows | {d: Rows(count, None) for d, count, a in found if a is None and count.digest in together}
 
 
 def counts_known(counts: Counts, answers: Mapping[str, Answer]) -> dict[str, Counted]:

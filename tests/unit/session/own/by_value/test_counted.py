@@ -47,7 +47,28 @@ def test_what_an_average_says_is_its_count_stays_and_products_have_none() -> Non
     asked = [LinearQuery("t", (G,)), SUM, product, counted, LinearQuery("t", ())]
     assert counts_among(asked, {SUM.digest: counted}, NEWEST) == {SUM.digest: counted}
     by_value = LinearQuery("t", (G,), None, "x")
-    assert counts_among([by_value, *asked], NO_COUNTS, NEWEST) == {by_value.digest: asked[0], SUM.digest: asked[0]}
+    found = {by_value.digest: asked[0], SUM.digest: counted}
+    for order in ([by_value, *asked], [*reversed(asked), by_value]):  # that which leaves out NULL, wherever it stands
+        assert counts_among(order, NO_COUNTS, NEWEST) == found
+
+
+def reviews(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A table of 7,000 rows, and the words of its policy."""
+    monkeypatch.setenv("DPSQL_STATE_HOME", str(folder / "state"))
+    learned_briefly(monkeypatch)
+    monkeypatch.setattr(dpsql.mechanism, "SystemEntropy", lambda: SeededEntropy(5))
+    with duckdb.connect(str(folder / "reviews.duckdb")) as con:
+        con.execute(
+            "CREATE TABLE reviews AS SELECT 3 + i % 5 AS stars, i % 4 AS shop, i % 7 AS day, i * 11 % 24 AS hour "
+            "FROM range(7000) t(i)"
+        )
+    return (
+        "version = 1\n[privacy]\nepsilon = 4\ndelta = 1e-6\n[tables.reviews.columns]\n"
+        'stars = { type = "integer", min = 3, max = 7, nullable = false }\n'
+        'shop = { type = "integer", min = 0, max = 3, nullable = false }\n'
+        'day = { type = "integer", min = 0, max = 6, nullable = false }\n'
+        'hour = { type = "integer", min = 0, max = 23, nullable = false }\n'
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,19 +78,7 @@ def test_a_sum_of_whole_numbers_is_of_as_many_rows_as_its_statement_counts(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a release has counted twice the rows, SUM / COUNT was below the least of the numbers."""
-    monkeypatch.setenv("DPSQL_STATE_HOME", str(tmp_path / "state"))
-    learned_briefly(monkeypatch)
-    monkeypatch.setattr(dpsql.mechanism, "SystemEntropy", lambda: SeededEntropy(5))
-    with duckdb.connect(str(tmp_path / "reviews.duckdb")) as con:
-        con.execute(
-            "CREATE TABLE reviews AS SELECT 3 + i % 5 AS stars, i % 4 AS shop, i % 7 AS day FROM range(7000) t(i)"
-        )
-    policy = (
-        "version = 1\n[privacy]\nepsilon = 4\ndelta = 1e-6\n[tables.reviews.columns]\n"
-        'stars = { type = "integer", min = 3, max = 7, nullable = false }\n'
-        'shop = { type = "integer", min = 0, max = 3, nullable = false }\n'
-        'day = { type = "integer", min = 0, max = 6, nullable = false }\n'
-    )
+    policy = reviews(tmp_path, monkeypatch)
     given, where = dpsql.session.given.Given.of, " WHERE shop <> 2 AND day < 3"
     with dpsql.connect(tmp_path / "reviews.duckdb", policy=dpsql.load_policy(policy), ledger=":memory:") as con:
         con.execute("SELECT COUNT(*) FROM reviews" + where)
@@ -83,3 +92,19 @@ def test_a_sum_of_whole_numbers_is_of_as_many_rows_as_its_statement_counts(
     total, rows = max(left, right), min(left, right)
     assert rows == pytest.approx(2 * 2250, rel=0.1) and isinstance(total, int)
     assert total / rows == pytest.approx(5.0, rel=0.05)
+
+
+@pytest.mark.parametrize("limit", [{}, {"max_charge": 0.0}])
+def test_a_sum_is_within_the_range_of_what_is_counted_in_the_same_cells(
+    limit: dict[str, float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A condition on what is added up makes one release, or one answer of the model, of both: (1, 0) and (205, 1636)
+    were sums of numbers from 6 on."""
+    policy = reviews(tmp_path, monkeypatch).replace("epsilon = 4", "epsilon = 1\nplanned_queries = 200000")
+    asked = "SELECT SUM(stars), COUNT(*) FROM reviews WHERE stars >= 6 GROUP BY shop, day, hour"
+    with dpsql.connect(tmp_path / "reviews.duckdb", policy=dpsql.load_policy(policy), ledger=":memory:") as con:
+        con.execute("SELECT COUNT(*) FROM reviews WHERE stars > 3 AND shop = 1 AND day = 1")
+        cursor = con.execute(asked, **limit)
+        rows, sources = cursor.fetchall(), {a.source for a in cursor.answers}
+    assert len(rows) == 672 and sources == {"hypothesis"}
+    assert all(6 * count - 0.5 <= total <= 7 * count + 0.5 for total, count in rows)
