@@ -6,7 +6,7 @@ the columns that a question is about. Public.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb
 
 from dpsql.first.touch import Columns
@@ -61,7 +61,8 @@ class WaitingPairs:
         """After how many pairs the others have even shares, where those begun and a question's ``own`` touch enough
         columns for that."""
         touched: set[str] = set()
-        for number, pair in enumerate(dict.fromkeys((*self._begun, *own)) if self._together else (), 1):
+        pairs = chain(self._begun, (pair for pair in own if pair not in self._begun)) if self._together else ()
+        for number, pair in enumerate(pairs, 1):
             touched |= set(pair)
             if len(touched) >= TOUCHED * len(self._names):
                 return number
@@ -85,9 +86,9 @@ class WaitingPairs:
         finally:
             self._alone = before
 
-    def share(self, j: int, own: Iterable[Columns]) -> float:
-        """Of the ``j``-th pair to begin, of those of a question or beside them."""
-        return first_touch_share(j, len(self._names), self._delay, self.after(own))
+    def share(self, j: int, after: int | None) -> float:
+        """Of the ``j``-th pair to begin, where shares are even after so many."""
+        return first_touch_share(j, len(self._names), self._delay, after)
 
     def later_shares(self, begun: int) -> float:
         """Of all pairs that come after so many."""

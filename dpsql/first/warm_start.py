@@ -221,10 +221,11 @@ class WarmStart(Portioned):
         if not self.touched_later:
             return planned
         own, number, in_part = self.pairs.of(asked), self._pairs_begun(), self._in_part()
+        after = self.pairs.after(own)
         for pair in (*own, *beside):
             if not self._is_begun(pair):
                 number += pair not in in_part
-                planned.append(PlannedContingency(pair, self.pairs.share(number, own) * self._for_pairs))
+                planned.append(PlannedContingency(pair, self.pairs.share(number, after) * self._for_pairs))
             elif not self._given_up:
                 planned.append(PlannedContingency(pair, 0.0))
         return planned
