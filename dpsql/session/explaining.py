@@ -70,7 +70,7 @@ def explanation(
     plan = [f"{name} is answered by: {outlook(s.plan, s.forecast()).strategy}" for name, s in _states(asker, tables)]
     plan += [words for _, s in _states(asker, tables) for words in _of_construction(s, asker)]
     plan += [
-        f"the first question to {name} also measures {_first(state, asked[name], texts[name])}: "
+        f"{_which(state, asked[name])} to {name} also measures {_first(state, asked[name], texts[name])}: "
         f"{_share(first_charges[name])}"
         for name, state in _states(asker, tables)
         if first_charges[name] > 0
@@ -210,13 +210,18 @@ def _lone_text(queries: Iterable[LinearQuery]) -> list[str]:
     return list(dict.fromkeys(columns[0] for columns in found if len(columns) == 1))
 
 
+def _which(state: TableState, scopes: Collection[tuple[str, ...]]) -> str:
+    later = state.model is not None and state.touches.warm.beside_any(scopes)
+    return "this question" if later else "the first question"
+
+
 def _first(state: TableState, scopes: Collection[tuple[str, ...]], texts: Iterable[str]) -> str:
     touches = state.touches
     count = ["its row count"] if state.model is None else []
     if any(touches.warm.next_units(scope) > 0 for scope in scopes):
         count.append("contingencies of its columns (the warm start)")
     if beside := touches.warm.beside_any(scopes):
-        count.append(f"{len(beside):,} pairs of columns beside those (a quarter of the columns are asked about by now)")
+        count.append(f"{len(beside):,} pairs of columns beside those (a quarter of the columns is asked about)")
     count += [
         f"the frequent strings of {column}{_shown_from(state, column)}"
         for column in texts
