@@ -19,6 +19,7 @@ class WaitingPairs:
 
     One who asks about so many columns is going to ask about others, and models of few columns are better for the pairs
     beside them. ``delay``: as in ``first_touch_share``; ``together``: whether there are any beside a question's own.
+    Shares are of the releases' squared precision.
 
     >>> pairs = WaitingPairs([f"c{i}" for i in range(20)], 1.0, together=True)
     >>> pairs.begin([("c0", "c1"), ("c0", "c2")])
@@ -42,6 +43,7 @@ class WaitingPairs:
         return len(self._begun)
 
     def is_begun(self, pair: Columns) -> bool:
+        """Whether it is measured, under way, or measured in part."""
         return pair in self._begun
 
     def begin(self, named: Iterable[Columns]) -> None:

@@ -93,10 +93,8 @@ class AnswerStore:
         return {key: self._buffer[key].answer for key in keys if key in self._buffer}
 
     def remember(self, answers: Pairs) -> bool:
-        """Keep answers; ``BATCH`` of them or more are written out, and fewer where none were just before.
-
-        False where some of those that were written out had another answer there.
-        """
+        """Keep answers; ``BATCH`` are written out, or fewer where none were just before. False where some of these had
+        another answer there."""
         for key, answer in answers:
             self._keep(key, answer, _FREE)
         self._met = False
