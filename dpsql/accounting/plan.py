@@ -192,6 +192,13 @@ class Plan:
         """``cost`` units as a share of epsilon, for display: the whole budget shows as epsilon."""
         return float(self.epsilon * cost / self.total_units) if cost else 0.0  # as most statements cost
 
+    def units_within(self, epsilon: float) -> int:
+        """The most units that show as at most so much of epsilon."""
+        if epsilon >= float(self.epsilon):
+            return self.total_units
+        units = int(Fraction(epsilon) * self.total_units / self.epsilon)
+        return units + int(self.as_epsilon(units + 1) <= epsilon)  # what was shown is rounded
+
     def to_json(self) -> str:
         """Exact: fractions as strings, costs as integers, keys sorted."""
         numbers = {name: getattr(self, name) for name in _FRACTIONS}

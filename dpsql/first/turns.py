@@ -3,14 +3,15 @@
 Every first measurement and every payment waits here and nowhere else.
 """
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Any
 
 from dpsql.accounting import Plan
 from dpsql.errors import BudgetExhausted, Error
+from dpsql.first.bench import Tally
 from dpsql.first.purses import Purses
 from dpsql.ledger.event import Totals
 from dpsql.ledger.protocol import Ledger
@@ -31,20 +32,46 @@ class Step:
 class Turns:
     """Reserves first measurements and payments, in turn with other sessions.
 
-    ``follow`` takes in what is new in the ledger; ``settle`` also closes what nobody works under any more, in this
-    session or in one that has died. ``on_wait`` is told what another session is measuring, and how many seconds it has
-    been waited for.
+    ``paid``: what this session's releases have spent. ``follow`` takes in what is new in the ledger; ``settle`` also
+    closes what nobody works under any more, in this session or in one that has died. ``on_wait`` is told what another
+    session is measuring, and how many seconds it has been waited for.
     """
 
     def __init__(
-        self, plan: Plan, ledger: Ledger, purses: Purses, follow: Callable[[], None], settle: Callable[[], None]
+        self,
+        plan: Plan,
+        ledger: Ledger,
+        purses: Purses,
+        paid: Tally,
+        follow: Callable[[], None],
+        settle: Callable[[], None],
     ) -> None:
         self.follow = follow
         self.on_wait: Callable[[str, int], None] | None = None
         self._plan = plan
         self._ledger = ledger
         self._purses = purses
+        self._paid = paid
         self._settle = settle
+        self._most: int | None = None
+
+    @contextmanager
+    def limited(self, epsilon: float | None) -> Iterator[None]:
+        """So much at most is spent while this lasts, whatever other sessions do meanwhile; ``None``: no limit."""
+        before = self._most
+        self._most = None if epsilon is None else self._paid.units + self._plan.units_within(float(epsilon))
+        try:
+            yield
+        finally:
+            self._most = before
+
+    def allowance(self) -> int | None:
+        """Units that are left of the limit; ``None``: there is none."""
+        return None if self._most is None else self._most - self._paid.units
+
+    def allows(self, cost: int) -> bool:
+        """Whether so many units are within the limit, if there is one."""
+        return self._most is None or self._paid.units + cost <= self._most
 
     def take(self, what: str, next_step: Callable[[], Step | None], others_at_work: Callable[[], bool]) -> float:
         """Make every step that is left and affordable; what that charged, in epsilon.
@@ -63,7 +90,7 @@ class Turns:
         charged, begin = 0.0, monotonic()
         while True:
             step = next_step()
-            if step is not None and step.cost <= self.affordable():
+            if step is not None and step.cost <= self.affordable() and self.allows(step.cost):
                 charged += step.make()
                 continue
             if step is not None:
@@ -100,7 +127,7 @@ class Turns:
         ``tests``: 1 for a hard round. ``only_row_counts``: what is kept for other first measurements may be spent.
         """
         begin = monotonic()
-        while True:
+        while self.allows(cost):
             self.follow()  # what was kept may be reserved by now, or given back
             kept = self._purses.unbegun(only_row_counts=only_row_counts)
 
@@ -116,6 +143,7 @@ class Turns:
                 return None
             sleep(_PAUSE_SECONDS)
             self._settle()
+        return None
 
     def can_pay(self, units: Callable[[], int]) -> bool:
         """Whether ``units()`` fit beside what is spent and reserved; waits a moment where others only reserve them."""
@@ -157,4 +185,4 @@ class Turns:
         """
         totals = self._ledger.totals()
         standing = Totals(totals.spent, totals.testing * self._plan.hard_cost, totals.tested, totals.testing)
-        return self._purses.covers(standing, cost, kept=kept, tests=tests)
+        return self.allows(cost) and self._purses.covers(standing, cost, kept=kept, tests=tests)

@@ -77,7 +77,7 @@ class Asker:
         self.bench = Bench(plan, engine, ledger, entropy)
         self.paid = self.bench.paid
         self.selects_keys = any(p.texts or p.unshown for p in plans.values())
-        self.turns = Turns(plan, ledger, self.purses, self._follow, self._settle)
+        self.turns = Turns(plan, ledger, self.purses, self.paid, self._follow, self._settle)
         self._ledger = ledger
         self._hard_round = HardRound(self.bench)
         self._reservation: int | None = None
@@ -169,6 +169,8 @@ class Asker:
 
     def _reserve_hard_round(self) -> int | None:
         """The reservation that pays for one hard round, standing until it is used; ``None`` when none is left."""
+        if not self.turns.allows(self.plan.hard_cost):
+            return None
         if self._reservation is None and not self._exhausted:
             payload = {"purpose": "hard round", "burn": self.plan.test_cost, "tests": 1}
             self._reservation = self.turns.reserve_beside(self.plan.hard_cost, payload, tests=1)

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from dpsql.confidence import error_bound
 from dpsql.planning import distance_words, outlook
-from dpsql.planning.distinct import distinct_share
 from dpsql.query import LinearQuery
 from dpsql.result import Answer, Explanation, Note, QueryPlan, Result
 from dpsql.session.asker import Asker
+from dpsql.session.foreseen import First, first_measured, route_units, worst_units
 from dpsql.session.notes import statement_notes
 from dpsql.session.own.by_value.counted import NO_COUNTS, Counts, counts_of
 from dpsql.session.route import (
@@ -26,10 +26,9 @@ from dpsql.session.route import (
     SpareRelease,
     Tested,
     Untested,
-    asking_rows,
 )
 from dpsql.session.table_state import TableState
-from dpsql.sql.statement import Awaiting, Statement
+from dpsql.sql.statement import Statement
 
 _SOURCES: tuple[tuple[type[Route], str], ...] = (
     (OwnRelease, "a measurement of its own"),
@@ -45,9 +44,13 @@ _SOURCES: tuple[tuple[type[Route], str], ...] = (
 
 
 def explanation(
-    statement: Statement, queries: Sequence[LinearQuery], asker: Asker, others: tuple[QueryPlan, ...] = ()
+    statement: Statement,
+    queries: Sequence[LinearQuery],
+    asker: Asker,
+    others: tuple[QueryPlan, ...] = (),
+    other_units: int = 0,
 ) -> Explanation:
-    """One plan per scope, in asking order; ``others``: of what is no linear query."""
+    """One plan per scope, in asking order; ``others``: of what is no linear query, for so many units at most."""
     left = asker.payments_left()
     routes = asker.routes(queries)
     _foresee_counts(asker, queries, counts_of(statement))
@@ -55,33 +58,21 @@ def explanation(
     plans = [_scope_plan(asker.states[same[0].queries[0].table], same, asker) for same in scopes]
     for state in asker.states.values():
         state.own.know_counts(NO_COUNTS, {})  # foreseen ones, whose values nobody has answered
-    tables = dict.fromkeys([*(q.table for q in queries), *(table for table, _ in statement.awaited)])
-    of_rows = asking_rows(queries, routes)
-    asked = {name: {q.touched for q in of_rows if q.table == name} for name in tables}
-    texts = {name: _lone_text(q for q in of_rows if q.table == name) for name in tables}
-    for table, column in statement.awaited:
-        texts[table].append(column)
-    awaiting = [(b.table, b.awaiting) for b in statement.blocks if b.awaiting is not None]
-    for name, later in awaiting:
-        asked[name] |= {later.columns} if later.columns else set()
-    first_charges = {
-        name: _first_charge(state, asked[name], texts[name], asker) for name, state in _states(asker, tables)
-    }
+    tables = first_measured(asker, statement, queries, routes)
     plan = [f"{name} is answered by: {outlook(s.plan, s.forecast()).strategy}" for name, s in _states(asker, tables)]
     plan += [words for _, s in _states(asker, tables) for words in _of_construction(s, asker)]
     plan += [
-        f"{_which(state, asked[name])} to {name} also measures {_first(state, asked[name], texts[name])}: "
-        f"{_share(first_charges[name])}"
-        for name, state in _states(asker, tables)
-        if first_charges[name] > 0
+        f"{_which(state, first.scopes)} to {name} also measures {_words(state, first)}: "
+        f"{_share(asker.plan.as_epsilon(first.units))}"
+        for (name, state), first in zip(_states(asker, tables), tables.values(), strict=True)
+        if first.units > 0
     ]
     plan += [
         f"the strings of {column} that count are its frequent ones, once they are measured"
         f"{_shown_from(asker.states[table], column)}"
         for table, column in statement.awaited
     ]
-    worst = sum(p.worst_charge for p in (*plans, *others)) + sum(first_charges.values())
-    worst += sum(_of_strings(asker.states[name], later, asker) for name, later in awaiting)
+    worst = asker.plan.as_epsilon(other_units + worst_units(asker, statement, tables, routes))
     needed = sum(r.payments for r in routes)
     times = left // needed if needed and any(p.worst_charge > 0 for p in plans) else None
     if asker.policy.mechanism.when_spent == "refuse" and needed > left:
@@ -104,23 +95,6 @@ def _foresee_counts(asker: Asker, queries: Sequence[LinearQuery], counts: Counts
 
 def _foreseen(state: TableState, way: Route) -> Answer:
     return Answer(0, _error(state, way), None, "calibrated", "measurement", certified=False)
-
-
-def _first_charge(state: TableState, scopes: set[tuple[str, ...]], texts: Sequence[str], asker: Asker) -> float:
-    """What is measured first for questions about these columns, in epsilon; nothing where no row is asked."""
-    return asker.plan.as_epsilon(state.touches.first_units(scopes, texts)) if scopes or texts else 0.0
-
-
-def _of_strings(state: TableState, awaiting: Awaiting, asker: Asker) -> float:
-    """What a block that awaits its strings charges at most: a payment for each outline, a release for each count of
-    different values. Beside no column, groups of strings are what the first touch has measured."""
-    plan, spares = state.plan, asker.purses.spares_left()
-    alone, together = state.own.dearest(plan.spare), state.own.dearest(plan.group_spare)
-    units = max(asker.payment.units if asker.payments_left() else 0, together, alone)
-    left = asker.payments_left() * asker.payment.units + spares * asker.plan.spare_units
-    units = min(awaiting.outlines * (units if awaiting.columns else 0 if awaiting.listed else alone), left)
-    units += sum(distinct_share(asker.plan, plan, asker.payment, c, spares).units for c in awaiting.distinct)
-    return asker.plan.as_epsilon(units)
 
 
 def _of_construction(state: TableState, asker: Asker) -> list[str]:
@@ -154,26 +128,9 @@ def _scope_plan(state: TableState, routes: Sequence[Route], asker: Asker) -> Que
         len(queries),
         source,
         error if foreseen is None else foreseen,
-        sum(_charge(state, r, asker) for r in routes),
+        asker.plan.as_epsilon(sum(route_units(asker, r) for r in routes)),
         foreseen is not None,
     )
-
-
-def _charge(state: TableState, way: Route, asker: Asker) -> float:
-    """What the route charges at most, in epsilon, beside first touches."""
-    match way:
-        case OwnRelease():
-            return asker.payment_epsilon()
-        case SpareRelease():
-            return asker.plan.as_epsilon(way.spares * asker.plan.spare_units)
-        case Tested() | Modelled() | Untested():
-            own, left = state.own, asker.purses.spares_left()
-            with own.paying(own.spare_times(way.queries, left)):
-                number = own.spares_for(way.queries) if own.may_want_spare(way.queries) else 0
-            units = number * asker.plan.spare_units if number <= left else 0
-            return max(asker.plan.as_epsilon(units), asker.payment_epsilon() if isinstance(way, Tested) else 0.0)
-        case Known() | Measured() | Declared():
-            return 0.0
 
 
 def _error(state: TableState, way: Route) -> float | None:
@@ -204,27 +161,22 @@ def _tested_error(state: TableState, query: LinearQuery) -> float | None:
     return state.plan.bound if state.model is None else state.certificate(query)
 
 
-def _lone_text(queries: Iterable[LinearQuery]) -> list[str]:
-    """Text columns that are asked about alone: their first touch is planned."""
-    found = (q.keyed.text_columns for q in queries if q.keyed is not None)
-    return list(dict.fromkeys(columns[0] for columns in found if len(columns) == 1))
-
-
 def _which(state: TableState, scopes: Collection[tuple[str, ...]]) -> str:
     later = state.model is not None and state.touches.warm.beside_any(scopes)
     return "this question" if later else "the first question"
 
 
-def _first(state: TableState, scopes: Collection[tuple[str, ...]], texts: Iterable[str]) -> str:
+def _words(state: TableState, first: First) -> str:
+    """What is measured first."""
     touches = state.touches
     count = ["its row count"] if state.model is None else []
-    if any(touches.warm.next_units(scope) > 0 for scope in scopes):
+    if any(touches.warm.next_units(scope) > 0 for scope in first.scopes):
         count.append("contingencies of its columns (the warm start)")
-    if beside := touches.warm.beside_any(scopes):
+    if beside := touches.warm.beside_any(first.scopes):
         count.append(f"{len(beside):,} pairs of columns beside those (a quarter of the columns is asked about)")
     count += [
         f"the frequent strings of {column}{_shown_from(state, column)}"
-        for column in texts
+        for column in first.texts
         if touches.texts.next_units(column) > 0
     ]
     return " and ".join(filter(None, [", ".join(count[:-1]), *count[-1:]]))

@@ -24,7 +24,7 @@ from dpsql.result import NO_TERMS, Answer, Budget, Explanation, Note, Result, Te
 from dpsql.session.answers import with_charge
 from dpsql.session.asker import Asker
 from dpsql.session.crosstabs import ask_crosstab
-from dpsql.session.distinct.asking import answers_of, check_terms, plans_of, questions_of
+from dpsql.session.distinct.asking import answers_of, check_terms, plans_of, questions_of, worst_units
 from dpsql.session.distinct.units import unasked_of
 from dpsql.session.explaining import explained, explanation
 from dpsql.session.notes import statement_notes
@@ -33,7 +33,7 @@ from dpsql.session.results import result
 from dpsql.session.steps import FirstSteps, explained_in_steps, no_terms_in_steps
 from dpsql.session.strings.released import ReleasedStrings
 from dpsql.session.synthesizing import Synthesizing
-from dpsql.session.terms.at_most import ask_at_most
+from dpsql.session.terms.at_most import ask_at_most, check_strings_within
 from dpsql.session.terms.explaining import explained_within
 from dpsql.session.terms.within import ask_within
 from dpsql.sql import FrontEnd
@@ -110,8 +110,10 @@ class Session:
         return self._plan.as_epsilon(self._asker.paid.units - before)
 
     def _execute(self, text: str, parameters: Parameters, terms: Terms) -> Result:
-        self._asker.catch_up()
-        with self._asker.fold.pace.held():  # what is asked in turn is paid as it was explained before
+        asker = self._asker
+        asker.catch_up()
+        # what is asked in turn is paid as it was explained before
+        with asker.fold.pace.held(), asker.turns.limited(terms.max_charge):
             return self._answered(text, parameters, terms)
 
     def _answered(self, text: str, parameters: Parameters, terms: Terms) -> Result:
@@ -124,7 +126,9 @@ class Session:
         if steps.results:
             statement = self._lower(text, parameters, steps.rows)
         charged = steps.charged
-        if statement.awaited and terms == NO_TERMS:
+        if statement.awaited and terms.within is None:
+            others = worst_units(self._asker, questions_of(statement))
+            check_strings_within(self._asker, statement, statement.queries, others)
             charged += sum(self._asker.release_keys(*column) for column in statement.awaited)
             statement = self._lower(text, parameters, steps.rows)
         together, touched = self._asked_together(statement, terms)
@@ -164,11 +168,11 @@ class Session:
 
     def _asked(self, statement: Statement, terms: Terms) -> tuple[dict[str, Answer], tuple[Note, ...]]:
         queries, questions = statement.queries, questions_of(statement)
-        terms = check_terms(self._asker, questions, terms)
+        check_terms(self._asker, questions, terms)
         if terms.within is not None:
             return ask_within(self._asker, statement, queries, terms), ()
         if terms.max_charge is not None:
-            found, notes = ask_at_most(self._asker, statement, queries, float(terms.max_charge))
+            found, notes = ask_at_most(self._asker, statement, queries, worst_units(self._asker, questions))
             return found | answers_of(self._asker, statement, questions), notes
         counts = counts_of(statement)
         if not questions:
@@ -193,10 +197,11 @@ class Session:
             first = {text: self._explanation(self._lower(text, None), NO_TERMS) for text in statement.first}
             return explained_in_steps(first, self._asker.remaining_epsilon())
         queries, questions = statement.queries, questions_of(statement)
-        terms = check_terms(self._asker, questions, terms)
+        check_terms(self._asker, questions, terms)
         if terms.within is not None:
             return explained_within(statement, queries, self._asker, terms)
-        return explanation(statement, queries, self._asker, plans_of(self._asker, questions))
+        others, units = plans_of(self._asker, questions), worst_units(self._asker, questions)
+        return explanation(statement, queries, self._asker, others, units)
 
     def foresee(self, wanted: Wanted) -> Forecast:
         """What making a synthetic table would do and charge; charges nothing, touches no data."""

@@ -28,27 +28,21 @@ def questions_of(statement: Statement) -> list[Question]:
     return [*(Question(c) for c in counts if c), *map(question_of, unit_tables(statement))]
 
 
-def check_terms(asker: Asker, questions: Sequence[Question], terms: Terms) -> Terms:
-    """What an analyst's terms leave for the rest of the statement, once these questions are paid.
-
-    BudgetExhausted where they may charge more; UnsupportedQuery where a bound is named.
-    """
-    if not questions:
-        return terms
-    if terms.within is not None:
+def check_terms(asker: Asker, questions: Sequence[Question], terms: Terms) -> None:
+    """BudgetExhausted where these questions may charge more than an analyst's terms; UnsupportedQuery where a bound is
+    named."""
+    if questions and terms.within is not None:
         reason = "within bounds counts of rows, and this asks for different values"
         raise UnsupportedQuery(reason, hint="ask without within: the error bar says how far off they are")
-    if terms.max_charge is None:
-        return terms
-    worst = worst_charge(asker, questions)
-    if worst > terms.max_charge:
+    most = asker.turns.allowance()
+    if most is not None and (units := worst_units(asker, questions)) > most:
+        worst = asker.plan.as_epsilon(units)
         raise BudgetExhausted(
             f"counts of different values charge epsilon {worst:.3g}, more than max_charge",
             requested=worst,
-            remaining=float(terms.max_charge),
+            remaining=asker.plan.as_epsilon(most),
             hint="raise max_charge: each has noise of its own",
         )
-    return replace(terms, max_charge=terms.max_charge - worst)
 
 
 def answers_of(asker: Asker, statement: Statement, questions: Sequence[Question]) -> dict[str, Answer]:
@@ -64,28 +58,27 @@ def answers_of(asker: Asker, statement: Statement, questions: Sequence[Question]
     return out
 
 
-def worst_charge(asker: Asker, questions: Sequence[Question]) -> float:
-    """Epsilon that they may charge at most; BudgetExhausted where it is not left."""
+def worst_units(asker: Asker, questions: Sequence[Question]) -> int:
+    """Units that they may spend at most; BudgetExhausted where these are not left."""
     unknown = missing(asker, questions)
     first = [q for q in unknown if touched_first(asker, q)]
     units = sum(p.share.units for p in priced(asker, [q for q in unknown if q not in first]))
-    return asker.plan.as_epsilon(units) + sum(_first_charge(asker, q) for q in first)
+    return units + sum(_first_units(asker, q) for q in first)
 
 
-def _first_charge(asker: Asker, question: Question) -> float:
+def _first_units(asker: Asker, question: Question) -> int:
     """Of the first touch that answers a question, and of the row count before it."""
-    units = asker.states[question.table].touches.first_units(set(), [question.column])
-    return asker.plan.as_epsilon(units)
+    return asker.states[question.table].touches.first_units(set(), [question.column])
 
 
 def plans_of(asker: Asker, questions: Sequence[Question]) -> tuple[QueryPlan, ...]:
     """How they would be answered, and what that would charge. BudgetExhausted where it is not left for all of them."""
     out = []
-    worst_charge(asker, questions)
+    worst_units(asker, questions)
     for question in questions:
         unknown = [] if touched_first(asker, question) else missing(asker, [question])
         found = priced(asker, unknown)
-        source, charge = ("a measurement of its own", worst_charge(asker, [question]))
+        source, charge = ("a measurement of its own", asker.plan.as_epsilon(worst_units(asker, [question])))
         if touched_first(asker, question):
             source = "the first touch of the column"
         elif not found:

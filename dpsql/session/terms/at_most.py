@@ -1,7 +1,9 @@
 """Statements that charge at most what the analyst says: asked as ever where they cannot charge more, else for free.
 
 A test charges only when it turns hard, and whether it does is known only after the coin. So a test counts as what it
-may charge, and where that is too much the model answers untested, with its error bar, or nothing is answered.
+may charge, and where that is too much the model answers untested, with its error bar, or nothing is answered. What is
+compared with the limit is what ``explain`` foresees; what other sessions do meanwhile cannot make it dearer, for
+reservations keep within the limit, too (``Turns``).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,11 +12,11 @@ from itertools import product
 
 from dpsql.errors import BudgetExhausted
 from dpsql.hypothesis.rules import MODEL_RULES
-from dpsql.planning.table_plan import GROUP_SPARES
 from dpsql.query import LinearQuery
 from dpsql.result import Answer, Note
 from dpsql.session.answers import from_measurement
 from dpsql.session.asker import Asker
+from dpsql.session.foreseen import first_measured, worst_units
 from dpsql.session.model.modelled import modelled
 from dpsql.session.own.by_value.counted import Counts, Rows, counts_among, counts_of, rows_known, waits
 from dpsql.session.route import (
@@ -27,7 +29,6 @@ from dpsql.session.route import (
     SpareRelease,
     Tested,
     Untested,
-    asking_rows,
 )
 from dpsql.sql.statement import Statement
 
@@ -35,36 +36,45 @@ _UNTESTED = Note("plan", "not tested, for max_charge leaves nothing for a test: 
 
 
 def ask_at_most(
-    asker: Asker, statement: Statement, queries: Sequence[LinearQuery], most: float
+    asker: Asker, statement: Statement, queries: Sequence[LinearQuery], others: int = 0
 ) -> tuple[dict[str, Answer], tuple[Note, ...]]:
-    """Answers by digest, charged ``most`` (epsilon) at most together, and what is to be said of them.
+    """Answers by digest, within the limit that ``asker.turns`` has, and what is to be said of them.
 
-    Questions bring no pairs of columns beside their own, and are paid as fewer spare releases, where that is enough.
-    BudgetExhausted, at no charge, where the statement may charge more and is not known without.
+    ``others``: units that what is no linear query of the statement spends at most. Questions bring no pairs of columns
+    beside their own, and are paid as fewer spare releases, where that is enough. BudgetExhausted, at no charge, where
+    the statement may charge more and is not known without.
     """
-    pace = asker.fold.pace
+    most, pace = asker.turns.allowance(), asker.fold.pace
     for alone, times in product((False, True), range(pace.times(), 0, -1)):
-        with pace.held(times), _one_by_one(asker, queries, alone):  # what others do meanwhile makes nothing dearer
+        with pace.held(times), _one_by_one(asker, queries, alone):
             routes = asker.routes(queries)
-            worst = asker.plan.as_epsilon(worst_units(asker, statement, queries, routes))
-            if worst <= most and not statement.awaited:
+            worst = others + worst_units(asker, statement, first_measured(asker, statement, queries, routes), routes)
+            if most is None or worst <= most:
                 return asker.ask(queries, counts_of(statement)), ()
-    if statement.awaited:
-        raise BudgetExhausted(
-            "the strings to group by are not released yet, which max_charge does not wait for",
-            requested=worst,
-            remaining=most,
-            hint="ask once without max_charge, or list the strings",
-        )
     found = _free(asker, routes, counts_of(statement))
     if found is None:
-        raise BudgetExhausted(
-            f"this may charge epsilon {worst:.3g}, more than max_charge",
-            requested=worst,
-            remaining=most,
-            hint="raise max_charge; what it asks is neither released nor known to the model",
-        )
+        reason = "this may charge epsilon {}, more than max_charge"
+        hint = "raise max_charge; what it asks is neither released nor known to the model"
+        raise _too_dear(asker, reason, worst, hint)
     return found
+
+
+def check_strings_within(asker: Asker, statement: Statement, queries: Sequence[LinearQuery], others: int = 0) -> None:
+    """BudgetExhausted, at no charge, where a statement that awaits strings may charge more than the limit."""
+    most = asker.turns.allowance()
+    if most is None:
+        return
+    routes = asker.routes(queries)
+    worst = others + worst_units(asker, statement, first_measured(asker, statement, queries, routes), routes)
+    if worst > most:
+        reason = "the strings to group by are not released yet, and that may charge epsilon {}, more than max_charge"
+        raise _too_dear(asker, reason, worst, "raise max_charge, or list the strings")
+
+
+def _too_dear(asker: Asker, reason: str, units: int, hint: str) -> BudgetExhausted:
+    share = asker.plan.as_epsilon
+    worst, most = share(units), share(asker.turns.allowance() or 0)
+    return BudgetExhausted(reason.format(f"{worst:.3g}"), requested=worst, remaining=most, hint=hint)
 
 
 @contextmanager
@@ -77,30 +87,6 @@ def _one_by_one(asker: Asker, queries: Sequence[LinearQuery], alone: bool) -> It
             if alone or not warm.beside_any({q.touched for q in queries if q.table == name}):
                 stack.enter_context(warm.pairs.one_by_one())
         yield
-
-
-def worst_units(asker: Asker, statement: Statement, queries: Sequence[LinearQuery], routes: Sequence[Route]) -> int:
-    """Units that asking may spend at most, whatever other sessions do meanwhile: a route may turn into a dearer one
-    when they give something back, and a first measurement may tell that a question needs a release of its own.
-    """
-    first = 0
-    queries = asking_rows(queries, routes)
-    for name in {q.table for q in queries} | {table for table, _ in statement.awaited}:
-        asked = [q for q in queries if q.table == name]
-        texts = {c for q in asked if q.keyed is not None for c in q.keyed.text_columns}
-        texts |= {column for table, column in statement.awaited if table == name}
-        first += asker.states[name].touches.first_units({q.touched for q in asked}, texts)
-    return first + sum(_most(asker, route) for route in routes)
-
-
-def _most(asker: Asker, way: Route) -> int:
-    match way:
-        case Known() | Measured() | Declared():
-            return 0
-        case OwnRelease() | SpareRelease() | Tested() | Modelled() | Untested():
-            state, payment = asker.states[way.queries[0].table], asker.payment
-            spare = GROUP_SPARES * state.own.dearest(state.plan.spare)
-            return max(payment.units if payment.number else 0, spare)
 
 
 def _free(asker: Asker, routes: Sequence[Route], counts: Counts) -> tuple[dict[str, Answer], tuple[Note, ...]] | None:

@@ -282,16 +282,17 @@ def test_a_limit_of_the_charge_is_kept_by_paying_as_fewer(bars: dict[str, int]) 
     for _ in range(60):
         asker.fold.pace.ask()
     assert asker.fold.pace.times() == MOST_TIMES
-    one = asker.plan.as_epsilon(GROUP_SPARES * asker.plan.spare_units)  # as what groups may be paid
+    one = asker.plan.as_epsilon(asker.plan.spare_units)
     for most, times in ((1.01 * one, 1), (3.01 * one, 3)):
         before = ledger.totals().spent
         asked = three(times)
-        answers, notes = ask_at_most(asker, Statement("", (), None, None), [asked], most)
+        with asker.turns.limited(most):
+            answers, notes = ask_at_most(asker, Statement("", (), None, None), [asked])
         assert (answers[asked.digest].source, notes) == ("measurement", ())
         assert ledger.totals().spent - before == times * asker.plan.spare_units
     before = ledger.totals().spent
-    with suppress(BudgetExhausted):
-        ask_at_most(asker, Statement("", (), None, None), [three(9)], 0.1 * one)
+    with suppress(BudgetExhausted), asker.turns.limited(0.1 * one):
+        ask_at_most(asker, Statement("", (), None, None), [three(9)])
     assert ledger.totals().spent == before
 
 

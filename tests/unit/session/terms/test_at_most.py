@@ -1,6 +1,7 @@
 """What may be charged at most: what is answered for free, what is refused, what is kept."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,7 +26,8 @@ def opened(rules: Policy) -> tuple[Asker, Recorder]:
 
 
 def at_most(asker: Asker, asked: LinearQuery, most: float = 0.0) -> tuple[Answer, tuple[Note, ...]]:
-    answers, notes = ask_at_most(asker, NOTHING, [asked], most)
+    with asker.turns.limited(most):
+        answers, notes = ask_at_most(asker, NOTHING, [asked])
     return answers[asked.digest], notes
 
 
@@ -125,3 +127,54 @@ def test_a_spare_release_is_not_made_for_nothing(monkeypatch: pytest.MonkeyPatch
     before = ledger.totals().spent
     assert at_most(asker, asked)[0].error == 10**6
     assert ledger.totals().spent == before
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_what_others_do_meanwhile_is_not_paid_above_the_limit(hard: bool) -> None:
+    """The route is dearer by the time it is taken: no coin is tossed that could charge too much."""
+    rules = policy(NARROW)
+    ledger = ledger_of(rules, spares=True)
+    asker, coins = asker_of(rules, ledger)
+    ask(asker, one(0))
+    assert way_of(asker, one(1)) == "test"
+    coins.hard = hard
+    del ledger.log[:]
+    before = ledger.totals().spent
+    with asker.turns.limited(0.5 * asker.plan.as_epsilon(asker.plan.hard_cost)):
+        assert ask(asker, one(1)).source == "hypothesis"
+    assert "coin" not in ledger.log
+    assert ledger.totals().spent == before
+    with asker.turns.limited(asker.plan.as_epsilon(asker.plan.hard_cost)):
+        assert ask(asker, one(2)).source == ("measurement" if hard else "hypothesis")
+    assert "coin" in ledger.log
+
+
+def test_own_noise_is_not_paid_above_the_limit() -> None:
+    rules = policy(NARROW)
+    rules = replace(rules, privacy=replace(rules.privacy, planned_queries=5))
+    ledger = ledger_of(rules)
+    asker, _ = asker_of(rules, ledger)
+    assert way_of(asker, one(0)) == "release"
+    ask(asker, query(NARROW, a=unit(12, 3)))
+    before, share = ledger.totals().spent, asker.payment_epsilon()
+    with asker.turns.limited(0.999 * share):
+        assert ask(asker, one(1)).charged == 0.0
+    assert ledger.totals().spent == before
+    with asker.turns.limited(share):
+        assert ask(asker, one(2)).charged == pytest.approx(share)
+
+
+def test_first_measurements_are_not_paid_above_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor waited for: no other session is in the way."""
+    monkeypatch.setattr("dpsql.first.turns.sleep", lambda _: pytest.fail("waited"))
+    asker, ledger = opened(policy(NARROW))
+    with asker.turns.limited(0.0), pytest.raises(BudgetExhausted):
+        asker.first_touches(NARROW.name)
+    assert ledger.log == []
+    asker.first_touches(NARROW.name)
+    before = len(ledger.log)
+    assert before > 0
+    with asker.turns.limited(0.0):
+        assert asker.first_touches(NARROW.name, ("a", "b")) == 0.0
+    assert len(ledger.log) == before
+    assert asker.first_touches(NARROW.name, ("a", "b")) > 0.0
