@@ -20,7 +20,7 @@ from prompt_toolkit.output import ColorDepth, Output
 from dpsql.errors import Error
 from dpsql.interface.render.number import epsilon
 from dpsql.interface.shell.completer import SqlCompleter
-from dpsql.interface.shell.repl import LineReader, is_command
+from dpsql.interface.shell.line_reader import LineReader, is_command
 from dpsql.interface.shell.shell import Shell
 from dpsql.interface.splitter import command_start, is_complete
 from dpsql.ledger import default_state_directory

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from dpsql.interface.shell.repl import LineReader
+from dpsql.interface.shell.line_reader import LineReader
 from dpsql.interface.splitter import is_complete, split
 
 
