@@ -194,8 +194,6 @@ class Plan:
 
     def units_within(self, epsilon: float) -> int:
         """The most units that show as at most so much of epsilon."""
-        if epsilon >= float(self.epsilon):
-            return self.total_units
         units = int(Fraction(epsilon) * self.total_units / self.epsilon)
         return units + int(self.as_epsilon(units + 1) <= epsilon)  # what was shown is rounded
 

@@ -54,16 +54,19 @@ class Turns:
         self._paid = paid
         self._settle = settle
         self._most: int | None = None
+        self.held_back = False
+        """Whether something was done without since there is a limit: what is answered then is not kept."""
 
     @contextmanager
     def limited(self, epsilon: float | None) -> Iterator[None]:
         """So much at most is spent while this lasts, whatever other sessions do meanwhile; ``None``: no limit."""
-        before = self._most
+        before = self._most, self.held_back
         self._most = None if epsilon is None else self._paid.units + self._plan.units_within(float(epsilon))
+        self.held_back = False
         try:
             yield
         finally:
-            self._most = before
+            self._most, self.held_back = before
 
     def allowance(self) -> int | None:
         """Units that are left of the limit; ``None``: there is none."""
@@ -71,7 +74,14 @@ class Turns:
 
     def allows(self, cost: int) -> bool:
         """Whether so many units are within the limit, if there is one."""
-        return self._most is None or self._paid.units + cost <= self._most
+        if self._most is None or self._paid.units + cost <= self._most:
+            return True
+        self.go_without()
+        return False
+
+    def go_without(self) -> None:
+        """Note that something is done without, if there is a limit: whoever asks without one may be given more."""
+        self.held_back = self._most is not None
 
     def take(self, what: str, next_step: Callable[[], Step | None], others_at_work: Callable[[], bool]) -> float:
         """Make every step that is left and affordable; what that charged, in epsilon.

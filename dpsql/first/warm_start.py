@@ -313,7 +313,7 @@ def measure_contingencies(
         return Step(sum(p.units for p in chosen), make) if chosen else None
 
     charged = turns.take(f"{touch.plan.name} for the first time", next_step, lambda: touch.others_at_work(asked))
-    touch.is_unpaid = bool(touch.waiting_portions(asked))
+    touch.is_unpaid = bool(touch.waiting_portions(asked)) and not turns.held_back
     return charged
 
 

@@ -160,12 +160,13 @@ class Asker:
                 )
 
     def _check_untested(self) -> None:
-        """BudgetExhausted where the policy wants no answer without a test: another session was faster."""
+        """BudgetExhausted where the policy wants no answer without a test."""
         if self.policy.mechanism.when_spent == "refuse":
             share = self.payment_epsilon()
             raise BudgetExhausted(
                 f"no {self.payment.name} is left", requested=share, remaining=self.remaining_epsilon()
             )
+        self.turns.go_without()
 
     def _reserve_hard_round(self) -> int | None:
         """The reservation that pays for one hard round, standing until it is used; ``None`` when none is left."""
@@ -245,6 +246,8 @@ class Asker:
     def _kept(self, given: Sequence[tuple[LinearQuery, Answer]]) -> list[tuple[str, Answer]]:
         """Answers by digest, remembered for equal questions."""
         kept = [(q.digest, a) for q, a in given]
+        if self.turns.held_back:
+            return kept
         new = self._ledger.remember(kept)
         if not new or any(a.charged for _, a in kept):  # another session was told the same at the same moment
             durable = self._ledger.lookup_all([key for key, _ in kept])

@@ -77,17 +77,23 @@ def route_units(asker: Asker, way: Route) -> int:
             return 0
 
 
+def awaited_payments(statement: Statement) -> int:
+    """How many hard rounds or planned questions blocks may need, at most, once their strings are released."""
+    return sum(of.outlines for _, of in _awaiting(statement) if of.columns or of.together)
+
+
 def _awaiting(statement: Statement) -> list[tuple[str, Awaiting]]:
     return [(b.table, b.awaiting) for b in statement.blocks if b.awaiting is not None]
 
 
 def _of_strings(asker: Asker, table: str, awaiting: Awaiting) -> int:
     """Units that a block which awaits its strings spends at most: a payment for each outline, a release for each count
-    of different values. Beside no column, groups of strings are what the first touch has measured."""
+    of different values. Of one text column and no other, groups of strings are what the first touch has measured."""
     state = asker.states[table]
     plan, spares = state.plan, asker.purses.spares_left()
     alone, together = state.own.dearest(plan.spare), state.own.dearest(plan.group_spare)
     units = max(asker.payment.units if asker.payments_left() else 0, together, alone)
     left = asker.payments_left() * asker.payment.units + spares * asker.plan.spare_units
-    units = min(awaiting.outlines * (units if awaiting.columns else 0 if awaiting.listed else alone), left)
+    each = units if awaiting.columns or awaiting.together else 0 if awaiting.listed else alone
+    units = min(awaiting.outlines * each, left)
     return units + sum(distinct_share(asker.plan, plan, asker.payment, c, spares).units for c in awaiting.distinct)

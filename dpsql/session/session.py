@@ -6,6 +6,7 @@ Whoever reads one file of the package should read ``Session.execute``: each of i
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from threading import RLock
 from typing import TypeVar
 
@@ -24,7 +25,7 @@ from dpsql.result import NO_TERMS, Answer, Budget, Explanation, Note, Result, Te
 from dpsql.session.answers import with_charge
 from dpsql.session.asker import Asker
 from dpsql.session.crosstabs import ask_crosstab
-from dpsql.session.distinct.asking import answers_of, check_terms, plans_of, questions_of, worst_units
+from dpsql.session.distinct.asking import answers_of, check_limit, check_terms, plans_of, questions_of, worst_units
 from dpsql.session.distinct.units import unasked_of
 from dpsql.session.explaining import explained, explanation
 from dpsql.session.notes import statement_notes
@@ -33,7 +34,7 @@ from dpsql.session.results import result
 from dpsql.session.steps import FirstSteps, explained_in_steps, no_terms_in_steps
 from dpsql.session.strings.released import ReleasedStrings
 from dpsql.session.synthesizing import Synthesizing
-from dpsql.session.terms.at_most import ask_at_most, check_strings_within
+from dpsql.session.terms.at_most import ask_at_most, check_strings
 from dpsql.session.terms.explaining import explained_within
 from dpsql.session.terms.within import ask_within
 from dpsql.sql import FrontEnd
@@ -127,8 +128,8 @@ class Session:
             statement = self._lower(text, parameters, steps.rows)
         charged = steps.charged
         if statement.awaited and terms.within is None:
-            others = worst_units(self._asker, questions_of(statement))
-            check_strings_within(self._asker, statement, statement.queries, others)
+            others = check_limit(self._asker, questions_of(statement))
+            check_strings(self._asker, statement, statement.queries, others)
             charged += sum(self._asker.release_keys(*column) for column in statement.awaited)
             statement = self._lower(text, parameters, steps.rows)
         together, touched = self._asked_together(statement, terms)
@@ -168,12 +169,13 @@ class Session:
 
     def _asked(self, statement: Statement, terms: Terms) -> tuple[dict[str, Answer], tuple[Note, ...]]:
         queries, questions = statement.queries, questions_of(statement)
-        check_terms(self._asker, questions, terms)
+        check_terms(questions, terms)
         if terms.within is not None:
             return ask_within(self._asker, statement, queries, terms), ()
         if terms.max_charge is not None:
-            found, notes = ask_at_most(self._asker, statement, queries, worst_units(self._asker, questions))
-            return found | answers_of(self._asker, statement, questions), notes
+            others = check_limit(self._asker, questions)
+            ask_others = partial(answers_of, self._asker, statement, questions)
+            return ask_at_most(self._asker, statement, queries, others, ask_others)
         counts = counts_of(statement)
         if not questions:
             return self._asker.ask(queries, counts) | answers_of(self._asker, statement, questions), ()
@@ -197,7 +199,7 @@ class Session:
             first = {text: self._explanation(self._lower(text, None), NO_TERMS) for text in statement.first}
             return explained_in_steps(first, self._asker.remaining_epsilon())
         queries, questions = statement.queries, questions_of(statement)
-        check_terms(self._asker, questions, terms)
+        check_terms(questions, terms)
         if terms.within is not None:
             return explained_within(statement, queries, self._asker, terms)
         others, units = plans_of(self._asker, questions), worst_units(self._asker, questions)

@@ -79,13 +79,15 @@ class Awaiting:
     """What a block asks at most once strings are released: about the finite ``columns``, in the table's order, queries
     of so many ``outlines``, and for each of its counts of different values the column of which they are.
 
-    ``listed``: whether no string but a group's own is counted for it.
+    ``listed``: whether no string but a group's own is counted for it. ``together``: whether strings of several columns
+    may be counted together, which no first touch does.
     """
 
     columns: tuple[str, ...]
     outlines: int
     distinct: tuple[str, ...] = ()
     listed: bool = False
+    together: bool = False
 
 
 @dataclass(frozen=True, eq=False)

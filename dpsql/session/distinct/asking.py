@@ -28,14 +28,17 @@ def questions_of(statement: Statement) -> list[Question]:
     return [*(Question(c) for c in counts if c), *map(question_of, unit_tables(statement))]
 
 
-def check_terms(asker: Asker, questions: Sequence[Question], terms: Terms) -> None:
-    """BudgetExhausted where these questions may charge more than an analyst's terms; UnsupportedQuery where a bound is
-    named."""
+def check_terms(questions: Sequence[Question], terms: Terms) -> None:
+    """UnsupportedQuery for different values within a bound."""
     if questions and terms.within is not None:
         reason = "within bounds counts of rows, and this asks for different values"
         raise UnsupportedQuery(reason, hint="ask without within: the error bar says how far off they are")
-    most = asker.turns.allowance()
-    if most is not None and (units := worst_units(asker, questions)) > most:
+
+
+def check_limit(asker: Asker, questions: Sequence[Question]) -> int:
+    """Units that these questions may spend at most; BudgetExhausted where that is more than the limit."""
+    units, most = worst_units(asker, questions), asker.turns.allowance()
+    if most is not None and units > most:
         worst = asker.plan.as_epsilon(units)
         raise BudgetExhausted(
             f"counts of different values charge epsilon {worst:.3g}, more than max_charge",
@@ -43,6 +46,7 @@ def check_terms(asker: Asker, questions: Sequence[Question], terms: Terms) -> No
             remaining=asker.plan.as_epsilon(most),
             hint="raise max_charge: each has noise of its own",
         )
+    return units
 
 
 def answers_of(asker: Asker, statement: Statement, questions: Sequence[Question]) -> dict[str, Answer]:

@@ -23,6 +23,7 @@ from dpsql.session.asker import Asker
 from dpsql.session.distinct.numbers import Number, encode_numbers
 from dpsql.session.own.release import PURPOSE, SPARE
 
+_NOTHING_LEFT = "nothing of the budget is left for counts of different values"
 _HINT = "GROUP BY the column of declared values, or ask the owner for a larger budget"
 
 
@@ -112,13 +113,23 @@ def priced(asker: Asker, questions: Sequence[Question]) -> list[Priced]:
         share = distinct_share(plan, table, asker.payment, question.column, left, question.most)
         left -= share.spares
         if share.units == 0:
-            raise _refused(asker, "nothing of the budget is left for counts of different values", 0)
+            raise _refused(asker, _NOTHING_LEFT, 0)
         l2 = distinct_l2_squared(table.neighbors, table.table, question.column, len(question.counts), question.most)
         out.append(Priced(question, share, plan.release_sigma(share.units, l2)))
     units = sum(p.share.units for p in out)
     if units and not purses.covers(asker.bench.ledger.totals(), units, kept=purses.unbegun()):
         raise _refused(asker, "what is left does not pay for counts of different values", units)
     return out
+
+
+def check_distinct_paid(asker: Asker, wanted: Sequence[tuple[str, str]]) -> None:
+    """BudgetExhausted where nothing is left for counts of different values of these (table, column)."""
+    left = asker.purses.spares_left()
+    for table, column in wanted:
+        share = distinct_share(asker.plan, asker.states[table].plan, asker.payment, column, left)
+        left -= share.spares
+        if share.units == 0:
+            raise _refused(asker, _NOTHING_LEFT, 0)
 
 
 def _refused(asker: Asker, reason: str, units: int) -> BudgetExhausted:

@@ -6,7 +6,7 @@ compared with the limit is what ``explain`` foresees; what other sessions do mea
 reservations keep within the limit, too (``Turns``).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import product
 
@@ -16,7 +16,8 @@ from dpsql.query import LinearQuery
 from dpsql.result import Answer, Note
 from dpsql.session.answers import from_measurement
 from dpsql.session.asker import Asker
-from dpsql.session.foreseen import first_measured, worst_units
+from dpsql.session.distinct.release import check_distinct_paid
+from dpsql.session.foreseen import awaited_payments, first_measured, worst_units
 from dpsql.session.model.modelled import modelled
 from dpsql.session.own.by_value.counted import Counts, Rows, counts_among, counts_of, rows_known, waits
 from dpsql.session.route import (
@@ -36,11 +37,16 @@ _UNTESTED = Note("plan", "not tested, for max_charge leaves nothing for a test: 
 
 
 def ask_at_most(
-    asker: Asker, statement: Statement, queries: Sequence[LinearQuery], others: int = 0
+    asker: Asker,
+    statement: Statement,
+    queries: Sequence[LinearQuery],
+    others: int = 0,
+    ask_others: Callable[[], dict[str, Answer]] = dict,
 ) -> tuple[dict[str, Answer], tuple[Note, ...]]:
     """Answers by digest, within the limit that ``asker.turns`` has, and what is to be said of them.
 
-    ``others``: units that what is no linear query of the statement spends at most. Questions bring no pairs of columns
+    ``ask_others``: what is no linear query of the statement, for so many units at most, as ever before the queries and
+    after they were looked at. Questions bring no pairs of columns
     beside their own, and are paid as fewer spare releases, where that is enough. BudgetExhausted, at no charge, where
     the statement may charge more and is not known without.
     """
@@ -50,21 +56,32 @@ def ask_at_most(
             routes = asker.routes(queries)
             worst = others + worst_units(asker, statement, first_measured(asker, statement, queries, routes), routes)
             if most is None or worst <= most:
-                return asker.ask(queries, counts_of(statement)), ()
+                known = asker.known_of(queries)
+                asker.check([q for q in queries if q.digest not in known])
+                answers = ask_others() | asker.ask(queries, counts_of(statement))
+                return answers, (_UNTESTED,) if asker.turns.held_back else ()
     found = _free(asker, routes, counts_of(statement))
     if found is None:
         reason = "this may charge epsilon {}, more than max_charge"
         hint = "raise max_charge; what it asks is neither released nor known to the model"
         raise _too_dear(asker, reason, worst, hint)
-    return found
+    answers, notes = found
+    return ask_others() | answers, notes
 
 
-def check_strings_within(asker: Asker, statement: Statement, queries: Sequence[LinearQuery], others: int = 0) -> None:
-    """BudgetExhausted, at no charge, where a statement that awaits strings may charge more than the limit."""
+def check_strings(asker: Asker, statement: Statement, queries: Sequence[LinearQuery], others: int = 0) -> None:
+    """BudgetExhausted, at no charge, where a statement that awaits strings is not going to be paid in full, or may
+    charge more than the limit."""
+    check_distinct_paid(asker, [(b.table, c) for b in statement.blocks if b.awaiting for c in b.awaiting.distinct])
     most = asker.turns.allowance()
     if most is None:
         return
     routes = asker.routes(queries)
+    if asker.policy.mechanism.when_spent == "refuse":
+        needed = sum(way.payments for way in routes) + awaited_payments(statement)
+        if needed > asker.payments_left():
+            reason = f"this statement may need {needed} {asker.payment.name}s, {asker.payments_left()} are left"
+            raise _too_dear(asker, reason, needed * asker.payment.units, "list the strings")
     worst = others + worst_units(asker, statement, first_measured(asker, statement, queries, routes), routes)
     if worst > most:
         reason = "the strings to group by are not released yet, and that may charge epsilon {}, more than max_charge"

@@ -24,7 +24,7 @@ def awaiting(
     """What those aggregates of a block ask at most that await strings; ``None`` where none does."""
     if not lowering.may_await:
         return None
-    asked, distinct = list[str](), list[str]()
+    asked, distinct, texts = list[str](), list[str](), set[str]()
     outlines = part = 0
     for a in aggregations:
         if isinstance(a.summary, CellsAsked):
@@ -32,18 +32,20 @@ def awaiting(
             inner = lowering.by(value, a.summary.conjuncts)
             if inner.awaits or lowering.awaits:
                 asked += inner.asked
+                texts.update(inner.texts)
                 outlines += _outlines(table, (*groups, value), inner, -1)
         elif lowering.awaits and isinstance(a.summary, DistinctAsked):
             distinct.append(a.summary.column)
         elif lowering.awaits:
             asked += lowering.asked
+            texts.update(lowering.texts)
             outlines += sum(_outlines(table, groups, lowering, part + i) for i in range(len(a.summands)))
         part += len(a.summands)
     if not (outlines or distinct or lowering.awaits):
         return None
     columns = tuple([c.name for c in table.finite if c.name in asked])
     listed = bool(groups) and all(g.text is not None for g in groups)
-    return Awaiting(columns, outlines, tuple(distinct), listed)
+    return Awaiting(columns, outlines, tuple(distinct), listed, len(texts) > 1)
 
 
 def _outlines(table: TableDomain, groups: Sequence[Bound], lowering: Lowering, part: int) -> int:

@@ -145,6 +145,12 @@ class Lowering:
         names = {name for split in self._splits for c in split for name in c.columns}
         return tuple([c.name for c in self._table.finite if c.name in names])
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The text columns that it asks about, in the table's order."""
+        names = {name for split in self._splits for c in split for name in c.columns}
+        return tuple([c.name for c in self._table.text if c.name in names])
+
     def ways(self, part: int) -> list[tuple[Sequence[Cluster], Sequence[Answer]]]:
         """The clusters of a part, by its index or -1 for the number of rows, with their queries as far as they are
         known: questions about values, and over cells."""

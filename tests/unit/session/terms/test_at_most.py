@@ -178,3 +178,52 @@ def test_first_measurements_are_not_paid_above_the_limit(monkeypatch: pytest.Mon
         assert asker.first_touches(NARROW.name, ("a", "b")) == 0.0
     assert len(ledger.log) == before
     assert asker.first_touches(NARROW.name, ("a", "b")) > 0.0
+
+
+def test_what_is_done_without_because_of_the_limit_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor believed to be out of reach: whoever asks without a limit pays for it."""
+    monkeypatch.setattr("dpsql.session.terms.at_most.worst_units", lambda *_: 0)  # dearer by the time it is asked
+    asker, ledger = opened(policy(WIDE, 1))
+    ask(asker, query(WIDE))
+    asked, before = query(WIDE, a=unit(40, 1), b=unit(9, 1)), ledger.totals().spent
+    answer, notes = at_most(asker, asked)
+    assert (answer.charged, ledger.totals().spent) == (0.0, before)
+    assert "not tested" in notes[0].text
+    assert asker.known(asked) is None
+    assert not asker.states[WIDE.name].touches.warm.is_unpaid
+    assert ask(asker, asked).charged > 0.0
+
+
+@pytest.mark.parametrize("most", [0.0, 4.0])
+def test_an_answer_that_no_test_is_left_for_is_not_kept_under_a_limit(most: float) -> None:
+    """Another session may hold the last hard round, and give it back."""
+    rules = policy(NARROW, hard_rounds=1)
+    ledger = ledger_of(rules, spares=True)
+    one_session, _ = asker_of(rules, ledger)
+    other, _ = asker_of(rules, ledger)
+    ask(one_session, one(0))
+    assert ask(one_session, one(1)).source == "hypothesis"  # holds it
+    other.catch_up()
+    assert way_of(other, one(2)) == "uncertified"
+    assert "not tested" in at_most(other, one(2), most)[1][0].text
+    assert other.known(one(2)) is None
+    one_session.close()
+    other.catch_up()
+    assert way_of(other, one(2)) == "test"
+
+
+def test_what_has_noise_of_its_own_is_asked_before_what_may_do_without() -> None:
+    """A spare release of the others could leave nothing for it, and the model answers where none is left."""
+    asker, ledger = opened(policy(NARROW))
+    ask(asker, one(0))
+    del ledger.log[:]
+    seen: list[list[str]] = []
+
+    def others() -> dict[str, Answer]:
+        seen.append(list(ledger.log))
+        return {}
+
+    with asker.turns.limited(4.0):
+        ask_at_most(asker, NOTHING, [one(1)], 0, others)
+    assert seen == [[]]
+    assert "coin" in ledger.log
