@@ -18,6 +18,8 @@ from dpsql.confidence import DEVIATIONS, OUTSIDE
 from dpsql.postprocess.spread import DEPENDENT
 
 Floats = npt.NDArray[np.float64]
+LIKELY = 0.5
+"""Of the 95 % bar of the rows behind a value: where they are more, some of them are likely to be there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,19 +112,23 @@ def _holds(rising: Floats, rows: float) -> int:
 
 
 class Extreme(NamedTuple):
-    """The last value that surely has rows at it or behind it, and how many rows at most are behind it."""
+    """The last value that surely has rows at it or behind it, the last one ``at`` which, or behind which, they are more
+    likely than not, and how many rows at most are behind that."""
 
+    sure: int
     at: int
     behind: float
 
 
-def last(counts: Counts) -> Extreme | None:
+def last(counts: Counts, *, surely: bool = False) -> Extreme | None:
     """The last value whose count, or whose count with all behind it, is above its bar; nothing where none is.
 
-    The bars hold for all of these counts at once (Bonferroni): of a thousand empty values none is called the last.
+    For what is sure the bars hold for all of these counts at once (Bonferroni): of a thousand empty values none is
+    called the last. What is likely is above LIKELY of its bar, and so is half of the rows: a minimum is no larger than
+    the median then, and a maximum no smaller. ``surely``: the likely one is to be sure, too.
 
-    >>> last(Counts(np.array([90.0, 30.0, 4.0]), np.full(3, 10.0), lambda i, j: 10.0 * (j - i) ** 0.5))
-    Extreme(at=1, behind=14.0)
+    >>> last(Counts(np.array([90.0, 30.0, 8.0]), np.full(3, 10.0), lambda i, j: 10.0 * (j - i) ** 0.5))
+    Extreme(sure=1, at=2, behind=0.0)
     """
     number = len(counts)
     if number == 0:
@@ -133,9 +139,10 @@ def last(counts: Counts) -> Extreme | None:
     sure = np.flatnonzero((counts.values > factor * counts.errors) | (behind > factor * tails))
     if len(sure) == 0:
         return None
-    at = int(sure[-1])
+    likely = np.flatnonzero(behind >= np.minimum(np.maximum(LIKELY * tails, 1.0), behind[0] / 2))
+    at = int(sure[-1]) if surely else max(int(sure[-1]), *likely[-1:].tolist(), 0)
     rest = 0.0 if at + 1 == number else float(behind[at + 1] + tails[at + 1])
-    return Extreme(at, max(rest, 0.0))
+    return Extreme(int(sure[-1]), at, max(rest, 0.0))
 
 
 def most_frequent(counts: Counts, single: npt.NDArray[np.bool_]) -> Place | None:

@@ -73,7 +73,8 @@ def test_an_extreme_may_be_a_date_or_null(con: dpsql.Connection) -> None:
     found = dict(cursor.fetchall())
     assert all(value is None or isinstance(value, date) for value in found.values())
     assert found["north"] is not None and found["north"] > date(2020, 6, 1)
-    assert all(n.startswith("max(joined) is the last value") for n in told(cursor, "beyond"))
+    (note,) = told(cursor, "beyond")  # bars of dates stand nowhere else
+    assert note.startswith(("max(joined) is the last value", "max(joined) is at most"))
     assert all(a.value is None and a.interval is None for a in cursor.answers)
     assert {a.label for a in cursor.answers} == set(found.values())
 

@@ -135,11 +135,12 @@ def _place(summary: Cells, cells: Sequence[Cell], counts: Counts) -> tuple[Place
     match summary.kind:
         case "max" | "min":
             backwards = summary.kind == "min"
-            found = last(counts.reversed if backwards else counts)
+            truth = bool(cells) and isinstance(cells[0].low, bool)  # FALSE and TRUE have nothing between them
+            found = last(counts.reversed if backwards else counts, surely=truth)
             if found is None:
                 return None, None
             end = len(counts) - 1 if found.behind > 0 else found.at
-            ends = (len(counts) - 1 - end, len(counts) - 1 - found.at) if backwards else (found.at, end)
+            ends = (len(counts) - 1 - end, len(counts) - 1 - found.sure) if backwards else (found.sure, end)
             at = len(counts) - 1 - found.at if backwards else found.at
             return Place(at, *ends, 0.5, at), found.behind
         case "mode":
@@ -243,7 +244,8 @@ def _notes(summary: Cells, found: Sequence[_Found | None]) -> tuple[Note, ...]:
     if beyond:
         if max(beyond) > 0:
             return (_beyond(summary.kind, name, places, max(beyond), len(found)),)
-        return _within_a_cell(name, places, len(found))
+        if max(f.steps for f in places) == 0:
+            return _within_a_cell(name, places, len(found))
     if isinstance(places[0].low, (int, float)) and not isinstance(places[0].low, bool):
         return ()
     if len(found) == 1:
@@ -283,7 +285,10 @@ def _beyond(kind: str, name: str, places: Sequence[_Found], rows: float, groups:
     end, where = ("last", "after") if kind == "max" else ("first", "before")
     which = "it in any group" if groups > 1 else shown
     value = "value" if cell.low == cell.high else "value, or near it: its cell is the one"
-    return Note("beyond", f"{name} is the {end} {value} that surely has rows; {few} lie {where} {which} (95 %)")
+    if groups == 1 and not isinstance(shown, (int, float)):
+        span = f"{name} is from {places[0].low} to {places[0].high}"
+        return Note("beyond", f"{span}, and {few} lie {where} {which} (95 %)")
+    return Note("beyond", f"{name} is the {end} {value} that probably has rows; {few} lie {where} {which} (95 %)")
 
 
 def few_rows_note(columns: Sequence[Sequence[bool]]) -> tuple[Note, ...]:

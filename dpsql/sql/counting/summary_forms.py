@@ -81,12 +81,27 @@ def _of_cells(column: str, asked: CellsAsked, lowering: Lowering, nothing: tuple
     found: dict[tuple[Value, ...], list[Cell]] = {group: [] for group in lowering.groups}
     for (*group, shown), rows in zip(inner.groups, inner.counts(), strict=True):
         if shown is not None and tuple(group) in found:
-            low, high = (shown, shown) if ends is None else ends[int(str(shown))]
+            low, high = (shown, shown) if ends is None else _left(asked, rows, ends[int(str(shown))])
             if sql_type == "TIMESTAMP":
                 low, high = _as_time(low), _as_time(high)
             found[tuple(group)].append(Cell(low, high, rows))
     cells = tuple(tuple(sorted(found[group], key=_low)) for group in lowering.groups)
     return Aggregate(column, sql_type, nothing, summary=Cells(asked.kind, asked.level, cells, name))
+
+
+def _left(asked: CellsAsked, rows: Form, cell: tuple[Value, Value]) -> tuple[Value, Value]:
+    """What the conditions leave of a cell of numbers."""
+    name = None if asked.column is None else asked.column.name
+    found = [i for t in rows.terms for i in t.query.intervals if i.column == name]
+    if not found or len(found) < len(rows.terms):
+        return cell
+    low, high = min(i.low for i in found), max(i.high for i in found)
+    return max(float(str(cell[0])), _short(low)), min(float(str(cell[1])), _short(high))
+
+
+def _short(end: float) -> float:
+    """An end of a condition: that of ``x < 1`` is the number before 1."""
+    return float(f"{end:.15g}")
 
 
 def _as_time(value: Value) -> Value:

@@ -98,7 +98,7 @@ def test_no_row_is_missing_at_the_last_value_that_surely_has_rows(shape: str) ->
     for _ in range(400):
         found = last(noisy(SHAPES[shape], rng))
         assert found is not None
-        wrong += found.at > truth
+        wrong += found.sure > truth
         behind += found.behind < SHAPES[shape][found.at + 1 :].sum()
     assert wrong <= 400 * ALPHA
     assert behind <= 400 * ALPHA
@@ -107,15 +107,30 @@ def test_no_row_is_missing_at_the_last_value_that_surely_has_rows(shape: str) ->
 def test_an_extreme_with_narrow_bars_is_wrong() -> None:
     empty = np.r_[900.0, np.zeros(59)]
     found = [last(noisy(empty, np.random.default_rng(i), shown=0.5)) for i in range(200)]
-    assert sum(f is not None and f.at > 0 for f in found) > 60
+    assert sum(f is not None and f.sure > 0 for f in found) > 60
     honest = [last(noisy(empty, np.random.default_rng(i))) for i in range(200)]
-    assert sum(f is not None and f.at > 0 for f in honest) <= 200 * ALPHA
+    assert sum(f is not None and f.sure > 0 for f in honest) <= 200 * ALPHA
 
 
 def test_an_extreme_sees_what_all_values_behind_it_add_up_to() -> None:
     counts = np.array([900.0, 30.0, 30.0, 30.0, 30.0])
     found = last(Counts(counts, np.full(5, 40.0), lambda i, j: 40.0))
-    assert found is not None and found.at == 3
+    assert found is not None and (found.sure, found.at) == (3, 4)
+
+
+def test_a_likely_extreme_is_beyond_the_median_and_nearer_than_a_sure_one() -> None:
+    """120 values with as many rows as noise has: the last that is sure was the 60th on average, and the median of the
+    same statement above it."""
+    rng, truth = np.random.default_rng(4), np.r_[np.full(120, 8.0), np.zeros(60)]
+    sure, likely = [], []
+    for _ in range(200):
+        counts = noisy(truth, rng)
+        found, first, middle = last(counts), last(counts.reversed), quantile(counts, 0.5)
+        assert found is not None and first is not None and middle is not None
+        assert len(truth) - 1 - first.at <= middle.at <= found.at
+        sure.append(abs(found.sure - 119))
+        likely.append(abs(found.at - 119))
+    assert np.mean(likely) < 0.8 * np.mean(sure)
 
 
 def test_the_first_value_is_the_last_of_the_others_order() -> None:

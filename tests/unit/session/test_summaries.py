@@ -9,6 +9,7 @@ import pytest
 from dpsql.domain import BooleanDomain, DateDomain, NumberDomain, TableDomain
 from dpsql.policy import Policy, Privacy
 from dpsql.query import LinearQuery
+from dpsql.query.summary import Cells
 from dpsql.result import Answer, Result, Source
 from dpsql.session.results import result
 from dpsql.session.results.unasked import Unasked
@@ -47,18 +48,28 @@ def by_value(*counts: float) -> Callable[[LinearQuery], float]:
     return of
 
 
+def but_the_last(count: float, last: float) -> Callable[[LinearQuery], float]:
+    """Counts of cells of an age, which are equal but for that of the highest age."""
+
+    def of(query: LinearQuery) -> float:
+        ages = next(f.weights for f in query.factors if f.columns == ("age",))
+        return last if ages[8] else count
+
+    return of
+
+
 def test_the_note_names_the_last_value_and_the_rows_beyond_it() -> None:
-    """age is 17 to 25; 22 is the last value that surely has rows."""
+    """age is 17 to 25; 22 is the last value that surely has rows, and nobody can say of more."""
     rows, answers, notes = shown("SELECT MAX(age) FROM people", by_value(90, 90, 90, 90, 90, 60, 5, 0, -4))
     assert rows == [(22,)]
     assert (answers[0].interval, answers[0].error) == ((22.0, 25.0), 3.0)
-    assert notes == ["max(age) is the last value that surely has rows; at most 18 rows lie after 22 (95 %)"]
+    assert notes == ["max(age) is the last value that probably has rows; at most 18 rows lie after 22 (95 %)"]
 
 
 def test_the_first_value_is_found_from_the_other_end() -> None:
     rows, answers, notes = shown("SELECT MIN(age) FROM people", by_value(4, 0, 2, 90, 90, 60, 5, 0, -4))
     assert rows == [(20,)] and answers[0].interval == (17.0, 20.0)
-    assert notes == ["min(age) is the first value that surely has rows; at most 23 rows lie before 20 (95 %)"]
+    assert notes == ["min(age) is the first value that probably has rows; at most 23 rows lie before 20 (95 %)"]
 
 
 def test_no_note_where_the_last_value_is_the_last_one_there_can_be() -> None:
@@ -82,11 +93,20 @@ def test_groups_have_one_note_together() -> None:
     rows, _, notes = shown("SELECT sex, MAX(age) FROM people GROUP BY sex", lambda query: 3.0)
     assert [r[1] for r in rows] == [None] * 3
     assert notes == ["NULL stands in 3 of 3 groups, whose counts are within their errors"]
-    rows, _, notes = shown("SELECT sex, MAX(age) FROM people GROUP BY sex", lambda query: 13.0)
+    rows, _, notes = shown("SELECT sex, MAX(age) FROM people GROUP BY sex", but_the_last(13.0, 2.0))
     assert notes == [
-        "max(age) is the last value that surely has rows; at most 23 rows lie after it in any group (95 %)"
+        "max(age) is the last value that probably has rows; at most 12 rows lie after it in any group (95 %)"
     ]
     assert len({r[1] for r in rows}) == 1 and rows[0][1] in range(17, 26)
+
+
+def test_an_extreme_of_dates_says_between_which() -> None:
+    """joined is by the month; what is likely and not sure has no bar that could say so."""
+    _, _, notes = shown("SELECT MAX(joined) FROM people", by_value(90, 90, 6, 0))
+    assert notes == ["max(joined) is from 2019-12-01 to 2020-02-01, and at most 20 rows lie after 2019-12-01 (95 %)"]
+    rows, _, notes = shown("SELECT MAX(joined) FROM people", by_value(90, 90, 30, 6))
+    assert rows == [(date(2020, 2, 1),)]
+    assert notes == ["max(joined) is from 2020-01-01 to 2020-02-01 (95 %)"]
 
 
 def test_a_median_of_dates_says_between_which() -> None:
@@ -140,7 +160,7 @@ def test_of_a_model_a_count_must_be_farther_from_nothing(source: Source, value: 
     """Of many empty values some have 2.5 bars in a model's answer, which noise of its own nearly never has."""
     counts = by_value(400, 400, 400, 0, 0, 25, 0, 0, 0)
     rows, answers, _ = shown("SELECT MAX(age) FROM people", counts, source)
-    assert rows == [(value,)]
+    assert rows == [(22,)]  # likely in both
     assert answers[0].interval == (value, 25.0)
 
 
@@ -197,3 +217,17 @@ def test_a_date_inside_a_cell_says_which_cell_it_is() -> None:
         "min(d) is known by its cell alone, from 2020-01-01 to 2020-01-31 where it is first shown"
     ]
     assert notes("SELECT MAX(b) FROM days") == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "left"),
+    [("x < 13", [(0.0, 10.0), (10.0, 13.0)]), ("x BETWEEN 12 AND 13", [(12.0, 13.0)]), ("x = 25", [(25.0, 25.0)])],
+)
+def test_cells_are_what_a_condition_leaves_of_them(condition: str, left: list[tuple[float, float]]) -> None:
+    """MAX(x) of x < 1 was the middle of a bin from 0 to 12.7, beside an average of 0."""
+    table = TableDomain("t", (NumberDomain("x", (0.0, 10.0, 20.0, 30.0, 40.0)), BooleanDomain("b")))
+    front = FrontEnd(Policy(PRIVACY, (table,)), public_sql())
+    (block,) = front.lower(f"SELECT MIN(x), MEDIAN(x), MAX(x) FROM t WHERE {condition}").blocks
+    for aggregate in block.aggregates:
+        assert isinstance(aggregate.summary, Cells)
+        assert [(c.low, c.high) for c in aggregate.summary.cells[0]] == left
