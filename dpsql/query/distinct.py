@@ -45,6 +45,16 @@ class DistinctCount:
         told = repr(("different values", self.table, self.column, self.times, terms))
         return sha256(told.encode()).hexdigest()
 
+    @cached_property
+    def most(self) -> int | None:
+        """As many values as there can be, where conditions list them; ``None`` where they do not."""
+        listed: set[str | None] = set()
+        for keyed in (t.query.keyed for t in self.rows.terms):
+            if keyed is None or self.column not in keyed.text_columns:
+                return None
+            listed.update(key[keyed.text_columns.index(self.column)] for key in keyed.strings)
+        return len(listed - {None})
+
     def repeated(self, most: int) -> "tuple[DistinctCount, ...]":
         """The same of values that 1, 2, .. ``most`` rows have."""
         return tuple([DistinctCount(self.table, self.column, self.rows, n) for n in range(1, most + 1)])
@@ -113,7 +123,7 @@ def _check(selections: Sequence[Form], queries: Sequence[LinearQuery]) -> None:
     parts = [t for form in selections for t in form.terms if _is_partial(t)]
     if parts:
         reason = "different values cannot be counted where a condition holds for a part of a bin"
-        raise UnsupportedQuery(reason, hint="compare with an edge of the bins: con.tables() lists them")
+        raise UnsupportedQuery(reason, hint="compare with an edge of the bins, by >= or <: con.tables() lists them")
     keyed = [q.keyed for q in queries if q.keyed is not None]
     if any(k.columns for k in keyed) or len({k.text_columns for k in keyed}) > 1:
         reason = "different values are not counted where a condition ties strings to other columns"

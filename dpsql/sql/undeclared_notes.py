@@ -59,7 +59,8 @@ def notes_of(remarks: Iterable[Remark]) -> tuple[Note, ...]:
 def _midnights(column: DateDomain, moments: Sequence[str]) -> Note:
     """That a row of a date column holds no time of day, or none so fine as what it is compared with."""
     part = column.unit if column.step is not None else "day"
-    return Note("undeclared", f"{column.name} is compared with {_listed(moments)} as the start of each row's {part}")
+    asked = f"{column.name} is compared with {_listed(moments)} as the start of each row's {part}"
+    return Note("undeclared", f"{asked}, the finest that is declared")
 
 
 def _note(one: Remark, asked: Sequence[str]) -> Note:

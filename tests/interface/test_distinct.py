@@ -191,3 +191,20 @@ def test_an_explanation_refuses_what_is_paid_for_one_by_one_only(tmp_path: Path)
         for ask in (con.explain, con.execute):
             with pytest.raises(dpsql.BudgetExhausted, match="does not pay for counts of different values"):
                 ask(f"SELECT {together} FROM visits")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_more_strings_are_told_than_are_listed(tmp_path: Path, seed: int) -> None:
+    """17 of two were."""
+    two = "SELECT COUNT(DISTINCT place) FROM visits WHERE place IN ('place1', 'place2')"
+    with opened(city.build(tmp_path / "city", policy=POLICY), seed) as con:
+        for sql, most in ((two, 2.0), (f"{two} AND day < 5", 2.0), (f"{two[:-10]})", 1.0)):
+            cursor = con.execute(sql)
+            (answer,) = cursor.answers
+            low, high = answer.interval or (0.0, 99.0)
+            assert cursor.fetchall() == [(answer.value,)]
+            assert 0 <= low <= (answer.value or 0) <= high <= most
+            assert answer.error is not None and answer.error <= most
+        for sql in ("SELECT COUNT(DISTINCT place) FROM visits WHERE day < 5", f"{two} OR day < 5"):
+            (answer,) = con.execute(sql).answers
+            assert answer.error is not None and answer.error > 2.0  # nothing is listed

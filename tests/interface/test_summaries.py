@@ -95,7 +95,7 @@ def test_groups_that_may_have_no_row_are_null_with_a_note(con: dpsql.Connection)
     assert all(a is m is None for _, day, a, m in rows if day is None)  # for certain, so that no note counts them
     assert nulls > 0
     (few,) = told(cursor, "few")
-    assert few == f"NULL stands in {nulls} of {len(rows)} groups, whose counts are within their errors"
+    assert few == f"NULL stands in {nulls} of {len(rows)} groups, in which there may be no value"
 
 
 def test_what_is_computed_of_them_has_bars(con: dpsql.Connection) -> None:

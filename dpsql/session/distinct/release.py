@@ -24,7 +24,7 @@ from dpsql.session.distinct.numbers import Number, encode_numbers
 from dpsql.session.own.release import PURPOSE, SPARE
 
 _NOTHING_LEFT = "nothing of the budget is left for counts of different values"
-_HINT = "GROUP BY the column of declared values, or ask the owner for a larger budget"
+_HINT = "what is left is kept for first measurements and other questions: ask the owner for a larger budget"
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,7 +45,7 @@ def summarise(
 ) -> Summarised:
     """The answers of all groups. ``whole``: the result is of an integer type."""
     if isinstance(summary, Distinct):
-        counted = [EXACT_ZERO if count is None else lookup(count) for count in summary.counts]
+        counted = [EXACT_ZERO if count is None else _listed_at_most(count, lookup(count)) for count in summary.counts]
         return Summarised(tuple(counted), (), (False,) * groups)
     if isinstance(summary, Moments):
         return _of_moments(summary, groups, lookup, unasked)
@@ -55,6 +55,16 @@ def summarise(
     answers = tuple([answer for answer, _ in found])
     few = tuple([a.shown is None and a.source != "public" for a in answers])
     return Summarised(answers, _notes(summary, [f for _, f in found]), few)
+
+
+def _listed_at_most(count: DistinctCount, answer: Answer) -> Answer:
+    """No more different values than the conditions list: ``w IN ('a', 'b')`` leaves two."""
+    most = count.most
+    if most is None or answer.value is None or answer.interval is None:
+        return answer
+    low, high = (min(end, float(most)) for end in answer.interval)
+    value = min(max(answer.value, round(low)), most)
+    return replace(answer, value=value, interval=(low, high), error=max(value - low, high - value))
 
 
 def _lists(summary: Cells, groups: int, lookup: Lookup) -> Summarised:
@@ -299,4 +309,4 @@ def few_rows_note(columns: Sequence[Sequence[bool]]) -> tuple[Note, ...]:
     groups = len(columns[0])
     if groups == 1:
         return (Note("few", "NULL stands where the rows' count is within its error"),)
-    return (Note("few", f"NULL stands in {few:,} of {groups:,} groups, whose counts are within their errors"),)
+    return (Note("few", f"NULL stands in {few:,} of {groups:,} groups, in which there may be no value"),)

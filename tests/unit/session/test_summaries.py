@@ -92,7 +92,7 @@ def test_the_charges_of_all_counts_are_shown_once() -> None:
 def test_groups_have_one_note_together() -> None:
     rows, _, notes = shown("SELECT sex, MAX(age) FROM people GROUP BY sex", lambda query: 3.0)
     assert [r[1] for r in rows] == [None] * 3
-    assert notes == ["NULL stands in 3 of 3 groups, whose counts are within their errors"]
+    assert notes == ["NULL stands in 3 of 3 groups, in which there may be no value"]
     rows, _, notes = shown("SELECT sex, MAX(age) FROM people GROUP BY sex", but_the_last(13.0, 2.0))
     assert notes == [
         "max(age) is the last value that probably has rows; at most 12 rows lie after it in any group (95 %)"
