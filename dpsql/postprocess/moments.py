@@ -19,6 +19,7 @@ _RANGES: dict[MomentsKind, tuple[float, float]] = {
     "regr_r2": (0.0, 1.0),
     "kurtosis_pop": (-2.0, np.inf),  # Pearson: the fourth moment is at least the square of the second
 }
+_SPREADS: frozenset[MomentsKind] = frozenset({"var_pop", "var_samp", "stddev_pop", "stddev_samp", "sem"})
 _SIGNED = frozenset(
     {"covar_pop", "covar_samp", "regr_intercept", "regr_slope", "regr_sxy", "corr", "skewness", "kurtosis"}
 )
@@ -57,6 +58,33 @@ def moment(
     if not (np.isfinite(low) and np.isfinite(high)):
         return value, (least, most) if kind in _RANGES else None
     return value, (max(low, least), min(high, most))
+
+
+def confined(
+    kind: MomentsKind, value: float, interval: tuple[float, float] | None, width: float, rows: float
+) -> tuple[float, tuple[float, float] | None]:
+    """A spread of values that stand in a stretch so wide: at most that of half of the rows at either end (Popoviciu
+    1935), of so many ``rows`` at least. Where sums tell no more than that, the value is that of rows spread evenly.
+
+    >>> confined("stddev_pop", 0.0, (0.0, 900.0), 12.0, 40.0)
+    (3.4641016151377544, (0.0, 6.0))
+    """
+    if kind not in _SPREADS or interval is None:
+        return value, interval
+    rows = max(rows, 2.0)
+    times = 1.0 if kind.endswith("_pop") else rows / (rows - 1.0)
+    most, even = (_spread(kind, times * width**2 / parts, rows) for parts in (4.0, 12.0))
+    low, high = interval
+    if low <= 0.0 and high >= most:
+        return even, (0.0, most)
+    return min(value, most), (min(low, most), min(high, most))
+
+
+def _spread(kind: MomentsKind, variance: float, rows: float) -> float:
+    """What a kind makes of a variance."""
+    if kind.startswith("var"):
+        return variance
+    return float(np.sqrt(variance / rows if kind == "sem" else variance))
 
 
 def _ends(found: Floats, value: float) -> tuple[float, float]:

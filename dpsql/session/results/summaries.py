@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dpsql.domain import Value, truncate
 from dpsql.postprocess import combine, merged_source
 from dpsql.postprocess.combine import Lookup
-from dpsql.postprocess.moments import distances_of, moment
+from dpsql.postprocess.moments import confined, distances_of, moment
 from dpsql.postprocess.places import Counts, Place, last, most_frequent, number_of_values, quantile, sum_of_values
 from dpsql.postprocess.spread import DEPENDENT
 from dpsql.query import DistinctCount, Factor, Form, LinearQuery, combination
@@ -94,11 +94,24 @@ def _of_moments(summary: Moments, groups: int, lookup: Lookup, unasked: Unasked)
     for group, found in enumerate(parts):
         around = [None if s is None else s.error + abs(s.value) for s in islice(said, len(asked[group]))]
         value = moment(summary.kind, sums[group], [p.error for p in found], summary.centers, around)
+        width = _width(summary.sums[group])
+        if value is not None and width is not None:
+            value = confined(summary.kind, *value, width, sums[group][0] - (found[0].error or 0.0))
         paid = merged_source({p.source for p in found}), sum(p.charged for p in found)
         answers.append(_null(*paid) if value is None else _number(*value, *paid))
         rows = found[0]
         few.append(value is None and rows.source != "public" and (rows.value or 0.0) <= (rows.error or 0.0))
     return Summarised(tuple(answers), (), tuple(few))
+
+
+def _width(sums: Sequence[Form]) -> float | None:
+    """How wide a stretch of the number column that is summed conditions leave; ``None`` where they leave all of it."""
+    counted, summed = (form.terms for form in sums[:2])
+    names = {t.query.value for t in summed if t.query.value is not None}
+    left = [i for t in counted for i in t.query.intervals if i.column in names]
+    if len(names) != 1 or not left or len(left) < len(counted):
+        return None
+    return max(i.high for i in left) - min(i.low for i in left)
 
 
 def _taken(forms: Sequence[Form], times: Sequence[float]) -> Form:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpsql.postprocess.moments import distances_of, moment, moments
+from dpsql.postprocess.moments import confined, distances_of, moment, moments
 from dpsql.query.summary import MomentsKind
 
 RNG = np.random.default_rng(3)
@@ -183,3 +183,28 @@ def test_an_unknown_distance_changes_nothing() -> None:
     given = [4.0, 0.0, 8.0], [0.0, 0.0, 2.0], [0.0]
     assert moment("var_pop", *given, [0.0, None]) == moment("var_pop", *given, []) == (2.0, (1.5, 2.5))
     assert moment("var_pop", *given, [0.0, 1.0]) == (2.0, (1.75, 2.25))
+
+
+@pytest.mark.parametrize("kind", ["var_pop", "var_samp", "stddev_pop", "stddev_samp", "sem"])
+def test_a_spread_is_within_what_a_stretch_leaves(kind: MomentsKind) -> None:
+    """By rows at random, and by those that spread most: half of them at either end."""
+    rng, told = np.random.default_rng(3), {"var": np.var, "std": np.std, "sem": lambda x, ddof: np.std(x, ddof=1)}
+    for number in (2, 3, 10, 400):
+        _, interval = confined(kind, 0.0, (0.0, 1e9), 6.0, float(number))
+        assert interval is not None
+        for shape in (0.01, 0.3, 1.0):
+            rows = 100.0 + 6.0 * rng.beta(shape, shape, number)
+            widest = np.r_[np.full(number // 2, 100.0), np.full(number - number // 2, 106.0)]
+            spreads = [float(told[kind[:3]](x, ddof=not kind.endswith("_pop"))) for x in (rows, widest)]
+            spreads = [s / np.sqrt(number) if kind == "sem" else s for s in spreads]
+            assert max(spreads) <= interval[1] + 1e-9
+            if number % 2 == 0:
+                assert spreads[1] == pytest.approx(interval[1])
+
+
+def test_what_sums_know_of_a_spread_is_kept() -> None:
+    assert confined("stddev_pop", 1.0, (0.5, 1.5), 12.0, 40.0) == (1.0, (0.5, 1.5))
+    assert confined("stddev_pop", 1.0, (0.5, 90.0), 12.0, 40.0) == (1.0, (0.5, 6.0))
+    assert confined("stddev_pop", 0.0, (0.0, 0.0), 0.0, 40.0) == (0.0, (0.0, 0.0))
+    assert confined("stddev_pop", 1.0, None, 12.0, 40.0) == (1.0, None)
+    assert confined("skewness", 1.0, (-9.0, 9.0), 12.0, 40.0) == (1.0, (-9.0, 9.0))

@@ -231,3 +231,14 @@ def test_cells_are_what_a_condition_leaves_of_them(condition: str, left: list[tu
     for aggregate in block.aggregates:
         assert isinstance(aggregate.summary, Cells)
         assert [(c.low, c.high) for c in aggregate.summary.cells[0]] == left
+
+
+def test_a_deviation_is_no_wider_than_its_condition_leaves() -> None:
+    """STDDEV(x) of x from 100 to 200 was 0, and up to 33,783: squares are of distances from the range's middle."""
+    table = TableDomain("t", (NumberDomain("x", (0.0, 10.0, 20.0, 30.0, 40_000.0)), BooleanDomain("b")))
+    front = FrontEnd(Policy(PRIVACY, (table,)), public_sql())
+    for condition, most in (("x BETWEEN 12 AND 18", 3.0), ("x = 25", 0.0)):
+        statement = front.lower(f"SELECT stddev_pop(x) FROM t WHERE {condition}")
+        given = {q.digest: Answer(400.0, 5.0, None, "exact", "measurement", True, 5.0, 0.5) for q in statement.queries}
+        (answer,) = result(statement, given, public_sql()).answers
+        assert answer.interval is not None and answer.interval[1] == pytest.approx(most)
