@@ -234,7 +234,7 @@ def test_cells_are_what_a_condition_leaves_of_them(condition: str, left: list[tu
 
 
 def test_a_deviation_is_no_wider_than_its_condition_leaves() -> None:
-    """STDDEV(x) of x from 100 to 200 was 0, and up to 33,783: squares are of distances from the range's middle."""
+    """STDDEV(x) of x from 100 to 200 was 0, and up to 33,783: squares are of distances from the middle of all."""
     table = TableDomain("t", (NumberDomain("x", (0.0, 10.0, 20.0, 30.0, 40_000.0)), BooleanDomain("b")))
     front = FrontEnd(Policy(PRIVACY, (table,)), public_sql())
     for condition, most in (("x BETWEEN 12 AND 18", 3.0), ("x = 25", 0.0)):
