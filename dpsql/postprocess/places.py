@@ -6,8 +6,8 @@ says how many rows may be there.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import ceil, floor, sqrt
+from dataclasses import dataclass, replace
+from math import ceil, floor, inf, isfinite, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -18,8 +18,6 @@ from dpsql.confidence import DEVIATIONS, OUTSIDE
 from dpsql.postprocess.spread import DEPENDENT
 
 Floats = npt.NDArray[np.float64]
-LIKELY = 0.5
-"""Of the 95 % bar of the rows behind a value: where they are more, some of them are likely to be there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +25,15 @@ class Counts:
     """Released counts of the values of an expression in ascending order, with 95 % half-widths (infinite: unknown).
 
     ``joint(i, j)`` is the half-width of the count of the values ``i`` to ``j - 1`` together. ``tails``: how many times
-    as wide as a Gaussian's the errors' tails are, where many bars are to hold at once.
+    as wide as a Gaussian's the errors' tails are, where many bars are to hold at once. ``likely``: rows behind a value
+    are, where they are more than this share of their bar; infinite: where they are sure.
     """
 
     values: Floats
     errors: Floats
     joint: Callable[[int, int], float]
     tails: float = 1.0
+    likely: float = inf
 
     def at_once(self, number: int) -> float:
         """By how much bars grow so that so many one-sided ones hold together."""
@@ -46,7 +46,13 @@ class Counts:
     def reversed(self) -> "Counts":
         """The values in descending order."""
         last = len(self)
-        return Counts(self.values[::-1], self.errors[::-1], lambda i, j: self.joint(last - j, last - i), self.tails)
+        joint = self.joint
+        return replace(
+            self,
+            values=self.values[::-1],
+            errors=self.errors[::-1],
+            joint=lambda i, j: joint(last - j, last - i),
+        )
 
     @property
     def is_within(self) -> bool:
@@ -112,22 +118,21 @@ def _holds(rising: Floats, rows: float) -> int:
 
 
 class Extreme(NamedTuple):
-    """The last value that surely has rows at it or behind it, the last one ``at`` which, or behind which, they are more
-    likely than not, and how many rows at most are behind that."""
+    """The last value that surely has rows at it or behind it, the last one ``at`` which, or behind which, they are
+    likely, and how many rows at most are behind that."""
 
     sure: int
     at: int
     behind: float
 
 
-def last(counts: Counts, *, surely: bool = False) -> Extreme | None:
+def last(counts: Counts, *, least: int = 0) -> Extreme | None:
     """The last value whose count, or whose count with all behind it, is above its bar; nothing where none is.
 
     For what is sure the bars hold for all of these counts at once (Bonferroni): of a thousand empty values none is
-    called the last. What is likely is above LIKELY of its bar, and so is half of the rows: a minimum is no larger than
-    the median then, and a maximum no smaller. ``surely``: the likely one is to be sure, too.
+    called the last. ``least``: where the likely one is at least, as the median is.
 
-    >>> last(Counts(np.array([90.0, 30.0, 8.0]), np.full(3, 10.0), lambda i, j: 10.0 * (j - i) ** 0.5))
+    >>> last(Counts(np.array([90.0, 30.0, 8.0]), np.full(3, 10.0), lambda i, j: 10.0 * (j - i) ** 0.5, likely=0.5))
     Extreme(sure=1, at=2, behind=0.0)
     """
     number = len(counts)
@@ -139,8 +144,8 @@ def last(counts: Counts, *, surely: bool = False) -> Extreme | None:
     sure = np.flatnonzero((counts.values > factor * counts.errors) | (behind > factor * tails))
     if len(sure) == 0:
         return None
-    likely = np.flatnonzero(behind >= np.minimum(np.maximum(LIKELY * tails, 1.0), behind[0] / 2))
-    at = int(sure[-1]) if surely else max(int(sure[-1]), *likely[-1:].tolist(), 0)
+    likely = np.flatnonzero(behind >= np.maximum(counts.likely * tails, 1.0)) if isfinite(counts.likely) else sure
+    at = max(int(sure[-1]), *likely[-1:].tolist(), least)
     rest = 0.0 if at + 1 == number else float(behind[at + 1] + tails[at + 1])
     return Extreme(int(sure[-1]), at, max(rest, 0.0))
 

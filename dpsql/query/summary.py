@@ -25,12 +25,14 @@ class Moments:
     """A function of sums, for every group: of 1, x, x^2, for higher moments of x^3 and x^4 as well, and for two
     arguments (y, x) of 1, y, y^2, x, x^2, xy.
 
-    ``centers``: what was taken from each argument before.
+    ``centers``: what was taken from each argument before. ``column``: the number column that the argument is, where it
+    is nothing else and alone.
     """
 
     kind: MomentsKind
     centers: tuple[float, ...]
     sums: tuple[tuple[Form, ...], ...]
+    column: str | None = None
 
     def forms(self, group: int) -> tuple[Form, ...]:
         return self.sums[group]

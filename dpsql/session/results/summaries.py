@@ -27,6 +27,9 @@ LookupAny = Callable[[LinearQuery | DistinctCount], Answer]
 ErrorOf = Callable[[LinearQuery], float | None]
 TAILS = 2.0
 """A model's bars hold 95 % of the counts; beyond them its errors reach farther than a Gaussian's."""
+LIKELY = 1.0
+"""Of the 95 % bar of a model's rows behind a value: where they are more, some are likely to be there. Of measurements
+only what is sure is shown: noise behind the last of a thousand values nearly always adds up to more somewhere."""
 _MOST_NAME = 60
 """Characters of an aggregate's text in a note; a longer one is called by its kind."""
 
@@ -94,7 +97,7 @@ def _of_moments(summary: Moments, groups: int, lookup: Lookup, unasked: Unasked)
     for group, found in enumerate(parts):
         around = [None if s is None else s.error + abs(s.value) for s in islice(said, len(asked[group]))]
         value = moment(summary.kind, sums[group], [p.error for p in found], summary.centers, around)
-        width = _width(summary.sums[group])
+        width = _width(summary.column, summary.sums[group][0])
         if value is not None and width is not None:
             value = confined(summary.kind, *value, width, sums[group][0] - (found[0].error or 0.0))
         paid = merged_source({p.source for p in found}), sum(p.charged for p in found)
@@ -104,12 +107,10 @@ def _of_moments(summary: Moments, groups: int, lookup: Lookup, unasked: Unasked)
     return Summarised(tuple(answers), (), tuple(few))
 
 
-def _width(sums: Sequence[Form]) -> float | None:
-    """How wide a stretch of the number column that is summed conditions leave; ``None`` where they leave all of it."""
-    counted, summed = (form.terms for form in sums[:2])
-    names = {t.query.value for t in summed if t.query.value is not None}
-    left = [i for t in counted for i in t.query.intervals if i.column in names]
-    if len(names) != 1 or not left or len(left) < len(counted):
+def _width(column: str | None, rows: Form) -> float | None:
+    """How wide a stretch of a number column conditions leave to ``rows``; ``None`` where they leave all of it."""
+    left = [i for t in rows.terms for i in t.query.intervals if i.column == column]
+    if not left or len(left) < len(rows.terms):
         return None
     return max(i.high for i in left) - min(i.low for i in left)
 
@@ -119,13 +120,15 @@ def _taken(forms: Sequence[Form], times: Sequence[float]) -> Form:
 
 
 class _Found(NamedTuple):
-    """A place among a group's values, as a note says it: its first and last value, and rows at most beyond it."""
+    """A place among a group's values, as a note says it: its first and last value, rows at most beyond it, and whether
+    an extreme is one that is sure."""
 
     low: Value
     high: Value
     beyond: float | None
     steps: int
     cell: Cell
+    sure: bool
 
 
 def _of_cells(
@@ -145,7 +148,8 @@ def _of_cells(
     after = cells[place.after]
     if place.after > place.at and isinstance(value, float) and isinstance(after.low, (int, float)):
         value = cells[place.at].low + place.share * (after.low - cells[place.at].low)  # type: ignore[operator]
-    found = _Found(low, high, beyond, max(place.at - place.low, place.high - place.at), cells[place.at])
+    sure = place.at == (place.high if summary.kind == "min" else place.low)
+    found = _Found(low, high, beyond, max(place.at - place.low, place.high - place.at), cells[place.at], sure)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return Answer(None, None, None, "computed", source, certified=False, charged=charged, label=value), found
     known = bool(np.isfinite(counts.errors).all())
@@ -158,14 +162,18 @@ def _place(summary: Cells, cells: Sequence[Cell], counts: Counts) -> tuple[Place
     match summary.kind:
         case "max" | "min":
             backwards = summary.kind == "min"
-            truth = bool(cells) and isinstance(cells[0].low, bool)  # FALSE and TRUE have nothing between them
-            found = last(counts.reversed if backwards else counts, surely=truth)
+            middle, end = quantile(counts, 0.5), len(counts) - 1
+            least = 0 if middle is None else end - middle.at if backwards else middle.at
+            if cells and isinstance(cells[0].low, bool):  # nothing is between FALSE and TRUE
+                counts, least = replace(counts, likely=inf), 0
+            found = last(counts.reversed if backwards else counts, least=least)
             if found is None:
                 return None, None
             end = len(counts) - 1 if found.behind > 0 else found.at
             ends = (len(counts) - 1 - end, len(counts) - 1 - found.sure) if backwards else (found.sure, end)
             at = len(counts) - 1 - found.at if backwards else found.at
-            return Place(at, *ends, 0.5, at), found.behind
+            rows = max(float(counts.values[at]), 1.0)  # the first and the last of these in their cell
+            return Place(at, *ends, (1.0 if backwards else rows) / (rows + 1.0), at), found.behind
         case "mode":
             return most_frequent(counts, np.array([c.low == c.high for c in cells])), None
         case _:
@@ -207,12 +215,13 @@ def _number(value: float, interval: tuple[float, float] | None, source: Source, 
 
 
 def _counts(cells: Sequence[Cell], parts: Sequence[Answer], error_of: ErrorOf) -> Counts:
-    """The counts of the values. Measured ones have noise of their own; what a model's add up to it knows best."""
+    """The counts of the values. Measured ones have noise of their own, unless they were weighed with a model's; what a
+    model's add up to it knows best."""
     values = np.array([float(p.value or 0.0) for p in parts])
     errors = np.array([inf if p.error is None else p.error for p in parts])
     hidden, known = np.isinf(errors), np.where(np.isinf(errors), 0.0, errors)
     sums, unknown = (np.concatenate([[0], np.cumsum(a)]) for a in (known**2, hidden))
-    measured = all(p.source in ("measurement", "public") for p in parts)
+    measured = all(p.source in ("measurement", "public") and p.error_kind == "exact" for p in parts)
     runs = None if measured else _Runs.of([c.rows for c in cells])
 
     def joint(i: int, j: int) -> float:
@@ -222,7 +231,8 @@ def _counts(cells: Sequence[Cell], parts: Sequence[Answer], error_of: ErrorOf) -
             return inf
         return sqrt(dependent * (sums[j] - sums[i])) if told is None else told
 
-    return Counts(values, errors, joint, 1.0 if measured else TAILS)
+    likely = LIKELY if all(p.source == "hypothesis" for p in parts) else inf
+    return Counts(values, errors, joint, 1.0 if measured else TAILS, likely)
 
 
 class _Runs(NamedTuple):
@@ -311,7 +321,8 @@ def _beyond(kind: str, name: str, places: Sequence[_Found], rows: float, groups:
     if groups == 1 and not isinstance(shown, (int, float)):
         span = f"{name} is from {places[0].low} to {places[0].high}"
         return Note("beyond", f"{span}, and {few} lie {where} {which} (95 %)")
-    return Note("beyond", f"{name} is the {end} {value} that probably has rows; {few} lie {where} {which} (95 %)")
+    surely = "surely" if all(f.sure for f in places) else "probably"
+    return Note("beyond", f"{name} is the {end} {value} that {surely} has rows; {few} lie {where} {which} (95 %)")
 
 
 def few_rows_note(columns: Sequence[Sequence[bool]]) -> tuple[Note, ...]:

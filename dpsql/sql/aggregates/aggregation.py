@@ -3,7 +3,7 @@
 The values that reading an aggregate produces; ``aggregates`` and ``summaries`` read them, ``blocks`` lowers them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sqlglot import exp
@@ -39,17 +39,16 @@ class Summand:
 @dataclass(frozen=True, eq=False, slots=True)
 class MomentsAsked:
     """A function of sums: of 1, x, x^2, to x^4 for higher moments, or of 1, x, x^2, y, y^2, xy, each a tuple of parts;
-    x and y less ``centers``."""
+    x and y less ``centers``. ``column``: the number column that x is, where it is nothing else and alone."""
 
     kind: MomentsKind
     sums: tuple[tuple[Summand, ...], ...]
     centers: tuple[float, ...]
+    column: str | None = None
 
     def within(self, shared: tuple[Bound, ...]) -> "MomentsAsked":
         """The same over the rows where ``shared`` is TRUE."""
-        return MomentsAsked(
-            self.kind, tuple(tuple(s.within(shared) for s in parts) for parts in self.sums), self.centers
-        )
+        return replace(self, sums=tuple(tuple(s.within(shared) for s in parts) for parts in self.sums))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -50,7 +50,8 @@ def asked_moments(kind: MomentsKind, binder: Binder, arguments: list[exp.Expr]) 
         cube = _product(_product(m, m), m)
         sums.append((Summand(1.0, conjuncts, binder.bind(cube)),))
         sums.append((Summand(1.0, conjuncts, binder.bind(_product(cube, m))),))
-    return MomentsAsked(kind, tuple(sums), centers)
+    domain = _column(binder, bounds[0]) if len(bounds) == 1 else None
+    return MomentsAsked(kind, tuple(sums), centers, domain.name if isinstance(domain, NumberDomain) else None)
 
 
 def _center(binder: Binder, bound: Bound) -> float:

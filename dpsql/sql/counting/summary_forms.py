@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from dpsql.dialect.types import INTEGERS, is_number, released_type
-from dpsql.domain import Value
+from dpsql.domain import IntegerDomain, Value
 from dpsql.errors import DataError, InternalError, UnsupportedQuery
 from dpsql.query import DistinctCount, Form, regions_of
 from dpsql.query.summary import LISTS, Cell, Cells, CellsKind, Distinct, Moments
@@ -22,6 +22,8 @@ MOST_VALUES = 1_024
 """Values of a column that a quantile or an extreme counts one by one; of more, neighbours are counted together."""
 MOST_COUNTS = 4_096
 """Counts of values in all groups of a statement together, before neighbours are counted together."""
+TINY = 1e-300
+"""No number that somebody wrote: what comes after 0."""
 FEWEST_VALUES = 16
 """In less cells than these nothing is summarised: with so many groups the statement is refused."""
 
@@ -42,7 +44,7 @@ def summarised(
         return Aggregate(column, "BIGINT", nothing, summary=_distinct(asked, lowering, numbered))
     left = iter(numbered)
     sums = [lowering.forms(list(islice(left, len(parts)))) for parts in asked.sums]
-    summary = Moments(asked.kind, asked.centers, tuple(zip(*sums, strict=True)))
+    summary = Moments(asked.kind, asked.centers, tuple(zip(*sums, strict=True)), asked.column)
     return Aggregate(column, "DOUBLE", nothing, summary=summary)
 
 
@@ -90,8 +92,14 @@ def _of_cells(column: str, asked: CellsAsked, lowering: Lowering, nothing: tuple
 
 
 def _left(asked: CellsAsked, rows: Form, cell: tuple[Value, Value]) -> tuple[Value, Value]:
-    """What the conditions leave of a cell of numbers."""
+    """What the conditions leave of a cell of numbers, by the intervals or the factors of its queries."""
     name = None if asked.column is None else asked.column.name
+    if isinstance(asked.column, IntegerDomain):
+        kept = [f.support for t in rows.terms for f in t.query.factors if f.columns == (name,)]
+        if not kept or len(kept) < len(rows.terms):
+            return cell
+        first = asked.column.low
+        return first + min(int(k.min()) for k in kept), first + max(int(k.max()) for k in kept)
     found = [i for t in rows.terms for i in t.query.intervals if i.column == name]
     if not found or len(found) < len(rows.terms):
         return cell
@@ -100,8 +108,8 @@ def _left(asked: CellsAsked, rows: Form, cell: tuple[Value, Value]) -> tuple[Val
 
 
 def _short(end: float) -> float:
-    """An end of a condition: that of ``x < 1`` is the number before 1."""
-    return float(f"{end:.15g}")
+    """An end of a condition: that of ``x < 1`` is the number before 1, that of ``x > 0`` the one after 0."""
+    return 0.0 if abs(end) < TINY else float(f"{end:.15g}")
 
 
 def _as_time(value: Value) -> Value:

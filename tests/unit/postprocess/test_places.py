@@ -1,8 +1,9 @@
 """Places among values: what rows give where counts are exact, and in their intervals where they are not."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -114,23 +115,34 @@ def test_an_extreme_with_narrow_bars_is_wrong() -> None:
 
 def test_an_extreme_sees_what_all_values_behind_it_add_up_to() -> None:
     counts = np.array([900.0, 30.0, 30.0, 30.0, 30.0])
-    found = last(Counts(counts, np.full(5, 40.0), lambda i, j: 40.0))
-    assert found is not None and (found.sure, found.at) == (3, 4)
+    for likely, at in ((inf, 3), (1.0, 3), (0.5, 4)):
+        found = last(Counts(counts, np.full(5, 40.0), lambda i, j: 40.0, likely=likely))
+        assert found is not None and (found.sure, found.at) == (3, at)
 
 
-def test_a_likely_extreme_is_beyond_the_median_and_nearer_than_a_sure_one() -> None:
-    """120 values with as many rows as noise has: the last that is sure was the 60th on average, and the median of the
-    same statement above it."""
-    rng, truth = np.random.default_rng(4), np.r_[np.full(120, 8.0), np.zeros(60)]
-    sure, likely = [], []
+def test_an_extreme_is_never_on_the_other_side_of_the_median() -> None:
+    """120 values with as many rows as noise has: the last that is sure is the 60th on average."""
+    rng, truth, other = np.random.default_rng(4), np.r_[np.full(120, 8.0), np.zeros(60)], 0
     for _ in range(200):
         counts = noisy(truth, rng)
-        found, first, middle = last(counts), last(counts.reversed), quantile(counts, 0.5)
-        assert found is not None and first is not None and middle is not None
-        assert len(truth) - 1 - first.at <= middle.at <= found.at
-        sure.append(abs(found.sure - 119))
-        likely.append(abs(found.at - 119))
-    assert np.mean(likely) < 0.8 * np.mean(sure)
+        middle = quantile(counts, 0.5)
+        assert middle is not None
+        alone, found = last(counts), last(counts, least=middle.at)
+        assert alone is not None and found is not None
+        assert found.sure == alone.sure and found.at == max(alone.at, middle.at)
+        assert found.behind <= alone.behind
+        other += alone.at < middle.at
+    assert other > 20
+
+
+def test_noise_behind_the_last_value_is_no_row() -> None:
+    """300 values of a thousand: behind the last one noise adds up to half of its bar nearly always."""
+    rng, truth = np.random.default_rng(5), np.r_[np.full(300, 200.0), np.zeros(700)]
+    counts = [noisy(truth, rng) for _ in range(50)]
+    found = [last(c) for c in counts]
+    wide = [last(replace(c, likely=0.5)) for c in counts]
+    assert sum(f is not None and f.at > 300 for f in found) <= 50 * ALPHA
+    assert sum(f is not None and f.at > 400 for f in wide) > 25
 
 
 def test_the_first_value_is_the_last_of_the_others_order() -> None:

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpsql.domain import BooleanDomain, DateDomain, NumberDomain, TableDomain
+from dpsql.domain import BooleanDomain, DateDomain, IntegerDomain, NumberDomain, TableDomain
 from dpsql.policy import Policy, Privacy
 from dpsql.query import LinearQuery
-from dpsql.query.summary import Cells
+from dpsql.query.summary import Cells, Moments
 from dpsql.result import Answer, Result, Source
 from dpsql.session.results import result
 from dpsql.session.results.unasked import Unasked
@@ -63,13 +63,13 @@ def test_the_note_names_the_last_value_and_the_rows_beyond_it() -> None:
     rows, answers, notes = shown("SELECT MAX(age) FROM people", by_value(90, 90, 90, 90, 90, 60, 5, 0, -4))
     assert rows == [(22,)]
     assert (answers[0].interval, answers[0].error) == ((22.0, 25.0), 3.0)
-    assert notes == ["max(age) is the last value that probably has rows; at most 18 rows lie after 22 (95 %)"]
+    assert notes == ["max(age) is the last value that surely has rows; at most 18 rows lie after 22 (95 %)"]
 
 
 def test_the_first_value_is_found_from_the_other_end() -> None:
     rows, answers, notes = shown("SELECT MIN(age) FROM people", by_value(4, 0, 2, 90, 90, 60, 5, 0, -4))
     assert rows == [(20,)] and answers[0].interval == (17.0, 20.0)
-    assert notes == ["min(age) is the first value that probably has rows; at most 23 rows lie before 20 (95 %)"]
+    assert notes == ["min(age) is the first value that surely has rows; at most 23 rows lie before 20 (95 %)"]
 
 
 def test_no_note_where_the_last_value_is_the_last_one_there_can_be() -> None:
@@ -95,18 +95,31 @@ def test_groups_have_one_note_together() -> None:
     assert notes == ["NULL stands in 3 of 3 groups, in which there may be no value"]
     rows, _, notes = shown("SELECT sex, MAX(age) FROM people GROUP BY sex", but_the_last(13.0, 2.0))
     assert notes == [
-        "max(age) is the last value that probably has rows; at most 12 rows lie after it in any group (95 %)"
+        "max(age) is the last value that surely has rows; at most 29 rows lie after it in any group (95 %)"
     ]
     assert len({r[1] for r in rows}) == 1 and rows[0][1] in range(17, 26)
 
 
 def test_an_extreme_of_dates_says_between_which() -> None:
     """joined is by the month; what is likely and not sure has no bar that could say so."""
-    _, _, notes = shown("SELECT MAX(joined) FROM people", by_value(90, 90, 6, 0))
-    assert notes == ["max(joined) is from 2019-12-01 to 2020-02-01, and at most 20 rows lie after 2019-12-01 (95 %)"]
-    rows, _, notes = shown("SELECT MAX(joined) FROM people", by_value(90, 90, 30, 6))
+    text, source = "SELECT MAX(joined) FROM people", "hypothesis"
+    _, _, notes = shown(text, by_value(90, 90, 6, 0), source, lambda _: 8.0)
+    assert notes == ["max(joined) is from 2019-12-01 to 2020-02-01, and at most 14 rows lie after 2019-12-01 (95 %)"]
+    rows, _, notes = shown(text, by_value(90, 90, 13, 0), source, lambda _: 8.0)
+    assert rows == [(date(2020, 1, 1),)]
+    assert notes == ["max(joined) is from 2019-12-01 to 2020-02-01, and at most 12 rows lie after 2020-01-01 (95 %)"]
+    rows, _, notes = shown(text, by_value(90, 90, 90, 13), source, lambda _: 8.0)
     assert rows == [(date(2020, 2, 1),)]
     assert notes == ["max(joined) is from 2020-01-01 to 2020-02-01 (95 %)"]
+
+
+def test_of_a_model_what_is_likely_is_shown() -> None:
+    """Of 275 rows from 0 to 55 the maximum was 17, and the median 27."""
+    rows, answers, notes = shown(
+        "SELECT MAX(age) FROM people", by_value(400, 90, 0, 0, 0, 15, 0, 0, 0), "hypothesis", lambda _: 8.0
+    )
+    assert rows == [(22,)] and answers[0].interval == (18.0, 25.0)
+    assert notes == ["max(age) is the last value that probably has rows; at most 8 rows lie after 22 (95 %)"]
 
 
 def test_a_median_of_dates_says_between_which() -> None:
@@ -242,3 +255,40 @@ def test_a_deviation_is_no_wider_than_its_condition_leaves() -> None:
         given = {q.digest: Answer(400.0, 5.0, None, "exact", "measurement", True, 5.0, 0.5) for q in statement.queries}
         (answer,) = result(statement, given, public_sql()).answers
         assert answer.interval is not None and answer.interval[1] == pytest.approx(most)
+
+
+@pytest.mark.parametrize("expression", ["10 * x", "x * x", "x + 0", "CASE WHEN b THEN x ELSE 700 END", "x // 0.01"])
+def test_a_deviation_of_an_expression_is_not_confined_to_its_column(expression: str) -> None:
+    """stddev(10 * x) of x below 100 is up to 500."""
+    table = TableDomain("t", (NumberDomain("x", (0.0, 10.0, 20.0, 30.0, 40.0)), BooleanDomain("b")))
+    front = FrontEnd(Policy(PRIVACY, (table,)), public_sql())
+    columns = [
+        aggregate.summary.column
+        for text in ("x", expression)
+        for block in front.lower(f"SELECT stddev({text}) FROM t WHERE x < 13").blocks
+        for aggregate in block.aggregates
+        if isinstance(aggregate.summary, Moments)
+    ]
+    assert columns == ["x", None]
+
+
+def test_whole_numbers_counted_together_end_where_conditions_do() -> None:
+    table = TableDomain("t", (IntegerDomain("n", 0, 5000), BooleanDomain("b")))
+    front = FrontEnd(Policy(PRIVACY, (table,)), public_sql())
+    (block,) = front.lower("SELECT MAX(n) FROM t WHERE n BETWEEN 1000 AND 1006 AND b").blocks
+    summary = block.aggregates[0].summary
+    assert isinstance(summary, Cells)
+    assert [(c.low, c.high) for c in summary.cells[0]] == [(1000, 1004), (1005, 1006)]
+
+
+def test_the_least_and_the_greatest_of_one_cell_are_on_either_side_of_its_middle() -> None:
+    """Both were the middle, and a median beside them below it or above."""
+    table = TableDomain("t", (NumberDomain("x", (0.0, 10.0, 20.0, 30.0, 40.0)), BooleanDomain("b")))
+    statement = FrontEnd(Policy(PRIVACY, (table,)), public_sql()).lower(
+        "SELECT MIN(x), quantile_cont(x, 0.2), MEDIAN(x), quantile_cont(x, 0.8), MAX(x) FROM t WHERE x BETWEEN 12 AND 13"
+    )
+    given = {q.digest: Answer(9.0, 2.0, None, "exact", "measurement", True, 2.0, 0.5) for q in statement.queries}
+    values = [a.value for a in result(statement, given, public_sql()).answers]
+    assert (
+        values == sorted(values, key=float) and values[0] == pytest.approx(12.1) and values[-1] == pytest.approx(12.9)
+    )
