@@ -28,16 +28,17 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   that is no sum, is NULL over a group whose count is within its error, for there may be no row in it: a note says in
   how many groups.
 * **`MIN`, `MAX`, medians, quantiles, `mode` and `COUNT(DISTINCT x)`** are read from the counts of the values that `x`
-  can have, which are asked like those of a `GROUP BY x`. `MAX` is the last value that probably has rows; its
-  interval begins at the last one that surely has some, all values tested together, and, since a few rows behind it
-  cannot be seen, goes on to the last declared value that the condition leaves: a note says how many rows may be
-  there. Of a quantile the interval is from the first to the last value at which the counts below and above allow
-  it. `COUNT(DISTINCT x)`, and of declared columns `COUNT(DISTINCT (x, y))`, is at least the number of values that
-  surely have rows, and of strings no more than conditions list; `SUM(DISTINCT x)` adds these up, and those that are
-  likely to have some. Of a text column `MIN`, `MAX` and `mode` see the released keys alone, but `COUNT(DISTINCT x)`
-  counts all strings. Dates and strings have no error bar: a note says between which they are. Columns with more
-  than 1,024 values, and bins, are counted in cells; the interval then covers whole cells, and that of `mode` all
-  cells with rows: the fullest one may hold many values, another one a value that has more rows.
+  can have, which are asked like those of a `GROUP BY x`. `MAX` is the last value that surely has rows, or where a
+  model answers probably, and none below the median; its interval begins at the last one that surely has some, all
+  values tested together, and, since a few rows behind it cannot be seen, goes on to the last declared value that
+  the condition leaves: a note says how many rows may be there. Of a quantile the interval is from the first to the
+  last value at which the counts below and above allow it. `COUNT(DISTINCT x)`, and of declared columns
+  `COUNT(DISTINCT (x, y))`, is at least the number of values that surely have rows, and of strings no more than
+  conditions list; `SUM(DISTINCT x)` adds these up, and those that are likely to have some. Of a text column `MIN`,
+  `MAX` and `mode` see the released keys alone, but `COUNT(DISTINCT x)` counts all strings. Dates and strings have
+  no error bar: a note says between which they are. Columns with more than 1,024 values, and bins, are counted in
+  cells; the interval then covers whole cells, and that of `mode` all cells with rows: the fullest one may hold many
+  values, another one a value that has more rows.
 * **`COUNT(DISTINCT x)` of the privacy unit, or of a text column**, under any conditions and for groups, is a
   measurement of its own, with noise for what one unit changes: 1 in each group for the unit itself. Its charge is shown
   by `explain`; the groups of one aggregate share it, and an equal question is free. A unit counts where one of the
