@@ -73,6 +73,17 @@ class Place(NamedTuple):
     after: int
 
 
+def middle(counts: Counts) -> int | None:
+    """The value of the median, without its interval; nothing for a group within the bar of its count.
+
+    >>> middle(Counts(np.full(10, 100.0), np.zeros(10), lambda i, j: 5.0))
+    4
+    """
+    if counts.is_within:
+        return None
+    return _holds(_rising(counts), max(ceil(0.5 * float(counts.values.sum()) - 1e-9), 1))
+
+
 def quantile(counts: Counts, level: float, *, between: bool = False) -> Place | None:
     """Where a share ``level`` of the rows is reached; nothing for a group within the bar of its count.
 
@@ -96,7 +107,7 @@ def quantile(counts: Counts, level: float, *, between: bool = False) -> Place | 
     ahead, bar = below - level * total, np.array([*bars, np.inf])
     low, short = int(np.flatnonzero(ahead + bar >= 0)[0]), np.flatnonzero(ahead[:-1] - bar[:-1] < 0)
     high = 1 + int(short[-1]) if len(short) else 0
-    rising = (np.maximum.accumulate(below) + np.minimum.accumulate(below[::-1])[::-1]) / 2
+    rising = _rising(counts)
     if between and number and level * (total - 1) >= 0:
         row = level * (total - 1)
         at, after = (_holds(rising, floor(row) + more) for more in (1, 2))
@@ -110,6 +121,12 @@ def quantile(counts: Counts, level: float, *, between: bool = False) -> Place | 
         step = rising[at] - (rising[at - 1] if at else 0.0)
         share = 0.5 if step <= 0 else min(max((level * total - (rising[at] - step)) / step, 0.0), 1.0)
     return Place(at, min(low, at), max(high, after), float(share), after)
+
+
+def _rising(counts: Counts) -> Floats:
+    """The rows up to each value, pressed to rise."""
+    below = np.cumsum(counts.values)
+    return np.asarray((np.maximum.accumulate(below) + np.minimum.accumulate(below[::-1])[::-1]) / 2)
 
 
 def _holds(rising: Floats, rows: float) -> int:

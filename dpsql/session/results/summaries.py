@@ -15,7 +15,16 @@ from dpsql.domain import Value, truncate
 from dpsql.postprocess import combine, merged_source
 from dpsql.postprocess.combine import Lookup
 from dpsql.postprocess.moments import confined, distances_of, moment
-from dpsql.postprocess.places import Counts, Place, last, most_frequent, number_of_values, quantile, sum_of_values
+from dpsql.postprocess.places import (
+    Counts,
+    Place,
+    last,
+    middle,
+    most_frequent,
+    number_of_values,
+    quantile,
+    sum_of_values,
+)
 from dpsql.postprocess.spread import DEPENDENT
 from dpsql.query import DistinctCount, Factor, Form, LinearQuery, combination
 from dpsql.query.summary import LISTS, Cell, Cells, Distinct, Moments
@@ -162,8 +171,8 @@ def _place(summary: Cells, cells: Sequence[Cell], counts: Counts) -> tuple[Place
     match summary.kind:
         case "max" | "min":
             backwards = summary.kind == "min"
-            middle, end = quantile(counts, 0.5), len(counts) - 1
-            least = 0 if middle is None else end - middle.at if backwards else middle.at
+            half, end = middle(counts), len(counts) - 1
+            least = 0 if half is None else end - half if backwards else half
             if cells and isinstance(cells[0].low, bool):  # nothing is between FALSE and TRUE
                 counts, least = replace(counts, likely=inf), 0
             found = last(counts.reversed if backwards else counts, least=least)

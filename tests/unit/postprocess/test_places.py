@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dpsql.postprocess.places import Counts, last, most_frequent, number_of_values, quantile, sum_of_values
+from dpsql.postprocess.places import Counts, last, middle, most_frequent, number_of_values, quantile, sum_of_values
 
 SD = 12.0
 ALPHA = 0.07
@@ -245,3 +245,13 @@ def test_the_ends_of_the_sum_are_those_of_all_sets_of_values_that_are_possible()
 
 def test_the_sum_of_exact_counts_is_exact() -> None:
     assert sum_of_values(exact([3, 0, 1, 0]), np.array([5.0, 7.0, -9.0, 1.0])) == (-4.0, -4.0, -4.0)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_middle_is_where_the_median_is(shape: str) -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(50):
+        counts = noisy(SHAPES[shape], rng)
+        found = quantile(counts, 0.5)
+        assert middle(counts) == (None if found is None else found.at)
+    assert middle(Counts(np.array([3.0, 4.0]), np.full(2, 5.0), lambda i, j: 5.0 * sqrt(j - i))) is None
