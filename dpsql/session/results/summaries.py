@@ -181,8 +181,9 @@ def _place(summary: Cells, cells: Sequence[Cell], counts: Counts) -> tuple[Place
             end = len(counts) - 1 if found.behind > 0 else found.at
             ends = (len(counts) - 1 - end, len(counts) - 1 - found.sure) if backwards else (found.sure, end)
             at = len(counts) - 1 - found.at if backwards else found.at
-            rows = max(float(counts.values[at]), 1.0)  # the first and the last of these in their cell
-            return Place(at, *ends, (1.0 if backwards else rows) / (rows + 1.0), at), found.behind
+            rows = max(float(counts.values[at]), 1.0)  # of numbers the first and the last of these in their cell
+            share = (1.0 if backwards else rows) / (rows + 1.0) if isinstance(cells[at].low, float) else 0.5
+            return Place(at, *ends, share, at), found.behind
         case "mode":
             return most_frequent(counts, np.array([c.low == c.high for c in cells])), None
         case _:
