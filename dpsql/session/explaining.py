@@ -72,7 +72,7 @@ def explanation(
         f"{_shown_from(asker.states[table], column)}"
         for table, column in statement.awaited
     ]
-    worst = asker.plan.as_epsilon(other_units + worst_units(asker, statement, tables, routes))
+    worst = asker.plan.as_epsilon(worst_units(asker, statement, tables, routes, other_units))
     needed = sum(r.payments for r in routes)
     times = left // needed if needed and any(p.worst_charge > 0 for p in plans) else None
     if asker.policy.mechanism.when_spent == "refuse" and needed > left:

@@ -54,7 +54,8 @@ def ask_at_most(
     for alone, times in product((False, True), range(pace.times(), 0, -1)):
         with pace.held(times), _one_by_one(asker, queries, alone):
             routes = asker.routes(queries)
-            worst = others + worst_units(asker, statement, first_measured(asker, statement, queries, routes), routes)
+            first = first_measured(asker, statement, queries, routes)
+            worst = worst_units(asker, statement, first, routes, others)
             if most is None or worst <= most:
                 known = asker.known_of(queries)
                 asker.check([q for q in queries if q.digest not in known])
@@ -82,7 +83,7 @@ def check_strings(asker: Asker, statement: Statement, queries: Sequence[LinearQu
         if needed > asker.payments_left():
             reason = f"this statement may need {needed} {asker.payment.name}s, {asker.payments_left()} are left"
             raise _too_dear(asker, reason, needed * asker.payment.units, "list the strings")
-    worst = others + worst_units(asker, statement, first_measured(asker, statement, queries, routes), routes)
+    worst = worst_units(asker, statement, first_measured(asker, statement, queries, routes), routes, others)
     if worst > most:
         reason = "the strings to group by are not released yet, and that may charge epsilon {}, more than max_charge"
         raise _too_dear(asker, reason, worst, "raise max_charge, or list the strings")
