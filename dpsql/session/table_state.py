@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from math import ceil, hypot, inf, sqrt
 
+import numpy as np
+
 from dpsql.confidence import DEVIATIONS, error_bound
 from dpsql.first import Progress, Touches
 from dpsql.first.payload import ANSWER, DISTINCT, KEYS, ONE_COUNT, POSITIONS, RESIDUAL, ROW_COUNT, VALUES
@@ -142,6 +144,19 @@ class TableState:
                     found if found is not None and error_bound(found[1], not q.is_indicator) <= limit else None
                     for q, found in zip(asked, read, strict=True)
                 ]
+
+    def as_measured(self, queries: Sequence[LinearQuery], errors: Sequence[float]) -> list[tuple[int, float]] | None:
+        """(value, 95 % half-width) in counts of queries of one outline from the first measurement that tells them all
+        with no more than these half-widths: what was made of their counts since left bars as they were."""
+        asked, scope = Crosstab.of(queries), frozenset(queries[0].scope)
+        for m in () if self.model is None else self.model.contingencies:
+            if scope <= m.columns:
+                values, sds = m.answers(asked)
+                if np.isfinite(sds).all():
+                    found = [float(error_bound(sd)) for sd in sds.tolist()]
+                    if all(new <= old for new, old in zip(found, errors, strict=True)):
+                        return list(zip(values.tolist(), found, strict=True))
+        return None
 
     def is_tested(self, query: LinearQuery) -> bool:
         """Whether the net guards the query, as long as tests are left."""

@@ -4,7 +4,6 @@ what neither shows. Public; ``lesson`` says how they are learned.
 
 import json
 from collections.abc import Sequence
-from itertools import combinations
 from math import ceil, hypot, inf
 
 import numpy as np
@@ -16,13 +15,13 @@ from dpsql.hypothesis.bars.assumed.shared_rows import SharedRows
 from dpsql.hypothesis.bars.assumed.single_columns import SingleColumns
 from dpsql.hypothesis.bars.assumed.unseen_interactions import UnseenInteractions
 from dpsql.hypothesis.bars.assumed.whole_table import WholeTable
+from dpsql.hypothesis.bars.assumed.worked_out import WorkedOut
 from dpsql.hypothesis.bars.coverage import Coverage, places_of_pairs
 from dpsql.hypothesis.bars.cut_parts import CutParts
 from dpsql.hypothesis.bars.numbers import (
     Answers,
     Contingency,
     Numbers,
-    expm1,
     least,
     least_of,
     log1p,
@@ -35,8 +34,6 @@ from dpsql.hypothesis.bars.numbers import (
 from dpsql.hypothesis.bars.regression import Regression
 from dpsql.hypothesis.bars.row_weights import RowWeights
 from dpsql.hypothesis.classes import Classes
-from dpsql.hypothesis.local.maximum_entropy import MOST_SETS
-from dpsql.hypothesis.rules import ModelRules
 from dpsql.memo import Memo
 from dpsql.query import Choices, Crosstab, Estimates, Factor, LinearQuery, Points, Weights
 
@@ -45,19 +42,6 @@ RAW_SHARE = 0.1
 RAW_TIMES = 10.0
 """Of that sd no more than so many times the answer (and one row) counts: the fit shrinks what it cannot tell from 0,
 and rows are never negative."""
-LOG_ERROR = 0.5
-"""Of three columns and more: the share of the answer that a bar grows by for each factor e between it and the least
-pair of its conditions. A model works such an answer out as a product, whose error is a share for each factor."""
-TRIPLE_LOG_ERROR = 0.6
-"""The same for each factor e between it and the least triple, where triples are known: more than ``LOG_ERROR``, for of
-what they leave open less is left."""
-UPWARDS = 0.35
-"""Of three columns and more: by how many factors e for each of those an answer may be too low. Rows that two conditions
-leave may be more alike in a third than a model of pairs knows; the other way there is nothing below 0."""
-THREES_UPWARDS = 0.3
-"""The same of four columns and more, up to MOST_SETS, where a model follows what it says of each three."""
-TRIPLE_UPWARDS = 0.42
-"""The same below the least triple, as ``TRIPLE_LOG_ERROR``."""
 LEARNED_COLUMNS = 4
 """Bars are learned for queries over 1, 2, .. so many columns; those over more take the last."""
 MOST_CLASS_CELLS = 1 << 12
@@ -84,6 +68,7 @@ class Calibration:
         self._interactions = UnseenInteractions(coverage, contingency)
         self._row_weights = RowWeights(contingency)
         self._lost_in_noise = LostInNoise(coverage, contingency)
+        self._worked_out = WorkedOut(coverage, self._row_weights, self._within)
         self._cut_parts = CutParts(coverage, answers)
         self._single = single = SingleColumns(coverage, contingency)
         self._even_spread = EvenSpread(single, used=self._rules.evenly, smooth=self._rules.smooth)
@@ -163,7 +148,9 @@ class Calibration:
         elif number >= 3:
             known = self._known_together(asked)
             unseen = self._interactions.squared(asked, h, raw)
-            off = self._extrapolated(asked, h, pairs, weights, known) if self._rules.extrapolated and pairs else 0.0 * h
+            off = (
+                self._worked_out.off(asked, h, pairs, weights, known) if self._rules.extrapolated and pairs else 0.0 * h
+            )
             chance = 2.0 * h * weight  # in what pairs do not fix
             squares = squares + (least(chance, square(known)) if self._rules.as_measured else chance)
             squares = squares + (most(unseen, square(off)) if self._rules.upwards else unseen + square(off))
@@ -210,32 +197,6 @@ class Calibration:
         if not self._rules.triples or not self._coverage.cells_together(names):
             return inf
         return DEVIATIONS * self._coverage.noise_together(asked)
-
-    def _extrapolated(
-        self,
-        asked: Choices,
-        h: Numbers,
-        pairs: Sequence[Numbers],
-        weights: Sequence[Numbers] | None,
-        known_together: Numbers,
-    ) -> Numbers:
-        """What an answer that is worked out as a product may be off by for that; where all columns were measured
-        together, as much as is known of that."""
-        rules = self._rules
-        kept = self._row_weights.kept(asked) if weights is not None and rules.effective_rows else None
-        weight = 1.0 if weights is None else product_of(weights)
-        rows = h if weights is None else h / weight
-        follows = rules.by_threes and 3 < len(asked.factors) <= MOST_SETS
-        upwards = THREES_UPWARDS if follows else UPWARDS
-        share = upwards if rules.upwards else LOG_ERROR
-        off = _off_by(rows, _in_rows(pairs, 2, weights, kept), share, rules)
-        names = [columns[0] for columns in asked.columns]
-        triples = list(combinations(range(len(names)), 3)) if rules.triples else []
-        if len(triples) > 1 and all(self._coverage.cells_together([names[i] for i in three]) for three in triples):
-            known = _in_rows([self._within(asked, three) for three in triples], 3, weights, kept)
-            share = TRIPLE_UPWARDS if rules.upwards else TRIPLE_LOG_ERROR
-            off = least(off, _off_by(rows, known, share, rules))
-        return least(weight * off, known_together)
 
     def _of_conjunctions(self, query: LinearQuery, factor: float) -> int | None:
         """Of a condition that ties columns together: the bars of disjoint conjunctions, taken as independent.
@@ -373,27 +334,3 @@ def ranges(weights: Weights) -> int:
     """
     inside = weights.reshape(-1) > 0
     return int(np.count_nonzero(inside[1:] & ~inside[:-1])) + int(bool(inside[:1].any()))
-
-
-def _in_rows(
-    known: Sequence[Numbers],
-    number: int,
-    weights: Sequence[Numbers] | None,
-    kept: Sequence[Numbers] | None,
-) -> Sequence[Numbers]:
-    """What is ``known`` of each so many factors, in rows of their own weight; where a sum is ``kept`` out of them, in
-    as many as it would have of these rows."""
-    if weights is None:
-        return known
-    out = [k / product_of(some) for k, some in zip(known, combinations(weights, number), strict=True)]
-    if kept is None:
-        return out
-    beside = [[s for i, s in enumerate(kept) if i not in some] for some in combinations(range(len(kept)), number)]
-    return [k * product_of(shares) for k, shares in zip(out, beside, strict=True)]
-
-
-def _off_by(h: Numbers, known: Sequence[Numbers], share: float, rules: ModelRules) -> Numbers:
-    """What each answer may be off by for each factor e that it is below the least of what is known of its conditions:
-    by ``share`` of such a factor too low, or in older rules by that share of its rows."""
-    folds = most(0.0, log1p(least_of(known)) - log1p(h))
-    return h * expm1(share * folds) if rules.upwards else share * h * folds

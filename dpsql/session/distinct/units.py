@@ -42,6 +42,10 @@ def unasked_of(asker: Asker, statement: Statement) -> Unasked:
         table = units.get(query.table)
         return asker.states[query.table].error_of(query) if table is None else _answer(asker, table, query).error
 
+    def as_measured(queries: Sequence[LinearQuery], errors: Sequence[float]) -> Sequence[tuple[int, float]] | None:
+        table = queries[0].table
+        return None if table in units else asker.states[table].as_measured(queries, errors)
+
     def line_of(query: LinearQuery, origin: float) -> Said | None:
         found = None if query.table in units else asker.states[query.table].line_of(query, origin)
         return None if found is None else Said(*found)
@@ -68,7 +72,8 @@ def unasked_of(asker: Asker, statement: Statement) -> Unasked:
             return None
         return Said(middle * counted.value + total, hypot(middle * counted.error, DEVIATIONS * sd))
 
-    return Unasked(error_of, line_of, forms_of, distance_of, sum_of, MODEL_RULES[asker.plan.models].lone_sums)
+    lone = MODEL_RULES[asker.plan.models].lone_sums
+    return Unasked(error_of, line_of, forms_of, distance_of, sum_of, lone, as_measured)
 
 
 def _answer(asker: Asker, table: UnitTable, query: LinearQuery) -> Answer:

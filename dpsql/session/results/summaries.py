@@ -26,9 +26,10 @@ from dpsql.postprocess.places import (
     sum_of_values,
 )
 from dpsql.postprocess.spread import DEPENDENT
-from dpsql.query import DistinctCount, Factor, Form, LinearQuery, combination
+from dpsql.query import DistinctCount, Factor, Form, LinearQuery, Term, combination
 from dpsql.query.summary import LISTS, Cell, Cells, Distinct, Moments
 from dpsql.result import EXACT_ZERO, Answer, Note, Source
+from dpsql.session.answers import exact
 from dpsql.session.results.lists import list_note, listed
 from dpsql.session.results.unasked import NOTHING_SAID, Unasked
 
@@ -63,7 +64,7 @@ def summarise(
         return _of_moments(summary, groups, lookup, unasked)
     if summary.kind in LISTS:
         return _lists(summary, groups, lookup)
-    found = [_of_cells(summary, group, lookup, unasked.error_of, whole=whole) for group in range(groups)]
+    found = [_of_cells(summary, group, lookup, unasked, whole=whole) for group in range(groups)]
     answers = tuple([answer for answer, _ in found])
     few = tuple([a.shown is None and a.source != "public" for a in answers])
     return Summarised(answers, _notes(summary, [f for _, f in found]), few)
@@ -141,12 +142,12 @@ class _Found(NamedTuple):
 
 
 def _of_cells(
-    summary: Cells, group: int, lookup: Lookup, error_of: ErrorOf, *, whole: bool
+    summary: Cells, group: int, lookup: Lookup, unasked: Unasked, *, whole: bool
 ) -> tuple[Answer, _Found | None]:
     cells = summary.cells[group]
     parts = [combine(c.rows, lookup, integer=True) for c in cells]
     source, charged = merged_source({p.source for p in parts}), sum(p.charged for p in parts)
-    counts = _counts(cells, parts, error_of)
+    counts = _counts(cells, _as_measured(cells, parts, unasked), unasked.error_of)
     if summary.kind == "distinct" or summary.kind == "sum_distinct":
         return _distinct(summary, group, counts, (source, charged), whole=whole), None
     place, beyond = _place(summary, cells, counts)
@@ -222,6 +223,28 @@ def _number(value: float, interval: tuple[float, float] | None, source: Source, 
     if error is not None and not isfinite(error):
         error, interval = None, None
     return Answer(value, error, interval, "computed", source, certified=False, charged=charged)
+
+
+def _counted_by(form: Form) -> LinearQuery | None:
+    """The one query whose answer it is."""
+    match (form.constant, form.terms):
+        case (0, (Term(1, query, 0),)) if query.is_indicator:
+            return query
+    return None
+
+
+def _as_measured(cells: Sequence[Cell], parts: Sequence[Answer], unasked: Unasked) -> Sequence[Answer]:
+    """The counts as they were measured, where their bars are those of that and something was made of them since. What
+    cells have in common moves empty ones above 0: many of them add up to rows that are not there."""
+    if any(p.source == "hypothesis" for p in parts):
+        return parts
+    moved = [i for i, p in enumerate(parts) if p.source != "public" and p.error_kind != "exact"]
+    queries = [q for i in moved if (q := _counted_by(cells[i].rows)) is not None]
+    if not queries or len(queries) < len(moved) or len({q.outline for q in queries}) > 1:
+        return parts
+    found = unasked.as_measured(queries, [parts[i].error or 0.0 for i in moved])
+    measured = {} if found is None else dict(zip(moved, found, strict=True))
+    return [exact(*measured[i], "measurement") if i in measured else part for i, part in enumerate(parts)]
 
 
 def _counts(cells: Sequence[Cell], parts: Sequence[Answer], error_of: ErrorOf) -> Counts:

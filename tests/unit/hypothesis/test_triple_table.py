@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dpsql.domain import TableDomain
-from dpsql.hypothesis.bars.calibration import THREES_UPWARDS, UPWARDS, Calibration
+from dpsql.hypothesis.bars.assumed.worked_out import THREES_UPWARDS, UPWARDS
+from dpsql.hypothesis.bars.calibration import Calibration
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.lesson import learn_calibration
 from dpsql.hypothesis.local.clean_tables import CleanTables
