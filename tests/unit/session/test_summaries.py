@@ -1,6 +1,6 @@
 """From released counts to medians and extremes: what is shown, what the notes say, whose bars are used."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -120,6 +120,27 @@ def test_of_a_model_what_is_likely_is_shown() -> None:
     )
     assert rows == [(22,)] and answers[0].interval == (18.0, 25.0)
     assert notes == ["max(age) is the last value that probably has rows; at most 8 rows lie after 22 (95 %)"]
+
+
+def weighed(values: Sequence[float], measured: Sequence[float] | None, source: Source = "measurement") -> Answer:
+    """A median of cells that were moved since they were measured; ``None``: by a measurement that is not kept."""
+    statement = FRONT.lower("SELECT median(age) FROM people")
+    moved, raw = by_value(*values), None if measured is None else by_value(*measured)
+    answers = {q.digest: Answer(moved(q), ERROR, (0.0, 99.0), "calibrated", source, False) for q in statement.queries}
+
+    def as_measured(queries: Sequence[LinearQuery], errors: Sequence[float]) -> list[tuple[int, float]] | None:
+        assert list(errors) == [ERROR] * len(queries)
+        return None if raw is None else [(int(raw(q)), ERROR) for q in queries]
+
+    return result(statement, answers, public_sql(), unasked=Unasked(as_measured=as_measured)).answers[0]
+
+
+def test_a_median_is_that_of_cells_as_they_were_measured() -> None:
+    """Empty cells that were moved above 0 take it with them; a model's numbers, and others of unknown noise, stay."""
+    moved, measured = [60, 60, 25, 25, 25, 25, 25, 25, 25], [90, 90, 15, -15, 15, -15, 15, -15, 15]
+    found = weighed(moved, measured)
+    assert found.value == 18 and found.interval == (17.0, 18.0) and found.source == "measurement"
+    assert weighed(moved, None).value == weighed(moved, measured, "hypothesis").value == 20
 
 
 def test_a_median_of_dates_says_between_which() -> None:
