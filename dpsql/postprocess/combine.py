@@ -28,9 +28,8 @@ def combine(form: Form, lookup: Lookup, *, integer: bool, sign: int = 1) -> Answ
     probability at most .05 / planned_queries, so a number that mixes Gaussians with m certified parts fails with
     probability at most .05 + m * .05 / planned_queries, and one of certified parts alone with the second term.
     """
-    match form.terms:
-        case (Term(1, query, 0),) if integer and form.constant == 0 and query.is_indicator:
-            return lookup(query)
+    if integer and (counted := form.counted) is not None:
+        return lookup(counted)
     if form.is_public:
         value = round(form.constant) if integer else form.constant
         return Answer(value, 0.0, (float(value), float(value)), "exact", "public", True, 0.0)

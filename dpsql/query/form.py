@@ -47,6 +47,14 @@ class Form:
     def is_public(self) -> bool:
         return not self.terms
 
+    @property
+    def counted(self) -> LinearQuery | None:
+        """The query that counts whole rows and whose answer it is, if it is no more than that."""
+        match self.terms:
+            case (Term(1, query, 0),) if self.constant == 0 and query.is_indicator:
+                return query
+        return None
+
     @once
     def is_count(self) -> bool:
         """Whether the true value counts rows, and so is never below 0: counts added up, or a part taken off a whole."""

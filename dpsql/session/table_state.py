@@ -145,18 +145,18 @@ class TableState:
                     for q, found in zip(asked, read, strict=True)
                 ]
 
-    def as_measured(self, queries: Sequence[LinearQuery], errors: Sequence[float]) -> list[tuple[int, float]] | None:
-        """(value, 95 % half-width) in counts of queries of one outline from the first measurement that tells them all
-        with no more than these half-widths: what was made of their counts since left bars as they were."""
-        asked, scope = Crosstab.of(queries), frozenset(queries[0].scope)
+    def as_released(self, queries: Sequence[LinearQuery], errors: Sequence[float]) -> list[int] | None:
+        """The released count of each of these queries of one outline, whose answer has this 95 % half-width: that of
+        the first measurement with that noise, whatever is measured later. ``None`` unless all are told."""
+        asked, bars = Crosstab.of(queries), np.array(errors)
+        values, told = np.zeros(len(asked), dtype=np.int64), np.zeros(len(asked), dtype=np.bool_)
+        scope = frozenset(asked[0].scope)
         for m in () if self.model is None else self.model.contingencies:
-            if scope <= m.columns:
-                values, sds = m.answers(asked)
-                if np.isfinite(sds).all():
-                    found = [float(error_bound(sd)) for sd in sds.tolist()]
-                    if all(new <= old for new, old in zip(found, errors, strict=True)):
-                        return list(zip(values.tolist(), found, strict=True))
-        return None
+            if scope <= m.columns and not told.all():
+                found, sds = m.answers(asked)
+                bounds = np.array([inf if sd == inf else error_bound(sd) for sd in sds.tolist()])
+                values, told = np.where(~told & (bounds == bars), found, values), told | (bounds == bars)
+        return values.tolist() if told.all() else None
 
     def is_tested(self, query: LinearQuery) -> bool:
         """Whether the net guards the query, as long as tests are left."""

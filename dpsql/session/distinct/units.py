@@ -42,9 +42,9 @@ def unasked_of(asker: Asker, statement: Statement) -> Unasked:
         table = units.get(query.table)
         return asker.states[query.table].error_of(query) if table is None else _answer(asker, table, query).error
 
-    def as_measured(queries: Sequence[LinearQuery], errors: Sequence[float]) -> Sequence[tuple[int, float]] | None:
+    def as_released(queries: Sequence[LinearQuery], errors: Sequence[float]) -> Sequence[int] | None:
         table = queries[0].table
-        return None if table in units else asker.states[table].as_measured(queries, errors)
+        return None if table in units else asker.states[table].as_released(queries, errors)
 
     def line_of(query: LinearQuery, origin: float) -> Said | None:
         found = None if query.table in units else asker.states[query.table].line_of(query, origin)
@@ -73,7 +73,7 @@ def unasked_of(asker: Asker, statement: Statement) -> Unasked:
         return Said(middle * counted.value + total, hypot(middle * counted.error, DEVIATIONS * sd))
 
     lone = MODEL_RULES[asker.plan.models].lone_sums
-    return Unasked(error_of, line_of, forms_of, distance_of, sum_of, lone, as_measured)
+    return Unasked(error_of, line_of, forms_of, distance_of, sum_of, lone, as_released)
 
 
 def _answer(asker: Asker, table: UnitTable, query: LinearQuery) -> Answer:

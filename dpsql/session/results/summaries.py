@@ -26,7 +26,7 @@ from dpsql.postprocess.places import (
     sum_of_values,
 )
 from dpsql.postprocess.spread import DEPENDENT
-from dpsql.query import DistinctCount, Factor, Form, LinearQuery, Term, combination
+from dpsql.query import DistinctCount, Factor, Form, LinearQuery, combination
 from dpsql.query.summary import LISTS, Cell, Cells, Distinct, Moments
 from dpsql.result import EXACT_ZERO, Answer, Note, Source
 from dpsql.session.answers import exact
@@ -147,7 +147,7 @@ def _of_cells(
     cells = summary.cells[group]
     parts = [combine(c.rows, lookup, integer=True) for c in cells]
     source, charged = merged_source({p.source for p in parts}), sum(p.charged for p in parts)
-    counts = _counts(cells, _as_measured(cells, parts, unasked), unasked.error_of)
+    counts = _counts(cells, _as_released(cells, parts, unasked), unasked.error_of)
     if summary.kind == "distinct" or summary.kind == "sum_distinct":
         return _distinct(summary, group, counts, (source, charged), whole=whole), None
     place, beyond = _place(summary, cells, counts)
@@ -225,26 +225,20 @@ def _number(value: float, interval: tuple[float, float] | None, source: Source, 
     return Answer(value, error, interval, "computed", source, certified=False, charged=charged)
 
 
-def _counted_by(form: Form) -> LinearQuery | None:
-    """The one query whose answer it is."""
-    match (form.constant, form.terms):
-        case (0, (Term(1, query, 0),)) if query.is_indicator:
-            return query
-    return None
-
-
-def _as_measured(cells: Sequence[Cell], parts: Sequence[Answer], unasked: Unasked) -> Sequence[Answer]:
-    """The counts as they were measured, where their bars are those of that and something was made of them since. What
-    cells have in common moves empty ones above 0: many of them add up to rows that are not there."""
+def _as_released(cells: Sequence[Cell], parts: Sequence[Answer], unasked: Unasked) -> Sequence[Answer]:
+    """The counts as they were released, where all of those that were moved since can be read. What cells have in common
+    moves empty ones above 0: many of them add up to rows that are not there."""
     if any(p.source == "hypothesis" for p in parts):
         return parts
     moved = [i for i, p in enumerate(parts) if p.source != "public" and p.error_kind != "exact"]
-    queries = [q for i in moved if (q := _counted_by(cells[i].rows)) is not None]
+    queries = [q for i in moved if (q := cells[i].rows.counted) is not None]
     if not queries or len(queries) < len(moved) or len({q.outline for q in queries}) > 1:
         return parts
-    found = unasked.as_measured(queries, [parts[i].error or 0.0 for i in moved])
-    measured = {} if found is None else dict(zip(moved, found, strict=True))
-    return [exact(*measured[i], "measurement") if i in measured else part for i, part in enumerate(parts)]
+    found = unasked.as_released(queries, [parts[i].error or 0.0 for i in moved])
+    if found is None:
+        return parts
+    released = {i: exact(value, parts[i].error or 0.0, "measurement") for i, value in zip(moved, found, strict=True)}
+    return [released.get(i, part) for i, part in enumerate(parts)]
 
 
 def _counts(cells: Sequence[Cell], parts: Sequence[Answer], error_of: ErrorOf) -> Counts:
@@ -277,11 +271,11 @@ class _Runs(NamedTuple):
 
     @staticmethod
     def of(forms: Sequence[Form]) -> "_Runs | None":
-        queries = [f.terms[0].query for f in forms if len(f.terms) == 1 and f.constant == 0 and not f.terms[0].doubt]
+        queries = [q for f in forms if (q := f.counted) is not None]
         if len(queries) < 2 or len(queries) < len(forms):
             return None
         first = queries[0]
-        if any(q.outline != first.outline or q.keyed is not None or q.unit != 1 for q in queries):
+        if any(q.outline != first.outline or q.keyed is not None for q in queries):
             return None
         apart = [i for i in range(len(first.factors)) if len({q.factors[i].digest for q in queries}) > 1]
         if len(apart) != 1:

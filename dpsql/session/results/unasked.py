@@ -21,7 +21,7 @@ def _no_error(query: LinearQuery) -> float | None:
     return None
 
 
-def _not_measured(queries: Sequence[LinearQuery], errors: Sequence[float]) -> None:
+def _not_released(queries: Sequence[LinearQuery], errors: Sequence[float]) -> None:
     return None
 
 
@@ -48,8 +48,8 @@ class Unasked(NamedTuple):
     ``forms_of``: affine forms, each as a whole: what is wrong with the rows of a cell is wrong in all of its terms.
     ``distance_of``: of a sum, and the count of its rows, what was measured from the middle of the values.
     ``sum_of``: a sum in shares of the range, as finely as it was measured. ``lone``: whether models say of sums of
-    values that stand alone, too. ``as_measured``: of cells of one outline that were told with these errors, the count
-    and the half-width of each as it was measured, before anything was made of it.
+    values that stand alone, too. ``as_released``: of counts of one outline that were told with these errors, each as it
+    was released, before anything was made of it; for all of them or not at all.
     """
 
     error_of: Callable[[LinearQuery], float | None] = _no_error
@@ -58,7 +58,7 @@ class Unasked(NamedTuple):
     distance_of: Callable[[LinearQuery, LinearQuery], Distance | None] = _no_distance
     sum_of: Callable[[LinearQuery], Said | None] = _no_sum
     lone: bool = False
-    as_measured: Callable[[Sequence[LinearQuery], Sequence[float]], Sequence[tuple[int, float]] | None] = _not_measured
+    as_released: Callable[[Sequence[LinearQuery], Sequence[float]], Sequence[int] | None] = _not_released
 
 
 NOTHING_SAID = Unasked()

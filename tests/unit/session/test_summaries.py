@@ -128,14 +128,14 @@ def weighed(values: Sequence[float], measured: Sequence[float] | None, source: S
     moved, raw = by_value(*values), None if measured is None else by_value(*measured)
     answers = {q.digest: Answer(moved(q), ERROR, (0.0, 99.0), "calibrated", source, False) for q in statement.queries}
 
-    def as_measured(queries: Sequence[LinearQuery], errors: Sequence[float]) -> list[tuple[int, float]] | None:
+    def as_released(queries: Sequence[LinearQuery], errors: Sequence[float]) -> list[int] | None:
         assert list(errors) == [ERROR] * len(queries)
-        return None if raw is None else [(int(raw(q)), ERROR) for q in queries]
+        return None if raw is None else [int(raw(q)) for q in queries]
 
-    return result(statement, answers, public_sql(), unasked=Unasked(as_measured=as_measured)).answers[0]
+    return result(statement, answers, public_sql(), unasked=Unasked(as_released=as_released)).answers[0]
 
 
-def test_a_median_is_that_of_cells_as_they_were_measured() -> None:
+def test_a_median_is_that_of_cells_as_they_were_released() -> None:
     """Empty cells that were moved above 0 take it with them; a model's numbers, and others of unknown noise, stay."""
     moved, measured = [60, 60, 25, 25, 25, 25, 25, 25, 25], [90, 90, 15, -15, 15, -15, 15, -15, 15]
     found = weighed(moved, measured)
