@@ -88,6 +88,7 @@ class ModelRules:
     ``effective_rows``: whether these are compared with pairs of other columns in as many, and what is unseen moves what
     rows do not count alike.
     ``shared_rows``: whether they know how many rows conditions share on columns of which one copies the other.
+    ``left_out``: whether those of conditions that most rows meet are no wider than those of what these leave out.
     ``evenly``: whether they know what answers would be were rows spread evenly where noise hides how they are.
 
     ``by_value``: whether a condition that cuts bins of numbers is a question of its own about the values of rows, and a
@@ -188,9 +189,11 @@ class ModelRules:
     as_counted: bool = True
     fine_rounds: bool = True
     pairs_together: bool = True
+    left_out: bool = True
 
 
-_TWENTY_FIFTH = ModelRules(as_counted=False, fine_rounds=False, pairs_together=False)
+_TWENTY_SIXTH = ModelRules(left_out=False)
+_TWENTY_FIFTH = replace(_TWENTY_SIXTH, as_counted=False, fine_rounds=False, pairs_together=False)
 _TWENTY_FOURTH = replace(_TWENTY_FIFTH, variances=False, signed=False, fine=False, all_groups=False)
 _TWENTY_THIRD = replace(_TWENTY_FOURTH, hidden_crowds=False, paced=False)
 _TWENTY_SECOND = replace(_TWENTY_THIRD, smooth=False)
@@ -265,7 +268,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         23: _TWENTY_THIRD,
         24: _TWENTY_FOURTH,
         25: _TWENTY_FIFTH,
-        26: ModelRules(),
+        26: _TWENTY_SIXTH,
+        27: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

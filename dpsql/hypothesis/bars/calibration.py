@@ -4,6 +4,7 @@ what neither shows. Public; ``lesson`` says how they are learned.
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from math import ceil, hypot, inf
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpsql.hypothesis.bars.assumed.whole_table import WholeTable
 from dpsql.hypothesis.bars.assumed.worked_out import WorkedOut
 from dpsql.hypothesis.bars.coverage import Coverage, places_of_pairs
 from dpsql.hypothesis.bars.cut_parts import CutParts
+from dpsql.hypothesis.bars.left_out import LeftOut
 from dpsql.hypothesis.bars.numbers import (
     Answers,
     Contingency,
@@ -70,12 +72,14 @@ class Calibration:
         self._lost_in_noise = LostInNoise(coverage, contingency)
         self._worked_out = WorkedOut(coverage, self._row_weights, self._within)
         self._cut_parts = CutParts(coverage, answers)
+        self._left_out = LeftOut(answers, coverage.row_count) if self._rules.left_out else None
         self._single = single = SingleColumns(coverage, contingency)
         self._even_spread = EvenSpread(single, used=self._rules.evenly, smooth=self._rules.smooth)
         self._shared_rows = SharedRows(single, answers, self._of_one, self._hidden, used=self._rules.shared_rows)
         self.scatter: float | None = None
         self._whole: WholeTable | None = None
         self._rows_within: Memo[Numbers] = Memo()
+        self._leasts: Memo[Sequence[int]] = Memo()
         self._regressions: dict[int, Regression] = {}
         self._beyond: dict[int, Regression] = {}
 
@@ -108,10 +112,10 @@ class Calibration:
         if self._rules.classes and not asked[0].is_single:
             found = [self._of_conjunctions(query, factor) for query in asked]
             rest = [query for query, bar in zip(asked, found, strict=True) if bar is None]
-            left = iter(self._bounds(Crosstab.of(rest).choices, number, factor) if rest else ())
-            bars = [next(left) if bar is None else bar for bar in found]
+            left = iter(self._least(Crosstab.of(rest).choices, factor) if rest else ())
+            bars: Sequence[int] = [next(left) if bar is None else bar for bar in found]
         else:
-            bars = self._bounds(asked.choices, number, factor)
+            bars = self._least(asked.choices, factor)
         return list(self._as_measured(asked, bars) if self._rules.as_measured and len(scope) > 3 else bars)
 
     def _as_measured(self, asked: Crosstab, bars: Sequence[int]) -> Sequence[int]:
@@ -125,6 +129,18 @@ class Calibration:
             wider = np.sqrt(np.array(bars) ** 2 + np.where(known, np.maximum(0.0, apart**2 - DISTANT * sds**2), 0.0))
             bars = np.ceil(np.minimum(wider, apart + DEVIATIONS * sds)).astype(np.int64).tolist()
         return bars
+
+    def _least(self, asked: Choices, factor: float) -> Sequence[int]:
+        if not asked.factors:
+            return [0] * len(asked)
+        if self._left_out is None:
+            return self._bounds(asked, min(sum(map(len, asked.columns)), LEARNED_COLUMNS), factor)
+        known = self._leasts.get((asked.identity, factor))
+        if known is None:
+            bars = self._bounds(asked, min(sum(map(len, asked.columns)), LEARNED_COLUMNS), factor)
+            found = self._left_out.least(asked, bars, partial(self._least, factor=factor))
+            known = self._leasts.put((asked.identity, factor), found, len(asked))
+        return known
 
     def _bounds(self, asked: Choices, number: int, factor: float) -> list[int]:
         pairs, weights = self._pairs(asked), self._weights(asked)

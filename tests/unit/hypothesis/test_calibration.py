@@ -28,6 +28,8 @@ TABLE = table_of(SHAPE, (True,))
 CELLS = np.rint(pairwise_table(SHAPE, 20_000, np.random.default_rng(0)))
 TOTAL = float(CELLS.sum())
 FACTOR = float(Mechanism().error_factor)
+ITSELF = replace(NEWEST, left_out=False)
+"""A condition's bar by its own formula, whatever is known of what it leaves out."""
 
 
 def wide(measurements: Sequence[Measurement]) -> WideHypothesis:
@@ -345,7 +347,7 @@ def test_a_bar_grows_with_how_far_the_answer_is_below_its_pairs(upwards: bool) -
     grown = 0
     for number in (2, 3, 4):
         for q in asked(number, 40, 6):
-            rules = [replace(NEWEST, extrapolated=on, upwards=upwards) for on in (False, True)]
+            rules = [replace(ITSELF, extrapolated=on, upwards=upwards) for on in (False, True)]
             before, after = (bound(q, r) for r in rules)
             assert before is not None and after is not None
             h = max(0.0, answer(q))
@@ -380,7 +382,7 @@ def coarser(m: Measurement, parts: int) -> Measurement:
 def grown(bound: Ruled, q: LinearQuery, *, upwards: bool = False) -> float:
     """What a bar has more than without extrapolation, squares apart; and as rules before the eleventh had it."""
     none, before, now = (
-        bound(q, replace(NEWEST, extrapolated=e, triples=t, upwards=upwards))
+        bound(q, replace(ITSELF, extrapolated=e, triples=t, upwards=upwards))
         for e, t in ((False, True), (True, False), (True, True))
     )
     assert none is not None and before is not None and now is not None
@@ -403,7 +405,7 @@ def test_what_was_measured_together_is_no_product_of_pairs(sigma: float, upwards
         least = min(max(0.0, answer(LinearQuery("t", two))) for two in combinations(q.factors, 2))
         off = min(known, too_low(h, [least], (0.5, 0.35), upwards=upwards))
         more = off**2 - (unseen(found, bars, q, h) if upwards else 0.0)
-        bar = float(bound(q, replace(NEWEST, upwards=upwards)) or 0)
+        bar = float(bound(q, replace(ITSELF, upwards=upwards)) or 0)
         assert abs(grown(bound, q, upwards=upwards) - max(0.0, more)) <= 4.0 * bar + 2.0  # both bars are rounded up
         less += off == known
     assert less > 3
@@ -422,11 +424,11 @@ def test_more_columns_are_products_of_triples_where_these_are_known(upwards: boo
         )
         off = min(too_low(h, [known], of, upwards=upwards) for known, of in ((two, (0.5, 0.35)), (three, (0.6, 0.42))))
         more = off**2 - (unseen(found, every, q, h) if upwards else 0.0)
-        bar = of_every(q, replace(NEWEST, upwards=upwards)) or 0
+        bar = of_every(q, replace(ITSELF, upwards=upwards)) or 0
         assert abs(grown(of_every, q, upwards=upwards) - max(0.0, more)) <= 4.0 * bar + 2.0
-        one, other = (of_some(q, replace(NEWEST, triples=t)) for t in (True, False))
+        one, other = (of_some(q, replace(ITSELF, triples=t)) for t in (True, False))
         assert one == other  # three triples are missing
-        rules = [replace(NEWEST, triples=t, upwards=upwards) for t in (True, False)]
+        rules = [replace(ITSELF, triples=t, upwards=upwards) for t in (True, False)]
         now, before = (of_every(q, r) or 0 for r in rules)
         less += now < before
     assert less > 3
@@ -436,6 +438,6 @@ def test_a_triple_of_parts_says_nothing_of_what_cuts_them() -> None:
     found = with_triples(3.0, parts=2)
     bound = ruled(calibrated(found), found)
     for q in asked(3, 40, 6):
-        one, other = (bound(q, replace(NEWEST, triples=t)) for t in (True, False))
+        one, other = (bound(q, replace(ITSELF, triples=t)) for t in (True, False))
         assert one == other
     assert {n: rules.triples for n, rules in MODEL_RULES.items()} == {n: n >= 11 for n in MODEL_RULES}

@@ -81,7 +81,7 @@ def test_bars_know_a_measurement_of_all_columns() -> None:
     """Against the formula, from the cells that were measured: wider by what their noise does not explain of the
     distance to them, and no wider than that distance and 1.96 sds."""
     rng, found = np.random.default_rng(2), noisy(9, whole=True)
-    now, before = (calibrated(found, replace(NEWEST, as_measured=on)) for on in (True, False))
+    now, before = (calibrated(found, replace(NEWEST, as_measured=on, left_out=False)) for on in (True, False))
     narrower, wider, inside = 0, 0, []
     for query in (random_condition(rng) for _ in range(80)):
         answer, sd = fitted(found).answer(query), 15.0 * query.estimate(np.ones(SHAPE)) ** 0.5
@@ -100,7 +100,7 @@ def test_bars_know_a_measurement_of_all_columns() -> None:
 def test_what_was_not_measured_together_keeps_its_bar(whole: bool) -> None:
     """Without a measurement of all four columns there is nothing to compare an answer with."""
     found = noisy(4, whole=whole)
-    now, before = (calibrated(found, replace(NEWEST, as_measured=on)) for on in (True, False))
+    now, before = (calibrated(found, replace(NEWEST, as_measured=on, left_out=False)) for on in (True, False))
     rng = np.random.default_rng(6)
     other = [now.bound(q, 1.0) != before.bound(q, 1.0) for q in (random_condition(rng) for _ in range(40))]
     assert any(other) == whole

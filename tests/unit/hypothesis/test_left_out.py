@@ -1,0 +1,199 @@
+"""Bars of broad conditions: no wider than those of what is without them and of what they leave out, in every form."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from math import ceil, hypot
+
+import numpy as np
+import pytest
+
+from dpsql.hypothesis.bars.calibration import Calibration
+from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.left_out import BROAD, MOST_BROAD
+from dpsql.hypothesis.bars.lesson import learn_calibration
+from dpsql.hypothesis.local.wide import WideHypothesis
+from dpsql.hypothesis.measurement import Measurement
+from dpsql.hypothesis.rules import MODEL_RULES, NEWEST
+from dpsql.policy import Mechanism
+from dpsql.query import Crosstab, Factor, LinearQuery
+from tests.support.simulated import all_of, marginal, pairwise_table, table_of
+
+SHAPE = (8, 5, 4, 6)
+NAMES = ("a", "b", "c", "d")
+TABLE = table_of(SHAPE, (True,))
+CELLS = np.rint(pairwise_table(SHAPE, 20_000, np.random.default_rng(0)))
+TOTAL = float(CELLS.sum())
+FACTOR = float(Mechanism().error_factor)
+
+
+def wide(measurements: Sequence[Measurement]) -> WideHypothesis:
+    out = WideHypothesis(TABLE, TOTAL)
+    for m in measurements:
+        out.absorb(m)
+    return out
+
+
+def noisy(sigma: float, seed: int) -> list[Measurement]:
+    rng = np.random.default_rng(seed)
+    return [*all_of(CELLS, 1, sigma, rng), *all_of(CELLS, 2, sigma, rng)]
+
+
+FOUND = noisy(30.0, 5)
+MODEL = wide(FOUND)
+LEARNED = learn_calibration(TABLE, TOTAL, FOUND, wide, simulations=4, queries=80)
+
+
+def bars_of(*, left_out: bool) -> Calibration:
+    rules = replace(NEWEST, left_out=left_out)
+    return LEARNED.on(Coverage(TABLE, TOTAL, FOUND, rules), MODEL.answers, MODEL.contingency)
+
+
+NEW, OLD = bars_of(left_out=True), bars_of(left_out=False)
+
+
+def but(column: str, *out: int) -> Factor:
+    """All values of a column but these."""
+    weights = np.ones(SHAPE[NAMES.index(column)], dtype=np.int64)
+    weights[list(out)] = 0
+    return Factor((column,), weights)
+
+
+def only(column: str, *kept: int) -> Factor:
+    return Factor((column,), 1 - but(column, *kept).weights)
+
+
+def counted(*factors: Factor) -> LinearQuery:
+    return LinearQuery("t", tuple(sorted(factors, key=lambda f: f.columns)))
+
+
+def share(factor: Factor) -> float:
+    return MODEL.answer(counted(factor)) / TOTAL
+
+
+def expected(query: LinearQuery) -> int:
+    """One broad condition after the other, the broadest first, by the older bars of all parts."""
+    if not query.factors:
+        return 0
+    itself = OLD.bound(query, 1.0)
+    assert itself is not None
+    broad = [f for f in query.factors if share(f) > BROAD]
+    if not 0 < len(broad) <= MOST_BROAD:
+        return itself
+    first = max(broad, key=share)
+    rest = [f for f in query.factors if f is not first]
+    beside = Factor(first.columns, 1 - first.weights)
+    return min(itself, max(1, ceil(hypot(expected(counted(*rest)), expected(counted(*rest, beside))))))
+
+
+def random_query(rng: np.random.Generator) -> LinearQuery:
+    """Over one to four columns, whose conditions leave out a value or two, or keep these alone."""
+    names = rng.choice(NAMES, rng.integers(1, 5), replace=False)
+    made = []
+    for name in sorted(names.tolist()):
+        values = rng.choice(SHAPE[NAMES.index(name)], rng.integers(1, 3), replace=False).tolist()
+        made.append((but if rng.random() < 0.6 else only)(name, *values))
+    return counted(*made)
+
+
+def test_a_broad_condition_has_the_bars_of_what_it_leaves_out() -> None:
+    """Against the formula, from older bars alone; what is not broad keeps its own."""
+    rng = np.random.default_rng(3)
+    narrower = 0
+    for query in [random_query(rng) for _ in range(120)]:
+        bar, older = NEW.bound(query, 1.0), OLD.bound(query, 1.0)
+        assert bar is not None and older is not None
+        assert bar == expected(query) <= older
+        narrower += bar < 0.8 * older
+        if not any(share(f) > BROAD for f in query.factors):
+            assert bar == older
+    assert narrower > 20
+    assert {n: rules.left_out for n, rules in MODEL_RULES.items()} == {n: n >= 27 for n in MODEL_RULES}
+
+
+@pytest.mark.statistical
+def test_bars_of_broad_conditions_hold_and_are_not_wide() -> None:
+    """All values but one of columns that have many; older bars were more than twice as wide."""
+    shape, names, rng = (50, 40, 20), "abc", np.random.default_rng(7)
+    table, cells = table_of(shape, (True,)), np.rint(pairwise_table(shape, 100_000, np.random.default_rng(1)))
+    total = float(cells.sum())
+    inside, held, ratios, off = [], [], [], []
+
+    def fitted(measurements: Sequence[Measurement]) -> WideHypothesis:
+        out = WideHypothesis(table, total)
+        for m in measurements:
+            out.absorb(m)
+        return out
+
+    for seed in range(8):
+        noise = np.random.default_rng(20 + seed)
+        found = [*all_of(cells, 1, 30.0, noise), *all_of(cells, 2, 30.0, noise)]
+        model = fitted(found)
+        learned = learn_calibration(table, total, found, fitted, simulations=3, queries=60)
+        new, old = (
+            learned.on(Coverage(table, total, found, rules), model.answers, model.contingency)
+            for rules in (NEWEST, replace(NEWEST, left_out=False))
+        )
+        for few in [few for number in (1, 2, 3) for few in combinations(range(3), number)]:
+            for _ in range(6):
+                out = {i: int(rng.integers(shape[i])) for i in few}
+                factors = [Factor((names[i],), (np.arange(shape[i]) != v).astype(np.int64)) for i, v in out.items()]
+                query = counted(*factors)
+                bar, older = new.bound(query, FACTOR), old.bound(query, FACTOR)
+                assert bar is not None and older is not None
+                off.append(abs(model.answer(query) - query.estimate(marginal(cells, names, query.scope))))
+                inside.append(off[-1] <= bar)
+                held.append(off[-1] <= older)
+                ratios.append(bar / older)
+    assert np.mean(inside) >= 0.95 and np.mean(held) >= 0.98
+    assert np.median(ratios) < 0.5
+
+
+def test_a_condition_that_leaves_nothing_out_has_the_bar_of_its_question_without_it() -> None:
+    """No random question that bars are learned from is as broad: what is foreseen of it has nothing to do with it."""
+    cells = CELLS.copy()
+    cells[:, :, :, 5] = 0.0
+    rng, total = np.random.default_rng(9), float(cells.sum())
+    found = [*all_of(cells, 1, 30.0, rng), *all_of(cells, 2, 30.0, rng)]
+
+    def fitted(measurements: Sequence[Measurement]) -> WideHypothesis:
+        out = WideHypothesis(TABLE, total)
+        for m in measurements:
+            out.absorb(m)
+        return out
+
+    bars = learn_calibration(TABLE, total, found, fitted, simulations=4, queries=80)
+    for factor in (only("a", 2), only("b", 0, 1), only("c", 3)):
+        alone, both = (bars.bound(q, 1.0) for q in (counted(factor), counted(factor, but("d", 5))))
+        assert alone is not None and both is not None and both <= 2 * alone
+
+
+def test_bars_of_groups_are_those_of_each_of_them() -> None:
+    """The broad group of some has the bar that it has alone, and so have those beside it."""
+    rng = np.random.default_rng(11)
+    for _ in range(12):
+        first, second, third = (
+            [(but if rng.random() < 0.5 else only)(n, int(rng.integers(SHAPE[NAMES.index(n)]))) for _ in range(3)]
+            for n in "abc"
+        )
+        queries = [counted(f, g, h) for f in first for g in second for h in third]
+        assert NEW.bounds(Crosstab.of(queries), 1.0) == [NEW.bound(q, 1.0) for q in queries]
+
+
+def test_sums_of_weighted_rows_lose_nothing() -> None:
+    """What counts by fractions is never left out; a broad condition beside it may be."""
+    weighted = Factor(("a",), np.arange(8), 7)
+    for beside in (but("b", 0), but("c", 1), only("d", 2)):
+        query = LinearQuery("t", (weighted, beside))
+        bar, older = NEW.bound(query, 1.0), OLD.bound(query, 1.0)
+        assert bar is not None and older is not None and bar == expected_beside(weighted, beside) <= older
+
+
+def expected_beside(weighted: Factor, beside: Factor) -> int:
+    itself = OLD.bound(LinearQuery("t", (weighted, beside)), 1.0)
+    assert itself is not None
+    if share(beside) <= BROAD:
+        return itself
+    rest, out = LinearQuery("t", (weighted,)), LinearQuery("t", (weighted, Factor(beside.columns, 1 - beside.weights)))
+    bars = [OLD.bound(q, 1.0) or 0 for q in (rest, out)]
+    return min(itself, max(1, ceil(hypot(*bars))))
