@@ -4,7 +4,6 @@ what neither shows. Public; ``lesson`` says how they are learned.
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from math import ceil, hypot, inf
 
 import numpy as np
@@ -72,14 +71,13 @@ class Calibration:
         self._lost_in_noise = LostInNoise(coverage, contingency)
         self._worked_out = WorkedOut(coverage, self._row_weights, self._within)
         self._cut_parts = CutParts(coverage, answers)
-        self._left_out = LeftOut(answers, coverage.row_count) if self._rules.left_out else None
+        self._left_out = LeftOut(coverage, self._bounds, self._within)
         self._single = single = SingleColumns(coverage, contingency)
         self._even_spread = EvenSpread(single, used=self._rules.evenly, smooth=self._rules.smooth)
         self._shared_rows = SharedRows(single, answers, self._of_one, self._hidden, used=self._rules.shared_rows)
         self.scatter: float | None = None
         self._whole: WholeTable | None = None
         self._rows_within: Memo[Numbers] = Memo()
-        self._leasts: Memo[Sequence[int]] = Memo()
         self._regressions: dict[int, Regression] = {}
         self._beyond: dict[int, Regression] = {}
 
@@ -131,18 +129,10 @@ class Calibration:
         return bars
 
     def _least(self, asked: Choices, factor: float) -> Sequence[int]:
-        if not asked.factors:
-            return [0] * len(asked)
-        if self._left_out is None:
-            return self._bounds(asked, min(sum(map(len, asked.columns)), LEARNED_COLUMNS), factor)
-        known = self._leasts.get((asked.identity, factor))
-        if known is None:
-            bars = self._bounds(asked, min(sum(map(len, asked.columns)), LEARNED_COLUMNS), factor)
-            found = self._left_out.least(asked, bars, partial(self._least, factor=factor))
-            known = self._leasts.put((asked.identity, factor), found, len(asked))
-        return known
+        return self._left_out.least(asked, factor) if self._rules.left_out else self._bounds(asked, factor)
 
-    def _bounds(self, asked: Choices, number: int, factor: float) -> list[int]:
+    def _bounds(self, asked: Choices, factor: float) -> list[int]:
+        number = min(sum(map(len, asked.columns)), LEARNED_COLUMNS)
         pairs, weights = self._pairs(asked), self._weights(asked)
         weight = 1.0 if weights is None else product_of(weights)
         features, h, raw = self._describe(asked, pairs, weights)

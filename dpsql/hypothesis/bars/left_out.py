@@ -1,7 +1,7 @@
 """Bars of conditions that most rows meet, from the bars of what they leave out. Public.
 
-Rows that meet A and B are those that meet A less those that meet A and not B, in a model as in the table: its error is
-the difference of these two errors. Where B leaves out little, both may be known better than a condition is by itself
+Rows that meet A and B are those that meet A less those of them that B leaves out, in a model as in the table: its error
+is the difference of these two errors. Where B leaves out little, both may be known better than a condition is by itself
 whose cells all have noise, or which is broader than any that error bars were learned from.
 """
 
@@ -10,69 +10,87 @@ from math import ceil, hypot
 
 import numpy as np
 
-from dpsql.hypothesis.bars.numbers import Answers
+from dpsql.confidence import DEVIATIONS
+from dpsql.hypothesis.bars.coverage import Coverage
+from dpsql.hypothesis.bars.numbers import Numbers
 from dpsql.memo import Memo
 from dpsql.query import Choices, Factor
+from dpsql.query.crosstab import units_of
 
-MOST_BROAD = 3
-"""Conditions of one product that are taken apart; each doubles the number of bars that are worked out."""
 BROAD = 0.7
 """Of all rows: what more meet is broad."""
+WIDE = 3.0
+"""Times 95 % of the least noise that was measured with: what a bar is more than, to be worked out again. Others would
+be a twentieth narrower in the mean."""
 
-Bounds = Callable[[Choices], Sequence[int]]
-"""The bars of products of factors, in counts; without factors those of all rows, which are known."""
+Bounds = Callable[[Choices, float], Sequence[int]]
+"""The bars of products of factors, in counts, by an error factor."""
+Within = Callable[[Choices, Sequence[int]], Numbers]
+"""The model's rows inside the factors at some places of each product."""
 
 
 class LeftOut:
-    """``answers``: the model's, of a table of so many rows."""
+    """``bounds``: bars of conditions by themselves."""
 
-    def __init__(self, answers: Answers, row_count: float) -> None:
-        self._answers = answers
-        self._row_count = row_count
-        self._rows: Memo[float] = Memo()
+    def __init__(self, coverage: Coverage, bounds: Bounds, within: Within) -> None:
+        self._bounds = bounds
+        self._within = within
+        self._broad = BROAD * coverage.row_count
+        self._wide = WIDE * DEVIATIONS * min((m.sigma for m in coverage.measurements), default=0.0)
+        self._known: Memo[Sequence[int]] = Memo()
         self._complements: Memo[Factor] = Memo()
 
-    def least(self, asked: Choices, bars: Sequence[int], bounds: Bounds) -> Sequence[int]:
-        """The bars, where those of each product's broadest condition are no less, hypot(a, b): a of the product without
-        it, b of what it leaves out of that. Their errors are taken as independent."""
+    def least(self, asked: Choices, factor: float) -> Sequence[int]:
+        """The bars of products by themselves, or, where those with broad conditions B1, B2, .. beside others A are no
+        less, hypot(a, b1, b2, ..): a of A alone, b1 of A and not B1, and so on.
+
+        What broad conditions leave out together is at most what they leave out one by one; errors are taken as
+        independent. Without A, a is 0: all rows are known.
+        """
+        bars = self._bounds(asked, factor)
+        if max(bars) <= self._wide:
+            return bars
         if asked.is_one:
-            place = self._broadest([self._share(here[0]) for here in asked.factors])
-            return bars if place is None else self._apart(asked, place, bars, bounds)
-        out, shares = (
-            np.array(bars),
-            [np.broadcast_to(asked.each(i, self._share), len(asked)) for i in range(len(asked.factors))],
-        )
-        places = [self._broadest(of_one) for of_one in zip(*[s.tolist() for s in shares], strict=True)]
-        for place in {p for p in places if p is not None}:
-            some = np.flatnonzero([p == place for p in places])
-            out[some] = self._apart(asked.among(some), place, out[some].tolist(), bounds)
-        return [int(bar) for bar in out.tolist()]
+            broad = [i for i in range(len(asked.factors)) if self._met(asked, i) > self._broad]
+            return self._apart(asked, broad, bars, factor) if broad else bars
+        met = [np.broadcast_to(self._met(asked, i), len(asked)) for i in range(len(asked.factors))]
+        out = np.array(bars)
+        is_broad = (np.stack(met, axis=1) > self._broad) & (out > self._wide)[:, None]
+        for row in np.unique(is_broad[is_broad.any(axis=1)], axis=0):
+            some, broad = np.flatnonzero((row == is_broad).all(axis=1)), np.flatnonzero(row).tolist()
+            out[some] = self._apart(asked.among(some), broad, out[some].tolist(), factor)
+        return [int(bar) for bar in out]
 
-    @staticmethod
-    def _broadest(shares: Sequence[float]) -> int | None:
-        """The place of the condition that most rows meet, where it is broad and not too many are."""
-        broad = [share for share in shares if share > BROAD]
-        return shares.index(max(broad)) if 0 < len(broad) <= MOST_BROAD else None
+    def _apart(self, asked: Choices, broad: Sequence[int], bars: Sequence[int], factor: float) -> list[int]:
+        rest = [i for i in range(len(asked.factors)) if i not in broad]
+        parts = [self._beside(asked, rest, place) for place in broad]
+        found = [self._of_part(part, factor) for part in ([asked.only(rest), *parts] if rest else parts)]
+        return [min(bar, max(1, ceil(hypot(*off)))) for bar, *off in zip(bars, *found, strict=True)]
 
-    def _apart(self, asked: Choices, place: int, bars: Sequence[int], bounds: Bounds) -> list[int]:
-        """The bars, or those of the products without what stands at a place and with its complement there."""
+    def _of_part(self, part: Choices, factor: float) -> Sequence[int]:
+        """Analysts change a condition of a statement and keep the others: one product's are remembered."""
+        if not part.is_one:
+            return self._bounds(part, factor)
+        key = (part.identity_of_one, factor)
+        known = self._known.get(key)
+        return self._known.put(key, self._bounds(part, factor)) if known is None else known
+
+    def _beside(self, asked: Choices, rest: Sequence[int], place: int) -> Choices:
+        """The products of the rest and of what is left out at a place."""
         used, numbers = np.unique(asked.numbers[place], return_inverse=True)
         here = tuple([self._complement(asked.factors[place][n]) for n in used.tolist()])
-        factors = tuple([here if i == place else known for i, known in enumerate(asked.factors)])
-        of_each = tuple([numbers if i == place else known for i, known in enumerate(asked.numbers)])
-        without = bounds(asked.only([i for i in range(len(factors)) if i != place]))
-        beside = bounds(Choices(factors, of_each, asked.size))
-        return [min(bar, max(1, ceil(hypot(a, b)))) for bar, a, b in zip(bars, without, beside, strict=True)]
+        places = sorted([*rest, place])
+        factors = tuple([here if i == place else asked.factors[i] for i in places])
+        return Choices(factors, tuple([numbers if i == place else asked.numbers[i] for i in places]), asked.size)
 
-    def _share(self, factor: Factor) -> float:
-        """The share of all rows that meet a condition on one column; 0 for any other factor."""
-        if factor.unit > 1 or len(factor.columns) > 1:
+    def _met(self, asked: Choices, place: int) -> Numbers:
+        """The rows that meet each product's condition at a place; 0 of what counts parts of rows or ties columns
+        together."""
+        here = asked.factors[place]
+        if len(here[0].columns) > 1 or (asked.is_one and here[0].unit > 1):
             return 0.0
-        known = self._rows.get(factor.digest)
-        if known is None:
-            one = Choices(((factor,),), (np.zeros(1, dtype=np.int64),), 1)
-            known = self._rows.put(factor.digest, float(self._answers(one)[0]))
-        return known / self._row_count
+        rows = self._within(asked, (place,))
+        return rows if asked.is_one else np.where(units_of(here)[asked.numbers[place]] == 1, rows, 0.0)
 
     def _complement(self, factor: Factor) -> Factor:
         known = self._complements.get(factor.digest)

@@ -10,7 +10,7 @@ import pytest
 
 from dpsql.hypothesis.bars.calibration import Calibration
 from dpsql.hypothesis.bars.coverage import Coverage
-from dpsql.hypothesis.bars.left_out import BROAD, MOST_BROAD
+from dpsql.hypothesis.bars.left_out import BROAD, WIDE
 from dpsql.hypothesis.bars.lesson import learn_calibration
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
@@ -39,7 +39,8 @@ def noisy(sigma: float, seed: int) -> list[Measurement]:
     return [*all_of(CELLS, 1, sigma, rng), *all_of(CELLS, 2, sigma, rng)]
 
 
-FOUND = noisy(30.0, 5)
+SIGMA = 30.0
+FOUND = noisy(SIGMA, 5)
 MODEL = wide(FOUND)
 LEARNED = learn_calibration(TABLE, TOTAL, FOUND, wide, simulations=4, queries=80)
 
@@ -72,18 +73,16 @@ def share(factor: Factor) -> float:
 
 
 def expected(query: LinearQuery) -> int:
-    """One broad condition after the other, the broadest first, by the older bars of all parts."""
-    if not query.factors:
-        return 0
+    """Of all broad conditions at once, by the older bars of all parts, where the query's own is wide."""
     itself = OLD.bound(query, 1.0)
     assert itself is not None
-    broad = [f for f in query.factors if share(f) > BROAD]
-    if not 0 < len(broad) <= MOST_BROAD:
+    broad = [f for f in query.factors if f.unit == 1 and share(f) > BROAD]
+    rest = [f for f in query.factors if f not in broad]
+    if not broad or itself <= WIDE * 1.96 * SIGMA:
         return itself
-    first = max(broad, key=share)
-    rest = [f for f in query.factors if f is not first]
-    beside = Factor(first.columns, 1 - first.weights)
-    return min(itself, max(1, ceil(hypot(expected(counted(*rest)), expected(counted(*rest, beside))))))
+    parts = [counted(*rest, Factor(f.columns, 1 - f.weights)) for f in broad]
+    off = [OLD.bound(part, 1.0) or 0 for part in ([counted(*rest), *parts] if rest else parts)]
+    return min(itself, max(1, ceil(hypot(*off))))
 
 
 def random_query(rng: np.random.Generator) -> LinearQuery:
@@ -186,14 +185,4 @@ def test_sums_of_weighted_rows_lose_nothing() -> None:
     for beside in (but("b", 0), but("c", 1), only("d", 2)):
         query = LinearQuery("t", (weighted, beside))
         bar, older = NEW.bound(query, 1.0), OLD.bound(query, 1.0)
-        assert bar is not None and older is not None and bar == expected_beside(weighted, beside) <= older
-
-
-def expected_beside(weighted: Factor, beside: Factor) -> int:
-    itself = OLD.bound(LinearQuery("t", (weighted, beside)), 1.0)
-    assert itself is not None
-    if share(beside) <= BROAD:
-        return itself
-    rest, out = LinearQuery("t", (weighted,)), LinearQuery("t", (weighted, Factor(beside.columns, 1 - beside.weights)))
-    bars = [OLD.bound(q, 1.0) or 0 for q in (rest, out)]
-    return min(itself, max(1, ceil(hypot(*bars))))
+        assert bar is not None and older is not None and bar == expected(query) <= older
