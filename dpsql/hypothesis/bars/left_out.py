@@ -6,6 +6,7 @@ whose cells all have noise, or which is broader than any that error bars were le
 """
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from math import ceil, hypot
 
 import numpy as np
@@ -14,7 +15,7 @@ from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.numbers import Numbers
 from dpsql.memo import Memo
-from dpsql.query import Choices, Factor
+from dpsql.query import Choices, Counts, Factor
 from dpsql.query.crosstab import units_of
 
 BROAD = 0.7
@@ -38,14 +39,14 @@ class LeftOut:
         self._broad = BROAD * coverage.row_count
         self._wide = WIDE * DEVIATIONS * min((m.sigma for m in coverage.measurements), default=0.0)
         self._known: Memo[Sequence[int]] = Memo()
-        self._complements: Memo[Factor] = Memo()
+        self._left: Memo[Factor] = Memo()
 
     def least(self, asked: Choices, factor: float) -> Sequence[int]:
-        """The bars of products by themselves, or, where those with broad conditions B1, B2, .. beside others A are no
-        less, hypot(a, b1, b2, ..): a of A alone, b1 of A and not B1, and so on.
+        """The bars of products by themselves, or, where these are no less, those of the products' parts, as one length
+        of what is at right angles: of A alone, what is not broad (0 without it: all rows are known), of A and not B for
+        each broad condition B, and of A and not B and not C for each two of them.
 
-        What broad conditions leave out together is at most what they leave out one by one; errors are taken as
-        independent. Without A, a is 0: all rows are known.
+        By inclusion and exclusion; what three leave out of A at once is few rows. Errors are taken as independent.
         """
         bars = self._bounds(asked, factor)
         if max(bars) <= self._wide:
@@ -63,7 +64,7 @@ class LeftOut:
 
     def _apart(self, asked: Choices, broad: Sequence[int], bars: Sequence[int], factor: float) -> list[int]:
         rest = [i for i in range(len(asked.factors)) if i not in broad]
-        parts = [self._beside(asked, rest, place) for place in broad]
+        parts = [self._beside(asked, rest, out) for number in (1, 2) for out in combinations(broad, number)]
         found = [self._of_part(part, factor) for part in ([asked.only(rest), *parts] if rest else parts)]
         return [min(bar, max(1, ceil(hypot(*off)))) for bar, *off in zip(bars, *found, strict=True)]
 
@@ -75,13 +76,16 @@ class LeftOut:
         known = self._known.get(key)
         return self._known.put(key, self._bounds(part, factor)) if known is None else known
 
-    def _beside(self, asked: Choices, rest: Sequence[int], place: int) -> Choices:
-        """The products of the rest and of what is left out at a place."""
+    def _beside(self, asked: Choices, rest: Sequence[int], out: Sequence[int]) -> Choices:
+        """The products of the rest and of what the conditions at some places leave out."""
+        places = sorted([*rest, *out])
+        found = [self._complements(asked, i) if i in out else (asked.factors[i], asked.numbers[i]) for i in places]
+        return Choices(tuple([here for here, _ in found]), tuple([numbers for _, numbers in found]), asked.size)
+
+    def _complements(self, asked: Choices, place: int) -> tuple[Sequence[Factor], Counts]:
+        """What the conditions at a place leave out, and the number of each product's."""
         used, numbers = np.unique(asked.numbers[place], return_inverse=True)
-        here = tuple([self._complement(asked.factors[place][n]) for n in used.tolist()])
-        places = sorted([*rest, place])
-        factors = tuple([here if i == place else asked.factors[i] for i in places])
-        return Choices(factors, tuple([numbers if i == place else asked.numbers[i] for i in places]), asked.size)
+        return tuple([self._complement(asked.factors[place][n]) for n in used.tolist()]), numbers
 
     def _met(self, asked: Choices, place: int) -> Numbers:
         """The rows that meet each product's condition at a place; 0 of what counts parts of rows or ties columns
@@ -93,7 +97,5 @@ class LeftOut:
         return rows if asked.is_one else np.where(units_of(here)[asked.numbers[place]] == 1, rows, 0.0)
 
     def _complement(self, factor: Factor) -> Factor:
-        known = self._complements.get(factor.digest)
-        if known is None:
-            known = self._complements.put(factor.digest, Factor(factor.columns, 1 - factor.weights))
-        return known
+        known = self._left.get(factor.digest)
+        return self._left.put(factor.digest, Factor(factor.columns, 1 - factor.weights)) if known is None else known

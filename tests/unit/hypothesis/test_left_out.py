@@ -73,14 +73,15 @@ def share(factor: Factor) -> float:
 
 
 def expected(query: LinearQuery) -> int:
-    """Of all broad conditions at once, by the older bars of all parts, where the query's own is wide."""
+    """By the older bars of what is left out by one broad condition and by two, where the query's own is wide."""
     itself = OLD.bound(query, 1.0)
     assert itself is not None
     broad = [f for f in query.factors if f.unit == 1 and share(f) > BROAD]
     rest = [f for f in query.factors if f not in broad]
     if not broad or itself <= WIDE * 1.96 * SIGMA:
         return itself
-    parts = [counted(*rest, Factor(f.columns, 1 - f.weights)) for f in broad]
+    left = [Factor(f.columns, 1 - f.weights) for f in broad]
+    parts = [counted(*rest, *few) for few in (*combinations(left, 1), *combinations(left, 2))]
     off = [OLD.bound(part, 1.0) or 0 for part in ([counted(*rest), *parts] if rest else parts)]
     return min(itself, max(1, ceil(hypot(*off))))
 
