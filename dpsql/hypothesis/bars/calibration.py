@@ -129,7 +129,7 @@ class Calibration:
         return bars
 
     def _least(self, asked: Choices, factor: float) -> Sequence[int]:
-        return self._left_out.least(asked, factor) if self._rules.left_out else self._bounds(asked, factor)
+        return self._left_out.bars(asked, factor) if self._rules.left_out else self._bounds(asked, factor)
 
     def _bounds(self, asked: Choices, factor: float) -> list[int]:
         number = min(sum(map(len, asked.columns)), LEARNED_COLUMNS)

@@ -21,8 +21,8 @@ from dpsql.query.crosstab import units_of
 BROAD = 0.7
 """Of all rows: what more meet is broad."""
 WIDE = 3.0
-"""Times 95 % of the least noise that was measured with: what a bar is more than, to be worked out again. Others would
-be a twentieth narrower in the mean."""
+"""Times 95 % of the least noise that was measured with: what a bar is more than, to be worked out again (others would
+be a twentieth narrower in the mean), and the rows that a condition leaves out at least to be one of its own."""
 
 Bounds = Callable[[Choices, float], Sequence[int]]
 """The bars of products of factors, in counts, by an error factor."""
@@ -31,42 +31,51 @@ Within = Callable[[Choices, Sequence[int]], Numbers]
 
 
 class LeftOut:
-    """``bounds``: bars of conditions by themselves."""
+    """``bounds``: bars of conditions by themselves; ``within``: of the model."""
 
     def __init__(self, coverage: Coverage, bounds: Bounds, within: Within) -> None:
         self._bounds = bounds
         self._within = within
-        self._broad = BROAD * coverage.row_count
         self._wide = WIDE * DEVIATIONS * min((m.sigma for m in coverage.measurements), default=0.0)
+        self._broad = BROAD * coverage.row_count
+        self._nearly_all = max(self._broad, coverage.row_count - self._wide)
         self._known: Memo[Sequence[int]] = Memo()
         self._left: Memo[Factor] = Memo()
 
-    def least(self, asked: Choices, factor: float) -> Sequence[int]:
-        """The bars of products by themselves, or, where these are no less, those of the products' parts, as one length
-        of what is at right angles: of A alone, what is not broad (0 without it: all rows are known), of A and not B for
-        each broad condition B, and of A and not B and not C for each two of them.
-
-        By inclusion and exclusion; what three leave out of A at once is few rows. Errors are taken as independent.
-        """
-        bars = self._bounds(asked, factor)
-        if max(bars) <= self._wide:
-            return bars
+    def bars(self, asked: Choices, factor: float) -> Sequence[int]:
+        """Of each product the bar by itself or, with broad conditions, what ``_of`` says."""
+        places = range(len(asked.factors))
         if asked.is_one:
-            broad = [i for i in range(len(asked.factors)) if self._met(asked, i) > self._broad]
-            return self._apart(asked, broad, bars, factor) if broad else bars
-        met = [np.broadcast_to(self._met(asked, i), len(asked)) for i in range(len(asked.factors))]
-        out = np.array(bars)
-        is_broad = (np.stack(met, axis=1) > self._broad) & (out > self._wide)[:, None]
-        for row in np.unique(is_broad[is_broad.any(axis=1)], axis=0):
-            some, broad = np.flatnonzero((row == is_broad).all(axis=1)), np.flatnonzero(row).tolist()
-            out[some] = self._apart(asked.among(some), broad, out[some].tolist(), factor)
+            met = [self._met(asked, i) for i in places]
+            broad = [i for i, rows in enumerate(met) if rows > self._broad]
+            return self._of(asked, broad, [i for i in broad if met[i] > self._nearly_all], factor)
+        rows = np.stack([np.broadcast_to(self._met(asked, i), len(asked)) for i in places], axis=1)
+        kinds = 1 * (rows > self._broad) + (rows > self._nearly_all)
+        out = np.empty(len(asked), dtype=np.int64)
+        for kind in np.unique(kinds, axis=0):
+            some = np.flatnonzero((kind == kinds).all(axis=1))
+            alike = asked if len(some) == len(asked) else asked.among(some)
+            out[some] = self._of(alike, np.flatnonzero(kind).tolist(), np.flatnonzero(kind == 2).tolist(), factor)
         return [int(bar) for bar in out]
 
-    def _apart(self, asked: Choices, broad: Sequence[int], bars: Sequence[int], factor: float) -> list[int]:
-        rest = [i for i in range(len(asked.factors)) if i not in broad]
-        parts = [self._beside(asked, rest, out) for number in (1, 2) for out in combinations(broad, number)]
-        found = [self._of_part(part, factor) for part in ([asked.only(rest), *parts] if rest else parts)]
-        return [min(bar, max(1, ceil(hypot(*off)))) for bar, *off in zip(bars, *found, strict=True)]
+    def _of(self, asked: Choices, broad: Sequence[int], nearly_all: Sequence[int], factor: float) -> Sequence[int]:
+        """Where a condition N leaves out next to nothing, hypot of the bars of A, what there is beside it, and of A and
+        not N: what is foreseen of random conditions is not about one that all rows meet.
+
+        Else the bar by itself; where it is wide at most hypot of those of A, what is not broad, of A and not B for each
+        broad condition B, and of A and not B and not C for each two: inclusion and exclusion, whose later terms are few
+        rows. Without A nothing is off: all rows are known. Errors are taken as independent.
+        """
+        rest = [i for i in range(len(asked.factors)) if i not in (nearly_all or broad)]
+        if nearly_all:
+            parts = [self._of_part(self._beside(asked, rest, [i]), factor) for i in nearly_all]
+            return _hypot([self.bars(asked.only(rest), factor), *parts] if rest else parts)
+        bars = self._bounds(asked, factor)
+        if not broad or max(bars) <= self._wide:
+            return bars
+        left_out = [self._beside(asked, rest, out) for number in (1, 2) for out in combinations(broad, number)]
+        apart = _hypot([self._of_part(part, factor) for part in ([asked.only(rest), *left_out] if rest else left_out)])
+        return [min(bar, other) if bar > self._wide else bar for bar, other in zip(bars, apart, strict=True)]
 
     def _of_part(self, part: Choices, factor: float) -> Sequence[int]:
         """Analysts change a condition of a statement and keep the others: one product's are remembered."""
@@ -99,3 +108,7 @@ class LeftOut:
     def _complement(self, factor: Factor) -> Factor:
         known = self._left.get(factor.digest)
         return self._left.put(factor.digest, Factor(factor.columns, 1 - factor.weights)) if known is None else known
+
+
+def _hypot(parts: Sequence[Sequence[int]]) -> list[int]:
+    return [max(1, ceil(hypot(*off))) for off in zip(*parts, strict=True)]

@@ -73,17 +73,23 @@ def share(factor: Factor) -> float:
 
 
 def expected(query: LinearQuery) -> int:
-    """By the older bars of what is left out by one broad condition and by two, where the query's own is wide."""
+    """By the older bars of what is left out: of conditions that nearly all rows meet in any case, else of one broad
+    condition and of two, where the query's own bar is wide."""
+    wide = WIDE * 1.96 * SIGMA
+    nearly_all = [f for f in query.factors if f.unit == 1 and share(f) * TOTAL > max(BROAD * TOTAL, TOTAL - wide)]
+    broad = nearly_all or [f for f in query.factors if f.unit == 1 and share(f) > BROAD]
+    rest = counted(*[f for f in query.factors if f not in broad])
     itself = OLD.bound(query, 1.0)
     assert itself is not None
-    broad = [f for f in query.factors if f.unit == 1 and share(f) > BROAD]
-    rest = [f for f in query.factors if f not in broad]
-    if not broad or itself <= WIDE * 1.96 * SIGMA:
+    if not broad or (not nearly_all and itself <= wide):
         return itself
     left = [Factor(f.columns, 1 - f.weights) for f in broad]
-    parts = [counted(*rest, *few) for few in (*combinations(left, 1), *combinations(left, 2))]
-    off = [OLD.bound(part, 1.0) or 0 for part in ([counted(*rest), *parts] if rest else parts)]
-    return min(itself, max(1, ceil(hypot(*off))))
+    few = [*combinations(left, 1), *(() if nearly_all else combinations(left, 2))]
+    off = [OLD.bound(counted(*rest.factors, *out), 1.0) or 0 for out in few]
+    if rest.factors:
+        off.append(expected(rest))
+    apart = max(1, ceil(hypot(*off)))
+    return apart if nearly_all else min(itself, apart)
 
 
 def random_query(rng: np.random.Generator) -> LinearQuery:
@@ -163,9 +169,17 @@ def test_a_condition_that_leaves_nothing_out_has_the_bar_of_its_question_without
         return out
 
     bars = learn_calibration(TABLE, total, found, fitted, simulations=4, queries=80)
-    for factor in (only("a", 2), only("b", 0, 1), only("c", 3)):
-        alone, both = (bars.bound(q, 1.0) for q in (counted(factor), counted(factor, but("d", 5))))
-        assert alone is not None and both is not None and both <= 2 * alone
+    model, rules = fitted(found), replace(NEWEST, left_out=False)
+    older = bars.on(Coverage(TABLE, total, found, rules), model.answers, model.contingency)
+    narrower = 0
+    for factor in [only(name, value) for name, size in zip("abc", SHAPE, strict=False) for value in range(size)]:
+        alone, both, beside = (
+            bars.bound(q, 1.0) for q in (counted(factor), counted(factor, but("d", 5)), counted(factor, only("d", 5)))
+        )
+        assert alone is not None and both is not None and beside is not None
+        assert both == ceil(hypot(alone, beside)) and alone <= both <= 1.5 * alone
+        narrower += (older.bound(counted(factor, but("d", 5)), 1.0) or 0) < 0.8 * alone
+    assert narrower > 2
 
 
 def test_bars_of_groups_are_those_of_each_of_them() -> None:
