@@ -13,21 +13,21 @@ import numpy as np
 
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis.bars.coverage import Coverage
-from dpsql.hypothesis.bars.numbers import Numbers
+from dpsql.hypothesis.bars.numbers import Numbers, Within
 from dpsql.memo import Memo
 from dpsql.query import Choices, Counts, Factor
 from dpsql.query.crosstab import units_of
 
 BROAD = 0.7
 """Of all rows: what more meet is broad."""
+MOST_BROAD = 4
+"""Broad conditions that are taken apart; of n there are 2^n - 1 parts."""
 WIDE = 3.0
 """Times 95 % of the least noise that was measured with: what a bar is more than, to be worked out again (others would
 be a twentieth narrower in the mean), and the rows that a condition leaves out at least to be one of its own."""
 
 Bounds = Callable[[Choices, float], Sequence[int]]
 """The bars of products of factors, in counts, by an error factor."""
-Within = Callable[[Choices, Sequence[int]], Numbers]
-"""The model's rows inside the factors at some places of each product."""
 
 
 class LeftOut:
@@ -62,19 +62,20 @@ class LeftOut:
         """Where a condition N leaves out next to nothing, hypot of the bars of A, what there is beside it, and of A and
         not N: what is foreseen of random conditions is not about one that all rows meet.
 
-        Else the bar by itself; where it is wide at most hypot of those of A, what is not broad, of A and not B for each
-        broad condition B, and of A and not B and not C for each two: inclusion and exclusion, whose later terms are few
-        rows. Without A nothing is off: all rows are known. Errors are taken as independent.
+        Else the bar by itself; where it is wide at most hypot of those of A, what is not broad, and of A beside what
+        each few of the broad conditions leave out at once: by inclusion and exclusion these make up the answer. Without
+        A nothing is off there: all rows are known. Errors are taken as independent.
         """
         rest = [i for i in range(len(asked.factors)) if i not in (nearly_all or broad)]
         if nearly_all:
             parts = [self._of_part(self._beside(asked, rest, [i]), factor) for i in nearly_all]
             return _hypot([self.bars(asked.only(rest), factor), *parts] if rest else parts)
         bars = self._bounds(asked, factor)
-        if not broad or max(bars) <= self._wide:
+        if not 0 < len(broad) <= MOST_BROAD or max(bars) <= self._wide:
             return bars
-        left_out = [self._beside(asked, rest, out) for number in (1, 2) for out in combinations(broad, number)]
-        apart = _hypot([self._of_part(part, factor) for part in ([asked.only(rest), *left_out] if rest else left_out)])
+        few = [out for number in range(1, len(broad) + 1) for out in combinations(broad, number)]
+        parts = [self._of_part(self._beside(asked, rest, out), factor) for out in few]
+        apart = _hypot([self._of_part(asked.only(rest), factor), *parts] if rest else parts)
         return [min(bar, other) if bar > self._wide else bar for bar, other in zip(bars, apart, strict=True)]
 
     def _of_part(self, part: Choices, factor: float) -> Sequence[int]:

@@ -4,7 +4,7 @@ Most statements ask for one number, and an array of one costs ten times what a n
 bit: numpy's own functions work out what is not exact, and products are multiplied in the same order.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import mul
 from typing import Any, cast
@@ -21,6 +21,9 @@ Answers = Callable[[Choices], Estimates]
 
 Contingency = Callable[[tuple[str, ...]], Estimates]
 """A model's rows of the cells of some columns."""
+
+Within = Callable[[Choices, Sequence[int]], Numbers]
+"""A model's rows inside the factors at some places of each product."""
 
 
 def least(a: Numbers, b: Numbers) -> Numbers:

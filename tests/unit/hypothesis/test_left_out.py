@@ -73,8 +73,8 @@ def share(factor: Factor) -> float:
 
 
 def expected(query: LinearQuery) -> int:
-    """By the older bars of what is left out: of conditions that nearly all rows meet in any case, else of one broad
-    condition and of two, where the query's own bar is wide."""
+    """By the older bars of what is left out: of conditions that nearly all rows meet in any case, else of broad
+    conditions, each few of them at once, where the query's own bar is wide."""
     wide = WIDE * 1.96 * SIGMA
     nearly_all = [f for f in query.factors if f.unit == 1 and share(f) * TOTAL > max(BROAD * TOTAL, TOTAL - wide)]
     broad = nearly_all or [f for f in query.factors if f.unit == 1 and share(f) > BROAD]
@@ -84,7 +84,7 @@ def expected(query: LinearQuery) -> int:
     if not broad or (not nearly_all and itself <= wide):
         return itself
     left = [Factor(f.columns, 1 - f.weights) for f in broad]
-    few = [*combinations(left, 1), *(() if nearly_all else combinations(left, 2))]
+    few = [out for number in range(1, 2 if nearly_all else len(left) + 1) for out in combinations(left, number)]
     off = [OLD.bound(counted(*rest.factors, *out), 1.0) or 0 for out in few]
     if rest.factors:
         off.append(expected(rest))

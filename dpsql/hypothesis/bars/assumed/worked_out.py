@@ -1,10 +1,10 @@
 """What an answer may be off by that a model works out as a product of two or three columns that it knows. Public."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 from dpsql.hypothesis.bars.coverage import Coverage
-from dpsql.hypothesis.bars.numbers import Numbers, expm1, least, least_of, log1p, most, product_of
+from dpsql.hypothesis.bars.numbers import Numbers, Within, expm1, least, least_of, log1p, most, product_of
 from dpsql.hypothesis.bars.row_weights import RowWeights
 from dpsql.hypothesis.local.maximum_entropy import MOST_SETS
 from dpsql.hypothesis.rules import ModelRules
@@ -23,9 +23,6 @@ THREES_UPWARDS = 0.3
 """The same of four columns and more, up to MOST_SETS, where a model follows what it says of each three."""
 TRIPLE_UPWARDS = 0.42
 """The same below the least triple, as ``TRIPLE_LOG_ERROR``."""
-
-Within = Callable[[Choices, Sequence[int]], Numbers]
-"""The model's rows inside the factors at some places of each product."""
 
 
 class WorkedOut:
