@@ -3,7 +3,8 @@
 Values of two or three columns, drawn from what is declared: all rows but those of one value of a column, or of two or
 three columns; rows of one value that do not have another; rows of two values that have the most frequent one of a third
 column; and rows of one value that do not have the rarest one of another column, which leaves out next to nothing.
-A session for each seed, which plans a thousand questions and asks these alone.
+A session for each seed, which plans a thousand questions and asks these alone; then what its model says of each of
+them, whatever answered.
 """
 
 import tempfile
@@ -64,7 +65,7 @@ def questions(known: Sequence[Values], rng: np.random.Generator) -> Iterator[tup
 
 
 def study(table: BenchmarkTable, epsilon: Fraction, seed: int) -> dict[str, list[tuple[float, float]]]:
-    """Errors and bars of each kind in one session."""
+    """What the model of one session is off by for each kind, and its bars."""
     out: dict[str, list[tuple[float, float]]] = {}
     asked = {
         f"SELECT COUNT(*) FROM {table.domain.name} WHERE {where}": kind
@@ -73,10 +74,15 @@ def study(table: BenchmarkTable, epsilon: Fraction, seed: int) -> dict[str, list
     with duckdb.connect(str(table.path)) as con:
         truths = [count for sql in asked for (count,) in con.execute(sql).fetchall()]
     policy = table.policy(epsilon, PLANNED, strategy="auto")
-    with dpsql.connect(table.path, policy=policy, ledger=":memory:") as session:
+    with dpsql.connect(table.path, policy=policy, ledger=":memory:") as con:
+        for sql in asked:
+            con.execute(sql)
+        state = con._session._asker.states[table.domain.name]
         for (sql, kind), truth in zip(asked.items(), truths, strict=True):
-            (answer,) = session.execute(sql).answers
-            out.setdefault(kind, []).append((abs(float(answer.value or 0) - truth), answer.error or 0.0))
+            (query,) = con._session._lower(sql, None).queries
+            bar = state.error_bar(query)
+            if state.model is not None and bar is not None:
+                out.setdefault(kind, []).append((abs(state.model.estimate(query) - truth), float(bar)))
     return out
 
 

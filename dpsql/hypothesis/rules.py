@@ -89,6 +89,7 @@ class ModelRules:
     rows do not count alike.
     ``shared_rows``: whether they know how many rows conditions share on columns of which one copies the other.
     ``left_out``: whether those of conditions that most rows meet are no wider than those of what these leave out.
+    ``ties_weighed``: whether those of conditions that tie columns together are of conjunctions where rows are weighed.
     ``evenly``: whether they know what answers would be were rows spread evenly where noise hides how they are.
 
     ``by_value``: whether a condition that cuts bins of numbers is a question of its own about the values of rows, and a
@@ -190,9 +191,10 @@ class ModelRules:
     fine_rounds: bool = True
     pairs_together: bool = True
     left_out: bool = True
+    ties_weighed: bool = True
 
 
-_TWENTY_SIXTH = ModelRules(left_out=False)
+_TWENTY_SIXTH = ModelRules(left_out=False, ties_weighed=False)
 _TWENTY_FIFTH = replace(_TWENTY_SIXTH, as_counted=False, fine_rounds=False, pairs_together=False)
 _TWENTY_FOURTH = replace(_TWENTY_FIFTH, variances=False, signed=False, fine=False, all_groups=False)
 _TWENTY_THIRD = replace(_TWENTY_FOURTH, hidden_crowds=False, paced=False)

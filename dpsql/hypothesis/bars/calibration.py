@@ -36,7 +36,7 @@ from dpsql.hypothesis.bars.regression import Regression
 from dpsql.hypothesis.bars.row_weights import RowWeights
 from dpsql.hypothesis.classes import Classes
 from dpsql.memo import Memo
-from dpsql.query import Choices, Crosstab, Estimates, Factor, LinearQuery, Points, Weights
+from dpsql.query import Choices, Crosstab, Estimates, Factor, LinearQuery, Points, Weights, linear_query
 
 RAW_SHARE = 0.1
 """Of the sd of the noise that covers a query: so much stays in its error bar, whatever simulations say."""
@@ -207,13 +207,23 @@ class Calibration:
     def _of_conjunctions(self, query: LinearQuery, factor: float) -> int | None:
         """Of a condition that ties columns together: the bars of disjoint conjunctions, taken as independent.
 
-        Of what counts or of what does not, whichever are fewer: both have the same error, for all rows are known.
+        Of what counts or of what does not, whichever are fewer: both have the same error, for all rows are known. What
+        weighs rows stands beside each of them, and what it makes of all rows has an error of its own.
         """
-        classes = Classes.of(query.factors, MOST_CLASS_CELLS)
-        parts = None if classes is None else classes.conjunctions(query.table)
-        if parts is None:
+        weighing = [f for f in query.factors if f.unit > 1] if self._rules.ties_weighed else []
+        tied = [f for f in query.factors if f.unit == 1 or not weighing]
+        if weighing and all(len(f.columns) == 1 for f in tied):
             return None
-        bars = [self.bound(part, factor) if part.factors else 0 for part in parts[1]]
+        classes = Classes.of(tied, MOST_CLASS_CELLS)
+        found = None if classes is None else classes.conjunctions(query.table)
+        if found is None:
+            return None
+        outside, parts = found
+        if weighing:
+            each = [*(part.factors for part in parts), *([()] if outside else [])]
+            asked = (linear_query(self._coverage.table, [*few, *weighing]) for few in each)
+            parts = [part for part in asked if part is not None]
+        bars = [self.bound(part, factor) if part.factors else 0 for part in parts]
         known = [bar for bar in bars if bar is not None]
         return max(1, ceil(hypot(*known))) if len(known) == len(bars) else None
 
