@@ -48,10 +48,17 @@ class Writer:
 
     def groups(self) -> str:
         """One to three conditions on columns that are no numbers."""
-        names = self._rng.choice(
-            list(self._table.groups), min(len(self._table.groups), self._rng.integers(1, 4)), False
-        )
-        return " AND ".join(self._in(str(n)) for n in names)
+        return " AND ".join(self.some(int(self._rng.integers(1, 4))))
+
+    def some(self, number: int) -> list[str]:
+        """At most so many conditions, each on another column that is no number."""
+        names = self._rng.choice(list(self._table.groups), min(len(self._table.groups), number), False)
+        return [self._in(str(n)) for n in names]
+
+    def stretch(self, values: dict[str, np.ndarray], name: str) -> str:
+        """``a AND b`` for a BETWEEN of a number column."""
+        a, b = sorted(self.threshold(name, values[name]) for _ in range(2))
+        return f"{a} AND {b}"
 
     def _in(self, name: str) -> str:
         values = self._table.groups[name]

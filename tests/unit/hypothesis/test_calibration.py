@@ -18,47 +18,21 @@ from dpsql.hypothesis.bars.random_queries import random_queries
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Axis, Measurement
 from dpsql.hypothesis.rules import MODEL_RULES, NEWEST, ModelRules
-from dpsql.policy import Mechanism
 from dpsql.query import Crosstab, Factor, KeyedFactor, LinearQuery, linear_query
-from tests.support.simulated import all_of, marginal, measured, pairwise_table, table_of
+from tests.support.four_columns import CELLS, FACTOR, NAMES, SHAPE, TABLE, TOTAL, calibrated, noisy, truth, wide
+from tests.support.simulated import all_of, measured
 
-SHAPE = (8, 5, 4, 6)
-NAMES = ("a", "b", "c", "d")
-TABLE = table_of(SHAPE, (True,))
-CELLS = np.rint(pairwise_table(SHAPE, 20_000, np.random.default_rng(0)))
-TOTAL = float(CELLS.sum())
-FACTOR = float(Mechanism().error_factor)
 ITSELF = replace(NEWEST, left_out=False)
 """A condition's bar by its own formula, whatever is known of what it leaves out."""
-
-
-def wide(measurements: Sequence[Measurement]) -> WideHypothesis:
-    out = WideHypothesis(TABLE, TOTAL)
-    for m in measurements:
-        out.absorb(m)
-    return out
 
 
 def fit(measurements: Sequence[Measurement]) -> Callable[[LinearQuery], float]:
     return wide(measurements).answer
 
 
-def noisy(sigma: float, seed: int) -> list[Measurement]:
-    rng = np.random.default_rng(seed)
-    return [*all_of(CELLS, 1, sigma, rng), *all_of(CELLS, 2, sigma, rng)]
-
-
-def calibrated(found: Sequence[Measurement], table: TableDomain = TABLE) -> Calibration:
-    return learn_calibration(table, TOTAL, found, wide, simulations=4, queries=80)
-
-
 def asked(number: int, count: int, seed: int) -> list[LinearQuery]:
     coverage = Coverage(TABLE, TOTAL, noisy(30.0, 1))
     return random_queries(coverage, number, count, np.random.default_rng(seed))
-
-
-def truth(query: LinearQuery) -> float:
-    return query.estimate(marginal(CELLS, NAMES, query.scope))
 
 
 @pytest.mark.statistical

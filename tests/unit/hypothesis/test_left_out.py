@@ -15,34 +15,14 @@ from dpsql.hypothesis.bars.lesson import learn_calibration
 from dpsql.hypothesis.local.wide import WideHypothesis
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.rules import MODEL_RULES, NEWEST
-from dpsql.policy import Mechanism
 from dpsql.query import Crosstab, Factor, LinearQuery
+from tests.support.four_columns import CELLS, FACTOR, NAMES, SHAPE, TABLE, TOTAL, but, calibrated, noisy, only, wide
 from tests.support.simulated import all_of, marginal, pairwise_table, table_of
-
-SHAPE = (8, 5, 4, 6)
-NAMES = ("a", "b", "c", "d")
-TABLE = table_of(SHAPE, (True,))
-CELLS = np.rint(pairwise_table(SHAPE, 20_000, np.random.default_rng(0)))
-TOTAL = float(CELLS.sum())
-FACTOR = float(Mechanism().error_factor)
-
-
-def wide(measurements: Sequence[Measurement]) -> WideHypothesis:
-    out = WideHypothesis(TABLE, TOTAL)
-    for m in measurements:
-        out.absorb(m)
-    return out
-
-
-def noisy(sigma: float, seed: int) -> list[Measurement]:
-    rng = np.random.default_rng(seed)
-    return [*all_of(CELLS, 1, sigma, rng), *all_of(CELLS, 2, sigma, rng)]
-
 
 SIGMA = 30.0
 FOUND = noisy(SIGMA, 5)
 MODEL = wide(FOUND)
-LEARNED = learn_calibration(TABLE, TOTAL, FOUND, wide, simulations=4, queries=80)
+LEARNED = calibrated(FOUND)
 
 
 def bars_of(*, left_out: bool) -> Calibration:
@@ -51,17 +31,6 @@ def bars_of(*, left_out: bool) -> Calibration:
 
 
 NEW, OLD = bars_of(left_out=True), bars_of(left_out=False)
-
-
-def but(column: str, *out: int) -> Factor:
-    """All values of a column but these."""
-    weights = np.ones(SHAPE[NAMES.index(column)], dtype=np.int64)
-    weights[list(out)] = 0
-    return Factor((column,), weights)
-
-
-def only(column: str, *kept: int) -> Factor:
-    return Factor((column,), 1 - but(column, *kept).weights)
 
 
 def counted(*factors: Factor) -> LinearQuery:
@@ -75,13 +44,13 @@ def share(factor: Factor) -> float:
 def expected(query: LinearQuery) -> int:
     """By the older bars of what is left out: of conditions that nearly all rows meet in any case, else of broad
     conditions, each few of them at once, where the query's own bar is wide."""
-    wide = WIDE * 1.96 * SIGMA
-    nearly_all = [f for f in query.factors if f.unit == 1 and share(f) * TOTAL > max(BROAD * TOTAL, TOTAL - wide)]
+    limit = WIDE * 1.96 * SIGMA
+    nearly_all = [f for f in query.factors if f.unit == 1 and share(f) * TOTAL > max(BROAD * TOTAL, TOTAL - limit)]
     broad = nearly_all or [f for f in query.factors if f.unit == 1 and share(f) > BROAD]
     rest = counted(*[f for f in query.factors if f not in broad])
     itself = OLD.bound(query, 1.0)
     assert itself is not None
-    if not broad or (not nearly_all and itself <= wide):
+    if not broad or (not nearly_all and itself <= limit):
         return itself
     left = [Factor(f.columns, 1 - f.weights) for f in broad]
     few = [out for number in range(1, 2 if nearly_all else len(left) + 1) for out in combinations(left, number)]
