@@ -48,6 +48,12 @@ def said(name: str) -> dict[str, Any]:
     return found
 
 
+def statements(then: dict[str, Any]) -> tuple[list[str], list[str], list[str]]:
+    """Those that were known, fresh, and explained alone."""
+    known, fresh = list(then["known"]), list(then["fresh"])
+    return known, fresh, [text for text in then["explained"] if text not in (*known, *fresh)]
+
+
 def assert_same(now: object, then: object, where: str) -> None:
     """Equal, floats up to the order in which they were added up."""
     if isinstance(now, dict) and isinstance(then, dict):
@@ -82,7 +88,7 @@ def test_an_old_ledger_answers_as_before(name: str, tmp_path: Path, certain: old
     then = said(name)
     old_ledgers.build(old_ledgers.FIXTURES / name, tmp_path)
     with old_ledgers.connect(tmp_path) as con:
-        now = old_ledgers.transcript(con, list(then["known"]), list(then["fresh"]))
+        now = old_ledgers.transcript(con, *statements(then))
     coins = then.pop("coins")
     assert_same(now, then, name)
     assert certain.coins == coins  # as many tests, none of them with another's coins
@@ -107,7 +113,7 @@ def test_once_it_is_declared_public_the_ledger_answers_as_before(tmp_path: Path,
     old_ledgers.build(old_ledgers.FIXTURES / "replace_one_rows", tmp_path)
     declared(tmp_path)
     with old_ledgers.connect(tmp_path) as con:
-        now = old_ledgers.transcript(con, list(then["known"]), list(then["fresh"]))
+        now = old_ledgers.transcript(con, *statements(then))
     coins = then.pop("coins")
     assert_same(now, then, "replace_one_rows")
     assert certain.coins == coins
@@ -137,7 +143,7 @@ def test_a_ledger_of_a_word_that_meant_something_else_goes_on_under_the_word_for
         old_ledgers.connect(tmp_path)
     rules.write_text(written.replace('"median"', '"pmw"'), encoding="utf-8")
     with old_ledgers.connect(tmp_path) as con:
-        now = old_ledgers.transcript(con, list(then["known"]), list(then["fresh"]))
+        now = old_ledgers.transcript(con, *statements(then))
     coins = then.pop("coins")
     assert_same(now, then, "retired_strategy")
     assert certain.coins == coins

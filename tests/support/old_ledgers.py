@@ -52,11 +52,14 @@ def connect(directory: Path) -> dpsql.Connection:
     return dpsql.connect(directory / "old.duckdb", policy=directory / "policy.toml", ledger=directory / "old.ledger")
 
 
-def transcript(con: dpsql.Connection, known: Sequence[str], fresh: Sequence[str]) -> dict[str, Any]:
-    """What a session says about statements that were answered before, then about new ones; in JSON's words."""
+def transcript(
+    con: dpsql.Connection, known: Sequence[str], fresh: Sequence[str], planned: Sequence[str] = ()
+) -> dict[str, Any]:
+    """What a session says about statements that were answered before, then about new ones, and how it would answer
+    others (``planned``); in JSON's words."""
     opened = budget(con)
-    planned = {text: explained(con, text) for text in (*known, *fresh)}
-    said = {"opened": opened, "explained": planned, "known": {text: asked(con, text) for text in known}}
+    plans = {text: explained(con, text) for text in (*known, *fresh, *planned)}
+    said = {"opened": opened, "explained": plans, "known": {text: asked(con, text) for text in known}}
     return said | {"fresh": {text: asked(con, text) for text in fresh}, "closed": budget(con)}
 
 
