@@ -7,7 +7,7 @@ whose cells all have noise, or which is broader than any that error bars were le
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from math import ceil, hypot
+from math import ceil, hypot, inf
 
 import numpy as np
 
@@ -37,8 +37,10 @@ class LeftOut:
         self._bounds = bounds
         self._within = within
         self._wide = WIDE * DEVIATIONS * min((m.sigma for m in coverage.measurements), default=0.0)
-        self._broad = BROAD * coverage.row_count
-        self._nearly_all = max(self._broad, coverage.row_count - self._wide)
+        rows = coverage.row_count
+        self._broad = BROAD * rows
+        # of fewer rows than that nothing is sure to leave out less than it keeps
+        self._nearly_all = max(self._broad, rows - self._wide) if rows > 2.0 * self._wide else inf
         self._known: Memo[Sequence[int]] = Memo()
         self._left: Memo[Factor] = Memo()
 

@@ -1,6 +1,6 @@
 """Bars of broad conditions: no wider than those of what is without them and of what they leave out, in every form."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import ceil, hypot
@@ -8,6 +8,7 @@ from math import ceil, hypot
 import numpy as np
 import pytest
 
+from dpsql.domain import TableDomain
 from dpsql.hypothesis.bars.calibration import Calibration
 from dpsql.hypothesis.bars.coverage import Coverage
 from dpsql.hypothesis.bars.left_out import BROAD, WIDE
@@ -31,6 +32,16 @@ def bars_of(*, left_out: bool) -> Calibration:
 
 
 NEW, OLD = bars_of(left_out=True), bars_of(left_out=False)
+
+
+def fitting(table: TableDomain, total: float) -> Callable[[Sequence[Measurement]], WideHypothesis]:
+    def fitted(measurements: Sequence[Measurement]) -> WideHypothesis:
+        out = WideHypothesis(table, total)
+        for m in measurements:
+            out.absorb(m)
+        return out
+
+    return fitted
 
 
 def counted(*factors: Factor) -> LinearQuery:
@@ -93,12 +104,7 @@ def test_bars_of_broad_conditions_hold_and_are_not_wide() -> None:
     table, cells = table_of(shape, (True,)), np.rint(pairwise_table(shape, 100_000, np.random.default_rng(1)))
     total = float(cells.sum())
     inside, held, ratios, off = [], [], [], []
-
-    def fitted(measurements: Sequence[Measurement]) -> WideHypothesis:
-        out = WideHypothesis(table, total)
-        for m in measurements:
-            out.absorb(m)
-        return out
+    fitted = fitting(table, total)
 
     for seed in range(8):
         noise = np.random.default_rng(20 + seed)
@@ -130,12 +136,7 @@ def test_a_condition_that_leaves_nothing_out_has_the_bar_of_its_question_without
     cells[:, :, :, 5] = 0.0
     rng, total = np.random.default_rng(9), float(cells.sum())
     found = [*all_of(cells, 1, 30.0, rng), *all_of(cells, 2, 30.0, rng)]
-
-    def fitted(measurements: Sequence[Measurement]) -> WideHypothesis:
-        out = WideHypothesis(TABLE, total)
-        for m in measurements:
-            out.absorb(m)
-        return out
+    fitted = fitting(TABLE, total)
 
     bars = learn_calibration(TABLE, total, found, fitted, simulations=4, queries=80)
     model, rules = fitted(found), replace(NEWEST, left_out=False)
@@ -170,3 +171,22 @@ def test_sums_of_weighted_rows_lose_nothing() -> None:
         query = LinearQuery("t", (weighted, beside))
         bar, older = NEW.bound(query, 1.0), OLD.bound(query, 1.0)
         assert bar is not None and older is not None and bar == expected(query) <= older
+
+
+@pytest.mark.parametrize(("rows", "dropped"), [(0.0, False), (1.0, False), (300.0, False), (20_000.0, True)])
+def test_of_few_rows_no_condition_is_dropped(rows: float, dropped: bool) -> None:
+    """There noise may hide what a condition leaves out and what it keeps: the bar is never wider than its own."""
+    cells = np.rint(CELLS * rows / TOTAL)
+    cells[:, :, :, 5], rng = 0.0, np.random.default_rng(2)
+    total = max(1.0, float(cells.sum()))
+    found = [*all_of(cells, 1, SIGMA, rng), *all_of(cells, 2, SIGMA, rng)]
+    fitted = fitting(TABLE, total)
+
+    model, bars = fitted(found), learn_calibration(TABLE, total, found, fitted, simulations=4, queries=80)
+    new, old = (
+        bars.on(Coverage(TABLE, total, found, replace(NEWEST, left_out=on)), model.answers, model.contingency)
+        for on in (True, False)
+    )
+    asked = [counted(f, but("d", 5)) for f in (but("a", 0), only("a", 2), only("b", 0), only("c", 3))]
+    wider = [(new.bound(q, 1.0) or 0) > (old.bound(q, 1.0) or 0) for q in (*asked, counted(but("d", 5)))]
+    assert any(wider) == dropped
