@@ -39,7 +39,7 @@ class LeftOut:
         self._wide = WIDE * DEVIATIONS * min((m.sigma for m in coverage.measurements), default=0.0)
         rows = coverage.row_count
         self._broad = BROAD * rows
-        # of fewer rows than that nothing is sure to leave out less than it keeps
+        # of fewer rows than that noise may hide what a condition keeps as well as what it leaves out
         self._nearly_all = max(self._broad, rows - self._wide) if rows > 2.0 * self._wide else inf
         self._known: Memo[Sequence[int]] = Memo()
         self._left: Memo[Factor] = Memo()
