@@ -58,6 +58,17 @@ PIECES = (
 )
 CYCLES = ("x % 30", "x % 7.5", "mod(x, 30)", "(2 * x - 1) % 25", "floor(x % 30)", "greatest(x, 7) % 30", "x % -30")
 """Expressions that are one straight line or another, which change at known places."""
+CURVES = (
+    *("sqrt(x + 5)", "ln(x + 6)", "log(2 * x + 11)", "log10(x + 6)", "log2(x + 5.5)", "cbrt(x)"),
+    *(
+        "sqrt(greatest(x, 0))",
+        "ln(abs(x) + 1)",
+        "-sqrt(x + 5)",
+        "1 - 2 * ln(7 + x)",
+        "sqrt(coalesce(x, 3) + 5)::DOUBLE",
+    ),
+)
+"""Functions that rise with such expressions."""
 
 
 def _rows(seed: int, number: int) -> list[tuple[Any, ...]]:
@@ -100,7 +111,7 @@ def counted() -> Counted:
 
 def _atom(rng: Any) -> str:
     x = rng.choice(["x", "y", "x", "(x)", "x * 2", "x + 1", "10 - x", "x / 4", "-x", "2 * (x - 1)", "x::DOUBLE"])
-    x = rng.choice([x, x, rng.choice([*PIECES, *CYCLES])])
+    x = rng.choice([x, x, rng.choice([*PIECES, *CYCLES, *CURVES])])
     number = str(rng.choice([rng.choice(LITERALS), rng.choice(LITERALS), rng.choice(WRITTEN)]))
     return str(
         rng.choice(
@@ -308,6 +319,39 @@ def test_one_line_or_another_is_compared_and_summed(front: FrontEnd, counted: Co
         _agrees(front, counted, sql)
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        *("x > 3 * month(d)", "x + quarter(d) < 20", "x - dayofweek(d) >= 7", "extract(day FROM d) > x"),
+        *("2 * date_part('months', d) - x > 1", "x / isodow(d) < 4", "sqrt(x) < month(d)", "x = day(d::DATE)"),
+    ],
+)
+def test_numbers_beside_parts_of_a_date_cut_few_bins(where: str) -> None:
+    """For each of the few numbers that a month may be there is a place; nearly all rows are in doubt where none is
+    known."""
+    table = TableDomain(
+        "t",
+        (NumberDomain("x", tuple(map(float, range(161)))), DateDomain("d", date(2020, 1, 1), date(2020, 12, 31))),
+    )
+    rng = seeded(17)
+    days = [date(2020, 1, 1) + timedelta(days=i) for i in range(366)]
+    rows = [
+        (rng.choice([rng.uniform(0, 160), rng.randint(0, 160), None]), rng.choice([*days, None])) for _ in range(900)
+    ]
+    doubt = _agrees(_front(table, by_value=True), Counted(table, rows), f"SELECT COUNT(*) FROM t WHERE {where}")
+    assert doubt < 0.3 * len(rows)
+
+
+def test_a_part_of_a_length_of_time_may_be_any_number() -> None:
+    """``day`` of an interval of 40 days is 40, which no day of a month is."""
+    table = TableDomain(
+        "t", (NumberDomain("x", (0.0, 20.0, 60.0)), DateDomain("d", date(2020, 1, 1), date(2020, 12, 31)))
+    )
+    rows = [(float(i % 60), date(2020, 1, 1) + timedelta(days=i)) for i in range(366)]
+    for where in ("x > day(d - TIMESTAMP '2020-01-01')", "x > day(to_days(40))", "x > extract(day FROM to_days(45))"):
+        _agrees(_front(table, by_value=True), Counted(table, rows), f"SELECT COUNT(*) FROM t WHERE {where}")
+
+
 MANY = {
     ("(2 * x - 1) % 25", "IN (0, 10)"),
     *(("x % 7.5", c) for c in ("> 1", "<= 2.5", "= 3", "<> 7.25", "BETWEEN -1 AND 3", "IN (0, 10)")),
@@ -315,7 +359,7 @@ MANY = {
 """Of more stretches than are asked by value."""
 
 
-@pytest.mark.parametrize("inner", [*(p for p in PIECES if "y" not in p), *CYCLES])
+@pytest.mark.parametrize("inner", [*(p for p in PIECES if "y" not in p), *CYCLES, *CURVES])
 @pytest.mark.parametrize("compared", ["> 1", "<= 2.5", "= 3", "<> 7.25", "BETWEEN -1 AND 3", "IN (0, 10)"])
 def test_one_line_or_another_is_compared_as_it_is_written(counted: Counted, inner: str, compared: str) -> None:
     sql = f"SELECT COUNT(*) FROM t WHERE {inner} {compared}"

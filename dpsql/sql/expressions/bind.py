@@ -353,7 +353,7 @@ class Binder:
             if decided is not None:
                 return decided
         made = dates.function(self.text, node, self.scope.table, name, parts, compose(sql, parts))
-        made = dates.settled(self.scope.table, name, parts, made) if made.steps else made
+        made = dates.settled(self.scope.table, name, parts, made)
         made = made._replace(voids=merged(p.emptied for p in parts) if name in STEADY else None)
         made = called(name, made, parts)
         self.remarks += called_remarks(self.scope.table, node, name, made, parts)

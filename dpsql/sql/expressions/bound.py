@@ -15,13 +15,14 @@ from dpsql.sql.expressions.number_predicates import Compared, Number
 from dpsql.sql.expressions.steps import (
     NO_STEPS,
     UNKNOWN,
-    Cycle,
     Known,
     Pieces,
+    Placed,
     Steps,
     Straight,
     arithmetic,
     chosen,
+    curve,
     cycle,
     few,
     function,
@@ -135,7 +136,7 @@ class Bound(NamedTuple):
     alternatives: "tuple[Bound, ...]" = ()
     together: "tuple[Bound, ...]" = ()
     distance: bool = False
-    pieces: Pieces | Cycle | None = None
+    pieces: Placed | None = None
     voids: Steps | None = None
     chooses: frozenset[str] = NO_COLUMNS
     product: "tuple[Bound, ...]" = ()
@@ -338,14 +339,14 @@ def against(made: Bound, tested: Bound, constants: Sequence[Bound]) -> Bound:
     known = tested.known
     constants = [c for c in constants if c.sql != "NULL"]  # which compares alike with every value
     values = [v for c in constants for v in (c.values or [c.constant if c.literal is None else about(c.literal)])]
-    return made._replace(steps={**made.steps, **known.compared(values)}) if isinstance(known, Pieces | Cycle) else made
+    return made._replace(steps={**made.steps, **known.compared(values)}) if isinstance(known, Placed) else made
 
 
 def ordered(made: Bound, left: Bound, right: Bound) -> Bound:
     """``made``, a comparison of the two by their order."""
     if same(left, right):
         return null_only(made, left)
-    line = isinstance(left.known, Pieces | Cycle)
+    line = isinstance(left.known, Placed)
     return against(made, left, (right,)) if line else against(made, right, (left,))
 
 
@@ -365,10 +366,10 @@ def called(name: str, made: Bound, parts: Sequence[Bound]) -> Bound:
         return made._replace(steps=dict.fromkeys(made.steps, frozenset()))
     if name == "mod" and len(parts) == 2:
         return calculated(exp.Mod, made, *parts)
-    steps, pieces = function(name, known), pieces_of(name, known)
+    steps, pieces, bent = function(name, known), pieces_of(name, known), curve(name, known)
     if pieces is not None:  # it may be least or most where lines meet, and is another number at turns
         return made._replace(pieces=pieces, steps=merged([made.steps, pieces.turns, pieces.kinks]))
-    return made if steps is None else made._replace(steps=steps)
+    return made._replace(pieces=bent) if steps is None else made._replace(steps=steps)
 
 
 def cases(made: Bound, decides: Sequence[Bound], values: Sequence[Bound]) -> Bound:

@@ -64,6 +64,19 @@ _FORMATS = dict.fromkeys("HIp", HOUR) | {"M": MINUTE} | dict.fromkeys("SgfncX", 
 _COUNTED = re.compile(r"\s*[-+]?[0-9]+\s*([A-Za-z]*)\s*")
 
 
+_NUMBERED = {"quarter": range(1, 5), "isodow": range(1, 8)} | {
+    name: numbers
+    for names, numbers in (
+        (("month", "mon"), range(1, 13)),
+        (("day", "dayofmonth", "d"), range(1, 32)),
+        (("dow", "dayofweek", "weekday"), range(7)),
+        (("hour", "hr", "h"), range(24)),
+    )
+    for name in names
+}
+"""The numbers that parts of a date may be, of those that are few, by DuckDB's names for them."""
+
+
 def part_fineness(part: str) -> int:
     """How fine a part of a date is, by any of DuckDB's names for it.
 
@@ -140,9 +153,11 @@ def function(text: str, node: exp.Expr, table: TableDomain, name: str, parts: Se
 
 
 def settled(table: TableDomain, name: str, parts: Sequence[Bound], made: Bound) -> Bound:
-    """``made``, the part or function ``name`` of ``parts``: of a binned date column by itself nothing changes it inside
-    of a bin all of whose days have the same, as they have the year.
+    """``made``, the part or function ``name`` of ``parts``, with the few numbers that it may be of a date column.
+
+    Of a binned one nothing changes it inside of a bin all of whose days have the same, as they have the year.
     """
+    made = made._replace(values=_numbers(table, name, parts))
     columns = [table.by_name[column.lower()] for column in made.steps]
     if len(made.columns) != 1 or len(columns) != 1 or not any(is_column(p, columns[0].name) for p in parts):
         return made
@@ -154,6 +169,16 @@ def settled(table: TableDomain, name: str, parts: Sequence[Bound], made: Bound) 
     if not isinstance(columns[0], DateDomain) or not all(columns[0].unit in u for u in units):
         return made
     return made._replace(steps={columns[0].name: frozenset()})
+
+
+def _numbers(table: TableDomain, name: str, parts: Sequence[Bound]) -> tuple[float, ...]:
+    """What the part or function ``name`` of a date column itself may be, if that is a few whole numbers; of a length of
+    time it may be any."""
+    if name in ("date_part", "datepart"):
+        name = next((p.literal for p in parts if p.literal is not None), "")
+    found = _NUMBERED.get(name.lower().removesuffix("s"), ())
+    of_column = found and any(isinstance(c, DateDomain) and is_column(p, c.name) for c in table.columns for p in parts)
+    return tuple(map(float, found)) if of_column else ()
 
 
 def is_column(bound: Bound, name: str) -> bool:

@@ -5,10 +5,12 @@ constant between a few numbers that are written out, so that looking at these an
 Where nothing is known, an expression is taken to change anywhere: then no cell of the column is settled by it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from itertools import combinations
-from math import ceil, floor, isfinite
+from math import ceil, floor, inf, isfinite
+from math import exp as exp_of
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -202,8 +204,52 @@ class Cycle(NamedTuple):
         return merged([self.turns, {self.line.column: steps}])
 
 
-Known = Pieces | Cycle | float | None
-"""What is known of an expression: its pieces, or that it is a constant, or nothing."""
+class Curve(NamedTuple):
+    """A line of a function that rises with some pieces, ``1 - 2 * ln(x)``: it passes a constant where they pass
+    another one."""
+
+    name: str
+    of: Pieces
+    line: Straight = Straight("")
+
+    def compared(self, values: Sequence[float | None]) -> Steps:
+        """Where comparisons with constants may change.
+
+        >>> Curve("sqrt", Pieces(frozenset([Straight("x", 2.0)]))).compared([4.0, -1.0])["x"]
+        frozenset({8.0})
+        """
+        return self.of.compared([None if v is None else _reached(self.name, self.line.solved(v)) for v in values])
+
+
+_INVERSES: Mapping[str, Callable[[float], float]] = {
+    "ln": exp_of,
+    "log": partial(pow, 10.0),  # of one argument DuckDB's is that to base 10
+    "log10": partial(pow, 10.0),
+    "log2": partial(pow, 2.0),
+    "sqrt": lambda v: v * v if v >= 0.0 else inf,
+    "cbrt": lambda v: v * v * v,
+}
+"""None that is flat somewhere, as ``exp`` is, which is 1 for all doubles next to 0."""
+
+
+def _reached(name: str, value: float) -> float:
+    """Where the function has this value, up to rounding; infinite where it has it nowhere."""
+    try:
+        return _INVERSES[name](value)
+    except (ValueError, OverflowError):
+        return inf
+
+
+Placed = Pieces | Cycle | Curve
+"""What is known of an expression that passes a constant at known places."""
+Known = Placed | float | None
+"""The same, or that it is a constant, or nothing."""
+
+
+def curve(name: str, values: Sequence[Known]) -> Curve | None:
+    """A function of these as a curve."""
+    of = values[0] if len(values) == 1 else None
+    return Curve(name, of) if name in _INVERSES and isinstance(of, Pieces) else None
 
 
 def cycle(kind: type, left: Known, right: Known) -> Cycle | None:
@@ -219,15 +265,18 @@ def cycle(kind: type, left: Known, right: Known) -> Cycle | None:
     return Cycle(line, abs(right)) if right != 0.0 and isfinite(right) else None
 
 
-def moved(kind: type, left: Known, right: Known) -> Pieces | None:
-    """``left op right`` of pieces and a constant; ``None`` where that is no line."""
-    pieces = left if isinstance(left, Pieces) else right
-    constant = right if pieces is left else left
-    if not isinstance(pieces, Pieces) or not isinstance(constant, float):
+def moved(kind: type, left: Known, right: Known) -> Pieces | Curve | None:
+    """``left op right`` of pieces, or of a curve, and a constant; ``None`` where that is no line."""
+    known = left if isinstance(left, Pieces | Curve) else right
+    constant = right if known is left else left
+    if not isinstance(known, Pieces | Curve) or not isinstance(constant, float):
         return None
-    sides = [(line, constant) if pieces is left else (constant, line) for line in pieces.lines]
-    known = [line for line in (arithmetic(kind, *both) for both in sides) if line is not None]
-    return pieces._replace(lines=frozenset(known)) if len(known) == len(sides) else None
+    lines = known.lines if isinstance(known, Pieces) else [known.line]
+    sides = [(line, constant) if known is left else (constant, line) for line in lines]
+    found = [line for line in (arithmetic(kind, *both) for both in sides) if line is not None]
+    if len(found) < len(sides):
+        return None
+    return known._replace(lines=frozenset(found)) if isinstance(known, Pieces) else known._replace(line=found[0])
 
 
 def chosen(values: Sequence[Known], turns: Steps = NO_STEPS) -> Pieces | None:
