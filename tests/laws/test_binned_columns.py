@@ -60,13 +60,9 @@ CYCLES = ("x % 30", "x % 7.5", "mod(x, 30)", "(2 * x - 1) % 25", "floor(x % 30)"
 """Expressions that are one straight line or another, which change at known places."""
 CURVES = (
     *("sqrt(x + 5)", "ln(x + 6)", "log(2 * x + 11)", "log10(x + 6)", "log2(x + 5.5)", "cbrt(x)"),
-    *(
-        "sqrt(greatest(x, 0))",
-        "ln(abs(x) + 1)",
-        "-sqrt(x + 5)",
-        "1 - 2 * ln(7 + x)",
-        "sqrt(coalesce(x, 3) + 5)::DOUBLE",
-    ),
+    *("sqrt(greatest(x, 0))", "ln(abs(x) + 1)", "-sqrt(x + 5)", "1 - 2 * ln(7 + x)", "sqrt(coalesce(x, 3) + 5)"),
+    # below 0 they are NaN, which is above all numbers
+    *("ln(x)", "sqrt(3 - x)", "-log2(x - 1)", "log(greatest(x, 2 * x))", "log10(-x)"),
 )
 """Functions that rise with such expressions."""
 

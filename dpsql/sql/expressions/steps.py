@@ -216,9 +216,10 @@ class Curve(NamedTuple):
         """Where comparisons with constants may change.
 
         >>> Curve("sqrt", Pieces(frozenset([Straight("x", 2.0)]))).compared([4.0, -1.0])["x"]
-        frozenset({8.0})
+        frozenset({0.0, 8.0})
         """
-        return self.of.compared([None if v is None else _reached(self.name, self.line.solved(v)) for v in values])
+        found = [None if v is None else _reached(self.name, self.line.solved(v)) for v in values]
+        return self.of.compared(found if self.name == "cbrt" else [*found, 0.0])  # below which they are NaN
 
 
 _INVERSES: Mapping[str, Callable[[float], float]] = {
