@@ -338,6 +338,78 @@ def test_numbers_beside_parts_of_a_date_cut_few_bins(where: str) -> None:
     assert doubt < 0.3 * len(rows)
 
 
+RISING = (
+    *("x > y", "x + y < 20", "y - x >= -9", "x * y > 40", "floor(x) > round(y)", "NOT x > y"),
+    *(
+        "greatest(x, y) > 30",
+        "least(x, y) < 12",
+        "coalesce(x, y) > 30",
+        "exp(x / 10) < y",
+        "x > k * k",
+        "cbrt(x) * k < 4",
+    ),
+    *(
+        "x - 2 * y > k",
+        "x * k > y",
+        "(x - 10) * (y - 10) > 30",
+        "x > y AND k > 2",
+        "trunc(x / 3)::DOUBLE >= y",
+        "-x < y - 25",
+    ),
+)
+FALLING_AND_RISING = (
+    *(
+        "x = y",
+        "x <> y",
+        "x BETWEEN y AND 2 * y",
+        "abs(x - y) < 4",
+        "x > y AND x * y < 200",
+        "x > y OR y > 30",
+        "x * x > 9 * y",
+    ),
+    *(
+        "x * (20 - x) > y",
+        "sqrt(x - 5) < y",
+        "ln(x) > y",
+        "y / x < 2",
+        "x / (y - 3) > 1",
+        "x - x % 3 > y",
+        "x > y AND y > 2 * x - 20",
+    ),
+    *("CASE WHEN x > y THEN x ELSE y END > 7", "x < y AND x + y > 30", "sin(x) > y / 40"),
+)
+
+
+@pytest.mark.parametrize("by_value", [True, False])
+@pytest.mark.parametrize("where", [*RISING, *FALLING_AND_RISING])
+def test_conditions_on_two_number_columns_are_settled_by_the_corners(where: str, *, by_value: bool) -> None:
+    """Where what is compared rises or falls along each column, cells are cut by the line where it changes, and no
+    others; elsewhere all may be. Sums and groups of what is beside follow."""
+    table = TableDomain(
+        "t",
+        (
+            NumberDomain("x", tuple(map(float, range(0, 41, 4)))),
+            NumberDomain("y", tuple(map(float, range(-4, 41, 4)))),
+            IntegerDomain("k", 1, 5),
+        ),
+    )
+    rng = seeded(23)
+
+    def number(low: int) -> Any:
+        return rng.choice([rng.uniform(low, 40), float(rng.randint(low, 40)), rng.randint(4 * low, 160) / 4, None])
+
+    rows = [(number(0), number(-4), rng.choice([1, 2, 3, 4, 5, None])) for _ in range(600)]
+    front, counted = _front(table, by_value=by_value), Counted(table, rows)
+    doubt = _agrees(front, counted, f"SELECT COUNT(*) FROM t WHERE {where}")
+    assert (doubt < 0.5 * len(rows)) == (where in RISING)
+    for sql in (
+        f"SELECT SUM(x), SUM(k), COUNT(y) FROM t WHERE {where}",
+        f"SELECT k, COUNT(*) FROM t WHERE {where} GROUP BY k",
+        f"SELECT x > 12, COUNT(*) FILTER (WHERE {where}) FROM t GROUP BY ALL",
+    ):
+        _agrees(front, counted, sql)
+
+
 def test_a_part_of_a_length_of_time_may_be_any_number() -> None:
     """``day`` of an interval of 40 days is 40, which no day of a month is."""
     table = TableDomain(

@@ -85,9 +85,11 @@ class ClusterPieces:
         """The queries of the cluster's value, or of 1, over the rows where ``base`` is 1, which it may be between the
         points where ``possible`` is 1. ``axes``: those of the slab, if any."""
         value = c.value
-        unknown = set().union(
-            *[changes_anywhere(self.grids, b) for b in (*c.conjuncts, *(self.groups[g] for g in c.groups))]
-        )
+        anywhere = [changes_anywhere(self.grids, b) for b in (*c.conjuncts, *(self.groups[g] for g in c.groups))]
+        unknown = set().union(*anywhere)
+        # of two conditions that change at places that are not known both may hold between two points, and at neither
+        lone = sum(map(bool, anywhere)) == 1
+        rising = {x for b, at in zip(c.conjuncts, anywhere, strict=False) for x in at & b.rises} if lone else set()
         if any(a.classes is not None for a in axes):
             if unknown:
                 raise too_tied(axes)
@@ -101,7 +103,7 @@ class ClusterPieces:
             if found is not None:
                 return found
         if straight is not None:
-            return summed_pieces(self.table, axes, base, straight, unknown, possible)
+            return summed_pieces(self.table, axes, base, straight, unknown - rising, possible, rising)
         if value is not None:
             numbers = self._numbers(value, axes) if slab is None else slab.of(self._numbers(value, slab.whole))
             if self.values.curves and not (by_cells or unknown):
@@ -112,7 +114,8 @@ class ClusterPieces:
             base, possible = base * numbers, possible * numbers
         if all(a.points is None for a in axes):
             return pieces(self.table, axes, base)
-        return cell_pieces(self.table, over_cells(axes, base, unknown, (possible, possible)))
+        ends = (possible, possible)
+        return cell_pieces(self.table, over_cells(axes, base, unknown - rising, ends, rising=rising))
 
     def _numbers(self, value: Bound, axes: tuple[GridAxis, ...]) -> Signed:
         if value.chooses & changes_anywhere(self.grids, value):

@@ -85,6 +85,29 @@ def merged(parts: Iterable[Steps]) -> Steps:
     return out
 
 
+RISING: frozenset[type | str] = frozenset(
+    {
+        *(exp.Add, exp.Sub, exp.Mul, exp.LT, exp.LTE, exp.GT, exp.GTE),
+        *("cbrt", "ceil", "ceiling", "coalesce", "exp", "floor", "greatest", "ifnull", "least", "round", "trunc"),
+    }
+)
+"""What rises or falls throughout along each of its parts, the others held. Logarithms and roots do not: below 0 they
+are NaN, which is above all numbers."""
+
+
+def risen(kind: type | str, parts: Sequence[tuple[frozenset[str], Steps]]) -> frozenset[str]:
+    """The columns along which an operation rises or falls throughout, by those along which each of its ``parts`` does
+    and the steps of these: where one column moves several of them nothing is known.
+
+    >>> x, y = (frozenset("x"), {"x": UNKNOWN}), (frozenset("y"), {"y": UNKNOWN})
+    >>> sorted(risen(exp.Add, [x, y])), sorted(risen(exp.Add, [x, x])), sorted(risen(exp.Mod, [x, y]))
+    (['x', 'y'], [], [])
+    """
+    moved_by = [name for _, steps in parts for name in steps]
+    known = parts if kind in RISING else ()
+    return frozenset(name for rises, _ in known for name in rises if moved_by.count(name) == 1)
+
+
 def arithmetic(kind: type, left: Straight | float | None, right: Straight | float | None) -> Straight | None:
     """``left op right`` as a straight line; each side is one, a constant, or (``None``) something else.
 
@@ -215,8 +238,8 @@ class Curve(NamedTuple):
     def compared(self, values: Sequence[float | None]) -> Steps:
         """Where comparisons with constants may change.
 
-        >>> Curve("sqrt", Pieces(frozenset([Straight("x", 2.0)]))).compared([4.0, -1.0])["x"]
-        frozenset({0.0, 8.0})
+        >>> Curve("sqrt", Pieces(frozenset([Straight("x", 2.0)]))).compared([4.0, -1.0])["x"] == {0.0, 8.0}
+        True
         """
         found = [None if v is None else _reached(self.name, self.line.solved(v)) for v in values]
         return self.of.compared(found if self.name == "cbrt" else [*found, 0.0])  # below which they are NaN

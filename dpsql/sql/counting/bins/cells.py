@@ -45,14 +45,21 @@ def over_cells(
     unknown: Collection[str],
     possible: tuple[Any, Any],
     ends: Ends | None = None,
+    rising: Collection[str] = (),
 ) -> OverCells:
     """Weights over points as weights over cells. ``ends``: the least and the most on the stretch of each point.
 
     Along ``unknown`` columns a condition may be TRUE between the points, whatever it is at them: a row then counts
-    nothing, or from the least to the most that is ``possible`` at its point.
+    nothing, or from the least to the most that is ``possible`` at its point. Along ``rising`` columns it is TRUE on one
+    side of one place alone: between two points it is what it is at one of them.
     """
     shape = tuple(a.size for a in axes)
     least, most = (np.broadcast_to(e, shape) for e in (ends or (weights, weights)))
+    for i, axis in enumerate(axes):
+        if axis.name in rising and axis.points is not None:
+            least, most = (
+                _beside(a, axis.points.stretches, i, f) for a, f in ((least, np.minimum), (most, np.maximum))
+            )
     between = np.zeros(shape, dtype=bool)
     for i, axis in enumerate(axes):
         if axis.name in unknown and axis.points is not None:
@@ -77,6 +84,14 @@ def over_cells(
         guess = least.astype(np.int64)
     cells = [a if a.points is None else GridAxis(a.name, len(a.points.starts)) for a in axes]
     return OverCells(tuple(cells), guess, least, most)
+
+
+def _beside(weights: _Array, stretches: npt.NDArray[np.bool_], axis: int, extreme: np.ufunc) -> _Array:
+    """The extreme of what is at each point and, of a stretch, at the points that it ends at."""
+    places = np.arange(len(stretches))
+    for ends in (places - stretches, places + stretches):
+        weights = extreme(weights, weights.take(ends, axis=axis))
+    return weights
 
 
 def cell_pieces(table: TableDomain, found: OverCells) -> tuple[QueryPiece, ...]:
@@ -108,6 +123,7 @@ def summed_pieces(
     line: Straight,
     unknown: Collection[str],
     possible: Any,
+    rising: Collection[str] = (),
 ) -> tuple[QueryPiece, ...]:
     """Queries whose sum is that of ``line`` over the rows where ``base`` (over points) is 1; along ``unknown`` columns
     it may be so wherever ``possible`` is 1.
@@ -122,7 +138,7 @@ def summed_pieces(
     along = [-1 if i == at else 1 for i in range(len(axes))]
     known = np.array([v is not None for v in points.values]).reshape(along)
     some = possible * known
-    whole = over_cells(axes, base * known, unknown, (some, some))
+    whole = over_cells(axes, base * known, unknown, (some, some), rising=rising)
     inside = (whole.settled & (whole.low == 1)).astype(np.int64)
     first, last = domain.edges[0], domain.edges[-1]
     out = scaled(pieces(table, whole.axes, inside), line.scale * first + line.shift)
@@ -135,7 +151,7 @@ def summed_pieces(
         ends = [line.scale * a.reshape(along) + line.shift for a in (points.low, points.high)]
         least, most = np.minimum(*ends), np.maximum(*ends)
         low, high = base * known * least, base * known * most
-        cut = over_cells(axes, (low + high) / 2, unknown, (some * least, some * most), (low, high))
+        cut = over_cells(axes, (low + high) / 2, unknown, (some * least, some * most), (low, high), rising)
         rest = OverCells(cut.axes, *(np.where(whole.settled, 0.0, a) for a in (cut.guess, cut.low, cut.high)))
         out += cell_pieces(table, rest)
     return tuple(out)

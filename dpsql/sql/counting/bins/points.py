@@ -50,6 +50,12 @@ class Points:
         return sha256(repr((self.values, bool(self.unplaced))).encode()).digest()
 
     @cached_property
+    def stretches(self) -> npt.NDArray[np.bool_]:
+        """Which of them stand for more than one number. Where expressions change at places that are not known a point
+        stands on either side of each."""
+        return np.asarray(self.low < self.high)
+
+    @cached_property
     def starts(self) -> npt.NDArray[np.int64]:
         """The first point of each cell."""
         return np.searchsorted(self.cells, np.arange(int(self.cells[-1]) + 1))
