@@ -5,12 +5,12 @@ constant between a few numbers that are written out, so that looking at these an
 Where nothing is known, an expression is taken to change anywhere: then no cell of the column is settled by it.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from itertools import combinations
-from math import ceil, floor, inf, isfinite
-from math import exp as exp_of
+from math import ceil, floor, inf, isfinite, nextafter
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -19,6 +19,8 @@ MOST_STEPS = 10_000
 """Steps of one lattice inside a column's range; with more an expression is taken to change anywhere."""
 _UNITS = {-float(digits): 10.0**digits for digits in range(16)}
 """What is rounded to, by the number of decimals that DuckDB's ``round`` takes."""
+MOST_ALIKE = 256
+"""Doubles next to each other that are looked at for where a logarithm or root takes another value."""
 MOST_LINES = 32
 """Straight lines of one expression; with more nothing is known of where it changes."""
 
@@ -238,30 +240,51 @@ class Curve(NamedTuple):
     def compared(self, values: Sequence[float | None]) -> Steps:
         """Where comparisons with constants may change.
 
-        >>> Curve("sqrt", Pieces(frozenset([Straight("x", 2.0)]))).compared([4.0, -1.0])["x"] == {0.0, 8.0}
+        >>> Curve("sqrt", Pieces(frozenset([Straight("x", 2.0)]))).compared([4.0, -1.0])["x"] >= {0.0, 8.0}
         True
         """
-        found = [None if v is None else _reached(self.name, self.line.solved(v)) for v in values]
-        return self.of.compared(found if self.name == "cbrt" else [*found, 0.0])  # below which they are NaN
+        if None in values:
+            return self.of.compared([None])
+        found = [x for v in values if v is not None for x in _reached(self.name, self.line.solved(v))]
+        return self.of.compared([*found, 0.0])  # below which they are NaN
 
 
-_INVERSES: Mapping[str, Callable[[float], float]] = {
-    "ln": exp_of,
-    "log": partial(pow, 10.0),  # of one argument DuckDB's is that to base 10
-    "log10": partial(pow, 10.0),
-    "log2": partial(pow, 2.0),
-    "sqrt": lambda v: v * v if v >= 0.0 else inf,
-    "cbrt": lambda v: v * v * v,
+_CURVES: Mapping[str, tuple[Callable[[float], float], Callable[[float], float]]] = {
+    "ln": (math.log, math.exp),
+    "log": (math.log10, partial(pow, 10.0)),  # of one argument DuckDB's is that to base 10
+    "log10": (math.log10, partial(pow, 10.0)),
+    "log2": (math.log2, partial(pow, 2.0)),
+    "sqrt": (math.sqrt, lambda v: v * v if v >= 0.0 else inf),
 }
-"""None that is flat somewhere, as ``exp`` is, which is 1 for all doubles next to 0."""
+"""Each as DuckDB rounds it, which it does not with ``cbrt``, and its inverse. None is flat somewhere, as ``exp`` is,
+which is 1 for all doubles next to 0."""
 
 
-def _reached(name: str, value: float) -> float:
-    """Where the function has this value, up to rounding; infinite where it has it nowhere."""
+def _reached(name: str, value: float) -> tuple[float, ...]:
+    """The first doubles where the function has no less than this value, and where it has more: a logarithm may have one
+    value at dozens of them. None where it has it nowhere."""
+    of, inverse = _CURVES[name]
     try:
-        return _INVERSES[name](value)
+        at = inverse(value)
     except (ValueError, OverflowError):
-        return inf
+        return ()
+    if not isfinite(at):
+        return ()
+    below = _walked(at, -inf, lambda x: of(x) >= value)
+    reached = _walked(below, inf, lambda x: of(x) < value)
+    return reached, _walked(reached, inf, lambda x: of(x) <= value)
+
+
+def _walked(at: float, way: float, holds: Callable[[float], bool]) -> float:
+    """The first double that way where something does not hold, or the function has no number."""
+    for _ in range(MOST_ALIKE):
+        try:
+            if not holds(at):
+                break
+        except ValueError:
+            break
+        at = nextafter(at, way)
+    return at
 
 
 Placed = Pieces | Cycle | Curve
@@ -273,7 +296,7 @@ Known = Placed | float | None
 def curve(name: str, values: Sequence[Known]) -> Curve | None:
     """A function of these as a curve."""
     of = values[0] if len(values) == 1 else None
-    return Curve(name, of) if name in _INVERSES and isinstance(of, Pieces) else None
+    return Curve(name, of) if name in _CURVES and isinstance(of, Pieces) else None
 
 
 def cycle(kind: type, left: Known, right: Known) -> Cycle | None:
