@@ -338,7 +338,7 @@ def test_numbers_beside_parts_of_a_date_cut_few_bins(where: str) -> None:
     assert doubt < 0.3 * len(rows)
 
 
-RISING = (
+MONOTONE = (
     *("x > y", "x + y < 20", "y - x >= -9", "x * y > 40", "floor(x) > round(y)", "NOT x > y"),
     *(
         "greatest(x, y) > 30",
@@ -357,7 +357,7 @@ RISING = (
         "-x < y - 25",
     ),
 )
-FALLING_AND_RISING = (
+NOT_MONOTONE = (
     *(
         "x = y",
         "x <> y",
@@ -381,7 +381,7 @@ FALLING_AND_RISING = (
 
 
 @pytest.mark.parametrize("by_value", [True, False])
-@pytest.mark.parametrize("where", [*RISING, *FALLING_AND_RISING])
+@pytest.mark.parametrize("where", [*MONOTONE, *NOT_MONOTONE])
 def test_conditions_on_two_number_columns_are_settled_by_the_corners(where: str, *, by_value: bool) -> None:
     """Where what is compared rises or falls along each column, cells are cut by the line where it changes, and no
     others; elsewhere all may be. Sums and groups of what is beside follow."""
@@ -401,7 +401,7 @@ def test_conditions_on_two_number_columns_are_settled_by_the_corners(where: str,
     rows = [(number(0), number(-4), rng.choice([1, 2, 3, 4, 5, None])) for _ in range(600)]
     front, counted = _front(table, by_value=by_value), Counted(table, rows)
     doubt = _agrees(front, counted, f"SELECT COUNT(*) FROM t WHERE {where}")
-    assert (doubt < 0.5 * len(rows)) == (where in RISING)
+    assert (doubt < 0.5 * len(rows)) == (where in MONOTONE)
     for sql in (
         f"SELECT SUM(x), SUM(k), COUNT(y) FROM t WHERE {where}",
         f"SELECT k, COUNT(*) FROM t WHERE {where} GROUP BY k",

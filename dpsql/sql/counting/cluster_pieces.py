@@ -89,7 +89,7 @@ class ClusterPieces:
         unknown = set().union(*anywhere)
         # of two conditions that change at places that are not known both may hold between two points, and at neither
         lone = sum(map(bool, anywhere)) == 1
-        rising = {x for b, at in zip(c.conjuncts, anywhere, strict=False) for x in at & b.rises} if lone else set()
+        monotone = {x for b, at in zip(c.conjuncts, anywhere, strict=False) for x in at & b.monotone} if lone else set()
         if any(a.classes is not None for a in axes):
             if unknown:
                 raise too_tied(axes)
@@ -103,7 +103,7 @@ class ClusterPieces:
             if found is not None:
                 return found
         if straight is not None:
-            return summed_pieces(self.table, axes, base, straight, unknown - rising, possible, rising)
+            return summed_pieces(self.table, axes, base, straight, unknown - monotone, possible, monotone)
         if value is not None:
             numbers = self._numbers(value, axes) if slab is None else slab.of(self._numbers(value, slab.whole))
             if self.values.curves and not (by_cells or unknown):
@@ -115,7 +115,7 @@ class ClusterPieces:
         if all(a.points is None for a in axes):
             return pieces(self.table, axes, base)
         ends = (possible, possible)
-        return cell_pieces(self.table, over_cells(axes, base, unknown - rising, ends, rising=rising))
+        return cell_pieces(self.table, over_cells(axes, base, unknown - monotone, ends, monotone=monotone))
 
     def _numbers(self, value: Bound, axes: tuple[GridAxis, ...]) -> Signed:
         if value.chooses & changes_anywhere(self.grids, value):

@@ -176,7 +176,7 @@ class Binder:
         straight, pieces = arithmetic(exp.Mul, inner.line, -1.0), moved(exp.Mul, inner.known, -1.0)
         constant = None if inner.constant is None else -inner.constant
         made = made._replace(straight=straight, pieces=pieces, constant=constant, voids=inner.emptied)
-        return made._replace(product=opposite(inner), rises=inner.rises)
+        return made._replace(product=opposite(inner), monotone=inner.monotone)
 
     def _and(self, node: exp.Expr) -> Bound:
         parts = [self.bind(n) for n in flatten(node, exp.And)]
@@ -299,7 +299,7 @@ class Binder:
             return cast._replace(constant=cast_constant(to, constant))
         if to == "DOUBLE":
             factors = inner.product if any(b.straight for b in inner.product) else ()  # whole numbers are no more
-            return cast._replace(straight=inner.straight, pieces=inner.pieces, product=factors, rises=inner.rises)
+            return cast._replace(straight=inner.straight, pieces=inner.pieces, product=factors, monotone=inner.monotone)
         steps = function("round", [inner.known]) if to in INTEGERS else None
         return cast if steps is None else cast._replace(steps=steps)
 

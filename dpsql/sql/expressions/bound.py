@@ -27,9 +27,9 @@ from dpsql.sql.expressions.steps import (
     few,
     function,
     merged,
+    monotone_along,
     moved,
     pieces_of,
-    risen,
     whole,
     with_values,
 )
@@ -112,7 +112,7 @@ class Bound(NamedTuple):
     columns may make it NULL that was not, or the other way, if that is known; ``chooses``: the columns of conditions
     that decide its value and may change anywhere; ``choices``: what it is where, if conditions choose it and somebody
     looked; ``product``: expressions that share no column, of which it is the product; ``values``: what it may be, of
-    few numbers; ``guarded``: what it is where conditions hold, if that is all that matters; ``rises``: the binned
+    few numbers; ``guarded``: what it is where conditions hold, if that is all that matters; ``monotone``: the binned
     columns along each of which it rises or falls throughout, or holds on one side of a place.
     """
 
@@ -145,7 +145,7 @@ class Bound(NamedTuple):
     values: tuple[float, ...] = ()
     choices: "tuple[Chosen, ...]" = ()
     guarded: "Bound | None" = None
-    rises: frozenset[str] = NO_COLUMNS
+    monotone: frozenset[str] = NO_COLUMNS
 
     @property
     def line(self) -> Straight | float | None:
@@ -223,7 +223,7 @@ def negation(sql: str, part: Bound) -> Bound:
         listed = listed._replace(inside=inside, null=null, outside=other)
     if not part.outside:  # De Morgan
         one, all_ = ([negation(f"NOT ({p.sql})", p) for p in parts] for parts in (part.together, part.alternatives))
-        made = Bound(sql, part.columns, listed=listed, steps=part.steps, rises=part.rises)
+        made = Bound(sql, part.columns, listed=listed, steps=part.steps, monotone=part.monotone)
         return made._replace(alternatives=tuple(one), together=tuple(all_)) if one or all_ else made
     outside = {t: _SWAPPED.get(o, o) for t, o in part.outside.items()}
     within = {t: _SWAPPED.get(o, o) for t, o in part.within.items()}
@@ -299,8 +299,8 @@ def calculated(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
     void = by_zero and (kind is not exp.Div or bool(left.times) or left.span > 0)  # of numbers x / 0 is not NULL
     voids = merged((left.emptied, right.emptied, right.steps if void else NO_STEPS))
     scaled = exp.Mul if kind is exp.Div and right.constant else kind
-    rises = risen(scaled, [(b.rises, b.steps) for b in (left, right)])
-    made = made._replace(voids=voids, product=_multiplied(kind, left, right), rises=rises)
+    monotone = monotone_along(scaled, [(b.monotone, b.steps) for b in (left, right)])
+    made = made._replace(voids=voids, product=_multiplied(kind, left, right), monotone=monotone)
     line = arithmetic(kind, left.line, right.line)
     if line is not None:
         return made._replace(straight=line)
@@ -351,7 +351,7 @@ def ordered(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
     """``made``, a comparison of the two by their order."""
     if same(left, right):
         return null_only(made, left)
-    made = made._replace(rises=risen(kind, [(b.rises, b.steps) for b in (left, right)]))
+    made = made._replace(monotone=monotone_along(kind, [(b.monotone, b.steps) for b in (left, right)]))
     line = isinstance(left.known, Placed)
     return against(made, left, (right,)) if line else against(made, right, (left,))
 
@@ -364,7 +364,7 @@ def same(left: Bound, right: Bound) -> bool:
 def called(name: str, made: Bound, parts: Sequence[Bound]) -> Bound:
     """``made``, a function of ``parts``, with what is known of where it changes."""
     known = [p.known for p in parts]
-    made = made._replace(rises=risen(name, [(p.rises, p.steps) for p in parts]))
+    made = made._replace(monotone=monotone_along(name, [(p.monotone, p.steps) for p in parts]))
     if name == "nullif":
         made = choosing(made, parts)
     if name == "if" and len(parts) == 3:

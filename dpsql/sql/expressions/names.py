@@ -131,7 +131,7 @@ def table_scope(table: TableDomain, qualifier: str) -> Scope:
             few = isinstance(c, IntegerDomain) and c.high - c.low < MOST_LINES
             values = tuple(map(float, range(c.low, c.high + 1))) if isinstance(c, IntegerDomain) and few else ()
             bound = Bound(sql, own, numeric=numeric, steps=steps, straight=straight, times=times, voids=NO_STEPS)
-            bound = bound._replace(values=values, rises=own if straight else frozenset())
+            bound = bound._replace(values=values, monotone=own if straight else frozenset())
         names[c.name.lower()] = (c.name, bound)
     unit = None if table.unit is None else table.unit.lower()
     declared = names[unit][1] if unit is not None and unit in names else None

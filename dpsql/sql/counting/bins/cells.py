@@ -45,18 +45,18 @@ def over_cells(
     unknown: Collection[str],
     possible: tuple[Any, Any],
     ends: Ends | None = None,
-    rising: Collection[str] = (),
+    monotone: Collection[str] = (),
 ) -> OverCells:
     """Weights over points as weights over cells. ``ends``: the least and the most on the stretch of each point.
 
     Along ``unknown`` columns a condition may be TRUE between the points, whatever it is at them: a row then counts
-    nothing, or from the least to the most that is ``possible`` at its point. Along ``rising`` columns it is TRUE on one
-    side of one place alone: between two points it is what it is at one of them.
+    nothing, or from the least to the most that is ``possible`` at its point. Along ``monotone`` columns it is TRUE on
+    one side of one place alone: between two points it is what it is at one of them.
     """
     shape = tuple(a.size for a in axes)
     least, most = (np.broadcast_to(e, shape) for e in (ends or (weights, weights)))
     for i, axis in enumerate(axes):
-        if axis.name in rising and axis.points is not None:
+        if axis.name in monotone and axis.points is not None:
             least, most = (
                 _beside(a, axis.points.stretches, i, f) for a, f in ((least, np.minimum), (most, np.maximum))
             )
@@ -123,7 +123,7 @@ def summed_pieces(
     line: Straight,
     unknown: Collection[str],
     possible: Any,
-    rising: Collection[str] = (),
+    monotone: Collection[str] = (),
 ) -> tuple[QueryPiece, ...]:
     """Queries whose sum is that of ``line`` over the rows where ``base`` (over points) is 1; along ``unknown`` columns
     it may be so wherever ``possible`` is 1.
@@ -138,7 +138,7 @@ def summed_pieces(
     along = [-1 if i == at else 1 for i in range(len(axes))]
     known = np.array([v is not None for v in points.values]).reshape(along)
     some = possible * known
-    whole = over_cells(axes, base * known, unknown, (some, some), rising=rising)
+    whole = over_cells(axes, base * known, unknown, (some, some), monotone=monotone)
     inside = (whole.settled & (whole.low == 1)).astype(np.int64)
     first, last = domain.edges[0], domain.edges[-1]
     out = scaled(pieces(table, whole.axes, inside), line.scale * first + line.shift)
@@ -151,7 +151,7 @@ def summed_pieces(
         ends = [line.scale * a.reshape(along) + line.shift for a in (points.low, points.high)]
         least, most = np.minimum(*ends), np.maximum(*ends)
         low, high = base * known * least, base * known * most
-        cut = over_cells(axes, (low + high) / 2, unknown, (some * least, some * most), (low, high), rising)
+        cut = over_cells(axes, (low + high) / 2, unknown, (some * least, some * most), (low, high), monotone)
         rest = OverCells(cut.axes, *(np.where(whole.settled, 0.0, a) for a in (cut.guess, cut.low, cut.high)))
         out += cell_pieces(table, rest)
     return tuple(out)
