@@ -338,53 +338,27 @@ def test_numbers_beside_parts_of_a_date_cut_few_bins(where: str) -> None:
     assert doubt < 0.3 * len(rows)
 
 
-MONOTONE = (
+SETTLED = (
     *("x > y", "x + y < 20", "y - x >= -9", "x * y > 40", "floor(x) > round(y)", "NOT x > y"),
-    *(
-        "greatest(x, y) > 30",
-        "least(x, y) < 12",
-        "coalesce(x, y) > 30",
-        "exp(x / 10) < y",
-        "x > k * k",
-        "cbrt(x) * k < 4",
-    ),
-    *(
-        "x - 2 * y > k",
-        "x * k > y",
-        "(x - 10) * (y - 10) > 30",
-        "x > y AND k > 2",
-        "trunc(x / 3)::DOUBLE >= y",
-        "-x < y - 25",
-    ),
+    *("greatest(x, y) > 30", "least(x, y) < 12", "coalesce(x, y) > 30", "exp(x / 10) < y", "x > k * k"),
+    *("cbrt(x) * k < 4", "x - 2 * y > k", "x * k > y", "(x - 10) * (y - 10) > 30", "x > y AND k > 2"),
+    *("trunc(x / 3)::DOUBLE >= y", "-x < y - 25"),
+    *("x = y", "x <> y", "x BETWEEN y AND 2 * y", "NOT x BETWEEN y AND 2 * y", "y NOT BETWEEN x - 5 AND x + k"),
+    *("abs(x - y) < 4", "3 >= abs(y - x)", "NOT abs(x - y) > k", "abs(x - 20) > y", "abs(x - y) = 2"),
+    *("x > y AND x * y < 200", "x > y OR y > 30", "x > y AND y > 2 * x - 20", "x < y AND x + y > 30"),
+    *("x > y OR x + y < 12 OR k = 2", "NOT (x > y AND x + y > 30)", "abs(x + y - 30) <= abs(k - 3)"),
 )
-NOT_MONOTONE = (
-    *(
-        "x = y",
-        "x <> y",
-        "x BETWEEN y AND 2 * y",
-        "abs(x - y) < 4",
-        "x > y AND x * y < 200",
-        "x > y OR y > 30",
-        "x * x > 9 * y",
-    ),
-    *(
-        "x * (20 - x) > y",
-        "sqrt(x - 5) < y",
-        "ln(x) > y",
-        "y / x < 2",
-        "x / (y - 3) > 1",
-        "x - x % 3 > y",
-        "x > y AND y > 2 * x - 20",
-    ),
-    *("CASE WHEN x > y THEN x ELSE y END > 7", "x < y AND x + y > 30", "sin(x) > y / 40"),
+UNSETTLED = (
+    *("x * x > 9 * y", "x * (20 - x) > y", "sqrt(x - 5) < y", "ln(x) > y", "y / x < 2", "x / (y - 3) > 1"),
+    *("x - x % 3 > y", "CASE WHEN x > y THEN x ELSE y END > 7", "sin(x) > y / 40", "sin(x) = y", "abs(sin(x)) < y"),
 )
 
 
 @pytest.mark.parametrize("by_value", [True, False])
-@pytest.mark.parametrize("where", [*MONOTONE, *NOT_MONOTONE])
+@pytest.mark.parametrize("where", [*SETTLED, *UNSETTLED])
 def test_conditions_on_two_number_columns_are_settled_by_the_corners(where: str, *, by_value: bool) -> None:
-    """Where what is compared rises or falls along each column, cells are cut by the line where it changes, and no
-    others; elsewhere all may be. Sums and groups of what is beside follow."""
+    """Where what is compared rises or falls along each column, or comparisons that make it do, cells are cut by the
+    lines where it changes, and no others; elsewhere all may be. Sums and groups of what is beside follow."""
     table = TableDomain(
         "t",
         (
@@ -401,13 +375,47 @@ def test_conditions_on_two_number_columns_are_settled_by_the_corners(where: str,
     rows = [(number(0), number(-4), rng.choice([1, 2, 3, 4, 5, None])) for _ in range(600)]
     front, counted = _front(table, by_value=by_value), Counted(table, rows)
     doubt = _agrees(front, counted, f"SELECT COUNT(*) FROM t WHERE {where}")
-    assert (doubt < 0.5 * len(rows)) == (where in MONOTONE)
+    assert (doubt < 0.5 * len(rows)) == (where in SETTLED)
     for sql in (
         f"SELECT SUM(x), SUM(k), COUNT(y) FROM t WHERE {where}",
         f"SELECT k, COUNT(*) FROM t WHERE {where} GROUP BY k",
         f"SELECT x > 12, COUNT(*) FILTER (WHERE {where}) FROM t GROUP BY ALL",
     ):
         _agrees(front, counted, sql)
+
+
+@pytest.mark.parametrize("by_value", [True, False])
+@pytest.mark.parametrize(
+    ("group", "most"),
+    [
+        ("x > y", 0.5),
+        ("x + y < 30 OR x > y", 0.5),
+        ("x BETWEEN y AND 2 * y", 0.5),
+        ("NOT abs(x - y) > k", 0.5),
+        ("x * x > 9 * y", 1.0),
+        ("floor(x * 1000)::INT % 2", 1.0),
+        ("floor(x * 1000 + 0.5)::INT % 2 = 1 OR k = 5", 1.0),
+        ("if(floor(x * 1000 + 0.5)::INT % 2 = 1 OR k = 5, 'a', 'b')", 1.0),
+    ],
+)
+def test_groups_of_conditions_that_change_anywhere(group: str, most: float, *, by_value: bool) -> None:
+    """Of two number columns beside each other, or at more places than are looked at: rows between the points may be in
+    either group."""
+    edges = tuple(map(float, range(0, 41, 4)))
+    table = TableDomain("t", (NumberDomain("x", edges), NumberDomain("y", edges), IntegerDomain("k", 1, 5)))
+    rng = seeded(29)
+    rows = [
+        (rng.choice([rng.uniform(0, 40), float(rng.randint(0, 40)), None]), rng.uniform(0, 40), rng.randint(1, 5))
+        for _ in range(600)
+    ]
+    front, counted = _front(table, by_value=by_value), Counted(table, rows)
+    for sql in (
+        f"SELECT {group} AS found, COUNT(*) FROM t GROUP BY found",
+        f"SELECT k, {group}, COUNT(*), SUM(k) FROM t WHERE x > 3 GROUP BY ALL",
+        f"SELECT {group}, COUNT(*), SUM(x) FROM t WHERE y < 30 OR k = 2 GROUP BY ALL",
+    ):
+        doubt = _agrees(front, counted, sql)
+        assert (0.0 if most == 1.0 else 1.0) < doubt < most * 600 * (40 if "SUM" in sql else 1)
 
 
 def test_a_part_of_a_length_of_time_may_be_any_number() -> None:

@@ -16,9 +16,10 @@ from dpsql.sql.aggregates.distinct import indicator
 from dpsql.sql.aggregates.summaries import pair, summarised
 from dpsql.sql.aggregates.units import counted_units
 from dpsql.sql.expressions.bind import Binder
-from dpsql.sql.expressions.bound import Bound, compose, null_only
+from dpsql.sql.expressions.bound import Bound, compose
 from dpsql.sql.expressions.dates import NUMBERS_OF_DATES
 from dpsql.sql.expressions.functions import AGGREGATE, LOWERED, REGRESSION, aggregate_refusal
+from dpsql.sql.expressions.operations import null_only
 from dpsql.sql.expressions.operators import LOGICAL, unwrap, written
 from dpsql.sql.expressions.remarks import null_remarks
 from dpsql.sql.expressions.string_predicates import null_test

@@ -13,9 +13,10 @@ from sqlglot import exp
 
 from dpsql.sql.aggregates.aggregation import Summand
 from dpsql.sql.expressions.bind import Binder
-from dpsql.sql.expressions.bound import Bound, Chosen, cases, compose
+from dpsql.sql.expressions.bound import Bound, Chosen, compose
+from dpsql.sql.expressions.changes.steps import UNKNOWN
+from dpsql.sql.expressions.operations import cases
 from dpsql.sql.expressions.operators import unwrap, written
-from dpsql.sql.expressions.steps import UNKNOWN
 
 MOST_SELECTIONS = 32
 

@@ -5,6 +5,7 @@ conditions, which needs no grid; De Morgan's laws hold in three-valued logic too
 """
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import product
 from math import prod
 
@@ -12,16 +13,17 @@ import numpy as np
 
 from dpsql.domain import TableDomain
 from dpsql.query import LinearQuery, Term
+from dpsql.sql.counting.bins.held import Held, held
 from dpsql.sql.counting.clusters import Cluster
-from dpsql.sql.counting.evaluate import Evaluator, Grids, spread
-from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, terms_of
+from dpsql.sql.counting.evaluate import Evaluator, Grids
+from dpsql.sql.counting.pieces import GridAxis, QueryPiece, terms_of
 from dpsql.sql.expressions.bound import Bound, union
 from dpsql.sql.text.limits import MAX_CELLS
 
 Arms = tuple[tuple[Bound, ...], ...]
 """Parts of a disjunction, those together that share a column."""
-PiecesOf = Callable[[Cluster, tuple[GridAxis, ...], Signed], tuple[QueryPiece, ...]]
-"""The queries over the cells where an array over these axes is 1."""
+PiecesOf = Callable[[Cluster, tuple[GridAxis, ...], Held], tuple[QueryPiece, ...]]
+"""The queries over the cells where a condition over these axes is TRUE."""
 
 
 def arms_of(grids: Grids, c: Cluster) -> Arms | None:
@@ -59,10 +61,9 @@ def all_but(
     for arm in arms:
         here = Cluster(union(arm), arm, (), None)
         axes = grids.check(here.columns)
-        out: Signed = np.ones([a.size for a in axes], dtype=np.int64)
-        for bound, truth in zip(arm, evaluator.truths(grids, arm), strict=True):
-            out = out * spread(np.asarray(~truth, dtype=np.int64), grids.ordered(bound.columns), axes)
-        none.append(pieces_of(here, axes, out))
+        whole = Held.surely(np.ones([a.size for a in axes], dtype=np.int64))
+        found = [part.negated() for part in held(evaluator, grids, arm, axes)]
+        none.append(pieces_of(here, axes, reduce(Held.both, found, whole)))
     terms = [term for combination in product(*none) for term in terms_of(table, -1.0, combination)]
     less = [QueryPiece(t.coefficient, t.query, *ends_of(t)) for t in terms]
     return (QueryPiece(1.0, LinearQuery(table.name, ())), *less)

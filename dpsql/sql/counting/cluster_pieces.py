@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import reduce
+from math import prod
 
 import numpy as np
 
@@ -10,13 +11,13 @@ from dpsql.domain import TableDomain
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import Counts
 from dpsql.sql.counting.alternatives import all_but, arms_of
-from dpsql.sql.counting.bins.cells import cell_pieces, over_cells, summed_pieces
+from dpsql.sql.counting.bins.cells import held_pieces, summed_pieces
 from dpsql.sql.counting.bins.chords import chord_pieces
+from dpsql.sql.counting.bins.held import Held, changes_anywhere, held, members
 from dpsql.sql.counting.bins.intervals import asked_by_value
-from dpsql.sql.counting.bins.points import is_unknown
 from dpsql.sql.counting.clusters import Cluster
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
-from dpsql.sql.counting.groups import Pieces, Ranks, is_plain, pieces_of_groups
+from dpsql.sql.counting.groups import Pieces, Ranks, check_number, check_work, is_plain, pieces_of_groups
 from dpsql.sql.counting.pieces import GridAxis, Signed, pieces
 from dpsql.sql.counting.slabs import Slab
 from dpsql.sql.counting.values.classes import box_pieces, too_tied
@@ -47,75 +48,76 @@ class ClusterPieces:
             return _alone(all_but(self.table, self.evaluator, self.grids, arms, self._pieces))
         axes = self.grids.check(c.columns)
         shape = tuple(a.size for a in axes)
-        guess: Signed = np.ones(shape, dtype=np.int64)
-        possible = guess
-        for bound, truth in zip(c.conjuncts, self.evaluator.truths(self.grids, c.conjuncts), strict=True):
-            here = spread(truth, self.grids.ordered(bound.columns), axes)
-            if changes_anywhere(self.grids, bound):
-                guess = guess * here
-            else:
-                possible = possible * here
+        where = reduce(
+            Held.both,
+            held(self.evaluator, self.grids, c.conjuncts, axes),
+            Held.surely(np.ones(shape, dtype=np.int64)),
+        )
         if not c.groups:
-            return _alone(self._pieces(c, axes, guess * possible, by_cells, possible))
+            return _alone(self._pieces(c, axes, where, by_cells))
+        if any(changes_anywhere(self.grids, self.groups[g]) for g in c.groups):
+            return self._of_members(c, axes, where, by_cells)
         flat: Counts = np.zeros(shape, dtype=np.int64)
+        some = where.most != 0
         sizes = []
         for g in c.groups:
             codes = self.codes(g)
             sizes.append(len(codes.values))
             placed = spread(codes.codes, self.grids.ordered(self.groups[g].columns), axes)
-            possible = possible * (placed >= 0)
+            some = some & (placed >= 0)
             flat = flat * len(codes.values) + placed
-        flat = np.where(possible != 0, flat, -1)
+        flat = np.where(some, flat, -1)
 
         def of(code: int, slab: Slab) -> Pieces:
-            some = slab.of(possible) * (slab.of(flat) == code)
-            return slab.placed(self.table, self._pieces(c, slab.axes, slab.of(guess) * some, by_cells, some, slab))
+            mine = (slab.of(flat) == code).astype(np.int64)
+            here = where.over(slab.of).both(Held.surely(mine))
+            return slab.placed(self.table, self._pieces(c, slab.axes, here, by_cells, slab))
 
         return pieces_of_groups(self.table, axes, flat, None if is_plain(c, axes, flat) else of, sizes)
 
+    def _of_members(self, c: Cluster, axes: tuple[GridAxis, ...], where: Held, by_cells: bool) -> Answer:
+        """Of groups whose values may change anywhere: rows may be in one that no point is in."""
+        groups = [(self.groups[g], self.codes(g)) for g in c.groups]
+        found = [members(self.evaluator, self.grids, group, codes, axes) for group, codes in groups]
+        sizes = [len(codes.values) for _, codes in groups]
+        check_number(prod(sizes))
+        check_work(prod(sizes), prod(sizes) * where.guess.size)
+        out = dict[Ranks, Pieces]()
+        for ranks in np.ndindex(*sizes):
+            mine = [member(rank) for member, rank in zip(found, ranks, strict=True)]
+            out[ranks] = self._pieces(c, axes, reduce(Held.both, mine, where), by_cells)
+        return {ranks: here for ranks, here in out.items() if here}
+
     def _pieces(
-        self,
-        c: Cluster,
-        axes: tuple[GridAxis, ...],
-        base: Signed,
-        by_cells: bool = False,
-        possible: Any = 1,
-        slab: Slab | None = None,
+        self, c: Cluster, axes: tuple[GridAxis, ...], where: Held, by_cells: bool = False, slab: Slab | None = None
     ) -> Pieces:
-        """The queries of the cluster's value, or of 1, over the rows where ``base`` is 1, which it may be between the
-        points where ``possible`` is 1. ``axes``: those of the slab, if any."""
+        """The queries of the cluster's value, or of 1, over these rows. ``axes``: those of the slab, if any."""
         value = c.value
-        anywhere = [changes_anywhere(self.grids, b) for b in (*c.conjuncts, *(self.groups[g] for g in c.groups))]
-        unknown = set().union(*anywhere)
-        # of two conditions that change at places that are not known both may hold between two points, and at neither
-        lone = sum(map(bool, anywhere)) == 1
-        monotone = {x for b, at in zip(c.conjuncts, anywhere, strict=False) for x in at & b.monotone} if lone else set()
         if any(a.classes is not None for a in axes):
-            if unknown:
+            if not where.is_sure:
                 raise too_tied(axes)
             apart = any(value is not None and value.columns == {a.name} and a.classes is None for a in axes)
             numbers = None if apart or value is None else self._numbers(value, axes)
-            return box_pieces(self.table, c, axes, base, numbers, self._pieces)
+            return box_pieces(self.table, c, axes, where.guess, numbers, self._pieces)
         by_cells = by_cells or any(a.text is not None for a in axes)
         straight = None if value is None or by_cells else value.straight
-        if self.values.by_value and not (by_cells or unknown) and (value is None) == (straight is None):
-            found = asked_by_value(self.table, axes, base, straight)
+        if self.values.by_value and not by_cells and where.is_sure and (value is None) == (straight is None):
+            found = asked_by_value(self.table, axes, where.guess, straight)
             if found is not None:
                 return found
         if straight is not None:
-            return summed_pieces(self.table, axes, base, straight, unknown - monotone, possible, monotone)
+            return summed_pieces(self.table, axes, where, straight)
+        numbers = None
         if value is not None:
             numbers = self._numbers(value, axes) if slab is None else slab.of(self._numbers(value, slab.whole))
-            if self.values.curves and not (by_cells or unknown):
+            if self.values.curves and not by_cells and where.is_sure:
                 smooth = bool(changes_anywhere(self.grids, value))
-                near = chord_pieces(self.table, axes, numbers, base, smooth=smooth)
+                near = chord_pieces(self.table, axes, numbers, where.guess, smooth=smooth)
                 if near is not None:
                     return near
-            base, possible = base * numbers, possible * numbers
         if all(a.points is None for a in axes):
-            return pieces(self.table, axes, base)
-        ends = (possible, possible)
-        return cell_pieces(self.table, over_cells(axes, base, unknown - monotone, ends, monotone=monotone))
+            return pieces(self.table, axes, where.guess if numbers is None else where.guess * numbers)
+        return held_pieces(self.table, axes, where, numbers)
 
     def _numbers(self, value: Bound, axes: tuple[GridAxis, ...]) -> Signed:
         if value.chooses & changes_anywhere(self.grids, value):
@@ -126,11 +128,6 @@ class ClusterPieces:
         found = self.evaluator.numbers(self.grids, value)
         numbers = found.distances if value.distance and found.distances is not None else found.numbers
         return spread(numbers, self.grids.ordered(value.columns), axes)
-
-
-def changes_anywhere(grids: Grids, bound: Bound) -> set[str]:
-    """The columns along which an expression may change at places that are not known."""
-    return {x for x, breaks in bound.steps.items() if is_unknown(grids.axis(x).points, breaks)}
 
 
 def _alone(found: Pieces) -> Answer:

@@ -22,8 +22,8 @@ from dpsql.sql.counting.bins.points import points_of
 from dpsql.sql.counting.pieces import GridAxis, Signed, ValueClasses
 from dpsql.sql.expressions import number_predicates
 from dpsql.sql.expressions.bound import Bound, Listed, Outside
+from dpsql.sql.expressions.changes.steps import ANYWHERE, NO_STEPS, Steps
 from dpsql.sql.expressions.names import steps_of
-from dpsql.sql.expressions.steps import ANYWHERE, NO_STEPS, Steps
 from dpsql.sql.expressions.string_predicates import truth_table
 from dpsql.sql.expressions.text_classes import Candidates, Indices, text_classes
 from dpsql.sql.public_sql import GridColumn, PublicSql, Truth
@@ -202,14 +202,16 @@ class Evaluator:
         classes = grids.axis(name).text if expression.text is not None else None
         if expression.text is not None and classes is not None:
             return Codes(*classes.codes(expression.text.start), "VARCHAR")
-        _check_groups(grids.table, expression)
         domain = grids.table.by_name.get(name.lower())
         if domain is not None and not isinstance(domain, TextDomain) and expression.sql == _quoted(name):
             values = cell_values(domain)
+            _check_groups(grids.table, expression)
             return Codes(np.arange(len(values)), values, domain.sql_type)
         grid = self._grid(grids, expression)
         found = self._public.codes(grid.columns, expression.sql)
         out, values_found = found.codes, list(found.values)
+        if not all(v is None or isinstance(v, bool) for v in values_found):
+            _check_groups(grids.table, expression)
         if None in values_found:
             null = values_found.index(None)
             last = len(values_found) - 1
@@ -323,6 +325,8 @@ def _check_groups(table: TableDomain, expression: Bound) -> None:
             hint = f"group by steps of it, as in GROUP BY {steps_of(domain, written(column))}"
             if number and " // " in expression.sql:
                 hint += f"; {column} is a DOUBLE here, which // does not round"
+            if len(expression.columns) > 1:
+                hint = "group by conditions, or write COUNT(*) FILTER (WHERE ...) for each group"
             raise UnsupportedQuery(f"{column} has more values than can be groups", hint=hint)
 
 

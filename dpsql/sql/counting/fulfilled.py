@@ -8,8 +8,8 @@ import numpy as np
 from dpsql.errors import Error
 from dpsql.sql.counting.bins.points import is_unknown
 from dpsql.sql.counting.evaluate import Evaluator, Grids
+from dpsql.sql.expressions.changes.steps import Breaks, merged
 from dpsql.sql.expressions.remarks import Question, Remarked
-from dpsql.sql.expressions.steps import Breaks, merged
 from dpsql.sql.public_sql import Truth
 from dpsql.sql.statement import Remark
 

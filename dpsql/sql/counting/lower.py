@@ -18,7 +18,8 @@ from dpsql.query import CountForms, Counts, Form, LinearQuery, Term
 from dpsql.sql.aggregates.aggregation import Summand
 from dpsql.sql.counting.alternatives import predicates_of
 from dpsql.sql.counting.bins.cells import cut_words
-from dpsql.sql.counting.cluster_pieces import Answer, ClusterPieces, changes_anywhere
+from dpsql.sql.counting.bins.held import changes_anywhere
+from dpsql.sql.counting.cluster_pieces import Answer, ClusterPieces
 from dpsql.sql.counting.clusters import Cluster, clusters
 from dpsql.sql.counting.crosstabs import Component, combinations, counted
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
@@ -30,7 +31,7 @@ from dpsql.sql.counting.values.parts import PartNumbers, guarded
 from dpsql.sql.counting.values.rules import NEWEST, ValueRules
 from dpsql.sql.counting.values.spans import summed_by_value
 from dpsql.sql.expressions.bound import Bound, Outside, Text, merge_candidates
-from dpsql.sql.expressions.steps import merged
+from dpsql.sql.expressions.changes.steps import merged
 from dpsql.sql.expressions.text_classes import Candidate, Candidates
 from dpsql.sql.text.limits import MAX_CELLS, MAX_PARTS
 

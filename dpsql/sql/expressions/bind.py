@@ -12,25 +12,22 @@ from sqlglot import exp
 from dpsql.dialect.types import INTEGERS
 from dpsql.errors import UnsupportedQuery
 from dpsql.sql.expressions import dates, number_predicates, string_predicates
-from dpsql.sql.expressions.bound import (
-    Bound,
-    Outside,
+from dpsql.sql.expressions.bound import Bound, Outside, compose, conjunction, disjunction, negation
+from dpsql.sql.expressions.changes.steps import arithmetic, function, merged, moved
+from dpsql.sql.expressions.functions import NARROW, SCALAR, STEADY, function_refusal
+from dpsql.sql.expressions.names import Scope, unknown_column
+from dpsql.sql.expressions.node_refusals import cast_refusal, node_refusal, plain
+from dpsql.sql.expressions.operations import (
     about,
     against,
+    between,
     calculated,
     called,
     cases,
-    compose,
-    conjunction,
-    disjunction,
-    negation,
     null_only,
     opposite,
     ordered,
 )
-from dpsql.sql.expressions.functions import NARROW, SCALAR, STEADY, function_refusal
-from dpsql.sql.expressions.names import Scope, unknown_column
-from dpsql.sql.expressions.node_refusals import cast_refusal, node_refusal, plain
 from dpsql.sql.expressions.operators import (
     ARITHMETIC,
     COMPARISON,
@@ -42,7 +39,6 @@ from dpsql.sql.expressions.operators import (
     unwrap,
 )
 from dpsql.sql.expressions.remarks import Remarked, called_remarks, chosen_remarks, condition_remarks, null_remarks
-from dpsql.sql.expressions.steps import arithmetic, function, merged, moved
 from dpsql.sql.expressions.types import cast_constant, type_name
 from dpsql.sql.text.exists import existing
 from dpsql.sql.text.limits import MAX_EXPANDED_BYTES, MAX_LIST_ITEMS
@@ -238,7 +234,7 @@ class Binder:
         parts = [self._operand(node.args[k]) for k in ("this", "low", "high")]
         sql = f"{parts[0].sql} BETWEEN {parts[1].sql} AND {parts[2].sql}"
         compared = number_predicates.listed("BETWEEN", parts[0].numeric, [p.number for p in parts[1:]])
-        made = against(compose(sql, parts)._replace(compared=compared), parts[0], parts[1:])
+        made = between(compose(sql, parts)._replace(compared=compared), *parts)
         return self._condition(node, "BETWEEN", made, parts)
 
     def _in(self, node: exp.Expr) -> Bound:

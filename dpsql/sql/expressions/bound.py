@@ -8,31 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from sqlglot import exp
-
 from dpsql.domain import Prefix
+from dpsql.sql.expressions.changes.steps import NO_STEPS, Known, Pieces, Placed, Steps, Straight, merged
 from dpsql.sql.expressions.number_predicates import Compared, Number
-from dpsql.sql.expressions.steps import (
-    NO_STEPS,
-    UNKNOWN,
-    Known,
-    Pieces,
-    Placed,
-    Steps,
-    Straight,
-    arithmetic,
-    chosen,
-    curve,
-    cycle,
-    few,
-    function,
-    merged,
-    monotone_along,
-    moved,
-    pieces_of,
-    whole,
-    with_values,
-)
 from dpsql.sql.expressions.text_classes import Candidate, Candidates, Start
 
 
@@ -113,7 +91,8 @@ class Bound(NamedTuple):
     that decide its value and may change anywhere; ``choices``: what it is where, if conditions choose it and somebody
     looked; ``product``: expressions that share no column, of which it is the product; ``values``: what it may be, of
     few numbers; ``guarded``: what it is where conditions hold, if that is all that matters; ``monotone``: the binned
-    columns along each of which it rises or falls throughout, or holds on one side of a place.
+    columns along each of which it rises or falls throughout, or holds on one side of a place; ``absolute``: whose
+    distance from 0 it is.
     """
 
     sql: str
@@ -146,6 +125,7 @@ class Bound(NamedTuple):
     choices: "tuple[Chosen, ...]" = ()
     guarded: "Bound | None" = None
     monotone: frozenset[str] = NO_COLUMNS
+    absolute: "Bound | None" = None
 
     @property
     def line(self) -> Straight | float | None:
@@ -192,7 +172,7 @@ def compose(sql: str, parts: Sequence[Bound]) -> Bound:
     if any(p.outside for p in parts):
         made = _settled(sql, columns, parts, _composed)
     else:
-        made = Bound(sql, columns, steps=_steps(parts))
+        made = Bound(sql, columns, steps=steps_of_all(parts))
     if any(p.times or p.span for p in parts):
         times = NO_COLUMNS.union(*[p.times for p in parts])
         made = made._replace(times=times, span=max(p.span for p in parts))
@@ -201,7 +181,7 @@ def compose(sql: str, parts: Sequence[Bound]) -> Bound:
     return made
 
 
-def _steps(parts: Sequence[Bound]) -> Steps:
+def steps_of_all(parts: Sequence[Bound]) -> Steps:
     return merged(p.steps for p in parts) if any(p.steps for p in parts) else NO_STEPS
 
 
@@ -256,7 +236,7 @@ def _settled(
     outside = {t: combined({p.outside.get(t, Outside.FIXED) for p in parts}) for t in texts}
     within = {t: combined({p.inside(t) for p in parts}) for t in texts if any(t in p.within for p in parts)}
     undeclared = next((p.undeclared for p in parts if p.undeclared is not None), None)
-    candidates, steps = merge_candidates(parts), _steps(parts)
+    candidates, steps = merge_candidates(parts), steps_of_all(parts)
     return Bound(sql, columns, outside, candidates, within=within, undeclared=undeclared, steps=steps)
 
 
@@ -267,7 +247,7 @@ def _composed(seen: set[Outside]) -> Outside:
 def _connective(sql: str, parts: Sequence[Bound], absorbing: Outside, neutral: Outside) -> Bound:
     columns = union(parts)
     if not any(p.outside for p in parts):
-        return Bound(sql, columns, steps=_steps(parts))
+        return Bound(sql, columns, steps=steps_of_all(parts))
 
     def combined(seen: set[Outside]) -> Outside:
         if absorbing in seen:
@@ -279,121 +259,3 @@ def _connective(sql: str, parts: Sequence[Bound], absorbing: Outside, neutral: O
         return Outside.NULL if seen <= {neutral, Outside.NULL} else Outside.FIXED
 
     return _settled(sql, columns, parts, combined)
-
-
-def about(text: str) -> float | None:
-    """About the number that a literal's text stands for; DuckDB may read another one next to it."""
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-_DIVISIONS = (exp.Div, exp.IntDiv, exp.Mod)
-_OF_NAN = frozenset({"isnan", "isinf", "isfinite"})
-
-
-def calculated(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
-    """``made``, which is ``left op right``, with what is known of it when it is a straight line of a number column."""
-    by_zero = kind in _DIVISIONS and not right.constant
-    void = by_zero and (kind is not exp.Div or bool(left.times) or left.span > 0)  # of numbers x / 0 is not NULL
-    voids = merged((left.emptied, right.emptied, right.steps if void else NO_STEPS))
-    scaled = exp.Mul if kind is exp.Div and right.constant else kind
-    monotone = monotone_along(scaled, [(b.monotone, b.steps) for b in (left, right)])
-    made = made._replace(voids=voids, product=_multiplied(kind, left, right), monotone=monotone)
-    line = arithmetic(kind, left.line, right.line)
-    if line is not None:
-        return made._replace(straight=line)
-    found = cycle(kind, left.known, right.known)
-    if found is not None:
-        return made._replace(pieces=found, steps=merged([made.steps, found.turns]))
-    constant = whole(kind, left.constant, right.constant)
-    pieces = moved(kind, left.known, right.known) or with_values(kind, left.known, right.values)
-    pieces = pieces or with_values(kind, right.known, left.values, first=False)
-    return made._replace(constant=constant, pieces=pieces, values=few(kind, _values(left), _values(right)))
-
-
-def _values(bound: Bound) -> Sequence[float]:
-    return bound.values if bound.constant is None else (bound.constant,)
-
-
-def opposite(of: Bound) -> tuple[Bound, ...]:
-    """The expressions of which ``- of`` is the product, where ``of`` is one."""
-    return _multiplied(exp.Mul, of, Bound("-1", number=-1, constant=-1.0)) if of.product else ()
-
-
-def _multiplied(kind: type, left: Bound, right: Bound) -> tuple[Bound, ...]:
-    """The expressions that share no column of which ``left op right`` is the product; none where it is no product."""
-    if kind is exp.Mul and right.product and not left.columns:
-        left, right = right, left
-    if left.product and right.constant and kind in (exp.Mul, exp.Div):
-        found = [*left.product]
-        at = next((i for i, b in enumerate(found) if b.straight), 0)  # of which the constant is part
-        sql = f"({found[at].sql}) {'*' if kind is exp.Mul else '/'} {right.sql}"
-        found[at] = calculated(kind, compose(sql, (found[at], right)), found[at], right)
-        return tuple(found)
-    apart = left.columns and right.columns and left.columns.isdisjoint(right.columns)
-    plain = not (left.outside or right.outside or left.times or right.times or left.span or right.span)
-    if kind is not exp.Mul or not apart or not plain:
-        return ()
-    return (*(left.product or (left,)), *(right.product or (right,)))
-
-
-def against(made: Bound, tested: Bound, constants: Sequence[Bound]) -> Bound:
-    """``made``, a comparison of ``tested`` with ``constants``, with the places where it may change."""
-    known = tested.known
-    constants = [c for c in constants if c.sql != "NULL"]  # which compares alike with every value
-    values = [v for c in constants for v in (c.values or [c.constant if c.literal is None else about(c.literal)])]
-    return made._replace(steps={**made.steps, **known.compared(values)}) if isinstance(known, Placed) else made
-
-
-def ordered(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
-    """``made``, a comparison of the two by their order."""
-    if same(left, right):
-        return null_only(made, left)
-    made = made._replace(monotone=monotone_along(kind, [(b.monotone, b.steps) for b in (left, right)]))
-    line = isinstance(left.known, Placed)
-    return against(made, left, (right,)) if line else against(made, right, (left,))
-
-
-def same(left: Bound, right: Bound) -> bool:
-    """Whether two expressions are one."""
-    return left.sql == right.sql or (left.numeric is not None and left.numeric == right.numeric)
-
-
-def called(name: str, made: Bound, parts: Sequence[Bound]) -> Bound:
-    """``made``, a function of ``parts``, with what is known of where it changes."""
-    known = [p.known for p in parts]
-    made = made._replace(monotone=monotone_along(name, [(p.monotone, p.steps) for p in parts]))
-    if name == "nullif":
-        made = choosing(made, parts)
-    if name == "if" and len(parts) == 3:
-        return cases(made, parts[:1], parts[1:])
-    if name in _OF_NAN and parts and parts[0].numeric is not None:  # whose values are numbers
-        return made._replace(steps=dict.fromkeys(made.steps, frozenset()))
-    if name == "mod" and len(parts) == 2:
-        return calculated(exp.Mod, made, *parts)
-    steps, pieces, bent = function(name, known), pieces_of(name, known), curve(name, known)
-    if pieces is not None:  # it may be least or most where lines meet, and is another number at turns
-        return made._replace(pieces=pieces, steps=merged([made.steps, pieces.turns, pieces.kinks]))
-    return made._replace(pieces=bent) if steps is None else made._replace(steps=steps)
-
-
-def cases(made: Bound, decides: Sequence[Bound], values: Sequence[Bound]) -> Bound:
-    """``made``, one of ``values`` or NULL, by what these conditions are."""
-    known = [v.known for v in values if v.sql != "NULL"]
-    turns = _steps(decides)
-    voids = merged([turns, *(v.emptied for v in values)])
-    return choosing(made, decides)._replace(pieces=chosen(known, turns), voids=voids)
-
-
-def choosing(made: Bound, decides: Sequence[Bound]) -> Bound:
-    """``made``, whose value is chosen by these."""
-    anywhere = [name for d in decides for name, breaks in d.steps.items() if breaks >= UNKNOWN]
-    return made._replace(chooses=made.chooses.union(anywhere)) if anywhere else made
-
-
-def null_only(made: Bound, tested: Bound) -> Bound:
-    """``made``, a test whether ``tested`` is NULL: inside of bins it changes where that is emptied alone."""
-    emptied = tested.emptied
-    return made._replace(steps={name: emptied.get(name, frozenset()) for name in made.steps})

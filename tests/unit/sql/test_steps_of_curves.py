@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpsql.sql.expressions.steps import Curve, Pieces, Straight
+from dpsql.sql.expressions.changes.steps import Curve, Pieces, Straight
 
 INVERSES = {
     "ln": lambda v: 2.718281828459045**v,

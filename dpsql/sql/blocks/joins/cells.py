@@ -16,8 +16,9 @@ from sqlglot import exp
 
 from dpsql.dialect.types import released_type
 from dpsql.domain import DateDomain, FiniteDomain, NumberDomain, TableDomain, TextDomain, Value, cell_values
-from dpsql.sql.expressions.bound import NO_COLUMNS, Bound, about
+from dpsql.sql.expressions.bound import NO_COLUMNS, Bound
 from dpsql.sql.expressions.names import quoted
+from dpsql.sql.expressions.operations import about
 from dpsql.sql.text.parameters import literal
 from dpsql.sql.text.parse import to_sql
 

@@ -4,7 +4,7 @@ Where a condition holds for a part of a cell, the count is known between none an
 takes rows to be spread evenly; what is said of its error does not.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from dpsql.domain import DateDomain, NumberDomain, TableDomain
 from dpsql.query import LinearQuery
+from dpsql.sql.counting.bins.held import Held
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, scaled
-from dpsql.sql.expressions.steps import Straight
+from dpsql.sql.expressions.changes.steps import Straight
 
 MOST_CLASSES = 6
 """Cells that are cut in so many different ways are asked for one by one; those of more become one weighted query."""
@@ -39,36 +40,11 @@ class OverCells:
         return np.asarray(self.low == self.high)
 
 
-def over_cells(
-    axes: Sequence[GridAxis],
-    weights: Signed,
-    unknown: Collection[str],
-    possible: tuple[Any, Any],
-    ends: Ends | None = None,
-    monotone: Collection[str] = (),
-) -> OverCells:
-    """Weights over points as weights over cells. ``ends``: the least and the most on the stretch of each point.
-
-    Along ``unknown`` columns a condition may be TRUE between the points, whatever it is at them: a row then counts
-    nothing, or from the least to the most that is ``possible`` at its point. Along ``monotone`` columns it is TRUE on
-    one side of one place alone: between two points it is what it is at one of them.
-    """
+def over_cells(axes: Sequence[GridAxis], weights: Signed, ends: Ends | None = None) -> OverCells:
+    """Weights over points as weights over cells. ``ends``: the least and the most that a row counts of those that each
+    point stands for."""
     shape = tuple(a.size for a in axes)
     least, most = (np.broadcast_to(e, shape) for e in (ends or (weights, weights)))
-    for i, axis in enumerate(axes):
-        if axis.name in monotone and axis.points is not None:
-            least, most = (
-                _beside(a, axis.points.stretches, i, f) for a, f in ((least, np.minimum), (most, np.maximum))
-            )
-    between = np.zeros(shape, dtype=bool)
-    for i, axis in enumerate(axes):
-        if axis.name in unknown and axis.points is not None:
-            values = np.array([v is not None for v in axis.points.values])
-            between |= values.reshape([-1 if j == i else 1 for j in range(len(axes))])
-    if between.any():
-        low, high = possible
-        least = np.where(between, np.minimum(least, np.minimum(low, 0)), least)
-        most = np.where(between, np.maximum(most, np.maximum(high, 0)), most)
     out: _Array = np.broadcast_to(weights, shape)
     for i, axis in enumerate(axes):
         points = axis.points
@@ -86,12 +62,14 @@ def over_cells(
     return OverCells(tuple(cells), guess, least, most)
 
 
-def _beside(weights: _Array, stretches: npt.NDArray[np.bool_], axis: int, extreme: np.ufunc) -> _Array:
-    """The extreme of what is at each point and, of a stretch, at the points that it ends at."""
-    places = np.arange(len(stretches))
-    for ends in (places - stretches, places + stretches):
-        weights = extreme(weights, weights.take(ends, axis=axis))
-    return weights
+def held_pieces(
+    table: TableDomain, axes: Sequence[GridAxis], where: Held, numbers: Signed | None = None
+) -> tuple[QueryPiece, ...]:
+    """Queries whose sum counts the rows of these points where a condition is TRUE, each as its ``numbers`` say."""
+    if numbers is None:
+        return cell_pieces(table, over_cells(axes, where.guess, (where.least, where.most)))
+    ends = where.least * numbers, where.most * numbers
+    return cell_pieces(table, over_cells(axes, where.guess * numbers, (np.minimum(*ends), np.maximum(*ends))))
 
 
 def cell_pieces(table: TableDomain, found: OverCells) -> tuple[QueryPiece, ...]:
@@ -116,17 +94,8 @@ def cell_pieces(table: TableDomain, found: OverCells) -> tuple[QueryPiece, ...]:
     return tuple(out)
 
 
-def summed_pieces(
-    table: TableDomain,
-    axes: Sequence[GridAxis],
-    base: Signed,
-    line: Straight,
-    unknown: Collection[str],
-    possible: Any,
-    monotone: Collection[str] = (),
-) -> tuple[QueryPiece, ...]:
-    """Queries whose sum is that of ``line`` over the rows where ``base`` (over points) is 1; along ``unknown`` columns
-    it may be so wherever ``possible`` is 1.
+def summed_pieces(table: TableDomain, axes: Sequence[GridAxis], where: Held, line: Straight) -> tuple[QueryPiece, ...]:
+    """Queries whose sum is that of ``line`` over the rows of these points where a condition is TRUE.
 
     Cells that are in as a whole are summed by value: min times their rows, and the range times their rows' shares of
     it. In cells that are cut the value is guessed.
@@ -137,8 +106,8 @@ def summed_pieces(
         return ()
     along = [-1 if i == at else 1 for i in range(len(axes))]
     known = np.array([v is not None for v in points.values]).reshape(along)
-    some = possible * known
-    whole = over_cells(axes, base * known, unknown, (some, some), monotone=monotone)
+    where = where.over(lambda a: a * known)
+    whole = over_cells(axes, where.guess, (where.least, where.most))
     inside = (whole.settled & (whole.low == 1)).astype(np.int64)
     first, last = domain.edges[0], domain.edges[-1]
     out = scaled(pieces(table, whole.axes, inside), line.scale * first + line.shift)
@@ -148,10 +117,11 @@ def summed_pieces(
     shares = scaled(pieces(table, whole.axes, inside), line.scale * (last - first))
     out += [replace(p, query=replace(p.query, value=domain.name)) for p in shares]
     if not whole.settled.all():
-        ends = [line.scale * a.reshape(along) + line.shift for a in (points.low, points.high)]
-        least, most = np.minimum(*ends), np.maximum(*ends)
-        low, high = base * known * least, base * known * most
-        cut = over_cells(axes, (low + high) / 2, unknown, (some * least, some * most), (low, high), monotone)
+        values = [line.scale * a.reshape(along) + line.shift for a in (points.low, points.high)]
+        least, most = np.minimum(*values), np.maximum(*values)
+        low = np.minimum(where.least * least, where.most * least)  # a row that is out adds 0
+        high = np.maximum(where.least * most, where.most * most)
+        cut = over_cells(axes, where.guess * (least + most) / 2, (low, high))
         rest = OverCells(cut.axes, *(np.where(whole.settled, 0.0, a) for a in (cut.guess, cut.low, cut.high)))
         out += cell_pieces(table, rest)
     return tuple(out)

@@ -14,7 +14,7 @@ from dpsql.domain import NumberDomain, TableDomain
 from dpsql.sql.counting.bins.cells import OverCells, cell_pieces
 from dpsql.sql.counting.bins.points import Points
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, scaled
-from dpsql.sql.expressions.steps import Lattice
+from dpsql.sql.expressions.changes.steps import Lattice
 
 STEEPEST = 8.0
 """Of the greatest value: what a line may make of the column's range. Steeper ones bring more noise than they settle."""

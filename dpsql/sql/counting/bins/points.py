@@ -19,7 +19,7 @@ import numpy.typing as npt
 from dpsql.domain import DateDomain, FiniteDomain, NumberDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
-from dpsql.sql.expressions.steps import ANYWHERE, Anywhere, Breaks, Lattice
+from dpsql.sql.expressions.changes.steps import ANYWHERE, Anywhere, Breaks, Lattice
 
 WITHIN = 8
 """Stretches of a bin along which an expression may change anywhere: there its value is a guess from so many places."""

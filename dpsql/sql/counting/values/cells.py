@@ -6,8 +6,8 @@ from math import ceil
 
 from dpsql.domain import DateDomain, FiniteDomain, IntegerDomain, NumberDomain, Value
 from dpsql.sql.expressions.bound import Bound
+from dpsql.sql.expressions.changes.steps import NO_STEPS, UNKNOWN, Steps
 from dpsql.sql.expressions.names import quoted
-from dpsql.sql.expressions.steps import NO_STEPS, UNKNOWN, Steps
 
 Ends = tuple[tuple[Value, Value], ...]
 """The first and the last value of each cell, in order."""

@@ -5,7 +5,7 @@ around such a part is a function of it, so a condition or a group over many colu
 class. What is found there is written as disjoint boxes, each a product of conditions on single columns.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 from math import inf, prod
@@ -18,7 +18,8 @@ from dpsql.domain import TableDomain, TextDomain, Value, cell_values
 from dpsql.errors import Error, UnsupportedQuery
 from dpsql.hypothesis.classes import boxes
 from dpsql.query import LinearQuery
-from dpsql.sql.counting.alternatives import ends_of, tied_columns
+from dpsql.sql.counting.alternatives import PiecesOf, ends_of, tied_columns
+from dpsql.sql.counting.bins.held import Held
 from dpsql.sql.counting.clusters import Cluster
 from dpsql.sql.counting.evaluate import Evaluator, Grids
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, ValueClasses, terms_of
@@ -28,7 +29,6 @@ from dpsql.sql.text.parse import parse, to_sql
 
 MOST_SUMMED = 16
 """Different numbers of classes that are summed; more keep the grid."""
-PiecesOf = Callable[[Cluster, tuple[GridAxis, ...], Signed], tuple[QueryPiece, ...]]
 
 
 def classed(grids: Grids, evaluator: Evaluator, bounds: Sequence[Bound], splits: Iterable[Sequence[Cluster]]) -> Grids:
@@ -157,7 +157,9 @@ def _of_boxes(
             labels = np.arange(axis.size) if axis.classes is None else axis.classes.labels
             whole = axis if axis.classes is None else GridAxis(axis.name, len(labels))
             inside: npt.NDArray[np.int64] = np.isin(labels, kept).astype(np.int64)
-            parts.append(pieces_of(replace(c, columns=frozenset((axis.name,)), value=value), (whole,), inside))
+            parts.append(
+                pieces_of(replace(c, columns=frozenset((axis.name,)), value=value), (whole,), Held.surely(inside))
+            )
         for combination in product(*parts):
             terms = terms_of(table, number, combination)
             out += [QueryPiece(term.coefficient, term.query, *ends_of(term)) for term in terms]

@@ -1,0 +1,137 @@
+"""Where conditions are TRUE: at each point of a grid, and for the rows that the point stands for. Public.
+
+A point of a binned column stands for all values up to the next places where conditions may change. Where one may change
+at places that are not known, what it is at the points does not settle what it is between them: then for some rows of a
+point it may be TRUE, and FALSE for others.
+"""
+
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsql.domain import Value
+from dpsql.query import Counts
+from dpsql.sql.counting.bins.points import is_unknown
+from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
+from dpsql.sql.counting.pieces import GridAxis
+from dpsql.sql.expressions.bound import Bound, negation
+from dpsql.sql.public_sql import Truth
+
+_Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Over points, 0 or 1: ``guess`` where a condition is TRUE at the point, ``least`` where it is for all rows that
+    the point stands for, ``most`` where it may be for some."""
+
+    guess: Counts
+    least: Counts
+    most: Counts
+
+    @classmethod
+    def surely(cls, guess: Counts) -> "Held":
+        """What is at the points is everywhere."""
+        return cls(guess, guess, guess)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it was made of what is at the points alone."""
+        return self.least is self.guess and self.most is self.guess
+
+    def over(self, change: Callable[[Counts], Counts]) -> "Held":
+        """The same, each array changed."""
+        if self.is_sure:
+            return Held.surely(change(self.guess))
+        return Held(change(self.guess), change(self.least), change(self.most))
+
+    def both(self, other: "Held") -> "Held":
+        """Where both are TRUE.
+
+        >>> some = Held(np.array([1, 1]), np.array([0, 1]), np.array([1, 1]))
+        >>> some.both(Held.surely(np.array([1, 0]))).most.tolist()
+        [1, 0]
+        """
+        if self.is_sure and other.is_sure:
+            return Held.surely(self.guess * other.guess)
+        return Held(self.guess * other.guess, self.least * other.least, self.most * other.most)
+
+    def negated(self) -> "Held":
+        """Where it is not TRUE."""
+        if self.is_sure:
+            return Held.surely(1 - self.guess)
+        return Held(1 - self.guess, 1 - self.most, 1 - self.least)
+
+
+def held(evaluator: Evaluator, grids: Grids, bounds: Sequence[Bound], axes: Sequence[GridAxis]) -> list[Held]:
+    """Where each of these conditions is TRUE, broadcasting over ``axes``."""
+    truths = zip(bounds, evaluator.truths(grids, bounds), strict=True)
+    return [_spread(_held(evaluator, grids, b, truth), grids.ordered(b.columns), axes) for b, truth in truths]
+
+
+def members(
+    evaluator: Evaluator, grids: Grids, group: Bound, codes: Codes, axes: Sequence[GridAxis]
+) -> Callable[[int], Held]:
+    """Where the value of a group is the one with this index, broadcasting over ``axes``."""
+    own, moved = grids.ordered(group.columns), changes_anywhere(grids, group)
+    if moved and all(v is None or isinstance(v, bool) for v in codes.values):
+        true, false = held(evaluator, grids, (group, negation(f"NOT ({group.sql})", group)), axes)
+        neither = true.negated().both(false.negated())
+        by_value: dict[Value, Held] = {True: true, False: false, None: neither}
+        return lambda code: by_value[codes.values[code]]
+    return lambda code: _spread(_unsure((codes.codes == code).astype(np.int64), own, moved), own, axes)
+
+
+def _unsure(here: Counts, axes: Sequence[GridAxis], moved: AbstractSet[str]) -> Held:
+    """What is at the points, and may be otherwise between them along some columns."""
+    found = Held.surely(here)
+    for i, axis in enumerate(axes):
+        if axis.name in moved and axis.points is not None:
+            between = axis.points.stretches.reshape([-1 if j == i else 1 for j in range(len(axes))])
+            found = Held(here, np.where(between, 0, found.least), np.where(between, 1, found.most))
+    return found
+
+
+def _spread(found: Held, own: Sequence[GridAxis], axes: Sequence[GridAxis]) -> Held:
+    return found.over(lambda a: spread(a, own, axes))
+
+
+def _held(evaluator: Evaluator, grids: Grids, bound: Bound, truth: Truth) -> Held:
+    here = truth.astype(np.int64)
+    moved = changes_anywhere(grids, bound)
+    if not moved:
+        return Held.surely(here)
+    axes = grids.ordered(bound.columns)
+    if bound.together:
+        both = reduce(Held.both, held(evaluator, grids, bound.together, axes))
+        return Held(here, both.least, both.most)
+    if bound.alternatives:
+        none = reduce(Held.both, [part.negated() for part in held(evaluator, grids, bound.alternatives, axes)])
+        return Held(here, 1 - none.most, 1 - none.least)
+    least = most = here
+    for i, axis in enumerate(axes):
+        if axis.name in moved & bound.monotone and axis.points is not None:
+            least, most = (
+                _beside(a, axis.points.stretches, i, f) for a, f in ((least, np.minimum), (most, np.maximum))
+            )
+    open_ = _unsure(here, axes, moved - bound.monotone)
+    return Held(here, np.minimum(least, open_.least), np.maximum(most, open_.most))
+
+
+def _beside(truth: _Array, stretches: npt.NDArray[np.bool_], axis: int, extreme: np.ufunc) -> _Array:
+    """The extreme of what is at each point and, of a stretch, at the points that it ends at: what rises or falls
+    throughout is between these."""
+    places = np.arange(len(stretches))
+    for ends in (places - stretches, places + stretches):
+        truth = extreme(truth, truth.take(ends, axis=axis))
+    return truth
+
+
+def changes_anywhere(grids: Grids, bound: Bound) -> set[str]:
+    """The columns along which an expression may change at places that are not known."""
+    return {x for x, breaks in bound.steps.items() if is_unknown(grids.axis(x).points, breaks)}
