@@ -13,7 +13,8 @@ from dpsql.dialect.types import INTEGERS
 from dpsql.errors import UnsupportedQuery
 from dpsql.sql.expressions import dates, number_predicates, string_predicates
 from dpsql.sql.expressions.bound import Bound, Outside, compose, conjunction, disjunction, negation
-from dpsql.sql.expressions.changes.steps import arithmetic, function, merged, moved
+from dpsql.sql.expressions.changes.steps import function, merged, moved
+from dpsql.sql.expressions.changes.straight import arithmetic
 from dpsql.sql.expressions.functions import NARROW, SCALAR, STEADY, function_refusal
 from dpsql.sql.expressions.names import Scope, unknown_column
 from dpsql.sql.expressions.node_refusals import cast_refusal, node_refusal, plain

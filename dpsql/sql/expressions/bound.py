@@ -9,7 +9,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from dpsql.domain import Prefix
-from dpsql.sql.expressions.changes.steps import NO_STEPS, Known, Pieces, Placed, Steps, Straight, merged
+from dpsql.sql.expressions.changes.steps import NO_STEPS, Known, Pieces, Placed, Steps, merged
+from dpsql.sql.expressions.changes.straight import Straight
 from dpsql.sql.expressions.number_predicates import Compared, Number
 from dpsql.sql.expressions.text_classes import Candidate, Candidates, Start
 

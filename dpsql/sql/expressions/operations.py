@@ -14,7 +14,6 @@ from dpsql.sql.expressions.changes.steps import (
     NO_STEPS,
     UNKNOWN,
     Placed,
-    arithmetic,
     chosen,
     curve,
     cycle,
@@ -23,9 +22,9 @@ from dpsql.sql.expressions.changes.steps import (
     merged,
     moved,
     pieces_of,
-    whole,
     with_values,
 )
+from dpsql.sql.expressions.changes.straight import arithmetic, whole
 from dpsql.sql.expressions.operators import COMPARISON
 
 
@@ -56,8 +55,8 @@ def calculated(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
     if found is not None:
         return made._replace(pieces=found, steps=merged([made.steps, found.turns]))
     constant = whole(kind, left.constant, right.constant)
-    pieces = moved(kind, left.known, right.known) or with_values(kind, left.known, right.values)
-    pieces = pieces or with_values(kind, right.known, left.values, first=False)
+    pieces = moved(kind, left.known, right.known) or with_values(kind, left.known, right.values, right.steps)
+    pieces = pieces or with_values(kind, right.known, left.values, left.steps, first=False)
     return made._replace(constant=constant, pieces=pieces, values=few(kind, _values(left), _values(right)))
 
 
@@ -92,7 +91,10 @@ def against(made: Bound, tested: Bound, constants: Sequence[Bound]) -> Bound:
     known = tested.known
     constants = [c for c in constants if c.sql != "NULL"]  # which compares alike with every value
     values = [v for c in constants for v in (c.values or [c.constant if c.literal is None else about(c.literal)])]
-    return made._replace(steps={**made.steps, **known.compared(values)}) if isinstance(known, Placed) else made
+    if not isinstance(known, Placed):
+        return made
+    others = {name: breaks for name, breaks in made.steps.items() if name not in known.passing}
+    return made._replace(steps=merged([others, known.compared(values)]))
 
 
 def ordered(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
@@ -108,8 +110,10 @@ def ordered(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
 def between(made: Bound, tested: Bound, low: Bound, high: Bound) -> Bound:
     """``made``, which is ``tested BETWEEN low AND high``."""
     made = against(made, tested, (low, high))
+    if not _is_open(made):
+        return made
     parts = _compared(exp.GTE, tested, low), _compared(exp.LTE, tested, high)
-    return made._replace(together=parts) if _is_open(made) and any(p.monotone for p in parts) else made
+    return made._replace(together=parts, steps=merged([p.steps for p in parts]))
 
 
 def _in_parts(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
@@ -119,8 +123,7 @@ def _in_parts(kind: type, made: Bound, left: Bound, right: Bound) -> Bound:
         return made
     if kind in _EQUAL:
         parts = tuple([_compared(part, left, right) for part in _EQUAL[kind]])
-        if not any(p.monotone or p.together or p.alternatives for p in parts):
-            return made
+        made = made._replace(steps=merged([p.steps for p in parts]))
         return made._replace(together=parts) if kind is exp.EQ else made._replace(alternatives=parts)
     if kind in _MIRRORED and (left.absolute is None or not _is_open(left.absolute)):
         kind, left, right = _MIRRORED[kind], right, left

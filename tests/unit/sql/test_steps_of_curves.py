@@ -7,7 +7,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpsql.sql.expressions.changes.steps import Curve, Pieces, Straight
+from dpsql.sql.expressions.changes.steps import Curve, Pieces
+from dpsql.sql.expressions.changes.straight import Straight
 
 INVERSES = {
     "ln": lambda v: 2.718281828459045**v,

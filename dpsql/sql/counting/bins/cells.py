@@ -15,7 +15,7 @@ from dpsql.domain import DateDomain, NumberDomain, TableDomain
 from dpsql.query import LinearQuery
 from dpsql.sql.counting.bins.held import Held
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, scaled
-from dpsql.sql.expressions.changes.steps import Straight
+from dpsql.sql.expressions.changes.straight import Straight
 
 MOST_CLASSES = 6
 """Cells that are cut in so many different ways are asked for one by one; those of more become one weighted query."""

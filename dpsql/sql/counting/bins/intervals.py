@@ -15,7 +15,7 @@ from dpsql.domain import NumberDomain, TableDomain
 from dpsql.query import Interval
 from dpsql.sql.counting.bins.points import Points
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, scaled
-from dpsql.sql.expressions.changes.steps import Straight
+from dpsql.sql.expressions.changes.straight import Straight
 
 MOST_STRETCHES = 4
 """That cut bins; of more each bin is guessed, and so where other columns cut the column in more ways."""

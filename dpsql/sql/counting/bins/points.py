@@ -19,7 +19,7 @@ import numpy.typing as npt
 from dpsql.domain import DateDomain, FiniteDomain, NumberDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.memo import Memo
-from dpsql.sql.expressions.changes.steps import ANYWHERE, Anywhere, Breaks, Lattice
+from dpsql.sql.expressions.changes.steps import ANYWHERE, MOST_STEPS, Anywhere, Breaks, Lattice
 
 WITHIN = 8
 """Stretches of a bin along which an expression may change anywhere: there its value is a guess from so many places."""
@@ -113,11 +113,14 @@ def _places(domain: NumberDomain, breaks: Breaks) -> tuple[list[float], Breaks]:
     """Breaks inside the column's range, each with the doubles beside it; and those that are anywhere, or too many."""
     low, high = domain.edges[0], domain.edges[-1]
     unplaced, found = set[float | Lattice | Anywhere](), set[float]()
+    lattices = {b: b.inside(low, high) for b in breaks if isinstance(b, Lattice)}
+    many = sum(len(inside) for inside in lattices.values() if inside) > MOST_STEPS
     for b in breaks:
-        here = None if isinstance(b, Anywhere) else b.inside(low, high) if isinstance(b, Lattice) else [b]
-        if here is None:
+        here = None if isinstance(b, Anywhere) else lattices[b] if isinstance(b, Lattice) else [b]
+        if here is None or (many and isinstance(b, Lattice)):
             unplaced.add(b)
-        for x in here or ():  # where an expression was solved for x, rounding may move its step to a neighbour
+            continue
+        for x in here:  # where an expression was solved for x, rounding may move its step to a neighbour
             found |= {y for y in (nextafter(x, -inf), x, nextafter(x, inf)) if low <= y <= high}
     return sorted(found), frozenset(unplaced)
 

@@ -11,7 +11,7 @@ from dpsql.domain import NumberDomain, TableDomain
 from dpsql.query import CountForms, Factor, Form, LinearQuery
 from dpsql.sql.counting.evaluate import Evaluator, Grids
 from dpsql.sql.expressions.bound import Bound
-from dpsql.sql.expressions.changes.steps import Straight
+from dpsql.sql.expressions.changes.straight import Straight
 
 MOST_CURVED = 128
 """Groups of a statement that sums a curve by value."""

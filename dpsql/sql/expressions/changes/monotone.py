@@ -12,11 +12,11 @@ from dpsql.sql.expressions.changes.steps import Steps
 MONOTONE: frozenset[type | str] = frozenset(
     {
         *(exp.Add, exp.Sub, exp.Mul, exp.LT, exp.LTE, exp.GT, exp.GTE),
-        *("cbrt", "ceil", "ceiling", "coalesce", "exp", "floor", "greatest", "ifnull", "least", "round", "trunc"),
+        *("cbrt", "ceil", "ceiling", "coalesce", "floor", "greatest", "ifnull", "least", "round", "trunc"),
     }
 )
 """What rises or falls throughout along each of its parts, the others held. Logarithms and roots do not: below 0 they
-are NaN, which is above all numbers."""
+are NaN, which is above all numbers; nor does ``exp``, which is soon infinite, and infinite times 0 is NaN."""
 
 
 def monotone_along(kind: type | str, parts: Sequence[tuple[frozenset[str], Steps]]) -> frozenset[str]:

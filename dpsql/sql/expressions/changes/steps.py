@@ -15,30 +15,16 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from dpsql.sql.expressions.changes.straight import Straight, arithmetic, whole
+
 MOST_STEPS = 10_000
-"""Steps of one lattice inside a column's range; with more an expression is taken to change anywhere."""
+"""Steps of lattices inside a column's range; with more an expression is taken to change anywhere."""
 _UNITS = {-float(digits): 10.0**digits for digits in range(16)}
 """What is rounded to, by the number of decimals that DuckDB's ``round`` takes."""
 MOST_ALIKE = 256
 """Doubles next to each other that are looked at for where a logarithm or root takes another value."""
 MOST_LINES = 32
 """Straight lines of one expression; with more nothing is known of where it changes."""
-
-
-class Straight(NamedTuple):
-    """The expression ``scale * column + shift`` of a number column; ``scale`` is not 0."""
-
-    column: str
-    scale: float = 1.0
-    shift: float = 0.0
-
-    def solved(self, value: float) -> float:
-        """Where the expression has this value, up to rounding.
-
-        >>> Straight("x", 2.0, 1.0).solved(5.0)
-        2.0
-        """
-        return (value - self.shift) / self.scale + 0.0  # -0.0 is 0.0: equal questions are written alike
 
 
 class Lattice(NamedTuple):
@@ -87,50 +73,10 @@ def merged(parts: Iterable[Steps]) -> Steps:
     return out
 
 
-def arithmetic(kind: type, left: Straight | float | None, right: Straight | float | None) -> Straight | None:
-    """``left op right`` as a straight line; each side is one, a constant, or (``None``) something else.
-
-    >>> arithmetic(exp.Sub, 1.0, Straight("x"))
-    Straight(column='x', scale=-1.0, shift=1.0)
-    """
-    line: Straight | None = None
-    if isinstance(left, Straight) and isinstance(right, float):
-        if kind in (exp.Add, exp.Sub):
-            line = left._replace(shift=left.shift + (right if kind is exp.Add else -right))
-        elif kind is exp.Mul or (kind is exp.Div and right != 0.0):
-            by = right if kind is exp.Mul else 1.0 / right
-            line = Straight(left.column, left.scale * by, left.shift * by)
-    elif isinstance(right, Straight) and isinstance(left, float):
-        if kind is exp.Add:
-            line = right._replace(shift=right.shift + left)
-        elif kind is exp.Sub:
-            line = Straight(right.column, -right.scale, left - right.shift)
-        elif kind is exp.Mul:
-            line = Straight(right.column, right.scale * left, right.shift * left)
-    return line if line is not None and line.scale != 0.0 and isfinite(line.scale) and isfinite(line.shift) else None
-
-
-def whole(kind: type, left: float | None, right: float | None) -> float | None:
-    """``left op right`` of whole numbers; ``None`` for others, whose decimals DuckDB may round in another way.
-
-    >>> whole(exp.Mul, 24.0, 60.0), whole(exp.Sub, 0.3, 0.1)
-    (1440.0, None)
-    """
-    if left is None or right is None or not (left.is_integer() and right.is_integer()):
-        return None
-    if kind is exp.Add or kind is exp.Sub:
-        found = left + (right if kind is exp.Add else -right)
-    elif kind is exp.Mul:
-        found = left * right
-    else:
-        return left / right if kind is exp.Div and right != 0.0 else None
-    return found if abs(found) < 2**53 else None
-
-
 def compared(line: Straight, values: Iterable[float | None]) -> Breaks:
     """Where comparisons of a straight line with constants may change."""
-    found = [None if v is None else line.solved(v) for v in values]
-    return UNKNOWN if None in found else frozenset(v for v in found if v is not None and isfinite(v))
+    found = [None if v is None else line.passed(v) for v in values]
+    return UNKNOWN if None in found else frozenset(x for at in found if at is not None for x in at if isfinite(x))
 
 
 def rounded(line: Straight, *, half: bool, unit: float = 1.0) -> Breaks:
@@ -167,6 +113,11 @@ class Pieces(NamedTuple):
         return merged([self.turns, *({line.column: rounded(line, half=half, unit=unit)} for line in self.lines)])
 
     @property
+    def passing(self) -> frozenset[str]:
+        """The number columns along which it passes constants; along others it may turn alone."""
+        return frozenset(line.column for line in self.lines)
+
+    @property
     def kinks(self) -> Steps:
         """Where lines of one column meet: there it may be least or most."""
         pairs = [(a, b) for a, b in combinations(self.lines, 2) if a.column == b.column and a.scale != b.scale]
@@ -186,6 +137,11 @@ class Cycle(NamedTuple):
         if offset is None or not isfinite(step) or step == 0.0:
             return UNKNOWN
         return frozenset([Lattice(offset, step)]) if isfinite(offset) else frozenset()
+
+    @property
+    def passing(self) -> frozenset[str]:
+        """As of ``Pieces``."""
+        return frozenset([self.line.column])
 
     @property
     def turns(self) -> Steps:
@@ -214,6 +170,11 @@ class Curve(NamedTuple):
     of: Pieces
     line: Straight = Straight("")
 
+    @property
+    def passing(self) -> frozenset[str]:
+        """As of ``Pieces``."""
+        return self.of.passing
+
     def compared(self, values: Sequence[float | None]) -> Steps:
         """Where comparisons with constants may change.
 
@@ -222,7 +183,8 @@ class Curve(NamedTuple):
         """
         if None in values:
             return self.of.compared([None])
-        found = [x for v in values if v is not None for x in _reached(self.name, self.line.solved(v))]
+        near = (y for v in values if v is not None for x in self.line.passed(v) for y in _beside(x))
+        found = [x for y in sorted({*near}) for x in _reached(self.name, y)]
         return self.of.compared([*found, 0.0])  # below which they are NaN
 
 
@@ -235,6 +197,10 @@ _CURVES: Mapping[str, tuple[Callable[[float], float], Callable[[float], float]]]
 }
 """Each as DuckDB rounds it, which it does not with ``cbrt``, and its inverse. None is flat somewhere, as ``exp`` is,
 which is 1 for all doubles next to 0."""
+
+
+def _beside(x: float) -> tuple[float, float, float]:
+    return nextafter(x, -inf), x, nextafter(x, inf)
 
 
 def _reached(name: str, value: float) -> tuple[float, ...]:
@@ -280,7 +246,7 @@ def cycle(kind: type, left: Known, right: Known) -> Cycle | None:
     """``left % right`` of a straight line and a constant.
 
     >>> cycle(exp.Mod, Pieces(frozenset([Straight("x")])), 2.0)
-    Cycle(line=Straight(column='x', scale=1.0, shift=0.0), period=2.0)
+    Cycle(line=Straight(column='x', scale=1.0, shift=0.0, made=()), period=2.0)
     """
     straight = isinstance(left, Pieces) and len(left.lines) == 1 and not left.turns
     if kind is not exp.Mod or not isinstance(left, Pieces) or not straight or not isinstance(right, float):
@@ -312,18 +278,22 @@ def chosen(values: Sequence[Known], turns: Steps = NO_STEPS) -> Pieces | None:
     return Pieces(lines, merged([turns, *(v.turns for v in known)]))
 
 
-def with_values(kind: type, known: Known, values: Sequence[float], *, first: bool = True) -> Pieces | None:
-    """``known op value``, or with ``first`` not set ``value op known``, for what has one of these values.
+def with_values(
+    kind: type, known: Known, values: Sequence[float], turns: Steps, *, first: bool = True
+) -> Pieces | None:
+    """``known op value``, or with ``first`` not set ``value op known``, for what has one of these values, which of them
+    may change at ``turns``.
 
     >>> x = Pieces(frozenset([Straight("x")]))
-    >>> with_values(exp.Mul, x, [0.0, 2.0]).compared([8.0])["x"], with_values(exp.Add, x, [])
-    (frozenset({4.0}), None)
+    >>> sorted(with_values(exp.Mul, x, [0.0, 2.0], {}).compared([8.0])["x"]), with_values(exp.Add, x, [], {})
+    ([4.0], None)
     """
     if not isinstance(known, Pieces) or not values:
         return None
-    if 0.0 in values and kind in (exp.Mul, exp.Div):  # which is 0, or NULL
+    if 0.0 in values and kind in (exp.Mul, exp.Div):  # which is 0, or infinite with the sign of what is divided
         values = [v for v in values if v != 0.0]
-    return chosen([moved(kind, known, v) if first else moved(kind, v, known) for v in values])
+        turns = turns if kind is exp.Mul else merged([turns, known.compared([0.0])])
+    return chosen([moved(kind, known, v) if first else moved(kind, v, known) for v in values], turns)
 
 
 def few(kind: type, left: Sequence[float], right: Sequence[float]) -> tuple[float, ...]:
