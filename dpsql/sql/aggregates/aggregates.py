@@ -208,6 +208,7 @@ def _not_null(binder: Binder, argument: exp.Expr) -> tuple[Bound, ...]:
         if isinstance(case[2], (exp.Literal, exp.Boolean)):
             binder.remarks += null_remarks(binder.scope.table, (binder.bind(case[0]),))
             return ()
+    node = unwrap(_multiple_of_sides(binder, node)[1])
     sides = _sides_of(binder, node)
     if sides is not None:
         return _not_null(binder, sides[0]) + _not_null(binder, sides[1])
@@ -245,6 +246,10 @@ def _sum(binder: Binder, argument: exp.Expr) -> tuple[tuple[Summand, ...], bool]
     predicate = _condition(argument)
     if predicate is not None:
         return (Summand(1.0, tuple(binder.conjuncts(predicate))),), True
+    times, of, whole_times = _multiple_of_sides(binder, argument)
+    if of is not argument:
+        found, whole = _sum(binder, of)
+        return tuple([replace(s, coefficient=times * s.coefficient) for s in found]), whole and whole_times
     sides = _sides_of(binder, argument)
     if sides is not None:  # each side over the rows in which the other is not NULL either
         (left, right), sign = sides, -1.0 if isinstance(unwrap(argument), exp.Sub) else 1.0
@@ -252,6 +257,25 @@ def _sum(binder: Binder, argument: exp.Expr) -> tuple[tuple[Summand, ...], bool]
         negated = tuple(Summand(sign * s.coefficient, s.conjuncts, s.value) for s in second)
         return _within(first, _not_null(binder, right)) + _within(negated, _not_null(binder, left)), whole and also
     return (Summand(1.0, (), binder.bind(unwrap(argument))),), True
+
+
+def _multiple_of_sides(binder: Binder, argument: exp.Expr) -> tuple[float, exp.Expr, bool]:
+    """How many times which sum or difference it is, as ``(x + y) / 2`` is half of one, and whether that is a whole
+    number; once itself where it is none."""
+    times, node, whole = 1.0, unwrap(argument), True
+    while True:
+        match node:
+            case exp.Neg():
+                times, node = -times, unwrap(node.this)
+            case exp.Mul() if (by := written(node.this)) is not None:
+                times, node, whole = times * by, unwrap(node.expression), whole and _whole(node.this)
+            case exp.Mul() if (by := written(node.expression)) is not None:
+                times, node, whole = times * by, unwrap(node.this), whole and _whole(node.expression)
+            case exp.Div() if by := written(node.expression):
+                times, node, whole = times / by, unwrap(node.this), False
+            case _:
+                break
+    return (times, node, whole) if times != 0.0 and _sides_of(binder, node) is not None else (1.0, argument, True)
 
 
 def _sides_of(binder: Binder, argument: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:

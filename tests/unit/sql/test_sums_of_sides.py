@@ -14,6 +14,12 @@ EXPRESSIONS = [
     "age + CASE WHEN sex = 'Male' THEN 3 END",
     "CASE WHEN member THEN 1 ELSE 0 END - age",
     "(age) - ((kids))",
+    "(age + kids) / 2",
+    "2 * (age - kids) / 3",
+    "-(age + hours)",
+    "-0.5 * -(age - (kids + hours)) * 4",
+    "(age - age) / 2",
+    "(age + kids) * 0",
     "age - age",
     "age + kids - age",
     "coalesce(kids, 0) + age",
@@ -52,6 +58,8 @@ def scopes(aggregate: Aggregate) -> set[tuple[str, ...]]:
 def test_sides_that_share_no_column_are_summed_apart() -> None:
     (summed,) = block_of("SELECT SUM(age - kids) FROM twins").aggregates
     assert all(len(columns) == 1 for columns in scopes(summed))
+    (halved,) = block_of("SELECT SUM(-(age - kids) / 2) FROM twins").aggregates
+    assert all(len(columns) == 1 for columns in scopes(halved))
     (joint,) = block_of("SELECT SUM(age - kids * age) FROM twins").aggregates
     assert any(len(columns) == 2 for columns in scopes(joint))
 
