@@ -325,6 +325,8 @@ def _check_groups(table: TableDomain, expression: Bound) -> None:
             hint = f"group by steps of it, as in GROUP BY {steps_of(domain, written(column))}"
             if number and " // " in expression.sql:
                 hint += f"; {column} is a DOUBLE here, which // does not round"
+            if expression.straight is not None and expression.sql != _quoted(column):
+                hint += f"; MAX, MEDIAN and their like of {written(column)} itself can be multiplied and moved"
             if len(expression.columns) > 1:
                 hint = "group by conditions, or write COUNT(*) FILTER (WHERE ...) for each group"
             raise UnsupportedQuery(f"{column} has more values than can be groups", hint=hint)
