@@ -54,8 +54,11 @@ def asked(
 Ask = Callable[[Writer, Sequence[str], Sequence[str], dict[str, np.ndarray], int], list[tuple[str, str]]]
 
 
-def study(name: str, epsilon: str, planned: int, seeds: int, rules: int, ask: Ask = asked) -> list[Row]:
-    """A row of the report for each kind of half as many statements as are planned."""
+def study(
+    name: str, epsilon: str, planned: int, seeds: int, rules: int, ask: Ask = asked, parts: Sequence[str] = ("",)
+) -> list[Row]:
+    """A row of the report for each kind of half as many statements as are planned, and each of its ``parts``, the
+    aggregates that its statements end with."""
     source, table = TABLES[name]
     text = (
         f"version = 1\n[privacy]\nepsilon = {epsilon}\ndelta = 1e-6\nplanned_queries = {planned}\n"
@@ -88,15 +91,18 @@ def study(name: str, epsilon: str, planned: int, seeds: int, rules: int, ask: As
                     dpsql.connect(path, policy=policy, ledger=":memory:", new_budget=True) as session,
                 ):
                     for kind, sql in questions:
-                        true = {row[:-1]: row[-1] for row in con.execute(sql).fetchall()}
+                        true = {row[: -len(parts)]: row[-len(parts) :] for row in con.execute(sql).fetchall()}
                         cursor = session.execute(sql)
-                        for row, answer in zip(cursor.fetchall(), cursor.answers, strict=True):
-                            truth = true.get(row[:-1])
-                            if row[-1] is None:
-                                hidden[kind] = hidden.get(kind, 0) + 1
-                            elif truth is not None:
-                                bar = np.inf if answer.error is None else float(answer.error)
-                                found.setdefault(kind, []).append((abs(float(row[-1]) - float(truth)), bar))
+                        answers = iter(cursor.answers)
+                        for row in cursor.fetchall():
+                            truths = true.get(row[: -len(parts)], (None,) * len(parts))
+                            for part, said, truth in zip(parts, row[-len(parts) :], truths, strict=True):
+                                error, what = next(answers).error, kind + part
+                                if said is None:
+                                    hidden[what] = hidden.get(what, 0) + 1
+                                elif truth is not None:
+                                    bar = np.inf if error is None else float(error)
+                                    found.setdefault(what, []).append((abs(float(said) - float(truth)), bar))
     return [
         {
             "table": name,

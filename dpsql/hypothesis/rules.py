@@ -52,6 +52,8 @@ class ModelRules:
     ``halved``: whether the release of a planned question measures only what the number of rows leaves open of it, which
     is half of what a row can change. ``fractions``: both also for rows that count other than 0 or 1, as in sums.
     ``families``: whether queries of one release that rows count in more than once are measured family by family.
+    ``families_alike``: whether each family is worth the same, an average as much as all cells of the median beside it,
+    and a count of all values is a family beside these cells.
     ``about_middle``: whether sums of averages are measured beside the counts of their rows, about the middle of values.
     ``lone_sums``: whether a sum of values has the bar of its distances from 0, which is no whole number of ranges.
 
@@ -192,9 +194,11 @@ class ModelRules:
     pairs_together: bool = True
     left_out: bool = True
     ties_weighed: bool = True
+    families_alike: bool = True
 
 
-_TWENTY_SIXTH = ModelRules(left_out=False, ties_weighed=False)
+_TWENTY_SEVENTH = ModelRules(families_alike=False)
+_TWENTY_SIXTH = replace(_TWENTY_SEVENTH, left_out=False, ties_weighed=False)
 _TWENTY_FIFTH = replace(_TWENTY_SIXTH, as_counted=False, fine_rounds=False, pairs_together=False)
 _TWENTY_FOURTH = replace(_TWENTY_FIFTH, variances=False, signed=False, fine=False, all_groups=False)
 _TWENTY_THIRD = replace(_TWENTY_FOURTH, hidden_crowds=False, paced=False)
@@ -271,7 +275,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         24: _TWENTY_FOURTH,
         25: _TWENTY_FIFTH,
         26: _TWENTY_SIXTH,
-        27: ModelRules(),
+        27: _TWENTY_SEVENTH,
+        28: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

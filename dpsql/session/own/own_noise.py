@@ -21,7 +21,7 @@ from dpsql.result import Answer
 from dpsql.session.own.by_value.about_middle import about_middle, from_zero, pays
 from dpsql.session.own.by_value.counted import NO_COUNTS, Counted, Counts, counts_known
 from dpsql.session.own.by_value.stretch import Stretch
-from dpsql.session.own.families import families
+from dpsql.session.own.families import Family, families
 from dpsql.session.own.misfit import Misfit
 from dpsql.session.own.pace import Pace
 from dpsql.session.own.residual import Residual, residual_of
@@ -214,14 +214,21 @@ class OwnNoise:
         whole = self._part(queries, share.units, float(share.sigma), spare)
         if len(queries) == 1 or queries[0].is_by_value or not self._plan.rules.families or _is_beside(whole):
             return (whole,)
-        found = families(queries)
+        alike = self._plan.rules.families_alike
+        found = families(queries, broad_apart=alike)
+        if len(found) == 1:
+            return (whole,)
+        weights = [1 + (alike and len(family) > 1) for family in found]
         rounding = self._plan.smoothing  # each has it whole
-        units, bought = share.units // len(found), float(share.sigma) ** 2 - rounding
-        sigma = sqrt(max(bought, 0.0) * len(found) + rounding)
-        split = tuple([self._part(family, units, sigma, spare) for family in found]) if len(found) > 1 else ()
-        split = split if spare else self._sums_last(split, sigma)
-        better = bool(split) and hypot(*[sd for part in split for sd in part.sds]) < hypot(*whole.sds)
-        return split if better else (whole,)
+        bought = max(float(share.sigma) ** 2 - rounding, 0.0)
+        sigmas = [sqrt(bought * sum(weights) / weight + rounding) for weight in weights]
+        units = [share.units * weight // sum(weights) for weight in weights]
+        split = tuple([self._part(*of, spare) for of in zip(found, units, sigmas, strict=True)])
+        split = split if spare else self._sums_last(split, sigmas)
+        of_split, of_whole = (_in_order(queries, parts) for parts in (split, (whole,)))
+        if alike:  # one sum is worth as much as the hundred cells beside it
+            of_split, of_whole = (_by_family(found, queries, sds) for sds in (of_split, of_whole))
+        return split if hypot(*of_split) < hypot(*of_whole) else (whole,)
 
     def _share(self, queries: Sequence[LinearQuery], spare: bool) -> Share:
         return self.spare_share(queries) if spare else self._plan.question
@@ -245,11 +252,11 @@ class OwnNoise:
             return None
         return found if hypot(*found.noise(drawn)) < hypot(*sds) else None
 
-    def _sums_last(self, parts: Sequence[Part], sigma: float) -> tuple[Part, ...]:
+    def _sums_last(self, parts: Sequence[Part], sigmas: Sequence[float]) -> tuple[Part, ...]:
         """Sums of which the counts are others of these parts are measured after these, about the middle."""
         sds = {q.digest: sd for part in parts for q, sd in zip(part.queries, part.sds, strict=True)}
         first, last = list[Part](), list[Part]()
-        for part in parts:
+        for part, sigma in zip(parts, sigmas, strict=True):
             counts = [c for q in part.queries if (c := self._counts.get(q.digest)) is not None and c.digest in sds]
             found = self._beside(part.queries, [Counted(c, 0, sds[c.digest]) for c in counts], sigma, part.sds)
             if found is None:
@@ -324,6 +331,12 @@ class OwnNoise:
             for place, bar, estimate in zip(places, bars, estimates, strict=True):
                 out[place] = None if bar is None else (estimate, bar / DEVIATIONS)
         return out
+
+
+def _by_family(of: Sequence[Family], queries: Sequence[LinearQuery], sds: Sequence[float]) -> list[float]:
+    """The noise of a query of each family, root mean squares."""
+    known = dict(zip([q.digest for q in queries], sds, strict=True))
+    return [hypot(*[known[q.digest] for q in family]) / sqrt(len(family)) for family in of]
 
 
 def _is_beside(part: Part) -> bool:

@@ -141,15 +141,57 @@ def test_sums_by_groups_are_a_number_for_each_group(drawn: list[tuple[Fraction, 
     assert all(abs((a.value or 0) - truth(q)) <= 5 * sd for a, q, sd in zip(answers, asked, sds, strict=True))
 
 
-def test_what_has_less_noise_together_is_measured_together() -> None:
-    """All unions of three sets of rows: three parts, and seven numbers."""
-    asker, ledger = opened(few())
-    unions = [query(WIDE, a=[int(i < 3 and bool(chosen >> i & 1)) for i in range(A)]) for chosen in range(1, 8)]
-    assert len(families(unions)) == 7
+def some_of(chosen: int) -> LinearQuery:
+    """Of the first values of a those whose bit is set."""
+    return query(WIDE, a=[chosen >> i & 1 for i in range(A)])
+
+
+@pytest.mark.parametrize(("sets", "models"), [(3, 27), (4, NEWEST_MODELS)])
+def test_what_has_less_noise_together_is_measured_together(sets: int, models: int) -> None:
+    """Sets of rows and all unions of two of them, and of three sets that of all: as many parts as sets, and seven or
+    ten numbers."""
+    asker, ledger = opened(few(), models=models)
+    unions = [some_of(chosen) for chosen in range(1, 1 << sets) if sets == 3 or chosen.bit_count() < 3]
+    assert len(families(unions, broad_apart=models > 27)) in (7, 1 + 6)
     (part,) = asker.states["t"].own.parts(unions, spare=False)
     assert part.residual is None
     ask_all(asker, unions)
     assert released(ledger) == [CONTINGENCY]
+
+
+def median_beside_average() -> list[LinearQuery]:
+    """What both ask: the cells of a, how many values there are, and their sum."""
+    return [*(some_of(1 << i) for i in range(1, A)), *values_of_a()]
+
+
+def test_a_count_of_all_values_is_a_family_beside_the_counts_of_each() -> None:
+    asked = median_beside_average()
+    assert families(asked) == [tuple(asked)]
+    assert families(asked, broad_apart=True) == [(asked[-2],), tuple(asked[:-2]), (asked[-1],)]
+    nobody = [some_of(0b1011), some_of(0b1101), some_of(0b0110)]
+    assert families(nobody, broad_apart=True) == [(q,) for q in nobody]
+    rings = [query(WIDE, a=[int(i in (k, (k + 1) % A)) for i in range(A)]) for k in range(A)]
+    assert families(rings, broad_apart=True) == [tuple(rings)]
+
+
+def test_an_average_beside_a_median_is_worth_as_much_as_its_cells(drawn: list[tuple[Fraction, int]]) -> None:
+    """Cells have half of the question's precision, and the average all but twice the noise that it has alone."""
+    asker, ledger = opened(few())
+    own, asked = asker.states["t"].own, median_beside_average()
+    sigma = float(asker.states["t"].plan.question.sigma)
+    alone, found = own.own_sds(values_of_a()), own.own_sds(asked)
+    assert found[: A - 1] == pytest.approx([sigma * np.sqrt(2.0)] * (A - 1), rel=0.02)
+    assert all(alone[i] < found[A - 1 + i] < 1.5 * alone[i] for i in (0, 1))
+    before = ledger.totals().spent
+    del drawn[:]
+    answers = ask_all(asker, asked)
+    assert sorted(size for _, size in drawn) == [1, 1, A]
+    assert ledger.totals().spent - before <= asker.states["t"].plan.question.units
+    assert all(abs((a.value or 0) - truth(q)) <= 5 * sd for a, q, sd in zip(answers, asked, found, strict=True))
+    older, _ = opened(few(), models=27)
+    whole = older.states["t"].own.own_sds(asked)
+    assert whole[A - 2] < found[A - 2] and whole[A - 1] > 4 * found[A - 1] and whole[A] > 2 * found[A]
+    assert [rules.families_alike for rules in MODEL_RULES.values()] == [False] * 27 + [True] * (len(MODEL_RULES) - 27)
 
 
 @pytest.mark.parametrize(("told", "seen"), [(1.0, False), (0.5, True), (2.0, True)])
