@@ -1,5 +1,6 @@
 """Notes of what a statement asks beyond declared values: in the words of its analyst and of the policy. Public."""
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
@@ -84,6 +85,10 @@ def _note(one: Remark, asked: Sequence[str]) -> Note:
     return Note("undeclared", f"{_asking(one, asked)}; rows with other values {_FATES[fate]}{void}")
 
 
+_CALCULATED = re.compile(r" [-+*/%] .* = | = .* [-+*/%] ")
+"""An equation of what is calculated."""
+
+
 def _asking(one: Remark, asked: Sequence[str]) -> str:
     """What goes beyond the declared values, or tells none of them from another."""
     column, name, alone = one.column, one.column.name, len(asked) == 1
@@ -95,9 +100,12 @@ def _asking(one: Remark, asked: Sequence[str]) -> str:
         low, high = declared_ends(column)
         which = name if isinstance(column, CategoryDomain) else f"{name}, {low} to {high},"
         none = one.fulfilled == "none"
-        return (
+        found = (
             f"{'no declared value' if none else 'all declared values'} of {which} fulfil{'s' * none} {_listed(asked)}"
         )
+        if none and isinstance(column, NumberDomain) and any(_CALCULATED.search(text) for text in asked):
+            found += " (its values are doubles here, whatever the column's type, and arithmetic rounds them: use round)"
+        return found
     if isinstance(column, CategoryDomain):
         meant = dict.fromkeys(s for s in (_similar(a, column.values) for a in asked[:SHOWN]) if s is not None)
         hint = f" (did you mean {' or '.join(map(_quoted, meant))}?)" if meant else ""

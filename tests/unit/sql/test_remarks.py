@@ -229,6 +229,11 @@ def test_dates_and_numbers(front: FrontEnd) -> None:
             "year(joined) >= 2020",
             "all declared values of joined, 2020-01-01 to 2020-12-31, fulfil year(joined) >= 2020",
         ),
+        (
+            "weight * 100 = 1999",
+            "no declared value of weight, 0 to 99, fulfils weight * 100 = 1999 (its values are doubles here, whatever "
+            "the column's type, and arithmetic rounds them: use round)",
+        ),
         ("isinf(weight)", "no declared value of weight, 0 to 99, fulfils isinf(weight)"),
         (
             "weight = 'inf' OR isnan(weight)",
