@@ -66,8 +66,8 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   estimate whose error covers every place in the bin where its rows may stand, with a note that names the bins;
   `explain` names them at no cost. Of an expression that rises or falls along each column (`x > y`, `x * y > 100`),
   and of what is made of such (`x = y`, `x BETWEEN y AND 2 * y`, `abs(x - y) < 5`, `AND`, `OR`), these are the bins
-  where it changes; where nothing is known of that (`sin(x) > y`) it may be every bin. `GROUP BY` takes conditions on such
-  columns, and steps of one, as in `floor(hours / 10) * 10` or `date_trunc('month', joined)`: its own values are no
+  where it changes; where nothing is known of that (`sin(x) > y`) it may be every bin. `GROUP BY` takes conditions on
+  such columns, and steps of one, as in `floor(hours / 10) * 10` or `date_trunc('month', joined)`: its own values are no
   list.
 * **Cuts of a graph** are two conditions, each on one vertex column of an edge table, joined by `AND`. They are answered
   from their two lists, whatever the number of pairs ([graphs](../examples/facebook/README.md)): 2^40 pairs by
