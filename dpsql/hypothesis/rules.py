@@ -53,7 +53,7 @@ class ModelRules:
     is half of what a row can change. ``fractions``: both also for rows that count other than 0 or 1, as in sums.
     ``families``: whether queries of one release that rows count in more than once are measured family by family.
     ``families_alike``: whether each family is worth the same, an average as much as all cells of the median beside it,
-    and a count of all values is a family beside these cells.
+    and a count of all values is a family beside these cells; and sums of values that weigh rows are one number each.
     ``about_middle``: whether sums of averages are measured beside the counts of their rows, about the middle of values.
     ``lone_sums``: whether a sum of values has the bar of its distances from 0, which is no whole number of ranges.
 

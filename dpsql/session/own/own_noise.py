@@ -21,7 +21,7 @@ from dpsql.result import Answer
 from dpsql.session.own.by_value.about_middle import about_middle, from_zero, pays
 from dpsql.session.own.by_value.counted import NO_COUNTS, Counted, Counts, counts_known
 from dpsql.session.own.by_value.stretch import Stretch
-from dpsql.session.own.families import Family, families
+from dpsql.session.own.families import MOST_FAMILIES, Family, families
 from dpsql.session.own.misfit import Misfit
 from dpsql.session.own.pace import Pace
 from dpsql.session.own.residual import Residual, residual_of
@@ -58,12 +58,14 @@ class Standing(Protocol):
 @dataclass(frozen=True, eq=False)
 class Part:
     """Of a release: what is measured for some of its queries, a ``residual`` or all of what they tell apart, with so
-    many ``units`` of it; ``sds``: what that leaves to each, in counts."""
+    many ``units`` of it; ``sds``: what that leaves to each, in counts. ``alone``: whether it is what its only query
+    asks for, a sum of values."""
 
     queries: tuple[LinearQuery, ...]
     units: int
     residual: Residual | None
     sds: tuple[float, ...]
+    alone: bool = False
 
 
 class OwnNoise:
@@ -212,9 +214,11 @@ class OwnNoise:
     def _parts(self, queries: tuple[LinearQuery, ...], spare: bool) -> tuple[Part, ...]:
         share = self._share(queries, spare)
         whole = self._part(queries, share.units, float(share.sigma), spare)
+        alike = self._plan.rules.families_alike
+        if queries[0].value is not None and alike and not spare:
+            return self._each_alone(whole, share)
         if len(queries) == 1 or queries[0].is_by_value or not self._plan.rules.families or _is_beside(whole):
             return (whole,)
-        alike = self._plan.rules.families_alike
         found = families(queries, broad_apart=alike)
         if len(found) == 1:
             return (whole,)
@@ -229,6 +233,14 @@ class OwnNoise:
         if alike:  # one sum is worth as much as the hundred cells beside it
             of_split, of_whole = (_by_family(found, queries, sds) for sds in (of_split, of_whole))
         return split if hypot(*of_split) < hypot(*of_whole) else (whole,)
+
+    def _each_alone(self, whole: Part, share: Share) -> tuple[Part, ...]:
+        """Sums of values, each measured by itself where that leaves less noise than the parts that all tell apart."""
+        number, rounding = len(whole.queries), self._plan.smoothing
+        sigma = sqrt(max(float(share.sigma) ** 2 - rounding, 0.0) * number + rounding)
+        if whole.residual is not None or number > MOST_FAMILIES or sigma * sqrt(number) >= hypot(*whole.sds):
+            return (whole,)
+        return tuple([Part((q,), share.units // number, None, (sigma,), alone=True) for q in whole.queries])
 
     def _share(self, queries: Sequence[LinearQuery], spare: bool) -> Share:
         return self.spare_share(queries) if spare else self._plan.question

@@ -91,6 +91,8 @@ a reservation that pays for it."""
 
 
 def _part(state: TableState, part: Part, bench: Bench, spare: bool, certain: float) -> _Draw:
+    if part.alone:
+        return _alone(state, part, bench, certain)
     if part.residual is None:
         return _whole(state, part, bench, spare, certain)
     return _rest(state, part.residual, part.units, bench, None if spare else certain)
@@ -136,6 +138,20 @@ def _whole(state: TableState, part: Part, bench: Bench, spare: bool, certain: fl
         if state.plan.rules.in_common and are_alike(queries):
             answers = moved_together(answers, [own_sd([q], float(sigma)) for q in queries])
         return answers, encode_measurement(CONTINGENCY, measurement)
+
+    return draw
+
+
+def _alone(state: TableState, part: Part, bench: Bench, certain: float) -> _Draw:
+    """A sum of values, in whole rows: a row changes it by one at most, as it does a count."""
+    (query,) = part.queries
+    rows = bench.floor_of_sum(query).map(lambda found: np.array(found, dtype=np.int64))
+    sigma = bench.plan.release_sigma(part.units, state.plan.l2_squared)
+
+    def draw(_: Mapping[str, Answer]) -> tuple[list[Answer], dict[str, Any]]:
+        measurement = bench.measured(rows, sigma, query.table)
+        answer = from_measurement(query, int(measurement.values), float(sigma), certain)
+        return [answer], encode_measurement(ONE_COUNT, measurement)
 
     return draw
 
