@@ -210,7 +210,7 @@ class Evaluator:
         grid = self._grid(grids, expression)
         found = self._public.codes(grid.columns, expression.sql)
         out, values_found = found.codes, list(found.values)
-        if not all(v is None or isinstance(v, bool) for v in values_found):
+        if not (expression.branches or all(v is None or isinstance(v, bool) for v in values_found)):
             _check_groups(grids.table, expression)
         if None in values_found:
             null = values_found.index(None)

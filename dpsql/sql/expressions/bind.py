@@ -266,10 +266,10 @@ class Binder:
             parts.append(self.bind(n))
             return parts[-1].sql
 
-        sql = "CASE"
+        sql, compared = "CASE", None
         if node.args.get("this") is not None:
             sql += " " + add(node.this)
-            decides.append(parts[-1])
+            compared = parts[-1]
         for branch in node.args["ifs"]:
             self._only(branch, "this", "true")
             sql += f" WHEN {add(branch.this)}"
@@ -279,8 +279,8 @@ class Binder:
         if node.args.get("default") is not None:
             sql += " ELSE " + add(node.args["default"])
             values.append(parts[-1])
-            self.remarks += chosen_remarks(self.scope.table, decides, values[-1])
-        return cases(compose(sql + " END", parts), decides, values)
+            self.remarks += chosen_remarks(self.scope.table, parts[: compared is not None] + decides, values[-1])
+        return cases(compose(sql + " END", parts), decides, values, compared)
 
     def _cast(self, node: exp.Expr) -> Bound:
         self._only(node, "this", "to", "safe")

@@ -93,7 +93,8 @@ class Bound(NamedTuple):
     looked; ``product``: expressions that share no column, of which it is the product; ``values``: what it may be, of
     few numbers; ``guarded``: what it is where conditions hold, if that is all that matters; ``monotone``: the binned
     columns along each of which it rises or falls throughout, or holds on one side of a place; ``absolute``: whose
-    distance from 0 it is.
+    distance from 0 it is; ``branches``: the conditions of which the first that is TRUE gives it the constant beside it,
+    the last one ``None`` where there is an ELSE.
     """
 
     sql: str
@@ -127,6 +128,7 @@ class Bound(NamedTuple):
     guarded: "Bound | None" = None
     monotone: frozenset[str] = NO_COLUMNS
     absolute: "Bound | None" = None
+    branches: "tuple[tuple[Bound | None, Bound], ...]" = ()
 
     @property
     def line(self) -> Straight | float | None:

@@ -5,6 +5,7 @@ which changes on one side of a place alone.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 from sqlglot import exp
 
@@ -178,12 +179,16 @@ def called(name: str, made: Bound, parts: Sequence[Bound]) -> Bound:
     return made._replace(pieces=bent) if steps is None else made._replace(steps=steps)
 
 
-def cases(made: Bound, decides: Sequence[Bound], values: Sequence[Bound]) -> Bound:
-    """``made``, one of ``values`` or NULL, by what these conditions are."""
+def cases(made: Bound, decides: Sequence[Bound], values: Sequence[Bound], compared: Bound | None = None) -> Bound:
+    """``made``, one of ``values`` or NULL, by what these conditions are, or what ``compared`` is equal to of them."""
+    if compared is not None:
+        return cases(made, (compared, *decides), values)._replace(branches=())
     known = [v.known for v in values if v.sql != "NULL"]
     turns = steps_of_all(decides)
     voids = merged([turns, *(v.emptied for v in values)])
-    return choosing(made, decides)._replace(pieces=chosen(known, turns), voids=voids)
+    constant = len(values) - len(decides) in (0, 1) and not any(v.columns for v in values)
+    branches = tuple(zip_longest(decides, values)) if constant else ()
+    return choosing(made, decides)._replace(pieces=chosen(known, turns), voids=voids, branches=branches)
 
 
 def choosing(made: Bound, decides: Sequence[Bound]) -> Bound:

@@ -5,7 +5,7 @@ at places that are not known, what it is at the points does not settle what it i
 point it may be TRUE, and FALSE for others.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import reduce
@@ -61,6 +61,10 @@ class Held:
             return Held.surely(self.guess * other.guess)
         return Held(self.guess * other.guess, self.least * other.least, self.most * other.most)
 
+    def either(self, other: "Held") -> "Held":
+        """Where one of them is TRUE at least."""
+        return self.negated().both(other.negated()).negated()
+
     def negated(self) -> "Held":
         """Where it is not TRUE."""
         if self.is_sure:
@@ -79,12 +83,38 @@ def members(
 ) -> Callable[[int], Held]:
     """Where the value of a group is the one with this index, broadcasting over ``axes``."""
     own, moved = grids.ordered(group.columns), changes_anywhere(grids, group)
-    if moved and all(v is None or isinstance(v, bool) for v in codes.values):
-        true, false = held(evaluator, grids, (group, negation(f"NOT ({group.sql})", group)), axes)
-        neither = true.negated().both(false.negated())
-        by_value: dict[Value, Held] = {True: true, False: false, None: neither}
-        return lambda code: by_value[codes.values[code]]
+    known = _by_value(evaluator, grids, group, codes, axes) if moved else {}
+    if known:
+        return lambda code: known[codes.values[code]]
     return lambda code: _spread(_unsure((codes.codes == code).astype(np.int64), own, moved), own, axes)
+
+
+def _by_value(
+    evaluator: Evaluator, grids: Grids, group: Bound, codes: Codes, axes: Sequence[GridAxis]
+) -> Mapping[Value, Held]:
+    """Where a condition is TRUE, FALSE and NULL, or a CASE each of the constants between which it chooses; empty where
+    that is not known of each value."""
+    everywhere = Held.surely(np.ones([1] * len(axes), dtype=np.int64))
+    if group.branches:
+        left, found = everywhere, dict[Value, Held]()
+        conditions = [c for c, _ in group.branches if c is not None]
+        tested = iter(held(evaluator, grids, conditions, axes))
+        for condition, constant in (*group.branches, (None, Bound("NULL"))):
+            here = everywhere if condition is None else next(tested)
+            value = _constant(constant)
+            found[value] = found[value].either(left.both(here)) if value in found else left.both(here)
+            left = left.both(here.negated())
+        return found if found.keys() >= set(codes.values) else {}
+    if not all(v is None or isinstance(v, bool) for v in codes.values):
+        return {}
+    true, false = held(evaluator, grids, (group, negation(f"NOT ({group.sql})", group)), axes)
+    return {True: true, False: false, None: true.negated().both(false.negated())}
+
+
+def _constant(bound: Bound) -> Value:
+    """What a constant is, if it is text, a number or a boolean."""
+    named: Mapping[str, Value] = {"TRUE": True, "FALSE": False}
+    return bound.literal if bound.literal is not None else named.get(bound.sql, bound.number)
 
 
 def _unsure(here: Counts, axes: Sequence[GridAxis], moved: AbstractSet[str]) -> Held:
