@@ -403,6 +403,9 @@ def test_conditions_on_two_number_columns_are_settled_by_the_corners(where: str,
         ("CASE WHEN x > y THEN 1 WHEN x = y THEN 0 WHEN x < y THEN -1 END", 0.5),
         ("if(abs(x - y) < 9, TRUE, x > 30)", 1.0),
         ("if(x > y, 'a', 'b')", 0.5),
+        ("x = y + 0.37", 0.5),
+        ("CASE WHEN x = y + 0.37 THEN 'same' WHEN x > y THEN 'more' END", 0.5),
+        ("if(x = y + 0.37, 1, 0)", 0.5),
         ("CASE WHEN x > y THEN 'a' WHEN k = 2 THEN 'b' WHEN x < 10 THEN 'a' ELSE NULL END", 0.5),
         ("CASE WHEN x > y THEN 1 ELSE 2.5 END", 0.5),
         ("x * x > 9 * y", 1.0),
@@ -419,8 +422,9 @@ def test_groups_of_conditions_that_change_anywhere(group: str, most: float, *, b
     rng = seeded(29)
     rows = [
         (rng.choice([rng.uniform(0, 40), float(rng.randint(0, 40)), None]), rng.uniform(0, 40), rng.randint(1, 5))
-        for _ in range(600)
+        for _ in range(596)
     ]
+    rows += [(y + 0.37, y, k) for y, k in ((3.25, 1), (7.5, 2), (11.125, 2), (30.0, 3))]
     front, counted = _front(table, by_value=by_value), Counted(table, rows)
     for sql in (
         f"SELECT {group} AS found, COUNT(*) FROM t GROUP BY found",
@@ -429,6 +433,14 @@ def test_groups_of_conditions_that_change_anywhere(group: str, most: float, *, b
     ):
         doubt = _agrees(front, counted, sql)
         assert (0.0 if most == 1.0 else 1.0) < doubt <= most * 600 * (40 if "SUM" in sql else 1)
+
+
+def test_a_group_of_what_is_null_is_as_sure_as_its_columns(front: FrontEnd, counted: Counted) -> None:
+    """NULL rows are points of their own."""
+    (block,) = front.lower("SELECT x < y AS less, COUNT(*) FROM t GROUP BY less").blocks
+    (form,) = [block.aggregates[0].numerator[i] for i, group in enumerate(block.groups) if group == (None,)]
+    truth = counted.connection.execute("SELECT COUNT(*) FROM t WHERE (x < y) IS NULL").fetchall()
+    assert [(counted.exact(form),)] == truth and counted.doubt(form) == 0.0
 
 
 @pytest.mark.parametrize("group", ["CASE x > y WHEN TRUE THEN 'a' ELSE 'c' END", "if(x > y, k, 2)", "x - y"])

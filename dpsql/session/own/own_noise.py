@@ -24,7 +24,7 @@ from dpsql.session.own.by_value.stretch import Stretch
 from dpsql.session.own.families import MOST_FAMILIES, Family, families
 from dpsql.session.own.misfit import Misfit
 from dpsql.session.own.pace import Pace
-from dpsql.session.own.residual import Residual, residual_of
+from dpsql.session.own.residual import Residual, groups_of, residual_of, split
 
 SPARE_TIMES = 1.5
 """The cells of a GROUP BY get noise of their own where the model's error bars are so many times wider (root mean
@@ -38,6 +38,8 @@ SPARING = 0.5
 there, for each that is left."""
 MOST_DRAWN = 0.99 * LARGEST_SIGMA
 """Sd of the noise of a release that can be drawn, rounding of the sd aside."""
+MOST_ALONE = 64
+"""Sums of values of one release that are measured as the numbers that they are: each looks at all rows."""
 LEAST_CHANGES = (1.0, 0.5, 0.25, 0.125, 1 / 6, 2 / 9, 0.25)
 """What a row changes at least, by number of columns, of what estimates leave open of a conjunction (Nisan and Szegedy
 1994): below that noise there is no need to look."""
@@ -58,8 +60,8 @@ class Standing(Protocol):
 @dataclass(frozen=True, eq=False)
 class Part:
     """Of a release: what is measured for some of its queries, a ``residual`` or all of what they tell apart, with so
-    many ``units`` of it; ``sds``: what that leaves to each, in counts. ``alone``: whether it is what its only query
-    asks for, a sum of values."""
+    many ``units`` of it; ``sds``: what that leaves to each, in counts. ``alone``: whether it is the numbers that they
+    ask for, sums of values of which a row is in one at most."""
 
     queries: tuple[LinearQuery, ...]
     units: int
@@ -235,12 +237,21 @@ class OwnNoise:
         return split if hypot(*of_split) < hypot(*of_whole) else (whole,)
 
     def _each_alone(self, whole: Part, share: Share) -> tuple[Part, ...]:
-        """Sums of values, each measured by itself where that leaves less noise than the parts that all tell apart."""
-        number, rounding = len(whole.queries), self._plan.smoothing
-        sigma = sqrt(max(float(share.sigma) ** 2 - rounding, 0.0) * number + rounding)
-        if whole.residual is not None or number > MOST_FAMILIES or sigma * sqrt(number) >= hypot(*whole.sds):
+        """Sums of values, each measured as one number where that leaves less noise than the parts that all tell apart:
+        groups, of which a row is in one at most, with all units, and others with a share of them."""
+        queries, number, rounding = whole.queries, len(whole.queries), self._plan.smoothing
+        if whole.residual is not None or number > MOST_ALONE:
             return (whole,)
-        return tuple([Part((q,), share.units // number, None, (sigma,), alone=True) for q in whole.queries])
+        apart = number > 1 and groups_of(queries, split(queries)[0]) is None
+        if apart and number > MOST_FAMILIES:
+            return (whole,)
+        times = number if apart else 1
+        sigma = sqrt(max(float(share.sigma) ** 2 - rounding, 0.0) * times + rounding)
+        if sigma * sqrt(number) >= hypot(*whole.sds):
+            return (whole,)
+        if not apart:
+            return (Part(queries, share.units, None, (sigma,) * number, alone=True),)
+        return tuple([Part((q,), share.units // number, None, (sigma,), alone=True) for q in queries])
 
     def _share(self, queries: Sequence[LinearQuery], spare: bool) -> Share:
         return self.spare_share(queries) if spare else self._plan.question

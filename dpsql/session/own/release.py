@@ -143,15 +143,17 @@ def _whole(state: TableState, part: Part, bench: Bench, spare: bool, certain: fl
 
 
 def _alone(state: TableState, part: Part, bench: Bench, certain: float) -> _Draw:
-    """A sum of values, in whole rows: a row changes it by one at most, as it does a count."""
-    (query,) = part.queries
-    rows = bench.floor_of_sum(query).map(lambda found: np.array(found, dtype=np.int64))
+    """Sums of values, in whole rows: a row is in one of them at most, and changes it by one at most, as it does a
+    count."""
+    rows = [bench.floor_of_sum(q).map(lambda found: np.array(found, dtype=np.int64)) for q in part.queries]
     sigma = bench.plan.release_sigma(part.units, state.plan.l2_squared)
 
     def draw(_: Mapping[str, Answer]) -> tuple[list[Answer], dict[str, Any]]:
-        measurement = bench.measured(rows, sigma, query.table)
-        answer = from_measurement(query, int(measurement.values), float(sigma), certain)
-        return [answer], encode_measurement(ONE_COUNT, measurement)
+        measured = [bench.measured(each, sigma, state.plan.name) for each in rows]
+        both = zip(part.queries, measured, strict=True)
+        answers = [from_measurement(q, int(m.values), float(sigma), certain) for q, m in both]
+        payloads = [encode_measurement(ONE_COUNT, m) for m in measured]
+        return answers, payloads[0] if len(payloads) == 1 else {"kind": SEVERAL, "measurements": payloads}
 
     return draw
 

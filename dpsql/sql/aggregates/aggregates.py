@@ -121,7 +121,8 @@ def _linear(binder: Binder, node: exp.Expr, call: exp.Anonymous, distances: bool
             if distances:
                 numerator = tuple(map(_from_nearest, numerator))
             made = Aggregation(node, numerator, denominator, integral=False, constants=_constants(argument))
-            return replace(made, values_are="all") if _sides_of(binder, argument) is not None else made
+            of_sides = _sides_of(binder, _multiple_of_sides(binder, argument)[1]) is not None
+            return replace(made, values_are="all") if of_sides else made
         case _:
             raise refusal(binder.text, call, *aggregate_refusal(name))
 

@@ -61,7 +61,7 @@ def all_but(
     for arm in arms:
         here = Cluster(union(arm), arm, (), None)
         axes = grids.check(here.columns)
-        whole = Held.surely(np.ones([a.size for a in axes], dtype=np.int64))
+        whole = Held.surely(np.ones([a.size for a in axes], dtype=np.int8))
         found = [part.negated() for part in held(evaluator, grids, arm, axes)]
         none.append(pieces_of(here, axes, reduce(Held.both, found, whole)))
     terms = [term for combination in product(*none) for term in terms_of(table, -1.0, combination)]

@@ -51,7 +51,7 @@ class ClusterPieces:
         where = reduce(
             Held.both,
             held(self.evaluator, self.grids, c.conjuncts, axes),
-            Held.surely(np.ones(shape, dtype=np.int64)),
+            Held.surely(np.ones(shape, dtype=np.int8)),
         )
         if not c.groups:
             return _alone(self._pieces(c, axes, where, by_cells))
@@ -69,7 +69,7 @@ class ClusterPieces:
         flat = np.where(some, flat, -1)
 
         def of(code: int, slab: Slab) -> Pieces:
-            mine = (slab.of(flat) == code).astype(np.int64)
+            mine = (slab.of(flat) == code).astype(np.int8)
             here = where.over(slab.of).both(Held.surely(mine))
             return slab.placed(self.table, self._pieces(c, slab.axes, here, by_cells, slab))
 
@@ -92,17 +92,17 @@ class ClusterPieces:
         self, c: Cluster, axes: tuple[GridAxis, ...], where: Held, by_cells: bool = False, slab: Slab | None = None
     ) -> Pieces:
         """The queries of the cluster's value, or of 1, over these rows. ``axes``: those of the slab, if any."""
-        value = c.value
+        value, sure = c.value, where.guess.astype(np.int64)
         if any(a.classes is not None for a in axes):
             if not where.is_sure:
                 raise too_tied(axes)
             apart = any(value is not None and value.columns == {a.name} and a.classes is None for a in axes)
             numbers = None if apart or value is None else self._numbers(value, axes)
-            return box_pieces(self.table, c, axes, where.guess, numbers, self._pieces)
+            return box_pieces(self.table, c, axes, sure, numbers, self._pieces)
         by_cells = by_cells or any(a.text is not None for a in axes)
         straight = None if value is None or by_cells else value.straight
         if self.values.by_value and not by_cells and where.is_sure and (value is None) == (straight is None):
-            found = asked_by_value(self.table, axes, where.guess, straight)
+            found = asked_by_value(self.table, axes, sure, straight)
             if found is not None:
                 return found
         if straight is not None:
@@ -112,11 +112,11 @@ class ClusterPieces:
             numbers = self._numbers(value, axes) if slab is None else slab.of(self._numbers(value, slab.whole))
             if self.values.curves and not by_cells and where.is_sure:
                 smooth = bool(changes_anywhere(self.grids, value))
-                near = chord_pieces(self.table, axes, numbers, where.guess, smooth=smooth)
+                near = chord_pieces(self.table, axes, numbers, sure, smooth=smooth)
                 if near is not None:
                     return near
         if all(a.points is None for a in axes):
-            return pieces(self.table, axes, where.guess if numbers is None else where.guess * numbers)
+            return pieces(self.table, axes, sure if numbers is None else sure * numbers)
         return held_pieces(self.table, axes, where, numbers)
 
     def _numbers(self, value: Bound, axes: tuple[GridAxis, ...]) -> Signed:

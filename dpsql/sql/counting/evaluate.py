@@ -18,10 +18,10 @@ from dpsql.domain import DateDomain, NumberDomain, TableDomain, TextDomain, Valu
 from dpsql.errors import DataError, UnsupportedQuery
 from dpsql.memo import Memo
 from dpsql.query import Weights
-from dpsql.sql.counting.bins.points import points_of
+from dpsql.sql.counting.bins.points import is_unknown, points_of
 from dpsql.sql.counting.pieces import GridAxis, Signed, ValueClasses
 from dpsql.sql.expressions import number_predicates
-from dpsql.sql.expressions.bound import Bound, Listed, Outside
+from dpsql.sql.expressions.bound import Bound, Listed, Outside, constant_of
 from dpsql.sql.expressions.changes.steps import ANYWHERE, NO_STEPS, Steps
 from dpsql.sql.expressions.names import steps_of
 from dpsql.sql.expressions.string_predicates import truth_table
@@ -212,6 +212,8 @@ class Evaluator:
         out, values_found = found.codes, list(found.values)
         if not (expression.branches or all(v is None or isinstance(v, bool) for v in values_found)):
             _check_groups(grids.table, expression)
+        if any(is_unknown(grids.axis(x).points, breaks) for x, breaks in expression.steps.items()):
+            values_found += _between(values_found, expression)
         if None in values_found:
             null = values_found.index(None)
             last = len(values_found) - 1
@@ -312,6 +314,20 @@ def _decided(grids: Grids, predicate: Bound) -> Weights | None:
 def _of_classes(axis: GridAxis, truth: Weights | None) -> Weights | None:
     """What holds for each value, for each class of an axis."""
     return truth if axis.classes is None or truth is None else truth[axis.classes.first]
+
+
+def _between(found: Sequence[Value], expression: Bound) -> list[Value]:
+    """Values that an expression may have between the points, and at none of them: of a condition, or of a CASE between
+    constants of the type of those that were found."""
+    there = [v for v in found if v is not None]
+    known = [constant_of(value) for _, value in expression.branches]
+    if expression.branches and expression.branches[-1][0] is not None:
+        known.append(None)
+    if not known and all(isinstance(v, bool) for v in there):
+        known = [True, False]
+    kinds = {type(v) for v in there or known}
+    more: list[Value] = [v for v in dict.fromkeys(known) if v is not None and v not in there and type(v) in kinds]
+    return [*more, None] if None in known and None not in found else more
 
 
 def _check_groups(table: TableDomain, expression: Bound) -> None:

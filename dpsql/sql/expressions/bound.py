@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from dpsql.domain import Prefix
+from dpsql.domain import Prefix, Value
 from dpsql.sql.expressions.changes.steps import NO_STEPS, Known, Pieces, Placed, Steps, merged
 from dpsql.sql.expressions.changes.straight import Straight
 from dpsql.sql.expressions.number_predicates import Compared, Number
@@ -150,6 +150,12 @@ class Bound(NamedTuple):
     def inside(self, text: str) -> Outside:
         """Value for strings of ``text`` that are no candidate but begin with a listed prefix."""
         return self.within.get(text, self.outside.get(text, Outside.FIXED))
+
+
+def constant_of(bound: Bound) -> Value:
+    """What a constant is, if it is text, a number or a boolean; ``None`` is NULL, or not known."""
+    named: Mapping[str, Value] = {"TRUE": True, "FALSE": False}
+    return bound.literal if bound.literal is not None else named.get(bound.sql, bound.number)
 
 
 class Chosen(NamedTuple):

@@ -69,6 +69,8 @@ def test_an_average_of_a_sum_lies_between_the_sums_of_the_ends() -> None:
     ages, kids = TWIN.finite_domain("age"), TWIN.finite_domain("kids")
     ends = [float(str(v)) for c in (ages, kids) for v in (min(c.values, key=str), max(c.values, key=str))]  # type: ignore[type-var]
     assert (averaged.low, averaged.high) == (ends[0] - ends[3], ends[1] - ends[2])
+    (scaled,) = block_of("SELECT AVG(-(age - kids) / 2) FROM twins").aggregates
+    assert (scaled.low, scaled.high) == ((ends[2] - ends[1]) / 2, (ends[3] - ends[0]) / 2)
     two = "(SELECT age AS v, kids AS w FROM twins UNION ALL SELECT age, kids FROM twins)"
     (united,) = block_of(f"SELECT AVG(v - w) FROM {two}").aggregates
     assert (united.low, united.high) == (None, None)

@@ -67,7 +67,7 @@ def held_pieces(
 ) -> tuple[QueryPiece, ...]:
     """Queries whose sum counts the rows of these points where a condition is TRUE, each as its ``numbers`` say."""
     if numbers is None:
-        return cell_pieces(table, over_cells(axes, where.guess, (where.least, where.most)))
+        return cell_pieces(table, over_cells(axes, where.guess.astype(np.int64), (where.least, where.most)))
     ends = where.least * numbers, where.most * numbers
     return cell_pieces(table, over_cells(axes, where.guess * numbers, (np.minimum(*ends), np.maximum(*ends))))
 
@@ -107,7 +107,7 @@ def summed_pieces(table: TableDomain, axes: Sequence[GridAxis], where: Held, lin
     along = [-1 if i == at else 1 for i in range(len(axes))]
     known = np.array([v is not None for v in points.values]).reshape(along)
     where = where.over(lambda a: a * known)
-    whole = over_cells(axes, where.guess, (where.least, where.most))
+    whole = over_cells(axes, where.guess.astype(np.int64), (where.least, where.most))
     inside = (whole.settled & (whole.low == 1)).astype(np.int64)
     first, last = domain.edges[0], domain.edges[-1]
     out = scaled(pieces(table, whole.axes, inside), line.scale * first + line.shift)

@@ -15,14 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsql.domain import Value
-from dpsql.query import Counts
 from dpsql.sql.counting.bins.points import is_unknown
 from dpsql.sql.counting.evaluate import Codes, Evaluator, Grids, spread
 from dpsql.sql.counting.pieces import GridAxis
-from dpsql.sql.expressions.bound import Bound, negation
+from dpsql.sql.expressions.bound import Bound, constant_of, negation
+from dpsql.sql.expressions.operations import null_only
 from dpsql.sql.public_sql import Truth
 
-_Array = npt.NDArray[Any]
+_Array = npt.NDArray[np.signedinteger[Any]]
+"""Of a byte for each point: grids have millions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +31,12 @@ class Held:
     """Over points, 0 or 1: ``guess`` where a condition is TRUE at the point, ``least`` where it is for all rows that
     the point stands for, ``most`` where it may be for some."""
 
-    guess: Counts
-    least: Counts
-    most: Counts
+    guess: _Array
+    least: _Array
+    most: _Array
 
     @classmethod
-    def surely(cls, guess: Counts) -> "Held":
+    def surely(cls, guess: _Array) -> "Held":
         """What is at the points is everywhere."""
         return cls(guess, guess, guess)
 
@@ -44,7 +45,7 @@ class Held:
         """Whether it was made of what is at the points alone."""
         return self.least is self.guess and self.most is self.guess
 
-    def over(self, change: Callable[[Counts], Counts]) -> "Held":
+    def over(self, change: Callable[[_Array], _Array]) -> "Held":
         """The same, each array changed."""
         if self.is_sure:
             return Held.surely(change(self.guess))
@@ -64,6 +65,11 @@ class Held:
     def either(self, other: "Held") -> "Held":
         """Where one of them is TRUE at least."""
         return self.negated().both(other.negated()).negated()
+
+    def known_by(self, other: "Held", *, alike: bool) -> "Held":
+        """The same where another one is known of it: it is TRUE nowhere else, or (``alike``) exactly there."""
+        least = np.maximum(self.least, other.least) if alike else self.least
+        return Held(self.guess, least, np.minimum(self.most, other.most))
 
     def negated(self) -> "Held":
         """Where it is not TRUE."""
@@ -86,7 +92,7 @@ def members(
     known = _by_value(evaluator, grids, group, codes, axes) if moved else {}
     if known:
         return lambda code: known[codes.values[code]]
-    return lambda code: _spread(_unsure((codes.codes == code).astype(np.int64), own, moved), own, axes)
+    return lambda code: _spread(_unsure((codes.codes == code).astype(np.int8), own, moved), own, axes)
 
 
 def _by_value(
@@ -94,36 +100,33 @@ def _by_value(
 ) -> Mapping[Value, Held]:
     """Where a condition is TRUE, FALSE and NULL, or a CASE each of the constants between which it chooses; empty where
     that is not known of each value."""
-    everywhere = Held.surely(np.ones([1] * len(axes), dtype=np.int64))
+    everywhere = Held.surely(np.ones([1] * len(axes), dtype=np.int8))
     if group.branches:
         left, found = everywhere, dict[Value, Held]()
         conditions = [c for c, _ in group.branches if c is not None]
         tested = iter(held(evaluator, grids, conditions, axes))
         for condition, constant in (*group.branches, (None, Bound("NULL"))):
             here = everywhere if condition is None else next(tested)
-            value = _constant(constant)
+            value = constant_of(constant)
             found[value] = found[value].either(left.both(here)) if value in found else left.both(here)
             left = left.both(here.negated())
         return found if found.keys() >= set(codes.values) else {}
     if not all(v is None or isinstance(v, bool) for v in codes.values):
         return {}
-    true, false = held(evaluator, grids, (group, negation(f"NOT ({group.sql})", group)), axes)
-    return {True: true, False: false, None: true.negated().both(false.negated())}
+    void = null_only(Bound(f"({group.sql}) IS NULL", group.columns, steps=group.steps), group)
+    true, false, null = held(evaluator, grids, (group, negation(f"NOT ({group.sql})", group), void), axes)
+    null = null.known_by(true.negated().both(false.negated()), alike=True)
+    there = null.negated()
+    return {True: true.known_by(there, alike=False), False: false.known_by(there, alike=False), None: null}
 
 
-def _constant(bound: Bound) -> Value:
-    """What a constant is, if it is text, a number or a boolean."""
-    named: Mapping[str, Value] = {"TRUE": True, "FALSE": False}
-    return bound.literal if bound.literal is not None else named.get(bound.sql, bound.number)
-
-
-def _unsure(here: Counts, axes: Sequence[GridAxis], moved: AbstractSet[str]) -> Held:
+def _unsure(here: _Array, axes: Sequence[GridAxis], moved: AbstractSet[str]) -> Held:
     """What is at the points, and may be otherwise between them along some columns."""
     found = Held.surely(here)
     for i, axis in enumerate(axes):
         if axis.name in moved and axis.points is not None:
             between = axis.points.stretches.reshape([-1 if j == i else 1 for j in range(len(axes))])
-            found = Held(here, np.where(between, 0, found.least), np.where(between, 1, found.most))
+            found = Held(here, np.where(between, np.int8(0), found.least), np.where(between, np.int8(1), found.most))
     return found
 
 
@@ -132,7 +135,7 @@ def _spread(found: Held, own: Sequence[GridAxis], axes: Sequence[GridAxis]) -> H
 
 
 def _held(evaluator: Evaluator, grids: Grids, bound: Bound, truth: Truth) -> Held:
-    here = truth.astype(np.int64)
+    here = truth.astype(np.int8)
     moved = changes_anywhere(grids, bound)
     if not moved:
         return Held.surely(here)

@@ -15,14 +15,17 @@ from dpsql.planning import make_plan
 from dpsql.policy import Policy, Privacy
 from dpsql.query import Factor, LinearQuery
 from dpsql.session.asker import Asker
+from dpsql.session.own.own_noise import MOST_ALONE
 from tests.support.entropy import SeededEntropy
 
 X, K = NumberDomain("x", (-10.0, 0.0, 2.5, 30.0)), IntegerDomain("k", 0, 40, nullable=False)
-TABLE = TableDomain("t", (K, X))
+G = IntegerDomain("g", 0, 79, nullable=False)
+TABLE = TableDomain("t", (K, G, X))
 RNG = np.random.default_rng(11)
 NUMBER, QUESTIONS = 2_000, 30
 ROWS: dict[str, list[Any]] = {
     "k": RNG.integers(0, 41, NUMBER).tolist(),
+    "g": (np.arange(NUMBER) % 80).tolist(),
     "x": [None if i % 9 == 0 else float(v) for i, v in enumerate(RNG.normal(8.0, 14.0, NUMBER).round(2))],
 }
 BY_K = LinearQuery("t", (Factor(("k",), np.arange(41), 40),), None, "x")
@@ -41,7 +44,7 @@ def opened(seed: int = 1, models: int | None = None, neighbors: Any = "add-remov
 def truth(query: LinearQuery) -> float:
     out = np.array([0 if x is None else X.share(x) for x in ROWS["x"]]) / FIXED_POINT
     for f in query.factors:
-        out = out * np.asarray(f.weights)[ROWS["k"]] / f.unit
+        out = out * np.asarray(f.weights)[ROWS[f.columns[0]]] / f.unit
     return float(out.sum())
 
 
@@ -72,6 +75,29 @@ def test_several_share_a_question_and_groups_stay_together() -> None:
     assert sum(p.units for p in parts) <= asker.states["t"].plan.question.units
     asker.ask(GROUPS)
     assert kinds(ledger) == [CONTINGENCY]
+
+
+def by_group(number: int) -> list[LinearQuery]:
+    """BY_K of the rows of each of some groups of g."""
+    ones = [Factor(("g",), (np.arange(80) == g).astype(np.int64)) for g in range(number)]
+    return [LinearQuery("t", (*BY_K.factors, one), None, "x") for one in ones]
+
+
+def test_weighted_sums_of_groups_have_all_of_a_question_each() -> None:
+    """A row is in one of them at most."""
+    asker, ledger = opened()
+    asked = by_group(5)
+    before = ledger.totals().spent
+    answers = asker.ask(asked)
+    state = asker.states["t"]
+    (part,) = state.own.parts(asked, spare=False)
+    assert part.alone and part.units == state.plan.question.units
+    assert part.sds == (float(state.plan.question.sigma),) * 5
+    assert ledger.totals().spent - before <= state.plan.question.units + state.plan.row_count.units
+    assert kinds(ledger) == [ONE_COUNT] * 5
+    assert all(abs((answers[q.digest].value or 0) - truth(q)) < 5 * part.sds[0] for q in asked)
+    (many,) = state.own.parts(by_group(MOST_ALONE + 1), spare=False)
+    assert not many.alone
 
 
 def test_older_rules_measure_what_tells_the_weights_apart() -> None:
