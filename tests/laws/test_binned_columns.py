@@ -443,7 +443,16 @@ def test_a_group_of_what_is_null_is_as_sure_as_its_columns(front: FrontEnd, coun
     assert [(counted.exact(form),)] == truth and counted.doubt(form) == 0.0
 
 
-@pytest.mark.parametrize("group", ["CASE x > y WHEN TRUE THEN 'a' ELSE 'c' END", "if(x > y, k, 2)", "x - y"])
+@pytest.mark.parametrize(
+    "group",
+    [
+        "CASE x > y WHEN TRUE THEN 'a' ELSE 'c' END",
+        "if(x > y, k, 2)",
+        "x - y",
+        "CASE WHEN x > y THEN '1' WHEN x < 9 THEN 1 ELSE 2 END",
+        "if(x > y, DATE '2020-01-01', DATE '2021-01-01')",
+    ],
+)
 def test_other_groups_of_several_number_columns_are_refused(front: FrontEnd, group: str) -> None:
     with pytest.raises(UnsupportedQuery, match="more values than can be groups") as caught:
         front.lower(f"SELECT {group.replace('k', 'length(g)')}, COUNT(*) FROM t GROUP BY ALL")

@@ -225,9 +225,7 @@ class OwnNoise:
         if len(found) == 1:
             return (whole,)
         weights = [1 + (alike and len(family) > 1) for family in found]
-        rounding = self._plan.smoothing  # each has it whole
-        bought = max(float(share.sigma) ** 2 - rounding, 0.0)
-        sigmas = [sqrt(bought * sum(weights) / weight + rounding) for weight in weights]
+        sigmas = [self._split_sigma(share, sum(weights), weight) for weight in weights]
         units = [share.units * weight // sum(weights) for weight in weights]
         split = tuple([self._part(*of, spare) for of in zip(found, units, sigmas, strict=True)])
         split = split if spare else self._sums_last(split, sigmas)
@@ -239,19 +237,23 @@ class OwnNoise:
     def _each_alone(self, whole: Part, share: Share) -> tuple[Part, ...]:
         """Sums of values, each measured as one number where that leaves less noise than the parts that all tell apart:
         groups, of which a row is in one at most, with all units, and others with a share of them."""
-        queries, number, rounding = whole.queries, len(whole.queries), self._plan.smoothing
+        queries, number = whole.queries, len(whole.queries)
         if whole.residual is not None or number > MOST_ALONE:
             return (whole,)
         apart = number > 1 and groups_of(queries, split(queries)[0]) is None
         if apart and number > MOST_FAMILIES:
             return (whole,)
-        times = number if apart else 1
-        sigma = sqrt(max(float(share.sigma) ** 2 - rounding, 0.0) * times + rounding)
+        sigma = self._split_sigma(share, number if apart else 1)
         if sigma * sqrt(number) >= hypot(*whole.sds):
             return (whole,)
         if not apart:
             return (Part(queries, share.units, None, (sigma,) * number, alone=True),)
         return tuple([Part((q,), share.units // number, None, (sigma,), alone=True) for q in queries])
+
+    def _split_sigma(self, share: Share, parts: int, mine: int = 1) -> float:
+        """The noise (counts) that ``mine`` of so many equal parts of a share buy; each has its rounding whole."""
+        rounding = self._plan.smoothing
+        return sqrt(max(float(share.sigma) ** 2 - rounding, 0.0) * parts / mine + rounding)
 
     def _share(self, queries: Sequence[LinearQuery], spare: bool) -> Share:
         return self.spare_share(queries) if spare else self._plan.question

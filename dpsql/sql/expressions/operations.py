@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from sqlglot import exp
 
-from dpsql.sql.expressions.bound import Bound, compose, steps_of_all, union
+from dpsql.sql.expressions.bound import Bound, compose, constant_of, steps_of_all, union
 from dpsql.sql.expressions.changes.monotone import monotone_along
 from dpsql.sql.expressions.changes.steps import (
     NO_STEPS,
@@ -186,9 +186,15 @@ def cases(made: Bound, decides: Sequence[Bound], values: Sequence[Bound], compar
     known = [v.known for v in values if v.sql != "NULL"]
     turns = steps_of_all(decides)
     voids = merged([turns, *(v.emptied for v in values)])
-    constant = len(values) - len(decides) in (0, 1) and not any(v.columns for v in values)
-    branches = tuple(zip_longest(decides, values)) if constant else ()
+    branches = tuple(zip_longest(decides, values)) if len(values) - len(decides) in (0, 1) and _alike(values) else ()
     return choosing(made, decides)._replace(pieces=chosen(known, turns), voids=voids, branches=branches)
+
+
+def _alike(values: Sequence[Bound]) -> bool:
+    """Whether all are texts that are written out, or numbers, or TRUE and FALSE, or NULL: DuckDB casts none of them to
+    what another one is."""
+    found = [constant_of(v) for v in values if v.sql != "NULL"]
+    return None not in found and len({float if type(c) is int else type(c) for c in found}) <= 1
 
 
 def choosing(made: Bound, decides: Sequence[Bound]) -> Bound:
