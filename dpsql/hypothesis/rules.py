@@ -70,7 +70,9 @@ class ModelRules:
     weighed by its noise, and strings that somebody listed are drawn to what is known of those that were not shown.
     ``every_string``: whether strings that were not shown are counted when they are listed, at no further cost.
     ``shifted``: a list that was counted is drawn to what was expected of its strings by so many sds of its noise at
-    most. ``rest``: whether strings that no column has counted follow what the counted ones leave of it.
+    most. ``drawn_lists``: whether it is drawn to what is likely of lists that are drawn evenly, by row or from
+    elsewhere, whenever it was counted. ``rest``: whether strings that no column has counted follow what the counted
+    ones leave of it.
     ``listed_spares``: whether a question about listed strings may be answered by a spare release.
     ``mixed_strings``: whether cells of strings are weighed by how many of them are how far off, and lighter strings are
     counted by columns, too; with one finite column less of a first touch then chooses strings, and more counts cells.
@@ -195,9 +197,11 @@ class ModelRules:
     left_out: bool = True
     ties_weighed: bool = True
     families_alike: bool = True
+    drawn_lists: bool = True
 
 
-_TWENTY_SEVENTH = ModelRules(families_alike=False)
+_TWENTY_EIGHTH = ModelRules(drawn_lists=False)
+_TWENTY_SEVENTH = replace(_TWENTY_EIGHTH, families_alike=False)
 _TWENTY_SIXTH = replace(_TWENTY_SEVENTH, left_out=False, ties_weighed=False)
 _TWENTY_FIFTH = replace(_TWENTY_SIXTH, as_counted=False, fine_rounds=False, pairs_together=False)
 _TWENTY_FOURTH = replace(_TWENTY_FIFTH, variances=False, signed=False, fine=False, all_groups=False)
@@ -276,7 +280,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         25: _TWENTY_FIFTH,
         26: _TWENTY_SIXTH,
         27: _TWENTY_SEVENTH,
-        28: ModelRules(),
+        28: _TWENTY_EIGHTH,
+        29: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

@@ -55,6 +55,7 @@ from dpsql.session.route import (
     tables_asked,
 )
 from dpsql.session.strings.by_word import by_word, narrower
+from dpsql.session.strings.read import as_measured
 from dpsql.session.strings.released import released_keys
 from dpsql.session.table_state import TableState
 
@@ -261,8 +262,7 @@ class Asker:
             case Known() | Declared():
                 return with_charge(way.answers, charged)
             case Measured():
-                both, certain = zip(way.queries, way.found, strict=True), state.plan.certain_of(len(way.queries))
-                return with_charge([from_measurement(q, *f, certain) for q, f in both], charged)
+                return with_charge(as_measured(state, way.queries, way.found), charged)
             case OwnRelease() | SpareRelease():
                 return self._released(state, model, way, charged)
             case Tested():

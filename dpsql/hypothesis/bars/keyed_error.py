@@ -45,7 +45,8 @@ def keyed_error(
     spread = hypot(DEVIATIONS * sqrt(sum(variances.values())), bias)
     if not query.scope:
         return max(1, ceil(spread)) + rounding
-    rows = {k: most[k] * sparse.rows(k) for k in variances}
+    known = together.rows if model.rules.drawn_lists else {}
+    rows = {k: most[k] * (known[k] if k in known else sparse.rows(k)) for k in variances}
     estimate = model.estimate(query)
     share = _share_of(estimate, sum(rows.values()))
     counted = sparse.cells_variances(variances, query.factors[0]) if len(query.scope) == 1 and query.factors else {}

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dpsql.confidence import OUTSIDE
 
+Floats = npt.NDArray[np.float64]
 _STEEPEST = 12.0
 _STEPS = 50
 _POINTS = 2048
@@ -29,6 +30,15 @@ class HiddenKey:
     bias: float
 
 
+@dataclass
+class Listed:
+    """Strings that were not shown but listed by somebody and measured: their number, rows, and the noise's variance."""
+
+    strings: int = 0
+    rows: float = 0.0
+    noise: float = 0.0
+
+
 @lru_cache(maxsize=256)
 def hidden_key(mean: float, most: float, by_row: float) -> HiddenKey:
     """A string of a kind that has ``mean`` rows on average and at most ``most``; both in counts.
@@ -40,11 +50,36 @@ def hidden_key(mean: float, most: float, by_row: float) -> HiddenKey:
     """
     if mean <= 0.0:
         return HiddenKey(0.0, 0.0, 0.0)
+    counts, widths, power = _fitted(mean, most)
+    scale = min(mean, 1.0)  # below one row on average, most strings that were listed do not occur
+    first, second, third = (_moment(counts, widths, power, n) for n in (1, 2, 3))
+    even = scale * first
+    estimate = even + by_row * (second / first - even)
+    square = scale * second + by_row * (third / first - scale * second)
+    spread = abs(second / first - even) * sqrt(by_row * (1.0 - by_row))
+    return HiddenKey(estimate, max(0.0, square - estimate * estimate), spread)
+
+
+@lru_cache(maxsize=64)
+def power_law(mean: float, most: float) -> tuple[Floats, Floats]:
+    """Counts 1, 2, .. and how likely each is, shape (points,) both, for strings that occur: as ``hidden_key`` has it,
+    with a mean of ``mean`` or 1.
+
+    >>> counts, likely = power_law(3.0, 100.0)
+    >>> round(float(counts @ likely), 3), round(float(likely.sum()), 3)
+    (3.0, 1.0)
+    """
+    counts, widths, power = _fitted(mean, most)
+    weights = widths * counts**-power
+    return counts, weights / weights.sum()
+
+
+def _fitted(mean: float, most: float) -> tuple[Floats, Floats, float]:
+    """Counts, how many whole numbers each of them stands for, and the power of the law with this mean."""
     top = max(round(most), 2)
     counts = np.arange(1.0, top + 1) if top <= _POINTS else np.unique(np.rint(np.geomspace(1.0, top, _POINTS)))
     # each point stands for the whole numbers around it
     widths = np.diff(np.concatenate([[0.5], (counts[1:] + counts[:-1]) / 2, [counts[-1] + 0.5]]))
-    scale = min(mean, 1.0)  # below one row on average, most strings that were listed do not occur
     low, high = 0.0, _STEEPEST
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -52,12 +87,7 @@ def hidden_key(mean: float, most: float, by_row: float) -> HiddenKey:
             low = middle
         else:
             high = middle
-    first, second, third = (_moment(counts, widths, high, n) for n in (1, 2, 3))
-    even = scale * first
-    estimate = even + by_row * (second / first - even)
-    square = scale * second + by_row * (third / first - scale * second)
-    spread = abs(second / first - even) * sqrt(by_row * (1.0 - by_row))
-    return HiddenKey(estimate, max(0.0, square - estimate * estimate), spread)
+    return counts, widths, high
 
 
 def drawn_by_row(mean: float, most: float, by_row: float, seen: float, sd: float) -> tuple[float, float]:
@@ -94,6 +124,6 @@ def furthest_way(by_row: float) -> float:
     return sqrt(by_row * (1.0 - by_row))
 
 
-def _moment(counts: npt.NDArray[np.float64], widths: npt.NDArray[np.float64], power: float, order: int) -> float:
+def _moment(counts: Floats, widths: Floats, power: float, order: int) -> float:
     weights = widths * counts**-power
     return float((weights * counts**order).sum() / weights.sum())

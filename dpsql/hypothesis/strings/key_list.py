@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite, sqrt
 
+import numpy as np
+
 from dpsql.confidence import DEVIATIONS
 from dpsql.hypothesis.rules import NEWEST
+from dpsql.hypothesis.strings.drawing import MOST_MOVED, Drawing
 from dpsql.hypothesis.strings.hidden_keys import HiddenKey
 from dpsql.query import Key
 
@@ -58,3 +61,33 @@ def key_list(
     variances = {k: weights[k] ** 2 * kept[k] * noise for k, (_, noise) in measured.items()}
     together = sum(weights[k] * (1.0 - kept[k]) for k in measured)
     return KeyList(rows, variances, DEVIATIONS * together * sqrt(unknown))
+
+
+def likely_list(
+    measured: Mapping[Key, tuple[float, float]],
+    foreseen: Mapping[Key, tuple[float, float]],
+    drawing: Drawing,
+    weights: Mapping[Key, float],
+) -> KeyList:
+    """The same by how lists are drawn (``Drawing.rows``). ``foreseen``: strings that are about to be measured, each
+    with what is expected of it and the variance of the noise to come.
+
+    Bars take nothing for known but the measurements, and how far a list is moved is added to its bar: whatever its
+    strings are, it is covered as its measurement is (the triangle inequality).
+
+    >>> from dpsql.hypothesis.strings.drawing import drawing
+    >>> few, listed = drawing(3.0, 100.0, 0.4), {("a",): (14.0, 144.0), ("b",): (-9.0, 144.0)}
+    >>> found = likely_list(listed, {}, few, dict.fromkeys(listed, 1.0))
+    >>> [round(rows) for rows in found.rows.values()]
+    [4, 2]
+    """
+    strings = [k for k in measured if any(part is not None for part in k)]  # NULL is none of the column's strings
+    values, variances = (np.array([measured[k][i] for k in strings], dtype=np.float64) for i in (0, 1))
+    found = drawing.rows(values, variances).tolist() if strings else []
+    each = {**measured, **foreseen}
+    rows = {k: expected for k, (expected, _) in each.items()} | dict(zip(strings, found, strict=True))
+    noise = {k: weights[k] ** 2 * variance for k, (_, variance) in each.items()}
+    sd = sqrt(sum(noise.values()))
+    moved = abs(sum(weights[k] * (rows[k] - y) for k, (y, _) in measured.items()))
+    moved, own = max(MOST_MOVED * sd if foreseen else 0.0, moved), DEVIATIONS * sd
+    return KeyList(rows, noise, sqrt((own + moved) ** 2 - own**2))  # beside ``noise``, at right angles

@@ -8,7 +8,7 @@ tells how many strings were not shown: they share what the shown ones leave of t
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import hypot, inf, sqrt
 from types import MappingProxyType
 
 import numpy as np
@@ -19,8 +19,9 @@ from dpsql.hypothesis.projection import projected
 from dpsql.hypothesis.protocol import Hypothesis
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.strings.cells import StringCells
-from dpsql.hypothesis.strings.hidden_keys import HiddenKey, drawn_by_row, furthest_way, hidden_key
-from dpsql.hypothesis.strings.key_list import KeyList, key_list
+from dpsql.hypothesis.strings.drawing import Drawing, drawing
+from dpsql.hypothesis.strings.hidden_keys import HiddenKey, Listed, drawn_by_row, furthest_way, hidden_key
+from dpsql.hypothesis.strings.key_list import KeyList, key_list, likely_list
 from dpsql.hypothesis.strings.mixture import CellEstimates
 from dpsql.hypothesis.strings.rest import Rest, rest_beside, rest_of
 from dpsql.hypothesis.structure_size import structure_size
@@ -46,15 +47,6 @@ class _Weight:
     def estimate(self) -> float:
         y, var = self.weighted / self.precision, 1.0 / self.precision
         return y * max(0.0, 1.0 - GARROTE * var / max(y * y, _TINY)) if y > 0 else 0.0
-
-
-@dataclass
-class _Listed:
-    """Strings that were not shown but listed by somebody and measured: their number, rows, and the noise's variance."""
-
-    strings: int = 0
-    rows: float = 0.0
-    noise: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -91,13 +83,12 @@ class SparseHypothesis:
         self._distinct: Measurement | None = None
         self._unassigned: HiddenKey | None = None
         self._weights: dict[Key, _Weight] = {}
-        self.listed = _Listed()
+        self.listed = Listed()
         self._by_list: set[Key] = set()
         self._with_axes: list[Measurement] = []
         self._by_column: dict[str, dict[Key, float]] = {}
-        self._weighed = rules.weighed
-        self._every = rules.every_string
-        self._shifted = rules.shifted
+        self._weighed, self._every = rules.weighed, rules.every_string
+        self._shifted, self._drawn = rules.shifted, rules.drawn_lists
         self._follows_rest = rules.rest
         self._cells: dict[str, StringCells] = {}
         self._mixed, self._by_chance = rules.mixed_strings, rules.by_chance
@@ -156,10 +147,7 @@ class SparseHypothesis:
         if self._unassigned is None:
             rows, noise, strings = self._left()
             most = self.most_hidden
-            hidden_rows = rows / self.finite.row_count
-            hidden_strings = strings / (strings + len(self._weights))
-            # listed evenly or by row with one half each, given that the string was not shown
-            by_row = hidden_rows / max(hidden_rows + hidden_strings, _TINY)
+            by_row = self._by_row(rows, strings, len(self._weights))
             mean, upper = min(rows / strings, most), min(max((rows + _SURE * noise) / strings, LEAST_MEAN), most)
             sd = sqrt(by_row * (1.0 - by_row))
             if self.listed.strings > 0 and mean > 0.0:
@@ -173,6 +161,17 @@ class SparseHypothesis:
             estimate = hidden_key(mean, most, by_row).estimate
             self._unassigned = HiddenKey(estimate, hidden_key(upper, most, by_row).variance, abs(row - even) * sd)
         return self._unassigned
+
+    def _by_row(self, rows: float, strings: float, known: int) -> float:
+        """How likely a list is drawn by row, where it is so or evenly with one half each and a string was not shown."""
+        hidden_rows, hidden_strings = rows / self.finite.row_count, strings / (strings + known)
+        return hidden_rows / max(hidden_rows + hidden_strings, _TINY)
+
+    def _drawing(self, distinct: Measurement) -> Drawing:
+        """How lists of strings that were not shown are drawn, by what the shown ones leave."""
+        rows, noise, strings = self._left_by_shown(distinct)
+        by_row, some = self._by_row(rows, strings, len(self._weights) - len(self._by_list)), max(rows, noise)
+        return drawing(some / strings, self.most_hidden, by_row, hypot(noise / some, distinct.sigma / strings))
 
     def _left(self) -> tuple[float, float, float]:
         """The rows that the measured keys leave, their sd, and how many other strings there are (at least some)."""
@@ -293,10 +292,17 @@ class SparseHypothesis:
         if not self._every or self._distinct is None:
             return KeyList({}, {}, 0.0)
         hidden = self._hidden
-        found = {k: self._weights[k] for k in weights if k in self._by_list}
-        measured = {k: (w.weighted / w.precision, 1.0 / w.precision) for k, w in found.items()}
+        measured = {k: self.measured(k) for k in weights if k in self._by_list}
+        if self._drawn:
+            expected = {k: (hidden.estimate, noise) for k, noise in foreseen.items() if k in weights}
+            return likely_list(measured, expected, self._drawing(self._distinct), weights)
         measured |= {k: (hidden.estimate, noise) for k, noise in foreseen.items() if k in weights}
         return key_list(measured, hidden, weights, self._shifted)
+
+    def measured(self, key: Key) -> tuple[float, float]:
+        """Rows of a key that was measured, all measurements weighed, and the variance of their noise; in counts."""
+        known = self._weights[key]
+        return known.weighted / known.precision, 1.0 / known.precision
 
     def keyed_contingency(self, keys: Sequence[Key], columns: tuple[str, ...]) -> Estimates:
         """Estimated counts, float64 of shape ``(len(keys), *sizes of columns)``: mirrors ``Engine.keyed_counts``.

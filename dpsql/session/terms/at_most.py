@@ -14,7 +14,6 @@ from dpsql.errors import BudgetExhausted
 from dpsql.hypothesis.rules import MODEL_RULES
 from dpsql.query import LinearQuery
 from dpsql.result import Answer, Note
-from dpsql.session.answers import from_measurement
 from dpsql.session.asker import Asker
 from dpsql.session.distinct.release import check_distinct_paid
 from dpsql.session.foreseen import awaited_payments, first_measured, worst_units
@@ -31,6 +30,7 @@ from dpsql.session.route import (
     Tested,
     Untested,
 )
+from dpsql.session.strings.read import as_measured
 from dpsql.sql.statement import Statement
 
 _UNTESTED = Note("plan", "not tested, for max_charge leaves nothing for a test: error bars are the model's own")
@@ -140,8 +140,7 @@ def _of_route(asker: Asker, way: Route, rows: Mapping[str, Rows]) -> Sequence[An
         case Known() | Declared():
             return way.answers
         case Measured():
-            both, certain = zip(way.queries, way.found, strict=True), state.plan.certain_of(len(way.queries))
-            return [from_measurement(q, *f, certain) for q, f in both]
+            return as_measured(state, way.queries, way.found)
         case OwnRelease() | SpareRelease() | Tested() | Modelled() | Untested():
             wants_test = not isinstance(way, Modelled)
             if state.model is None or (wants_test and asker.policy.mechanism.when_spent == "refuse"):
