@@ -105,7 +105,7 @@ class IntegrityError(DatabaseError):
 class InternalError(DatabaseError):
     """dpsql met a state that it believed impossible (PEP 249)."""
 
-    default_hint = "nothing was charged beyond what the ledger shows; please report this"
+    default_hint = "please report this; what the statement had paid until then stays paid, as the budget shows"
 
 
 class ProgrammingError(DatabaseError):

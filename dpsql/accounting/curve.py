@@ -7,9 +7,10 @@ Budgets are integers, in *units*: one unit is ``1 / UNITS`` of Renyi divergence 
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from decimal import ROUND_HALF_EVEN, Context, Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
+from dpsql.decimals import exact
 from dpsql.errors import InternalError
 
 UNITS = 10**15
@@ -24,8 +25,7 @@ _DIGITS = 60
 @contextmanager
 def exact_context() -> Iterator[None]:
     """60 digits whatever the caller's decimal context; ``exp`` and ``ln`` of ``decimal`` are correctly rounded."""
-    traps = [InvalidOperation, DivisionByZero, Overflow]
-    with localcontext(Context(_DIGITS, ROUND_HALF_EVEN, Emin=-999999, Emax=999999, traps=traps)):
+    with localcontext(exact(_DIGITS)):
         yield
 
 

@@ -3,10 +3,12 @@
 People price, weigh and report in round numbers, and ask about them: `amount >= 25` cuts where rows crowd.
 """
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from functools import lru_cache
 from itertools import pairwise
 from math import isfinite
+
+from dpsql.decimals import exact
 
 PER_BIN = 16
 """Steps in a bin at least, where its edges leave room for round numbers."""
@@ -14,6 +16,7 @@ MOST_BINS = 1024
 """A column of more has no marks but its edges: its bins are narrow as it is."""
 _ROUND = (Decimal(5), Decimal("2.5"), Decimal(1))
 _KEPT = 64
+_DIGITS = 28
 
 
 @lru_cache(_KEPT)
@@ -29,8 +32,9 @@ def marks_of(edges: tuple[float, ...]) -> tuple[float, ...]:
     if len(edges) - 1 > MOST_BINS:
         return edges
     found = [edges[0]]
-    for low, high in pairwise(edges):
-        found += [*_inside(low, high), high]
+    with localcontext(exact(_DIGITS)):  # a ledger's cells are these, in every session that reads it
+        for low, high in pairwise(edges):
+            found += [*_inside(low, high), high]
     return tuple(found)
 
 

@@ -3,7 +3,8 @@
 One value in place of five arguments; whoever holds it can draw noise, so it goes only where something is released.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -44,6 +45,14 @@ class Bench:
     ledger: Ledger
     entropy: Entropy
     paid: Tally = field(default_factory=Tally)
+
+    @contextmanager
+    def drawing(self, reservation: int, cost: int) -> Iterator[None]:
+        """Around the coins drawn under a reservation of so many units. They are paid from here on: what fails inside
+        leaves a reservation that can only be burnt."""
+        with self.ledger.drawing(reservation):
+            self.paid.units += cost
+            yield
 
     def counted(
         self,

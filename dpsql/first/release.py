@@ -28,8 +28,7 @@ def release_first(
         reservation = turns.reserve_first(cost, payload, touch.opened_before)
         if reservation is None:
             return 0.0
-        with bench.ledger.drawing(reservation):
+        with bench.drawing(reservation, cost):
             bench.ledger.release(reservation, draw())
-            bench.paid.units += cost
     turns.follow()
     return bench.plan.as_epsilon(cost)

@@ -249,7 +249,7 @@ def _select(
         if delta_spent() > bench.plan.delta_purse:  # the shares in the code are no longer the ledger's
             ledger.free(reservation)
             raise InternalError("the ledger's delta does not cover this selection of keys", hint="ask without it")
-        with ledger.drawing(reservation):
+        with bench.drawing(reservation, cost):
             shown = select_keys(found, selection.sigma, selection.threshold, bench.entropy)
             number = found.map(lambda f: np.array(f.number, dtype=np.int64))
             distinct = bench.measured(number, distinct_sigma, table, text=text)
@@ -257,7 +257,6 @@ def _select(
             counted = bench.engine.keyed_counts(table, text, keys, ())
             counts = bench.measured(counted, count_sigma, table, text=text, keys=keys)
             ledger.release(reservation, encode_measurements([(DISTINCT, distinct), (KEYS, counts)]))
-            bench.paid.units += cost
     turns.follow()
     return bench.plan.as_epsilon(cost)
 

@@ -1,11 +1,12 @@
 """Tails of a discrete Gaussian, to as many bits as a draw asks for: between two integers, never a float."""
 
-from decimal import ROUND_HALF_EVEN, Context, Decimal, DivisionByZero, InvalidOperation, Overflow
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 from math import isqrt
 
+from dpsql.decimals import exact
 from dpsql.errors import InternalError
 
 WIDEST = 1 << 11
@@ -64,8 +65,7 @@ def _sums(sigma: Fraction, bits: int) -> tuple[list[int], list[int]]:
     square = 2 * sigma * sigma
     last = isqrt(int(square * (bits + 12)) + 1) + 1
     digits = bits * 302 // 1000 + 8 + len(str(10 * last * last))
-    traps = [InvalidOperation, DivisionByZero, Overflow]
-    context = Context(digits, ROUND_HALF_EVEN, Emin=-999999, Emax=999999, traps=traps)
+    context = exact(digits)
     ratio = context.exp(context.divide(Decimal(-square.denominator), Decimal(square.numerator)))
     faster, scaled = context.multiply(ratio, ratio), Decimal(1 << bits)
     floors = [1 << bits]

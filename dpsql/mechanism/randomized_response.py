@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dpsql.decimals import exact
 from dpsql.errors import InternalError
 from dpsql.mechanism.entropy import Entropy
 from dpsql.private import Private
@@ -33,8 +34,7 @@ def response_epsilon(flips: int) -> Fraction:
     """
     if not 0 < flips <= EVEN:
         raise InternalError("a response flips more often than never, and at most as often as not")
-    with localcontext() as context:
-        context.prec = _DIGITS
+    with localcontext(exact(_DIGITS)):
         return Fraction((Decimal(_WHOLE - flips) / Decimal(flips)).ln() + _ERROR)
 
 

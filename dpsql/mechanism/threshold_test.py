@@ -4,13 +4,14 @@ It keeps no secret state and works the same at every input: one subtraction, one
 """
 
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Context, Decimal, DivisionByZero, InvalidOperation, Overflow
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import ceil, floor, log
 
 from dpsql.accounting import TABLE_RANGE
+from dpsql.decimals import exact
 from dpsql.errors import InternalError
 from dpsql.mechanism.entropy import Entropy
 from dpsql.private import Private
@@ -20,12 +21,6 @@ BITS = 128
 _DIGITS = 50
 _ERROR = Decimal("1e-30")
 _MOST_EASY = (1 << BITS) - (1 << (BITS - 41))
-
-
-def _context() -> Context:
-    """50 digits whatever the caller's decimal context; ``exp`` and ``ln`` of ``decimal`` are correctly rounded."""
-    traps = [InvalidOperation, DivisionByZero, Overflow]
-    return Context(_DIGITS, ROUND_HALF_EVEN, Emin=-999999, Emax=999999, traps=traps)
 
 
 @dataclass(frozen=True)
@@ -51,7 +46,7 @@ def build_table(step: Fraction) -> Table:
     """The table with lambda_j close to exp(step j), 2^-40 <= lambda <= 40; built once per public ``step``."""
     if not 0 < step < 4:
         raise InternalError("a test needs a slope between 0 and 4", hint="take the slope from the plan")
-    context = _context()
+    context = exact(_DIGITS)
     slope = context.divide(Decimal(step.numerator), Decimal(step.denominator))
     first, last = ceil(Fraction(log(TABLE_RANGE[0])) / step), floor(Fraction(log(TABLE_RANGE[1])) / step)
     ratio, rate = context.exp(slope), context.exp(context.multiply(slope, Decimal(first)))
@@ -70,7 +65,7 @@ def certified_step(easy: tuple[int, ...]) -> Fraction:
     """
     if any(not 0 < entry <= _MOST_EASY for entry in easy) or any(b > a for a, b in pairwise(easy)):
         raise InternalError("the table of the test is not a table of probabilities")
-    context = _context()
+    context = exact(_DIGITS)
     whole = Decimal(1 << BITS)
     rates = [context.minus(context.ln(context.divide(Decimal(entry), whole))) for entry in easy]
     largest = max((context.divide(b, a) for a, b in pairwise(rates)), default=Decimal(1))

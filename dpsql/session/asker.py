@@ -330,6 +330,7 @@ class Asker:
     ) -> list[Answer]:
         """The hard round after its record is durable: measure the scope, make that durable, absorb, answer."""
         queries = beside.queries
+        self.bench.paid.units += self.plan.hard_cost  # it is hard: what fails from here on burns it
         payload, find = self._hard_round.measure(state, model, beside.one, queries)
         read = [found for found in find(queries) if found is not None]
         if len(read) < len(queries):
@@ -339,7 +340,6 @@ class Asker:
         answers = narrower(beside.answers(measured, [sd for _, sd in read]), by_word(state.plan, queries))
         answers = with_charge(answers, charged + self.plan.as_epsilon(self.plan.hard_cost))
         self._ledger.release(reservation, payload, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
-        self.bench.paid.units += self.plan.hard_cost
         self._follow()
         return answers
 

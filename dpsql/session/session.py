@@ -10,6 +10,8 @@ from functools import partial
 from threading import RLock
 from typing import TypeVar
 
+import numpy as np
+
 from dpsql.accounting import Plan
 from dpsql.collector import collected_seldom
 from dpsql.domain import Parameters, TableDomain
@@ -97,7 +99,7 @@ class Session:
             before = self._asker.paid.units
             self._moment = utc_now()
             try:
-                with self._public.statement(), collected_seldom():
+                with self._public.statement(), collected_seldom(), np.errstate(all="ignore"):
                     return work()
             except Error as error:
                 error.after_charge(self._charged_since(before))

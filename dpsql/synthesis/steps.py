@@ -91,10 +91,9 @@ class Steps:
                 ledger.free(reservation)
                 cost = 0
             else:
-                with ledger.drawing(reservation):
+                with self._bench.drawing(reservation, cost):
                     drawn = json.loads(json.dumps(draw()))  # what a ledger in memory holds is what a file would
                     ledger.release(reservation, {"kind": PURPOSE, **named, DRAWN: drawn})
-                    self._bench.paid.units += cost
         self._turns.follow()
         return self._bench.plan.as_epsilon(cost)
 

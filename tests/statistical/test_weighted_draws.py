@@ -65,3 +65,11 @@ def test_what_is_no_draw_is_refused(scores: list[int], scale: Fraction, size: in
 def test_scores_of_another_type_are_refused() -> None:
     with pytest.raises(InternalError, match="int64"):
         draw_weighted(Private(np.array([1.0])), Fraction(1), 1, SeededEntropy(1))  # type: ignore[arg-type]
+
+
+def test_scores_at_the_ends_of_their_type_are_kept_in_order_and_none_is_refused() -> None:
+    """Their differences must not overflow, and a refusal would tell of them."""
+    for scores in ([2**63 - 1, -(2**63), 0], [-(2**63), 2**63 - 1, 2**63 - 1]):
+        best = {i for i, score in enumerate(scores) if score == max(scores)}
+        assert choose(private(scores), Fraction(1), 1, SystemEntropy()) in best
+        assert set(draw_weighted(private(scores), Fraction(1), 20, SystemEntropy())) <= best

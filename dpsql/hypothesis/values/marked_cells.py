@@ -12,6 +12,7 @@ from math import inf, nextafter
 import numpy as np
 import numpy.typing as npt
 
+from dpsql.decimals import exact
 from dpsql.domain import NumberDomain, marks_of
 from dpsql.hypothesis.measurement import Measurement
 from dpsql.hypothesis.possible_counts import nearest
@@ -32,6 +33,7 @@ _KEPT = 64
 _KEPT_SHARES = 1 << 16
 _TINY = 1e-300
 _ZERO = 400
+_CONTEXT = exact(28)
 """The roundness of 0."""
 
 
@@ -349,7 +351,7 @@ def _roundness(mark: float) -> int:
     >>> _roundness(30.0) > _roundness(25.0) > _roundness(24.0) > _roundness(24.5) > 0
     True
     """
-    digits = Decimal(repr(mark)).normalize().as_tuple()
+    digits = Decimal(repr(mark)).normalize(_CONTEXT).as_tuple()
     if not isinstance(digits.exponent, int) or mark == 0.0:
         return _ZERO
     return max(1, min(_ZERO, _ZERO // 2 + 2 * digits.exponent + (digits.digits[-1] == 5)))

@@ -183,13 +183,12 @@ def _release(asker: Asker, priced_question: Priced) -> float:
             ledger.free(reservation)
             turns.follow()
             return 0.0
-        with ledger.drawing(reservation):
+        with bench.drawing(reservation, share.units):
             values = [int(v) for v in bench.noisy(counts, sigma).reshape(-1)]
             charged = bench.plan.as_epsilon(share.units)
             numbers = [answer_of(asker, question.table, Number(v, float(sigma))) for v in values]
             released = encode_measurements([]) | encode_numbers(list(question.digests), values, float(sigma))
             given = zip(question.digests, with_charge(numbers, charged), strict=True)
             ledger.release(reservation, released, given)
-            bench.paid.units += share.units
     turns.follow()
     return charged

@@ -76,11 +76,10 @@ def release_own(
         if late or (spare and state.own.spares_left() < 0):
             ledger.free(reservation)
             return None
-        with ledger.drawing(reservation):
+        with bench.drawing(reservation, share.units):
             answers, released = draw({})
             answers = with_charge(answers, charged + bench.plan.as_epsilon(share.units))
             ledger.release(reservation, released, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
-            bench.paid.units += share.units
     turns.follow()
     return answers
 

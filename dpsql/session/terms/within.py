@@ -214,7 +214,7 @@ def _released(asker: Asker, offered: Offer) -> dict[str, Answer]:
             if late:
                 raise _too_late(asker, offered.units)
             return found
-        with ledger.drawing(reservation):
+        with bench.drawing(reservation, offered.units):
             answers: list[tuple[str, Answer]] = []
             for (release, axes), cells in zip(prepared, counts, strict=True):
                 table, told = release.queries[0].table, release.queries[0].intervals
@@ -224,7 +224,6 @@ def _released(asker: Asker, offered: Offer) -> dict[str, Answer]:
             charged = with_charge([a for _, a in answers], bench.plan.as_epsilon(offered.units))
             given = [(digest, a) for (digest, _), a in zip(answers, charged, strict=True)]
             ledger.release(reservation, encode_measurements([]) | {"numbers": encode_numbers(given)}, given)
-            bench.paid.units += offered.units
     turns.follow()
     return dict(given)
 

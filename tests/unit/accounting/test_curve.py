@@ -81,3 +81,13 @@ def test_results_do_not_depend_on_the_callers_decimal_context() -> None:
     with decimal.localcontext(decimal.Context(prec=3, rounding=decimal.ROUND_DOWN, traps=[decimal.Inexact])):
         assert units(hard_round_cost(Fraction(1, 24), Fraction(17))) == expected
         assert units(Fraction(1, 3)) == math.ceil(UNITS / 3)
+
+
+@pytest.mark.parametrize("purse", [Fraction(0), Fraction(1, 10**7), Fraction(1, 3), Fraction(999, 1000)])
+def test_what_key_selections_may_fail_with_costs_epsilon_too(purse: Fraction) -> None:
+    """Against mpmath: epsilon + ln(1 - purse), less what order alpha costs at the delta that is left."""
+    epsilon, order, delta = Fraction(3), Fraction(35, 2), Fraction(9995, 10_000)
+    with mpmath.workdps(80):
+        e, a, d, p = (mpmath.mpf(x.numerator) / x.denominator for x in (epsilon, order, delta, purse))
+        room = e + mpmath.log(1 - p) - mpmath.log(1 - 1 / a) + mpmath.log((d - p) * a) / (a - 1)
+        assert budget_units(epsilon, order, delta, purse) == int(mpmath.floor(room * UNITS))

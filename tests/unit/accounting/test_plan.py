@@ -237,3 +237,16 @@ def test_too_small_an_epsilon_is_told_what_helps(rounds: int, told: str) -> None
 def test_a_plan_that_spends_its_delta_purse_twice_is_refused() -> None:
     with pytest.raises(InternalError):
         replace(PLANS[0], delta_purse=DELTA / 10)
+
+
+def test_a_plan_of_no_order_and_one_that_spares_more_than_it_has_are_unsound() -> None:
+    plan = PLANS[0]
+    for alpha in (Fraction(1), Fraction(1, 2)):
+        with pytest.raises(InternalError, match="alpha is out of range"):
+            replace(plan, alpha=alpha)
+    with pytest.raises(InternalError, match="exceed the release budget"):
+        replace(plan, spares=2, spare_units=plan.planned_releases // 2 + 1)
+    kept = replace(plan, on_demand_units=plan.release_budget // 2)
+    assert kept.planned_releases < plan.release_budget
+    with pytest.raises(InternalError, match="exceed the release budget"):
+        replace(kept, spares=1, spare_units=kept.planned_releases + 1)

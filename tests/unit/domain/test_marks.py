@@ -1,6 +1,6 @@
 """Marks are the edges of bins and round numbers between them, whatever the edges."""
 
-from decimal import Decimal
+from decimal import ROUND_UP, Context, Decimal, Inexact, localcontext
 from itertools import pairwise
 from math import nextafter
 
@@ -44,3 +44,12 @@ def test_bins_without_room_have_none() -> None:
 def test_many_bins_are_narrow_enough() -> None:
     edges = tuple(float(i) for i in range(MOST_BINS + 2))
     assert marks_of(edges) == edges and len(marks_of(edges[:-1])) > 10 * MOST_BINS
+
+
+@pytest.mark.parametrize("precision", [3, 6, 9])
+def test_marks_do_not_depend_on_the_callers_decimal_context(precision: int) -> None:
+    """They are the cells of measurements in ledgers."""
+    edges = [*EDGES.values(), tuple(1e6 + 15.5 * i for i in range(21))]
+    expected = [marks_of.__wrapped__(e) for e in edges]
+    with localcontext(Context(prec=precision, rounding=ROUND_UP, traps=[Inexact])):
+        assert [marks_of.__wrapped__(e) for e in edges] == expected

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -116,3 +117,18 @@ def test_sizes() -> None:
 def test_the_seeded_twin_repeats_itself() -> None:
     one, same, other = (SeededEntropy(seed).discrete_gaussian(WIDE, 4) for seed in (5, 5, 6))
     assert one == same != other
+
+
+def test_a_choice_is_never_made_at_a_smaller_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a scale that is no double the next larger one: a smaller one costs more than is charged."""
+    seen: list[Fraction] = []
+
+    def kept(scale: float) -> Any:
+        seen.append(Fraction(scale))
+        return lambda scores: 0
+
+    monkeypatch.setattr(entropy, "_chooser", kept)
+    for scale in (Fraction(1, 10) + Fraction(1, 2**80), Fraction(1, 3), Fraction(1, 2)):
+        SystemEntropy().noisy_max([1, 2], scale)
+        assert scale <= seen[-1] <= scale * (1 + Fraction(1, 2**51))
+    assert seen[-1] == Fraction(1, 2)

@@ -90,7 +90,7 @@ def test_keys_that_are_counted_below_the_line_are_refused() -> None:
     assert drawn_alone(Fraction(1), 10) == 11
     select_keys(Private(rare(FOUND, 11)), Fraction(1), 10, SeededEntropy(1))
     for sigma, least in ((Fraction(1), 12), (Fraction(5000), 11)):  # too many are counted; noise too wide for tails
-        with pytest.raises(InternalError):
+        with pytest.raises(InternalError, match="by name"):
             select_keys(Private(rare(FOUND, least)), sigma, 10, SeededEntropy(1))
 
 

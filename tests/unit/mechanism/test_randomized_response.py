@@ -1,6 +1,6 @@
 """Randomised response: its loss is that of its integer, each bit has a coin of its own, and nothing else goes in."""
 
-from decimal import Decimal, localcontext
+from decimal import ROUND_DOWN, Context, Decimal, Inexact, Overflow, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -78,3 +78,10 @@ def test_an_epsilon_that_buys_nothing_is_refused() -> None:
 def test_only_vectors_of_bits_are_told(bits: np.ndarray) -> None:  # type: ignore[type-arg]
     with pytest.raises(InternalError):
         randomized_response(Private(bits), EVEN, SeededEntropy(1))
+
+
+def test_the_loss_does_not_depend_on_the_callers_decimal_context() -> None:
+    expected = [response_epsilon(flips) for flips in (1, 9, 1155096890)]
+    for context in (Context(prec=3, traps=[Inexact]), Context(prec=9, rounding=ROUND_DOWN, Emax=3, traps=[Overflow])):
+        with localcontext(context):
+            assert [response_epsilon(flips) for flips in (1, 9, 1155096890)] == expected

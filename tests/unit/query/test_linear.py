@@ -139,3 +139,10 @@ def test_parts_and_unions_keep_what_is_asked_of_values() -> None:
     assert not is_part(one, LinearQuery("t", whole.factors, intervals=(HIGH,)))
     assert union([one, LinearQuery("t", two.factors, intervals=(HIGH,))]) is None
     assert union([one, LinearQuery("t", two.factors)]) is None
+
+
+def test_a_column_that_two_factors_weigh_counts_rows_twice() -> None:
+    with pytest.raises(InternalError, match="twice"):
+        LinearQuery("t", (A, A)).check_sensitivity()
+    with pytest.raises(InternalError, match="twice"):
+        LinearQuery("t", (A, BOTH)).check_sensitivity()

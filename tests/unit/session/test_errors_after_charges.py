@@ -1,9 +1,11 @@
 """What leaves a session when it fails: errors of dpsql, with what had been paid, and nothing of what was private."""
 
 import traceback
+from decimal import Context, Inexact, localcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dpsql
@@ -91,3 +93,47 @@ def test_a_foreign_exception_of_an_explanation_does_not_leave_either(
     with pytest.raises(dpsql.InternalError) as caught:
         con.explain("SELECT COUNT(*) FROM people")
     assert (caught.value.charged, caught.value.__context__) == (0.0, None)
+
+
+@pytest.mark.parametrize(
+    ("questions", "fails_in", "text"),
+    [
+        (8, "dpsql.session.own.release.completed", "SELECT age, COUNT(*) FROM people GROUP BY age"),
+        (8, "dpsql.first.row_count.encode_measurement", "SELECT COUNT(*) FROM people"),
+        (None, "dpsql.first.warm_start.encode_measurements", "SELECT age, COUNT(*) FROM people GROUP BY age"),
+    ],
+)
+def test_what_fails_after_its_noise_was_drawn_is_paid_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, questions: int | None, fails_in: str, text: str
+) -> None:
+    """The reservation can only be burnt then: the error names what the ledger will."""
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise FloatingPointError("4711")
+
+    planned = "" if questions is None else f"planned_queries = {questions}\n"
+    rules = city.policy_text("epsilon = 4.0\ndelta = 1e-6\n" + planned, "")
+    with dpsql.connect(city.build(tmp_path / "city", policy=rules), ledger=":memory:") as con:
+        if "row_count" not in fails_in:
+            con.execute("SELECT COUNT(*) FROM people")
+        before = con.budget.spent_epsilon
+        with monkeypatch.context() as patched:
+            patched.setattr(fails_in, fails)
+            with pytest.raises(dpsql.InternalError) as caught:
+                con.execute(text)
+        assert caught.value.charged == pytest.approx(con.budget.spent_epsilon - before)
+        assert caught.value.charged > 0.0
+        con.execute(text)
+
+
+def test_a_session_does_not_depend_on_how_its_caller_computes(tmp_path: Path) -> None:
+    """What floats and decimals raise elsewhere in the program would fail here after a charge."""
+    rules = city.policy_text("epsilon = 4.0\ndelta = 1e-6\nplanned_queries = 20\n", "")
+    built = city.build(tmp_path / "city", policy=rules)
+    with (
+        np.errstate(all="raise"),
+        localcontext(Context(prec=3, traps=[Inexact])),
+        dpsql.connect(built, ledger=":memory:") as con,
+    ):
+        for _ in range(3):
+            con.execute("SELECT age, COUNT(*) FROM people GROUP BY age").fetchall()

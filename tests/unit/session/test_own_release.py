@@ -12,7 +12,7 @@ import pytest
 import dpsql
 from dpsql.accounting import Plan
 from dpsql.engine.memory import MemoryEngine
-from dpsql.errors import BudgetExhausted, EngineError
+from dpsql.errors import BudgetExhausted, EngineError, InternalError
 from dpsql.ledger.event import Totals
 from dpsql.planning import make_plan, plan_tables
 from dpsql.planning.measured_axes import own_sd
@@ -21,6 +21,7 @@ from dpsql.policy import Mechanism, Policy, Privacy
 from dpsql.private import Private
 from dpsql.query import Counts, Factor, LinearQuery, linear_query
 from dpsql.session.asker import Asker
+from dpsql.session.own.release import release_own
 from tests.support.asking import ask, ask_all, how, way_of
 from tests.support.counted import Counted
 from tests.support.warm import DATA, ROWS, WIDE, Coins, Recorder, asker_of, ledger_of, query, unit
@@ -386,3 +387,12 @@ def test_fractions_of_a_row_need_no_noise_that_cannot_be_drawn() -> None:
             (answer,) = con.execute(THIRDS).answers
             assert answer.charged == pytest.approx(con.budget.spent_epsilon)
             assert (answer.source, answer.certified) == ("measurement", True)
+
+
+def test_a_question_that_counts_rows_twice_is_refused_before_anything_is_reserved() -> None:
+    asker, ledger, _ = opened(few())
+    ask(asker, row_count())
+    before, factor = list(ledger.log), cell(1, 1).factors[0]
+    with pytest.raises(InternalError, match="twice"):
+        release_own(asker.states[WIDE.name], [LinearQuery(WIDE.name, (factor, factor))], asker.bench, asker.turns)
+    assert ledger.log == before

@@ -17,7 +17,7 @@ from dpsql.sql.counting.bins.held import Held
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, scaled
 from dpsql.sql.expressions.changes.straight import Straight
 
-MOST_CLASSES = 6
+MOST_CLASSES = 2
 """Cells that are cut in so many different ways are asked for one by one; those of more become one weighted query."""
 _TOLD = 3
 _Array = npt.NDArray[Any]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpsql.errors import BudgetExhausted, UnsupportedQuery
+from dpsql.errors import BudgetExhausted, InternalError, UnsupportedQuery
 from dpsql.planning import make_plan
 from dpsql.policy import Policy
 from dpsql.query import Form, LinearQuery, Term
@@ -362,3 +362,14 @@ def test_nothing_set_aside_is_the_plan_as_it_was() -> None:
     assert plan == make_plan(policy(WIDE, 1))
     assert "on_demand" not in plan.to_json()
     assert policy(WIDE, 1, on_demand=Fraction(0)).digest == policy(WIDE, 1).digest != rules_of().digest
+
+
+def test_a_question_that_counts_rows_twice_is_refused_before_anything_is_reserved() -> None:
+    asker, ledger, _ = opened(rules_of())
+    ask(asker, query(WIDE, a=unit(40, 0)))
+    before, factor = list(ledger.log), unit(9, 0)
+    twice = query(WIDE, a=unit(40, 1))
+    twice = replace(twice, factors=(*twice.factors, *query(WIDE, a=unit(40, 1), b=factor).factors))
+    with pytest.raises(InternalError, match="twice"):
+        within(asker, twice)
+    assert ledger.log == before
