@@ -55,7 +55,7 @@ class IntegerDomain:
         if self.low > self.high:
             raise PolicyError("min is above max", path=self.name, hint="swap min and max")
         if self.low <= -EXACT_BELOW or self.high >= EXACT_BELOW:
-            raise PolicyError("bounds beyond 2^53", path=self.name, hint="declare the range that really occurs")
+            raise PolicyError("bounds beyond 2^53", path=self.name, hint="declare a range that is commonly known")
         _check_cells(self.name, self.high - self.low + 1)
 
     @cached_property

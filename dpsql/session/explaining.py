@@ -3,7 +3,7 @@
 It describes the routes that asking would take (``route``), and decides nothing itself.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 import pyarrow as pa
@@ -27,6 +27,7 @@ from dpsql.session.route import (
     Tested,
     Untested,
 )
+from dpsql.session.strings.read import as_measured
 from dpsql.session.table_state import TableState
 from dpsql.sql.statement import Statement
 
@@ -72,6 +73,7 @@ def explanation(
         f"{_shown_from(asker.states[table], column)}"
         for table, column in statement.awaited
     ]
+    plan += _of_cuts(statement, asker)
     worst = asker.plan.as_epsilon(worst_units(asker, statement, tables, routes, other_units))
     needed = sum(r.payments for r in routes)
     times = left // needed if needed and any(p.worst_charge > 0 for p in plans) else None
@@ -81,6 +83,16 @@ def explanation(
     outer = None if statement.direct is not None else statement.outer_sql
     notes = (*(Note("plan", text) for text in plan), *statement_notes(statement, asker))
     return Explanation((*plans, *others), outer, worst, asker.remaining_epsilon(), notes, times)
+
+
+def _of_cuts(statement: Statement, asker: Asker) -> Iterator[str]:
+    """How far off counts are where conditions hold for a part of a bin, as soon as anything is known of its rows."""
+    for block in statement.blocks:
+        counted = [a for a in block.aggregates if block.cut and a.sql_type == "BIGINT" and a.summary is None]
+        forms = [form for a in counted for form in a.numerator if any(t.doubt for t in form.terms)]
+        errors = [e for e in map(asker.states[block.table].error_of_form, forms) if e is not None]
+        if errors:
+            yield f"rows of parts of {block.table} that are cut may count or not: errors are up to {max(errors):,.0f}"
 
 
 def _foresee_counts(asker: Asker, queries: Sequence[LinearQuery], counts: Counts) -> None:
@@ -139,8 +151,7 @@ def _error(state: TableState, way: Route) -> float | None:
         case Known() | Declared():
             errors = [a.error for a in way.answers]
         case Measured():
-            both = zip(way.queries, way.found, strict=True)
-            errors = [float(error_bound(f[1], not q.is_indicator)) for q, f in both]
+            errors = [a.error for a in as_measured(state, way.queries, way.found)]
         case SpareRelease():
             with state.own.paying(way.times):
                 errors = [float(error_bound(sd)) for sd in state.own.spare_sds(way.queries)]

@@ -290,6 +290,18 @@ class TableState:
         bar = self.error_bar(query)
         return None if bar is None else float(bar)
 
+    def error_of_form(self, form: Form) -> float | None:
+        """About what ``combine`` will say of answers with these errors, in the form's unit; ``None`` before a model."""
+        if self.model is None:
+            return None
+        error = 0.0
+        for t in form.terms:
+            of_part = self.error_of(t.query)
+            if of_part is None:
+                return None
+            error += abs(t.coefficient) * of_part + t.doubt * (max(0.0, self.model.estimate(t.query)) + of_part)
+        return error
+
     def _finite_limit(self, query: LinearQuery) -> float:
         """The most rows that the query's finite factors alone may have; infinite when nothing is known of them."""
         finite = LinearQuery(query.table, query.factors)

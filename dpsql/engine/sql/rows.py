@@ -267,7 +267,7 @@ def _check_fits(domain: FiniteDomain | TextDomain, column: SqlColumn, table: str
         raise PolicyError(
             f"a column of type {column.kind} cannot be declared as {domain.kind}",
             path=f"tables.{table}.columns.{domain.name}",
-            hint=f"declare another type, or declare a view that casts it to {domain.sql_type}",
+            hint=f"declare another type, or a view that casts it to {domain.sql_type} where it can be",
         )
 
 

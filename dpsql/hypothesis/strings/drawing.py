@@ -18,7 +18,7 @@ ELSEWHERE = 0.05
 """The probability that none of a list's strings occurs."""
 LEAST_WAY = 0.1
 """Each of the two other ways has at least this probability of what is left, whatever lists were measured before."""
-MISFIT = 0.05
+MISFIT = 0.15
 """Sd of what all strings of a list are off by together, in parts of what is expected of them: no table has that law."""
 MOST_MOVED = 1.0
 """A list is moved by so many sds of its noise at most: limited translation (Efron and Morris 1972), for people list

@@ -3,12 +3,13 @@
 Everything after the answers is post-processing, and free; that is why it is a function of them and holds no session.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dpsql.dialect.types import aggregate_type, type_name
 from dpsql.hypothesis.rules import NEWEST, ModelRules
@@ -179,7 +180,7 @@ def _through_outer(
         inputs = Inputs(tables, _released_columns(statement.blocks, blocks), error_of)
         computed = computed_answers(statement, inputs, table, public)
     empty = _empty_groups_notes(statement.blocks, blocks) if statement.counts_rows else ()
-    notes = (*notes, *empty, *computed.notes)
+    notes = (*notes, *empty, *computed.notes, *_undefined_notes(table))
     rows = table.column(0).to_pylist() if statement.outer_columns else None
     table = table if statement.row_column is None else table.drop_columns([table.column_names[0]])
     left = {
@@ -201,6 +202,19 @@ def _through_outer(
     within = () if rows is None else tuple(map(_within(statement.blocks[0], blocks[0]).__getitem__, rows))
     shown = Result(table, _types(table), columns, released, notes, within=within)
     return _with_late(statement, shown)
+
+
+def _undefined_notes(table: pa.Table) -> Iterator[Note]:
+    """That a quotient of released numbers has no value, as DuckDB has it: it sorts above all that have one."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_floating(column.type):
+            found = pc.sum(pc.invert(pc.is_finite(column))).as_py() or 0
+            if found:
+                yield Note(
+                    "computed",
+                    f"{name}: nan and inf ({found:,}) are what a division by 0 gives, and sort beside all numbers; "
+                    "NULLIF(divisor, 0) makes them NULL",
+                )
 
 
 def _empty_groups_notes(blocks: Sequence[Block], answers: Sequence[Columns]) -> Sequence[Note]:

@@ -278,12 +278,32 @@ def check_columns(table: TableDomain, source: Source) -> None:
             raise PolicyError(
                 f"a column of DuckDB type {kind} cannot be declared as {column.kind}",
                 path=where,
-                hint=f"declare another type, or declare a view that casts it to {column.sql_type}",
+                hint=instead_of(kind, column.sql_type),
             )
     if table.unit is not None and not source.has(table.unit):
         raise PolicyError(
             f"the table has no column {table.unit!r}", path=f"{path}.unit", hint=_did_you_mean(table.unit, existing)
         )
+
+
+_READ_AS = {
+    "INTERVAL": "epoch(x), a number",
+    "TIME": "hour(x), an integer",
+    "TIME WITH TIME ZONE": "hour(x), an integer",
+    "UUID": "CAST(x AS VARCHAR), a text",
+}
+"""By a type that no declared one fits: what a view may have in its place."""
+
+
+def instead_of(kind: str, wanted: str) -> str:
+    """What to declare in place of a column of this type, which is none of the declared one's.
+
+    >>> instead_of("INTERVAL", "BIGINT")
+    'declare a view that has epoch(x), a number, in its place'
+    """
+    if kind in _READ_AS:
+        return f"declare a view that has {_READ_AS[kind]}, in its place"
+    return f"declare another type, or a view that has TRY_CAST(x AS {wanted}) in its place: NULL where it is none"
 
 
 def _did_you_mean(name: str, existing: Iterable[str]) -> str:
