@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsql.domain import IntegerDomain, NumberDomain, TableDomain, marks_of
+from dpsql.domain import DateDomain, IntegerDomain, NumberDomain, TableDomain, marks_of
 from dpsql.errors import InternalError
 from dpsql.first.bench import Bench
 from dpsql.first.payload import CONTINGENCY, POSITIONS, VALUES, encode_measurements
@@ -65,7 +65,8 @@ class WarmStart(Portioned):
         self._row_count_touch = row_count
         self._names = list(plan.measured_columns)
         self.touched_later = plan.cuts_columns and len(self._names) > EAGER_COLUMNS
-        self._alone = planned_alone(plan.table, long_ranges=plan.rules.parts_first) if self._names else ()
+        also = {"long_ranges": plan.rules.parts_first, "calendar": plan.rules.calendar}
+        self._alone = planned_alone(plan.table, **also) if self._names else ()
         self._for_pairs = 1.0 - sum(p.share for p in self._alone)
         self.pairs = WaitingPairs(self._names, plan.first_touch, together=plan.rules.pairs_together)
         self._planned: tuple[PlannedContingency, ...] | None = None if self._names else ()
@@ -86,6 +87,7 @@ class WarmStart(Portioned):
                 plan.precision,
                 differences=plan.differences,
                 long_ranges=plan.rules.parts_first,
+                calendar=plan.rules.calendar,
                 beside=plan.rules.whole_tables,
                 triples=plan.rules.coarse_triples,
             )
@@ -112,7 +114,7 @@ class WarmStart(Portioned):
         if kind in (POSITIONS, VALUES):
             return *measurement.scope, INSIDE
         axis = measurement.axes[0]
-        parts = len(measurement.axes) == 1 and not axis.is_identity and not axis.difference and self.plan.cuts_columns
+        parts = len(measurement.axes) == 1 and not axis.is_identity and not axis.difference
         return (*measurement.scope, PARTS) if parts else measurement.scope
 
     def _know(self, columns: Columns, measurement: Measurement) -> None:
@@ -354,7 +356,7 @@ def _marks(table: TableDomain, column: str) -> tuple[float, ...]:
 
 def _range_axis(table: TableDomain, column: str) -> Axis:
     domain = table.finite_domain(column)
-    if not isinstance(domain, IntegerDomain):
-        raise InternalError("only ranges of whole numbers are measured in parts")
+    if not isinstance(domain, IntegerDomain | DateDomain):
+        raise InternalError("only ranges of whole numbers and dates are measured in parts")
     labels = range_parts(domain)
     return Axis((column,), labels, int(labels.max()) + 1)

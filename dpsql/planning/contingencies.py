@@ -5,6 +5,7 @@ The choice looks at domains, the plan's precision and the released number of row
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import lru_cache
 from itertools import combinations
 from math import comb, inf, prod, sqrt
@@ -12,7 +13,7 @@ from statistics import mean, median
 
 import numpy as np
 
-from dpsql.domain import IntegerDomain, NumberDomain, TableDomain, log_edges
+from dpsql.domain import DateDomain, DateUnit, IntegerDomain, NumberDomain, TableDomain, log_edges, truncate
 from dpsql.hypothesis import told
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.partition import compact
@@ -30,6 +31,8 @@ WORTH = 0.03
 """3-way contingencies are measured when their noise, over a whole table, stays below this share of the rows."""
 ALONE_SHARE = 0.02
 """For one vector of a single column beside its cells: positions inside its bins, or parts of its range."""
+CALENDAR_SHARE = 0.05
+"""For the longer units of a long range of dates in a table of one tensor, where single columns have most."""
 ALONE_SHARES = 0.1
 """For all of them together, at most."""
 INSIDE, PARTS = "\0inside", "\0parts"
@@ -37,6 +40,16 @@ INSIDE, PARTS = "\0inside", "\0parts"
 LONG_RANGE = 128
 """Whole numbers with more values are also measured in RANGE_PARTS parts."""
 RANGE_PARTS = 32
+LONGER: Mapping[DateUnit, DateUnit] = {
+    "minute": "day",
+    "hour": "day",
+    "day": "month",
+    "week": "quarter",
+    "month": "year",
+    "quarter": "year",
+    "year": "year",
+}
+"""Of the calendar: in what a long range of dates is measured beside its own cells."""
 EAGER_COLUMNS = 16
 """Up to so many columns all pairs are measured at once, above it when first touched."""
 FIRST_TOUCH = 0.1
@@ -86,14 +99,15 @@ def planned_contingencies(
     *,
     differences: bool = False,
     long_ranges: bool = True,
+    calendar: bool = True,
     beside: bool = True,
     triples: bool = True,
 ) -> tuple[PlannedContingency, ...]:
     """What is measured first: contingencies of few columns, or one of all columns where its noise is smaller.
 
     ``row_count``: released or public rows; ``precision``: the sum of 1/sigma^2 that the warm start may spend;
-    ``differences``: as in ``warm_start``; ``long_ranges``: as in ``planned_alone``. ``beside``: whether one of all
-    columns may also stand beside the others.
+    ``differences``: as in ``warm_start``; ``long_ranges``, ``calendar``: as in ``planned_alone``. ``beside``: whether
+    one of all columns may also stand beside the others.
 
     >>> from dpsql.domain import BooleanDomain
     >>> two = tuple(BooleanDomain(c, nullable=False) for c in "ab")
@@ -101,7 +115,7 @@ def planned_contingencies(
     [('a', 'b')]
     """
     chosen = warm_start(table, row_count, precision, differences=differences)
-    left = 1.0 - sum(p.share for p in planned_alone(table, long_ranges=long_ranges))
+    left = 1.0 - sum(p.share for p in planned_alone(table, long_ranges=long_ranges, calendar=calendar))
     names = tuple(c.name for c in table.varied)
     if len(names) <= _WHOLE_COLUMNS and is_narrow(table):
         whole = (PlannedContingency(names, 1.0),)
@@ -158,30 +172,42 @@ def triple_parts(sizes: Sequence[int], cells: float) -> int:
     return most
 
 
-def planned_alone(table: TableDomain, *, long_ranges: bool = True) -> tuple[PlannedContingency, ...]:
+def planned_alone(
+    table: TableDomain, *, long_ranges: bool = True, calendar: bool = True
+) -> tuple[PlannedContingency, ...]:
     """What is measured of single columns beside their cells, by names that no contingency has.
 
     (column, INSIDE): the positions of a number column's rows inside its bins. (column, PARTS): the rows in few parts of
     a long range of whole numbers, in tables too wide for one tensor: without them the noise of a thousand empty cells
-    reads as rows far out. They come after the columns' cells, and take their shares from all else.
-    ``long_ranges``: whether there are any of the second kind; ledgers of earlier rules have none.
+    reads as rows far out; and of a long range of dates, in any table. They come after the columns' cells, and take
+    their shares from all else.
+    ``long_ranges``: whether there are any of the second kind; ledgers of earlier rules have none. ``calendar``: whether
+    dates have them: people ask for months where days are declared, and the noise of thirty days is not that of one.
     """
     names = [(c.name, INSIDE) for c in table.varied if isinstance(c, NumberDomain) and c.is_binned]
-    if long_ranges and not is_narrow(table):
-        names += [(c.name, PARTS) for c in table.varied if isinstance(c, IntegerDomain) and c.size > LONG_RANGE]
-    share = min(ALONE_SHARE, ALONE_SHARES / max(len(names), 1))
-    return tuple(PlannedContingency(n, share) for n in names)
+    narrow = is_narrow(table)
+    if long_ranges:
+        kinds = [IntegerDomain] * (not narrow) + [DateDomain] * calendar
+        names += [(c.name, PARTS) for c in table.varied if isinstance(c, tuple(kinds)) and c.size > LONG_RANGE]
+    most = ALONE_SHARES / max(len(names), 1)
+    shares = [CALENDAR_SHARE if narrow and kind == PARTS else ALONE_SHARE for _, kind in names]
+    return tuple(PlannedContingency(n, min(share, most)) for n, share in zip(names, shares, strict=True))
 
 
-def range_parts(domain: IntegerDomain) -> Labels:
-    """The part of each cell of a long range, which grow with the number's size; NULL is one of its own.
+def range_parts(domain: IntegerDomain | DateDomain) -> Labels:
+    """The part of each cell of a long range: whole numbers in parts that grow with the number's size, dates in the
+    next longer unit of the calendar; NULL is one of its own.
 
     >>> bool(range_parts(IntegerDomain("delay", 0, 1000)).max() <= RANGE_PARTS)
     True
     """
-    edges = log_edges(float(domain.low), float(domain.high) + 1.0, RANGE_PARTS, through_zero=False)
-    values = np.arange(domain.low, domain.high + 1, dtype=np.float64)
-    labels = compact(np.searchsorted(np.array(edges), values, side="right"))
+    if isinstance(domain, DateDomain):
+        starts = [truncate(v, LONGER[domain.unit]).toordinal() for v in domain.values if isinstance(v, date)]
+        labels = compact(np.array(starts, dtype=np.int64))
+    else:
+        edges = log_edges(float(domain.low), float(domain.high) + 1.0, RANGE_PARTS, through_zero=False)
+        values = np.arange(domain.low, domain.high + 1, dtype=np.float64)
+        labels = compact(np.searchsorted(np.array(edges), values, side="right"))
     return np.append(labels, labels.max() + 1) if domain.nullable else labels
 
 

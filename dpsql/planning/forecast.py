@@ -65,8 +65,8 @@ class Part:
 class Forecast:
     """Sds of one table's answers, from what its warm start measures.
 
-    ``precision``: the sum of 1/sigma^2, sigma in counts; ``differences``, ``beside`` and ``triples`` as in
-    ``planned_contingencies``. A contingency over k columns counts as if cut into at most
+    ``precision``: the sum of 1/sigma^2, sigma in counts; ``differences``, ``beside``, ``triples`` and
+    ``calendar`` as in ``planned_contingencies``. A contingency over k columns counts as if cut into at most
     (rows / (.75 sd))^(1/k) parts of each, as the pairs of wide tables are; shrinkage does about the same elsewhere.
 
     >>> from dpsql.domain import BooleanDomain
@@ -84,9 +84,16 @@ class Forecast:
         differences: bool = False,
         beside: bool = True,
         triples: bool = True,
+        calendar: bool = True,
     ) -> None:
         chosen = planned_contingencies(
-            table, row_count, precision, differences=differences, beside=beside, triples=triples
+            table,
+            row_count,
+            precision,
+            differences=differences,
+            calendar=calendar,
+            beside=beside,
+            triples=triples,
         )
         # over few parts three columns say what pairs leave open, which is no noise
         coarse = not is_narrow(table)

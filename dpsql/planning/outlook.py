@@ -32,6 +32,7 @@ def forecast(plan: TablePlan, row_count: float | None = None) -> Forecast | None
         differences=plan.differences,
         beside=rules.whole_tables,
         triples=rules.coarse_triples,
+        calendar=rules.calendar,
     )
 
 

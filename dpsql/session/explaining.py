@@ -73,7 +73,6 @@ def explanation(
         f"{_shown_from(asker.states[table], column)}"
         for table, column in statement.awaited
     ]
-    plan += _of_cuts(statement, asker)
     worst = asker.plan.as_epsilon(worst_units(asker, statement, tables, routes, other_units))
     needed = sum(r.payments for r in routes)
     times = left // needed if needed and any(p.worst_charge > 0 for p in plans) else None
@@ -81,7 +80,8 @@ def explanation(
         times = 0
         plan.append(f"refused as things are: it may need {needed} {asker.payment.name}s, {left} are left")
     outer = None if statement.direct is not None else statement.outer_sql
-    notes = (*(Note("plan", text) for text in plan), *statement_notes(statement, asker))
+    cut = [Note("bins", text) for text in _of_cuts(statement, asker)]
+    notes = (*(Note("plan", text) for text in plan), *statement_notes(statement, asker), *cut)
     return Explanation((*plans, *others), outer, worst, asker.remaining_epsilon(), notes, times)
 
 

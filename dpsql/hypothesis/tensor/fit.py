@@ -54,10 +54,13 @@ def fit_tensor(
     position = {c: i for i, c in enumerate(columns)}
     split = [separable(m, rules.pure_columns) for m in measurements]
     parts = components([m for m, apart in zip(measurements, split, strict=True) if apart], position)
-    plans = [_Plan(m, columns, tensor.shape) for m, apart in zip(measurements, split, strict=True) if not apart]
+    others = [m for m, apart in zip(measurements, split, strict=True) if not apart]
+    alone = {p.columns for p in parts if len(p.columns) == 1 and p.columns[0] in possible} if rules.calendar else ()
+    coarse = [m for m in others if len(m.axes) == 1 and m.scope in alone]  # of columns that have cells, too
+    plans = [_Plan(m, columns, tensor.shape) for m in others if m not in coarse]
     # after interactions of more columns, those of fewer again: 1, 2 1, 3 2 1, ..
     sweep = [n for most in sorted({len(p.columns) for p in parts}) for n in range(most, 0, -1)]
-    fit = _Fit(tensor, [_cleaned(p, float(start.sum()), possible) for p in parts], position, rules, ordered)
+    fit = _Fit(tensor, [_cleaned(p, float(start.sum()), possible, coarse) for p in parts], position, rules, ordered)
     for i, size in enumerate(LEAD):
         fit.sweep(size, coarsely=rules.coarsely and size not in LEAD[:i])
     for _ in range(passes if parts or plans else 0):
@@ -71,12 +74,27 @@ def fit_tensor(
     return tensor
 
 
-def _cleaned(part: Interaction, total: float, possible: Mapping[str, Possible]) -> Interaction:
-    """Of a single column what its cells possibly count, less their mean."""
+def _cleaned(
+    part: Interaction, total: float, possible: Mapping[str, Possible], coarse: Sequence[Measurement]
+) -> Interaction:
+    """Of a single column what its cells possibly count, less their mean; with what was measured of them in parts."""
     if len(part.columns) > 1 or part.columns[0] not in possible:
         return part
     mean = total / part.values.size
-    return replace(part, values=possible[part.columns[0]](part.values + mean, total) - mean)
+    counts = part.values + mean
+    for m in coarse:
+        if m.scope == part.columns:
+            counts = _told_in_parts(counts, part.sigma**2, m)
+    return replace(part, values=possible[part.columns[0]](counts, total) - mean)
+
+
+def _told_in_parts(counts: Estimates, variance: float, parts: Measurement) -> Estimates:
+    """Noisy counts of cells, moved evenly within each part to the best linear estimate of its sum: that of w cells has
+    variance w v, what was measured of it sigma^2 (generalised least squares; Hay et al. 2010)."""
+    labels = parts.axes[0].labels.reshape(-1)
+    width, sums = np.bincount(labels), np.bincount(labels, weights=counts)
+    kept = width * variance / (width * variance + parts.sigma**2)
+    return np.asarray(counts + (kept * (parts.values.reshape(-1) - sums) / width)[labels])
 
 
 class _Fit:

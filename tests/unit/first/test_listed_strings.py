@@ -63,7 +63,7 @@ def test_answers_are_as_near_as_those_of_shown_strings() -> None:
     truth, sd = sum(COUNTS[n] for n in names), found.sigma * 60**0.5
     assert abs(answer.value - truth) <= 4 * sd
     assert answer.error is not None and answer.error <= 2.5 * sd
-    assert foreseen is not None and foreseen <= 2.5 * sd  # what an explanation says is what is answered
+    assert foreseen is not None and answer.error <= foreseen <= 3.0 * sd  # how far it will be moved is not known
 
 
 def test_with_a_condition_the_strings_themselves_are_counted() -> None:

@@ -1,16 +1,18 @@
 """Dense and sparse hypotheses against oracles that are computed another way."""
 
+from datetime import date
 from math import log
 
 import numpy as np
 import pytest
 
-from dpsql.domain import FIXED_POINT, CategoryDomain, TableDomain, TextDomain
+from dpsql.domain import FIXED_POINT, CategoryDomain, DateDomain, TableDomain, TextDomain
 from dpsql.errors import InternalError
-from dpsql.hypothesis import Axis, DenseHypothesis, Measurement, ScopedHypothesis, TableModel
+from dpsql.hypothesis import MODEL_RULES, Axis, DenseHypothesis, Measurement, ScopedHypothesis, TableModel
 from dpsql.hypothesis.projection import projected
 from dpsql.hypothesis.shrinkage import shrunken_target
 from dpsql.hypothesis.strings.sparse import SparseHypothesis, structure_size
+from dpsql.planning.contingencies import range_parts
 from dpsql.query import Factor, KeyedFactor, linear_query
 
 TABLE = TableDomain(
@@ -143,3 +145,29 @@ def test_weights_that_could_leave_64_bits_are_refused() -> None:
     assert linear_query(TABLE, fine[:1]) is not None
     with pytest.raises(InternalError):
         linear_query(TABLE, fine)
+
+
+def test_days_that_were_also_counted_by_the_month_follow_both() -> None:
+    """Against least squares by matrices: counts are so far above 0 that none has to be made possible."""
+    days = DateDomain("day", date(2023, 1, 1), date(2023, 12, 31), nullable=False)
+    table, rng = TableDomain("t", (days,)), np.random.default_rng(3)
+    labels, size = range_parts(days), days.size
+    truth = rng.integers(2_000, 9_000, size)
+    cells = truth + np.rint(rng.normal(0.0, 60.0, size)).astype(np.int64)
+    months = np.bincount(labels, weights=truth).astype(np.int64) + rng.integers(-40, 40, 12)
+    total = float(truth.sum())
+    model = DenseHypothesis(table, total)
+    model.absorb(Measurement("t", (Axis.cells(("day",), (size,)),), cells, 60.0))
+    model.absorb(Measurement("t", (Axis(("day",), labels, 12),), months, 25.0))
+    told = np.vstack([np.eye(size) / 60.0, (labels == np.arange(12)[:, None]) / 25.0, np.ones((1, size)) * 1e3])
+    right = np.concatenate([cells / 60.0, months / 25.0, [total * 1e3]])
+    oracle = np.linalg.lstsq(told, right, rcond=None)[0]
+    found = model.contingency(("day",))
+    assert np.abs(found - oracle).max() < 0.2 * 60.0
+    by_month = [np.bincount(labels, weights=x) for x in (found, oracle, cells)]
+    assert np.abs(by_month[0] - by_month[1]).max() < 25.0
+    assert np.abs(by_month[0] - np.bincount(labels, weights=truth)).mean() < 60.0 < 60.0 * 5**0.5
+    older = DenseHypothesis(table, total, MODEL_RULES[28])
+    for m in model.measurements:
+        older.absorb(m)
+    assert np.abs(older.contingency(("day",)) - oracle).max() > np.abs(found - oracle).max()

@@ -1,13 +1,16 @@
 """Which contingencies are measured first: shares, and when 3-way ones are worth it."""
 
+from datetime import date
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from dpsql.domain import BooleanDomain, IntegerDomain, NumberDomain, TableDomain
+from dpsql.domain import BooleanDomain, DateDomain, IntegerDomain, NumberDomain, TableDomain
 from dpsql.planning.contingencies import (
+    ALONE_SHARE,
     ALONE_SHARES,
+    CALENDAR_SHARE,
     INSIDE,
     LEAST_TRIPLE_PARTS,
     ONE_WAY_SHARE,
@@ -159,3 +162,22 @@ def test_number_columns_have_their_positions_measured() -> None:
     assert planned_alone(cells) == ()
     many = TableDomain("t", tuple(NumberDomain(f"x{i}", (0.0, 1.0, 2.0)) for i in range(20)))
     assert sum(p.share for p in planned_alone(many)) == pytest.approx(ALONE_SHARES)
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_long_ranges_of_dates_are_also_measured_in_longer_units(wide: bool) -> None:
+    days = DateDomain("day", date(2023, 1, 15), date(2024, 12, 31))
+    others = tuple(IntegerDomain(c, 0, 30) for c in "abc")[: 3 if wide else 1]
+    table = TableDomain("t", (days, *others))
+    (planned,) = planned_alone(table)
+    assert (planned.columns, planned.share) == (("day", PARTS), ALONE_SHARE if wide else CALENDAR_SHARE)
+    assert planned_alone(table, calendar=False) == planned_alone(table, long_ranges=False) == ()
+    labels = range_parts(days)
+    months = [(v.year, v.month) for v in days.values if isinstance(v, date)]
+    assert len(set(months)) == 24 == labels.max()
+    assert all(
+        (labels[i] == labels[j]) == (months[i] == months[j]) for i in (0, 16, 17, 400) for j in range(len(months))
+    )
+    assert (labels == labels[-1]).sum() == 1  # NULL
+    few = DateDomain("day", date(2023, 1, 1), date(2023, 5, 1))
+    assert planned_alone(TableDomain("t", (few, *others))) == ()
