@@ -68,9 +68,8 @@ def made(folder: Path, shape: Shape, number: int, wide: bool, unit: Literal["day
     for i in range(4 if wide else 1):
         others[f"x{i}"] = (rng.poisson(3 + i, ROWS) + day // 100).clip(0, 19)
         columns.append(IntegerDomain(f"x{i}", 0, 19, nullable=False))
-    table = pa.table(
-        {"day": [FIRST + timedelta(days=int(d)) for d in day], "kind": np.array(kinds)[(day // 7) % 3]} | others
-    )
+    kind = np.array(kinds)[(day // 61 + rng.integers(0, 2, ROWS)) % 3]  # another mixture every two months
+    table = pa.table({"day": [FIRST + timedelta(days=int(d)) for d in day], "kind": kind} | others)
     path = folder / "t.duckdb"
     with duckdb.connect(str(path)) as con:
         con.register("rows", table)

@@ -270,8 +270,10 @@ class WarmStart(Portioned):
 
     def _atoms(self, column: str, pair_sigma: float) -> Axis:
         values, noise = self._released(column)
-        ordered = self.plan.table.finite_domain(column).ordered
-        labels = atoms(values, noise, pair_sigma, self._row_count, ordered=ordered)
+        domain = self.plan.table.finite_domain(column)
+        long = any(p.columns == (column, PARTS) for p in self._alone)
+        wholes = range_parts(domain) if long and isinstance(domain, DateDomain) else None
+        labels = atoms(values, noise, pair_sigma, self._row_count, ordered=domain.ordered, wholes=wholes)
         return Axis((column,), labels, int(labels.max()) + 1)
 
     def _released(self, column: str) -> tuple[Estimates, float]:

@@ -7,7 +7,7 @@ counts, the same way in every session, since a replayed ledger must find the sam
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from math import isqrt
+from math import inf, isqrt
 
 import numpy as np
 
@@ -20,11 +20,20 @@ _GREEDY = 512
 _TINY = 1e-9
 
 
-def atoms(values_1way: Estimates, sigma_1way: float, pair_sd: float, total: float, *, ordered: bool = False) -> Labels:
+def atoms(
+    values_1way: Estimates,
+    sigma_1way: float,
+    pair_sd: float,
+    total: float,
+    *,
+    ordered: bool = False,
+    wholes: Labels | None = None,
+) -> Labels:
     """The parts of one column on which its pairs are measured: a label 0 .. M-1 for each cell.
 
     ``values_1way``: released counts of the column's cells, with noise sd ``sigma_1way``; ``pair_sd``: noise sd of a
-    pair's cells; ``total``: rows. M is at most sqrt(total / (.75 pair_sd)). ``ordered`` columns are cut into intervals.
+    pair's cells; ``total``: rows. M is at most sqrt(total / (.75 pair_sd)). ``ordered`` columns are cut into intervals,
+    which end where ``wholes`` do (``within_wholes``).
 
     >>> atoms(np.array([900.0, 10.0, 60.0, 30.0]), 5.0, 100.0, 1000.0)
     array([0, 1, 2, 1])
@@ -34,7 +43,8 @@ def atoms(values_1way: Estimates, sigma_1way: float, pair_sd: float, total: floa
     if size <= most:
         return np.arange(size, dtype=np.int64)
     # a cell inside its noise weighs as little as the noise lets it be told from 0
-    return merged(np.maximum(values_1way, sigma_1way), most, ordered)
+    masses = np.maximum(values_1way, sigma_1way)
+    return merged(masses, most, ordered) if wholes is None else within_wholes(masses, most, wholes)
 
 
 def merged(masses: Estimates, size: int, ordered: bool) -> Labels:
@@ -46,6 +56,28 @@ def merged(masses: Estimates, size: int, ordered: bool) -> Labels:
     if n <= size:
         return np.arange(n, dtype=np.int64)
     return _merged_intervals(masses, size) if ordered else _merged_sets(masses, size)
+
+
+def within_wholes(masses: Estimates, size: int, wholes: Labels) -> Labels:
+    """At most ``size`` intervals of cells in consecutive ``wholes``: the lightest neighbours inside of one whole are
+    joined until few enough are left; where there are more wholes than that, unions of these.
+
+    >>> within_wholes(np.array([5.0, 1.0, 1.0, 1.0, 4.0]), 3, np.array([0, 0, 1, 1, 1])).tolist()
+    [0, 0, 1, 1, 2]
+    """
+    if size <= int(wholes.max()) + 1:
+        return merged(part_sums(wholes, masses), size, ordered=True)[wholes]
+    weight, starts = masses.tolist(), list(range(len(masses)))
+    over = (np.diff(wholes) != 0).tolist()  # no two of different wholes are joined
+    joined = [inf if apart else a + b for apart, (a, b) in zip(over, pairwise(weight), strict=True)]
+    while len(weight) > size:
+        i = joined.index(min(joined))
+        weight[i : i + 2] = [joined[i]]
+        del starts[i + 1], joined[i], over[i]
+        for j in range(max(i - 1, 0), min(i + 1, len(joined))):
+            joined[j] = inf if over[j] else weight[j] + weight[j + 1]
+    out: Labels = np.searchsorted(np.array(starts), np.arange(len(masses)), side="right") - 1
+    return out
 
 
 def _merged_sets(masses: Estimates, size: int) -> Labels:
