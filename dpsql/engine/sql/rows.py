@@ -49,7 +49,7 @@ class SqlRows:
         return " || ',' || ".join(self._token(c) for c in columns)
 
     def holder(self, column: str) -> str:
-        """What tells values of the unit or of a text column apart; see ``NOBODY``."""
+        """What tells values of the unit or of a text column apart; see ``is_somebody`` and ``NO_TEXT``."""
         return "u" if column == self._table.unit else self._token(column)
 
     def is_somebody(self, column: str, holder: str) -> str:

@@ -48,8 +48,8 @@ class Offer:
 def ask_within(asker: Asker, statement: Statement, queries: Sequence[LinearQuery], terms: Terms) -> dict[str, Answer]:
     """Answers by digest, each with a bound on any data that keeps what the statement was asked for.
 
-    UnsupportedQuery for what is not counted over declared values, BudgetExhausted where it cannot be paid; both before
-    data are looked at, and at no charge.
+    UnsupportedQuery for what is not counted over declared values, BudgetExhausted where it cannot be paid; both at no
+    charge, and before rows are counted but for those of a table whose number of rows is public.
     """
     for name in dict.fromkeys(q.table for q in queries):
         state = asker.states[name]

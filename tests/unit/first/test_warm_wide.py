@@ -1,5 +1,6 @@
 """The warm start of wide tables, and the plan that all warm starts are made from."""
 
+from datetime import date
 from fractions import Fraction
 from functools import reduce
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpsql.accounting import Plan
-from dpsql.domain import NumberDomain, TableDomain
+from dpsql.domain import DateDomain, NumberDomain, TableDomain
 from dpsql.engine.memory import MemoryEngine
 from dpsql.hypothesis import DenseHypothesis, WideHypothesis
 from dpsql.planning import make_plan
@@ -147,6 +148,39 @@ def test_parts_of_three_columns_follow_pairs_where_positions_are_measured_too() 
     for axis in triple.axes:
         parts = of_pairs[axis.columns]
         assert all(len(set(axis.labels[parts == part].tolist())) == 1 for part in range(int(parts.max()) + 1))
+
+
+@pytest.mark.parametrize(("models", "aligned"), [(None, True), (28, False)])
+def test_a_date_by_the_day_has_its_months_measured_and_pairs_on_parts_of_them(
+    models: int | None, aligned: bool
+) -> None:
+    day = DateDomain("day", date(2023, 1, 1), date(2024, 12, 31), nullable=False)
+    table = TableDomain("t", (day, *table_of((2, 300, 200)).finite[1:]))
+    rules = policy(table, epsilon=60, hard_rounds=6)
+    rng = np.random.default_rng(4)
+    data = {c.name: [c.values[i] for i in rng.integers(0, c.size, ROWS).tolist()] for c in table.finite}
+    ledger = ledger_of(rules, **({} if models is None else {"models": models}))
+    asker = Asker(rules, Plan.from_json(ledger.header["plan"]), MemoryEngine(rules, {"t": data}), ledger, Coins(1, []))
+    ask(asker, one_of(table, "day", "b"))
+    model = asker.states["t"].model
+    assert model is not None
+    months = np.array([v.month + 12 * v.year for v in day.values if isinstance(v, date)])
+    alone = [m for m in model.hypothesis.measurements if m.scope == ("day",)]
+    assert [m.values.size for m in alone] == ([731, 24] if aligned else [731])
+    if aligned:
+        true = np.bincount([v.month - 1 + 12 * (v.year - 2023) for v in data["day"]], minlength=24)
+        assert np.abs(alone[1].values - true).max() < 6 * alone[1].sigma
+    (of_pair,) = {
+        a.labels.tobytes()
+        for m in model.hypothesis.measurements
+        if len(m.axes) == 2
+        for a in m.axes
+        if a.columns == ("day",)
+    }
+    parts = np.frombuffer(of_pair, dtype=np.int64)
+    ends, month_ends = np.flatnonzero(np.diff(parts)), np.flatnonzero(np.diff(months))
+    assert 2 < len(ends) < 730
+    assert (set(month_ends) <= set(ends) or set(ends) <= set(month_ends)) == aligned
 
 
 def test_older_rules_measure_no_three_columns() -> None:

@@ -1,10 +1,12 @@
 """Partitions of a column: sizes, nesting, intervals."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from dpsql.hypothesis.local.one_way import PartCounts, clean_one_way
-from dpsql.hypothesis.partition import atoms, indicator, merged, nested, part_sums, refinement
+from dpsql.hypothesis.partition import atoms, indicator, merged, nested, part_sums, refinement, within_wholes
 
 
 def test_atoms_leave_an_average_cell_above_its_noise() -> None:
@@ -99,3 +101,32 @@ def test_neighbours_are_joined_lightest_first_and_of_equal_ones_the_first(size: 
             parts[i : i + 2], sums[i : i + 2] = [parts[i] + parts[i + 1]], [pairs[i]]
         told = [n for n, part in enumerate(parts) for _ in part]
         assert merged(masses, size, ordered=True).tolist() == told
+
+
+@pytest.mark.parametrize("size", [2, 5, 12, 13, 20, 60, 364])
+def test_intervals_within_wholes_end_where_these_do(size: int) -> None:
+    rng = np.random.default_rng(size)
+    masses, wholes = rng.exponential(30.0, 365), np.sort(rng.integers(0, 12, 365))
+    wholes = np.unique(wholes, return_inverse=True)[1].reshape(-1)
+    labels = within_wholes(masses, size, wholes)
+    assert labels.max() + 1 == size and (np.diff(labels) >= 0).all() and set(labels) == set(range(size))
+    finer, coarser = (labels, wholes) if size > 12 else (wholes, labels)
+    assert all(len(set(coarser[finer == part])) == 1 for part in set(finer))
+
+
+def test_the_lightest_neighbours_of_a_whole_are_joined() -> None:
+    """Against all ways: by steps of the lightest pair, looked for anew each time."""
+    rng = np.random.default_rng(2)
+    masses, wholes = rng.exponential(10.0, 40), np.repeat([0, 1, 2, 3], 10)
+    for size in range(5, 40):
+        parts = [[i] for i in range(40)]
+        while len(parts) > size:
+            weights = [
+                (sum(masses[a]) + sum(masses[b]), i)
+                for i, (a, b) in enumerate(pairwise(parts))
+                if wholes[a[0]] == wholes[b[0]]
+            ]
+            _, i = min(weights)
+            parts[i : i + 2] = [parts[i] + parts[i + 1]]
+        expected = np.concatenate([[n] * len(part) for n, part in enumerate(parts)])
+        assert within_wholes(masses, size, wholes).tolist() == expected.tolist()

@@ -131,3 +131,24 @@ def test_the_budget_has_an_outlook_for_each_table(many: dpsql.Connection, few: d
     assert all(t.error is not None and t.error > 0 for t in many.budget.tables)
     assert [name for name, _, _ in few.budget.purses] == ["questions", "row counts"]
     assert many.budget.questions_left is None
+
+
+def test_what_a_condition_cuts_is_foreseen_as_it_is_answered(many: dpsql.Connection) -> None:
+    """A weekday of months: a row of any of them may count or not, which no error of a count of cells says."""
+    text = "SELECT COUNT(*) FROM people WHERE isodow(joined) = 6"
+    many.execute("SELECT COUNT(*) FROM people WHERE age = 1 AND member").fetchall()
+    (cut,) = [note.text for note in many.explain(text).notes if "errors are up to" in note.text]
+    cursor = many.execute(text)
+    (answer,) = cursor.answers
+    assert answer.error is not None and answer.error > 2000
+    said = float(cut.rpartition(" ")[2].replace(",", ""))
+    assert said == pytest.approx(answer.error, rel=0.02)
+    plain = many.explain("SELECT COUNT(*) FROM people WHERE joined < '2020-03-01'").notes
+    assert not [note for note in plain if "errors are up to" in note.text]
+
+
+def test_what_is_divided_by_nothing_is_said_to_be(many: dpsql.Connection) -> None:
+    quotient = "SELECT n / m AS r FROM (SELECT COUNT(*) AS n, COUNT(*) - COUNT(*) AS m FROM people)"
+    (note,) = [n.text for n in many.execute(quotient).notes if "NULLIF" in n.text]
+    assert note.startswith("r: nan and inf (1)")
+    assert not [n for n in many.execute(quotient.replace("/ m", "/ NULLIF(m, 0)")).notes if "NULLIF" in n.text]
