@@ -5,7 +5,7 @@ The choice looks at domains, the plan's precision and the released number of row
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from functools import lru_cache
 from itertools import combinations
 from math import comb, inf, prod, sqrt
@@ -41,7 +41,7 @@ LONG_RANGE = 128
 """Whole numbers with more values are also measured in RANGE_PARTS parts."""
 RANGE_PARTS = 32
 LONGER: Mapping[DateUnit, DateUnit] = {
-    "minute": "day",
+    "minute": "hour",
     "hour": "day",
     "day": "month",
     "week": "quarter",
@@ -202,8 +202,10 @@ def range_parts(domain: IntegerDomain | DateDomain) -> Labels:
     True
     """
     if isinstance(domain, DateDomain):
-        starts = [truncate(v, LONGER[domain.unit]).toordinal() for v in domain.values if isinstance(v, date)]
-        labels = compact(np.array(starts, dtype=np.int64))
+        longer = LONGER[domain.unit]
+        starts = [truncate(v, longer) for v in domain.values if isinstance(v, date)]
+        days = [s.date() if longer == "day" and isinstance(s, datetime) else s for s in starts]
+        labels = np.unique([s.isoformat() for s in days], return_inverse=True)[1].reshape(-1)
     else:
         edges = log_edges(float(domain.low), float(domain.high) + 1.0, RANGE_PARTS, through_zero=False)
         values = np.arange(domain.low, domain.high + 1, dtype=np.float64)

@@ -32,8 +32,8 @@ _ROUNDS = 4
 _KEPT = 64
 _KEPT_SHARES = 1 << 16
 _TINY = 1e-300
-_ZERO = 400
 _CONTEXT = exact(28)
+_ZERO = 400
 """The roundness of 0."""
 
 

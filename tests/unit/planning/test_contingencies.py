@@ -1,8 +1,10 @@
 """Which contingencies are measured first: shares, and when 3-way ones are worth it."""
 
-from datetime import date
-from itertools import combinations
+from datetime import date, datetime
+from itertools import combinations, pairwise
+from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -181,3 +183,26 @@ def test_long_ranges_of_dates_are_also_measured_in_longer_units(wide: bool) -> N
     assert (labels == labels[-1]).sum() == 1  # NULL
     few = DateDomain("day", date(2023, 1, 1), date(2023, 5, 1))
     assert planned_alone(TableDomain("t", (few, *others))) == ()
+
+
+@pytest.mark.parametrize(
+    ("unit", "longer", "first", "last"),
+    [
+        ("minute", "hour", "2023-03-01T05:00", "2023-03-01T20:00"),
+        ("hour", "day", "2023-03-01T05:00", "2023-03-09T00:00"),
+        ("day", "month", "2011-01-05", "2013-09-01"),
+        ("week", "quarter", "2011-01-05", "2030-01-01"),
+        ("month", "year", "2011-01-05", "2030-01-01"),
+    ],
+)
+def test_each_unit_of_the_calendar_has_a_longer_one(unit: Any, longer: str, first: str, last: str) -> None:
+    """As DuckDB truncates its values."""
+    of = datetime if "T" in first else date
+    domain = DateDomain("d", of.fromisoformat(first), of.fromisoformat(last), unit)
+    with duckdb.connect() as con:
+        texts = [str(v) for v in domain.values]
+        told = con.execute("SELECT date_trunc(?, unnest(?)::TIMESTAMP)", [longer, texts]).fetchall()
+    labels = range_parts(domain)
+    assert len(told) == domain.size - 1 > 128
+    assert [labels[i] == labels[i + 1] for i in range(len(told) - 1)] == [a == b for a, b in pairwise(told)]
+    assert labels.max() == len(set(told))
