@@ -218,6 +218,26 @@ def test_resume_after_a_finished_or_without_any_run_starts_again(
     assert executed(dpsql) == THREE * 2
 
 
+def test_a_statement_that_failed_may_be_mended_and_what_was_done_stays(dpsql: CommandLine, tmp_path: Path) -> None:
+    file, out = tmp_path / "mended.sql", tmp_path / "out"
+    file.write_text("; ".join(THREE))
+    dpsql.session.results[THREE[1]] = REFUSED
+    assert dpsql("run", str(file), "-o", str(out)).exit_code == 1
+    del dpsql.session.results[THREE[1]]
+    before = out.read_bytes()
+    dpsql.session.executed.clear()
+    file.write_text(f"{THREE[0]}; SELECT 2 + 2; {THREE[2]}")
+    assert dpsql("run", str(file), "-o", str(out), "--resume").exit_code == 0
+    assert executed(dpsql) == ["SELECT 2 + 2", THREE[2]]
+    assert out.read_bytes().startswith(before)
+    file.write_text("; ".join(THREE))
+    dpsql.session.results[THREE[1]] = REFUSED
+    assert dpsql("run", str(file), "-o", str(out)).exit_code == 1
+    file.write_text(f"SELECT 1 + 1; {THREE[1]}; {THREE[2]}")
+    shown = dpsql("run", str(file), "-o", str(out), "--resume")
+    assert (shown.exit_code, "is of other statements" in shown.stderr) == (1, True)
+
+
 def test_resume_refuses_another_batch(dpsql: CommandLine, script: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     dpsql.session.results[THREE[2]] = REFUSED
@@ -225,7 +245,7 @@ def test_resume_refuses_another_batch(dpsql: CommandLine, script: str, tmp_path:
     before = out.read_bytes()
     shown = dpsql("run", script, "-o", str(out), "-p", "a=1", "--resume")
     assert shown.exit_code == 1
-    assert "is of another file, format or parameters" in shown.stderr
+    assert "is of other statements, another format or other parameters" in shown.stderr
     assert out.read_bytes() == before
     out.write_text("")
     assert "is shorter than" in dpsql("run", script, "-o", str(out), "--resume").stderr

@@ -4,6 +4,7 @@ What was written is not asked again, so the file must say by itself how far it c
 """
 
 import json
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -16,26 +17,29 @@ from dpsql.interface.render import Format
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a batch came: ``done`` statements, ``size`` bytes of the output; ``batch`` names what was run."""
+    """How far a batch came: ``done`` statements, ``size`` bytes of the output; ``batch`` names those."""
 
     batch: str
     done: int
     size: int
 
 
-def batch_digest(text: str, parameters: object, form: Format) -> str:
-    """Names a batch: another text, other parameters or another format are another batch."""
-    return sha256(repr((text, parameters, form)).encode("utf-8", "surrogatepass")).hexdigest()
+def batch_digest(statements: Sequence[str], parameters: object, form: Format, done: int) -> str:
+    """Names what was done of a batch: other parameters, another format or another one of these statements are another
+    batch, and so is one statement in place of several. Those that follow may be mended."""
+    told = (tuple(statements[:done]), len(statements) > 1, parameters, form)
+    return sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class BatchFile:
     """The file of ``-o`` and, beside it, ``OUT.progress`` while the batch is not finished.
 
     ``parts``: each statement has a file of its own, and ``OUT`` itself is left alone, or is that of the only one.
-    A pipe or a device is written to as it is: nothing can be resumed there.
+    ``batch``: names the batch, of so many of whose statements are done. A pipe or a device is written to as it is:
+    nothing can be resumed there.
     """
 
-    def __init__(self, path: Path, batch: str, *, parts: bool = False) -> None:
+    def __init__(self, path: Path, batch: Callable[[int], str], *, parts: bool = False) -> None:
         self._path = path
         self._batch = batch
         self._parts = parts
@@ -58,8 +62,9 @@ class BatchFile:
             self._file = None if self._parts else self._path.open("wb")
             return 0
         again = "run without --resume to start again: answers already given are free"
-        if progress.batch != self._batch:
-            raise OperationalError(f"{self._beside.name} is of another file, format or parameters", hint=again)
+        if progress.batch != self._batch(progress.done):
+            of_other = f"{self._beside.name} is of other statements, another format or other parameters"
+            raise OperationalError(of_other, hint=again)
         if self._parts:
             return progress.done
         if not self._path.is_file() or self._path.stat().st_size < progress.size:
@@ -84,7 +89,7 @@ class BatchFile:
         if self._file is not None:
             size = self._file.tell()
         fresh = self._beside.with_name(self._beside.name + ".new")
-        fresh.write_text(json.dumps({"batch": self._batch, "done": count, "size": size}))
+        fresh.write_text(json.dumps({"batch": self._batch(count), "done": count, "size": size}))
         fresh.replace(self._beside)
 
     def close(self, *, finished: bool) -> None:

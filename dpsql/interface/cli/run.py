@@ -6,6 +6,7 @@ output.
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
 @parameter_option
 @terms_options
 @output_options
-@click.option("--resume", is_flag=True, help="Go on after the last finished statement of OUTPUT.")
+@click.option(
+    "--resume", is_flag=True, help="Go on after the last finished statement of OUTPUT; those that follow may be mended."
+)
 @click.option("--keep-going", is_flag=True, help="Go on after a statement that fails.")
 def run(
     database: DatabasePath,
@@ -78,7 +81,8 @@ def run(
         from dpsql.interface.batch.file import BatchFile, batch_digest
         from dpsql.interface.batch.output import BatchOutput
 
-        digest = batch_digest(text, [*sorted(values.items()), *([terms] if terms != NO_TERMS else [])], form)
+        given = [*sorted(values.items()), *([terms] if terms != NO_TERMS else [])]
+        digest = partial(batch_digest, [piece.text for piece in pieces], given, form)
         target = None if output is None else BatchFile(output, digest, parts=form == "parquet")
         done = 0 if target is None else target.open(resume=resume)
         style = console.out if output is None else PLAIN
