@@ -54,6 +54,16 @@ class Bench:
             self.paid.units += cost
             yield
 
+    @contextmanager
+    def tossing(self, reservation: int, cost: int) -> Iterator[None]:
+        """Around a coin that may cost nothing: only what fails inside is paid from here on."""
+        with self.ledger.drawing(reservation):
+            try:
+                yield
+            except BaseException:
+                self.paid.units += cost
+                raise
+
     def counted(
         self,
         table: str,

@@ -67,8 +67,14 @@ def within_wholes(masses: Estimates, size: int, wholes: Labels) -> Labels:
     """
     if size <= int(wholes.max()) + 1:
         return merged(part_sums(wholes, masses), size, ordered=True)[wholes]
-    weight, starts = masses.tolist(), list(range(len(masses)))
-    over = (np.diff(wholes) != 0).tolist()  # no two of different wholes are joined
+    labels = np.arange(len(masses), dtype=np.int64)
+    if len(masses) > _GREEDY:
+        share = (np.cumsum(masses) - masses) * (max(_GREEDY, size) / max(float(masses.sum()), 1e-9))
+        labels = np.concatenate([[0], np.cumsum((np.diff(np.floor(share)) != 0) | (np.diff(wholes) != 0))])
+    weight = part_sums(labels, masses).tolist()
+    first = np.flatnonzero(np.diff(labels, prepend=-1))
+    starts = list(range(len(weight)))
+    over = (np.diff(wholes[first]) != 0).tolist()  # no two of different wholes are joined
     joined = [inf if apart else a + b for apart, (a, b) in zip(over, pairwise(weight), strict=True)]
     while len(weight) > size:
         i = joined.index(min(joined))
@@ -76,7 +82,7 @@ def within_wholes(masses: Estimates, size: int, wholes: Labels) -> Labels:
         del starts[i + 1], joined[i], over[i]
         for j in range(max(i - 1, 0), min(i + 1, len(joined))):
             joined[j] = inf if over[j] else weight[j] + weight[j + 1]
-    out: Labels = np.searchsorted(np.array(starts), np.arange(len(masses)), side="right") - 1
+    out: Labels = np.searchsorted(np.array(starts), labels, side="right") - 1
     return out
 
 

@@ -107,6 +107,8 @@ class ModelRules:
     ``curves``: whether sums of a curve of a number column are asked by value, along its chord in each bin. ``jointly``:
     whether bars of sums of several terms, and of variances, know that these are of the same rows.
 
+    ``cut_classes``: bins that a condition cuts in up to so many ways are asked for one by one; of more they are one
+    weighted question, and one of what is cut.
     ``calendar``: whether long ranges of dates are also measured in longer units of the calendar.
     ``coarse_triples``: whether three columns of wide tables of many rows are measured together, over few parts, and
     cleaned once. ``by_threes``: whether conditions on four columns and more follow what is said of each three of these.
@@ -200,9 +202,10 @@ class ModelRules:
     families_alike: bool = True
     drawn_lists: bool = True
     calendar: bool = True
+    cut_classes: int = 2
 
 
-_TWENTY_EIGHTH = ModelRules(drawn_lists=False, calendar=False)
+_TWENTY_EIGHTH = ModelRules(drawn_lists=False, calendar=False, cut_classes=6)
 _TWENTY_SEVENTH = replace(_TWENTY_EIGHTH, families_alike=False)
 _TWENTY_SIXTH = replace(_TWENTY_SEVENTH, left_out=False, ties_weighed=False)
 _TWENTY_FIFTH = replace(_TWENTY_SIXTH, as_counted=False, fine_rounds=False, pairs_together=False)

@@ -13,7 +13,16 @@ from statistics import mean, median
 
 import numpy as np
 
-from dpsql.domain import DateDomain, DateUnit, IntegerDomain, NumberDomain, TableDomain, log_edges, truncate
+from dpsql.domain import (
+    DateDomain,
+    DateUnit,
+    FiniteDomain,
+    IntegerDomain,
+    NumberDomain,
+    TableDomain,
+    log_edges,
+    truncate,
+)
 from dpsql.hypothesis import told
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.partition import compact
@@ -47,9 +56,8 @@ LONGER: Mapping[DateUnit, DateUnit] = {
     "week": "quarter",
     "month": "year",
     "quarter": "year",
-    "year": "year",
 }
-"""Of the calendar: in what a long range of dates is measured beside its own cells."""
+"""Of the calendar: in what a long range of dates is measured beside its own cells; of years nothing is longer."""
 EAGER_COLUMNS = 16
 """Up to so many columns all pairs are measured at once, above it when first touched."""
 FIRST_TOUCH = 0.1
@@ -188,10 +196,14 @@ def planned_alone(
     narrow = is_narrow(table)
     if long_ranges:
         kinds = [IntegerDomain] * (not narrow) + [DateDomain] * calendar
-        names += [(c.name, PARTS) for c in table.varied if isinstance(c, tuple(kinds)) and c.size > LONG_RANGE]
+        names += [(c.name, PARTS) for c in table.varied if isinstance(c, tuple(kinds)) and _is_long(c)]
     most = ALONE_SHARES / max(len(names), 1)
     shares = [CALENDAR_SHARE if narrow and kind == PARTS else ALONE_SHARE for _, kind in names]
     return tuple(PlannedContingency(n, min(share, most)) for n, share in zip(names, shares, strict=True))
+
+
+def _is_long(domain: FiniteDomain) -> bool:
+    return domain.size > LONG_RANGE and (not isinstance(domain, DateDomain) or domain.unit in LONGER)
 
 
 def range_parts(domain: IntegerDomain | DateDomain) -> Labels:

@@ -316,7 +316,7 @@ class Asker:
     def _is_hard(self, state: TableState, test: NetTest, number: int) -> bool:
         """The test, its hard outcome durable before anything else happens."""
         self._reservation = None  # an interrupt may lose a hard outcome: then nothing is tested under it again
-        with self._ledger.drawing(number):
+        with self.bench.tossing(number, self.plan.hard_cost):
             outcome = test.outcome(state.plan.theta, state.test, self.bench.entropy)
             hard = outcome.hard
             if hard:

@@ -68,7 +68,12 @@ class Session:
         self._public = public
         rules = MODEL_RULES[plan.models]
         self._front_end = FrontEnd(
-            policy, public, distances=rules.distances, by_value=rules.by_value, curves=rules.curves
+            policy,
+            public,
+            distances=rules.distances,
+            by_value=rules.by_value,
+            curves=rules.curves,
+            cut_classes=rules.cut_classes,
         )
         self._asker = Asker(policy, plan, engine, ledger, entropy)
         self._strings = ReleasedStrings(self._asker.states)

@@ -23,7 +23,7 @@ from dpsql.sql.blocks.reading import Reader
 from dpsql.sql.catalog import DONE, Command, Definitions, catalog_of, describing, read_command, read_definition
 from dpsql.sql.counting.evaluate import Evaluator
 from dpsql.sql.counting.key_source import AskedKeys, KeyLookup, ReleasedKeys, ReleasedRows
-from dpsql.sql.counting.values.rules import ValueRules
+from dpsql.sql.counting.values.rules import NEWEST, ValueRules
 from dpsql.sql.public_sql import PublicSql
 from dpsql.sql.shapes import Shapes
 from dpsql.sql.statement import Definition, Statement
@@ -40,7 +40,14 @@ class FrontEnd:
     """Lowers statements of one policy; equal texts and parameters are looked up. Everything it holds is public."""
 
     def __init__(
-        self, policy: Policy, public: PublicSql, *, distances: bool = True, by_value: bool = True, curves: bool = True
+        self,
+        policy: Policy,
+        public: PublicSql,
+        *,
+        distances: bool = True,
+        by_value: bool = True,
+        curves: bool = True,
+        cut_classes: int = NEWEST.cut_classes,
     ) -> None:
         """``distances`` and what follows: as in ``ModelRules``, those of the ledger that the statements are for."""
         products = strategy_named(policy.mechanism.strategy).products
@@ -51,7 +58,7 @@ class FrontEnd:
             most_cells=_most_cells(policy),
             products=products,
             distances=distances,
-            values=ValueRules(by_value, curves),
+            values=ValueRules(by_value, curves, cut_classes),
         )
         self._catalog = catalog_of(policy, public)
         self._read_with({})

@@ -75,8 +75,7 @@ class SparseHypothesis:
         alpha: float,
         rules: ModelRules = NEWEST,
     ) -> None:
-        self.finite = finite
-        self.text_columns = text_columns
+        self.finite, self.text_columns = finite, text_columns
         self.measurements: list[Measurement] = []
         self.most_hidden = inf
         self._share = finite.row_count / structure_size(sparsity, min(max(alpha, 1e-6), 1.0))
@@ -89,9 +88,9 @@ class SparseHypothesis:
         self._by_column: dict[str, dict[Key, float]] = {}
         self._weighed, self._every = rules.weighed, rules.every_string
         self._shifted, self._drawn = rules.shifted, rules.drawn_lists
-        self._follows_rest = rules.rest
         self._cells: dict[str, StringCells] = {}
-        self._mixed, self._by_chance = rules.mixed_strings, rules.by_chance
+        self._mixed, self._by_chance, self._follows_rest = rules.mixed_strings, rules.by_chance, rules.rest
+        self._how_drawn: Drawing | None = None
         self._found: dict[str, _Found] = {}
         self._changes: dict[str, int] = {}
 
@@ -101,10 +100,9 @@ class SparseHypothesis:
         ``selected``: its keys were shown because they are frequent; all others are what somebody listed.
         """
         self.measurements.append(measurement)
-        self._unassigned = None
+        self._unassigned = self._how_drawn = None
         totals = measurement.values.reshape(len(measurement.keys), -1).sum(axis=1)
-        parts = measurement.values.size // max(len(measurement.keys), 1)
-        precision = 1.0 / (measurement.sigma**2 * parts)
+        precision = 1.0 / (measurement.sigma**2 * (measurement.values.size // max(len(measurement.keys), 1)))
         listing = not selected and self._distinct is not None
         for key, y in zip(measurement.keys, totals.tolist(), strict=True):
             weight = self._weights.get(key)
@@ -134,7 +132,7 @@ class SparseHypothesis:
 
     def know_distinct(self, distinct: Measurement, most_hidden: float) -> None:
         """Take in how many strings there are (a 0-d measurement, NULL not counted)."""
-        self._distinct, self.most_hidden, self._unassigned = distinct, most_hidden, None
+        self._distinct, self.most_hidden, self._unassigned, self._how_drawn = distinct, most_hidden, None, None
 
     @property
     def unassigned(self) -> float:
@@ -145,8 +143,7 @@ class SparseHypothesis:
     def _hidden(self) -> HiddenKey:
         """What is known of keys that were not shown; its spread allows for noise in their mean."""
         if self._unassigned is None:
-            rows, noise, strings = self._left()
-            most = self.most_hidden
+            (rows, noise, strings), most = self._left(), self.most_hidden
             by_row = self._by_row(rows, strings, len(self._weights))
             mean, upper = min(rows / strings, most), min(max((rows + _SURE * noise) / strings, LEAST_MEAN), most)
             sd = sqrt(by_row * (1.0 - by_row))
@@ -169,9 +166,12 @@ class SparseHypothesis:
 
     def _drawing(self, distinct: Measurement) -> Drawing:
         """How lists of strings that were not shown are drawn, by what the shown ones leave."""
-        rows, noise, strings = self._left_by_shown(distinct)
-        by_row, some = self._by_row(rows, strings, len(self._weights) - len(self._by_list)), max(rows, noise)
-        return drawing(some / strings, self.most_hidden, by_row, hypot(noise / some, distinct.sigma / strings))
+        if self._how_drawn is None:
+            rows, noise, strings = self._left_by_shown(distinct)
+            by_row, some = self._by_row(rows, strings, len(self._weights) - len(self._by_list)), max(rows, noise)
+            unsure = hypot(noise / some, distinct.sigma / strings)
+            self._how_drawn = drawing(some / strings, self.most_hidden, by_row, unsure)
+        return self._how_drawn
 
     def _left(self) -> tuple[float, float, float]:
         """The rows that the measured keys leave, their sd, and how many other strings there are (at least some)."""

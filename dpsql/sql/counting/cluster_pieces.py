@@ -106,18 +106,18 @@ class ClusterPieces:
             if found is not None:
                 return found
         if straight is not None:
-            return summed_pieces(self.table, axes, where, straight)
+            return summed_pieces(self.table, axes, where, straight, self.values.cut_classes)
         numbers = None
         if value is not None:
             numbers = self._numbers(value, axes) if slab is None else slab.of(self._numbers(value, slab.whole))
             if self.values.curves and not by_cells and where.is_sure:
                 smooth = bool(changes_anywhere(self.grids, value))
-                near = chord_pieces(self.table, axes, numbers, sure, smooth=smooth)
+                near = chord_pieces(self.table, axes, numbers, sure, self.values.cut_classes, smooth=smooth)
                 if near is not None:
                     return near
         if all(a.points is None for a in axes):
             return pieces(self.table, axes, sure if numbers is None else sure * numbers)
-        return held_pieces(self.table, axes, where, numbers)
+        return held_pieces(self.table, axes, where, self.values.cut_classes, numbers)
 
     def _numbers(self, value: Bound, axes: tuple[GridAxis, ...]) -> Signed:
         if value.chooses & changes_anywhere(self.grids, value):

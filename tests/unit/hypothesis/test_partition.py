@@ -130,3 +130,15 @@ def test_the_lightest_neighbours_of_a_whole_are_joined() -> None:
             parts[i : i + 2] = [parts[i] + parts[i + 1]]
         expected = np.concatenate([[n] * len(part) for n, part in enumerate(parts)])
         assert within_wholes(masses, size, wholes).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("size", [40, 200, 700])
+def test_intervals_of_long_ranges_are_as_even_and_end_where_wholes_do(size: int) -> None:
+    """More than 512 cells are joined evenly first, as those of other columns are."""
+    rng = np.random.default_rng(7)
+    masses, wholes = rng.exponential(30.0, 5_000), np.repeat(np.arange(100), 50)
+    labels = within_wholes(masses, size, wholes)
+    assert labels.max() + 1 == size and (np.diff(labels) >= 0).all() and (np.diff(labels) <= 1).all()
+    finer, coarser = (labels, wholes) if size > 100 else (wholes, labels)
+    assert all(len(set(coarser[finer == part])) == 1 for part in set(finer.tolist()))
+    assert part_sums(labels, masses).max() < 6 * masses.sum() / size

@@ -206,3 +206,12 @@ def test_each_unit_of_the_calendar_has_a_longer_one(unit: Any, longer: str, firs
     assert len(told) == domain.size - 1 > 128
     assert [labels[i] == labels[i + 1] for i in range(len(told) - 1)] == [a == b for a, b in pairwise(told)]
     assert labels.max() == len(set(told))
+
+
+def test_years_have_nothing_longer() -> None:
+    """Their parts would be their cells, which are measured under another name."""
+    years = DateDomain("d", date(1850, 1, 1), date(1999, 12, 31), "year")
+    assert years.size > 129
+    for others in (1, 3):
+        table = TableDomain("t", (years, *(IntegerDomain(c, 0, 60) for c in "abc"[:others])))
+        assert planned_alone(table) == ()

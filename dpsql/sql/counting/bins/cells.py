@@ -17,8 +17,6 @@ from dpsql.sql.counting.bins.held import Held
 from dpsql.sql.counting.pieces import GridAxis, QueryPiece, Signed, pieces, scaled
 from dpsql.sql.expressions.changes.straight import Straight
 
-MOST_CLASSES = 2
-"""Cells that are cut in so many different ways are asked for one by one; those of more become one weighted query."""
 _TOLD = 3
 _Array = npt.NDArray[Any]
 Ends = tuple[Signed, Signed]
@@ -63,17 +61,19 @@ def over_cells(axes: Sequence[GridAxis], weights: Signed, ends: Ends | None = No
 
 
 def held_pieces(
-    table: TableDomain, axes: Sequence[GridAxis], where: Held, numbers: Signed | None = None
+    table: TableDomain, axes: Sequence[GridAxis], where: Held, ways: int, numbers: Signed | None = None
 ) -> tuple[QueryPiece, ...]:
     """Queries whose sum counts the rows of these points where a condition is TRUE, each as its ``numbers`` say."""
     if numbers is None:
-        return cell_pieces(table, over_cells(axes, where.guess.astype(np.int64), (where.least, where.most)))
+        return cell_pieces(table, over_cells(axes, where.guess.astype(np.int64), (where.least, where.most)), ways)
     ends = where.least * numbers, where.most * numbers
-    return cell_pieces(table, over_cells(axes, where.guess * numbers, (np.minimum(*ends), np.maximum(*ends))))
+    return cell_pieces(table, over_cells(axes, where.guess * numbers, (np.minimum(*ends), np.maximum(*ends))), ways)
 
 
-def cell_pieces(table: TableDomain, found: OverCells) -> tuple[QueryPiece, ...]:
-    """Queries whose sum is the guess, each with the ends of what its rows may count."""
+def cell_pieces(table: TableDomain, found: OverCells, ways: int) -> tuple[QueryPiece, ...]:
+    """Queries whose sum is the guess, each with the ends of what its rows may count. ``ways``: cells that are cut in up
+    to so many ways are asked for one by one, and their bars add up; of more they are one weighted query, and one of how
+    far each may be off."""
     settled = found.settled
     if settled.all():
         return pieces(table, found.axes, found.guess)
@@ -81,7 +81,7 @@ def cell_pieces(table: TableDomain, found: OverCells) -> tuple[QueryPiece, ...]:
     guess, low, high = (np.where(settled, 0, a).astype(np.float64) for a in (found.guess, found.low, found.high))
     told = np.stack([guess, low, high], axis=-1)
     classes = np.unique(told[~settled], axis=0)
-    if len(classes) <= MOST_CLASSES:
+    if len(classes) <= ways:
         for one in classes:
             here = ~settled & (told == one).all(axis=-1)
             for p in pieces(table, found.axes, here.astype(np.int64)):
@@ -94,7 +94,9 @@ def cell_pieces(table: TableDomain, found: OverCells) -> tuple[QueryPiece, ...]:
     return tuple(out)
 
 
-def summed_pieces(table: TableDomain, axes: Sequence[GridAxis], where: Held, line: Straight) -> tuple[QueryPiece, ...]:
+def summed_pieces(
+    table: TableDomain, axes: Sequence[GridAxis], where: Held, line: Straight, ways: int
+) -> tuple[QueryPiece, ...]:
     """Queries whose sum is that of ``line`` over the rows of these points where a condition is TRUE.
 
     Cells that are in as a whole are summed by value: min times their rows, and the range times their rows' shares of
@@ -123,7 +125,7 @@ def summed_pieces(table: TableDomain, axes: Sequence[GridAxis], where: Held, lin
         high = np.maximum(where.least * most, where.most * most)
         cut = over_cells(axes, where.guess * (least + most) / 2, (low, high))
         rest = OverCells(cut.axes, *(np.where(whole.settled, 0.0, a) for a in (cut.guess, cut.low, cut.high)))
-        out += cell_pieces(table, rest)
+        out += cell_pieces(table, rest, ways)
     return tuple(out)
 
 

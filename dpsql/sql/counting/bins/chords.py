@@ -27,10 +27,11 @@ _Floats = npt.NDArray[np.float64]
 
 
 def chord_pieces(
-    table: TableDomain, axes: Sequence[GridAxis], numbers: Signed, base: Signed, *, smooth: bool
+    table: TableDomain, axes: Sequence[GridAxis], numbers: Signed, base: Signed, ways: int, *, smooth: bool
 ) -> tuple[QueryPiece, ...] | None:
     """Queries whose sum is that of ``numbers`` over the rows where ``base``, 0 or 1, is 1, both over the points of the
-    axes, of which one is a number column's. ``smooth``: whether the value changes between its points, too.
+    axes, of which one is a number column's. ``smooth``: whether the value changes between its points, too;
+    ``ways``: as in ``cell_pieces``.
 
     ``None`` where no line is nearer than numbers are.
     """
@@ -66,7 +67,7 @@ def chord_pieces(
         low, high = np.minimum.reduceat(low, starts, axis=-1), np.maximum.reduceat(high, starts, axis=-1)
     guess = np.clip(np.add.reduceat(rest * points.shares, starts, axis=-1), low, high)
     cells = [a if a.points is None else GridAxis(a.name, len(starts)) for a in axes]
-    out = cell_pieces(table, OverCells(tuple(cells), *(np.moveaxis(a, -1, at) for a in (guess, low, high))))
+    out = cell_pieces(table, OverCells(tuple(cells), *(np.moveaxis(a, -1, at) for a in (guess, low, high))), ways)
     lines = scaled(pieces(table, cells, np.moveaxis(parts, -1, at)), step * (last - first))
     return (*out, *(replace(p, query=replace(p.query, value=domain.name)) for p in lines))
 

@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 
 class ValueRules(NamedTuple):
-    """``by_value``, ``curves``: as in ``ModelRules``."""
+    """``by_value``, ``curves`` and ``cut_classes``: as in ``ModelRules``."""
 
     by_value: bool = True
     curves: bool = True
+    cut_classes: int = 2
 
 
 NEWEST = ValueRules()
