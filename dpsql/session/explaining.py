@@ -88,9 +88,10 @@ def explanation(
 def _of_cuts(statement: Statement, asker: Asker) -> Iterator[str]:
     """How far off counts are where conditions hold for a part of a bin, as soon as anything is known of its rows."""
     for block in statement.blocks:
+        state = asker.states.get(block.table)  # none of a table of units, of whose counts a release tells all
         counted = [a for a in block.aggregates if block.cut and a.sql_type == "BIGINT" and a.summary is None]
         forms = [form for a in counted for form in a.numerator if any(t.doubt for t in form.terms)]
-        errors = [e for e in map(asker.states[block.table].error_of_form, forms) if e is not None]
+        errors = [] if state is None else [e for e in map(state.error_of_form, forms) if e is not None]
         if errors:
             yield f"rows of parts of {block.table} that are cut may count or not: errors are up to {max(errors):,.0f}"
 

@@ -27,9 +27,10 @@ from dpsql.mechanism.choice import choose
 from dpsql.mechanism.randomized_response import response_epsilon
 from dpsql.query import LinearQuery
 from dpsql.result import Answer
-from dpsql.session import asker, session
+from dpsql.session import session
 from dpsql.session.own.own_noise import OwnNoise
 from dpsql.session.own.residual import Residual
+from dpsql.session.strings import read
 from tests.support import walk
 from tests.support.coupled import compared, coupled, told
 from tests.support.coupled.compare import differ
@@ -310,14 +311,14 @@ def seen(use: Callable[[list[int]], Any]) -> Broken:
 
 def bar_of_counts() -> Any:
     """An error bar that follows the private counts."""
-    shown = asker.from_measurement
+    shown = read.from_measurement
 
     def use(counted: list[int]) -> Any:
         def wider(*given: Any) -> Answer:
             found = shown(*given)
             return replace(found, error=(found.error or 0.0) + counted[-1] / 1e6)
 
-        return patch.object(asker, "from_measurement", wider)
+        return patch.object(read, "from_measurement", wider)
 
     return seen(use)
 
