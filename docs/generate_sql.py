@@ -40,9 +40,10 @@ becomes a *released table*: its `GROUP BY` columns and its aggregates. Everythin
   cells; the interval then covers whole cells, and that of `mode` all cells with rows: the fullest one may hold many
   values, another one a value that has more rows.
 * **`COUNT(DISTINCT x)` of the privacy unit, or of a text column**, under conditions that cut no bin and for groups,
-  is a measurement of its own, with noise for what one unit changes: 1 in each group for the unit itself. Its charge is
-  shown by `explain`; the groups of one aggregate share it, and an equal question is free. A unit counts where one of the
-  `max_rows_per_unit` rows that are kept of it does. The unit's own values are never shown, compared or grouped by.
+  is a measurement of its own, with noise for what one unit changes: 1 in each group for the unit itself. Its charge
+  is shown by `explain`; the groups of one aggregate share it, and an equal question is free. A unit counts where one
+  of the `max_rows_per_unit` rows that are kept of it does. The unit's own values are never shown, compared or grouped
+  by.
 * **`histogram(x)` and `approx_top_k(x, k)`** are the counts of a `GROUP BY x` in one value: a map of those above 0, and
   the values that have the largest ones. A note says how far off any of these counts may be.
 * **Variances, standard deviations, covariances, `CORR`, `REGR_...`, `skewness` and `kurtosis`** are functions of
