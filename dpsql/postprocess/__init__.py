@@ -5,6 +5,7 @@ steps countable.
 """
 
 from dpsql.postprocess.combine import (
+    added,
     are_rows_of,
     combine,
     divide,
@@ -17,6 +18,7 @@ from dpsql.postprocess.combine import (
 from dpsql.postprocess.released import released_array, released_table, shown_values
 
 __all__ = [
+    "added",
     "are_rows_of",
     "combine",
     "divide",

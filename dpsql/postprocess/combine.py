@@ -41,8 +41,8 @@ def combine(form: Form, lookup: Lookup, *, integer: bool, sign: int = 1) -> Answ
     for term in form.terms:
         part, weight = lookup(term.query), abs(term.coefficient)
         total += 0.0 if part.value is None else term.coefficient * float(part.value)
-        error = _added(error, weight, term.doubt, part.value, part.error)
-        bound = _added(bound, weight, term.doubt, part.value, part.certified_bound)
+        error = added(error, weight, term.doubt, part.value, part.error)
+        bound = added(bound, weight, term.doubt, part.value, part.certified_bound)
         kind = "calibrated" if part.error_kind == "calibrated" or term.doubt else kind
         certified = certified and part.certified
         charged += part.charged
@@ -116,8 +116,9 @@ def narrowed(answer: Answer, error: float, low: float | None = None, high: float
     return replace(answer, error=error, interval=interval, error_kind="calibrated")
 
 
-def _added(error: float | None, weight: float, doubt: float, rows: float | None, of_part: float | None) -> float | None:
-    """``error`` and that of a part; with a ``doubt`` for each of its rows, of which there may be so many more."""
+def added(error: float | None, weight: float, doubt: float, rows: float | None, of_part: float | None) -> float | None:
+    """``error`` and that of a part, taken ``weight`` times, in the form's unit; with a ``doubt`` for each of the part's
+    ``rows``, of which there may be ``of_part`` more. Public; ``None`` where one of them is not known."""
     if error is None or of_part is None:
         return None
     return error + weight * of_part + doubt * (max(0.0, float(rows or 0)) + of_part)

@@ -19,6 +19,7 @@ from dpsql.mechanism import ThresholdTest
 from dpsql.planning import Basis, Forecast, TablePlan, Way, forecast
 from dpsql.planning.forecast import half_width
 from dpsql.planning.measured_axes import own_sd
+from dpsql.postprocess import added
 from dpsql.query import Crosstab, Form, LinearQuery
 from dpsql.session.model.error_bars import ErrorBars, Memory
 from dpsql.session.own.by_value.measured_beside import MeasuredBeside
@@ -294,12 +295,9 @@ class TableState:
         """About what ``combine`` will say of answers with these errors, in the form's unit; ``None`` before a model."""
         if self.model is None:
             return None
-        error = 0.0
+        error: float | None = 0.0
         for t in form.terms:
-            of_part = self.error_of(t.query)
-            if of_part is None:
-                return None
-            error += abs(t.coefficient) * of_part + t.doubt * (max(0.0, self.model.estimate(t.query)) + of_part)
+            error = added(error, abs(t.coefficient), t.doubt, self.model.estimate(t.query), self.error_of(t.query))
         return error
 
     def _finite_limit(self, query: LinearQuery) -> float:

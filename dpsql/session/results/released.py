@@ -212,7 +212,7 @@ def _undefined_notes(table: pa.Table) -> Iterator[Note]:
             if found:
                 yield Note(
                     "computed",
-                    f"{name}: nan and inf ({found:,}) are what a division by 0 gives, and sort beside all numbers; "
+                    f"{name}: nan and inf ({found:,}), as a division by 0 gives them, sort beside all numbers; "
                     "NULLIF(divisor, 0) makes them NULL",
                 )
 
