@@ -13,7 +13,7 @@ from typing import Any
 from dpsql.accounting import Plan
 from dpsql.first.bench import Bench
 from dpsql.first.payload import LISTED, encode_measurement
-from dpsql.first.release import release_first
+from dpsql.first.payment import pay_first
 from dpsql.first.text_start import TextStarts
 from dpsql.first.touch import Columns, FirstTouch, Released
 from dpsql.first.turns import Step, Turns
@@ -95,7 +95,7 @@ def _read(touch: ListedStrings, column: str, keys: tuple[Key, ...], bench: Bench
     def draw() -> dict[str, Any]:
         return encode_measurement(LISTED, bench.measured(counts, sigma, table, text=text, keys=keys))
 
-    return release_first(touch, table, 0, draw, bench, turns, {"columns": [[column, *_named(k)] for k in keys]})
+    return pay_first(touch, table, 0, draw, bench, turns, {"columns": [[column, *_named(k)] for k in keys]})
 
 
 def one_for_all(plan: Plan, sigmas: Sequence[float], l2_squared: int) -> Fraction:

@@ -12,7 +12,7 @@ from dpsql.domain import TableDomain
 from dpsql.errors import BudgetExhausted
 from dpsql.first.bench import Bench
 from dpsql.first.payload import ROW_COUNT, encode_measurement
-from dpsql.first.release import release_first
+from dpsql.first.payment import pay_first
 from dpsql.first.touch import Columns, FirstTouch, Released
 from dpsql.first.turns import Step, Turns
 from dpsql.hypothesis import Measurement
@@ -97,7 +97,7 @@ def _measure(touch: RowCount, bench: Bench, turns: Turns) -> float:
     def draw() -> dict[str, Any]:
         return encode_measurement(ROW_COUNT, bench.measured(rows, share.sigma, name))
 
-    return release_first(touch, name, share.units, draw, bench, turns)
+    return pay_first(touch, name, share.units, draw, bench, turns)
 
 
 def _exhausted(touch: RowCount, bench: Bench, turns: Turns) -> BudgetExhausted:

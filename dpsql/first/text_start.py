@@ -14,12 +14,11 @@ import numpy as np
 from dpsql.errors import InternalError
 from dpsql.first.bench import Bench
 from dpsql.first.payload import CONTINGENCY, DISTINCT, KEYS, encode_measurements
+from dpsql.first.payment import Drawn, pay, pay_first
 from dpsql.first.portioned import Portioned
-from dpsql.first.release import release_first
 from dpsql.first.touch import Columns, Released
 from dpsql.first.turns import Step, Turns
 from dpsql.hypothesis import Axis, Measurement
-from dpsql.ledger import interrupts_held
 from dpsql.ledger.event import Payload
 from dpsql.mechanism import drawn_alone, select_keys
 from dpsql.planning import TablePlan, TextStart
@@ -231,7 +230,7 @@ def _select(
     delta_spent: Callable[[], Fraction],
 ) -> float:
     """Select the keys and begin to count them; what was charged, 0.0 when another session was faster."""
-    table, ledger, text, start = touch.plan.name, bench.ledger, (column,), touch.starts[column]
+    table, text, start = touch.plan.name, (column,), touch.starts[column]
     (first, count), cost = chosen, sum(p.units for p in chosen)
     distinct_units = first.units * start.distinct_units // (start.select_units + start.distinct_units)
     selected, distinct_sigma, count_sigma = (
@@ -242,23 +241,25 @@ def _select(
     found = bench.engine.key_counts(table, column, drawn_alone(selection.sigma, selection.threshold))
     payload = {"purpose": touch.purpose, "table": table} | touch.portions_payload(chosen)
     payload |= {"delta": str(selection.delta), "try": selection.attempt, "hidden": selection.most_hidden}
-    with interrupts_held():
-        reservation = turns.reserve_first(cost, payload, touch.opened_before)
-        if reservation is None:
-            return 0.0
+
+    def is_late(reservation: int) -> bool:
+        if touch.opened_before(reservation):
+            return True
         if delta_spent() > bench.plan.delta_purse:  # the shares in the code are no longer the ledger's
-            ledger.free(reservation)
             raise InternalError("the ledger's delta does not cover this selection of keys", hint="ask without it")
-        with bench.drawing(reservation, cost):
-            shown = select_keys(found, selection.sigma, selection.threshold, bench.entropy)
-            number = found.map(lambda f: np.array(f.number, dtype=np.int64))
-            distinct = bench.measured(number, distinct_sigma, table, text=text)
-            keys: tuple[Key, ...] = (*((k,) for k in shown), (None,))
-            counted = bench.engine.keyed_counts(table, text, keys, ())
-            counts = bench.measured(counted, count_sigma, table, text=text, keys=keys)
-            ledger.release(reservation, encode_measurements([(DISTINCT, distinct), (KEYS, counts)]))
-    turns.follow()
-    return bench.plan.as_epsilon(cost)
+        return False
+
+    def draw() -> Drawn:
+        shown = select_keys(found, selection.sigma, selection.threshold, bench.entropy)
+        number = found.map(lambda f: np.array(f.number, dtype=np.int64))
+        distinct = bench.measured(number, distinct_sigma, table, text=text)
+        keys: tuple[Key, ...] = (*((k,) for k in shown), (None,))
+        counted = bench.engine.keyed_counts(table, text, keys, ())
+        counts = bench.measured(counted, count_sigma, table, text=text, keys=keys)
+        return Drawn(encode_measurements([(DISTINCT, distinct), (KEYS, counts)]))
+
+    drawn = pay(cost, bench, turns, lambda: turns.reserve_first(cost, payload), is_late, draw)
+    return 0.0 if drawn is None else bench.plan.as_epsilon(cost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,4 +296,4 @@ def _measure(
             [(c.kind, bench.measured(c.counts, sigma, table, c.axes, c.text, c.keys)) for c, sigma in both]
         )
 
-    return release_first(touch, table, sum(p.units for p in chosen), draw, bench, turns, touch.portions_payload(chosen))
+    return pay_first(touch, table, sum(p.units for p in chosen), draw, bench, turns, touch.portions_payload(chosen))

@@ -113,21 +113,12 @@ class Turns:
             sleep(_PAUSE_SECONDS)
             self._settle()
 
-    def reserve_first(self, cost: int, payload: dict[str, Any], is_late: Callable[[int], bool]) -> int | None:
-        """A reservation for a first measurement; ``None`` when the budget has gone to others or they were earlier.
-
-        ``is_late``: whether the ledger holds an earlier reservation for the same measurement.
-        """
+    def reserve_first(self, cost: int, payload: dict[str, Any]) -> int | None:
+        """A reservation for a first measurement; ``None`` when the budget has gone to others."""
         try:
-            reservation = self._ledger.reserve(cost, lambda t: self._purses.check(t, cost), {**payload, "burn": cost})
+            return self._ledger.reserve(cost, lambda t: self._purses.check(t, cost), {**payload, "burn": cost})
         except BudgetExhausted:
             return None  # affordable a moment ago: others reserve at the same time
-        self.follow()
-        if is_late(reservation):
-            self._ledger.free(reservation)
-            self.follow()
-            return None
-        return reservation
 
     def reserve_beside(
         self, cost: int, payload: dict[str, Any], tests: int = 0, *, only_row_counts: bool = False

@@ -14,8 +14,8 @@ from dpsql.domain import DateDomain, IntegerDomain, NumberDomain, TableDomain, m
 from dpsql.errors import InternalError
 from dpsql.first.bench import Bench
 from dpsql.first.payload import CONTINGENCY, POSITIONS, VALUES, encode_measurements
+from dpsql.first.payment import pay_first
 from dpsql.first.portioned import Portioned
-from dpsql.first.release import release_first
 from dpsql.first.row_count import RowCount
 from dpsql.first.touch import Columns
 from dpsql.first.turns import Step, Turns
@@ -339,7 +339,7 @@ def _measure(touch: WarmStart, chosen: list[Portion], bench: Bench, turns: Turns
             released.append((kind, bench.measured(private, sigma, name, parts, value=value)))
         return encode_measurements(released)
 
-    return release_first(touch, name, sum(p.units for p in chosen), draw, bench, turns, touch.portions_payload(chosen))
+    return pay_first(touch, name, sum(p.units for p in chosen), draw, bench, turns, touch.portions_payload(chosen))
 
 
 def _counts(bench: Bench, table: TableDomain, portion: Portion, axes: tuple[Axis, ...], kind: str) -> Private[Counts]:

@@ -10,8 +10,8 @@ from typing import Any
 
 from dpsql.errors import BudgetExhausted, InternalError
 from dpsql.first import Bench, Turns
+from dpsql.first.payment import Drawn, pay
 from dpsql.first.turns import Step
-from dpsql.ledger import interrupts_held
 from dpsql.ledger.event import Payload
 from dpsql.synthesis.runs import DRAWN, PURPOSE, Runs
 
@@ -79,23 +79,24 @@ class Steps:
 
     def _make(self, number: int, cost: int, draw: Callable[[], dict[str, Any]]) -> float:
         """Reserve, draw, record; what that charged, in epsilon. Nothing where another session was earlier."""
-        ledger, named = self._bench.ledger, {"run": self._run, "step": number}
-        with interrupts_held():
-            reserved = {"purpose": PURPOSE, "table": self._table, "burn": cost, **named}
-            reservation = self._turns.reserve_beside(cost, reserved, only_row_counts=self._only_row_counts)
+        named = {"run": self._run, "step": number}
+        payload = {"purpose": PURPOSE, "table": self._table, "burn": cost, **named}
+
+        def reserve() -> int:
+            reservation = self._turns.reserve_beside(cost, payload, only_row_counts=self._only_row_counts)
             if reservation is None:
                 raise self._exhausted(cost)
-            self._turns.follow()
-            late = self._known(number) is not None
-            if late or self._runs().is_under_way(self._run, number, before=reservation):
-                ledger.free(reservation)
-                cost = 0
-            else:
-                with self._bench.drawing(reservation, cost):
-                    drawn = json.loads(json.dumps(draw()))  # what a ledger in memory holds is what a file would
-                    ledger.release(reservation, {"kind": PURPOSE, **named, DRAWN: drawn})
-        self._turns.follow()
-        return self._bench.plan.as_epsilon(cost)
+            return reservation
+
+        def is_late(reservation: int) -> bool:
+            return self._known(number) is not None or self._runs().is_under_way(self._run, number, before=reservation)
+
+        def recorded() -> Drawn:
+            drawn = json.loads(json.dumps(draw()))  # what a ledger in memory holds is what a file would
+            return Drawn({"kind": PURPOSE, **named, DRAWN: drawn})
+
+        paid = pay(cost, self._bench, self._turns, reserve, is_late, recorded)
+        return 0.0 if paid is None else self._bench.plan.as_epsilon(cost)
 
     def _exhausted(self, cost: int) -> BudgetExhausted:
         plan = self._bench.plan

@@ -13,7 +13,7 @@ from math import ceil
 from dpsql.confidence import error_bound
 from dpsql.errors import BudgetExhausted
 from dpsql.first.payload import encode_measurements
-from dpsql.ledger import interrupts_held
+from dpsql.first.payment import Drawn, pay
 from dpsql.planning.distinct import DistinctShare, distinct_share
 from dpsql.planning.sensitivity import distinct_l2_squared
 from dpsql.query import DistinctCount, regions_of
@@ -167,28 +167,24 @@ def answer_of(asker: Asker, table: str, number: Number) -> Answer:
 def _release(asker: Asker, priced_question: Priced) -> float:
     """One release; what it charged, in epsilon. Nothing where another session was faster."""
     question, share, sigma = priced_question.question, priced_question.share, priced_question.sigma
-    bench, turns, ledger = asker.bench, asker.turns, asker.bench.ledger
+    bench, turns = asker.bench, asker.turns
     regions = regions_of([c.rows for c in question.counts])
     counts = bench.engine.distinct_counts(question.table, question.column, regions, question.most)  # a failure is free
     payload = {"purpose": PURPOSE, "table": question.table, "burn": share.units}
     if share.spares:
         payload |= {"purpose": SPARE, "spares": share.spares}
-    with interrupts_held():
-        reservation = turns.reserve_beside(share.units, payload)
-        if reservation is None:
-            return 0.0
-        turns.follow()
-        late = share.spares > 0 and asker.fold.spares_used() > bench.plan.spares
-        if late or numbers_of(asker, question) is not None:
-            ledger.free(reservation)
-            turns.follow()
-            return 0.0
-        with bench.drawing(reservation, share.units):
-            values = [int(v) for v in bench.noisy(counts, sigma).reshape(-1)]
-            charged = bench.plan.as_epsilon(share.units)
-            numbers = [answer_of(asker, question.table, Number(v, float(sigma))) for v in values]
-            released = encode_measurements([]) | encode_numbers(list(question.digests), values, float(sigma))
-            given = zip(question.digests, with_charge(numbers, charged), strict=True)
-            ledger.release(reservation, released, given)
-    turns.follow()
-    return charged
+    charged = bench.plan.as_epsilon(share.units)
+
+    def is_late(_: int) -> bool:
+        if share.spares > 0 and asker.fold.spares_used() > bench.plan.spares:
+            return True
+        return numbers_of(asker, question) is not None
+
+    def draw() -> Drawn:
+        values = [int(v) for v in bench.noisy(counts, sigma).reshape(-1)]
+        numbers = [answer_of(asker, question.table, Number(v, float(sigma))) for v in values]
+        released = encode_measurements([]) | encode_numbers(list(question.digests), values, float(sigma))
+        return Drawn(released, list(zip(question.digests, with_charge(numbers, charged), strict=True)))
+
+    paid = pay(share.units, bench, turns, lambda: turns.reserve_beside(share.units, payload), is_late, draw)
+    return 0.0 if paid is None else charged

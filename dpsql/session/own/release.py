@@ -14,8 +14,8 @@ from dpsql.confidence import DEVIATIONS
 from dpsql.errors import InternalError
 from dpsql.first import Bench, Turns
 from dpsql.first.payload import CONTINGENCY, ONE_COUNT, RESIDUAL, SEVERAL, encode_measurement
+from dpsql.first.payment import Drawn, pay
 from dpsql.hypothesis import Measurement
-from dpsql.ledger import interrupts_held
 from dpsql.planning.measured_axes import own_axes, own_sd
 from dpsql.planning.table_plan import Share
 from dpsql.private import together
@@ -52,7 +52,7 @@ def release_own(
     ``None`` when nothing was released: no question is left, or another session has just released a table that answers
     them all, or asked the same.
     """
-    table, ledger = queries[0].table, bench.ledger
+    table = queries[0].table
     share = state.own.spare_share(queries) if spare else state.plan.question
     payload: dict[str, Any] = {"purpose": PURPOSE, "table": table, "burn": share.units}
     if spare:
@@ -65,23 +65,25 @@ def release_own(
         parts, certain = state.own.parts(queries, spare=spare), state.plan.certain_of(len(queries))
         draws = [_part(state, part, bench, spare, certain) for part in parts]
         draw = draws[0] if len(parts) == 1 else _one_by_one(queries, parts, draws)
-    with interrupts_held():
+
+    def reserve() -> int | None:
         reservation = turns.reserve_beside(share.units, payload)
-        if reservation is None:
-            return None
-        if spare:
+        if spare and reservation is not None:
             state.own.told()
-        turns.follow()
-        late = all(ledger.lookup(q.digest) or state.measured(q) for q in queries)
-        if late or (spare and state.own.spares_left() < 0):
-            ledger.free(reservation)
-            return None
-        with bench.drawing(reservation, share.units):
-            answers, released = draw({})
-            answers = with_charge(answers, charged + bench.plan.as_epsilon(share.units))
-            ledger.release(reservation, released, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
-    turns.follow()
-    return answers
+        return reservation
+
+    def is_late(_: int) -> bool:
+        if spare and state.own.spares_left() < 0:
+            return True
+        return all(bench.ledger.lookup(q.digest) or state.measured(q) for q in queries)
+
+    def drawn() -> Drawn:
+        answers, released = draw({})
+        answers = with_charge(answers, charged + bench.plan.as_epsilon(share.units))
+        return Drawn(released, [(q.digest, a) for q, a in zip(queries, answers, strict=True)])
+
+    paid = pay(share.units, bench, turns, reserve, is_late, drawn)
+    return None if paid is None else [answer for _, answer in paid.answers]
 
 
 _Draw = Callable[[Mapping[str, Answer]], tuple[list[Answer], dict[str, Any]]]

@@ -13,8 +13,8 @@ from math import ceil, floor, inf
 from dpsql.errors import BudgetExhausted, InternalError, UnsupportedQuery
 from dpsql.first import ON_DEMAND
 from dpsql.first.payload import encode_measurements
+from dpsql.first.payment import Drawn, pay
 from dpsql.hypothesis import Measurement
-from dpsql.ledger import interrupts_held
 from dpsql.planning.measured_axes import counted_together, own_axes
 from dpsql.query import Form, LinearQuery
 from dpsql.result import Answer, Terms
@@ -192,7 +192,7 @@ def _pays(asker: Asker, offered: Offer, times: float) -> bool:
 
 def _released(asker: Asker, offered: Offer) -> dict[str, Answer]:
     """One reservation for all releases of the statement, so that it is never paid or answered in part."""
-    bench, turns, ledger = asker.bench, asker.turns, asker.bench.ledger
+    bench, turns = asker.bench, asker.turns
     missing = [q for r in offered.releases for q in r.queries]
     for query in missing:
         query.check_sensitivity()
@@ -201,31 +201,31 @@ def _released(asker: Asker, offered: Offer) -> dict[str, Answer]:
     counts = [  # a failure is free
         bench.counted(q.table, axes, intervals=q.intervals) for q, (_, axes) in zip(first, prepared, strict=True)
     ]
-    with interrupts_held():
-        reservation = turns.reserve_beside(offered.units, {"purpose": ON_DEMAND, "burn": offered.units})
-        if reservation is None:
-            raise _too_late(asker, offered.units)
-        turns.follow()
-        found = _guaranteed(asker, missing, offered.limits)
-        late = asker.fold.demands.used_before(reservation) + offered.units > bench.plan.on_demand_units
-        if late or len(found) == len(missing):
-            ledger.free(reservation)
-            turns.follow()
-            if late:
-                raise _too_late(asker, offered.units)
-            return found
-        with bench.drawing(reservation, offered.units):
-            answers: list[tuple[str, Answer]] = []
-            for (release, axes), cells in zip(prepared, counts, strict=True):
-                table, told = release.queries[0].table, release.queries[0].intervals
-                measured = bench.measured(cells, release.share.sigma, table, axes, intervals=told)
-                certain = asker.states[table].plan.certain_of(len(release.queries))
-                answers += _answers(measured, release, certain)
-            charged = with_charge([a for _, a in answers], bench.plan.as_epsilon(offered.units))
-            given = [(digest, a) for (digest, _), a in zip(answers, charged, strict=True)]
-            ledger.release(reservation, encode_measurements([]) | {"numbers": encode_numbers(given)}, given)
-    turns.follow()
-    return dict(given)
+    payload = {"purpose": ON_DEMAND, "burn": offered.units}
+
+    def is_late(reservation: int) -> bool:
+        if asker.fold.demands.used_before(reservation) + offered.units > bench.plan.on_demand_units:
+            return True
+        return len(_guaranteed(asker, missing, offered.limits)) == len(missing)
+
+    def draw() -> Drawn:
+        answers: list[tuple[str, Answer]] = []
+        for (release, axes), cells in zip(prepared, counts, strict=True):
+            table, told = release.queries[0].table, release.queries[0].intervals
+            measured = bench.measured(cells, release.share.sigma, table, axes, intervals=told)
+            certain = asker.states[table].plan.certain_of(len(release.queries))
+            answers += _answers(measured, release, certain)
+        charged = with_charge([a for _, a in answers], bench.plan.as_epsilon(offered.units))
+        given = [(digest, a) for (digest, _), a in zip(answers, charged, strict=True)]
+        return Drawn(encode_measurements([]) | {"numbers": encode_numbers(given)}, given)
+
+    paid = pay(offered.units, bench, turns, lambda: turns.reserve_beside(offered.units, payload), is_late, draw)
+    if paid is not None:
+        return dict(paid.answers)
+    found = _guaranteed(asker, missing, offered.limits)
+    if len(found) < len(missing):
+        raise _too_late(asker, offered.units)
+    return found
 
 
 def _answers(measured: Measurement, release: Priced, certain: float) -> list[tuple[str, Answer]]:
