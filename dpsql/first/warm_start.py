@@ -30,7 +30,9 @@ from dpsql.planning.contingencies import (
     INSIDE,
     ONE_WAY_SHARE,
     PARTS,
+    is_long_date,
     planned_alone,
+    planned_in_longer_units,
     range_parts,
     triple_cells,
     triple_parts,
@@ -90,9 +92,11 @@ class WarmStart(Portioned):
                 calendar=plan.rules.calendar,
                 beside=plan.rules.whole_tables,
                 triples=plan.rules.coarse_triples,
+                calendar_pairs=plan.rules.calendar_pairs,
             )
             ones = [p for p in chosen if len(p.columns) == 1]
-            self._planned = (*ones, *self._alone, *(p for p in chosen if len(p.columns) > 1))
+            longer = planned_in_longer_units(plan.table, chosen) if plan.rules.calendar_pairs else ()
+            self._planned = (*ones, *self._alone, *(p for p in chosen if len(p.columns) > 1), *longer)
             self._give_up_if_empty()
 
     def reserved(self, reservation: int, cost: int, payload: Payload) -> None:
@@ -113,8 +117,8 @@ class WarmStart(Portioned):
     def _named(self, kind: str, measurement: Measurement) -> Columns:
         if kind in (POSITIONS, VALUES):
             return *measurement.scope, INSIDE
-        axis = measurement.axes[0]
-        parts = len(measurement.axes) == 1 and not axis.is_identity and not axis.difference
+        coarse = any(not a.is_identity and not a.difference for a in measurement.axes)
+        parts = coarse and (len(measurement.axes) == 1 or not self.plan.cuts_columns)
         return (*measurement.scope, PARTS) if parts else measurement.scope
 
     def _know(self, columns: Columns, measurement: Measurement) -> None:
@@ -253,7 +257,7 @@ class WarmStart(Portioned):
             cells = 2 * len(_marks(table, columns[0])) if self.plan.rules.by_value else table.shape(columns[:1])[0]
             return (Axis.cells(columns[:1], (cells,)),)
         if PARTS in columns:
-            return (_range_axis(table, columns[0]),)
+            return _axes_in_parts(table, columns[:-1])
         if not self.plan.cuts_columns or len(columns) == 1:
             differences = next((p.differences for p in self._planned or () if p.columns == columns), ())
             return tuple(
@@ -354,6 +358,14 @@ def _marks(table: TableDomain, column: str) -> tuple[float, ...]:
     if not isinstance(domain, NumberDomain):
         raise InternalError("only numbers stand inside bins")
     return marks_of(domain.edges)
+
+
+def _axes_in_parts(table: TableDomain, columns: Columns) -> tuple[Axis, ...]:
+    """The parts of a long range, or those of dates with all cells of other columns."""
+    if len(columns) == 1:
+        return (_range_axis(table, columns[0]),)
+    long = {c for c in columns if is_long_date(table.finite_domain(c))}
+    return tuple(_range_axis(table, c) if c in long else Axis.cells((c,), table.shape((c,))) for c in columns)
 
 
 def _range_axis(table: TableDomain, column: str) -> Axis:

@@ -67,6 +67,12 @@ class Axis:
         """Whether part i is cell i."""
         return self.is_identity and bool((self.labels.reshape(-1) == np.arange(self.size)).all())
 
+    def tells(self, *, asked: bool) -> bool:
+        """Whether sums over the axis, or, where it is ``asked`` for, its cells are known."""
+        if asked:
+            return self.is_cells or self.difference
+        return not self.difference
+
     def coarse_weights(self, weights: Weights) -> Weights | None:
         """Weights of the parts, or ``None`` when ``weights`` (the columns' shape) are not constant on a part."""
         if self.difference:

@@ -109,7 +109,8 @@ class ModelRules:
 
     ``cut_classes``: bins that a condition cuts in up to so many ways are asked for one by one; of more they are one
     weighted question, and one of what is cut.
-    ``calendar``: whether long ranges of dates are also measured in longer units of the calendar.
+    ``calendar``: whether long ranges of dates are also measured in longer units of the calendar. ``calendar_pairs``:
+    whether those of a table of one tensor are so with other columns, too.
     ``coarse_triples``: whether three columns of wide tables of many rows are measured together, over few parts, and
     cleaned once. ``by_threes``: whether conditions on four columns and more follow what is said of each three of these.
 
@@ -203,9 +204,11 @@ class ModelRules:
     drawn_lists: bool = True
     calendar: bool = True
     cut_classes: int = 2
+    calendar_pairs: bool = True
 
 
-_TWENTY_EIGHTH = ModelRules(drawn_lists=False, calendar=False, cut_classes=6)
+_TWENTY_NINTH = ModelRules(calendar_pairs=False)
+_TWENTY_EIGHTH = replace(_TWENTY_NINTH, drawn_lists=False, calendar=False, cut_classes=6)
 _TWENTY_SEVENTH = replace(_TWENTY_EIGHTH, families_alike=False)
 _TWENTY_SIXTH = replace(_TWENTY_SEVENTH, left_out=False, ties_weighed=False)
 _TWENTY_FIFTH = replace(_TWENTY_SIXTH, as_counted=False, fine_rounds=False, pairs_together=False)
@@ -286,7 +289,8 @@ MODEL_RULES: Mapping[int, ModelRules] = MappingProxyType(
         26: _TWENTY_SIXTH,
         27: _TWENTY_SEVENTH,
         28: _TWENTY_EIGHTH,
-        29: ModelRules(),
+        29: _TWENTY_NINTH,
+        30: ModelRules(),
     }
 )
 """By the version that a plan names; plans that name none are older than the second. Ledgers keep theirs: a version that

@@ -42,6 +42,8 @@ ALONE_SHARE = 0.02
 """For one vector of a single column beside its cells: positions inside its bins, or parts of its range."""
 CALENDAR_SHARE = 0.05
 """For the longer units of a long range of dates in a table of one tensor, where single columns have most."""
+LONGER_SHARE = 0.15
+"""Of what such dates have with other columns, for the same in longer units."""
 ALONE_SHARES = 0.1
 """For all of them together, at most."""
 INSIDE, PARTS = "\0inside", "\0parts"
@@ -110,12 +112,14 @@ def planned_contingencies(
     calendar: bool = True,
     beside: bool = True,
     triples: bool = True,
+    calendar_pairs: bool = True,
 ) -> tuple[PlannedContingency, ...]:
     """What is measured first: contingencies of few columns, or one of all columns where its noise is smaller.
 
     ``row_count``: released or public rows; ``precision``: the sum of 1/sigma^2 that the warm start may spend;
     ``differences``: as in ``warm_start``; ``long_ranges``, ``calendar``: as in ``planned_alone``. ``beside``: whether
-    one of all columns may also stand beside the others.
+    one of all columns may also stand beside the others. ``calendar_pairs``: whether ``planned_in_longer_units`` have
+    their share of these.
 
     >>> from dpsql.domain import BooleanDomain
     >>> two = tuple(BooleanDomain(c, nullable=False) for c in "ab")
@@ -134,6 +138,10 @@ def planned_contingencies(
             chosen = _with_whole(table, chosen, row_count, precision)
     elif triples:
         chosen = _with_triples(table, chosen, row_count, precision * left)
+    if calendar_pairs:
+        chosen = tuple(
+            replace(p, share=p.share * (1.0 - LONGER_SHARE)) if _in_longer_units(table, p) else p for p in chosen
+        )
     return chosen if left == 1.0 else tuple(replace(p, share=p.share * left) for p in chosen)
 
 
@@ -200,6 +208,36 @@ def planned_alone(
     most = ALONE_SHARES / max(len(names), 1)
     shares = [CALENDAR_SHARE if narrow and kind == PARTS else ALONE_SHARE for _, kind in names]
     return tuple(PlannedContingency(n, min(share, most)) for n, share in zip(names, shares, strict=True))
+
+
+def planned_in_longer_units(
+    table: TableDomain, planned: Sequence[PlannedContingency]
+) -> tuple[PlannedContingency, ...]:
+    """Where one tensor holds a table, what is measured of long ranges of dates with other columns in longer units,
+    beside each of ``planned`` that has their cells; named by its columns and PARTS.
+
+    >>> from datetime import date
+    >>> from dpsql.domain import BooleanDomain
+    >>> day = DateDomain("day", date(2024, 1, 1), date(2024, 12, 31), nullable=False)
+    >>> table = TableDomain("t", (day, BooleanDomain("paid", nullable=False)))
+    >>> [p.columns for p in planned_in_longer_units(table, planned_contingencies(table, 1e5, 0.05))]
+    [('day', 'paid', '\x00parts')]
+    """
+    times = LONGER_SHARE / (1.0 - LONGER_SHARE)
+    return tuple(
+        PlannedContingency((*p.columns, PARTS), p.share * times) for p in planned if _in_longer_units(table, p)
+    )
+
+
+def _in_longer_units(table: TableDomain, planned: PlannedContingency) -> bool:
+    if len(planned.columns) < 2 or not is_narrow(table):
+        return False
+    return any(is_long_date(table.finite_domain(c)) for c in planned.columns)
+
+
+def is_long_date(domain: FiniteDomain) -> bool:
+    """Whether the column is also measured in the next longer unit of the calendar."""
+    return isinstance(domain, DateDomain) and _is_long(domain)
 
 
 def _is_long(domain: FiniteDomain) -> bool:

@@ -94,6 +94,7 @@ class Forecast:
             calendar=calendar,
             beside=beside,
             triples=triples,
+            calendar_pairs=False,  # what these leave to cells they say of long ranges themselves
         )
         # over few parts three columns say what pairs leave open, which is no noise
         coarse = not is_narrow(table)

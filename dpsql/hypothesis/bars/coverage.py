@@ -57,6 +57,8 @@ class Coverage:
         split = any(m.has_differences for m in self.measurements)
         self._precisions = precisions([m for m in self.measurements if separable(m)]) if split else {}
         self._coarse = {id(m) for m in self.measurements if not all(a.is_cells for a in m.axes)}
+        parted = [m for m in self._triples if rules.calendar_pairs and not m.has_differences and id(m) in self._coarse]
+        self._triples_of_parts = parted
         self._parts: dict[str, tuple[Labels, Labels]] = {}
         self._parted: dict[str, bool] = {}
         self._wholes: Memo[tuple[tuple[Factor, ...] | None]] = Memo()
@@ -119,15 +121,17 @@ class Coverage:
         return [m for m in self._telling(tuple(columns)) if not m.has_differences]
 
     def noise_together(self, asked: Choices) -> Numbers:
-        """Sd, in counts, of each product from the best measurement that has all its columns so."""
-        return self._least_of(asked, self._telling(tuple(chain.from_iterable(asked.columns))))
+        """Sd, in counts, of each product from the best measurement that has all its columns so, or in whole parts."""
+        columns = tuple(chain.from_iterable(asked.columns))
+        parted = [m for m in self._triples_of_parts if m.columns.issuperset(columns)]
+        return self._least_of(asked, [*self._telling(columns), *parted])
 
     def _telling(self, columns: tuple[str, ...]) -> list[Measurement]:
         """The measurements that ``cells_together`` speaks of."""
         known = self._cells.get(columns)
         if known is None:
             over = (m for m in self._triples if m.columns.issuperset(columns))
-            told = [m for m in over if all(_tells(a, asked=a.columns[0] in columns) for a in m.axes)]
+            told = [m for m in over if all(a.tells(asked=a.columns[0] in columns) for a in m.axes)]
             known = self._cells.put(columns, told)
         return known
 
@@ -384,13 +388,6 @@ class Coverage:
             labels = refinement([np.zeros(size, dtype=np.int64), *(a.labels for a in axes)])
             known = self._parts[column] = labels, np.bincount(labels)
         return known
-
-
-def _tells(axis: Axis, *, asked: bool) -> bool:
-    """Whether sums over the axis, or, where it is ``asked`` for, its cells are known."""
-    if asked:
-        return axis.is_cells or axis.difference
-    return not axis.difference
 
 
 def places_of_pairs(asked: Choices) -> list[tuple[int, ...]]:

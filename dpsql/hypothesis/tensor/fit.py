@@ -14,10 +14,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from dpsql.hypothesis.components import Interaction, components, separable
+from dpsql.hypothesis.components import Interaction, components, precisions, separable
 from dpsql.hypothesis.measurement import Axis, Measurement, coarsen
 from dpsql.hypothesis.rules import NEWEST, ModelRules
 from dpsql.hypothesis.shrinkage import interaction_target, shrunken_target
+from dpsql.hypothesis.tensor.coarse import Coarse, PartSums, in_parts
 from dpsql.hypothesis.tensor.levels import followed, levels_of
 from dpsql.query import Estimates
 
@@ -53,14 +54,21 @@ def fit_tensor(
     tensor = start.copy()
     position = {c: i for i, c in enumerate(columns)}
     split = [separable(m, rules.pure_columns) for m in measurements]
-    parts = components([m for m, apart in zip(measurements, split, strict=True) if apart], position)
+    told = [m for m, apart in zip(measurements, split, strict=True) if apart]
     others = [m for m, apart in zip(measurements, split, strict=True) if not apart]
-    alone = {p.columns for p in parts if len(p.columns) == 1 and p.columns[0] in possible} if rules.calendar else ()
-    coarse = [m for m in others if len(m.axes) == 1 and m.scope in alone]  # of columns that have cells, too
-    plans = [_Plan(m, columns, tensor.shape) for m in others if m not in coarse]
+    known = precisions(told) if rules.calendar else {}
+    alone = [m for m in others if len(m.axes) == 1 and m.columns in known and m.scope[0] in possible]
+    coarse = Coarse.of(alone if rules.calendar_pairs else ())
+    position |= {in_parts(c): i for c, i in position.items()}
+    renamed = [coarse.renamed(m, rules.pure_columns) for m in others]
+    others = [m for m, other in zip(others, renamed, strict=True) if other is None]
+    parts = components(told + [m for m in renamed if m is not None], position)
+    sums = [PartSums.measured(m) for m in alone if m in others] + coarse.part_sums(parts, float(start.sum()))
+    plans = [_Plan(m, columns, tensor.shape) for m in others if m not in alone]
     # after interactions of more columns, those of fewer again: 1, 2 1, 3 2 1, ..
     sweep = [n for most in sorted({len(p.columns) for p in parts}) for n in range(most, 0, -1)]
-    fit = _Fit(tensor, [_cleaned(p, float(start.sum()), possible, coarse) for p in parts], position, rules, ordered)
+    steps = [_cleaned(p, float(start.sum()), possible, sums) for p in parts if not coarse.is_alone(p)]
+    fit = _Fit(tensor, steps, position, rules, ordered, coarse)
     for i, size in enumerate(LEAD):
         fit.sweep(size, coarsely=rules.coarsely and size not in LEAD[:i])
     for _ in range(passes if parts or plans else 0):
@@ -75,26 +83,17 @@ def fit_tensor(
 
 
 def _cleaned(
-    part: Interaction, total: float, possible: Mapping[str, Possible], coarse: Sequence[Measurement]
+    part: Interaction, total: float, possible: Mapping[str, Possible], sums: Sequence[PartSums]
 ) -> Interaction:
     """Of a single column what its cells possibly count, less their mean; with what was measured of them in parts."""
     if len(part.columns) > 1 or part.columns[0] not in possible:
         return part
     mean = total / part.values.size
     counts = part.values + mean
-    for m in coarse:
-        if m.scope == part.columns:
-            counts = _told_in_parts(counts, part.sigma**2, m)
+    for one in sums:
+        if one.column == part.columns[0]:
+            counts = one.told(counts, part.sigma**2)
     return replace(part, values=possible[part.columns[0]](counts, total) - mean)
-
-
-def _told_in_parts(counts: Estimates, variance: float, parts: Measurement) -> Estimates:
-    """Noisy counts of cells, moved evenly within each part to the best linear estimate of its sum: that of w cells has
-    variance w v, what was measured of it sigma^2 (generalised least squares; Hay et al. 2010)."""
-    labels = parts.axes[0].labels.reshape(-1)
-    width, sums = np.bincount(labels), np.bincount(labels, weights=counts)
-    kept = width * variance / (width * variance + parts.sigma**2)
-    return np.asarray(counts + (kept * (parts.values.reshape(-1) - sums) / width)[labels])
 
 
 class _Fit:
@@ -107,13 +106,18 @@ class _Fit:
         position: dict[str, int],
         rules: ModelRules,
         ordered: Collection[str],
+        coarse: Coarse,
     ) -> None:
         self._tensor = tensor
         self._parts = parts
         self._position = position
         self._rules = rules
         self._least = rules.trace / tensor.size
-        self._ordered = ordered
+        self._ordered = {*ordered, *coarse.labels}
+        self._coarse = coarse
+        told = {p.columns for p in parts}
+        self._inside = {c for c in told if coarse.around(c) != c and coarse.around(c) in told}
+        """Of which parts are known better: cells say how rows are inside these."""
 
     def settle(self) -> None:
         """Rounds of what is known best until they move little, or for as many as there are.
@@ -183,10 +187,14 @@ class _Fit:
     def _step(self, part: Interaction, *, coarsely: bool) -> float:
         tensor, kept = self._tensor, [self._position[c] for c in part.columns]
         summed = tuple(i for i in range(tensor.ndim) if i not in kept)
-        model = summed_out(tensor, summed)
+        model = self._coarse.sums(summed_out(tensor, summed), part.columns)
         again = self._rules.coarsely and len(kept) == 2 and not coarsely
-        target = interaction_target(self._followed(model, part) if coarsely else model, part, again=again)
-        ratio = target / np.maximum(model, _TINY)
+        if part.columns in self._inside:
+            target = interaction_target(model, self._coarse.inside(model, part), again=again)
+            target = self._coarse.kept(target, model, part.columns)
+        else:
+            target = interaction_target(self._followed(model, part) if coarsely else model, part, again=again)
+        ratio = self._coarse.spread(target / np.maximum(model, _TINY), part.columns)
         tensor *= ratio.reshape([n if i in kept else 1 for i, n in enumerate(tensor.shape)])
         return float(np.abs(target - model).max()) / max(part.sigma, _TINY)
 
