@@ -94,6 +94,7 @@ class ModelRules:
     ``shared_rows``: whether they know how many rows conditions share on columns of which one copies the other.
     ``left_out``: whether those of conditions that most rows meet are no wider than those of what these leave out.
     ``ties_weighed``: whether those of conditions that tie columns together are of conjunctions where rows are weighed.
+    ``compared``: whether those of conditions that compare columns know what the parts of these leave open.
     ``evenly``: whether they know what answers would be were rows spread evenly where noise hides how they are.
 
     ``by_value``: whether a condition that cuts bins of numbers is a question of its own about the values of rows, and a
@@ -205,9 +206,10 @@ class ModelRules:
     calendar: bool = True
     cut_classes: int = 2
     calendar_pairs: bool = True
+    compared: bool = True
 
 
-_TWENTY_NINTH = ModelRules(calendar_pairs=False)
+_TWENTY_NINTH = ModelRules(calendar_pairs=False, compared=False)
 _TWENTY_EIGHTH = replace(_TWENTY_NINTH, drawn_lists=False, calendar=False, cut_classes=6)
 _TWENTY_SEVENTH = replace(_TWENTY_EIGHTH, families_alike=False)
 _TWENTY_SIXTH = replace(_TWENTY_SEVENTH, left_out=False, ties_weighed=False)

@@ -4,11 +4,13 @@ what neither shows. Public; ``lesson`` says how they are learned.
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from math import ceil, hypot, inf
 
 import numpy as np
 
 from dpsql.confidence import DEVIATIONS
+from dpsql.hypothesis.bars.assumed.compared import Compared
 from dpsql.hypothesis.bars.assumed.even_spread import EvenSpread
 from dpsql.hypothesis.bars.assumed.lost_in_noise import LostInNoise
 from dpsql.hypothesis.bars.assumed.shared_rows import SharedRows
@@ -74,6 +76,7 @@ class Calibration:
         self._left_out = LeftOut(coverage, self._bounds, self._within)
         self._single = single = SingleColumns(coverage, contingency)
         self._even_spread = EvenSpread(single, used=self._rules.evenly, smooth=self._rules.smooth)
+        self._compared = Compared(coverage, contingency)
         self._shared_rows = SharedRows(single, answers, self._of_one, self._hidden, used=self._rules.shared_rows)
         self.scatter: float | None = None
         self._whole: WholeTable | None = None
@@ -112,9 +115,21 @@ class Calibration:
             rest = [query for query, bar in zip(asked, found, strict=True) if bar is None]
             left = iter(self._least(Crosstab.of(rest).choices, factor) if rest else ())
             bars: Sequence[int] = [next(left) if bar is None else bar for bar in found]
+            if self._rules.compared:
+                bars = [self._of_comparison(query, bar, factor) for query, bar in zip(asked, bars, strict=True)]
         else:
             bars = self._least(asked.choices, factor)
         return list(self._as_measured(asked, bars) if self._rules.as_measured and len(scope) > 3 else bars)
+
+    def _of_comparison(self, query: LinearQuery, bar: int, factor: float) -> int:
+        """Of what compares columns the widest of its bar, of that of one joint condition and of its contrary's: cells
+        without rows, which are never below 0, err the same way. And what parts leave open of it."""
+        for f in query.factors:
+            if self._compared.compares(f):
+                contrary = (replace(f, weights=f.unit - f.weights) if other is f else other for other in query.factors)
+                both = (query, LinearQuery(query.table, tuple(contrary)))
+                bar = max(bar, *(self._least(Crosstab.of([q]).choices, factor)[0] for q in both))
+        return ceil(hypot(bar, float(self._compared.off(Crosstab.of([query]).choices))))
 
     def _as_measured(self, asked: Crosstab, bars: Sequence[int]) -> Sequence[int]:
         """Bars of four columns and more beside a measurement of all of these: wider by what the answer is further from

@@ -336,7 +336,7 @@ class Coverage:
         )
 
     def _rounded(self, f: Factor) -> tuple[tuple[Factor, ...] | None, tuple[Factor, ...] | None, bool]:
-        labels, sizes = self._pair_parts(f.columns[0])
+        labels, sizes = self.pair_parts(f.columns[0])
         if f.point is not None and len(sizes) > 1:
             part = int(labels[f.point])
             return ((f,), (f,), False) if sizes[part] == 1 else (self._part_of(f, part), None, True)
@@ -355,7 +355,7 @@ class Coverage:
         key = (f.columns, f.unit, part, int(f.weights[f.point]))
         known = self._wholes.get(key)
         if known is None:
-            of_parts = np.zeros(len(self._pair_parts(f.columns[0])[1]), dtype=np.int64)
+            of_parts = np.zeros(len(self.pair_parts(f.columns[0])[1]), dtype=np.int64)
             of_parts[part] = f.weights[f.point]
             known = self._wholes.put(key, (self._whole(f, of_parts),))
         return known[0]
@@ -365,7 +365,7 @@ class Coverage:
         key = (f.columns, f.unit, of_parts.tobytes())
         known = self._wholes.get(key)
         if known is None:
-            weights = of_parts[self._pair_parts(f.columns[0])[0]]
+            weights = of_parts[self.pair_parts(f.columns[0])[0]]
             query = linear_query(self.table, [Factor(f.columns, weights, f.unit)])
             known = self._wholes.put(key, (None if query is None else query.factors,))
         return known[0]
@@ -374,10 +374,10 @@ class Coverage:
         """Whether some cells of a column are known together alone."""
         known = self._parted.get(column)
         if known is None:
-            known = self._parted[column] = len(self._pair_parts(column)[1]) < len(self._pair_parts(column)[0])
+            known = self._parted[column] = len(self.pair_parts(column)[1]) < len(self.pair_parts(column)[0])
         return known
 
-    def _pair_parts(self, column: str) -> tuple[Labels, Labels]:
+    def pair_parts(self, column: str) -> tuple[Labels, Labels]:
         """The part of each cell, and the cells of each part."""
         known = self._parts.get(column)
         if known is None:

@@ -5,6 +5,7 @@ these do not tell from chance may be there and is not seen, in simulations of th
 noise of a few cells, and of many less, for coarse parts are seen.
 """
 
+from functools import reduce
 from itertools import combinations
 from math import sqrt
 
@@ -46,6 +47,7 @@ class LostInNoise:
     def __init__(self, coverage: Coverage, contingency: Contingency) -> None:
         self._table = coverage.table
         self._sigmas = _fine_pairs(coverage) if coverage.rules.coarsely else {}
+        self._compared = coverage.rules.compared
         self._contingency = contingency
         self._hidden: dict[tuple[str, str], tuple[float, float]] = {}
 
@@ -53,11 +55,16 @@ class LostInNoise:
         """Of each product, of the variance of the noise that covers it: what the pairs among its columns hide."""
         out: Numbers = 0.0 if asked.is_one else np.zeros(len(asked))
         alone = [i for i, columns in enumerate(asked.columns) if len(columns) == 1] if self._sigmas else []
-        for i, j in combinations(alone, 2):
-            left, right = asked.columns[i][0], asked.columns[j][0]
-            if (left, right) in self._sigmas:
-                clear, hidden = self._hides(left, right)
-                part = np.maximum(_taken(asked, i) * _taken(asked, j), np.finfo(np.float64).tiny)
+        pairs: list[tuple[tuple[str, str], tuple[int, ...]]] = [
+            ((asked.columns[i][0], asked.columns[j][0]), (i, j)) for i, j in combinations(alone, 2)
+        ]
+        if self._compared:  # a comparison of two columns, for itself
+            pairs += [((columns[0], columns[1]), (i,)) for i, columns in enumerate(asked.columns) if len(columns) == 2]
+        for names, places in pairs:
+            if names in self._sigmas:
+                clear, hidden = self._hides(*names)
+                taken = reduce(np.multiply, [_taken(asked, place) for place in places])
+                part = np.maximum(taken, np.finfo(np.float64).tiny)
                 here = clear * np.minimum(1.0, hidden / np.sqrt(part))
                 out = max(float(out), float(here[0])) if asked.is_one else np.maximum(out, here)
         return out
