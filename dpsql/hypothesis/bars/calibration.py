@@ -111,24 +111,28 @@ class Calibration:
         if number not in self._regressions and not self._rules.unlearned:
             return [None] * len(asked)
         if self._rules.classes and not asked[0].is_single:
-            found = [self._of_conjunctions(query, factor) for query in asked]
+            compared = [self._compares(query) for query in asked]
+            found = [None if c else self._of_conjunctions(q, factor) for q, c in zip(asked, compared, strict=True)]
             rest = [query for query, bar in zip(asked, found, strict=True) if bar is None]
             left = iter(self._least(Crosstab.of(rest).choices, factor) if rest else ())
             bars: Sequence[int] = [next(left) if bar is None else bar for bar in found]
-            if self._rules.compared:
-                bars = [self._of_comparison(query, bar, factor) for query, bar in zip(asked, bars, strict=True)]
+            both = zip(asked, bars, compared, strict=True)
+            bars = [self._of_comparison(query, bar, factor) if c else bar for query, bar, c in both]
         else:
             bars = self._least(asked.choices, factor)
         return list(self._as_measured(asked, bars) if self._rules.as_measured and len(scope) > 3 else bars)
 
+    def _compares(self, query: LinearQuery) -> bool:
+        return self._rules.compared and any(self._compared.compares(f) for f in query.factors)
+
     def _of_comparison(self, query: LinearQuery, bar: int, factor: float) -> int:
-        """Of what compares columns the widest of its bar, of that of one joint condition and of its contrary's: cells
-        without rows, which are never below 0, err the same way. And what parts leave open of it."""
+        """Of what compares columns, as one joint condition: no narrower than its contrary's, for cells without rows,
+        which are never below 0, err the same way; wider by what parts leave open."""
         for f in query.factors:
             if self._compared.compares(f):
                 contrary = (replace(f, weights=f.unit - f.weights) if other is f else other for other in query.factors)
-                both = (query, LinearQuery(query.table, tuple(contrary)))
-                bar = max(bar, *(self._least(Crosstab.of([q]).choices, factor)[0] for q in both))
+                asked = Crosstab.of([LinearQuery(query.table, tuple(contrary))]).choices
+                bar = max(bar, self._least(asked, factor)[0])
         return ceil(hypot(bar, float(self._compared.off(Crosstab.of([query]).choices))))
 
     def _as_measured(self, asked: Crosstab, bars: Sequence[int]) -> Sequence[int]:

@@ -4,6 +4,7 @@ Parts say how many rows have both values in the same month, and nothing of which
 columns knows that they belong together: all rows of a part may be on one side, where a model has them on both.
 """
 
+from dataclasses import dataclass
 from math import prod, sqrt
 
 import numpy as np
@@ -15,10 +16,24 @@ from dpsql.hypothesis.classes import Classes
 from dpsql.hypothesis.measurement import Labels
 from dpsql.hypothesis.shrinkage import LIGHT
 from dpsql.memo import Memo
-from dpsql.query import Choices, Factor
+from dpsql.query import Choices, Estimates, Factor
 
 FEWEST_CLASSES = 4
 """A condition that tells fewer kinds of a column's values apart compares no values: it is one of AND, OR and NOT."""
+_REMEMBERED = 4
+"""Pairs, of up to millions of cells each."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Of all cells of some columns, flat: the ``block`` that each is in and the model's rows; of each block the rows,
+    the cells, and the noise of its measurement."""
+
+    block: Labels
+    cells: Estimates
+    rows: Estimates
+    widths: Labels
+    sigma: float
 
 
 class Compared:
@@ -29,6 +44,7 @@ class Compared:
         self._contingency = contingency
         self._open: Memo[float] = Memo()
         self._classes: Memo[bool] = Memo()
+        self._blocks: Memo[_Parts] = Memo(_REMEMBERED)
 
     def compares(self, factor: Factor) -> bool:
         """Whether a condition ties values of columns together one by one."""
@@ -64,20 +80,32 @@ class Compared:
         never below 0 together, by no more than that noise."""
         if not self.compares(factor):
             return 0.0
-        labels, sigma = self._parts(factor.columns)
-        sizes = [int(part.max()) + 1 for part in labels]
-        block = np.ravel_multi_index(np.ix_(*labels), sizes).reshape(-1)
-        cells = np.maximum(self._contingency(factor.columns), 0.0).reshape(-1)
-        weights = factor.weights.reshape(-1) / factor.unit
-        most, least = np.zeros(prod(sizes)), np.ones(prod(sizes))
+        parts = self._parts(factor.columns)
+        inside = factor.support
+        block, weights = parts.block[inside], factor.weights.reshape(-1)[inside] / factor.unit
+        whole = np.bincount(block, minlength=len(parts.rows)) == parts.widths
+        most, least = np.zeros(len(whole)), np.where(whole, 1.0, 0.0)
         np.maximum.at(most, block, weights)
         np.minimum.at(least, block, weights)
-        rows, counted = (np.bincount(block, weights=w, minlength=prod(sizes)) for w in (cells, cells * weights))
-        left_open = max(float((most * rows - counted).sum()), float((counted - least * rows).sum()), 0.0)
-        light = (most == least) & (most > 0.0) & (rows < LIGHT * sigma)
-        return left_open + min(float(counted[light].sum()), DEVIATIONS * sigma * sqrt(float(np.count_nonzero(light))))
+        least[~whole] = 0.0
+        counted = np.bincount(block, weights=parts.cells[inside] * weights, minlength=len(whole))
+        left_open = max(float((most * parts.rows - counted).sum()), float((counted - least * parts.rows).sum()), 0.0)
+        light = (most == least) & (most > 0.0) & (parts.rows < LIGHT * parts.sigma)
+        hidden = DEVIATIONS * parts.sigma * sqrt(float(np.count_nonzero(light)))
+        return left_open + min(float(counted[light].sum()), hidden)
 
-    def _parts(self, columns: tuple[str, ...]) -> tuple[list[Labels], float]:
+    def _parts(self, columns: tuple[str, ...]) -> "_Parts":
+        known = self._blocks.get(columns)
+        if known is None:
+            cells = np.maximum(self._contingency(columns), 0.0).reshape(-1)
+            labels, sigma = self._labels(columns)
+            sizes = [int(part.max()) + 1 for part in labels]
+            block = np.ravel_multi_index(np.ix_(*labels), sizes).reshape(-1)
+            rows, widths = np.bincount(block, weights=cells, minlength=prod(sizes)), np.bincount(block)
+            known = self._blocks.put(columns, _Parts(block, cells, np.asarray(rows, dtype=np.float64), widths, sigma))
+        return known
+
+    def _labels(self, columns: tuple[str, ...]) -> tuple[list[Labels], float]:
         """Of each column the part of every cell, those of the finest measurement of all of them with the sd of its
         noise; or those of their pairs, and 0."""
         of_all = [m for m in self._coverage.measurements if len(m.axes) == len(columns) and m.columns == set(columns)]
