@@ -1,9 +1,10 @@
 """Months of a column that is declared by the day: ``python -m benchmarks.calendar_units [--rules 28] [--unit month]``.
 
-Six simulated tables, two of which one tensor holds and four wide ones: rows even over two years, more of them every
-month, by the weekday, by the season, on a tenth of the days, and over three years of which the last has nearly all.
-Rows by the day, month, quarter and year, and by month and a column: root mean square error, median bar and the share
-that is covered. ``--unit month``: as if months were declared; ``--rules``: as ledgers of these rules of models answer.
+Eight simulated tables, four of which one tensor holds and four wide ones: rows even over two years, more of them every
+month, by the weekday, by the season, on a tenth of the days, over three years of which the last has nearly all, and
+even ones of other kinds at weekends. Rows by the day, month, quarter and year, by month or weekday and a column, and of
+seventy days by a column: root mean square error, median bar and the share that is covered. ``--unit month``: as if
+months were declared; ``--rules``: as ledgers of these rules of models answer.
 """
 
 import tempfile
@@ -29,7 +30,7 @@ from dpsql.policy import Mechanism, Policy, Privacy
 
 ROWS = 60_000
 FIRST = date(2023, 1, 1)
-Shape = Literal["even", "growing", "weekdays", "seasons", "few days", "late"]
+Shape = Literal["even", "growing", "weekdays", "seasons", "few days", "late", "weekly"]
 SHAPES: tuple[tuple[Shape, int, bool], ...] = (
     ("even", 731, False),
     ("growing", 731, True),
@@ -37,6 +38,8 @@ SHAPES: tuple[tuple[Shape, int, bool], ...] = (
     ("seasons", 731, False),
     ("few days", 731, True),
     ("late", 1096, True),
+    ("growing", 731, False),
+    ("weekly", 365, False),
 )
 """Of each table: how rows are over the days, how many days there are, and whether it has columns for a wide one."""
 UNITS = ("day", "month", "quarter", "year")
@@ -52,6 +55,7 @@ def days(shape: Shape, number: int, rng: np.random.Generator) -> npt.NDArray[np.
         "seasons": 1.1 + np.sin(2 * np.pi * at / 365.0),
         "few days": (rng.random(number) < 0.1) + 1e-9,
         "late": np.where(at < 730, 0.02, 1.0),
+        "weekly": np.ones(number),
     }[shape]
     return rng.choice(number, size=ROWS, p=weights / weights.sum()).astype(np.int64)
 
@@ -68,6 +72,8 @@ def made(folder: Path, shape: Shape, number: int, wide: bool, unit: Literal["day
     for i in range(4 if wide else 1):
         others[f"x{i}"] = (rng.poisson(3 + i, ROWS) + day // 100).clip(0, 19)
         columns.append(IntegerDomain(f"x{i}", 0, 19, nullable=False))
+    if shape == "weekly":
+        others["x0"] = (others["x0"] + 4 * ((day + FIRST.weekday()) % 7 >= 5)).clip(0, 19)
     kind = np.array(kinds)[(day // 61 + rng.integers(0, 2, ROWS)) % 3]  # another mixture every two months
     table = pa.table({"day": [FIRST + timedelta(days=int(d)) for d in day], "kind": kind} | others)
     path = folder / "t.duckdb"
@@ -82,6 +88,10 @@ def statements(unit: str) -> Iterator[tuple[str, str]]:
     for one in UNITS[UNITS.index(unit) :]:
         yield one, f"SELECT date_trunc('{one}', day)::DATE, COUNT(*) FROM t GROUP BY 1"
     yield "month, kind", "SELECT date_trunc('month', day)::DATE, kind, COUNT(*) FROM t GROUP BY 1, 2"
+    yield "month, x0", "SELECT date_trunc('month', day)::DATE, x0, COUNT(*) FROM t GROUP BY 1, 2"
+    if unit == "day":
+        yield "weekday, x0", "SELECT isodow(day), x0, COUNT(*) FROM t GROUP BY 1, 2"
+        yield "70 days, x0", "SELECT x0, COUNT(*) FROM t WHERE day BETWEEN '2023-03-10' AND '2023-05-18' GROUP BY 1"
 
 
 def studied(unit: Literal["day", "month"], seeds: int, rules: int) -> list[dict[str, object]]:

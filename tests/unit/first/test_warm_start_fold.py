@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 from itertools import combinations, count
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpsql.accounting.plan import NEWEST_MODELS
+from dpsql.domain import BooleanDomain, DateDomain, TableDomain
 from dpsql.errors import LedgerError
 from dpsql.first.payload import (
     ANSWER,
@@ -23,7 +25,7 @@ from dpsql.first.row_count import RowCount
 from dpsql.first.warm_start import WarmStart
 from dpsql.hypothesis import Axis, Measurement
 from dpsql.planning import Share, make_plan, plan_tables
-from dpsql.planning.contingencies import first_touch_share, planned_contingencies
+from dpsql.planning.contingencies import PARTS, first_touch_share, planned_contingencies
 from dpsql.planning.plans import WARM_HARD_ROUNDS
 from dpsql.planning.portions import AT_STAKE, PORTIONS, Portion
 from dpsql.policy import Mechanism, Policy, Privacy
@@ -128,6 +130,34 @@ def measure_all(warm: WarmStart, burn: Callable[[int], bool] = lambda number: Fa
         else:
             release(warm, number, chosen)
     return costs
+
+
+@pytest.mark.parametrize("nullable", [True, False])
+def test_dates_are_measured_with_other_columns_by_the_day_and_by_the_month(nullable: bool) -> None:
+    """Each under a name of its own, with the parts of single dates; neither stands for the other."""
+    days = DateDomain("day", date(2023, 1, 1), date(2023, 12, 31), nullable=nullable)
+    table = TableDomain("t", (days, BooleanDomain("paid", nullable=False)))
+    rules = Policy(Privacy(Fraction(1), Fraction(1, 10**6)), (table,))
+    warm = WarmStart(plan_tables(make_plan(rules), rules)["t"])
+    warm.know_row_count(50_000.0)
+    sizes: dict[tuple[str, ...], tuple[int, ...]] = {}
+    for number in count(1):
+        chosen = reserve(warm, number, ("day",))
+        if not chosen:
+            break
+        axes = [warm.axes(p) for p in chosen]
+        sizes |= {p.columns: tuple(a.size for a in own) for p, own in zip(chosen, axes, strict=True)}
+        values = [np.zeros([a.size for a in own], dtype=np.int64) for own in axes]
+        found = [Measurement("t", own, v, noise(p.units)) for own, v, p in zip(axes, values, chosen, strict=True)]
+        warm.released(number, [(CONTINGENCY, m) for m in found])
+    null = int(nullable)
+    assert sizes[("day", "paid", PARTS)] == (12 + null, 2)
+    assert sizes[("day", "paid")][0] == 365 + null
+    assert sizes[("day", PARTS)] == (12 + null,)
+    assert set(warm.measured) == set(sizes)
+    assert warm.is_ready(("day", "paid"))
+    months, alone = warm.measured["day", "paid", PARTS].axes[0], warm.measured["day", PARTS].axes[0]
+    assert np.array_equal(months.labels, alone.labels)
 
 
 @pytest.mark.parametrize("sizes", [(9,) * 10, (16, 7, 5, 2, 2), (3, 2), (12, 8, 5, 4)])

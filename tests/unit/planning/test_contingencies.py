@@ -15,6 +15,7 @@ from dpsql.planning.contingencies import (
     CALENDAR_SHARE,
     INSIDE,
     LEAST_TRIPLE_PARTS,
+    LONGER_SHARE,
     ONE_WAY_SHARE,
     PARTS,
     RANGE_PARTS,
@@ -25,6 +26,7 @@ from dpsql.planning.contingencies import (
     later_shares,
     planned_alone,
     planned_contingencies,
+    planned_in_longer_units,
     range_parts,
     triple_cells,
     triple_parts,
@@ -183,6 +185,35 @@ def test_long_ranges_of_dates_are_also_measured_in_longer_units(wide: bool) -> N
     assert (labels == labels[-1]).sum() == 1  # NULL
     few = DateDomain("day", date(2023, 1, 1), date(2023, 5, 1))
     assert planned_alone(TableDomain("t", (few, *others))) == ()
+
+
+def test_dates_of_a_tensor_are_measured_with_other_columns_in_longer_units() -> None:
+    """Each contingency of their cells gives up a share for it; those without such a date keep theirs."""
+    days = DateDomain("day", date(2023, 1, 1), date(2023, 12, 31), nullable=False)
+    table = TableDomain("t", (days, *(IntegerDomain(c, 1, 5, nullable=False) for c in "ab")))
+    both, alone = (planned_contingencies(table, 1e6, 0.05, calendar_pairs=more) for more in (True, False))
+    longer = planned_in_longer_units(table, both)
+    assert [p.columns for p in longer] == [
+        (*p.columns, PARTS) for p in both if "day" in p.columns and len(p.columns) > 1
+    ]
+    assert len(longer) == 3  # a, b, and both
+    for p, q in zip(both, alone, strict=True):
+        times = 1.0 - LONGER_SHARE if "day" in p.columns and len(p.columns) > 1 else 1.0
+        assert p.columns == q.columns
+        assert p.share == pytest.approx(times * q.share)
+    shares = {p.columns: p.share for p in alone}
+    assert [p.share for p in longer] == pytest.approx([LONGER_SHARE * shares[p.columns[:-1]] for p in longer])
+    assert sum(p.share for p in (*both, *longer, *planned_alone(table))) == pytest.approx(1.0)
+
+
+def test_other_tables_measure_nothing_in_longer_units_with_other_columns() -> None:
+    lasts = date(2023, 5, 1), date(2023, 12, 31)
+    few, days = (DateDomain("day", date(2023, 1, 1), last, nullable=False) for last in lasts)
+    others = tuple(IntegerDomain(c, 0, 30) for c in "abc")
+    for table in (TableDomain("t", (few, others[0])), TableDomain("t", (days, *others)), TableDomain("t", (days,))):
+        planned = planned_contingencies(table, 1e6, 0.05)
+        assert planned_in_longer_units(table, planned) == ()
+        assert planned == planned_contingencies(table, 1e6, 0.05, calendar_pairs=False)
 
 
 @pytest.mark.parametrize(
