@@ -144,7 +144,7 @@ SELECT COUNT(*) FROM people JOIN cities ON people.city = cities.city WHERE age >
 SELECT COUNT(*) FROM people FULL JOIN cities USING (city);
 -- UnsupportedQuery: line 1, column 39: FULL with rows of people is not answered | write FROM the private table LEFT JOIN or JOIN the public one
 SELECT country, COUNT(*) FROM cities c LEFT JOIN people p ON c.city = p.city GROUP BY country;
--- UnsupportedQuery: line 1, column 17: rows that are kept without a row of people depend on which rows there are | write JOIN; or count a column of people, by columns of the other table: COUNT(people.column)
+-- UnsupportedQuery: line 1, column 17: rows that are kept without a row of people depend on which rows there are | write JOIN; or count a column of people, by columns of the other table: COUNT(p.column)
 SELECT MAX(c.age) FROM people p JOIN cities c ON p.kids = c.age % 2;
 -- UnsupportedQuery: line 1, column 8: this aggregate is no sum, and a row finds several rows in this join | join a table in which each key stands once, or write COUNT, SUM and AVG
 SELECT country, COUNT(*) FROM people p JOIN cities c ON p.kids = c.age % 2 GROUP BY country;

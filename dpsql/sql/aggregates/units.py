@@ -2,6 +2,7 @@
 
 from sqlglot import exp
 
+from dpsql.dialect.quoting import written
 from dpsql.query import UnitTable
 from dpsql.sql.expressions.bind import Binder
 from dpsql.sql.expressions.operators import unwrap
@@ -24,5 +25,7 @@ def counted_units(binder: Binder, call: exp.Expr) -> exp.Expr:
         return call
     if different and len(table.finite) > (table.most > 1):
         reason = "different units of several groups are not told from these counts: one may be in each"
-        raise refusal(binder.text, call, reason, f"count them where no group stands beside: FROM {table.of.name}")
+        raise refusal(
+            binder.text, call, reason, f"count them where no group stands beside: FROM {written(table.of.name)}"
+        )
     return exp.Anonymous(this="count", expressions=[exp.Star()])

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from dpsql.dialect.quoting import written
 from dpsql.domain import DateDomain, TableDomain
 from dpsql.errors import UnsupportedQuery
 from dpsql.sql.expressions.bound import Bound
@@ -213,5 +214,6 @@ def _too_fine(text: str, node: exp.Expr, table: TableDomain, made: Bound, what: 
     column = next(c for c in table.columns if c.name in made.times and _UNITS.get(getattr(c, "unit", ""), DAY) == held)
     unit, part = column.unit if isinstance(column, DateDomain) else "day", _UNIT_NAMES[held]
     reason = f"{column.name} is declared by {unit}, and {what} is finer"
-    hint = f"ask for parts of {column.name} down to the {part}, such as date_trunc('{part}', {column.name})"
+    such = f"date_trunc('{part}', {written(column.name)})"
+    hint = f"ask for parts of {column.name} down to the {part}, such as {such}"
     return refusal(text, node, reason, hint)

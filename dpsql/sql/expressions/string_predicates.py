@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from sqlglot import exp
 
+from dpsql.dialect.quoting import written
 from dpsql.domain import LONGEST_PREFIX, TableDomain, TextDomain, Value
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import Weights
@@ -160,7 +161,7 @@ def unshown_refusal(text: str, column: str, table: TableDomain, least: int) -> U
 def _by_prefix(declared: TextDomain) -> str:
     if not declared.prefixes:
         return "ask the owner for prefixes,"
-    return f"GROUP BY left({declared.name}, {declared.prefixes[0]}), or ask the owner for"
+    return f"GROUP BY left({written(declared.name)}, {declared.prefixes[0]}), or ask the owner for"
 
 
 def _started(column: Bound, sql: str, text: Text, start: str, *, negated: bool) -> Bound:

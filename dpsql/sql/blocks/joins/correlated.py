@@ -10,6 +10,7 @@ from dataclasses import replace
 import pyarrow as pa
 from sqlglot import exp
 
+from dpsql.dialect.quoting import written
 from dpsql.dialect.types import natural_values
 from dpsql.errors import DataError, ProgrammingError, UnsupportedQuery
 from dpsql.policy import Policy
@@ -132,7 +133,7 @@ class Correlated:
         name = next((c for c in sorted(bound.columns) if not is_key(scope.table, c)), None)
         if bound.unit or name is not None:
             reason = f"a subquery by {name or column.name}, whose values are not listed one by one in the policy"
-            hint = f"select by it: WHERE {name or column.name} IN (SELECT ... FROM the public table)"
+            hint = f"select by it: WHERE {written(name or column.name)} IN (SELECT ... FROM the public table)"
             raise refusal(self._text, column, reason, hint)
         return bound
 

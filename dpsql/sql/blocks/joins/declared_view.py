@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
+from dpsql.dialect.quoting import written
 from dpsql.domain import TableDomain
 from dpsql.errors import UnsupportedQuery
 from dpsql.policy import Policy
@@ -87,7 +88,7 @@ class _Reading:
         if name != self._unit and all(name in t.by_name for t in self._tables.values()):
             reason = f"{column.name[:80]} is a column of {self._names()}, and one of their view"
             raise refusal(
-                self._text, column, reason, f"ask {self._view.name}, whose columns \\d {self._view.name} lists"
+                self._text, column, reason, f"ask {written(self._view.name)}, whose columns \\d {self._view.name} lists"
             )
         if table is None:
             return
@@ -103,7 +104,7 @@ class _Reading:
         return qualifiers == set(self._tables)
 
     def _refused(self, join: exp.Join, reason: str) -> UnsupportedQuery:
-        hint = f"{self._view.name} is their inner join: write JOIN ... USING ({self._view.unit})"
+        hint = f"{self._view.name} is their inner join: write JOIN ... USING ({written(self._view.unit or '')})"
         return refusal(self._text, join.this, reason, hint)
 
     def _names(self) -> str:

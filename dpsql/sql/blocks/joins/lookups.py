@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from dpsql.dialect.quoting import written
 from dpsql.dialect.types import natural_values
 from dpsql.errors import DataError
 from dpsql.sql.blocks.joins.cells import CELL, CELLS, ROW, Cells, Keys, is_key
@@ -242,7 +243,7 @@ class Lookups:
         name = next((c for c in sorted(bound.columns) if not is_key(table, c)), None)
         if name is not None:
             reason = f"a join by {name}, whose values are not listed one by one in the policy"
-            hint = f"select by it: WHERE {name} IN (SELECT ... FROM the public table)"
+            hint = f"select by it: WHERE {written(name)} IN (SELECT ... FROM the public table)"
             raise refusal(self._text, node, reason, hint)
 
     def _check_size(self, cells: Cells, conditions: Sequence[exp.Expr]) -> None:

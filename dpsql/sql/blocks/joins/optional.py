@@ -6,6 +6,7 @@ columns of the relation, is the same without them.
 
 from sqlglot import exp
 
+from dpsql.dialect.quoting import written
 from dpsql.errors import UnsupportedQuery
 from dpsql.sql.aggregates.aggregates import is_aggregate
 from dpsql.sql.blocks.joins.sources import Sources
@@ -44,10 +45,11 @@ def _is_shared(node: exp.Expr, sources: Sources) -> bool:
 
 
 def _refusal(text: str, node: exp.Expr, sources: Sources) -> UnsupportedQuery:
-    table = sources.private.table.name
+    table, alias = sources.private.table.name, sources.private.qualifier
+    name = written(table if alias == table.lower() else alias)
     return refusal(
         text,
         node,
         f"rows that are kept without a row of {table} depend on which rows there are",
-        f"write JOIN; or count a column of {table}, by columns of the other table: COUNT({table}.column)",
+        f"write JOIN; or count a column of {table}, by columns of the other table: COUNT({name}.column)",
     )

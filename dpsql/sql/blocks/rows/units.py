@@ -9,6 +9,7 @@ from hashlib import sha256
 
 from sqlglot import exp
 
+from dpsql.dialect.quoting import written
 from dpsql.domain import FiniteDomain, IntegerDomain, TextDomain, Value, cell_values
 from dpsql.errors import UnsupportedQuery
 from dpsql.query import DistinctCount, Form, UnitTable
@@ -205,5 +206,5 @@ def _number(domains: Sequence[FiniteDomain], values: Sequence[Value]) -> int:
 
 def lists_units(text: str, node: exp.Expr, table: UnitTable) -> UnsupportedQuery:
     """The refusal of a statement that would show units."""
-    hint = _HINT.format(unit=table.of.unit, table=table.of.name)
+    hint = _HINT.format(unit=written(table.of.unit or ""), table=written(table.of.name))
     return refusal(text, node, f"this lists each {table.of.unit} of {table.of.name}", hint)
