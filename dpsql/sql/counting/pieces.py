@@ -74,6 +74,10 @@ class QueryPiece:
         return self.coefficient if low is None else low, self.coefficient if high is None else high
 
 
+class TooLarge(UnsupportedQuery):
+    """The refusal of a sum of numbers that are too large."""
+
+
 def pieces(table: TableDomain, axes: Sequence[GridAxis], weights: Signed) -> tuple[QueryPiece, ...]:
     """Linear queries whose sum, with coefficients, has the given signed weights. Shape = the axes' sizes.
 
@@ -105,7 +109,7 @@ def terms_of(table: TableDomain, coefficient: float, combination: Sequence[Query
     """The product of pieces that share no column, times a coefficient, with the most that its rows may count beside it;
     where it had to be rounded, rows that may be off by that are terms of coefficient 0.
 
-    Raises UnsupportedQuery for a number that is too large.
+    Raises TooLarge for a number that is too large.
     """
     scale, ends = coefficient, (coefficient, coefficient)
     factors: list[Factor] = []
@@ -123,7 +127,7 @@ def terms_of(table: TableDomain, coefficient: float, combination: Sequence[Query
         value = piece.query.value or value
         intervals += piece.query.intervals
     if not abs(scale) <= LARGEST_VALUE:
-        raise UnsupportedQuery(
+        raise TooLarge(
             f"a value beyond {LARGEST_VALUE:.0e} cannot be summed", hint="divide it, or sum a smaller number"
         )
     if len(factors) > 1:

@@ -3,19 +3,24 @@
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from itertools import islice
+from math import ceil, floor, log10
 from typing import Any
+
+from sqlglot import exp
 
 from dpsql.dialect.types import INTEGERS, is_number, released_type
 from dpsql.domain import IntegerDomain, Value
 from dpsql.errors import DataError, InternalError, UnsupportedQuery
 from dpsql.query import DistinctCount, Form, regions_of
 from dpsql.query.summary import LISTS, Cell, Cells, CellsKind, Distinct, Moments
-from dpsql.sql.aggregates.aggregation import Aggregation, CellsAsked, DistinctAsked, Summand
+from dpsql.sql.aggregates.aggregation import Aggregation, CellsAsked, DistinctAsked, MomentsAsked, Summand
+from dpsql.sql.aggregates.summaries import HIGHER
 from dpsql.sql.counting.lower import Lowering
+from dpsql.sql.counting.pieces import TooLarge
 from dpsql.sql.counting.values.cells import Ends, cell_number, joined_values
 from dpsql.sql.expressions.bound import Bound
 from dpsql.sql.statement import Aggregate
-from dpsql.sql.text.limits import MAX_COUNTED_VALUES
+from dpsql.sql.text.limits import LARGEST_VALUE, MAX_COUNTED_VALUES
 from dpsql.sql.text.parse import to_sql
 
 MOST_VALUES = 1_024
@@ -43,9 +48,32 @@ def summarised(
     if isinstance(asked, DistinctAsked):
         return Aggregate(column, "BIGINT", nothing, summary=_distinct(asked, lowering, numbered))
     left = iter(numbered)
-    sums = [lowering.forms(list(islice(left, len(parts)))) for parts in asked.sums]
+    try:
+        sums = [lowering.forms(list(islice(left, len(parts)))) for parts in asked.sums]
+    except TooLarge as error:
+        raise _divided(aggregation.node, asked, lowering) or error from None
     summary = Moments(asked.kind, asked.centers, tuple(zip(*sums, strict=True)), asked.column)
     return Aggregate(column, "DOUBLE", nothing, summary=summary)
+
+
+def _divided(call: exp.Expr, asked: MomentsAsked, lowering: Lowering) -> UnsupportedQuery | None:
+    """The refusal of powers that are too large, with what to divide by; ``None`` where that is not known."""
+    power = 4 if asked.kind in HIGHER else 2
+    divided, found = call.copy(), []
+    arguments = list((divided.this if isinstance(divided, exp.Filter) else divided).expressions)
+    for argument, (part,), center in zip(arguments, asked.sums[1::2], asked.centers, strict=False):
+        low, high = lowering.numbers.range(part)
+        if low is not None and high is not None and max(abs(low), abs(high)) > LARGEST_VALUE ** (1 / power):
+            digits = ceil(log10(max(abs(low + center), abs(high + center)))) - floor(log10(LARGEST_VALUE)) // power
+            found.append(to_sql(argument))
+            inner = argument.copy() if isinstance(argument, exp.Column) else exp.paren(argument.copy())
+            argument.replace(exp.Div(this=inner, expression=exp.Literal.number(f"{10.0**digits:.15g}")))
+    if not found:
+        return None
+    several, name = len(found) > 1, "square" if power == 2 else "fourth power"
+    words = f"the {name}{'s' if several else ''} of {' and '.join(found)} {'go' if several else 'goes'}"
+    hint = f"divide what is too large: {to_sql(divided, normalize_functions=False)}"
+    return UnsupportedQuery(f"{words} beyond {LARGEST_VALUE:.0e}, which cannot be summed", hint=hint)
 
 
 def _distinct(asked: DistinctAsked, lowering: Lowering, numbered: Sequence[tuple[int, Summand]]) -> Distinct:

@@ -1,5 +1,6 @@
 """What medians, extremes and variances ask: counts of values, or sums, group by group."""
 
+import re
 from datetime import date
 from fractions import Fraction
 from itertools import pairwise
@@ -13,7 +14,7 @@ from dpsql.policy import Policy, Privacy
 from dpsql.query.summary import Cells, Moments
 from dpsql.sql import FrontEnd
 from tests.support.contingency import Counted, seeded
-from tests.support.exact import answer, public_sql
+from tests.support.exact import answer, front_of, public_sql
 
 TABLE = TableDomain(
     "t",
@@ -180,3 +181,30 @@ def test_sums_are_asked_of_distances_from_the_middle_of_a_range() -> None:
     assert one.centers == (750.0,) and two.centers == (0.0, 750.0)
     assert len(one.sums[0]) == 3 and len(two.sums[0]) == 6
     assert max(abs(t.coefficient) for t in one.sums[0][2].terms) == 1_250.0**2
+
+
+@pytest.mark.parametrize(
+    ("asked", "powers", "divided"),
+    [
+        ("STDDEV(big)", "the square of big goes beyond 1e+15", "STDDEV(big / 10000000)"),
+        ("skewness(big)", "the fourth power of big goes beyond 1e+15", "skewness(big / 100000000000)"),
+        ("corr(small, big)", "the square of big goes beyond 1e+15", "corr(small, big / 10000000)"),
+        (
+            "covar_pop(-big, big * 10)",
+            "the squares of -big and big * 10 go beyond 1e+15",
+            "covar_pop((-big) / 10000000, (big * 10) / 100000000)",
+        ),
+        (
+            "var_pop(big) FILTER (WHERE small > 0)",
+            "the square of big goes beyond 1e+15",
+            "var_pop(big / 10000000) FILTER(WHERE small > 0)",
+        ),
+    ],
+)
+def test_powers_that_are_too_large_are_refused_with_what_to_divide_by(asked: str, powers: str, divided: str) -> None:
+    columns = (NumberDomain("big", (0.0, 4e13, 1e14)), IntegerDomain("small", -2, 3))
+    front = front_of(TableDomain("t", columns))
+    with pytest.raises(UnsupportedQuery, match=re.escape(powers)) as refused:
+        front.lower(f"SELECT {asked} FROM t")
+    assert refused.value.hint == f"divide what is too large: {divided}"
+    assert front.lower(f"SELECT {divided} FROM t").blocks
